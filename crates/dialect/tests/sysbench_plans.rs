@@ -51,11 +51,11 @@ fn few_users_get_a_worker_each_and_many_share_workers() {
     };
     for cost in [ProgramCost::Low, ProgramCost::High] {
         assert_eq!(
-            [1, 2, 4, 5, 32].map(|n| workers(n, 8, cost)),
-            [1, 2, 4, 1, 1]
+            [1, 2, 5, 9, 32].map(|n| workers(n, 8, cost)),
+            [1, 2, 5, 1, 1]
         );
         assert_eq!(
-            [1, 2, 4, 5, 32].map(|n| workers(n, 2, cost)),
+            [1, 2, 8, 9, 32].map(|n| workers(n, 2, cost)),
             [1, 2, 2, 1, 1]
         );
         assert_eq!(workers(4, 0, cost), 1, "an unknown number of processors");

@@ -6,7 +6,6 @@
 pub mod affinity;
 mod assignment;
 mod attempts;
-mod batch_scheduling;
 mod clients;
 pub mod clock;
 mod connection_counts;
@@ -26,6 +25,7 @@ mod reply_wait;
 mod requests;
 pub mod run;
 pub mod run_event;
+mod scheduling;
 mod slice;
 pub mod stamps;
 mod thread;

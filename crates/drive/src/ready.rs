@@ -4,7 +4,7 @@
 //! and returns the result. Must never: start the load of one thread before the others, or leave a thread
 //! running.
 
-use crate::batch_scheduling::should_use_batch;
+use crate::affinity::allowed_cpus;
 use crate::clock::Clock;
 use crate::coordinate::{Coordinator, WorkerMessage};
 use crate::error::Error;
@@ -13,6 +13,7 @@ use crate::io_engine::{AnyIo, EngineChoice};
 use crate::link::Routes;
 use crate::run::{DriveJob, DriveResult, LoadStart, Network, Observer, network, recorder_layout};
 use crate::run_event::panic_text;
+use crate::scheduling::Scheduling;
 use crate::slice::RunSlice;
 use crate::thread::{StartSignal, WorkerShare, WorkerThread, run_worker};
 use prony_measure::{RecorderLayout, RunSchedule};
@@ -21,7 +22,6 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::available_parallelism;
 
 /// Time between the start signal and the common start, in which the signal reaches all threads. 2 ms were too
 /// few on a busy machine.
@@ -100,8 +100,7 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
     let layout = recorder_layout(job, has_timestamps || choice.name == "sim");
     let budget = slice.start_budget(job.plan);
     // Threads may be pinned to one CPU later, so the CPUs are counted here.
-    let cpus = available_parallelism().map_or(1, usize::from);
-    let uses_batch = should_use_batch(job, slice, cpus);
+    let scheduling = Scheduling::new(job, slice, allowed_cpus().len());
     let (sender, messages) = channel();
     std::thread::scope(|scope| {
         let (mut engine_senders, mut start_senders) = (Vec::new(), Vec::new());
@@ -120,7 +119,7 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
                     worker_interrupt,
                     sender: &sender,
                     start_receiver: &start_receiver,
-                    uses_batch,
+                    scheduling,
                 };
                 let result = worker.run(share, choice, create, &engine_receiver);
                 let _ = sender.send(WorkerMessage::Ended(index as usize, result));

@@ -4,7 +4,6 @@
 
 use crate::affinity;
 use crate::assignment::{Assignment, Timing};
-use crate::batch_scheduling::request_batch_policy;
 use crate::coordinate::WorkerMessage;
 use crate::io::Io;
 use crate::link::Routes;
@@ -12,6 +11,7 @@ use crate::pace;
 use crate::reply_wait::WaitPolicy;
 use crate::run::{DriveJob, latency_limit_ns, route_index, server_count};
 use crate::run_event::{Reports, RunEvent};
+use crate::scheduling::{Scheduling, request_batch_policy};
 use crate::slice::RunSlice;
 use crate::worker::Worker;
 use prony_measure::{BatchPolicyCounts, Interval, Recorder, RecorderLayout, RunSchedule};
@@ -68,11 +68,14 @@ struct CollectorReports<'a> {
     spare_intervals: Receiver<Box<Interval>>,
     /// The scheduling policy of the worker's thread, as recorded in each interval.
     batch: BatchPolicyCounts,
+    /// Whether the worker's thread is pinned to one CPU.
+    is_pinned: bool,
 }
 
 impl Reports for CollectorReports<'_> {
     fn deliver_interval(&mut self, mut interval: Box<Interval>) {
         interval.health.batch = self.batch;
+        interval.health.pinned_workers = self.is_pinned.into();
         let _ = self
             .sender
             .send(WorkerMessage::Interval(self.worker, interval));
@@ -94,8 +97,7 @@ pub(crate) struct WorkerThread<'a> {
     pub worker_interrupt: &'a AtomicBool,
     pub sender: &'a Sender<WorkerMessage>,
     pub start_receiver: &'a Receiver<StartSignal>,
-    /// Whether the thread requests `SCHED_BATCH`.
-    pub uses_batch: bool,
+    pub scheduling: Scheduling,
 }
 
 /// The body of a worker thread.
@@ -110,12 +112,10 @@ pub(crate) fn run_worker<I: Io>(
         worker_interrupt,
         sender,
         start_receiver,
-        uses_batch,
+        scheduling,
     } = *thread;
     affinity::use_precise_timers();
-    if job.plan.pin {
-        affinity::pin_thread(share.index);
-    }
+    let is_pinned = scheduling.pins && affinity::pin_thread(share.index);
     let protocol_mode = job.plan.protocol;
     let clients = share.clients.clone();
     let assignment = Assignment {
@@ -166,7 +166,11 @@ pub(crate) fn run_worker<I: Io>(
         worker: share.index,
         sender,
         spare_intervals: signal.spare_intervals,
-        batch: uses_batch.then(request_batch_policy).unwrap_or_default(),
+        batch: scheduling
+            .uses_batch
+            .then(request_batch_policy)
+            .unwrap_or_default(),
+        is_pinned,
     };
     let result = worker.drive(timing, Box::new(reports));
     if let Some(times) = worker.context.take_round_trip_times() {

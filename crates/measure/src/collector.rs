@@ -246,7 +246,7 @@ impl Collector {
         interval
             .health
             .add_end_state(&pending_row.health_of_skipped_workers);
-        // A worker that has ended has no connections any more; only its scheduling policy still counts.
+        // A worker that has ended has no connections any more; only its scheduling still counts.
         let ended_workers = self
             .workers
             .iter()
@@ -254,6 +254,7 @@ impl Collector {
         for worker in ended_workers {
             interval.health.add_end_state(&Health {
                 batch: worker.last_health.batch,
+                pinned_workers: worker.last_health.pinned_workers,
                 ..Health::default()
             });
         }

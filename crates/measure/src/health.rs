@@ -34,6 +34,8 @@ pub struct Health {
     pub batch: BatchPolicyCounts,
     /// Workers that waited for several replies at once at the end of the interval.
     pub coalescing_workers: u32,
+    /// Workers that were pinned to one CPU each, including workers that have ended.
+    pub pinned_workers: u32,
 }
 
 /// Counts of workers by the outcome of their request for `SCHED_BATCH` (sched(7)). Workers whose clients
@@ -75,6 +77,7 @@ impl Health {
         self.coalescing_workers = self
             .coalescing_workers
             .saturating_add(other.coalescing_workers);
+        self.pinned_workers = self.pinned_workers.saturating_add(other.pinned_workers);
     }
 
     /// Adds the health of a later interval: like [`Health::add`], but the state at the end is that of the
@@ -84,6 +87,7 @@ impl Health {
         (self.connections, self.connections_lost) = (later.connections, later.connections_lost);
         (self.starts_waiting, self.in_progress) = (later.starts_waiting, later.in_progress);
         (self.batch, self.coalescing_workers) = (later.batch, later.coalescing_workers);
+        self.pinned_workers = later.pinned_workers;
     }
 
     fn add_times(&mut self, other: &Health) {

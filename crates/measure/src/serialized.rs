@@ -76,6 +76,8 @@ pub struct SerializedInterval {
     batch: [u32; 3],
     #[serde(default, rename = "coalescing")]
     coalescing_workers: u32,
+    #[serde(default, rename = "pinned")]
+    pinned_workers: u32,
     /// Usable, missing, impossible, doubtful, clock steps, send cost sum, transmit timestamps.
     #[serde(rename = "stamps")]
     timestamps: [u64; 7],
@@ -141,6 +143,7 @@ impl SerializedInterval {
             in_progress: health.in_progress,
             batch: health.batch.to_counts(),
             coalescing_workers: health.coalescing_workers,
+            pinned_workers: health.pinned_workers,
             timestamps: interval.timestamps.to_counts(),
             excluded: [
                 excluded.unfinished,
@@ -277,6 +280,7 @@ impl SerializedInterval {
             in_progress: self.in_progress,
             batch: BatchPolicyCounts::from_counts(self.batch),
             coalescing_workers: self.coalescing_workers,
+            pinned_workers: self.pinned_workers,
         }
     }
 

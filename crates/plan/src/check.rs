@@ -8,6 +8,7 @@ use crate::input::{InputValue, PlanInput};
 use crate::observe::{ListenAddress, ObservePlan};
 use crate::plan::{Arrival, DrivePlan, Pace, Plan, ServerPlan, Stop, WorkloadPlan};
 use crate::problem::{InputLocation, Problem, Problems};
+use crate::threads::default_threads;
 use std::time::Duration;
 
 /// Maximum number of clients of a run.
@@ -166,7 +167,11 @@ impl Checker<'_> {
         let default = DrivePlan::default();
         let clients = self.count_or_default("run.clients", &input.clients, default.clients);
         let threads = self.check_at_most_clients(
-            ("run.threads", &input.threads, default.threads),
+            (
+                "run.threads",
+                &input.threads,
+                default_threads(clients.unwrap_or(default.clients)),
+            ),
             clients,
             |threads, clients| format!("{threads} threads are more than the {clients} clients"),
             "each client runs on one thread: use at most as many threads as clients",

@@ -237,6 +237,7 @@ pub(crate) fn client_health_over(totals: &Totals, seconds: f64) -> ClientHealth 
         memory_peak_bytes: totals.process.memory_peak_bytes,
         batch: batch(health.batch),
         coalescing_workers: Some(health.coalescing_workers).filter(|&count| count > 0),
+        pinned_workers: Some(health.pinned_workers).filter(|&count| count > 0),
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Arguments of `prony doctor`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Without --clients and --threads, the load is that of prony run: 8 clients on 1 thread.
+Without --clients and --threads, the load is that of prony run: 8 clients.
 Each line is ok, caution, bad or unknown, with the reason and the command that mends it. The command
 changes nothing itself. Exit code 7 means that something is bad.
 

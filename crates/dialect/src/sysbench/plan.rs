@@ -8,7 +8,9 @@ use super::compat::Compat;
 use super::connect::parse_ps_mode;
 use super::messages::QUEUE_CAPACITY_EVENTS;
 use super::options::{GeneralOptions, MysqlOptions, NativeCommand};
-use prony_plan::{Arrival, DrivePlan, MAX_DURATION, Pace, Stop, WorkloadPlan};
+use prony_plan::{
+    Arrival, DrivePlan, MAX_DURATION, Pace, Stop, WorkloadPlan, threads_for_few_clients,
+};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -24,18 +26,12 @@ pub enum ProgramCost {
     High,
 }
 
-/// Up to this many users get a worker each, if there are enough processors. A worker with few users rarely finds several
-/// replies at once, and then costs more than a thread of sysbench. Measured on 2 CPUs with MariaDB: with 2 users, two
-/// workers had twice the transactions of one worker at 0.6 times the CPU per transaction; with 4 users, 1.2 to 1.5 times;
-/// with 8 users, two workers were no better than one.
-const FEW_USERS_MAX: u32 = 4;
-
 /// The number of workers for this many users.
 fn worker_count(users: u32, processors: usize, cost: ProgramCost) -> u32 {
-    let processors = u32::try_from(processors).unwrap_or(u32::MAX).max(1);
-    if users <= FEW_USERS_MAX {
-        return users.clamp(1, processors);
+    if let Some(workers) = threads_for_few_clients(users, processors) {
+        return workers;
     }
+    let processors = u32::try_from(processors).unwrap_or(u32::MAX).max(1);
     let max_workers = match cost {
         ProgramCost::High => processors,
         // The other half is left to a local server.

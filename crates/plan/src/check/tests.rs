@@ -21,7 +21,11 @@ fn defaults_are_filled_in() {
     let plan = tpcb_input().check().unwrap();
     assert_eq!(plan.server, ServerPlan::Url(String::new()));
     assert_eq!(plan.workload.scale, None);
-    assert_eq!(plan.drive, DrivePlan::default());
+    let default = DrivePlan {
+        threads: default_threads(8),
+        ..DrivePlan::default()
+    };
+    assert_eq!(plan.drive, default);
 }
 
 #[test]

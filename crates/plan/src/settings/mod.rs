@@ -187,7 +187,8 @@ settings! {
     /// Virtual users, each with its own connection
     run.clients => clients: u64, count_up_to(MAX_CLIENTS),
         value_flag_with_short(LOAD_HEADING, "clients", 'c', "N");
-    /// OS threads that drive the clients; at most one per client
+    /// OS threads that drive the clients; at most one per client [default: one per client for up to 8
+    /// clients, but no more than this machine has CPUs; 1 for more clients]
     run.threads => threads: u64, count_up_to(MAX_THREADS),
         value_flag_with_short(LOAD_HEADING, "threads", 'j', "N");
     /// Start this many transactions per second, over all clients, however fast the server answers (an open
@@ -322,6 +323,8 @@ fn defaults() -> PlanInput {
     };
     let mut defaults = PlanInput::from_plan(&plan, None);
     defaults.workload = None;
+    // It depends on the machine and on the number of clients.
+    defaults.threads = None;
     defaults.embedded = value_from_flag("", Some(false));
     defaults.arrival = value_from_flag("", Some(Arrival::default()));
     defaults.order = value_from_flag("", Some(RunOrder::default()));

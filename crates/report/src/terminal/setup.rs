@@ -45,6 +45,10 @@ pub fn client_health_sentences(run: &Run) -> Vec<String> {
         let workers = count_with_noun(count.into(), "worker", "workers");
         format!("{workers} waited for several replies at once, which raised throughput in a trial at the start")
     }));
+    lines.extend(client.pinned_workers.map(|count| {
+        let workers = count_with_noun(count.into(), "worker", "workers");
+        format!("{workers} pinned to one CPU each")
+    }));
     lines
 }
 

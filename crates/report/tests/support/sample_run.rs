@@ -100,6 +100,7 @@ pub fn closed() -> Run {
             threads: 2,
         health: ClientHealth {
             coalescing_workers: None,
+            pinned_workers: None,
             cpu_user_s: Some(3.2),
             cpu_system_s: Some(2.1),
             busiest_thread_share: Some(0.97),

@@ -298,6 +298,9 @@ pub struct ClientHealth {
     /// that this raises throughput; absent if none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coalescing_workers: Option<u32>,
+    /// Workers that were pinned to one CPU each; absent if none were, and in documents of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pinned_workers: Option<u32>,
 }
 
 /// Workers that requested `SCHED_BATCH` (sched(7)), counted by outcome. With it, waking up for a reply does
