@@ -13,10 +13,10 @@
 //! at 0.93 times the CPU; beside two programs that use both CPUs, as many transactions, within the noise.
 //!
 //! A server process that a worker wakes runs best on the worker's CPU. The kernel brings it there if workers stay where
-//! they are, but moves workers as soon as two wait for one CPU. Measured on 2 CPUs with two pinned workers against two
-//! free ones: with PostgreSQL and 4, 8, 16, 64 clients 1.6, 1.1, 1.1, 1.0 times the transactions at 0.4, 0.8, 0.6, 1.0
-//! times the CPU; with MariaDB and 4, 8, 16, 64 clients 1.3, 1.8, 1.2, 1.0 times; beside one and two programs that use
-//! the CPUs, 1.0 to 1.1 times.
+//! they are, but moves workers as soon as two wait for one CPU. Measured on 2 CPUs, two pinned workers against two free
+//! ones: with PostgreSQL and 4, 8, 16 and 64 clients 1.1 to 1.5, 1.2 to 1.3, 1.1 and 1.0 times the transactions at 0.5 to
+//! 0.9, 0.7, 0.7 and 0.9 times the client's CPU; with MariaDB 1.1 to 1.25, 1.4, 1.1 and 1.0 times the transactions; beside
+//! one and two programs that use both CPUs, 1.0 to 1.15 times with 8 and 64 clients, but 0.7 times with 4.
 
 use crate::run::DriveJob;
 use crate::slice::RunSlice;

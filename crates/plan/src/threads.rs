@@ -9,9 +9,9 @@ const FEW_CLIENTS_MAX: u32 = 8;
 ///
 /// A thread with few clients rarely finds several replies at once: it sleeps after each, and the server pays for waking
 /// it. Threads of their own stay near the server processes that they wake. Measured on 2 CPUs that client and server
-/// shared, two threads against one: with MariaDB and 2, 4 and 8 clients 3.5, 2.4 and 1.5 times the transactions; with
-/// PostgreSQL and 2, 4 and 8 clients 2.1, 1.6 and 1.4 times; with 16 clients of either no more, at 1.5 times the client's
-/// CPU.
+/// shared, one-row reads, two threads against one: with PostgreSQL and 2, 4 and 8 clients 2.1, 1.75 and 1.3 times the
+/// transactions at 0.56, 0.55 and 0.74 times the client's CPU; with MariaDB 2.2, 1.5 and 1.1 times at 0.6, 0.6 and 1.1
+/// times; with 16 clients 1.25 times on PostgreSQL, 0.9 times on MariaDB.
 pub fn threads_for_few_clients(clients: u32, cpus: usize) -> Option<u32> {
     let cpus = u32::try_from(cpus).unwrap_or(u32::MAX).max(1);
     (clients <= FEW_CLIENTS_MAX).then(|| clients.clamp(1, cpus))

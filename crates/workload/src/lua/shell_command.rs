@@ -5,6 +5,8 @@
 //! as it does when sysbench exits.
 
 use crate::script::shell::sh_command;
+use rustix::process::getpid;
+use rustix::thread::{sched_getaffinity, sched_setaffinity};
 use std::ffi::{OsString, c_int};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::ExitStatusExt;
@@ -37,6 +39,7 @@ impl ShellCommand {
         let line = OsString::from_vec(text.to_vec());
         let (sender, status) = mpsc::sync_channel(1);
         let run = move || {
+            use_all_cpus();
             let result = sh_command(line).status();
             // Fails if the user has ended.
             let _ = sender.send(result.map_or(NOT_CREATED, ExitStatus::into_raw));
@@ -76,9 +79,18 @@ impl ShellCommand {
     }
 }
 
+/// Lets the calling thread, and the processes that it starts, run on all CPUs that this process may use: it inherits
+/// the one CPU of a pinned worker. The main thread is not pinned.
+fn use_all_cpus() {
+    if let Ok(cpus) = sched_getaffinity(Some(getpid())) {
+        let _ = sched_setaffinity(None, &cpus);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::thread::CpuSet;
 
     /// The status of a command, and the pauses until it ended.
     fn run(text: &[u8]) -> (c_int, Vec<Duration>) {
@@ -99,6 +111,17 @@ mod tests {
         assert_eq!(run(b"kill -9 $$").0, 9, "SIGKILL");
         assert_eq!(run(b"true\0 && exit 1").0, 0);
         assert_eq!(run(b"/dev/null").0, 126 << 8);
+    }
+
+    #[test]
+    fn commands_of_a_pinned_worker_may_use_all_cpus() {
+        let all = sched_getaffinity(None).expect("the affinity");
+        let first = (0..CpuSet::MAX_CPU).find(|cpu| all.is_set(*cpu));
+        let mut one = CpuSet::new();
+        one.set(first.expect("a CPU"));
+        sched_setaffinity(None, &one).expect("pinned");
+        let status = run(b"exit $(nproc)").0;
+        assert_eq!(status >> 8, (all.count() & 0xff) as c_int);
     }
 
     #[test]
