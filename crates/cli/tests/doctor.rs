@@ -273,7 +273,8 @@ fn a_run_stores_the_findings_and_a_run_without_them_differs_in_a_note() {
         .unwrap();
     assert!(load.status.success(), "{load:?}");
     let run = |options: &str| -> Run {
-        let arguments = format!("run tpcb --clients 2 --duration 1s --json{options} --url");
+        let arguments =
+            format!("run tpcb --clients 2 --threads 1 --duration 1s --json{options} --url");
         let output = prony(&arguments).arg(&url).output().unwrap();
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
     };

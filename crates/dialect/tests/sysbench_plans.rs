@@ -51,13 +51,14 @@ fn few_users_get_a_worker_each_and_many_share_workers() {
     };
     for cost in [ProgramCost::Low, ProgramCost::High] {
         assert_eq!(
-            [1, 2, 5, 9, 32].map(|n| workers(n, 8, cost)),
-            [1, 2, 5, 1, 1]
+            [1, 2, 5, 8, 9, 32].map(|n| workers(n, 8, cost)),
+            [1, 2, 5, 8, 4, 4]
         );
         assert_eq!(
             [1, 2, 8, 9, 32].map(|n| workers(n, 2, cost)),
             [1, 2, 2, 1, 1]
         );
+        assert_eq!(workers(16, 64, cost), 16);
         assert_eq!(workers(4, 0, cost), 1, "an unknown number of processors");
     }
     assert_eq!(
@@ -74,7 +75,7 @@ fn few_users_get_a_worker_each_and_many_share_workers() {
 #[test]
 fn options_determine_the_drive_plan() {
     let closed_loop = parse_drive_plan("--threads=16 --time=60 oltp_read_write run");
-    assert_eq!((closed_loop.clients, closed_loop.threads), (16, 1));
+    assert_eq!((closed_loop.clients, closed_loop.threads), (16, 2));
     assert_eq!(
         (closed_loop.pace, closed_loop.protocol),
         (Pace::Closed, QueryMode::Prepared)

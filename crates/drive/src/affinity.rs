@@ -7,20 +7,20 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
 use std::num::NonZeroU64;
 
-/// The CPUs that the calling thread may use, in ascending order; none if the kernel does not tell.
-pub fn allowed_cpus() -> Vec<usize> {
-    let Ok(allowed) = sched_getaffinity(None) else {
-        return Vec::new();
-    };
-    (0..CpuSet::MAX_CPU)
-        .filter(|cpu| allowed.is_set(*cpu))
-        .collect()
+/// The number of CPUs that the calling thread may use by its affinity; 0 if the kernel does not tell.
+pub fn allowed_cpu_count() -> usize {
+    sched_getaffinity(None).map_or(0, |allowed| allowed.count() as usize)
 }
 
 /// Pins the calling thread to one of the CPUs that the process may use: the `n`-th from 0, or starting over
 /// after the last one. Returns false if the kernel refuses.
 pub fn pin_thread(n: usize) -> bool {
-    let cpus = allowed_cpus();
+    let Ok(allowed) = sched_getaffinity(None) else {
+        return false;
+    };
+    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU)
+        .filter(|cpu| allowed.is_set(*cpu))
+        .collect();
     let Some(cpu) = cpus.get(n % cpus.len().max(1)) else {
         return false;
     };

@@ -4,7 +4,6 @@
 //! and returns the result. Must never: start the load of one thread before the others, or leave a thread
 //! running.
 
-use crate::affinity::allowed_cpus;
 use crate::clock::Clock;
 use crate::coordinate::{Coordinator, WorkerMessage};
 use crate::error::Error;
@@ -13,7 +12,7 @@ use crate::io_engine::{AnyIo, EngineChoice};
 use crate::link::Routes;
 use crate::run::{DriveJob, DriveResult, LoadStart, Network, Observer, network, recorder_layout};
 use crate::run_event::panic_text;
-use crate::scheduling::Scheduling;
+use crate::scheduling::{Cpus, Scheduling};
 use crate::slice::RunSlice;
 use crate::thread::{StartSignal, WorkerShare, WorkerThread, run_worker};
 use prony_measure::{RecorderLayout, RunSchedule};
@@ -100,7 +99,7 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
     let layout = recorder_layout(job, has_timestamps || choice.name == "sim");
     let budget = slice.start_budget(job.plan);
     // Threads may be pinned to one CPU later, so the CPUs are counted here.
-    let scheduling = Scheduling::new(job, slice, allowed_cpus().len());
+    let scheduling = Scheduling::new(job, slice, Cpus::of_this_thread());
     let (sender, messages) = channel();
     std::thread::scope(|scope| {
         let (mut engine_senders, mut start_senders) = (Vec::new(), Vec::new());

@@ -18,29 +18,67 @@
 //! 0.9, 0.7, 0.7 and 0.9 times the client's CPU; with MariaDB 1.1 to 1.25, 1.4, 1.1 and 1.0 times the transactions; beside
 //! one and two programs that use both CPUs, 1.0 to 1.15 times with 8 and 64 clients, but 0.7 times with 4.
 
+use crate::affinity::allowed_cpu_count;
 use crate::run::DriveJob;
 use crate::slice::RunSlice;
 use prony_measure::BatchPolicyCounts;
-use prony_plan::Pace;
+use prony_plan::{DrivePlan, Pace, cpu_count};
 use prony_server::{Address, Target};
 
 /// How the kernel schedules the workers of a slice.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheduling {
     /// Whether workers run under `SCHED_BATCH`.
     pub uses_batch: bool,
     /// Whether each worker is pinned to one CPU.
-    pub pins: bool,
+    pub pins_workers: bool,
+}
+
+/// The numbers of CPUs that a thread may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Cpus {
+    /// By its affinity; 0 if the kernel does not tell.
+    pub allowed: usize,
+    /// By its affinity and the quota of its control group.
+    pub usable: usize,
+}
+
+impl Cpus {
+    /// Those of the calling thread, which must not be pinned.
+    pub fn of_this_thread() -> Cpus {
+        Cpus {
+            allowed: allowed_cpu_count(),
+            usable: cpu_count(),
+        }
+    }
 }
 
 impl Scheduling {
-    /// The scheduling of a slice of the run. `cpus`: the number of CPUs that this process may use.
-    pub fn new(job: &DriveJob, slice: &RunSlice, cpus: usize) -> Scheduling {
-        let is_beside_server = job.plan.pace == Pace::Closed && is_on_this_host(job.target);
+    /// The scheduling of a slice of the run.
+    pub fn new(job: &DriveJob, slice: &RunSlice, cpus: Cpus) -> Scheduling {
         let (clients, workers) = (slice.clients.len(), slice.threads() as usize);
+        Scheduling::choose(
+            job.plan,
+            is_on_this_host(job.target),
+            clients,
+            workers,
+            cpus,
+        )
+    }
+
+    fn choose(
+        plan: &DrivePlan,
+        is_server_here: bool,
+        clients: usize,
+        workers: usize,
+        cpus: Cpus,
+    ) -> Scheduling {
+        let is_beside_server = is_server_here && plan.pace == Pace::Closed;
         Scheduling {
-            uses_batch: is_beside_server && share_workers_or_cpus(clients, workers, cpus),
-            pins: job.plan.pin || is_beside_server && fill_cpus(workers, cpus),
+            uses_batch: is_beside_server && share_workers_or_cpus(clients, workers, cpus.usable),
+            pins_workers: plan
+                .pin
+                .unwrap_or(is_beside_server && fill_cpus(workers, cpus)),
         }
     }
 }
@@ -51,10 +89,10 @@ fn share_workers_or_cpus(clients: usize, workers: usize, cpus: usize) -> bool {
     clients > cpus.min(workers)
 }
 
-/// Whether several workers have a CPU each and leave none over. With fewer workers, the scheduler knows better which
-/// CPUs are busy or share a core; with more, some CPU would have one more than others.
-fn fill_cpus(workers: usize, cpus: usize) -> bool {
-    workers > 1 && workers == cpus
+/// Whether there are several workers, and one for each CPU. With fewer, the scheduler knows better which CPUs are busy
+/// or share a core; with more, or with a quota below the number of CPUs, some CPU would have more work than others.
+fn fill_cpus(workers: usize, cpus: Cpus) -> bool {
+    workers > 1 && workers == cpus.allowed && workers == cpus.usable
 }
 
 /// Requests `SCHED_BATCH` for the calling thread. Returns the outcome: the system may refuse it, as in some containers.
@@ -84,6 +122,7 @@ fn is_on_this_host(target: &Target) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_plan::Arrival;
 
     #[test]
     fn clients_share_unless_each_has_a_worker_and_a_cpu_of_its_own() {
@@ -104,9 +143,56 @@ mod tests {
 
     #[test]
     fn workers_are_pinned_if_they_fill_the_cpus() {
-        assert!(fill_cpus(2, 2) && fill_cpus(64, 64));
-        for (workers, cpus) in [(1, 1), (1, 2), (2, 4), (4, 2), (2, 0)] {
-            assert!(!fill_cpus(workers, cpus), "{workers} {cpus}");
+        let fill = |workers, allowed, usable| fill_cpus(workers, Cpus { allowed, usable });
+        assert!(fill(2, 2, 2) && fill(64, 64, 64));
+        for (workers, allowed, usable) in [
+            (1, 1, 1),
+            (1, 2, 2),
+            (2, 4, 4),
+            (4, 2, 2),
+            (2, 0, 2),
+            (2, 8, 2),
+            (8, 8, 2),
+        ] {
+            assert!(
+                !fill(workers, allowed, usable),
+                "{workers} {allowed} {usable}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_a_closed_loop_beside_the_server_changes_the_scheduling_unless_the_plan_says_so() {
+        let cpus = Cpus {
+            allowed: 2,
+            usable: 2,
+        };
+        let rate = Pace::Rate {
+            rate_tps: 100.0,
+            arrival: Arrival::Poisson,
+            queue_max: None,
+        };
+        for (is_server_here, pace, pin, uses_batch, pins_workers) in [
+            (true, Pace::Closed, None, true, true),
+            (true, Pace::Closed, Some(false), true, false),
+            (false, Pace::Closed, None, false, false),
+            (true, rate, None, false, false),
+            (false, rate, Some(true), false, true),
+        ] {
+            let plan = DrivePlan {
+                pace,
+                pin,
+                ..DrivePlan::default()
+            };
+            let expected = Scheduling {
+                uses_batch,
+                pins_workers,
+            };
+            assert_eq!(
+                Scheduling::choose(&plan, is_server_here, 8, 2, cpus),
+                expected,
+                "{plan:?}"
+            );
         }
     }
 

@@ -115,7 +115,7 @@ pub(crate) fn run_worker<I: Io>(
         scheduling,
     } = *thread;
     affinity::use_precise_timers();
-    let is_pinned = scheduling.pins && affinity::pin_thread(share.index);
+    let is_pinned = scheduling.pins_workers && affinity::pin_thread(share.index);
     let protocol_mode = job.plan.protocol;
     let clients = share.clients.clone();
     let assignment = Assignment {

@@ -220,6 +220,7 @@ fn deliver_with_state(
         (health.starts_waiting, health.in_progress) =
             (end_state.starts_waiting, end_state.in_progress);
         health.batch = end_state.batch;
+        health.pinned_workers = end_state.pinned_workers;
         recorder.give_back(collector.add(worker, interval));
     }
 }
@@ -270,7 +271,7 @@ const REVERTED: BatchPolicyCounts = BatchPolicyCounts {
     refused: 0,
 };
 
-/// Workers that end by count end at different times; the scheduling policy of each belongs to the run.
+/// Workers that end by count end at different times; the scheduling of each belongs to the run.
 #[test]
 fn the_policy_of_a_worker_that_ended_early_is_in_the_totals() {
     let schedule = RunSchedule::seconds(0, 0, None);
@@ -282,6 +283,7 @@ fn the_policy_of_a_worker_that_ended_early_is_in_the_totals() {
         recorder.set_connections(16, 0);
         let end_state = Health {
             batch,
+            pinned_workers: 1,
             ..Health::default()
         };
         for second in 1..=4 {
@@ -305,7 +307,8 @@ fn the_policy_of_a_worker_that_ended_early_is_in_the_totals() {
         [32, 32, 32, 32, 16],
         "the connections of an ended worker are closed"
     );
-    assert_eq!(collector.finish().measured.health.batch, both_policies);
+    let health = collector.finish().measured.health;
+    assert_eq!((health.batch, health.pinned_workers), (both_policies, 2));
 }
 
 /// In the last second no worker got a CPU, so the scheduling policies of the second before still apply.

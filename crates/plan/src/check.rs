@@ -8,7 +8,7 @@ use crate::input::{InputValue, PlanInput};
 use crate::observe::{ListenAddress, ObservePlan};
 use crate::plan::{Arrival, DrivePlan, Pace, Plan, ServerPlan, Stop, WorkloadPlan};
 use crate::problem::{InputLocation, Problem, Problems};
-use crate::threads::default_threads;
+use crate::threads::{cpu_count, default_threads};
 use std::time::Duration;
 
 /// Maximum number of clients of a run.
@@ -170,7 +170,7 @@ impl Checker<'_> {
             (
                 "run.threads",
                 &input.threads,
-                default_threads(clients.unwrap_or(default.clients)),
+                default_threads(clients.unwrap_or(default.clients), cpu_count()),
             ),
             clients,
             |threads, clients| format!("{threads} threads are more than the {clients} clients"),
@@ -200,7 +200,7 @@ impl Checker<'_> {
             ),
             tcp_sample: tcp_sample?,
             seed: input.seed.as_ref().map(|seed| seed.value),
-            pin: value_or(&input.pin, default.pin),
+            pin: input.pin.as_ref().map(|pin| pin.value),
             statement_latency: value_or(&input.statement_latency, default.statement_latency),
             ..default
         })

@@ -119,7 +119,7 @@ impl PlanInput {
             tcp_sample: count(drive.tcp_sample),
             io: no_location(drive.io),
             wait: no_location(drive.wait),
-            pin: no_location(drive.pin),
+            pin: drive.pin.and_then(no_location),
             statement_latency: no_location(drive.statement_latency),
             seed: drive.seed.and_then(no_location),
             expect_outage: no_location(plan.expect_outage),

@@ -42,6 +42,6 @@ pub use problem::{InputLocation, Problem, Problems};
 pub use random::{SplitMix, splitmix64};
 pub use rate::strip_rate_unit;
 pub use sheet::{PriceDate, PriceSheet};
-pub use threads::threads_for_few_clients;
+pub use threads::{cpu_count, default_threads};
 pub use user_error::{ErrorParts, UserError, system_error};
 pub use write::{json_schema, to_json, to_toml};

@@ -74,7 +74,7 @@ pub struct WorkloadPlan {
 pub struct DrivePlan {
     /// Virtual users, each with its own connection.
     pub clients: u32,
-    /// OS threads that drive the clients.
+    /// OS threads that drive the clients. A checked plan that names no number has [`default_threads`](crate::default_threads).
     pub threads: u32,
     /// Closed or open loop.
     pub pace: Pace,
@@ -107,8 +107,8 @@ pub struct DrivePlan {
     pub tcp_sample: u32,
     /// Seed of all random numbers; if absent, one is chosen and stored in the result.
     pub seed: Option<u64>,
-    /// Whether each thread is pinned to a CPU.
-    pub pin: bool,
+    /// Whether each thread is pinned to a CPU; if absent, where that was measured to help.
+    pub pin: Option<bool>,
     /// Whether the latency of each statement is measured as well.
     pub statement_latency: bool,
 }
@@ -132,7 +132,7 @@ impl Default for DrivePlan {
             connect_time_counts: true,
             tcp_sample: 0,
             seed: None,
-            pin: false,
+            pin: None,
             statement_latency: false,
         }
     }

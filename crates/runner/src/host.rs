@@ -2,6 +2,7 @@
 //!
 //! Values that the kernel does not report are empty. Must never: fail a run.
 
+use prony_plan::cpu_count;
 use prony_store::{Build, BuildProfile, Host};
 use std::fs::read_to_string;
 
@@ -18,11 +19,6 @@ pub fn this_build() -> Build {
     }
 }
 
-/// Returns the number of CPUs that this process may use.
-pub fn processor_count() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
 /// Describes this machine.
 pub fn this_machine() -> Host {
     let kernel = |name: &str| read_trimmed(&format!("/proc/sys/kernel/{name}"));
@@ -30,7 +26,7 @@ pub fn this_machine() -> Host {
         name: kernel("hostname"),
         kernel: format!("{} {}", kernel("ostype"), kernel("osrelease")),
         cpu: read_proc_field("/proc/cpuinfo", "model name"),
-        cpus: processor_count() as u32,
+        cpus: cpu_count() as u32,
         memory_bytes: read_proc_field("/proc/meminfo", "MemTotal")
             .trim_end_matches(" kB")
             .parse::<u64>()

@@ -45,6 +45,7 @@ fn child_that_writes() {
     let store = RunStore::open(Some(Path::new(&folder))).unwrap();
     let (mut rows, _) = load(schedule(S, 9 * S));
     rows[3].interval.health.batch.reverted = 2;
+    rows[3].interval.health.pinned_workers = 2;
     let mut run = run();
     let mut writer = store.begin(&mut run).unwrap();
     for row in &rows[..4] {
@@ -138,6 +139,7 @@ fn a_kill_loses_at_most_the_last_second() {
         run.machine().health.batch.map(|batch| batch.reverted),
         Some(2)
     );
+    assert_eq!(run.machine().health.pinned_workers, Some(2));
     assert_eq!(run.events.len(), 1, "events of the server are separate");
     assert_eq!(
         (run.id.as_str(), run.state),

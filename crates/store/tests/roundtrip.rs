@@ -109,7 +109,9 @@ fn values_that_the_kernel_reports_are_in_the_document() {
     totals.process.total_ticks = Some(400);
     totals.process.memory_peak_bytes = Some(8_000_000);
     totals.health.batch.reverted = 2;
+    totals.health.pinned_workers = 4;
     let reported = client_health(totals);
+    assert_eq!(reported.pinned_workers, Some(4));
     assert_eq!(
         reported.batch.map(|batch| (batch.active, batch.reverted)),
         Some((0, 2))

@@ -64,6 +64,7 @@ impl DoctorArgs {
 mod tests {
     use crate::args::{Cli, Command};
     use clap::Parser;
+    use prony_plan::{cpu_count, default_threads};
 
     #[test]
     fn the_load_is_that_of_the_flags_or_the_default_of_a_run() {
@@ -78,7 +79,7 @@ mod tests {
             }
         };
         assert_eq!(load(&["--clients", "64", "--threads", "2"]), Ok((64, 2)));
-        assert_eq!(load(&[]), Ok((8, 1)));
+        assert_eq!(load(&[]), Ok((8, default_threads(8, cpu_count()))));
         for (arguments, message) in [
             (
                 ["--clients", "0"],

@@ -7,8 +7,8 @@ use super::{output, plan};
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
 use crate::run::{ObserveOptions, ResultFormat, RunRequest, run_and_print};
+use prony_plan::cpu_count;
 use prony_plan::{PlanInput, value_from_flag};
-use prony_runner::host::processor_count;
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
             "use a server with prony load WORKLOAD --url URL, and then prony run WORKLOAD --url URL",
         ));
     }
-    let threads = processor_count().clamp(1, 2) as u64;
+    let threads = cpu_count().clamp(1, 2) as u64;
     let origin = "demo";
     let input = PlanInput {
         embedded: value_from_flag(origin, Some(true)),

@@ -7,10 +7,10 @@ use super::tables::table_sizes;
 use super::{output, server, sizing};
 use crate::args::{CachedArgs, LoadArgs, TimeoutArgs};
 use crate::exit::{Exit, Failure};
+use prony_plan::cpu_count;
 use prony_plan::{PlanInput, value_from_flag};
 use prony_report::{LoadProgressView, LoadStepProgress, Size, Style, data, units};
 use prony_runner::Signals;
-use prony_runner::host::processor_count;
 use prony_server::Target;
 use prony_workload::remedy::Remedy;
 use prony_workload::{
@@ -148,7 +148,7 @@ pub fn load_embedded(
     let request = LoadRequest {
         target,
         plan,
-        jobs: processor_count().min(4) as u32,
+        jobs: cpu_count().min(4) as u32,
         seed: 0,
     };
     let report = load_with_progress(workload, &request, signals).map_err(|error| {

@@ -13,7 +13,7 @@ fn a_script_that_blocks_its_thread_gets_one_warning() {
     );
     let expected = "prony: the script ran for at least 0.1 s without a database query (io.popen";
     // More users than workers on any machine.
-    let (status, out, err) = bench.sysbench("./waits.lua --threads=64 --events=3 --time=0 run");
+    let (status, out, err) = bench.sysbench("./waits.lua --threads=404 --events=3 --time=0 run");
     assert_eq!(
         (status, err.matches(expected).count()),
         (0, 1),
@@ -60,7 +60,7 @@ const WAIT_FOR_THREADS_SCRIPT: &str = r#"
 local folder = "together"
 function thread_init() con = sysbench.sql.driver():connect() end
 function event(id)
-    local wait = "mkdir -p %s; : >%s/%d; for i in $(seq 600); do [ $(ls %s | wc -l) -ge 6 ] && exit 0; sleep 0.1; done; exit 1"
+    local wait = "mkdir -p %s; : >%s/%d; for i in $(seq 600); do [ $(ls %s | wc -l) -ge 40 ] && exit 0; sleep 0.1; done; exit 1"
     assert(os.execute(wait:format(folder, folder, id, folder)) == 0, "a thread waited for another one")
     con:query("SELECT 1")
     return true
@@ -71,7 +71,7 @@ end
 fn commands_of_threads_that_share_a_worker_run_in_parallel() {
     let bench = LuaBench::maria("api_together");
     bench.write("together.lua", WAIT_FOR_THREADS_SCRIPT);
-    let arguments = "together.lua --threads=6 --events=0 --time=0 run";
+    let arguments = "together.lua --threads=40 --events=0 --time=0 run";
     let (status, out, err) = bench.sysbench_with(arguments, &[("PRONY_LUA_PATIENCE", "600")]);
     assert_eq!(status, 0, "{out}{err}");
     assert!(!err.contains("had to wait"), "{err}");

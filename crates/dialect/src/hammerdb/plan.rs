@@ -4,7 +4,7 @@
 //! a server executes.
 
 use super::request::{BuildRequest, Driver, RunRequest};
-use prony_plan::{DrivePlan, QueryMode, Stop, WorkloadPlan, threads_for_few_clients};
+use prony_plan::{DrivePlan, QueryMode, Stop, WorkloadPlan, default_threads};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -13,9 +13,6 @@ pub const WORKLOAD_NAME: &str = "tpcc";
 
 /// The workload's option that partitions `order_line`.
 const PARTITIONS_OPTION: &str = "partitions";
-
-/// Virtual users per worker thread, if they are many.
-const USERS_PER_THREAD: u32 = 64;
 
 /// Time limit for the transactions in flight at the end of the window.
 pub const GRACE: Duration = Duration::from_secs(30);
@@ -34,7 +31,7 @@ pub fn drive_plan(request: &RunRequest, minute: Duration, processors: usize) -> 
     };
     DrivePlan {
         clients: request.vusers,
-        threads: thread_count(request.vusers, processors),
+        threads: default_threads(request.vusers, processors),
         stop,
         warmup,
         grace: GRACE,
@@ -43,13 +40,6 @@ pub fn drive_plan(request: &RunRequest, minute: Duration, processors: usize) -> 
         connect_time_counts: false,
         ..DrivePlan::default()
     }
-}
-
-fn thread_count(vusers: u32, processors: usize) -> u32 {
-    threads_for_few_clients(vusers, processors).unwrap_or_else(|| {
-        let max_threads = u32::try_from(processors).unwrap_or(u32::MAX).max(1);
-        vusers.div_ceil(USERS_PER_THREAD).clamp(1, max_threads)
-    })
 }
 
 /// The workload of a run with a TPC-C profile, on existing tables.
@@ -143,12 +133,10 @@ pub(super) mod tests {
         let plan = drive_plan(&request, Duration::from_secs(60), 16);
         assert_eq!(plan.warmup, Duration::from_secs(600));
         assert_eq!(plan.stop, Stop::After(Duration::from_secs(3600)));
-        assert_eq!((plan.clients, plan.threads), (256, 4));
+        assert_eq!((plan.clients, plan.threads), (256, 8));
         assert_eq!(drive_plan(&request, Duration::from_secs(1), 2).threads, 2);
         request.vusers = 4;
         assert_eq!(drive_plan(&request, Duration::from_secs(1), 16).threads, 4);
-        request.vusers = 9;
-        assert_eq!(drive_plan(&request, Duration::from_secs(1), 16).threads, 1);
     }
 
     #[test]

@@ -11,8 +11,8 @@ use prony_dialect::hammerdb::tcl::{Channel, Host, PathKind, TclResult};
 use prony_dialect::hammerdb::{
     Backend, BuildRequest, OutputOptions, RunRequest, SchemaRequest, Settings, VuserOutcome,
 };
+use prony_plan::cpu_count;
 use prony_runner::Signals;
-use prony_runner::host::processor_count;
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -266,6 +266,6 @@ impl Backend for ScriptBackend {
     }
 
     fn processor_count(&self) -> usize {
-        processor_count()
+        cpu_count()
     }
 }

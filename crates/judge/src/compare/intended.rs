@@ -16,11 +16,11 @@ pub(super) const VARIED_ON_PURPOSE: &str =
     "this is what the experiment varied on purpose; the figures show its effect";
 
 /// Keys of a plan, with the differences that each explains.
-pub(super) const EXPLAINED_BY_KEY: [(&str, &[&str]); 15] = [
+pub(super) const EXPLAINED_BY_KEY: [(&str, &[&str]); 16] = [
     ("server", &["engine", "network", "TLS"]),
     ("workload.scale", &["scale"]),
     ("run.clients", &["clients"]),
-    ("run.threads", &["threads"]),
+    ("run.threads", &["threads", "pinned threads"]),
     ("run.duration", &["measured"]),
     ("run.transactions", &["measured"]),
     ("run.warmup", &["warm-up"]),
@@ -29,6 +29,7 @@ pub(super) const EXPLAINED_BY_KEY: [(&str, &[&str]); 15] = [
     ("run.protocol", &["protocol"]),
     ("run.io", &["I/O engine"]),
     ("run.wait", &["wait for replies"]),
+    ("run.pin", &["pinned threads"]),
     ("run.connect_per_transaction", &["connections"]),
     ("run.tcp_sample", &["network"]),
     ("run.statement_latency", &["latency of statements"]),

@@ -53,7 +53,7 @@ use Severity::{Caveat, Invalid, Note};
 
 /// All properties except settings. Each workload declares its own settings; those of the server are compared
 /// separately.
-pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 22] {
+pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 23] {
     let (workload, drive, server) = (&run.workload, &run.drive, &run.server);
     let host = &run.machine().host;
     let connections = match drive.connect_per_transaction {
@@ -65,6 +65,8 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 22] {
     let (tls, address) = (&server.tls, text_or_empty(server.address.as_ref()));
     // Older versions slept, as auto does where coalescing does not pay.
     let wait = drive.wait.unwrap_or_default().name();
+    // Older versions pinned threads only for --pin, and did not count them.
+    let pinned_threads = run.machine().health.pinned_workers.unwrap_or(0);
     let statement_latency = match run.statements {
         Some(_) => "measured",
         None => "not measured",
@@ -97,6 +99,7 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 22] {
         property("I/O engine", Caveat, &drive.io, WHY_OTHER_CLIENT),
         property("wait for replies", Caveat, wait, WHY_OTHER_CLIENT),
         property("threads", Caveat, drive.threads, WHY_OTHER_CLIENT),
+        property("pinned threads", Caveat, pinned_threads, WHY_OTHER_CLIENT),
         property(
             "latency of statements",
             Caveat,

@@ -22,7 +22,7 @@ fn defaults_are_filled_in() {
     assert_eq!(plan.server, ServerPlan::Url(String::new()));
     assert_eq!(plan.workload.scale, None);
     let default = DrivePlan {
-        threads: default_threads(8),
+        threads: default_threads(8, cpu_count()),
         ..DrivePlan::default()
     };
     assert_eq!(plan.drive, default);

@@ -187,8 +187,7 @@ settings! {
     /// Virtual users, each with its own connection
     run.clients => clients: u64, count_up_to(MAX_CLIENTS),
         value_flag_with_short(LOAD_HEADING, "clients", 'c', "N");
-    /// OS threads that drive the clients; at most one per client [default: one per client for up to 8
-    /// clients, but no more than this machine has CPUs; 1 for more clients]
+    /// OS threads that drive the clients; at most one per client [default: one per CPU, at most 8]
     run.threads => threads: u64, count_up_to(MAX_THREADS),
         value_flag_with_short(LOAD_HEADING, "threads", 'j', "N");
     /// Start this many transactions per second, over all clients, however fast the server answers (an open
@@ -229,7 +228,8 @@ settings! {
     /// second of a closed loop shows that this raises throughput
     run.wait => wait: ReplyWait, SettingType::Choice(choice_names::<ReplyWait>),
         value_flag(CLIENT_HEADING, "wait", "WAIT");
-    /// Pin each thread to a CPU
+    /// Pin each thread to a CPU [default: in a closed loop beside the server, if there is a thread for each
+    /// CPU; in a plan file, pin = false turns that off]
     run.pin => pin: bool, SettingType::Bool, switch(CLIENT_HEADING, "pin", None);
     /// Seed of all random numbers. Without it, one is chosen and named in the result
     run.seed => seed: u64, SettingType::WholeNumber { min: 0, max: u64::MAX },

@@ -331,7 +331,7 @@ fn any_drive() -> impl Strategy<Value = DrivePlan> {
                 connect_per_transaction: booleans[1],
                 tcp_sample,
                 seed,
-                pin: booleans[2],
+                pin: Some(booleans[2]),
                 statement_latency: booleans[3],
                 ..DrivePlan::default()
             }

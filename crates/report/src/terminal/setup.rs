@@ -46,8 +46,8 @@ pub fn client_health_sentences(run: &Run) -> Vec<String> {
         format!("{workers} waited for several replies at once, which raised throughput in a trial at the start")
     }));
     lines.extend(client.pinned_workers.map(|count| {
-        let workers = count_with_noun(count.into(), "worker", "workers");
-        format!("{workers} pinned to one CPU each")
+        let workers = count_with_noun(count.into(), "worker was", "workers were");
+        format!("{workers} pinned, each to one CPU")
     }));
     lines
 }

@@ -296,7 +296,12 @@ fn values_missing_from_the_kernel_are_unknown_not_zero() {
         reverted: 1,
         refused: 0,
     });
+    run.machine_mut().health.pinned_workers = Some(4);
     let text = flat_text(&run);
+    assert!(
+        text.contains("4 workers were pinned, each to one CPU"),
+        "{text}"
+    );
     assert!(
         text.contains(
             "SCHED_BATCH, requested by 4 workers: 3 ran under it, 1 left it, because other programs \

@@ -11,15 +11,15 @@ use std::ffi::{OsString, c_int};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
+use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The status that `system` returns if no process could be created.
+/// The status that `system` returns if no process could be created. Here also if there can be no thread for it.
 const NOT_CREATED: c_int = -1;
-/// Limits of the pause between two looks at the command, which is a sixteenth of the time that it has run: users who
-/// share a worker notice the end of the command that much too late.
-const PAUSE_MIN: Duration = Duration::from_micros(500);
+/// Limits of the pause between two looks at the command, which is a sixteenth of the time that it has run: the user
+/// notices the end of the command up to this much late.
+const PAUSE_MIN: Duration = Duration::from_micros(200);
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 /// The stack of the thread that starts a command and waits for it.
 const STACK_BYTES: usize = 256 * 1024;
@@ -61,15 +61,6 @@ impl ShellCommand {
             Ok(status) => Some(status),
             Err(TryRecvError::Empty) => None,
             Err(TryRecvError::Disconnected) => Some(NOT_CREATED),
-        }
-    }
-
-    /// The status of the command if it ends within the next pause. Blocks the calling thread until then.
-    pub fn wait(&self) -> Option<c_int> {
-        match self.status.recv_timeout(self.pause()) {
-            Ok(status) => Some(status),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => Some(NOT_CREATED),
         }
     }
 
@@ -115,13 +106,29 @@ mod tests {
 
     #[test]
     fn commands_of_a_pinned_worker_may_use_all_cpus() {
-        let all = sched_getaffinity(None).expect("the affinity");
-        let first = (0..CpuSet::MAX_CPU).find(|cpu| all.is_set(*cpu));
-        let mut one = CpuSet::new();
-        one.set(first.expect("a CPU"));
-        sched_setaffinity(None, &one).expect("pinned");
-        let status = run(b"exit $(nproc)").0;
-        assert_eq!(status >> 8, (all.count() & 0xff) as c_int);
+        let allowed = |status: &str| {
+            let mut lines = status.lines();
+            let line = lines.find(|line| line.starts_with("Cpus_allowed_list"));
+            line.expect("the kernel lists CPUs").to_owned()
+        };
+        let own = std::fs::read_to_string("/proc/self/status").expect("a status");
+        let worker = std::thread::spawn(move || {
+            let all = sched_getaffinity(None).expect("the affinity");
+            let mut one = CpuSet::new();
+            one.set(
+                (0..CpuSet::MAX_CPU)
+                    .find(|cpu| all.is_set(*cpu))
+                    .expect("a CPU"),
+            );
+            sched_setaffinity(None, &one).expect("pinned");
+            let output = std::env::temp_dir().join(format!("prony-cpus-{}", std::process::id()));
+            let command = format!("cat /proc/self/status > '{}'", output.display());
+            assert_eq!(run(command.as_bytes()).0, 0);
+            let status = std::fs::read_to_string(&output).expect("a status");
+            std::fs::remove_file(&output).expect("removed");
+            status
+        });
+        assert_eq!(allowed(&worker.join().expect("no panic")), allowed(&own));
     }
 
     #[test]

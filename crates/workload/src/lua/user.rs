@@ -322,14 +322,9 @@ impl ScriptUser {
     async fn run_command(&self, db: &mut Db) -> Answer {
         let command = ShellCommand::start(self.request_sql());
         loop {
-            let (status, pause) = match self.shares_worker {
-                true => (command.status(), command.pause()),
-                // Nobody else needs the worker, so the end is noticed at once. The loop only learns whether to stop.
-                false => (command.wait(), Duration::from_nanos(1)),
-            };
-            match status {
+            match command.status() {
                 Some(status) => return Answer::CommandStatus(status),
-                None => db.sleep(pause).await,
+                None => db.sleep(command.pause()).await,
             }
         }
     }

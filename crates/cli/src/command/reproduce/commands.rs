@@ -4,8 +4,7 @@
 //! the equivalent input, which `reproduce` executes. A password is never shown.
 
 use prony_plan::scenario::{CachedPortion, Scenario, ScenarioSize};
-use prony_plan::{PlanInput, value_from_flag};
-use prony_runner::host::processor_count;
+use prony_plan::{PlanInput, cpu_count, default_threads, value_from_flag};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::Value;
@@ -39,7 +38,7 @@ pub struct ScenarioSettings {
 }
 
 impl ScenarioSettings {
-    /// The published settings, with one thread per CPU of this machine and the script in the current folder.
+    /// The published settings, with the default number of threads and the script in the current folder.
     pub fn published(scenario: &Scenario) -> ScenarioSettings {
         let clients = scenario.clients.unwrap_or(DEFAULT_CLIENTS);
         ScenarioSettings {
@@ -67,9 +66,9 @@ impl ScenarioSettings {
     }
 }
 
-/// One thread per CPU of this machine, at most `clients`: Prony does not need one thread per client.
+/// The default number of threads of a run.
 pub fn thread_count(clients: u64) -> u64 {
-    (processor_count() as u64).clamp(1, clients.max(1))
+    default_threads(u32::try_from(clients).unwrap_or(u32::MAX), cpu_count()).into()
 }
 
 /// Whether the scenario's tables are read before the run, because all of them should be cached.

@@ -19,8 +19,8 @@ use prony_dialect::sysbench::{
     progress_text, repetitions_line, report_text, thread_not_created, threads_not_ready,
 };
 use prony_drive::{ConnectError, DriveResult, OnConnectRefused, RunEventKind};
+use prony_plan::cpu_count;
 use prony_plan::{DrivePlan, Plan, WorkloadPlan};
-use prony_runner::host::processor_count;
 use prony_runner::{Error, Recording, Signals};
 use prony_session::Program;
 use prony_workload::{ReadyWorkload, Workload};
@@ -104,7 +104,7 @@ pub fn run(
     error_printed: &dyn Fn() -> bool,
 ) -> Result<(), CommandError> {
     let settings = bench.settings;
-    let drive = drive_plan(settings, processor_count(), bench.cost);
+    let drive = drive_plan(settings, cpu_count(), bench.cost);
     let mut drive = drive.map_err(|lines| call.fail(&lines))?;
     if bench.thread_per_user {
         drive.threads = drive.clients;

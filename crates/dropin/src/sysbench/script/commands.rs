@@ -7,9 +7,9 @@ use super::logger::ScriptLogger;
 use prony_dialect::sysbench::{Driver, GeneralOptions, ProgramCost, drive_plan};
 use prony_drive::{DriveJob, LoadStart, Observer, RunEventKind};
 use prony_measure::{IntervalRow, RunSchedule};
+use prony_plan::cpu_count;
 use prony_plan::{DrivePlan, Pace, Stop};
 use prony_runner::Signals;
-use prony_runner::host::processor_count;
 use prony_server::Target;
 use prony_server::control::ConnectFailure;
 use prony_workload::lua::LuaProgram;
@@ -45,7 +45,7 @@ impl ParallelCommand<'_> {
         program: &LuaProgram,
     ) -> Result<(), CommandError> {
         let call = self.call;
-        let plan = drive_plan(self.settings, processor_count(), ProgramCost::High);
+        let plan = drive_plan(self.settings, cpu_count(), ProgramCost::High);
         let plan = plan.map_err(|lines| call.fail(&lines))?;
         let clients = program.user_count();
         let plan = DrivePlan {

@@ -58,9 +58,10 @@ impl ScriptUser {
     fn wait_for_command(&self) -> Option<c_int> {
         let command = ShellCommand::start(self.request_sql());
         while !self.settings().must_scripts_end() {
-            if let Some(status) = command.wait() {
+            if let Some(status) = command.status() {
                 return Some(status);
             }
+            std::thread::sleep(command.pause());
         }
         None
     }
