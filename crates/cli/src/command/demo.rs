@@ -7,8 +7,7 @@ use super::{output, plan};
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
 use crate::run::{ObserveOptions, ResultFormat, RunRequest, run_and_print};
-use prony_plan::cpu_count;
-use prony_plan::{PlanInput, value_from_flag};
+use prony_plan::{PlanInput, cpu_count, value_from_flag};
 use std::ffi::OsString;
 use std::time::Duration;
 

@@ -135,8 +135,11 @@ pub(super) mod tests {
         assert_eq!(plan.stop, Stop::After(Duration::from_secs(3600)));
         assert_eq!((plan.clients, plan.threads), (256, 8));
         assert_eq!(drive_plan(&request, Duration::from_secs(1), 2).threads, 2);
-        request.vusers = 4;
-        assert_eq!(drive_plan(&request, Duration::from_secs(1), 16).threads, 4);
+        for vusers in [1, 4] {
+            request.vusers = vusers;
+            let plan = drive_plan(&request, Duration::from_secs(1), 16);
+            assert_eq!(plan.threads, vusers);
+        }
     }
 
     #[test]

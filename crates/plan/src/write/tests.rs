@@ -331,7 +331,7 @@ fn any_drive() -> impl Strategy<Value = DrivePlan> {
                 connect_per_transaction: booleans[1],
                 tcp_sample,
                 seed,
-                pin: Some(booleans[2]),
+                pin: booleans[2].then_some(booleans[0]),
                 statement_latency: booleans[3],
                 ..DrivePlan::default()
             }

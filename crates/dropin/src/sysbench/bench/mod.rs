@@ -19,8 +19,7 @@ use prony_dialect::sysbench::{
     progress_text, repetitions_line, report_text, thread_not_created, threads_not_ready,
 };
 use prony_drive::{ConnectError, DriveResult, OnConnectRefused, RunEventKind};
-use prony_plan::cpu_count;
-use prony_plan::{DrivePlan, Plan, WorkloadPlan};
+use prony_plan::{DrivePlan, Plan, WorkloadPlan, cpu_count};
 use prony_runner::{Error, Recording, Signals};
 use prony_session::Program;
 use prony_workload::{ReadyWorkload, Workload};
