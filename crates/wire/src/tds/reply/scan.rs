@@ -131,7 +131,7 @@ impl Reply {
     fn handle_token(&mut self, token_type: u8, body: Range<usize>) -> Result<(), ReadError> {
         match token_type {
             token_type::DONE | token_type::DONE_PROC | token_type::DONE_IN_PROC => {
-                self.handle_done(token_type, body)
+                self.handle_done(token_type, body)?
             }
             token_type::ERROR => self.record_error(body),
             token_type::INFO if self.notice_ranges.len() < STORED_NOTICES_MAX => {
@@ -172,7 +172,10 @@ impl Reply {
 
     /// Handles the end of a statement or of a procedure call. `body` holds status, command and number of
     /// rows.
-    fn handle_done(&mut self, token_type: u8, body: Range<usize>) {
+    ///
+    /// # Errors
+    /// The server closes the connection without saying why.
+    fn handle_done(&mut self, token_type: u8, body: Range<usize>) -> Result<(), ReadError> {
         let mut reader = Reader(&self.bytes[body]);
         let status = reader.u16().unwrap_or_default();
         reader.u16();
@@ -181,7 +184,13 @@ impl Reply {
             // A server may acknowledge an attention that was not sent, or that came too late to cancel.
             self.canceled |= self.attention_pending && !self.is_reply_ended;
             self.attention_pending = false;
-            return;
+            return Ok(());
+        }
+        if self.error_range.is_none() && self.calls_ended >= self.ignored_calls {
+            if status & done_status::SEVERE_ERROR != 0 {
+                return Err(malformed("a severe error without a message"));
+            }
+            self.failed_without_message |= status & done_status::ERROR != 0;
         }
         self.more_results_follow = status & done_status::MORE != 0;
         let has_count = status & done_status::COUNT != 0;
@@ -210,6 +219,7 @@ impl Reply {
         if token_type != token_type::DONE_IN_PROC {
             self.results_before_call = self.results.len();
         }
+        Ok(())
     }
 
     /// The violation of a message that ends inside of the token at `scanned_length`. Babelfish breaks off a
