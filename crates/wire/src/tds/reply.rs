@@ -9,7 +9,7 @@ use super::error;
 use super::packet::{Unframer, packet_type};
 use super::row::TextRows;
 use super::type_info::Column;
-use crate::reply_buffer::{self, MAX_RETAINED_CAPACITY};
+use crate::reply_buffer::{self, MAX_RETAINED_CAPACITY, RowBudget};
 use crate::violation::Violation;
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
@@ -27,6 +27,8 @@ struct ResultPosition {
     columns: Range<usize>,
     /// The result's rows in `Reply::row_offsets`.
     rows: Range<usize>,
+    /// Number of the result's rows that were dropped.
+    dropped_rows: u64,
     /// Number of rows that the statement changed or returned, as the server reports it.
     affected_rows: u64,
 }
@@ -40,6 +42,8 @@ struct RowCursor {
     column: usize,
     /// Offset of that column's value, or of its next chunk.
     offset: usize,
+    /// Length of what comes before the values.
+    head_bytes: usize,
     /// Whether the first chunks of that column's value have been read.
     is_in_chunks: bool,
 }
@@ -76,6 +80,10 @@ pub(crate) struct Reply {
     row_offsets: Vec<usize>,
     /// Index of the first row of the result whose rows arrive now.
     first_row: usize,
+    /// How many rows of that result were dropped.
+    dropped_rows: u64,
+    /// The limit of the rows that are kept.
+    pub(crate) rows_kept: RowBudget,
     results: Vec<ResultPosition>,
     /// How many procedure calls of the message have ended.
     calls_ended: usize,
@@ -117,6 +125,7 @@ impl Reply {
     pub(crate) fn reset(&mut self) {
         *self = Reply {
             bytes: std::mem::take(&mut self.bytes),
+            rows_kept: self.rows_kept,
             ..Reply::default()
         };
         self.bytes.clear();
@@ -132,6 +141,7 @@ impl Reply {
         }
         self.column_names.take();
         self.scanned_length = 0;
+        self.rows_kept.begin();
         self.columns.clear();
         self.first_row = 0;
         self.results.clear();
@@ -199,6 +209,7 @@ impl Reply {
         if self.is_waiting {
             self.scan()?;
         }
+        self.rows_kept.check(self.bytes.len())?;
         Ok(is_complete)
     }
 

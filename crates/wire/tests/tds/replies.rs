@@ -30,6 +30,40 @@ fn each_statement_of_a_text_has_a_result() {
 }
 
 #[test]
+fn rows_beyond_the_limit_are_counted_and_dropped_at_any_split() {
+    let long_rows = |count: usize| {
+        let row = vec![Datum::Text("x".repeat(20_000))];
+        Outcome::Rows(vec![Column::new("t", Type::VarCharMax)], vec![row; count])
+    };
+    for step in [1, 6, 511, 100_000] {
+        let mut talk = Talk::with(QueryMode::Simple, move |text, _| match text.trim() {
+            "numbers" => vec![ints(&(0..500).collect::<Vec<_>>())],
+            "long" => vec![long_rows(3)],
+            _ => vec![Outcome::Count(7)],
+        });
+        talk.step = step;
+        talk.exchange.limit_rows(60);
+        // The limit applies to each reply.
+        for _ in 0..2 {
+            talk.query("numbers;update;long;numbers");
+            assert!(talk.exchange.has_dropped_rows());
+            let affected: Vec<_> = (0..4).map(|n| talk.exchange.affected_rows_of(n)).collect();
+            assert_eq!(affected, [500, 7, 3, 500], "{step}");
+            let rows = talk.rows();
+            assert!(!rows.is_empty() && rows.len() < 20, "{}", rows.len());
+            assert!(
+                rows.iter()
+                    .enumerate()
+                    .all(|(index, (result, row))| { *result == 0 && *row == [index.to_string()] })
+            );
+        }
+        talk.query("long");
+        assert_eq!(talk.exchange.affected_rows(), 3);
+        assert!(talk.rows().is_empty() && talk.exchange.has_dropped_rows());
+    }
+}
+
+#[test]
 fn each_call_has_a_result_even_if_the_server_counts_nothing() {
     // The server counts no rows after SET NOCOUNT ON.
     let mut talk = Talk::with(QueryMode::Extended, |text, _| match text.contains("rows") {

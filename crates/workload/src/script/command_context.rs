@@ -52,7 +52,7 @@ impl CommandContext<'_> {
             script.name,
             command.line,
             self.command_number() + 1,
-            command.first_line.trim_end(),
+            command.first_line().trim_end(),
         )
     }
 
@@ -128,7 +128,7 @@ impl CommandContext<'_> {
     pub fn server_message(&self, text: &str, error: &DbError, db: &Db) -> String {
         let sql = match (&self.command.kind, db.protocol_mode()) {
             (CommandKind::Sql(_), QueryMode::Simple) => text,
-            (CommandKind::Sql(sql), QueryMode::Extended) => sql.numbered_text.as_str(),
+            (CommandKind::Sql(sql), QueryMode::Extended) => sql.numbered_text(),
             // libpq does not know the text of a prepared statement.
             _ => "",
         };

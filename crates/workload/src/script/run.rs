@@ -14,7 +14,9 @@ use super::program::ScriptRun;
 use super::shell;
 use super::stats::ClientStats;
 use super::variables::undefined_variable_error;
-use prony_session::{Db, DbError, DbReply, Outcome, UserExit};
+use prony_session::{
+    Db, DbError, DbReply, Outcome, READ_ROW_BYTES_MAX, UNREAD_ROW_BYTES_MAX, UserExit,
+};
 use prony_wire::{QueryMode, Statement, Value as WireValue, WireRow};
 use std::convert::Infallible;
 use std::time::Duration;
@@ -205,7 +207,7 @@ impl ScriptClient {
             let start_ns = db.noticed_ns();
             match &command.kind {
                 CommandKind::Sql(sql) => {
-                    let statement = shared.statements[number][context.command_number()].as_ref();
+                    let statement = shared.statement(number, context.command_number());
                     self.run_sql(context, sql, statement, in_pipeline, db)
                         .await?;
                 }
@@ -237,7 +239,7 @@ impl ScriptClient {
                 CommandKind::EndIf => context.log_command(),
                 CommandKind::StartPipeline => {
                     context.log_command();
-                    self.start_pipeline(context, &shared.statements[number], in_pipeline, db)
+                    self.start_pipeline(context, shared, in_pipeline, db)
                         .await?;
                     in_pipeline = true;
                 }
@@ -361,6 +363,10 @@ impl ScriptClient {
         db: &mut Db,
     ) -> Result<(), Halt> {
         let (policy, client) = (context.policy, self.number);
+        db.limit_rows(match &sql.store_command {
+            None => UNREAD_ROW_BYTES_MAX,
+            Some(_) => READ_ROW_BYTES_MAX,
+        });
         let reply = match statement {
             Some(statement) if db.protocol_mode() != QueryMode::Simple => {
                 if let (true, Some(store_command)) = (in_pipeline, &sql.store_command) {
@@ -373,7 +379,7 @@ impl ScriptClient {
                 }
                 policy.debug(|| match db.protocol_mode() {
                     QueryMode::Prepared => format!("client {client} sending P_{}", statement.id()),
-                    _ => format!("client {client} sending {}", sql.numbered_text),
+                    _ => format!("client {client} sending {}", sql.numbered_text()),
                 });
                 self.push_statement(context, sql, statement, db)?;
                 if in_pipeline {
@@ -433,6 +439,14 @@ impl ScriptClient {
         reply: &DbReply<'_>,
     ) -> Result<(), Halt> {
         let last_result = reply.result_count().saturating_sub(1);
+        if reply.has_dropped_rows() {
+            let problem = format!(
+                "the rows exceed {} MiB, the most that \\{} reads",
+                READ_ROW_BYTES_MAX >> 20,
+                store_command.name()
+            );
+            return Err(context.abort_for_unusable_result(last_result, &problem));
+        }
         // A row that is not stored yet, because a later row of the same result would replace it.
         let mut candidate: Option<(usize, WireRow<'_>)> = None;
         let mut rows_of_last_result = 0;

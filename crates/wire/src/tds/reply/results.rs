@@ -89,7 +89,7 @@ impl Reply {
             .get(result)
             .map_or(0, |position| match position.columns.is_empty() {
                 true => position.affected_rows,
-                false => position.rows.len() as u64,
+                false => position.rows.len() as u64 + position.dropped_rows,
             })
     }
 

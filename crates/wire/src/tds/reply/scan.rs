@@ -42,9 +42,16 @@ impl Reply {
                 }
                 self.scanned_length = self.bytes.len() - reader.0.len();
                 self.first_row = self.row_offsets.len();
+                self.dropped_rows = 0;
             }
             token_type::ROW | token_type::NBC_ROW => {
-                self.scanned_length = self.find_row_end(at)?;
+                let end = self.find_row_end(at);
+                let arrived = end.as_ref().copied().unwrap_or(self.bytes.len());
+                if !self.rows_kept.fits(arrived - at) {
+                    return self.drop_rows();
+                }
+                self.scanned_length = end?;
+                self.rows_kept.keep(arrived - at);
                 self.row_offsets.push(at);
             }
             token_type::RETURN_VALUE => self.scanned_length = self.parse_return_value(at)?,
@@ -78,6 +85,7 @@ impl Reply {
             start,
             column: 0,
             offset: start + 1 + bitmap_bytes,
+            head_bytes: 1 + bitmap_bytes,
             is_in_chunks: false,
         });
         let null_bitmap = (self.bytes)
@@ -105,6 +113,35 @@ impl Reply {
         }
         self.cursor = None;
         Ok(cursor.offset)
+    }
+
+    /// Drops the rows at `scanned_length`, as far as they have arrived.
+    fn drop_rows(&mut self) -> Result<(), ReadError> {
+        let mut end = self.scanned_length;
+        let mut result = Ok(());
+        while matches!(
+            self.bytes.get(end),
+            Some(&(token_type::ROW | token_type::NBC_ROW))
+        ) {
+            match self.find_row_end(end) {
+                Ok(row_end) => end = row_end,
+                Err(error) => {
+                    result = Err(error);
+                    break;
+                }
+            }
+            self.dropped_rows += 1;
+        }
+        let dropped = end - self.scanned_length;
+        self.bytes.drain(self.scanned_length..end);
+        if let Some(cursor) = &mut self.cursor {
+            // Keep what comes before the values of an incomplete row: its type and bitmap.
+            (cursor.start, cursor.offset) = (cursor.start - dropped, cursor.offset - dropped);
+            let values = cursor.start + cursor.head_bytes;
+            self.bytes.drain(values..cursor.offset);
+            cursor.offset = values;
+        }
+        result
     }
 
     /// Parses RETURNVALUE, an output parameter of a procedure: ordinal, name, status, user type, flags,
@@ -212,6 +249,7 @@ impl Reply {
             self.results.push(ResultPosition {
                 columns: columns.unwrap_or(0..0),
                 rows,
+                dropped_rows: std::mem::take(&mut self.dropped_rows),
                 affected_rows,
             });
         }
