@@ -48,7 +48,7 @@ impl Reply {
                 let end = self.find_row_end(at);
                 let arrived = end.as_ref().copied().unwrap_or(self.bytes.len());
                 if !self.rows_kept.fits(arrived - at) {
-                    return self.drop_rows();
+                    return self.drop_rows(end);
                 }
                 self.scanned_length = end?;
                 self.rows_kept.keep(arrived - at);
@@ -115,23 +115,21 @@ impl Reply {
         Ok(cursor.offset)
     }
 
-    /// Drops the rows at `scanned_length`, as far as they have arrived.
-    fn drop_rows(&mut self) -> Result<(), ReadError> {
+    /// Drops the rows at `scanned_length`, as far as they have arrived. `row_end`: the end of the first, which may have
+    /// lost its values already, so that it cannot be found again.
+    fn drop_rows(&mut self, mut row_end: Result<usize, ReadError>) -> Result<(), ReadError> {
         let mut end = self.scanned_length;
-        let mut result = Ok(());
-        while matches!(
-            self.bytes.get(end),
-            Some(&(token_type::ROW | token_type::NBC_ROW))
-        ) {
-            match self.find_row_end(end) {
-                Ok(row_end) => end = row_end,
-                Err(error) => {
-                    result = Err(error);
-                    break;
-                }
+        let result = loop {
+            match row_end {
+                Ok(offset) => end = offset,
+                Err(error) => break Err(error),
             }
             self.dropped_rows += 1;
-        }
+            match self.bytes.get(end) {
+                Some(&(token_type::ROW | token_type::NBC_ROW)) => row_end = self.find_row_end(end),
+                _ => break Ok(()),
+            }
+        };
         let dropped = end - self.scanned_length;
         self.bytes.drain(self.scanned_length..end);
         if let Some(cursor) = &mut self.cursor {
