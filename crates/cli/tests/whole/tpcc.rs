@@ -14,6 +14,14 @@ fn start_server() -> EmbeddedPostgres {
 /// A database with one warehouse.
 fn bench_with_warehouse(server: &EmbeddedPostgres, name: &str) -> TestBench {
     let bench = TestBench::on(server, name);
+    // A schema whose name needs quotes.
+    let mut control = bench.control();
+    for sql in [
+        "create schema \"My bench\"".to_owned(),
+        format!("alter database {name} set search_path = 'My bench'"),
+    ] {
+        control.execute(&sql).expect(&sql);
+    }
     ok_stdout(&bench.prony("load tpcc --scale 1"));
     bench
 }
