@@ -16,6 +16,7 @@ mod data;
 pub mod doctor;
 mod errors;
 pub mod experiment;
+mod foreign_load;
 pub mod formatting;
 mod housekeeping;
 mod length;
@@ -48,13 +49,13 @@ use prony_store::{Check, KindFigures, Run, RunState, Severity};
 
 /// Version of the checks and their [`thresholds`]; a run stores the version by which it was judged. A test
 /// (`rules_digest`) fails if checks or thresholds change and the version does not.
-pub const RULES_VERSION: u32 = 4;
+pub const RULES_VERSION: u32 = 5;
 
 /// One check: returns a finding, or `None` if there is nothing to report.
 type Checker = fn(&Run) -> Option<Check>;
 
 /// All checks, in the order in which findings of one severity are reported.
-const CHECKS: [Checker; 54] = [
+const CHECKS: [Checker; 55] = [
     errors::check_nothing_committed,
     server::check_restart,
     tables::check_tables_replaced,
@@ -90,6 +91,7 @@ const CHECKS: [Checker; 54] = [
     machine::check_steal,
     machine::check_server_steal,
     machine::check_neighbours,
+    foreign_load::check_foreign_load,
     memory::check_swap,
     housekeeping::check_checkpoint,
     housekeeping::check_maintenance,

@@ -161,7 +161,7 @@ pub(crate) fn check_neighbours(run: &Run) -> Option<Check> {
         "neighbours",
         limited_by_counted_time(severity, observations::observed_s(run)),
         format!(
-            "Other processes used {} of the CPUs of the server's machine, the server {} and the client {}: \
+            "Other processes used {} of the CPUs of the server's machine, the server, with all its sessions, {} and the client {}: \
              neither had the machine to itself.",
             percent(other_share),
             percent(server),

@@ -6,16 +6,20 @@
 //! connections, the observer and the server's housekeeping.
 
 use crate::errors::severity_unless_outage_expected;
+use crate::foreign_load::has_foreign_sessions;
 use crate::formatting::{count, percent, share, thousands, time};
 use crate::observations::{observed, rows, server_machine_mean};
 use crate::thresholds::{
     COMMITS_GAP_MAX_SHARE, COMMITS_LAG_MAX_S, COMMITS_MIN_COUNT, COMMITS_OF_SERVER_MAX,
-    COMMITS_PER_CLIENT_MAX, LIMITER_CPU_MIN_BUSY_SHARE, LIMITER_DISK_MIN_BUSY_SHARE,
-    LIMITER_MIN_SESSIONS, LIMITER_WAIT_MIN_SHARE, SAME_START_MAX_GAP_S, severity_of_counted_share,
+    COMMITS_PER_CLIENT_MAX, FOREIGN_INVALID_SHARE, LIMITER_CPU_MIN_BUSY_SHARE,
+    LIMITER_DISK_MIN_BUSY_SHARE, LIMITER_MIN_SESSIONS, LIMITER_WAIT_MIN_SHARE,
+    SAME_START_MAX_GAP_S, severity_of_counted_share,
 };
 use crate::workload::description;
 use crate::{all_kinds, new_check};
-use prony_store::{Check, Engine, EventKind, Figures, Run, RunState, ServerSecond, Severity};
+use prony_store::{
+    Check, Engine, EventKind, Figures, ObservedTopic, Run, RunState, ServerSecond, Severity,
+};
 use std::collections::BTreeMap;
 
 pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
@@ -32,7 +36,9 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
     if client < COMMITS_MIN_COUNT || server < queries || !counts_all_commits(run) {
         return None;
     }
-    if run.state != RunState::Complete || was_restarted(run) {
+    // The sessions of a pooler report their commits late.
+    let is_pooled = before.pooled == Some(true) || after.pooled == Some(true);
+    if run.state != RunState::Complete || was_restarted(run) || is_pooled {
         return None;
     }
     let lag = all_kinds(run)?.tps * COMMITS_LAG_MAX_S;
@@ -69,10 +75,18 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
     if !counts_are_exact || server as f64 <= maximum {
         return None;
     }
+    let foreign_share = (server as f64 - client as f64) / server as f64;
     new_check(
         "server-commits",
-        Severity::Caveat,
-        format!("{counts_text}: other clients used this database during the run."),
+        // Without a session to which they belong, they may be an earlier run's, which its pooler reports late.
+        match foreign_share > FOREIGN_INVALID_SHARE && has_foreign_sessions(run) {
+            true => Severity::Invalid,
+            false => Severity::Caveat,
+        },
+        format!(
+            "{counts_text}: other clients used this database during the run, and committed {} of the transactions.",
+            percent(foreign_share)
+        ),
         "Run on a database that nobody else uses; otherwise the figures show only the remaining capacity.",
     )
 }
@@ -94,13 +108,25 @@ fn counts_all_commits(run: &Run) -> bool {
     !has_query_cache && !has_unlogged_tables
 }
 
-/// Whether the server was was_restarted during the run, or replaced by another.
+/// Whether the server was restarted during the run, or replaced by another. Its start time alone does not say so,
+/// because some engines report a wrong one: connections were lost too, or the counters reset.
 fn was_restarted(run: &Run) -> bool {
     let Some((before, after)) = states_before_and_after(run) else {
         return false;
     };
     let starts = before.started_unix_s.zip(after.started_unix_s);
+    let commits = before.commits.zip(after.commits);
+    let lost_connections = run
+        .events
+        .iter()
+        .any(|event| event.kind == EventKind::Outage)
+        || observed(run).is_some_and(|observed| {
+            let topics = [ObservedTopic::WhileDisconnected, ObservedTopic::DuringLoad];
+            let mut missing = observed.missing.iter();
+            missing.any(|missing| topics.contains(&missing.what))
+        });
     starts.is_some_and(|(before, after)| (after - before).abs() > SAME_START_MAX_GAP_S)
+        && (lost_connections || commits.is_some_and(|(before, after)| after < before))
 }
 
 fn states_before_and_after(

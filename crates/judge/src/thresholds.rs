@@ -55,6 +55,8 @@
 //! | `server-steal` | invalid, caveat, note | the same for the server's machine |
 //! | `neighbours` | invalid | processes other than server and client used more than half of the server's machine, counted for 5 s or more |
 //! | | caveat | more than 15 % of it |
+//! | `foreign-load` | invalid | sessions of other clients were more than 10 % of the busy sessions, in three readings or more; or more than 10 % of the commits were in other databases |
+//! | | caveat | more than 2 %, and a quarter of a session on average |
 //! | `swap` | caveat | more than 1 MB per second swapped on the server's or the client's machine |
 //! | `untuned` | note | the server's cache is less than 5 % of a memory of 4 GB or more, and smaller than the data |
 //! | `round-trip` | caveat | an empty statement takes more than half of the mean service time, over a network |
@@ -63,7 +65,7 @@
 //! | `maintenance` | caveat | a backup, an index build, a rebuild; vacuums and analyses for more than 10 % of the window |
 //! | | note | any vacuum or analysis |
 //! | `server-commits` | invalid | the server counts fewer commits than the client, by more than 1 % plus those of one second |
-//! | | caveat | the server counts over 1 % more commits than the client, in addition to those of connections and observer; only if each transaction is one commit |
+//! | | invalid, caveat | the server counts over 10 % (1 %) more commits than the client, in addition to those of connections and observer; only if each transaction is one commit |
 //! | `restart` | invalid | the server was restarted or changed its role; a note if the plan expects an outage |
 //! | `tables-replaced` | invalid | a table of the run was replaced, emptied or dropped during it (another oid, file or time of creation), or lost half of its size or more |
 //! | `consistency` | invalid | a consistency condition of the data does not hold after the run (`--check-after`) |
@@ -314,6 +316,22 @@ pub const NEIGHBOURS_MAX_SHARE: f64 = 0.15;
 /// Share of other processes above which the result is invalid: they used more of the machine than was left
 /// for the server.
 pub const NEIGHBOURS_INVALID_SHARE: f64 = 0.5;
+/// Largest share of the server's busy sessions, or of its commits, that may be other clients'.
+pub const FOREIGN_MAX_SHARE: f64 = 0.02;
+/// Share of other clients above which the result is invalid.
+pub const FOREIGN_INVALID_SHARE: f64 = 0.1;
+/// Other clients count from so many busy sessions on average: a program that monitors is busy for a few milliseconds a
+/// second.
+pub const FOREIGN_MIN_SESSIONS: f64 = 0.25;
+/// Other clients count if they were busy in so many readings.
+pub const FOREIGN_MIN_SAMPLES: u32 = 2;
+/// Other clients make the result invalid if they were busy in so many readings.
+pub const FOREIGN_INVALID_SAMPLES: u32 = 3;
+/// Commits in other databases count from so many per second.
+pub const FOREIGN_COMMITS_MIN_PER_S: f64 = 50.0;
+/// Sessions like the run's count as another's if there are at least so many more than clients: one may be Prony's
+/// own, for the server's count of transactions, and MySQL does not tell a shell of the same user from a client.
+pub const FOREIGN_SESSIONS_MIN_OWN: u32 = 2;
 /// Swapped bytes per second above which the machine's memory was too small; a machine that only swaps out
 /// idle pages stays below.
 pub const SWAP_MAX_BYTES_PER_S: f64 = 1e6;

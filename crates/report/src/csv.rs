@@ -58,7 +58,11 @@ pub fn write_server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
         machine_column_names("machine"),
         machine_column_names("client"),
     )?;
-    let seconds = run.observed.iter().flat_map(|observed| &observed.series);
+    let observed = run
+        .observed
+        .iter()
+        .filter(|observed| observed.off.is_none());
+    let seconds = observed.flat_map(|observed| &observed.series);
     for second in seconds {
         let counts = [
             second.commits,

@@ -9,6 +9,7 @@ use crate::server_tpm::ServerRates;
 use crate::statement_latency::statement_latencies;
 use prony_drive::{DriveResult, LoadStart, RunEvent, RunEventKind};
 use prony_plan::{DrivePlan, Pace, Plan, Stop, to_json};
+use prony_server::observe::machine::{Colocation, find_colocation};
 use prony_server::{Address, Control};
 use prony_session::{ActionShare, P90Limit};
 use prony_store::{
@@ -22,6 +23,8 @@ pub struct ConnectionInfo {
     engine: Engine,
     address: Option<ServerAddress>,
     tls: Option<String>,
+    /// Whether the server runs on this machine, and as which process.
+    pub(crate) colocation: Colocation,
 }
 
 impl ConnectionInfo {
@@ -31,12 +34,14 @@ impl ConnectionInfo {
             engine,
             address: None,
             tls: None,
+            colocation: Colocation::unknown("there is no server"),
         }
     }
 
-    /// The information about this connection.
-    pub fn of(control: &Control) -> ConnectionInfo {
+    /// The information about this connection. Queries MySQL and MariaDB for the thread that serves it.
+    pub fn of(control: &mut Control) -> ConnectionInfo {
         ConnectionInfo {
+            colocation: find_colocation(control),
             engine: control.engine(),
             address: Some(match &control.endpoint().address {
                 Address::Unix(path) => ServerAddress::Unix(path.display().to_string()),

@@ -31,7 +31,7 @@ pub struct RunJob<'a> {
     pub facts: &'a ServerFacts,
     /// The control connection's engine, address and TLS.
     pub connection: &'a ConnectionInfo,
-    /// The server's state before the load, and how to observe the server; `None` if it is not observed.
+    /// The server's state before the load, and how to observe the server; `None` if only this machine is read.
     pub observation: Option<Observation>,
     /// Whether to read the server's own transaction count, if the workload has a metric that needs
     /// it. This uses a connection.

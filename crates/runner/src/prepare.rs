@@ -32,10 +32,11 @@ pub fn prepare(
 ) -> Result<RunPreparation, Error> {
     let ready_workload = workload.program(control, plan).map_err(Error::Workload)?;
     let facts = prony_server::read_server_facts(control).map_err(Error::Server)?;
+    let connection = ConnectionInfo::of(control);
     Ok(RunPreparation {
         ready_workload,
-        connection: ConnectionInfo::of(control),
-        observation: observe_before(control, &facts, options)?,
+        observation: observe_before(control, &facts, options, &connection.colocation)?,
+        connection,
         facts,
     })
 }

@@ -4,7 +4,7 @@ use crate::check_after;
 use crate::document;
 use crate::error::Error;
 use crate::job::{RunJob, StorePolicy};
-use crate::observing::{self, LoadEnd, ServerObserver};
+use crate::observing::{self, LoadEnd, Observation, ServerObserver};
 use crate::recording::{Recording, RecordingState};
 use crate::server_tpm::{ServerRates, ServerTpm};
 use prony_drive::{DriveResult, LoadStart, Observer};
@@ -70,17 +70,19 @@ pub struct FinishedRun {
 /// run.
 pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<FinishedRun, Error> {
     let mut run = document::new_run(&job);
-    let observation = job.observation.take();
-    let observer_input = observation.and_then(|observation| {
-        let (observed, exporter) = (observation.observed, observation.exporter);
-        let is_observed = observed.off.is_none();
-        run.observed = Some(observed);
-        is_observed.then(|| observing::ServerObserverInput {
-            target: job.server.target.clone(),
-            facts: job.facts.clone(),
-            exporter,
-        })
+    let colocation = &job.connection.colocation;
+    let observation = job.observation.take().unwrap_or_else(|| {
+        let reason = "called as another tool, Prony sends the server only what that tool sends";
+        Observation::of_this_machine(colocation, reason)
     });
+    let observer_input = Some(observing::ServerObserverInput {
+        target: job.server.target.clone(),
+        facts: job.facts.clone(),
+        exporter: observation.exporter,
+        colocation: colocation.clone(),
+        queries_server: observation.observed.off.is_none(),
+    });
+    run.observed = Some(observation.observed);
     let storage = open_storage(&job, &mut run, observer)?;
     let recording = Recording::new(RecordingState::new(storage, run.clone()));
     observer.begun(&run, &recording);

@@ -42,7 +42,7 @@ pub use index::RunSummary;
 pub use named::{IndustryMetric, MetricName, ObservedShare, QueryCounts, ResponseTimeLimit};
 pub use observed::{
     Durability, LimitUse, MachineSecond, MissingObservation, Observed, ObserverCost, Replica,
-    RoundTrip, ServerMachine, ServerSecond, ServerState, TableState,
+    RoundTrip, ServerMachine, ServerSecond, ServerState, SessionGroup, TableState,
 };
 pub use observed_topic::ObservedTopic;
 pub use prony_measure::{CoarseHistogram, decode_histogram, encode_histogram, encode_series};

@@ -81,6 +81,29 @@ pub struct ServerState {
     pub commits: Option<u64>,
     /// Rollbacks of this database since its counters were reset.
     pub rollbacks: Option<u64>,
+    /// Whether a pooler or proxy is between client and server; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pooled: Option<bool>,
+}
+
+/// The client sessions of one program of one user in one database, without the observer's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SessionGroup {
+    /// The database.
+    pub database: String,
+    /// The user.
+    pub user: String,
+    /// The program, as it calls itself; empty if unknown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub application: String,
+    /// Whether database, user and program are those of the run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
+    /// Sessions that executed a statement in the last second.
+    pub recent: u32,
+    /// Sessions that are executing a statement; without those that wait for their client or sleep.
+    pub busy: u32,
 }
 
 /// Which crashes a committed transaction survives.
@@ -217,6 +240,12 @@ pub struct ServerSecond {
     /// Deadlocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadlocks: Option<u64>,
+    /// Transactions committed in the server's other databases (PostgreSQL).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_commits: Option<u64>,
+    /// Client sessions by who they are: those like the run's, and others that are busy.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<SessionGroup>,
     /// Connections of clients, without the observer's, at the later reading. The fields that follow are
     /// also of the later reading.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -75,6 +75,10 @@ topics! {
     Checkpoints = "checkpoints",
     /// Sessions by state and wait event.
     SessionsAndWaits = "sessions and waits",
+    /// Sessions of other clients.
+    OtherSessions = "sessions of other clients",
+    /// Commits confirmed by the server's counters, which a pooler delays (PostgreSQL).
+    CommitsThroughPooler = "whether the server confirms the commits (a pooler delays its counts)",
     /// Vacuums, backups and similar work in progress (PostgreSQL).
     Vacuums = "vacuums",
     /// The server's clock (MySQL, MariaDB).

@@ -203,7 +203,7 @@ fn print_hdr_log(run: &Run) -> Result<Exit, Failure> {
 fn has_no_server_series(run: &Run) -> bool {
     run.observed
         .as_ref()
-        .is_none_or(|observed| observed.series.is_empty())
+        .is_none_or(|observed| observed.off.is_some() || observed.series.is_empty())
 }
 
 /// Judges runs that have no checks, such as killed runs, whose documents the store creates without judging

@@ -2,12 +2,14 @@
 //! unavailable.
 
 use crate::common::{
-    TestBench, connect, last_run, ok_stdout, send_signal, stderr_text, total_figures, wait_until,
+    TestBench, connect, last_run, ok_stdout, parse_run, send_signal, stderr_text, total_figures,
+    wait_until,
 };
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{DurabilityClass, EventKind, Observed, ObservedTopic, Run, RunState, Severity};
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::time::{Duration, Instant};
 
 /// A database loaded with tpcb at scale 2.
 fn loaded_bench(name: &str) -> TestBench {
@@ -86,7 +88,7 @@ fn a_run_records_its_server() {
         "{text}"
     );
     assert!(
-        text.contains("durability class D3 (a crash loses no commit), replication none"),
+        text.contains("durability class D3 (a crash loses no commit), replication not visible"),
         "{text}"
     );
 }
@@ -148,13 +150,80 @@ fn observation_can_be_disabled() {
     let run = bench.run(arguments);
     let observed = observation_of(&run);
     assert_eq!(observed.off.as_deref(), Some("--no-observe was given"));
-    assert!(observed.series.is_empty() && observed.before.is_none() && observed.cost.is_none());
-    assert_eq!(check_severity(&run, "unobserved"), Some(Severity::Note));
+    assert!(observed.before.is_none());
+    assert_only_the_machine_is_read(&run);
+    let stdout = ok_stdout(&bench.prony_without_server("show last"));
+    assert!(!stdout.contains("no problems were found"), "{stdout}");
     let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
     assert!(
         stdout.contains("not observed: --no-observe was given"),
         "{stdout}"
     );
+}
+
+/// Checks that a run has the usage of its machine, by which neighbours are found, and nothing from a connection to the
+/// server.
+fn assert_only_the_machine_is_read(run: &Run) {
+    let observed = observation_of(run);
+    assert_eq!(check_severity(run, "unobserved"), Some(Severity::Note));
+    assert_eq!(observed.cost.as_ref().unwrap().queries, 0);
+    assert!(observed.machine.cpus.is_some() && !observed.series.is_empty());
+    for row in &observed.series {
+        let machine = row.machine.as_ref().expect("the machine is read");
+        assert!(machine.busy_share.is_some() && machine.server_cpu_s.is_some());
+        assert_eq!((row.commits, row.connections), (None, None));
+    }
+}
+
+#[test]
+fn runs_as_another_tool_read_the_machine_too() {
+    let bench = loaded_bench("as_pgbench");
+    let mut command = bench.command("pgbench -n -S -c 2 -T 2");
+    ok_stdout(&command.arg(&bench.socket_url).output().expect("it starts"));
+    assert_only_the_machine_is_read(&last_run(&bench));
+}
+
+#[test]
+fn clients_of_another_database_are_named() {
+    let (bench, other) = (
+        loaded_bench("beside_others"),
+        TestBench::new("foreign_clients"),
+    );
+    let mut idle = other.control();
+    idle.execute("select 1").expect("an idle session");
+    let busy: Vec<_> = (0..3)
+        .map(|_| {
+            let mut session = other.control();
+            std::thread::spawn(move || {
+                let until = Instant::now() + Duration::from_secs(8);
+                while Instant::now() < until {
+                    let sql = "select count(*) from generate_series(1, 200000)";
+                    session.query(sql).expect("it answers");
+                }
+            })
+        })
+        .collect();
+    let run = bench.run("run tpcb --clients 2 --duration 5s");
+    busy.into_iter()
+        .for_each(|thread| thread.join().expect("it ends"));
+    let check = run.checks.iter().find(|check| check.id == "foreign-load");
+    let check = check.expect("other clients are found");
+    assert!(
+        check.finding.contains("(database foreign_clients")
+            || check.finding.contains("; database foreign_clients"),
+        "{check:?}"
+    );
+    // A second run in the same database looks like this one.
+    let rival = bench.start_long_run("run tpcb --clients 4 --duration 5m", |run| {
+        has_seconds(run, 1)
+    });
+    let output = bench.prony("run tpcb --clients 2 --duration 4s --json");
+    send_signal(&rival, "-INT");
+    rival.wait_with_output().expect("it ends");
+    let run = parse_run(&output);
+    let check = run.checks.iter().find(|check| check.id == "foreign-load");
+    let check = check.expect("the other run is found");
+    assert!(check.finding.contains("as this run"), "{check:?}");
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn run(
     let program = OltpProgram::for_unchecked_tables(&mut control, &command.plan, command.workload)
         .map_err(|error| call.fail_with_text(&error.render(&SysbenchCommands)))?;
     let facts = prony_server::read_server_facts(&mut control).unwrap_or_default();
-    let server = ConnectedServer::new(target, facts, ConnectionInfo::of(&control));
+    let server = ConnectedServer::new(target, facts, ConnectionInfo::of(&mut control));
     drop(control);
     let signals = Signals::listen().map_err(|error| call.fail_with_text(&error.to_string()))?;
     let errors = Arc::new(SysbenchErrorPolicy::new(

@@ -7,7 +7,7 @@ use super::{
     Difference, NOT_SET, WHY_NEWER_SETTING, difference, merge_by_name, unknown_in_older,
     unknown_values,
 };
-use prony_store::{Durability, Run, ServerState, Severity};
+use prony_store::{Durability, Replication, Run, ServerState, Severity};
 
 /// Settings of memory, parallelism, the log and maintenance, whose differences are caveats. Settings of
 /// durability are compared in `compare`; differences of other settings are notes.
@@ -222,7 +222,14 @@ pub(super) const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 7] = [
     (
         "replication",
         Severity::Invalid,
-        |run| Some(state_before(run)?.replication?.name().to_owned()),
+        |run| {
+            // Earlier documents say "none" where no replica is visible.
+            let replication = match state_before(run)?.replication? {
+                Replication::None => Replication::NotVisible,
+                visible => visible,
+            };
+            Some(replication.name().to_owned())
+        },
         "only one figure includes sending each commit to another server and waiting for it",
     ),
     (

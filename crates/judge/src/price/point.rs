@@ -172,9 +172,9 @@ pub(super) fn why_unpriced(
 /// Number of replicas that the run observed; `None` if unknown.
 fn observed_replicas(run: &Run) -> Option<u32> {
     let before = state_before(run)?;
-    // If the replication was not observed, an empty list does not mean that there were no replicas.
-    before.replication.as_ref()?;
-    u32::try_from(before.replicas.len()).ok()
+    // An empty list does not mean that there were no replicas: a service may replicate below SQL.
+    let count = u32::try_from(before.replicas.len()).ok()?;
+    (count > 0).then_some(count)
 }
 
 /// The durability of a commit: the observed durability class, or the settings that determine it.

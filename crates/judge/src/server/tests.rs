@@ -38,6 +38,17 @@ fn commit_counts_of_client_and_server_agree() {
         None,
         "the server's counters do not work"
     );
+    let mut pooled = with_commits(9_600_000);
+    observed_mut(&mut pooled).after.as_mut().unwrap().pooled = Some(true);
+    assert_eq!(severity(&pooled), None, "a pooler's sessions report late");
+    let mut shared = with_commits(11_900_000);
+    assert_eq!(severity(&shared), Some(Severity::Caveat));
+    let rival = prony_store::SessionGroup {
+        busy: 1,
+        ..Default::default()
+    };
+    observed_mut(&mut shared).series[30].sessions = vec![rival];
+    assert_eq!(severity(&shared), Some(Severity::Invalid));
     let mut cached = with_commits(9_600_000);
     cached.server.engine = Some(Engine::MariaDb.into());
     assert_eq!(severity(&cached), Some(Severity::Invalid));
@@ -82,6 +93,13 @@ fn a_restart_or_failover_is_reported() {
     let mut run = observed_run();
     let after = observed_mut(&mut run).after.as_mut().unwrap();
     after.started_unix_s = Some(1_795_000_500.0);
+    assert_eq!(
+        severity(&run),
+        None,
+        "its counters went on, and no connection was lost"
+    );
+    let after = observed_mut(&mut run).after.as_mut().unwrap();
+    after.commits = Some(0);
     assert_eq!(severity(&run), Some(Severity::Invalid));
     assert_eq!(check_server_commits(&run), None, "its counters were reset");
     let mut run = observed_run();

@@ -299,8 +299,9 @@ pub const FAULTS: &[Fault] = &[
                 .observed
                 .as_mut()
                 .and_then(|observed| observed.after.as_mut());
-            let started = &mut after.expect("it was observed").started_unix_s;
-            *started = started.map(|at| at + 100.0);
+            let after = after.expect("it was observed");
+            after.started_unix_s = after.started_unix_s.map(|at| at + 100.0);
+            after.commits = Some(0);
         },
     ),
     fault(

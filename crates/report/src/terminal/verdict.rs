@@ -127,6 +127,7 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
             text: format!("Invalid ({}): {consequence}", invalid.join(", ")),
         });
     }
+    let observed = run.observed.as_ref();
     let (severity, text) = match (run.state, doubts(run).len()) {
         (RunState::Running, _) => return None,
         (RunState::Partial, 0) if run.checks.is_empty() => (
@@ -136,6 +137,10 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
         (RunState::Partial, 0) => (
             Severity::Caveat,
             "Partial: the run ended early; no other problems were found".to_owned(),
+        ),
+        (RunState::Complete, 0) if observed.is_some_and(|observed| observed.off.is_some()) => (
+            Severity::Note,
+            "Valid by the client's figures, but the server was not observed".to_owned(),
         ),
         (RunState::Complete, 0) => (Severity::Note, "Valid: no problems were found".to_owned()),
         (_, number) => {

@@ -9,7 +9,7 @@ use super::{
 use crate::error::Error;
 use prony_server::Control;
 use prony_server::observe::machine::{
-    Exporter, MachineReading, describe_this_machine, find_colocation, read_this_machine,
+    Colocation, Exporter, MachineReading, describe_this_machine, read_this_machine,
 };
 use prony_server::observe::{CounterReader, ServerFacts, measure_round_trip, read_server_state};
 use prony_store::{Observed, ObservedTopic, RoundTrip, ServerMachine};
@@ -23,56 +23,29 @@ pub(crate) fn observe_before(
     control: &mut Control,
     facts: &ServerFacts,
     options: &ServerObserverOptions,
+    colocation: &Colocation,
 ) -> Result<Observation, Error> {
-    let mut observed = Observed::default();
-    if options.off_reason.is_some() {
-        observed.off.clone_from(&options.off_reason);
-        return Ok(Observation {
-            observed,
-            exporter: None,
-        });
+    if let Some(reason) = &options.off_reason {
+        return Ok(Observation::of_this_machine(colocation, reason));
     }
     let exporter = options
         .exporter
         .as_ref()
         .map(connect_exporter)
         .transpose()?;
-    let colocation = find_colocation(control);
-    observed.machine = ServerMachine {
-        shared: colocation.same_machine,
-        shared_because: colocation.reason.to_owned(),
-        ..ServerMachine::default()
+    let mut observed = Observed {
+        machine: server_machine(colocation, exporter.as_ref()),
+        ..Observed::default()
     };
-    let machine = match &exporter {
-        Some((exporter, reading)) => Some((exporter.name(), reading.clone())),
-        None if colocation.same_machine == Some(true) => {
-            let reading = MachineReading {
-                description: describe_this_machine(),
-                ..read_this_machine()
-            };
-            Some(("/proc".to_owned(), reading))
-        }
-        None => None,
-    };
-    match machine {
-        Some((source, reading)) => {
-            observed.machine.source = Some(source);
-            observed.machine.cpus = u32::try_from(reading.cpus.len()).ok().filter(|n| *n > 0);
-            observed.machine.memory_bytes = reading.memory_bytes;
-            observed.machine.cpu = reading.description.cpu;
-            observed.machine.kernel = reading.description.kernel;
-            observed.machine.storage = reading.description.storage;
-        }
-        None => {
-            let reason = format!(
-                "{}; --server-metrics URL names its node_exporter",
-                colocation.reason
-            );
-            add_missing(
-                &mut observed,
-                vec![missing_observation(ObservedTopic::ServerMachine, &reason)],
-            );
-        }
+    if observed.machine.source.is_none() {
+        let reason = format!(
+            "{}; --server-metrics URL names its node_exporter",
+            colocation.reason
+        );
+        add_missing(
+            &mut observed,
+            vec![missing_observation(ObservedTopic::ServerMachine, &reason)],
+        );
     }
     if let Err(error) = read_state(control, facts, &mut observed) {
         let text = error.to_string();
@@ -86,6 +59,53 @@ pub(crate) fn observe_before(
         observed,
         exporter: exporter.map(|(exporter, _)| exporter),
     })
+}
+
+impl Observation {
+    /// For a run whose server is not observed, for this reason: only this machine is read, with the processes of
+    /// the server if it runs here.
+    pub(crate) fn of_this_machine(colocation: &Colocation, off_reason: &str) -> Observation {
+        Observation {
+            observed: Observed {
+                off: Some(off_reason.to_owned()),
+                machine: server_machine(colocation, None),
+                ..Observed::default()
+            },
+            exporter: None,
+        }
+    }
+}
+
+/// The server's machine, by its node_exporter, or by `/proc` if it is this one; otherwise without a source.
+fn server_machine(
+    colocation: &Colocation,
+    exporter: Option<&(Exporter, MachineReading)>,
+) -> ServerMachine {
+    let machine = ServerMachine {
+        shared: colocation.same_machine,
+        shared_because: colocation.reason.to_owned(),
+        ..ServerMachine::default()
+    };
+    let (source, reading) = match exporter {
+        Some((exporter, reading)) => (exporter.name(), reading.clone()),
+        None if colocation.same_machine == Some(true) => {
+            let reading = MachineReading {
+                description: describe_this_machine(),
+                ..read_this_machine()
+            };
+            ("/proc".to_owned(), reading)
+        }
+        None => return machine,
+    };
+    ServerMachine {
+        source: Some(source),
+        cpus: u32::try_from(reading.cpus.len()).ok().filter(|n| *n > 0),
+        memory_bytes: reading.memory_bytes,
+        cpu: reading.description.cpu,
+        kernel: reading.description.kernel,
+        storage: reading.description.storage,
+        ..machine
+    }
 }
 
 /// A node_exporter and its first reading.

@@ -6,7 +6,7 @@ use super::sample::ServerSample;
 use prony_server::observe::{self, ActivityKind, Counters, StateSnapshot, Topic};
 use prony_store::{
     Durability, DurabilityClass, LimitUse, MachineSecond, MissingObservation, ObservedTopic,
-    Replica, Replication, ServerSecond, ServerState, TableState,
+    Replica, Replication, ServerSecond, ServerState, SessionGroup, TableState,
 };
 use std::collections::BTreeMap;
 
@@ -40,6 +40,8 @@ fn topic(topic: Topic) -> ObservedTopic {
         Topic::WriteAheadLog => ObservedTopic::WriteAheadLog,
         Topic::Checkpoints => ObservedTopic::Checkpoints,
         Topic::SessionsAndWaits => ObservedTopic::SessionsAndWaits,
+        Topic::OtherSessions => ObservedTopic::OtherSessions,
+        Topic::CommitsThroughPooler => ObservedTopic::CommitsThroughPooler,
         Topic::Vacuums => ObservedTopic::Vacuums,
         Topic::ServerClock => ObservedTopic::ServerClock,
         Topic::Status => ObservedTopic::Status,
@@ -67,7 +69,7 @@ fn durability(durability: observe::Durability) -> Durability {
 
 fn replication(replication: observe::Replication) -> Replication {
     match replication {
-        observe::Replication::None => Replication::None,
+        observe::Replication::NotVisible => Replication::NotVisible,
         observe::Replication::Asynchronous => Replication::Asynchronous,
         observe::Replication::SemiSynchronous => Replication::SemiSynchronous,
         observe::Replication::Synchronous => Replication::Synchronous,
@@ -88,6 +90,18 @@ pub(super) fn server_state(state: StateSnapshot, counters: &Counters) -> ServerS
         table_ids: state.table_ids,
         commits: counters.commits,
         rollbacks: counters.rollbacks,
+        pooled: state.pooled,
+    }
+}
+
+fn session_group(group: &observe::counters::SessionGroup) -> SessionGroup {
+    SessionGroup {
+        database: group.database.clone(),
+        user: group.user.clone(),
+        application: group.application.clone(),
+        own: group.own,
+        recent: group.recent,
+        busy: group.busy,
     }
 }
 
@@ -128,6 +142,7 @@ pub(super) fn server_second(
         length_s,
         commits: growth_of(|counter| counter.commits),
         rollbacks: growth_of(|counter| counter.rollbacks),
+        other_commits: growth_of(|counter| counter.other_commits),
         cache_hits: growth_of(|counter| counter.cache_hits),
         cache_reads: growth_of(|counter| counter.cache_reads),
         log_bytes: growth_of(|counter| counter.log_bytes),
@@ -139,6 +154,7 @@ pub(super) fn server_second(
         ..ServerSecond::default()
     };
     if let Some(later) = later {
+        second.sessions = later.sessions.iter().map(session_group).collect();
         second.connections = later.connections;
         second.active = later.active;
         second.lock_waits = later.lock_waits;

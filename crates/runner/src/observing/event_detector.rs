@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 pub(super) struct EventDetector {
     started_unix_s: Option<f64>,
     is_replica: Option<bool>,
+    commits: Option<u64>,
     /// WAL position of PostgreSQL's last complete checkpoint.
     last_redo_lsn: Option<u64>,
     /// InnoDB: the LSN that the next complete checkpoint has to reach (the end of the log when the detector
@@ -23,10 +24,16 @@ pub(super) struct EventDetector {
 }
 
 impl EventDetector {
-    /// Returns the events since the last reading; `at_s` is the time of this reading.
-    pub(super) fn detect(&mut self, counters: &Counters, at_s: f64) -> Vec<Event> {
+    /// Returns the events since the last reading; `at_s` is the time of this reading. `reconnected`: the connection
+    /// is not that of the last reading.
+    pub(super) fn detect(
+        &mut self,
+        counters: &Counters,
+        at_s: f64,
+        reconnected: bool,
+    ) -> Vec<Event> {
         let mut events = Vec::new();
-        self.detect_restart(counters, at_s, &mut events);
+        self.detect_restart(counters, at_s, reconnected, &mut events);
         self.detect_checkpoint(counters, at_s, &mut events);
         self.detect_activities(counters, at_s, &mut events);
         events
@@ -42,14 +49,23 @@ impl EventDetector {
             .collect()
     }
 
-    fn detect_restart(&mut self, counters: &Counters, at_s: f64, events: &mut Vec<Event>) {
+    /// A start time that changes is not enough: some engines report a wrong one, or that of one of several
+    /// machines. A restart also ends connections, or resets the counters.
+    fn detect_restart(
+        &mut self,
+        counters: &Counters,
+        at_s: f64,
+        reconnected: bool,
+        events: &mut Vec<Event>,
+    ) {
+        let commits = std::mem::replace(&mut self.commits, counters.commits);
+        let was_reset = commits
+            .zip(counters.commits)
+            .is_some_and(|(before, after)| after < before);
         let has_changed =
             |(before, after): (f64, f64)| (after - before).abs() > SAME_START_MAX_GAP_S;
-        if self
-            .started_unix_s
-            .zip(counters.started_unix_s)
-            .is_some_and(has_changed)
-        {
+        let starts = self.started_unix_s.zip(counters.started_unix_s);
+        if (reconnected || was_reset) && starts.is_some_and(has_changed) {
             let detail = "the server was restarted, or another server took its place";
             events.push(event(EventKind::Restart, detail, at_s, Some(at_s)));
             (self.last_redo_lsn, self.awaited_checkpoint) = (None, None);
@@ -176,9 +192,9 @@ mod tests {
             ..Counters::default()
         };
         let mut detector = EventDetector::default();
-        assert_eq!(detector.detect(&reading(7, 900.0), 10.0), []);
-        assert_eq!(detector.detect(&reading(7, 900.0), 11.0), []);
-        let events = detector.detect(&reading(8, 997.5), 12.0);
+        assert_eq!(detector.detect(&reading(7, 900.0), 10.0, false), []);
+        assert_eq!(detector.detect(&reading(7, 900.0), 11.0, false), []);
+        let events = detector.detect(&reading(8, 997.5), 12.0, false);
         assert_eq!(summaries(&events), [("checkpoint", 9.5, Some(12.0))]);
     }
 
@@ -193,16 +209,16 @@ mod tests {
         };
         let mut detector = EventDetector::default();
         assert_eq!(
-            detector.detect(&reading(50, 50), 0.0),
+            detector.detect(&reading(50, 50), 0.0, false),
             [],
             "nothing is dirty"
         );
-        assert_eq!(detector.detect(&reading(50, 100), 1.0), []);
-        assert_eq!(detector.detect(&reading(90, 200), 2.0), []);
-        let events = detector.detect(&reading(120, 300), 3.0);
+        assert_eq!(detector.detect(&reading(50, 100), 1.0, false), []);
+        assert_eq!(detector.detect(&reading(90, 200), 2.0, false), []);
+        let events = detector.detect(&reading(120, 300), 3.0, false);
         assert_eq!(summaries(&events), [("checkpoint", 1.0, Some(3.0))]);
-        assert_eq!(detector.detect(&reading(299, 400), 4.0), []);
-        assert_eq!(detector.detect(&reading(300, 500), 5.0).len(), 1);
+        assert_eq!(detector.detect(&reading(299, 400), 4.0, false), []);
+        assert_eq!(detector.detect(&reading(300, 500), 5.0, false).len(), 1);
     }
 
     #[test]
@@ -213,13 +229,15 @@ mod tests {
             ..Counters::default()
         };
         let mut detector = EventDetector::default();
-        assert_eq!(detector.detect(&reading(500.0, false), 1.0), []);
+        assert_eq!(detector.detect(&reading(500.0, false), 1.0, false), []);
         assert_eq!(
-            detector.detect(&reading(500.4, false), 2.0),
+            detector.detect(&reading(500.4, false), 2.0, false),
             [],
             "within the tolerance"
         );
-        let events = detector.detect(&reading(520.0, true), 3.0);
+        let same_connection = detector.detect(&reading(510.0, false), 2.5, false);
+        assert_eq!(same_connection, [], "no restart leaves a connection");
+        let events = detector.detect(&reading(520.0, true), 3.0, true);
         let expected = [("restart", 3.0, Some(3.0)), ("failover", 3.0, Some(3.0))];
         assert_eq!(summaries(&events), expected);
         assert!(
@@ -241,17 +259,17 @@ mod tests {
         };
         let mut detector = EventDetector::default();
         assert_eq!(
-            detector.detect(&reading(std::slice::from_ref(&vacuum)), 1.0),
+            detector.detect(&reading(std::slice::from_ref(&vacuum)), 1.0, false),
             []
         );
         assert_eq!(
-            detector.detect(&Counters::default(), 2.0),
+            detector.detect(&Counters::default(), 2.0, false),
             [],
             "a reading without activities ends none"
         );
-        let events = detector.detect(&reading(&[]), 3.0);
+        let events = detector.detect(&reading(&[]), 3.0, false);
         assert_eq!(summaries(&events), [("vacuum", 1.0, Some(3.0))]);
-        assert_eq!(detector.detect(&reading(&[vacuum]), 4.0), []);
+        assert_eq!(detector.detect(&reading(&[vacuum]), 4.0, false), []);
         assert_eq!(
             summaries(&detector.end_activities()),
             [("vacuum", 4.0, None)]

@@ -16,8 +16,9 @@ pub(crate) use convert::missing_observations;
 use prony_drive::DriveResult;
 use prony_drive::clock::Clock;
 use prony_measure::RunSchedule;
+use prony_server::Target;
 use prony_server::observe::ServerFacts;
-use prony_server::{Target, observe::machine::Exporter};
+use prony_server::observe::machine::{Colocation, Exporter};
 use prony_store::{
     Event, MissingObservation, Observed, ObservedTopic, ObserverCost, ServerSecond, ServerState,
 };
@@ -70,6 +71,10 @@ pub(crate) struct ServerObserverInput {
     pub facts: ServerFacts,
     /// The node_exporter of its machine, if any; otherwise this machine's `/proc` is read.
     pub exporter: Option<Exporter>,
+    /// Whether the server runs on this machine.
+    pub colocation: Colocation,
+    /// Whether to query the server; if not, only this machine is read.
+    pub queries_server: bool,
 }
 
 /// A message from the observing thread.

@@ -2,7 +2,7 @@
 //!
 //! Must never: keep querying a node_exporter that does not answer.
 
-use super::missing_observation;
+use super::{ServerObserverInput, missing_observation};
 use prony_drive::clock::Clock;
 use prony_server::observe::Counters;
 use prony_server::observe::machine::{
@@ -40,11 +40,11 @@ pub(super) struct MachineReader<'a> {
 }
 
 impl<'a> MachineReader<'a> {
-    pub(super) fn new(exporter: Option<&'a Exporter>) -> MachineReader<'a> {
+    pub(super) fn new(input: &'a ServerObserverInput) -> MachineReader<'a> {
         MachineReader {
-            exporter,
+            exporter: input.exporter.as_ref(),
             exporter_failures: 0,
-            colocation: None,
+            colocation: Some(input.colocation.clone()),
             missing: Vec::new(),
         }
     }

@@ -48,8 +48,9 @@ pub(super) fn watch(
         control: None,
         first_connect_failed: false,
         reader: None,
-        machines: MachineReader::new(input.exporter.as_ref()),
+        machines: MachineReader::new(input),
         event_detector: EventDetector::default(),
+        reconnected: false,
         cost: ObserverCost::default(),
         serving_cpu_start_s: None,
         earlier_queries: 0,
@@ -89,6 +90,8 @@ struct Watcher<'a> {
     reader: Option<CounterReader>,
     machines: MachineReader<'a>,
     event_detector: EventDetector,
+    /// Whether the connection was opened since the last reading.
+    reconnected: bool,
     cost: ObserverCost,
     /// CPU time of the server's process or thread that serves this connection, when the connection was
     /// opened.
@@ -109,6 +112,9 @@ impl Watcher<'_> {
 
     /// Connects, or reconnects after a loss.
     fn connect(&mut self) {
+        if !self.input.queries_server {
+            return;
+        }
         let connected = Control::connect(&self.input.target).and_then(|mut control| {
             let reader = CounterReader::new(&mut control)?;
             Ok((control, reader))
@@ -121,6 +127,7 @@ impl Watcher<'_> {
                     serving.and_then(|(process, thread)| task_cpu_s(process, thread));
                 self.machines.colocation = Some(colocation);
                 (self.control, self.reader) = (Some(control), Some(reader));
+                self.reconnected = true;
             }
             Err(error) => self.disconnect(&error, ObservedTopic::DuringLoad),
         }
@@ -174,7 +181,8 @@ impl Watcher<'_> {
         let sample = self.machines.sample(counters);
         let at_s = (sample.at_ns as f64 - self.schedule.start_ns as f64) / 1e9;
         if let Some(counters) = &sample.counters {
-            let events = self.event_detector.detect(counters, at_s);
+            let reconnected = std::mem::take(&mut self.reconnected);
+            let events = self.event_detector.detect(counters, at_s, reconnected);
             events
                 .into_iter()
                 .for_each(|event| self.send(ObserverMessage::Event(event)));
@@ -194,6 +202,10 @@ impl Watcher<'_> {
     }
 
     fn read_counters(&mut self) -> Option<Counters> {
+        if !self.input.queries_server {
+            self.answered_ns
+                .store(Clock::System.now_ns(), Ordering::Relaxed);
+        }
         let (control, reader) = (self.control.as_mut()?, self.reader.as_mut()?);
         match reader.read(control) {
             Ok(counters) => {

@@ -68,6 +68,10 @@ pub enum Topic {
     Checkpoints,
     /// Sessions by state and wait event.
     SessionsAndWaits,
+    /// Sessions of other clients.
+    OtherSessions,
+    /// Commits confirmed by the server's counters, which a pooler delays (PostgreSQL).
+    CommitsThroughPooler,
     /// Vacuums, backups and similar work in progress (PostgreSQL).
     Vacuums,
     /// The server's clock (MySQL, MariaDB).

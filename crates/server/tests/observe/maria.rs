@@ -40,7 +40,7 @@ fn settings_tables_and_durability_are_read() {
     assert!(state.database_bytes > Some(0));
     assert_eq!(
         (state.replication, state.is_replica),
-        (Some(Replication::None), Some(false))
+        (Some(Replication::NotVisible), Some(false))
     );
     let table = state
         .tables

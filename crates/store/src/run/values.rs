@@ -114,8 +114,10 @@ named_values! {
 
     /// How a server replicates, judged by its connected replicas and its settings.
     Replication {
-        /// No replica is connected.
+        /// None, as a publication states it. Older documents have it for what is now "not visible".
         None = "none",
+        /// No replica is visible. A service may replicate below SQL.
+        NotVisible = "not visible",
         /// Commits do not wait for a replica.
         Asynchronous = "asynchronous",
         /// Commits wait until a replica has received them, or until a time-out (MySQL, MariaDB).

@@ -159,7 +159,7 @@ fn prepare_run(context: &RunContext<'_>) -> Result<(PreparedRun, Control), Strin
     );
     ready_workload.program = Arc::new(program);
     let prepared = PreparedRun {
-        server: ConnectedServer::new(target, facts, ConnectionInfo::of(&control)),
+        server: ConnectedServer::new(target, facts, ConnectionInfo::of(&mut control)),
         ready_workload,
         cipher: connection::cipher(&control),
         workload,

@@ -63,7 +63,7 @@ pub fn prepare(
             }
         }
     }
-    let connection = ConnectionInfo::of(&control);
+    let connection = ConnectionInfo::of(&mut control);
     drop(control);
     let facts = read_server_facts_separately(target).unwrap_or_default();
     Ok(PreparedServer {

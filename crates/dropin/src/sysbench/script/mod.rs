@@ -138,7 +138,7 @@ fn connected_server(driver: Driver, target: Target) -> ConnectedServer {
         Ok(mut control) => {
             crate::cleartext::warn_if_password_exposed(&control);
             let facts = prony_server::read_server_facts(&mut control).unwrap_or_default();
-            (facts, ConnectionInfo::of(&control))
+            (facts, ConnectionInfo::of(&mut control))
         }
         Err(_) => {
             let engine = match driver {

@@ -47,7 +47,7 @@ fn unobserved_tables_allow_a_ranking_with_a_remark() {
     let sheet = two_configurations();
     let mut unknown_tables = observed_run();
     let before = observed_mut(&mut unknown_tables).before.as_mut().unwrap();
-    before.replication = Some(prony_store::Replication::None);
+    before.replication = Some(prony_store::Replication::NotVisible);
     let known_tables = unknown_tables.clone();
     let before = observed_mut(&mut unknown_tables).before.as_mut().unwrap();
     before.durability.as_mut().unwrap().tables_unknown = true;

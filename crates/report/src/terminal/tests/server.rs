@@ -29,7 +29,7 @@ fn observed_run() -> Run {
     run.observed = Some(Observed {
         before: Some(ServerState {
             database_bytes: Some(1_500_000_000),
-            replication: Some(prony_store::Replication::None),
+            replication: Some(prony_store::Replication::NotVisible),
             ..ServerState::default()
         }),
         machine: prony_store::ServerMachine {
@@ -72,7 +72,7 @@ fn observations_of_the_server_are_summarised() {
         "99.0 % of the pages found, for a database of 1.5 GB; 12 MB of log; 1 checkpoint; at most 4 sessions \
          active",
         "active sessions: CPU 75 %, IO/WalSync",
-        "durability class unknown, replication none; observing it: 24 queries, 4.00 ms of CPU",
+        "durability class unknown, replication not visible; observing it: 24 queries, 4.00 ms of CPU",
         "not observed: replication lag (permission denied)",
     ] {
         assert!(text.contains(expected), "no `{expected}` in {text}");

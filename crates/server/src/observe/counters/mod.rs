@@ -7,7 +7,7 @@ mod mysql;
 mod postgres;
 mod sqlserver;
 
-use super::{MissingValue, Topic, first_line};
+use super::{MissingValue, Topic, cell, first_line, tally};
 use crate::control::{Control, Error, TextRow};
 use prony_wire::Engine;
 use std::collections::BTreeMap;
@@ -36,6 +36,10 @@ pub struct Counters {
     pub temp_bytes: Option<u64>,
     /// Deadlocks.
     pub deadlocks: Option<u64>,
+    /// Committed transactions of the server's other databases (PostgreSQL).
+    pub other_commits: Option<u64>,
+    /// Client sessions by database, user and program: the group of this connection, and others with a busy session.
+    pub sessions: Vec<SessionGroup>,
     /// Client connections, without this one.
     pub connections: Option<u32>,
     /// Number of these connections that execute a statement.
@@ -60,6 +64,39 @@ pub struct Counters {
     pub replication_lag_bytes: Option<u64>,
     /// Lag of the slowest replica, seconds.
     pub replication_lag_s: Option<f64>,
+}
+
+/// The client sessions of one program of one user in one database, without the connection that reads them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionGroup {
+    /// The database.
+    pub database: String,
+    /// The user.
+    pub user: String,
+    /// The program, as it calls itself; empty if it does not, or the engine does not show it.
+    pub application: String,
+    /// Whether database, user and program are those of this connection.
+    pub own: bool,
+    /// Sessions that executed a statement in the last second.
+    pub recent: u32,
+    /// Sessions that are executing a statement; without those that wait for their client or sleep.
+    pub busy: u32,
+}
+
+/// Reads session groups. Columns: database, user, program, whether they are this connection's, recent sessions,
+/// busy sessions.
+fn read_session_groups(rows: &[TextRow], counters: &mut Counters) {
+    let text = |row: &TextRow, column| cell(row, column).unwrap_or_default().to_owned();
+    let group = |row: &TextRow| SessionGroup {
+        database: text(row, 0),
+        user: text(row, 1),
+        application: text(row, 2),
+        own: matches!(cell(row, 3), Some("t" | "1")),
+        recent: tally(row, 4).unwrap_or(0) as u32,
+        busy: tally(row, 5).unwrap_or(0) as u32,
+    };
+    let groups = rows.iter().map(group);
+    counters.sessions = groups.filter(|group| group.own || group.busy > 0).collect();
 }
 
 /// How much of the limits of its service a database has used in the last 15 s, as shares of these limits.

@@ -4,7 +4,7 @@
 
 use super::super::state::replica_status;
 use super::super::{Topic, cell, number, tally};
-use super::{Activity, ActivityKind, Checkpoint, CounterQuery, Counters};
+use super::{Activity, ActivityKind, Checkpoint, CounterQuery, Counters, read_session_groups};
 use crate::control::{Control, TextRow};
 use prony_wire::Engine;
 use std::collections::HashMap;
@@ -40,6 +40,21 @@ const THREAD_QUERIES: [&str; 2] = [
     "SELECT COMMAND, STATE, COUNT(*), MIN(LEFT(INFO, 60)) FROM information_schema.PROCESSLIST \
      WHERE ID <> CONNECTION_ID() GROUP BY 1, 2",
 ];
+/// A query for client threads by who they are, from a table whose columns have this prefix. Threads of replication and
+/// of the server itself are no clients.
+fn session_groups_query(table: &str, prefix: &str) -> String {
+    let column = |name: &str| format!("{prefix}{name}");
+    let [id, user, database, command, state, time] =
+        ["ID", "USER", "DB", "COMMAND", "STATE", "TIME"].map(column);
+    format!(
+        "SELECT COALESCE({database}, ''), {user}, '', \
+         COALESCE({database} = DATABASE() AND {user} = SUBSTRING_INDEX(USER(), '@', 1), 0), \
+         SUM({command} <> 'Sleep' OR {time} <= 1), \
+         SUM({command} <> 'Sleep' AND COALESCE({state}, '') <> 'User sleep') FROM {table} \
+         WHERE {id} <> CONNECTION_ID() AND {user} NOT IN ('system user', 'event_scheduler') \
+         AND {command} NOT IN ('Daemon', 'Connect', 'Binlog Dump', 'Binlog Dump GTID') GROUP BY 1, 2, 3, 4"
+    )
+}
 /// Maintenance statements: their beginning and the kind of activity. mysqldump reads tables with the
 /// `SQL_NO_CACHE` comment.
 const MAINTENANCE: [(&str, ActivityKind); 8] = [
@@ -79,6 +94,19 @@ pub(super) fn counter_queries(control: &Control) -> Vec<CounterQuery> {
                 }
             },
             read_rows: read_threads,
+        },
+        CounterQuery {
+            topic: Topic::OtherSessions,
+            variants: match control.engine() {
+                Engine::MySql => vec![
+                    session_groups_query("performance_schema.threads", "PROCESSLIST_"),
+                    session_groups_query("information_schema.PROCESSLIST", ""),
+                ],
+                Engine::MariaDb | Engine::PostgreSql | Engine::SqlServer => {
+                    vec![session_groups_query("information_schema.PROCESSLIST", "")]
+                }
+            },
+            read_rows: read_session_groups,
         },
         CounterQuery::new(
             Topic::ReplicationLag,

@@ -5,7 +5,7 @@
 //! their names are cumulative.
 
 use super::super::{MissingValue, Topic, cell, number, query_or_missing, tally};
-use super::{Activity, ActivityKind, CounterQuery, Counters, LimitUse};
+use super::{Activity, ActivityKind, CounterQuery, Counters, LimitUse, read_session_groups};
 use crate::control::{Control, Error, TextRow};
 use std::collections::{BTreeMap, HashMap};
 
@@ -31,6 +31,18 @@ const SESSIONS_QUERY: &str = "select case when r.session_id is null then 'idle' 
      left join sys.dm_exec_requests r on r.session_id = s.session_id \
      where s.is_user_process = 1 and s.session_id <> @@spid \
      group by case when r.session_id is null then 'idle' else 'active' end, r.wait_type, r.command";
+/// The sessions of clients by who they are; of another database's sessions, Azure SQL Database shows nothing.
+const SESSION_GROUPS_QUERY: &str = "select coalesce(db_name(s.database_id), ''), s.login_name, \
+     coalesce(s.program_name, ''), max(case when s.database_id = me.database_id \
+     and s.login_name = me.login_name and s.program_name = me.program_name then 1 else 0 end), \
+     sum(case when r.session_id is not null \
+     or s.last_request_end_time > dateadd(second, -1, getdate()) then 1 else 0 end), \
+     sum(case when r.session_id is not null and coalesce(r.wait_type, '') not in \
+     ('WAITFOR', 'ASYNC_NETWORK_IO') then 1 else 0 end) from sys.dm_exec_sessions s \
+     left join sys.dm_exec_requests r on r.session_id = s.session_id \
+     join sys.dm_exec_sessions me on me.session_id = @@spid \
+     where s.is_user_process = 1 and s.session_id <> @@spid \
+     group by s.database_id, s.login_name, s.program_name";
 
 /// The waits whose times are summed: a name, and the condition for their wait types.
 const WAIT_TIMES: [(&str, &str); 8] = [
@@ -119,6 +131,11 @@ pub(super) fn counter_queries(
         }),
         CounterQuery::new(Topic::Status, STATUS_QUERY, read_status),
         CounterQuery::new(Topic::SessionsAndWaits, SESSIONS_QUERY, read_sessions),
+        CounterQuery::new(
+            Topic::OtherSessions,
+            SESSION_GROUPS_QUERY,
+            read_session_groups,
+        ),
     ]);
     let edition = query_or_missing(control, Topic::ServiceLimits, EDITION_QUERY, missing)?;
     let edition = edition.as_deref().and_then(|rows| cell(rows.first()?, 0));

@@ -27,6 +27,11 @@ pub struct Colocation {
 }
 
 impl Colocation {
+    /// Nothing is known, for this reason.
+    pub fn unknown(reason: &'static str) -> Colocation {
+        Colocation::new(None, reason)
+    }
+
     fn new(same_machine: Option<bool>, reason: &'static str) -> Colocation {
         Colocation {
             same_machine,

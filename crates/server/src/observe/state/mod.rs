@@ -45,6 +45,8 @@ pub struct StateSnapshot {
     /// node, such as `16384/16391`; in MySQL and MariaDB its creation time. The first [`MAX_TABLE_IDS`]
     /// by name. `None`: not known.
     pub table_ids: Option<BTreeMap<String, String>>,
+    /// Whether a pooler or proxy is between client and server; `None`: not known.
+    pub pooled: Option<bool>,
     /// The values that could not be read.
     pub missing: Vec<MissingValue>,
 }
@@ -52,8 +54,8 @@ pub struct StateSnapshot {
 /// How a server replicates, derived from its connected replicas and its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replication {
-    /// No replica is connected.
-    None,
+    /// No replica is visible. A service may replicate below SQL.
+    NotVisible,
     /// Commits do not wait for a replica.
     Asynchronous,
     /// Commits wait until a replica has received them, or until a time-out (MySQL, MariaDB).

@@ -24,6 +24,11 @@ const STATISTICS_QUERY: &str = "SELECT table_name, TIMESTAMPDIFF(SECOND, last_up
      FROM mysql.innodb_table_stats WHERE database_name = DATABASE()";
 const SEMI_SYNC_QUERY: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Rpl_semi_sync_master_status', \
      'Rpl_semi_sync_source_status')";
+/// The number of nodes of a Galera cluster; 0 or absent without one.
+const GALERA_QUERY: &str = "SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'";
+/// The other members of group replication.
+const GROUP_QUERY: &str = "SELECT MEMBER_HOST FROM performance_schema.replication_group_members \
+     WHERE MEMBER_STATE = 'ONLINE' AND MEMBER_ID <> @@server_uuid";
 /// Threads that send the binary log to replicas.
 const REPLICAS_QUERY: &str = "SELECT CONCAT(USER, '@', HOST), STATE FROM information_schema.PROCESSLIST \
      WHERE COMMAND LIKE 'Binlog Dump%'";
@@ -172,16 +177,49 @@ fn read_replication(control: &mut Control, state: &mut StateSnapshot) -> Result<
         };
         state.replicas = rows.iter().map(replica).collect();
         state.replication = Some(match (state.replicas.len(), semi_sync) {
-            (0, _) => Replication::None,
+            (0, _) => Replication::NotVisible,
             (_, true) => Replication::SemiSynchronous,
             (_, false) => Replication::Asynchronous,
         });
     }
+    read_cluster(control, state)?;
     let status = replica_status(control);
+    let missing = &mut state.missing;
     if let Some(rows) = query_or_missing(control, Topic::IsReplica, status, missing)? {
         state.is_replica = Some(!rows.is_empty());
     }
     Ok(semi_sync)
+}
+
+/// Reads the other members of a Galera cluster or of group replication, to which a commit is sent before it returns.
+fn read_cluster(control: &mut Control, state: &mut StateSnapshot) -> Result<(), Error> {
+    let missing = &mut state.missing;
+    let rows = query_or_missing(control, Topic::Replicas, GALERA_QUERY, missing)?;
+    let size: Option<usize> = rows.and_then(|rows| number(rows.first()?, 1));
+    // A node that has lost its cluster may report the largest number there is.
+    let size = size.filter(|size| *size < 1_000).unwrap_or(0);
+    let mut members = vec!["Galera".to_owned(); size.saturating_sub(1)];
+    let has_group = |plugin: &String| plugin.starts_with("group_replication ");
+    if state.extensions.iter().any(has_group)
+        && let Some(rows) = query_or_missing(control, Topic::Replicas, GROUP_QUERY, missing)?
+    {
+        members.extend(
+            rows.iter()
+                .filter_map(|row| cell(row, 0))
+                .map(str::to_owned),
+        );
+    }
+    if !members.is_empty() {
+        state.replication = Some(Replication::Synchronous);
+    }
+    state
+        .replicas
+        .extend(members.into_iter().map(|name| Replica {
+            name,
+            state: String::new(),
+            mode: "member of the cluster".to_owned(),
+        }));
+    Ok(())
 }
 
 /// Whether the grants let this user see other users' threads.

@@ -3,7 +3,7 @@
 //! Must never: read a user's table; the catalog and the statistics suffice.
 
 use super::super::durability;
-use super::super::{ServerFacts, Topic, cell, number, query_or_missing, tally};
+use super::super::{MissingValue, ServerFacts, Topic, cell, number, query_or_missing, tally};
 use super::{
     MAX_LISTED_TABLES, MAX_TABLE_IDS, Replica, Replication, StateSnapshot, TableState, table_ids,
 };
@@ -11,6 +11,7 @@ use crate::control::{Control, Error, TextRow};
 
 const SERVER_QUERY: &str = "select extract(epoch from pg_postmaster_start_time()), pg_is_in_recovery(), \
      pg_size_bytes(current_setting('shared_buffers'))";
+const BACKEND_QUERY: &str = "select pg_backend_pid()";
 const SIZE_QUERY: &str = "select pg_database_size(current_database())";
 const EXTENSIONS_QUERY: &str =
     "select extname || ' ' || extversion from pg_extension where extname <> 'plpgsql' order by 1";
@@ -110,6 +111,15 @@ pub(super) fn read(
         state.is_replica = cell(row, 1).map(|value| value == "t");
         state.cache_bytes = tally(row, 2);
     }
+    let backend = query_or_missing(control, Topic::CommitsThroughPooler, BACKEND_QUERY, missing)?;
+    let backend_pid: Option<u32> = backend.and_then(|rows| number(rows.first()?, 0));
+    // A pooler answers the log-in with a key of its own.
+    state.pooled = backend_pid.map(|pid| pid != control.backend_pid());
+    if state.pooled == Some(true) {
+        let reason = "the log-in was not answered by the server's process: a pooler such as PgBouncer or Odyssey is \
+                      between, and its sessions report their commits late; connect to the server itself";
+        missing.push(MissingValue::new(Topic::CommitsThroughPooler, reason));
+    }
     if let Some(rows) = query_or_missing(control, Topic::DatabaseSize, SIZE_QUERY, missing)? {
         state.database_bytes = rows.first().and_then(|row| tally(row, 0));
     }
@@ -140,7 +150,7 @@ pub(super) fn read(
             |replica: &&Replica| matches!(replica.mode.as_str(), "sync" | "quorum");
         sync_replicas = state.replicas.iter().filter(is_synchronous).count();
         state.replication = Some(match (state.replicas.len(), sync_replicas) {
-            (0, _) => Replication::None,
+            (0, _) => Replication::NotVisible,
             (_, 0) => Replication::Asynchronous,
             _ => Replication::Synchronous,
         });

@@ -117,7 +117,7 @@ fn read_replication(
                 .missing
                 .push(MissingValue::new(Topic::Replicas, reason));
         } else {
-            state.replication = Some(Replication::None);
+            state.replication = Some(Replication::NotVisible);
             state.is_replica = Some(false);
         }
         return Ok(0);
@@ -144,7 +144,7 @@ fn read_replication(
     };
     let synchronized = state.replicas.iter().filter(synchronized).count();
     state.replication = Some(match (state.replicas.len(), synchronized) {
-        (0, _) => Replication::None,
+        (0, _) => Replication::NotVisible,
         (_, 0) => Replication::Asynchronous,
         _ => Replication::Synchronous,
     });

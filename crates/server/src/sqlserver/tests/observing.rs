@@ -116,7 +116,7 @@ fn facts_and_durability_are_read_and_what_is_refused_is_listed() {
         (durability.class, durability.tables_unknown),
         (DurabilityClass::D1, true)
     );
-    assert_eq!(state.replication, Some(observe::Replication::None));
+    assert_eq!(state.replication, Some(observe::Replication::NotVisible));
     let denied = |missing: &observe::MissingValue| missing.reason.contains("permission was denied");
     assert!(
         !state.missing.is_empty() && state.missing.iter().all(denied),

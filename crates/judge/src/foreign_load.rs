@@ -1,0 +1,224 @@
+//! Whether other clients loaded the server during the run.
+//!
+//! In: a Run. Out: `foreign-load`. Must never: count a session that is idle, sleeps or waits for its client as load,
+//! nor the server's own work (vacuums, replication, backups).
+
+use crate::formatting::percent;
+use crate::new_check;
+use crate::observations::{observed, rows, sum};
+use crate::thresholds::{
+    FOREIGN_COMMITS_MIN_PER_S, FOREIGN_INVALID_SAMPLES, FOREIGN_INVALID_SHARE, FOREIGN_MAX_SHARE,
+    FOREIGN_MIN_SAMPLES, FOREIGN_MIN_SESSIONS, FOREIGN_SESSIONS_MIN_OWN,
+};
+use crate::workload::description;
+use prony_store::{Check, Run, ServerSecond, SessionGroup, Severity};
+use std::collections::BTreeMap;
+
+/// The load of one group of sessions, summed over the readings.
+#[derive(Default)]
+struct GroupLoad {
+    busy: f64,
+    /// Readings in which a session of the group was busy.
+    samples: u32,
+}
+
+pub(crate) fn check_foreign_load(run: &Run) -> Option<Check> {
+    observed(run)?;
+    let mut groups: BTreeMap<String, GroupLoad> = BTreeMap::new();
+    let (mut all_busy, mut readings) = (0.0, 0.0);
+    // Where the run's own sessions are not recognized, the others may be its own.
+    let is_own = |group: &SessionGroup| group.own && group.recent > 0;
+    for row in rows(run).filter(|row| row.sessions.iter().any(is_own)) {
+        readings += 1.0;
+        all_busy += row
+            .sessions
+            .iter()
+            .map(|group| f64::from(group.busy))
+            .sum::<f64>();
+        for (name, busy) in row
+            .sessions
+            .iter()
+            .filter_map(|group| foreign_busy(run, group))
+        {
+            let load = groups.entry(name).or_default();
+            load.busy += busy;
+            load.samples += 1;
+        }
+    }
+    groups.retain(|_, load| {
+        load.samples >= FOREIGN_MIN_SAMPLES && load.busy / readings >= FOREIGN_MIN_SESSIONS
+    });
+    let foreign_busy: f64 = groups.values().map(|load| load.busy).sum();
+    let samples = groups.values().map(|load| load.samples).max();
+    let session_share = if all_busy > 0.0 {
+        foreign_busy / all_busy
+    } else {
+        0.0
+    };
+    let commit_share = foreign_commit_share(run).unwrap_or(0.0);
+    let share = session_share.max(commit_share);
+    if share <= FOREIGN_MAX_SHARE {
+        return None;
+    }
+    let is_certain = commit_share == share || samples >= Some(FOREIGN_INVALID_SAMPLES);
+    let severity = match share > FOREIGN_INVALID_SHARE && is_certain {
+        true => Severity::Invalid,
+        false => Severity::Caveat,
+    };
+    let mut sentences = Vec::new();
+    if !groups.is_empty() {
+        let names: Vec<String> = groups
+            .iter()
+            .map(|(name, load)| format!("{name}: {:.1}", load.busy / readings))
+            .collect();
+        sentences.push(format!(
+            "Of the sessions that were busy in the server, {} were not this run's ({}).",
+            percent(session_share),
+            names.join("; ")
+        ));
+    }
+    if commit_share > FOREIGN_MAX_SHARE {
+        sentences.push(format!(
+            "{} of the server's commits were in other databases.",
+            percent(commit_share)
+        ));
+    }
+    sentences.push("The figures show only the capacity that was left, and the server's CPU time is not this run's alone.".to_owned());
+    new_check(
+        "foreign-load",
+        severity,
+        sentences.join(" "),
+        "End these clients and run again, or use a server that nobody else loads.",
+    )
+}
+
+/// Whether a busy session of another client was seen.
+pub(crate) fn has_foreign_sessions(run: &Run) -> bool {
+    let mut groups = rows(run).flat_map(|row| &row.sessions);
+    groups.any(|group| foreign_busy(run, group).is_some())
+}
+
+/// The name of a group and how many of its busy sessions are not the run's; `None` if there are none. If there are more
+/// sessions like the run's than it has clients, another run uses the same database; busy sessions are then divided
+/// in proportion.
+fn foreign_busy(run: &Run, group: &SessionGroup) -> Option<(String, f64)> {
+    let (mut name, mut busy) = (
+        format!("database {}, user {}", group.database, group.user),
+        f64::from(group.busy),
+    );
+    if !group.application.is_empty() {
+        name += &format!(", program {}", group.application);
+    }
+    if group.own {
+        let connections = run.drive.clients.saturating_add(FOREIGN_SESSIONS_MIN_OWN);
+        // Scripts open as many connections as they like, and connections that close overlap with new ones.
+        if run.drive.connect_per_transaction
+            || description(run).is_none_or(|description| description.table_names.is_empty())
+        {
+            return None;
+        }
+        let excess = group.recent.saturating_sub(run.drive.clients);
+        if group.recent < connections {
+            return None;
+        }
+        busy *= f64::from(excess) / f64::from(group.recent);
+        name += ", as this run";
+    }
+    (busy > 0.0).then_some((name, busy))
+}
+
+/// The share of the server's commits that were in other databases; `None` if unknown, or if they are few, or came in a
+/// burst, as those do that sessions of a pooler report late.
+fn foreign_commit_share(run: &Run) -> Option<f64> {
+    let commits =
+        |count: fn(&ServerSecond) -> Option<u64>| sum(run, count).map(|count| count as f64);
+    let (own, other) = (
+        commits(|row| row.commits)?,
+        commits(|row| row.other_commits)?,
+    );
+    let is_frequent = |row: &&ServerSecond| {
+        let minimum = FOREIGN_COMMITS_MIN_PER_S * row.length_s;
+        row.other_commits
+            .is_some_and(|other| other as f64 > minimum)
+    };
+    (2 * rows(run).filter(is_frequent).count() > rows(run).count()).then(|| other / (own + other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{observed_mut, observed_run};
+
+    fn group(database: &str, application: &str, recent: u32, busy: u32) -> SessionGroup {
+        SessionGroup {
+            database: database.to_owned(),
+            user: "u".to_owned(),
+            application: application.to_owned(),
+            own: database == "bench",
+            recent,
+            busy,
+        }
+    }
+
+    /// The healthy run with these groups in each of the first `readings` of the window.
+    fn with_sessions(readings: usize, groups: &[SessionGroup]) -> Run {
+        let mut run = observed_run();
+        let series = &mut observed_mut(&mut run).series;
+        for (at, row) in series.iter_mut().skip(10).enumerate() {
+            let is_own = |group: &&SessionGroup| group.own || at < readings;
+            row.sessions = groups.iter().filter(is_own).cloned().collect();
+        }
+        run
+    }
+
+    #[test]
+    fn busy_sessions_of_others_are_named_and_judged_by_their_share() {
+        let own = group("bench", "prony", 64, 36);
+        let severity = |readings, groups: &[SessionGroup]| {
+            let check = check_foreign_load(&with_sessions(readings, groups));
+            check.map(|check| check.severity)
+        };
+        assert_eq!(severity(600, std::slice::from_ref(&own)), None);
+        // The server's own count of transactions is read by one more connection.
+        let one_more = group("bench", "prony", 65, 36);
+        assert_eq!(severity(600, &[one_more]), None);
+        let busy = [own.clone(), group("shop", "app", 9, 9)];
+        assert_eq!(severity(600, &busy), Some(Severity::Invalid));
+        assert_eq!(severity(30, &busy), None, "a statement now and then");
+        let few = [own.clone(), group("shop", "app", 1, 1)];
+        assert_eq!(severity(600, &few), Some(Severity::Caveat));
+        let check = check_foreign_load(&with_sessions(600, &busy)).unwrap();
+        let expected = "20 % were not this run's (database shop, user u, program app: 9.0)";
+        assert!(check.finding.contains(expected), "{check:?}");
+        assert!(
+            crate::scope::kind(&check.id, Severity::Caveat)
+                == Some(prony_store::FindingKind::Doubt)
+        );
+        // A second run in the same database.
+        let two = group("bench", "prony", 129, 72);
+        let check = check_foreign_load(&with_sessions(600, &[two])).unwrap();
+        assert!(
+            check.finding.contains("50 %") && check.finding.contains("as this run"),
+            "{check:?}"
+        );
+    }
+
+    #[test]
+    fn commits_in_other_databases_count_as_load() {
+        let mut run = observed_run();
+        let set = |run: &mut Run, commits| {
+            for row in &mut observed_mut(run).series {
+                row.other_commits = Some(commits);
+            }
+        };
+        set(&mut run, 10);
+        assert_eq!(check_foreign_load(&run), None, "monitoring");
+        set(&mut run, 4_000);
+        let check = check_foreign_load(&run).unwrap();
+        assert_eq!(check.severity, Severity::Invalid);
+        assert!(
+            check.finding.contains("20 % of the server's commits"),
+            "{check:?}"
+        );
+    }
+}
