@@ -17,6 +17,7 @@ pub mod doctor;
 mod errors;
 pub mod experiment;
 pub mod formatting;
+mod growth;
 mod housekeeping;
 mod length;
 mod limits;
@@ -48,16 +49,17 @@ use prony_store::{Check, KindFigures, Run, RunState, Severity};
 
 /// Version of the checks and their [`thresholds`]; a run stores the version by which it was judged. A test
 /// (`rules_digest`) fails if checks or thresholds change and the version does not.
-pub const RULES_VERSION: u32 = 4;
+pub const RULES_VERSION: u32 = 5;
 
 /// One check: returns a finding, or `None` if there is nothing to report.
 type Checker = fn(&Run) -> Option<Check>;
 
 /// All checks, in the order in which findings of one severity are reported.
-const CHECKS: [Checker; 54] = [
+const CHECKS: [Checker; 55] = [
     errors::check_nothing_committed,
     server::check_restart,
     tables::check_tables_replaced,
+    growth::check_lost_commits,
     consistency::check_consistency,
     server::check_server_commits,
     littles_law::check,

@@ -2,6 +2,7 @@
 
 use crate::document::ConnectionInfo;
 use crate::error::Error;
+use crate::growth::GrowthBefore;
 use crate::observing::{Observation, ServerObserverOptions, observe_before};
 use prony_plan::WorkloadPlan;
 use prony_server::{Control, ServerFacts};
@@ -17,6 +18,8 @@ pub struct RunPreparation {
     pub connection: ConnectionInfo,
     /// The server's state before the load.
     pub observation: Observation,
+    /// What transactions add to, as counted before the load.
+    pub growth: GrowthBefore,
 }
 
 /// Checks that the data is loaded, and reads the server's settings and state. Close the connection
@@ -32,10 +35,12 @@ pub fn prepare(
 ) -> Result<RunPreparation, Error> {
     let ready_workload = workload.program(control, plan).map_err(Error::Workload)?;
     let facts = prony_server::read_server_facts(control).map_err(Error::Server)?;
+    let observation = observe_before(control, &facts, options)?;
     Ok(RunPreparation {
-        ready_workload,
         connection: ConnectionInfo::of(control),
-        observation: observe_before(control, &facts, options)?,
+        growth: GrowthBefore::read(control, workload, plan, ready_workload.scale),
+        ready_workload,
+        observation,
         facts,
     })
 }
