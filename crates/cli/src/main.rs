@@ -23,6 +23,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     static_binary::use_builtin_name_services();
+    signals::survive_file_size_limit();
     // Hide passwords first, so that other users do not see them in the process list.
     let arguments: Vec<OsString> = std::env::args_os().collect();
     title::hide_passwords(&arguments);

@@ -16,6 +16,27 @@ pub(crate) fn check_stamps(run: &Run) -> Option<Check> {
     if unreliable_share <= BAD_TIMESTAMPS_MAX_SHARE {
         return None;
     }
+    if timing.impossible > 0
+        && matches!(
+            timing.parts_source,
+            ServiceTimePartsSource::Unavailable { .. }
+        )
+    {
+        return new_check(
+            "stamps",
+            Severity::Caveat,
+            format!(
+                "{} of the kernel's timestamps are impossible, so the split of the response time into the server's \
+                 part and the client's is not reported.",
+                percent(share(
+                    timing.impossible,
+                    timing.with_timestamp + timing.impossible
+                )),
+            ),
+            "Response and service times do not depend on timestamps. Check whether a time service is stepping the \
+             clock, and whether something between client and server (a proxy, a virtual network device) sets them.",
+        );
+    }
     new_check(
         "stamps",
         Severity::Caveat,
@@ -50,7 +71,7 @@ pub(crate) fn check_clock_steps(run: &Run) -> Option<Check> {
 
 pub(crate) fn check_no_split(run: &Run) -> Option<Check> {
     let figures = all_kinds(run)?;
-    if figures.parts.is_some() || figures.committed == 0 {
+    if figures.parts.is_some() || figures.committed == 0 || check_stamps(run).is_some() {
         return None;
     }
     let reason = match &run.timing.parts_source {
@@ -101,6 +122,17 @@ mod tests {
         let check = check_stamps(&run).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
         assert!(check.finding.starts_with("0.50 % of"), "{check:?}");
+        // When most are impossible, the others are no basis for a split.
+        run.timing.impossible = 100_000;
+        run.remove_unreliable_parts();
+        assert!(run.measured.kinds.iter().all(|kind| kind.parts.is_none()));
+        let check = check_stamps(&run).unwrap();
+        assert_eq!(check.severity, Severity::Caveat);
+        assert!(
+            check.finding.starts_with("50 % of") && check.finding.contains("is not reported"),
+            "{check:?}"
+        );
+        assert_eq!(check_no_split(&run), None);
         run.timing = Default::default();
         assert_eq!(check_stamps(&run), None, "there are no timestamps");
     }

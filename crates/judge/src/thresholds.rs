@@ -49,7 +49,7 @@
 //! | `client-wait` | caveat | replies waited in the kernel for more than 10 % of the service time, unless client and server share a machine |
 //! | `loop-delay` | caveat | for a run without timestamps: the longest iteration of the loop in the median second exceeds half of the 99th percentile |
 //! | `debug-build` | caveat | Prony built without optimisation |
-//! | `stamps` | caveat | more than 0.1 % of the timestamps impossible or doubtful |
+//! | `stamps` | caveat | more than 0.1 % of the timestamps impossible or doubtful; with more than 5 % impossible, the split is not reported |
 //! | `clock-steps` | note | the offset between the clocks moved by more than a microsecond |
 //! | `steal` | invalid, caveat, note | by the share of the machine's CPU time that the hypervisor withheld; at most a caveat if it was counted for less than 5 s |
 //! | `server-steal` | invalid, caveat, note | the same for the server's machine |

@@ -201,6 +201,7 @@ pub(crate) fn record_end(
         &measured.timestamps,
         service_time_parts_source(run, drive, drive_result),
     );
+    run.remove_unreliable_parts();
     let start_ns = drive_result.start.schedule.start_ns;
     run.events = drive_result
         .events

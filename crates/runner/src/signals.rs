@@ -171,6 +171,14 @@ impl Signals {
     }
 }
 
+/// Makes the system report a file that exceeds the limit of its size (`ulimit -f`) as an error of the write, instead of
+/// ending the process without a message. Programs that this one starts are not affected, because a handler, unlike an
+/// ignored signal, is not inherited.
+pub fn survive_file_size_limit() {
+    // If this fails, the process ends as it did before.
+    let _ = flag::register(libc::SIGXFSZ, Arc::default());
+}
+
 /// Makes this signal store its number, unless another signal came first.
 fn store_first_signal(signal: i32, first_signal: Arc<AtomicUsize>) -> io::Result<()> {
     let store = move || {

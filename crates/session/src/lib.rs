@@ -11,7 +11,7 @@ mod statement_timer;
 pub mod worker_context;
 
 pub use budget::StartBudget;
-pub use conn::{Conn, UserPhase};
+pub use conn::{Conn, READ_ROW_BYTES_MAX, UNREAD_ROW_BYTES_MAX, UserPhase};
 pub use db::{Db, DbReply};
 pub use error::{DbError, DbErrorDetails};
 pub use program::{ActionShare, P90Limit, Program, User, UserExit, UserId};

@@ -36,7 +36,7 @@ impl StatementTable {
             });
             self.named.len() - 1
         });
-        let id = usize::from(statement.id());
+        let id = statement.id() as usize;
         if self.index_by_id.len() <= id {
             self.index_by_id.resize(id + 1, None);
         }
@@ -50,8 +50,8 @@ impl StatementTable {
 
     /// The index in [`StatementTable::statements`] of a statement number; `None` if it has no name.
     #[inline]
-    pub fn index_of(&self, id: u16) -> Option<usize> {
-        self.index_by_id.get(usize::from(id)).copied().flatten()
+    pub fn index_of(&self, id: u32) -> Option<usize> {
+        self.index_by_id.get(id as usize).copied().flatten()
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
             reads.each_ref().map(|read| table.index_of(read.id())),
             [Some(1); 2]
         );
-        assert_eq!(table.index_of(u16::MAX), None);
+        assert_eq!(table.index_of(u32::MAX), None);
         assert_eq!(table.statements()[1].text, "SELECT c FROM t1");
     }
 }

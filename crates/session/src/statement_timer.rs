@@ -20,7 +20,7 @@ impl StatementTimer {
     }
 
     /// Counts a round trip of this many statements; ignores one whose first statement has no name.
-    pub fn record(&self, first_id: u16, statements: u32, time_ns: u64) {
+    pub fn record(&self, first_id: u32, statements: u32, time_ns: u64) {
         if let Some(index) = self.table.index_of(first_id) {
             self.times.borrow_mut().record(index, statements, time_ns);
         }

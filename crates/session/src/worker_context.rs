@@ -193,7 +193,7 @@ impl WorkerContext {
     /// Records a round trip that succeeded, if its reply was noticed within the window.
     pub(crate) fn record_round_trip(
         &self,
-        first_id: u16,
+        first_id: u32,
         statements: u32,
         requested_ns: u64,
         noticed_ns: u64,

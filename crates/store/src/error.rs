@@ -301,6 +301,7 @@ fn hint(source: &io::Error) -> Option<&'static str> {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             Some("make room, or set PRONY_HOME to a folder on another disk")
         }
+        io::ErrorKind::FileTooLarge => Some("raise the limit of the size of files (`ulimit -f`)"),
         io::ErrorKind::PermissionDenied
         | io::ErrorKind::ReadOnlyFilesystem
         | io::ErrorKind::NotADirectory => Some("set PRONY_HOME to a folder that you may write to"),

@@ -122,6 +122,7 @@ pub(crate) fn read_journal(
     run.timing = timing(&sum.totals.timestamps, run.timing.parts_source);
     run.series = series;
     run.histograms = histograms.finish(&run.workload.kinds);
+    run.remove_unreliable_parts();
     run.events.extend(events);
     set_observations(&mut run, server, server_events);
     run.state = RunState::Running;

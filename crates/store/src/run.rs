@@ -133,7 +133,40 @@ impl Run {
         }
         &mut self.machines[0]
     }
+
+    /// Removes the split of the service time if so many of the kernel's timestamps are impossible that those that
+    /// remain are not believable either. Call it when the series and the histograms are complete.
+    pub fn remove_unreliable_parts(&mut self) {
+        let timing = &mut self.timing;
+        let timestamps = timing.with_timestamp + timing.impossible;
+        let impossible_share = timing.impossible as f64 / timestamps.max(1) as f64;
+        if impossible_share <= IMPOSSIBLE_TIMESTAMPS_MAX_SHARE {
+            return;
+        }
+        timing.parts_source = ServiceTimePartsSource::unavailable(format!(
+            "{:.0} % of the kernel's timestamps are impossible, so the others are not believable either",
+            100.0 * impossible_share
+        ));
+        let warmup = self.warmup.iter_mut().flat_map(|warmup| &mut warmup.kinds);
+        for kind in warmup.chain(&mut self.measured.kinds) {
+            kind.parts = None;
+        }
+        for second in &mut self.series {
+            second.server_mean_ns = None;
+        }
+        if let Some(histograms) = &mut self.histograms {
+            histograms.times.retain(|times| {
+                matches!(
+                    times.time,
+                    TransactionTime::Response | TransactionTime::Service
+                )
+            });
+        }
+    }
 }
+
+/// Largest share of the kernel's timestamps that may be impossible in a run that reports the split.
+const IMPOSSIBLE_TIMESTAMPS_MAX_SHARE: f64 = 0.05;
 
 static UNKNOWN_MACHINE: LazyLock<ClientMachine> = LazyLock::new(ClientMachine::default);
 

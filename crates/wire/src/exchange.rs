@@ -8,6 +8,7 @@ mod sql_server;
 
 use crate::postgres::codec::{Codec, END_COPY, END_COPY_EXTENDED, TERMINATE, put_copy_fail};
 use crate::postgres::reply::Reply;
+use crate::reply_buffer::RowBudget;
 use crate::statement::{Effect, QueryMode, Statement, effect};
 use crate::value::Value;
 use crate::violation::Violation;
@@ -99,6 +100,20 @@ impl Exchange {
         Exchange {
             state: ProtocolState::Tds(Box::new(tds::exchange::Exchange::new(mode))),
             out: Vec::new(),
+        }
+    }
+
+    /// Limits the memory of replies: rows beyond `max_bytes` of a reply are counted and dropped as they arrive, and a
+    /// reply that is much longer without its rows is a protocol violation.
+    pub fn limit_rows(&mut self, max_bytes: usize) {
+        self.rows_kept_mut().limit(max_bytes);
+    }
+
+    fn rows_kept_mut(&mut self) -> &mut RowBudget {
+        match &mut self.state {
+            ProtocolState::Postgres { reply, .. } => &mut reply.rows_kept,
+            ProtocolState::Mysql(mysql) => &mut mysql.reply.rows_kept,
+            ProtocolState::Tds(tds) => &mut tds.reply.rows_kept,
         }
     }
 

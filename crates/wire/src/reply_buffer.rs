@@ -1,7 +1,73 @@
-//! Buffers of a reply, which are reused for the next reply.
+//! Buffers of a reply, which are reused for the next reply, and the limit of their memory.
+
+use crate::violation::Violation;
 
 /// A buffer with a larger capacity, in elements, is freed before the next reply.
 pub(crate) const MAX_RETAINED_CAPACITY: usize = 64 * 1024;
+
+/// Most bytes of a reply besides its rows, if its rows are limited. The largest honest ones are the descriptions of the
+/// columns of many results.
+const OTHER_BYTES_MAX: usize = 64 << 20;
+
+/// How many bytes of its rows a reply keeps. Once a row does not fit, it and all later rows are counted and dropped as
+/// they arrive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowBudget {
+    max_bytes: usize,
+    kept_bytes: usize,
+    has_dropped: bool,
+}
+
+impl Default for RowBudget {
+    /// Keeps all rows.
+    fn default() -> Self {
+        RowBudget {
+            max_bytes: usize::MAX,
+            kept_bytes: 0,
+            has_dropped: false,
+        }
+    }
+}
+
+impl RowBudget {
+    /// Keeps rows of at most this many bytes, of this reply and the next ones.
+    pub(crate) fn limit(&mut self, max_bytes: usize) {
+        self.max_bytes = max_bytes;
+    }
+
+    /// Begins the next reply.
+    pub(crate) fn begin(&mut self) {
+        (self.kept_bytes, self.has_dropped) = (0, false);
+    }
+
+    /// Whether rows of this reply were dropped.
+    pub(crate) fn has_dropped(&self) -> bool {
+        self.has_dropped
+    }
+
+    /// Whether a row of this length is kept; if not, the caller must drop it.
+    #[inline]
+    pub(crate) fn fits(&mut self, bytes: usize) -> bool {
+        let fits = !self.has_dropped && bytes <= self.max_bytes - self.kept_bytes;
+        self.has_dropped |= !fits;
+        fits
+    }
+
+    /// Counts a complete row, which fits.
+    #[inline]
+    pub(crate) fn keep(&mut self, bytes: usize) {
+        self.kept_bytes += bytes;
+    }
+
+    /// Checks the length of a whole reply.
+    #[inline]
+    pub(crate) fn check(&self, min_bytes: usize) -> Result<(), Violation> {
+        match min_bytes > self.max_bytes.saturating_add(OTHER_BYTES_MAX) {
+            true => Err(Violation::TooLong { min_bytes }),
+            false => Ok(()),
+        }
+    }
+}
 
 /// Clears a buffer; frees it if one long reply has made it large.
 pub(crate) fn clear<T>(buffer: &mut Vec<T>) {

@@ -10,13 +10,13 @@ pub struct WireRow<'a>(ProtocolRow<'a>);
 
 #[derive(Clone, Copy, Debug)]
 enum ProtocolRow<'a> {
-    Postgres(postgres::reply::Row<'a>),
+    Postgres(postgres::row::Row<'a>),
     Mysql(mysql::row::Row<'a>),
     Tds(tds::row::Row<'a>),
 }
 
-impl<'a> From<postgres::reply::Row<'a>> for WireRow<'a> {
-    fn from(row: postgres::reply::Row<'a>) -> Self {
+impl<'a> From<postgres::row::Row<'a>> for WireRow<'a> {
+    fn from(row: postgres::row::Row<'a>) -> Self {
         WireRow(ProtocolRow::Postgres(row))
     }
 }

@@ -36,7 +36,7 @@ pub enum Effect {
 /// One statement of a program.
 #[derive(Debug)]
 pub struct Statement {
-    id: u16,
+    id: u32,
     sql: Box<str>,
     /// The bytes to send, if they are not UTF-8.
     non_utf8_bytes: Option<Box<[u8]>>,
@@ -58,7 +58,7 @@ pub struct Statement {
 impl Statement {
     /// Number of this statement in its program, from 0 without gaps. Prepared statements are named by this
     /// number.
-    pub fn id(&self) -> u16 {
+    pub fn id(&self) -> u32 {
         self.id
     }
 
@@ -195,8 +195,8 @@ impl Statement {
 /// of removed statements are reused first.
 #[derive(Debug, Default)]
 pub struct StatementIds {
-    next_id: u16,
-    free_ids: Vec<u16>,
+    next_id: u32,
+    free_ids: Vec<u32>,
 }
 
 impl StatementIds {
@@ -206,9 +206,6 @@ impl StatementIds {
     }
 
     /// Creates a statement with `$1`, `$2`... as placeholders.
-    ///
-    /// # Panics
-    /// With more than 65,535 statements in one program at a time.
     pub fn add(&mut self, sql: &str) -> Statement {
         self.add_bytes(sql.as_bytes())
     }
@@ -243,9 +240,6 @@ impl StatementIds {
     /// Creates a statement with `?` as placeholders, one for each value, in order. They are converted to
     /// numbered ones, so that every protocol can send the statement. The text is in any encoding that
     /// the connection uses.
-    ///
-    /// # Panics
-    /// With more than 65,535 statements in one program at a time.
     pub fn add_with_question_marks(&mut self, sql: impl AsRef<[u8]>) -> Statement {
         self.add_bytes(&number_placeholders(sql.as_ref()))
     }
@@ -253,9 +247,6 @@ impl StatementIds {
     /// Creates a statement whose text is not parsed. It takes `parameter_count` values, whether or not the
     /// text has placeholders for them. Use it only in the extended protocol: in simple mode the text is sent
     /// unchanged, without the values.
-    ///
-    /// # Panics
-    /// With more than 65,535 statements in one program at a time.
     pub fn add_unparsed(&mut self, sql: &str, parameter_count: u16) -> Statement {
         let statement = Statement {
             id: self.next_free_id(),
@@ -279,13 +270,12 @@ impl StatementIds {
         self.free_ids.push(statement.id);
     }
 
-    fn next_free_id(&mut self) -> u16 {
-        if let Some(id) = self.free_ids.pop() {
-            return id;
-        }
-        let id = self.next_id;
-        self.next_id = id.checked_add(1).expect("at most 65,535 statements");
-        id
+    fn next_free_id(&mut self) -> u32 {
+        self.free_ids.pop().unwrap_or_else(|| {
+            // Memory is exhausted long before these numbers are.
+            self.next_id += 1;
+            self.next_id - 1
+        })
     }
 }
 

@@ -62,6 +62,7 @@ fn write_hint(error: &io::Error) -> &'static str {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "make room, or use a file on another disk"
         }
+        io::ErrorKind::FileTooLarge => "raise the limit of the size of files (`ulimit -f`)",
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             "create the folder first, or use a file in another one"
         }

@@ -7,7 +7,6 @@ use crate::common::{
 };
 use prony_store::RunState;
 use std::io::Read;
-use std::os::unix::process::CommandExt;
 use std::process::Child;
 
 /// Limits the size of all files that a process writes to `bytes`.
@@ -35,14 +34,6 @@ fn a_full_disk_is_reported_during_the_run() {
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     let mut command = bench.command("run tpcb --clients 2 --duration 5m");
     command.args(["--url", &bench.url]);
-    // SAFETY: signal is safe to call between fork and exec (signal-safety(7)). Without it, SIGXFSZ would kill
-    // the program.
-    unsafe {
-        command.pre_exec(|| {
-            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-            Ok(())
-        });
-    }
     let (mut child, _) = start_run(command);
     wait_until(&bench.home, any_committed);
     let runs = files_below(&bench.home.join("runs"));

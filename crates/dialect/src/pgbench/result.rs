@@ -79,7 +79,7 @@ fn command_reports(script: &Script, figures: Option<&Vec<CommandStats>>) -> Vec<
     let commands = script.commands.iter().zip(figures);
     commands
         .map(|(command, figures)| CommandReport {
-            first_line: command.first_line.clone(),
+            first_line: command.first_line().to_owned(),
             latency: Moments {
                 count: figures.count,
                 sum_us: figures.sum_ns as f64 / 1e3,

@@ -61,6 +61,10 @@ impl Conn {
         self.pushed.set(pushed + 1);
     }
 
+    pub(crate) fn limit_rows(&self, max_bytes: usize) {
+        self.exchange.borrow_mut().limit_rows(max_bytes);
+    }
+
     pub(crate) fn prepare(&self, statement: &Statement) {
         self.exchange.borrow_mut().prepare(statement);
         self.set_request(Effect::Reads, 0);
@@ -80,11 +84,11 @@ impl Conn {
         self.set_request(effect, count);
     }
 
-    pub(crate) fn set_timed_request(&self, request: Option<(u16, u64)>) {
+    pub(crate) fn set_timed_request(&self, request: Option<(u32, u64)>) {
         self.timed_request.set(request);
     }
 
-    pub(crate) fn take_timed_request(&self) -> Option<(u16, u64)> {
+    pub(crate) fn take_timed_request(&self) -> Option<(u32, u64)> {
         self.timed_request.take()
     }
 
@@ -94,7 +98,7 @@ impl Conn {
     }
 
     /// Number ([`Statement::id`]) of the first statement of the request that [`Conn::sync`] sends.
-    pub(crate) fn first_pushed_id(&self) -> u16 {
+    pub(crate) fn first_pushed_id(&self) -> u32 {
         self.first_pushed_id.get()
     }
 

@@ -106,6 +106,12 @@ impl Db {
         self.wait_for_reply().await
     }
 
+    /// Sets how many bytes of their rows the next replies keep; later rows are counted and dropped as they arrive
+    /// ([`DbReply::has_dropped_rows`]). Initially [`crate::UNREAD_ROW_BYTES_MAX`].
+    pub fn limit_rows(&mut self, max_bytes: usize) {
+        self.conn.limit_rows(max_bytes);
+    }
+
     pub(super) fn check_usable(&self) -> Result<(), DbError> {
         match self.conn.phase() {
             UserPhase::Idle if self.conn.is_up() => Ok(()),
@@ -139,7 +145,7 @@ impl Db {
     /// Begins to time the request that has just been made, whose first statement has this number. The user made
     /// it when it was last resumed.
     #[cold]
-    fn begin_timing(&self, first_id: Option<u16>) {
+    fn begin_timing(&self, first_id: Option<u32>) {
         let requested_ns = self.conn.noticed_ns();
         self.conn
             .set_timed_request(first_id.map(|first_id| (first_id, requested_ns)));
@@ -170,6 +176,15 @@ impl Db {
     /// The complete server error of the last reply; `None` after a successful one.
     pub fn server_error(&self) -> Option<ServerError> {
         self.conn.exchange().error()
+    }
+
+    /// The error with which the server ended the session after the last reply, such as a time-out of idle sessions.
+    pub fn session_end_error(&self) -> Option<ServerError> {
+        let exchange = self.conn.exchange();
+        let is_between_requests = !self.conn.is_up() && exchange.error().is_none();
+        is_between_requests
+            .then(|| exchange.final_error())
+            .flatten()
     }
 
     /// The text of the last request, if it was sent as text.
@@ -203,6 +218,11 @@ impl DbReply<'_> {
     /// The rows of all results, each with the number of its result from 0.
     pub fn iter(&self) -> impl Iterator<Item = (usize, WireRow<'_>)> {
         self.exchange.rows()
+    }
+
+    /// Whether rows are missing at the end, because they exceed the limit ([`Db::limit_rows`]).
+    pub fn has_dropped_rows(&self) -> bool {
+        self.exchange.has_dropped_rows()
     }
 
     /// The first row.

@@ -61,6 +61,15 @@ impl Exchange {
         }
     }
 
+    /// Whether rows of the reply were dropped, because they exceed the limit ([`Exchange::limit_rows`]).
+    pub fn has_dropped_rows(&self) -> bool {
+        match &self.state {
+            ProtocolState::Postgres { reply, .. } => reply.rows_kept.has_dropped(),
+            ProtocolState::Mysql(mysql) => mysql.reply.rows_kept.has_dropped(),
+            ProtocolState::Tds(tds) => tds.reply.rows_kept.has_dropped(),
+        }
+    }
+
     /// State of the session's transaction block after the last reply.
     pub fn block_state(&self) -> BlockState {
         match &self.state {

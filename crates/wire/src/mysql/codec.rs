@@ -58,7 +58,7 @@ struct Command {
     /// Sequence number of the server's next packet.
     sequence: u8,
     /// Number of the statement in its program.
-    statement: u16,
+    statement: u32,
     /// Number of placeholders of the statement.
     placeholders: usize,
     /// Whether the command may open a transaction even if it fails.
@@ -275,7 +275,7 @@ impl Codec {
         self.mode != QueryMode::Prepared
             || self
                 .slots
-                .get(usize::from(statement.id()))
+                .get(statement.id() as usize)
                 .is_some_and(|slot| slot.state != PrepareState::Unprepared)
     }
 
@@ -341,10 +341,10 @@ impl Codec {
                 self.fall_back_to_text(&command);
             }
             (CommandKind::Prepare, _) => {
-                self.slots[usize::from(command.statement)].state = PrepareState::Refused
+                self.slots[command.statement as usize].state = PrepareState::Refused
             }
             (CommandKind::Execute(_), UNKNOWN_STATEMENT) => {
-                self.slots[usize::from(command.statement)] = StatementSlot::default();
+                self.slots[command.statement as usize] = StatementSlot::default();
             }
             _ => {}
         }

@@ -10,7 +10,7 @@ use super::flags;
 use super::packet::{HEADER, MAX_PAYLOAD, Reader, header};
 use super::row::TextRows;
 use crate::exchange::BlockState;
-use crate::reply_buffer;
+use crate::reply_buffer::{self, RowBudget};
 use crate::violation::Violation;
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -62,6 +62,8 @@ struct ResultPosition {
     columns_offset: usize,
     rows_offset: usize,
     rows: u64,
+    /// How many of `rows` are kept.
+    kept_rows: u64,
     affected: u64,
     binary: bool,
 }
@@ -100,6 +102,12 @@ pub(crate) struct Reply {
     unsolicited_error: Option<Box<[u8]>>,
     /// Binary rows as text, created on demand.
     text_rows: OnceCell<TextRows>,
+    /// The limit of the rows that are kept.
+    pub(crate) rows_kept: RowBudget,
+    /// How many bytes of a dropped packet have not arrived.
+    dropped_missing: usize,
+    /// Whether the next packet continues a row that is dropped.
+    drops_continuation: bool,
 }
 
 /// Methods for the codec.
@@ -109,6 +117,7 @@ impl Reply {
         *self = Reply {
             bytes: std::mem::take(&mut self.bytes),
             deprecate_eof: self.deprecate_eof,
+            rows_kept: self.rows_kept,
             ..Reply::default()
         };
         self.bytes.clear();
@@ -124,6 +133,7 @@ impl Reply {
     pub(crate) fn begin(&mut self) {
         reply_buffer::remove_parsed(&mut self.bytes, self.scanned);
         self.scanned = 0;
+        self.rows_kept.begin();
         self.joined.clear();
         self.results.clear();
         self.error = None;
@@ -159,8 +169,12 @@ impl Reply {
     /// # Errors
     /// The server violates the protocol; the connection can no longer be used.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<bool, Violation> {
-        self.bytes.extend_from_slice(bytes);
-        self.scan()
+        let dropped = self.dropped_missing.min(bytes.len());
+        self.dropped_missing -= dropped;
+        self.bytes.extend_from_slice(&bytes[dropped..]);
+        let result = self.scan();
+        self.rows_kept.check(self.bytes.len())?;
+        result
     }
 
     /// The sequence number of the first data packet, if the server waits for the data of a `LOAD DATA

@@ -111,11 +111,18 @@ impl<'a> Iterator for Values<'a> {
     type Item = Option<&'a [u8]>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.0.0.first() == Some(&NULL_MARK) {
-            self.0.byte();
+        self.0.text_value()
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// A value of a text row; `Some(None)` is NULL.
+    pub(super) fn text_value(&mut self) -> Option<Option<&'a [u8]>> {
+        if self.0.first() == Some(&NULL_MARK) {
+            self.byte();
             return Some(None);
         }
-        self.0.length_encoded_bytes().map(Some)
+        self.length_encoded_bytes().map(Some)
     }
 }
 

@@ -45,7 +45,7 @@ pub struct Codec {
     /// Whether each statement, by its number, is prepared on the server.
     prepared: Vec<bool>,
     /// Statements whose Parse is in the request that is not yet answered, in order.
-    unanswered_parses: Vec<u16>,
+    unanswered_parses: Vec<u32>,
     /// Boxed, because few programs close statements, and there are many connections.
     pending_closes: Option<Box<PendingCloses>>,
 }
@@ -53,7 +53,7 @@ pub struct Codec {
 /// Statements to close on the server.
 #[derive(Debug, Default)]
 struct PendingCloses {
-    ids: Vec<u16>,
+    ids: Vec<u32>,
     /// Number of `ids` that the current, unanswered request closes.
     sent: usize,
 }
@@ -130,7 +130,7 @@ impl Codec {
     pub fn close(&mut self, statement: &Statement) {
         let id = statement.id();
         if self.is_prepared(statement) {
-            self.prepared[usize::from(id)] = false;
+            self.prepared[id as usize] = false;
             self.pending_closes.get_or_insert_default().ids.push(id);
         }
     }
@@ -180,11 +180,11 @@ impl Codec {
 
     /// Whether a statement is prepared on this connection.
     pub fn is_prepared(&self, statement: &Statement) -> bool {
-        self.prepared.get(usize::from(statement.id())) == Some(&true)
+        self.prepared.get(statement.id() as usize) == Some(&true)
     }
 
-    fn mark_prepared(&mut self, id: u16) {
-        let id = usize::from(id);
+    fn mark_prepared(&mut self, id: u32) {
+        let id = id as usize;
         if self.prepared.len() <= id {
             self.prepared.resize(id + 1, false);
         }
@@ -212,7 +212,7 @@ impl Codec {
         }
     }
 
-    fn put_bind(&self, id: Option<u16>, values: &[Value], describe: bool, out: &mut Vec<u8>) {
+    fn put_bind(&self, id: Option<u32>, values: &[Value], describe: bool, out: &mut Vec<u8>) {
         message(out, b'B', |out| {
             out.push(0); // the unnamed portal
             put_name(id, out);
@@ -241,7 +241,7 @@ fn put_statement_text(statement: &Statement, values: &[Value], out: &mut Vec<u8>
     }
 }
 
-fn put_parse(out: &mut Vec<u8>, id: Option<u16>, statement: &Statement) {
+fn put_parse(out: &mut Vec<u8>, id: Option<u32>, statement: &Statement) {
     let types = statement.types();
     message(out, b'P', |out| {
         put_name(id, out);
@@ -271,7 +271,7 @@ fn type_oid(declared: ParameterType) -> u32 {
 }
 
 /// Appends the name of a prepared statement: `P_` and its number, empty for the unnamed one.
-fn put_name(id: Option<u16>, out: &mut Vec<u8>) {
+fn put_name(id: Option<u32>, out: &mut Vec<u8>) {
     if let Some(id) = id {
         out.extend_from_slice(b"P_");
         out.extend_from_slice(itoa::Buffer::new().format(id).as_bytes());

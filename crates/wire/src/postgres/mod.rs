@@ -8,6 +8,7 @@ pub mod connector;
 pub(crate) mod error;
 pub mod handshake;
 pub mod reply;
+pub mod row;
 mod scram;
 pub mod session;
 

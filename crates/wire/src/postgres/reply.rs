@@ -4,8 +4,9 @@
 //! and error on demand. Must never: copy a row, or allocate once its buffer has grown to what the
 //! workload's replies need.
 
+use super::row::{Row, is_row};
 use crate::exchange::BlockState;
-use crate::reply_buffer;
+use crate::reply_buffer::{self, RowBudget};
 use crate::violation::Violation;
 use std::ops::Range;
 
@@ -41,6 +42,10 @@ pub struct Reply {
     notice_count: u32,
     /// Body of an error that arrived without a request: the session is ending.
     unsolicited_error: Option<Box<[u8]>>,
+    /// The limit of the rows, notices and data of a COPY that are kept.
+    pub(crate) rows_kept: RowBudget,
+    /// How many bytes of a dropped message have not arrived.
+    dropped_missing: usize,
 }
 
 impl Reply {
@@ -49,6 +54,7 @@ impl Reply {
         *self = Reply {
             bytes: std::mem::take(&mut self.bytes),
             allows_copy: self.allows_copy,
+            rows_kept: self.rows_kept,
             ..Reply::default()
         };
         self.bytes.clear();
@@ -63,6 +69,7 @@ impl Reply {
     /// Expects the reply to a request that is answered with `ready` ReadyForQuery messages.
     pub fn expect(&mut self, ready: u32) {
         let has_unread = reply_buffer::remove_parsed(&mut self.bytes, self.scanned);
+        self.rows_kept.begin();
         self.scanned = 0;
         self.end = None;
         self.pending_ready = ready;
@@ -84,15 +91,29 @@ impl Reply {
     /// # Errors
     /// The server violates the protocol; the connection can no longer be used.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<bool, Violation> {
-        self.bytes.extend_from_slice(bytes);
+        let dropped = self.dropped_missing.min(bytes.len());
+        self.dropped_missing -= dropped;
+        self.bytes.extend_from_slice(&bytes[dropped..]);
         let was_waiting = self.pending_ready > 0;
         self.scan()?;
+        self.rows_kept.check(self.bytes.len())?;
         Ok(was_waiting && self.pending_ready == 0)
     }
 
     fn scan(&mut self) -> Result<(), Violation> {
         let was_waiting = self.pending_ready > 0;
-        while let Some((kind, body)) = next_message(&self.bytes, self.scanned)? {
+        while let Some((kind, body)) = message_header(&self.bytes, self.scanned)? {
+            let is_droppable = is_droppable(kind);
+            if is_droppable && !self.rows_kept.fits(body.len()) {
+                self.drop_messages(kind)?;
+                continue;
+            }
+            if body.end > self.bytes.len() {
+                break;
+            }
+            if is_droppable {
+                self.rows_kept.keep(body.len());
+            }
             // The final error of a server that ends the session can arrive with the previous reply.
             // That reply is valid: its commit was done.
             if kind == b'E' && was_waiting && self.pending_ready == 0 {
@@ -108,10 +129,33 @@ impl Reply {
         Ok(())
     }
 
+    /// Removes the droppable messages at `scanned`, as far as they have arrived; `kind` is the type of the first.
+    fn drop_messages(&mut self, kind: u8) -> Result<(), Violation> {
+        if self.pending_ready == 0 && !matches!(kind, b'N' | b'A') {
+            return Err(Violation::Unexpected(kind));
+        }
+        let mut end = self.scanned;
+        while let Some((kind, body)) = message_header(&self.bytes, end)?
+            && is_droppable(kind)
+        {
+            end = body.end;
+        }
+        let arrived = end.min(self.bytes.len());
+        self.dropped_missing = end - arrived;
+        self.bytes.drain(self.scanned..arrived);
+        Ok(())
+    }
+
     fn handle_message(&mut self, kind: u8, body: Range<usize>) -> Result<(), Violation> {
         match kind {
-            // Rows and their descriptions are read later, from the bytes.
-            b'D' | b'2' | b'n' | b't' | b's' | b'3' => {}
+            b'D' if self.pending_ready > 0 && !is_row(&self.bytes[body.clone()]) => {
+                return Err(Violation::Malformed(
+                    "the lengths of a row's values are wrong",
+                ));
+            }
+            b'D' => {}
+            // Descriptions are read later, from the bytes.
+            b'2' | b'n' | b't' | b's' | b'3' => {}
             b'T' => {
                 let columns = self.bytes[body].first_chunk::<2>();
                 let columns = columns.map_or(0, |columns| u16::from_be_bytes(*columns));
@@ -297,11 +341,16 @@ impl Reply {
     fn messages(&self) -> impl Iterator<Item = (u8, Range<usize>)> {
         let mut at = 0;
         std::iter::from_fn(move || {
-            let (kind, body) = next_message(&self.bytes[..self.scanned], at).ok()??;
+            let (kind, body) = message_header(&self.bytes[..self.scanned], at).ok()??;
             at = body.end;
             Some((kind, body))
         })
     }
+}
+
+/// Whether a message of this type is dropped if the reply is too long: rows, data of a COPY, notices, notifications.
+fn is_droppable(kind: u8) -> bool {
+    matches!(kind, b'D' | b'd' | b'N' | b'A')
 }
 
 /// Whether a message of this type ends a result: CommandComplete or EmptyQueryResponse.
@@ -309,9 +358,10 @@ fn ends_result(kind: u8) -> bool {
     matches!(kind, b'C' | b'I')
 }
 
-/// The next complete message at `at`: its type and the range of its body.
-fn next_message(bytes: &[u8], at: usize) -> Result<Option<(u8, Range<usize>)>, Violation> {
-    let Some(&[kind, a, b, c, d]) = bytes[at..].first_chunk::<5>() else {
+/// The next message at `at`, whose header is complete: its type and the range of its body.
+fn message_header(bytes: &[u8], at: usize) -> Result<Option<(u8, Range<usize>)>, Violation> {
+    let header = bytes.get(at..).and_then(|unread| unread.first_chunk::<5>());
+    let Some(&[kind, a, b, c, d]) = header else {
         return Ok(None);
     };
     let length = u32::from_be_bytes([a, b, c, d]);
@@ -322,44 +372,7 @@ fn next_message(bytes: &[u8], at: usize) -> Result<Option<(u8, Range<usize>)>, V
         });
     }
     let body = at + 5..at + 1 + length as usize;
-    Ok((body.end <= bytes.len()).then_some((kind, body)))
-}
-
-/// One row of a result, its values as text.
-#[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
-    body: &'a [u8],
-}
-
-impl<'a> Row<'a> {
-    /// The values in order; `None` is NULL. Ends early if the row is malformed.
-    pub fn values(self) -> impl Iterator<Item = Option<&'a [u8]>> {
-        let mut unread = self.body.get(2..).unwrap_or(&[]);
-        std::iter::from_fn(move || {
-            let (length, tail) = unread.split_first_chunk::<4>()?;
-            match usize::try_from(i32::from_be_bytes(*length)) {
-                Err(_) => {
-                    unread = tail;
-                    Some(None)
-                }
-                Ok(length) => {
-                    let value = tail.get(..length)?;
-                    unread = &tail[length..];
-                    Some(Some(value))
-                }
-            }
-        })
-    }
-
-    /// A value as text; `None` if it is NULL, missing, or not UTF-8.
-    pub fn text(self, column: usize) -> Option<&'a str> {
-        std::str::from_utf8(self.values().nth(column)??).ok()
-    }
-
-    /// A value as an integer.
-    pub fn int(self, column: usize) -> Option<i64> {
-        self.text(column)?.parse().ok()
-    }
+    Ok(Some((kind, body)))
 }
 
 #[cfg(test)]

@@ -15,9 +15,9 @@ use ring::{digest, hmac, pbkdf2};
 use std::num::NonZeroU32;
 use std::sync::Mutex;
 
-/// Maximum number of salting iterations that a server may request: a few seconds of one CPU. PostgreSQL's
-/// default is 4096.
-const MAX_ITERATIONS: u32 = 10_000_000;
+/// Maximum number of salting iterations that a server may request: about two seconds of one CPU, which no time limit
+/// interrupts. PostgreSQL's default is 4096.
+const MAX_ITERATIONS: u32 = 1_000_000;
 
 /// The keys derived from a password and one salt: enough to log in, so they are as secret as the password.
 #[derive(Clone)]
@@ -225,11 +225,13 @@ impl<'a> Challenge<'a> {
         {
             return Err(ConnectError::Scram("the server sent an invalid nonce"));
         }
-        let iterations = NonZeroU32::new(iterations)
-            .filter(|count| count.get() <= MAX_ITERATIONS)
-            .ok_or(ConnectError::Scram(
-                "the server requests an invalid number of iterations",
-            ))?;
+        if iterations > MAX_ITERATIONS {
+            return Err(ConnectError::Scram(
+                "the server requests more than 1,000,000 iterations for the password (scram_iterations; its default \
+                 is 4096), which is too many",
+            ));
+        }
+        let iterations = NonZeroU32::new(iterations).ok_or(MALFORMED)?;
         Ok(Challenge {
             nonce,
             salt,
@@ -273,7 +275,7 @@ mod tests {
 
     #[test]
     fn malformed_challenges_are_refused() {
-        let bad: [&[u8]; 9] = [
+        let bad: [&[u8]; 10] = [
             b"",
             b"\xff",
             b"r=other,s=AAAA,i=4096",
@@ -282,6 +284,7 @@ mod tests {
             b"r=rOprNGfwEbeRWgbNEkqOx,s=?,i=4096",
             b"r=rOprNGfwEbeRWgbNEkqOx,s=AAAA,i=0",
             b"r=rOprNGfwEbeRWgbNEkqOx,s=AAAA,i=-1",
+            b"r=rOprNGfwEbeRWgbNEkqOx,s=AAAA,i=1000001",
             b"r=rOprNGfwEbeRWgbNEkqOx,s=AAAA,i=4000000000",
         ];
         for message in bad {

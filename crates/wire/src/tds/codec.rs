@@ -66,9 +66,9 @@ enum Call {
     /// Drops a statement that is no longer used.
     Unprepare,
     /// Prepares a statement, or prepares and executes it.
-    Prepare(u16),
+    Prepare(u32),
     /// Executes a prepared statement by its handle.
-    Execute(u16, i32),
+    Execute(u32, i32),
     /// Executes the text of a statement, or calls another procedure.
     Other,
 }
@@ -273,7 +273,7 @@ impl Codec {
     /// else the last one, if it suits the value; else one that is chosen for the value.
     fn set_types(&mut self, statement: &Statement, values: &[Value<'_>], types: &mut Vec<SqlType>) {
         types.clear();
-        let slot = self.slots.get(usize::from(statement.id()));
+        let slot = self.slots.get(statement.id() as usize);
         for index in 0..statement.parameter_count() {
             let declared = statement.types().get(index).copied().flatten();
             let last_type = slot.and_then(|slot| slot.types.get(index)).copied();
@@ -363,7 +363,7 @@ impl Codec {
 
     /// Whether a statement needs no preparation, or no further attempt at one, on this connection.
     pub(crate) fn is_prepared(&self, statement: &Statement) -> bool {
-        let slot = self.slots.get(usize::from(statement.id()));
+        let slot = self.slots.get(statement.id() as usize);
         let state = slot.map_or(PrepareState::Unprepared, |slot| slot.state);
         let form = statement.tds_form();
         let is_text =

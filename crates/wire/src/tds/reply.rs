@@ -9,7 +9,7 @@ use super::error;
 use super::packet::{Unframer, packet_type};
 use super::row::TextRows;
 use super::type_info::Column;
-use crate::reply_buffer::{self, MAX_RETAINED_CAPACITY};
+use crate::reply_buffer::{self, MAX_RETAINED_CAPACITY, RowBudget};
 use crate::violation::Violation;
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
@@ -27,6 +27,8 @@ struct ResultPosition {
     columns: Range<usize>,
     /// The result's rows in `Reply::row_offsets`.
     rows: Range<usize>,
+    /// Number of the result's rows that were dropped.
+    dropped_rows: u64,
     /// Number of rows that the statement changed or returned, as the server reports it.
     affected_rows: u64,
 }
@@ -40,6 +42,8 @@ struct RowCursor {
     column: usize,
     /// Offset of that column's value, or of its next chunk.
     offset: usize,
+    /// Length of what comes before the values.
+    head_bytes: usize,
     /// Whether the first chunks of that column's value have been read.
     is_in_chunks: bool,
 }
@@ -66,6 +70,8 @@ pub(crate) struct Reply {
     attention_pending: bool,
     /// Whether the request was canceled: an attention was acknowledged before the reply was complete.
     canceled: bool,
+    /// Whether a statement failed without an ERROR token.
+    failed_without_message: bool,
     columns: Vec<Column>,
     /// Columns of the result whose rows arrive now, as a range of `columns`.
     current_columns: Option<Range<usize>>,
@@ -74,6 +80,10 @@ pub(crate) struct Reply {
     row_offsets: Vec<usize>,
     /// Index of the first row of the result whose rows arrive now.
     first_row: usize,
+    /// How many rows of that result were dropped.
+    dropped_rows: u64,
+    /// The limit of the rows that are kept.
+    pub(crate) rows_kept: RowBudget,
     results: Vec<ResultPosition>,
     /// How many procedure calls of the message have ended.
     calls_ended: usize,
@@ -115,6 +125,7 @@ impl Reply {
     pub(crate) fn reset(&mut self) {
         *self = Reply {
             bytes: std::mem::take(&mut self.bytes),
+            rows_kept: self.rows_kept,
             ..Reply::default()
         };
         self.bytes.clear();
@@ -130,12 +141,14 @@ impl Reply {
         }
         self.column_names.take();
         self.scanned_length = 0;
+        self.rows_kept.begin();
         self.columns.clear();
         self.first_row = 0;
         self.results.clear();
         self.notice_ranges.clear();
         self.error_range = None;
         self.canceled = false;
+        self.failed_without_message = false;
         self.has_surplus = false;
     }
 
@@ -196,6 +209,7 @@ impl Reply {
         if self.is_waiting {
             self.scan()?;
         }
+        self.rows_kept.check(self.bytes.len())?;
         Ok(is_complete)
     }
 
@@ -220,6 +234,6 @@ impl Reply {
 
     /// Whether the request failed or was canceled: no further message of the request may be sent.
     pub(crate) fn is_failed(&self) -> bool {
-        self.error_range.is_some() || self.canceled
+        self.error_range.is_some() || self.canceled || self.failed_without_message
     }
 }

@@ -1,7 +1,7 @@
 //! Replies that are unsolicited, late, or split over many packets.
 
 use crate::support::*;
-use prony_wire::{FeedStatus, QueryMode, Violation};
+use prony_wire::{FeedStatus, QueryMode, StatementIds, Violation};
 
 #[test]
 fn a_requested_file_is_sent_only_from_data_of_the_request() {
@@ -96,5 +96,55 @@ fn a_row_of_several_packets_is_reassembled_at_any_split() {
         assert_eq!(rows.len(), 2);
         assert_eq!(rows[0].text(0).map(str::len), Some(long.len()), "{at}");
         assert_eq!(rows[1].int(0), Some(1));
+        // A row that is too long is dropped as it arrives, and so are those after it.
+        exchange.limit_rows(1000);
+        exchange.query("select long");
+        let fed = feed(&mut exchange, &[&bytes[..at], &bytes[at..]]);
+        assert_eq!(fed, FeedStatus::Complete, "{at}");
+        assert!(exchange.has_dropped_rows());
+        assert_eq!((exchange.rows().count(), exchange.affected_rows()), (0, 2));
+    }
+}
+
+#[test]
+fn rows_beyond_the_limit_are_counted_and_dropped_at_any_split() {
+    let framed = |number: u8, payload: &[u8]| {
+        let mut packet = vec![payload.len() as u8, 0, 0, number];
+        packet.extend_from_slice(payload);
+        packet
+    };
+    let described = packets(recorded!("text_mariadb"))[1].1;
+    let text: &[u8] = b"\x08abcdefgh";
+    // A binary row: a zero, the bits of NULL, and the number.
+    let binary: &[u8] = b"\0\0\x2a\0\0\0";
+    let statement = StatementIds::new().add("select a");
+    for (mode, row, value, kept) in [
+        (QueryMode::Simple, text, "abcdefgh", 2),
+        (QueryMode::Prepared, binary, "42", 3),
+    ] {
+        let mut bytes = [framed(1, &[1]), framed(2, described)].concat();
+        (3..8).for_each(|number| bytes.extend(framed(number, row)));
+        bytes.extend(framed(8, b"\xfe\0\0\x02\0\0\0"));
+        for cut in 1..bytes.len() {
+            let mut exchange = exchange(mode, without_eof());
+            exchange.limit_rows(20);
+            exchange.request(execution(&statement, &[]));
+            if mode == QueryMode::Prepared {
+                assert_eq!(exchange.feed(&prepared(7, 0)), Ok(FeedStatus::Send));
+            }
+            feed(&mut exchange, &[&bytes[..cut], &bytes[cut..]]);
+            assert!(exchange.has_dropped_rows());
+            assert_eq!(exchange.affected_rows(), 5);
+            let expected = vec![(0, vec![value.to_owned()]); kept];
+            assert_eq!(rows(&exchange), expected);
+        }
+    }
+    for wrong in [&b"\x09abcdefgh"[..], b"\x07abcdefgh", b"\xfc\xff\xffa"] {
+        let mut exchange = exchange(QueryMode::Simple, without_eof());
+        exchange.query("select a");
+        let head = [framed(1, &[1]), framed(2, described)].concat();
+        exchange.feed(&head).unwrap();
+        let fed = exchange.feed(&framed(3, wrong));
+        assert!(matches!(fed, Err(Violation::Malformed(_))), "{fed:?}");
     }
 }

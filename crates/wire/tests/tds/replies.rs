@@ -30,6 +30,40 @@ fn each_statement_of_a_text_has_a_result() {
 }
 
 #[test]
+fn rows_beyond_the_limit_are_counted_and_dropped_at_any_split() {
+    let long_rows = |count: usize| {
+        let row = vec![Datum::Text("x".repeat(20_000))];
+        Outcome::Rows(vec![Column::new("t", Type::VarCharMax)], vec![row; count])
+    };
+    for step in [1, 6, 511, 100_000] {
+        let mut talk = Talk::with(QueryMode::Simple, move |text, _| match text.trim() {
+            "numbers" => vec![ints(&(0..500).collect::<Vec<_>>())],
+            "long" => vec![long_rows(3)],
+            _ => vec![Outcome::Count(7)],
+        });
+        talk.step = step;
+        talk.exchange.limit_rows(60);
+        // The limit applies to each reply.
+        for _ in 0..2 {
+            talk.query("numbers;update;long;numbers");
+            assert!(talk.exchange.has_dropped_rows());
+            let affected: Vec<_> = (0..4).map(|n| talk.exchange.affected_rows_of(n)).collect();
+            assert_eq!(affected, [500, 7, 3, 500], "{step}");
+            let rows = talk.rows();
+            assert!(!rows.is_empty() && rows.len() < 20, "{}", rows.len());
+            assert!(
+                rows.iter()
+                    .enumerate()
+                    .all(|(index, (result, row))| { *result == 0 && *row == [index.to_string()] })
+            );
+        }
+        talk.query("long");
+        assert_eq!(talk.exchange.affected_rows(), 3);
+        assert!(talk.rows().is_empty() && talk.exchange.has_dropped_rows());
+    }
+}
+
+#[test]
 fn each_call_has_a_result_even_if_the_server_counts_nothing() {
     // The server counts no rows after SET NOCOUNT ON.
     let mut talk = Talk::with(QueryMode::Extended, |text, _| match text.contains("rows") {
@@ -104,6 +138,42 @@ fn the_error_that_interrupts_a_row_is_reported() {
         Err(Violation::Malformed("a message ends inside of a token"))
     );
     assert!(exchange.final_error().is_none());
+}
+
+/// As Microsoft's client does it, in any of the three DONE tokens.
+#[test]
+fn a_statement_that_fails_without_a_message_is_an_error() {
+    for token in [0xfd, 0xfe, 0xff] {
+        let bytes = reply(|reply| {
+            reply.done(token, 0x02, 0xc1, 0);
+            if token == 0xff {
+                reply.done(0xfe, 0, 0, 0);
+            }
+        });
+        let mut exchange = waiting();
+        assert_eq!(exchange.feed(&bytes), Ok(FeedStatus::Complete), "{token:x}");
+        let error = exchange.error().expect("an error");
+        assert!(error.message.contains("without a message"), "{error}");
+        assert!(exchange.error_summary().is_some());
+        // The next statement succeeds.
+        exchange.query("select 1");
+        let done = reply(|reply| reply.done(0xfd, 0x10, 0xc1, 1));
+        assert_eq!(exchange.feed(&done), Ok(FeedStatus::Complete));
+        assert!(exchange.error().is_none());
+    }
+    let severe = reply(|reply| reply.done(0xfd, 0x100, 0, 0));
+    assert_eq!(
+        waiting().feed(&severe),
+        Err(Violation::Malformed("a severe error without a message"))
+    );
+    // With a message, that is the error.
+    let explained = reply(|reply| {
+        reply.error((8134, 1, 16), "Divide by zero");
+        reply.done(0xfd, 0x102, 0, 0);
+    });
+    let mut exchange = waiting();
+    assert_eq!(exchange.feed(&explained), Ok(FeedStatus::Complete));
+    assert_eq!(exchange.error().unwrap().number, 8134);
 }
 
 fn waiting() -> Exchange {

@@ -3,7 +3,7 @@
 
 use super::sql_errors::DeferredError;
 use super::statements::PreparedStatements;
-use prony_session::{Db, DbError, DbReply, UserExit};
+use prony_session::{Db, DbError, DbReply, READ_ROW_BYTES_MAX, UserExit};
 
 /// A connection, its prepared statements and its deferred error.
 pub struct Connection {
@@ -14,7 +14,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    fn new(db: Db) -> Connection {
+    fn new(mut db: Db) -> Connection {
+        db.limit_rows(READ_ROW_BYTES_MAX);
         Connection {
             db,
             prepared: PreparedStatements::default(),

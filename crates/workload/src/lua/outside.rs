@@ -190,10 +190,7 @@ impl OutsideConnections {
         else {
             return no_server_answer();
         };
-        let Some((id, statement)) = prepared.open(sql) else {
-            let message = "a connection has at most 65,535 prepared statements open: close some";
-            return Answer::Failed(FailedAnswer::internal(message));
-        };
+        let (id, statement) = prepared.open(sql);
         if !blocking.exchange().is_prepared(&statement)
             && let Err(error) = blocking.request(|exchange| exchange.prepare(&statement))
         {

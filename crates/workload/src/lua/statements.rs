@@ -1,12 +1,9 @@
-//! The prepared statements of one connection, from texts with `?`. Limits the number of open statements to what a
-//! connection supports, and closes a statement when the script has closed it as often as it opened it.
+//! The prepared statements of one connection, from texts with `?`. Closes a statement when the script has closed it
+//! as often as it opened it.
 
 use prony_wire::{Statement, StatementIds};
 use std::collections::HashMap;
 use std::rc::Rc;
-
-/// Maximum number of open statements, because 16 bits number them.
-const OPEN_STATEMENTS_MAX: usize = u16::MAX as usize;
 
 /// An open statement.
 struct OpenStatement {
@@ -25,20 +22,17 @@ pub struct PreparedStatements {
 }
 
 impl PreparedStatements {
-    /// Opens a statement and returns its number; `None` if too many are open.
-    pub fn open(&mut self, text: &[u8]) -> Option<(usize, Rc<Statement>)> {
+    /// Opens a statement and returns its number.
+    pub fn open(&mut self, text: &[u8]) -> (usize, Rc<Statement>) {
         if let Some(number) = self.numbers_by_text.get(text)
             && let Some(slot) = &mut self.by_number[*number]
         {
             slot.open_count += 1;
-            return Some((*number, Rc::clone(&slot.statement)));
-        }
-        if self.numbers_by_text.len() >= OPEN_STATEMENTS_MAX {
-            return None;
+            return (*number, Rc::clone(&slot.statement));
         }
         // Request the columns too: their number decides whether the query counts as a read.
         let statement = Rc::new(self.ids.add_with_question_marks(text).with_columns());
-        let number = usize::from(statement.id());
+        let number = statement.id() as usize;
         if self.by_number.len() <= number {
             self.by_number.resize_with(number + 1, || None);
         }
@@ -48,7 +42,7 @@ impl PreparedStatements {
             open_count: 1,
         });
         self.numbers_by_text.insert(text.to_owned(), number);
-        Some((number, statement))
+        (number, statement)
     }
 
     /// The statement with this number.
@@ -85,27 +79,23 @@ mod tests {
     #[test]
     fn statement_is_dropped_after_as_many_closes_as_opens() {
         let mut prepared = PreparedStatements::default();
-        let mut open = |text: &str| prepared.open(text.as_bytes()).map(|(number, _)| number);
-        assert_eq!(
-            [open("a"), open("b"), open("a")],
-            [Some(0), Some(1), Some(0)]
-        );
+        let mut open = |text: &str| prepared.open(text.as_bytes()).0;
+        assert_eq!([open("a"), open("b"), open("a")], [0, 1, 0]);
         assert!(prepared.close(0).is_none() && prepared.get(0).is_some());
         assert_eq!(prepared.close(0).expect("closed").sql(), "a");
         assert!(prepared.get(0).is_none() && prepared.close(0).is_none());
         // The number is reused, and the same text becomes a new statement.
-        let mut open = |text: &str| prepared.open(text.as_bytes()).map(|(number, _)| number);
-        assert_eq!([open("c"), open("a")], [Some(0), Some(2)]);
+        let mut open = |text: &str| prepared.open(text.as_bytes()).0;
+        assert_eq!([open("c"), open("a")], [0, 2]);
     }
 
     #[test]
-    fn number_of_open_statements_is_limited() {
+    fn more_statements_than_16_bits_number_can_be_open() {
         let mut prepared = PreparedStatements::default();
-        for number in 0..OPEN_STATEMENTS_MAX {
-            assert!(prepared.open(number.to_string().as_bytes()).is_some());
+        for number in 0..70_000 {
+            assert_eq!(prepared.open(number.to_string().as_bytes()).0, number);
         }
-        assert!(prepared.open(b"more").is_none());
         assert!(prepared.close(17).is_some());
-        assert_eq!(prepared.open(b"more").map(|(number, _)| number), Some(17));
+        assert_eq!(prepared.open(b"more").0, 17);
     }
 }

@@ -9,8 +9,14 @@ use super::request::{Request, sql_text};
 use super::thread_context::{LuaText, ThreadContext};
 use mlua::ffi::{self, lua_CFunction, lua_State};
 use mlua::{Function, LightUserData, Lua, Result};
+use prony_session::READ_ROW_BYTES_MAX;
 use prony_wire::{Value, WireRow};
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
+
+/// The error of a script that reads a result whose last rows were dropped.
+const ROWS_TOO_LONG: &CStr =
+    c"the rows of the result exceed 64 MiB, the most that a script can read";
+const _: () = assert!(READ_ROW_BYTES_MAX == 64 << 20);
 
 /// Maximum number of elements for which a table reserves memory when it is created; a larger table grows.
 const TABLE_SIZE_HINT_MAX: c_int = 1 << 16;
@@ -180,6 +186,9 @@ unsafe extern "C-unwind" fn all_rows(state: *mut lua_State) -> c_int {
             return 1;
         };
         let returns_first_result = connections.returns_first_result();
+        if connections.current().db.last_reply().has_dropped_rows() {
+            return ffi::luaL_error(state, ROWS_TOO_LONG.as_ptr());
+        }
         let reply = connections.current().db.last_reply();
         let result = match ffi::lua_isnumber(state, 1) {
             0 => returned_result_index(returns_first_result, reply.result_count()),

@@ -332,10 +332,7 @@ impl ScriptUser {
     async fn prepare(&self, connections: &mut Connections) -> AnswerResult {
         let sql = self.request_sql();
         let connection = connections.current();
-        let Some((id, statement)) = connection.prepared.open(sql) else {
-            let message = "a connection has at most 65,535 prepared statements open: close some";
-            return Ok(Answer::Failed(FailedAnswer::internal(message)));
-        };
+        let (id, statement) = connection.prepared.open(sql);
         if !connection.db.is_prepared(&statement)
             && let Err(error) = connection.db.prepare(&statement).await
         {

@@ -4,6 +4,9 @@ use super::expr::Expr;
 use super::variables::VariableId;
 use std::ops::Range;
 
+/// Maximum length of a statement's first line in reports, in bytes.
+const FIRST_LINE_BYTES_MAX: usize = 127;
+
 /// A script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
@@ -20,12 +23,11 @@ pub struct Script {
 pub struct Command {
     /// The line on which the command begins, from 1.
     pub line: usize,
-    /// The command's text in reports: the first line of a statement (at most 127 bytes), or a whole backslash
-    /// command.
-    pub first_line: String,
+    /// The text of a backslash command; empty for a statement.
+    pub(super) text: Box<str>,
     /// The words of a backslash command as written, its name first, without the command's expression. Empty
     /// for a statement.
-    pub words: Vec<String>,
+    pub words: Box<[String]>,
     /// What the command does.
     pub kind: CommandKind,
 }
@@ -34,6 +36,17 @@ impl Command {
     /// The name of a backslash command as written, or `SQL`.
     pub fn name(&self) -> &str {
         self.words.first().map_or("SQL", String::as_str)
+    }
+
+    /// The command's text in reports: the first line of a statement (at most 127 bytes), or a whole backslash
+    /// command.
+    pub fn first_line(&self) -> &str {
+        let CommandKind::Sql(sql) = &self.kind else {
+            return &self.text;
+        };
+        let line = sql.text.split(['\n', '\r']).next().unwrap_or_default();
+        // Cut between characters; pgbench may cut inside one.
+        &line[..line.floor_char_boundary(FIRST_LINE_BYTES_MAX)]
     }
 }
 
@@ -101,26 +114,19 @@ pub struct AssignmentTarget {
     pub id: Option<VariableId>,
 }
 
-/// A statement, or several that `\;` joins.
+/// A statement, or several that `\;` joins. Small, because a script may have a million of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqlCommand {
     /// The statement's text as written, from the first word to the semicolon.
-    pub text: String,
-    /// The text with `$1`, `$2`, ... for the variables.
-    pub numbered_text: String,
+    pub text: Box<str>,
     /// The `\gset` or `\aset` that stores the results in variables, if any.
-    pub store_command: Option<StoreCommand>,
-    pub(super) pieces: Vec<Piece>,
-    pub(super) parameters: Vec<VariableId>,
-}
-
-/// A part of a statement: plain text and the variable after it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
-    /// Range of the plain text before the variable.
-    pub plain: Range<usize>,
-    /// The variable and the range of its reference, colon included, which the next piece follows.
-    pub variable: Option<(VariableId, Range<usize>)>,
+    pub store_command: Option<Box<StoreCommand>>,
+    /// The text with `$1`, `$2`, ... for the variables; `None` if there are none.
+    pub(super) numbered_text: Option<Box<str>>,
+    /// The variables, in the order of the text.
+    pub(super) parameters: Box<[VariableId]>,
+    /// The range of each variable's reference in the text, colon included.
+    pub(super) references: Box<[Range<usize>]>,
 }
 
 /// A `\gset` or `\aset`, which stores the columns of results in variables.

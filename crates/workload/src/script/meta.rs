@@ -177,7 +177,7 @@ impl CommandWords<'_> {
     fn into_command(self, source: &Source<'_>, kind: CommandKind) -> Command {
         Command {
             line: self.line,
-            first_line: source.text_from(self.start).to_owned(),
+            text: source.text_from(self.start).into(),
             words: self
                 .words
                 .iter()

@@ -39,9 +39,6 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
 /// Maximum number of scripts in a run, as in pgbench.
 const SCRIPTS_MAX: usize = 128;
 
-/// Maximum number of statements of all scripts together, because 16 bits number them.
-const STATEMENTS_MAX: usize = 65_535;
-
 /// Maximum size of a script's file, in bytes.
 const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
@@ -132,13 +129,6 @@ fn script_set_problem(scripts: &[Script]) -> Option<Error> {
             "give one script a weight above 0, as in a.sql@1",
         ));
     }
-    let statements = scripts.iter().map(|script| script.statements().count());
-    if statements.sum::<usize>() > STATEMENTS_MAX {
-        return Some(option_error(
-            &format!("the scripts have more than {STATEMENTS_MAX} statements"),
-            "shorten them",
-        ));
-    }
     scripts.iter().find_map(shell_problem)
 }
 
@@ -156,7 +146,7 @@ fn shell_problem(script: &Script) -> Option<Error> {
             script.name,
             command.line,
             command.name(),
-            command.first_line
+            command.first_line()
         ),
         "a shell command would block all users of its thread; run it beforehand and pass its \
          result with --define NAME=VALUE",

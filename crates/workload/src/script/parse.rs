@@ -8,9 +8,6 @@ use super::meta::{self, MetaCommand};
 use super::tokens::Source;
 use super::variables::VariableNames;
 
-/// Maximum length of the stored first line of a statement, in bytes.
-const FIRST_LINE_BYTES_MAX: usize = 127;
-
 /// Counts the lines up to an offset, starting from the previous offset instead of the start of the script.
 struct LineCounter {
     offset: usize,
@@ -192,11 +189,11 @@ fn attach_store_command(
     let detail = match command {
         Some(command) => match &mut command.kind {
             CommandKind::Sql(sql) if sql.store_command.is_none() => {
-                sql.store_command = Some(store_command);
+                sql.store_command = Some(Box::new(store_command));
                 return Ok(());
             }
             CommandKind::Sql(_) => None,
-            _ => Some(command.first_line.clone()),
+            _ => Some(command.first_line().to_owned()),
         },
         None => None,
     };
@@ -217,14 +214,11 @@ fn statement_command(
     pgbench_version: u32,
 ) -> Option<Command> {
     let text = trim_leading_comments(&raw.text)?;
-    let first_full_line = text.split(['\n', '\r']).next().unwrap_or_default();
-    // Cut between characters; pgbench may cut inside one.
-    let first_line = &first_full_line[..first_full_line.floor_char_boundary(FIRST_LINE_BYTES_MAX)];
     Some(Command {
         line,
-        first_line: first_line.to_owned(),
-        words: Vec::new(),
-        kind: CommandKind::Sql(SqlCommand::new(text.to_owned(), names, pgbench_version)),
+        text: Box::default(),
+        words: Box::default(),
+        kind: CommandKind::Sql(SqlCommand::new(text, names, pgbench_version)),
     })
 }
 

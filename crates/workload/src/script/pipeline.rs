@@ -2,16 +2,17 @@
 
 use super::ast::CommandKind;
 use super::command_context::{CommandContext, Halt};
+use super::program::ScriptRun;
 use super::run::ScriptClient;
 use prony_session::Db;
-use prony_wire::{QueryMode, Statement};
+use prony_wire::QueryMode;
 
 impl ScriptClient {
     /// Opens a pipeline; `in_pipeline` says whether one is open already.
     pub(super) async fn start_pipeline(
         &mut self,
         context: CommandContext<'_>,
-        statements: &[Option<Statement>],
+        shared: &ScriptRun,
         in_pipeline: bool,
         db: &mut Db,
     ) -> Result<(), Halt> {
@@ -20,12 +21,14 @@ impl ScriptClient {
             return abort("cannot use pipeline mode with the simple query protocol");
         }
         if context.policy.emulate_libpq {
-            let commands = context.script.commands.iter().zip(statements);
+            let commands = context.script.commands.iter().enumerate();
             let pipeline_commands = commands
                 .skip(context.command_number() + 1)
-                .take_while(|(command, _)| command.kind != CommandKind::EndPipeline);
-            for statement in pipeline_commands.filter_map(|(_, statement)| statement.as_ref()) {
-                self.prepare(context, statement, db).await?;
+                .take_while(|(_, command)| command.kind != CommandKind::EndPipeline);
+            for (command, _) in pipeline_commands {
+                if let Some(statement) = shared.statement(context.index.script as usize, command) {
+                    self.prepare(context, statement, db).await?;
+                }
             }
         }
         if in_pipeline {

@@ -1,7 +1,7 @@
 //! The program of the script workload: the state that its users share, and the creation of users. Random
 //! generators are those of pgbench: one per client for values, one per thread for the choice of scripts.
 
-use super::ast::{Script, SqlCommand};
+use super::ast::{Command, CommandKind, Script, SqlCommand};
 use super::choice::ScriptChooser;
 use super::eval::Evaluator;
 use super::options::{ScriptSet, protocol_problem};
@@ -11,7 +11,7 @@ use super::stats::{ClientStats, CommandStats, StatsByCommand};
 use super::value::Value;
 use super::variables::VariableNames;
 use crate::random::{Random, RunSeeds};
-use prony_session::{Db, Program, User, UserId};
+use prony_session::{Db, Program, StatementTable, User, UserId};
 use prony_wire::{QueryMode, Statement, StatementIds};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -24,8 +24,9 @@ pub struct ScriptProgram {
 /// The state that all users of a run share; read-only except for the sums and the generators.
 pub(super) struct ScriptRun {
     pub scripts: Vec<Script>,
-    /// The statement of each SQL command, by script and command, for the extended protocol.
-    pub statements: Vec<Vec<Option<Statement>>>,
+    /// The statement of each SQL command, by script and command. Set before the first transaction if the run uses the
+    /// extended protocol.
+    statements: OnceLock<Vec<Vec<Option<Statement>>>>,
     names: Arc<VariableNames>,
     defines: Vec<(String, String)>,
     scale: u32,
@@ -50,25 +51,6 @@ struct RunGenerators {
 impl ScriptProgram {
     /// The program of these scripts; `scale` is the value of their variable `scale`.
     pub fn new(set: ScriptSet, scale: u32, policy: ScriptPolicy) -> Self {
-        let mut statement_ids = StatementIds::new();
-        let mut add = |sql: &SqlCommand| {
-            let count = u16::try_from(sql.parameters().len()).unwrap_or(u16::MAX);
-            let statement = statement_ids.add_unparsed(&sql.numbered_text, count);
-            match sql.store_command {
-                Some(_) => statement.with_columns(),
-                None => statement,
-            }
-        };
-        let statements = set.scripts.iter().map(|script| {
-            let commands = script.commands.iter();
-            commands
-                .map(|command| match &command.kind {
-                    super::CommandKind::Sql(sql) => Some(add(sql)),
-                    _ => None,
-                })
-                .collect()
-        });
-        let statements = statements.collect();
         // Leaked, because kinds are `'static`; a process runs one or two programs.
         let kinds = set
             .scripts
@@ -81,7 +63,7 @@ impl ScriptProgram {
             chooser: ScriptChooser::new(&set.scripts),
             generators: OnceLock::new(),
             scripts: set.scripts,
-            statements,
+            statements: OnceLock::new(),
             names: Arc::new(set.names),
             defines: set.defines,
             scale,
@@ -116,11 +98,33 @@ impl Program for ScriptProgram {
 
     fn statements(&self) -> Vec<String> {
         let statements = self.shared.scripts.iter().flat_map(Script::statements);
-        statements.map(|sql| sql.text.clone()).collect()
+        statements.map(|sql| sql.text.to_string()).collect()
+    }
+
+    fn statement_table(&self) -> StatementTable {
+        let run = &*self.shared;
+        let statements = run.statements.get_or_init(|| statements_of(&run.scripts));
+        let mut table = StatementTable::new();
+        for (script, statements) in run.scripts.iter().zip(statements) {
+            let commands = script.commands.iter().zip(statements).zip(1..);
+            for ((command, statement), number) in commands {
+                if let (super::CommandKind::Sql(sql), Some(statement)) = (&command.kind, statement)
+                {
+                    let name = format!("{}:{}, command {number}", script.name, command.line);
+                    table.add(&name, sql.numbered_text(), statement);
+                }
+            }
+        }
+        table
     }
 
     fn create_user(&self, id: UserId, db: Db) -> User {
         let shared = Arc::clone(&self.shared);
+        if db.protocol_mode() != QueryMode::Simple {
+            shared
+                .statements
+                .get_or_init(|| statements_of(&shared.scripts));
+        }
         let client = shared.new_client(id);
         Box::pin(async move {
             let Err(exit) = run(&shared, client, db).await;
@@ -129,7 +133,35 @@ impl Program for ScriptProgram {
     }
 }
 
+/// The statement of each SQL command, by script and command, for the extended protocol.
+fn statements_of(scripts: &[Script]) -> Vec<Vec<Option<Statement>>> {
+    let mut statement_ids = StatementIds::new();
+    let mut add = |sql: &SqlCommand| {
+        let count = u16::try_from(sql.parameters().len()).unwrap_or(u16::MAX);
+        let statement = statement_ids.add_unparsed(sql.numbered_text(), count);
+        match sql.store_command {
+            Some(_) => statement.with_columns(),
+            None => statement,
+        }
+    };
+    let mut of_command = |command: &Command| match &command.kind {
+        CommandKind::Sql(sql) => Some(add(sql)),
+        _ => None,
+    };
+    let commands = scripts.iter().map(|script| script.commands.iter());
+    commands
+        .map(|commands| commands.map(&mut of_command).collect())
+        .collect()
+}
+
 impl ScriptRun {
+    /// The statement of a command, in the extended protocol.
+    #[inline]
+    pub fn statement(&self, script: usize, command: usize) -> Option<&Statement> {
+        let statements = self.statements.get()?.get(script)?;
+        statements.get(command)?.as_ref()
+    }
+
     /// Why a script cannot run in this query mode.
     pub fn protocol_problem(&self, mode: QueryMode) -> Option<String> {
         let is_simple = mode == QueryMode::Simple;

@@ -13,13 +13,22 @@ use super::policy::ScriptPolicy;
 use super::program::ScriptRun;
 use super::shell;
 use super::stats::ClientStats;
-use prony_session::{Db, DbError, DbReply, Outcome, UserExit};
+use super::variables::undefined_variable_error;
+use prony_session::{
+    Db, DbError, DbReply, Outcome, READ_ROW_BYTES_MAX, UNREAD_ROW_BYTES_MAX, UserExit,
+};
 use prony_wire::{QueryMode, Statement, Value as WireValue, WireRow};
 use std::convert::Infallible;
 use std::time::Duration;
 
 /// The message for a value that cannot be stored in a variable because it is not text.
 const VALUE_NOT_TEXT_MESSAGE: &str = "a value is not text in UTF-8: set client_encoding to UTF8";
+
+/// What libpq adds to the server's last message when it notices that the session has ended.
+const CONNECTION_CLOSED: &str = "server closed the connection unexpectedly
+\tThis probably means the server terminated abnormally
+\tbefore or while processing the request.
+";
 
 /// A statement with up to this many variables is sent without an allocation.
 const INLINE_PARAMETERS_MAX: usize = 16;
@@ -198,7 +207,7 @@ impl ScriptClient {
             let start_ns = db.noticed_ns();
             match &command.kind {
                 CommandKind::Sql(sql) => {
-                    let statement = shared.statements[number][context.command_number()].as_ref();
+                    let statement = shared.statement(number, context.command_number());
                     self.run_sql(context, sql, statement, in_pipeline, db)
                         .await?;
                 }
@@ -230,7 +239,7 @@ impl ScriptClient {
                 CommandKind::EndIf => context.log_command(),
                 CommandKind::StartPipeline => {
                     context.log_command();
-                    self.start_pipeline(context, &shared.statements[number], in_pipeline, db)
+                    self.start_pipeline(context, shared, in_pipeline, db)
                         .await?;
                     in_pipeline = true;
                 }
@@ -298,7 +307,14 @@ impl ScriptClient {
             .policy
             .debug(|| format!("client {client} preparing P_{}", statement.id()));
         match db.prepare(statement).await {
-            Err(error) if !db.is_up() => Err(Halt::Failed(error)),
+            Err(error) if !db.is_up() => Err(match db.session_end_error() {
+                Some(server_error) => context.abort(
+                    &format!("{server_error}\n{CONNECTION_CLOSED}"),
+                    context.command.name(),
+                    "SQL command send failed",
+                ),
+                None => Halt::Failed(error),
+            }),
             Err(error) => {
                 let server_error = db.server_error();
                 let message = server_error.map_or(error.into_message(), |error| {
@@ -347,6 +363,10 @@ impl ScriptClient {
         db: &mut Db,
     ) -> Result<(), Halt> {
         let (policy, client) = (context.policy, self.number);
+        db.limit_rows(match &sql.store_command {
+            None => UNREAD_ROW_BYTES_MAX,
+            Some(_) => READ_ROW_BYTES_MAX,
+        });
         let reply = match statement {
             Some(statement) if db.protocol_mode() != QueryMode::Simple => {
                 if let (true, Some(store_command)) = (in_pipeline, &sql.store_command) {
@@ -359,10 +379,9 @@ impl ScriptClient {
                 }
                 policy.debug(|| match db.protocol_mode() {
                     QueryMode::Prepared => format!("client {client} sending P_{}", statement.id()),
-                    _ => format!("client {client} sending {}", sql.numbered_text),
+                    _ => format!("client {client} sending {}", sql.numbered_text()),
                 });
-                self.push_statement(sql, statement, db)
-                    .map_err(Halt::Failed)?;
+                self.push_statement(context, sql, statement, db)?;
                 if in_pipeline {
                     return Ok(());
                 }
@@ -387,22 +406,29 @@ impl ScriptClient {
     /// Adds a statement, with the values of its variables, to the next request.
     fn push_statement(
         &mut self,
+        context: CommandContext<'_>,
         sql: &SqlCommand,
         statement: &Statement,
         db: &mut Db,
-    ) -> Result<(), DbError> {
+    ) -> Result<(), Halt> {
         let ids = sql.parameters();
-        self.evaluator.variables.prepare_parameters(ids);
+        let undefined = self.evaluator.variables.prepare_parameters(ids);
+        // pgbench binds NULL.
+        if let (Some(id), false) = (undefined, context.policy.emulate_pgbench) {
+            let error = undefined_variable_error(self.evaluator.names().name(id));
+            return Err(context.abort_evaluation(&error));
+        }
         let variables = &self.evaluator.variables;
         if ids.len() > INLINE_PARAMETERS_MAX {
             let values: Vec<_> = ids.iter().map(|id| variables.parameter(*id)).collect();
-            return db.push(statement, &values);
+            return db.push(statement, &values).map_err(Halt::Failed);
         }
         let mut values = [WireValue::Null; INLINE_PARAMETERS_MAX];
         for (value, id) in values.iter_mut().zip(ids) {
             *value = variables.parameter(*id);
         }
         db.push(statement, &values[..ids.len()])
+            .map_err(Halt::Failed)
     }
 
     /// Stores columns in variables, for `\gset` and `\aset`.
@@ -413,6 +439,14 @@ impl ScriptClient {
         reply: &DbReply<'_>,
     ) -> Result<(), Halt> {
         let last_result = reply.result_count().saturating_sub(1);
+        if reply.has_dropped_rows() {
+            let problem = format!(
+                "the rows exceed {} MiB, the most that \\{} reads",
+                READ_ROW_BYTES_MAX >> 20,
+                store_command.name()
+            );
+            return Err(context.abort_for_unusable_result(last_result, &problem));
+        }
         // A row that is not stored yet, because a later row of the same result would replace it.
         let mut candidate: Option<(usize, WireRow<'_>)> = None;
         let mut rows_of_last_result = 0;

@@ -1,52 +1,49 @@
 //! Replaces the variables in a statement by their values, or by `$n`. Replaces them in quotes and comments too, as
 //! pgbench does.
 
-use super::ast::{Piece, SqlCommand, StoreCommand};
+use super::ast::SqlCommand;
 use super::error::ScriptError;
 use super::variables::{VariableId, VariableNames, Variables, is_name_byte};
 use std::fmt::Write as _;
+use std::ops::Range;
 
 /// The maximum number of variables of a statement in the extended protocol.
 pub const PARAMETERS_MAX: usize = 255;
 
 impl SqlCommand {
     /// Creates the command of a statement, with its variables found.
-    pub(super) fn new(text: String, names: &mut VariableNames, pgbench_version: u32) -> Self {
-        let mut pieces = Vec::new();
-        let mut parameters = Vec::new();
-        let mut numbered_text = String::with_capacity(text.len());
+    pub(super) fn new(text: &str, names: &mut VariableNames, pgbench_version: u32) -> Self {
+        let references = variable_positions(text, pgbench_version);
+        let mut parameters = Vec::with_capacity(references.len());
+        let mut numbered_text = String::new();
         let mut plain_start = 0;
-        for (start, end) in variable_positions(&text, pgbench_version) {
-            let id = names.intern(&text[start + 1..end]);
-            parameters.push(id);
+        for reference in &references {
+            parameters.push(names.intern(&text[reference.start + 1..reference.end]));
             // Writing to a String cannot fail.
             let _ = write!(
                 numbered_text,
                 "{}${}",
-                &text[plain_start..start],
+                &text[plain_start..reference.start],
                 parameters.len()
             );
-            pieces.push(Piece {
-                plain: plain_start..start,
-                variable: Some((id, start..end)),
-            });
-            plain_start = end;
+            plain_start = reference.end;
         }
         numbered_text.push_str(&text[plain_start..]);
-        pieces.push(Piece {
-            plain: plain_start..text.len(),
-            variable: None,
-        });
         SqlCommand {
-            text,
-            numbered_text,
-            store_command: None::<StoreCommand>,
-            pieces,
-            parameters,
+            text: text.into(),
+            store_command: None,
+            numbered_text: (!references.is_empty()).then(|| numbered_text.into()),
+            parameters: parameters.into(),
+            references: references.into(),
         }
     }
 
-    /// The variables of `numbered_text`, in the order of its parameters. An undefined one is sent as NULL.
+    /// The text with `$1`, `$2`, ... for the variables.
+    pub fn numbered_text(&self) -> &str {
+        self.numbered_text.as_deref().unwrap_or(&self.text)
+    }
+
+    /// The variables of the numbered text, in the order of its parameters. An undefined one is sent as NULL.
     pub fn parameters(&self) -> &[VariableId] {
         &self.parameters
     }
@@ -58,26 +55,27 @@ impl SqlCommand {
         }
         Err(ScriptError::TooManyArguments {
             maximum: PARAMETERS_MAX,
-            statement: self.text.clone(),
+            statement: self.text.to_string(),
         })
     }
 
     /// Appends the text with the variables' values; an undefined variable stays as written.
     pub fn substitute(&self, variables: &Variables, out: &mut String) {
-        for piece in &self.pieces {
-            out.push_str(&self.text[piece.plain.clone()]);
-            if let Some((id, reference)) = &piece.variable
-                && !variables.append_text(*id, out)
-            {
+        let mut plain_start = 0;
+        for (id, reference) in self.parameters.iter().zip(&self.references) {
+            out.push_str(&self.text[plain_start..reference.start]);
+            if !variables.append_text(*id, out) {
                 out.push_str(&self.text[reference.clone()]);
             }
+            plain_start = reference.end;
         }
+        out.push_str(&self.text[plain_start..]);
     }
 }
 
-/// The start and end of each variable, from the colon to the end of the name. Two or more consecutive colons do not
+/// The range of each variable, from the colon to the end of the name. Two or more consecutive colons do not
 /// begin a variable.
-fn variable_positions(text: &str, pgbench_version: u32) -> Vec<(usize, usize)> {
+fn variable_positions(text: &str, pgbench_version: u32) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut positions = Vec::new();
     let mut offset = 0;
@@ -90,7 +88,7 @@ fn variable_positions(text: &str, pgbench_version: u32) -> Vec<(usize, usize)> {
             pgbench_version < 14 || name.first().is_some_and(|c| !c.is_ascii_digit());
         if length > 0 && is_valid_start {
             offset = start + 1 + length;
-            positions.push((start, offset));
+            positions.push(start..offset);
         } else {
             let colons = bytes[start..].iter().take_while(|c| **c == b':').count();
             offset = start + colons;

@@ -27,7 +27,7 @@ impl Codec {
             return Err(Violation::Placeholders { parsed, reported });
         }
         if self.mode == QueryMode::Prepared {
-            let slot = &mut self.slots[usize::from(command.statement)];
+            let slot = &mut self.slots[command.statement as usize];
             slot.state = PrepareState::Prepared(prepared.id);
         }
         for later in &mut self.commands[self.in_flight_index + 1..] {
@@ -48,7 +48,7 @@ impl Codec {
 
     /// Switches a statement that cannot be prepared, and its queued executions, to text.
     pub(super) fn fall_back_to_text(&mut self, command: &Command) {
-        self.slots[usize::from(command.statement)].state = PrepareState::SentAsText;
+        self.slots[command.statement as usize].state = PrepareState::SentAsText;
         for later in &mut self.commands[self.in_flight_index + 1..] {
             if later.statement == command.statement
                 && let Some((bytes, sequence)) = later.text.take()
@@ -60,7 +60,7 @@ impl Codec {
     }
 
     pub(super) fn slot_mut(&mut self, statement: &Statement) -> &mut StatementSlot {
-        let id = usize::from(statement.id());
+        let id = statement.id() as usize;
         if self.slots.len() <= id {
             self.slots.resize_with(id + 1, StatementSlot::default);
         }

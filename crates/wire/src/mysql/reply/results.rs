@@ -85,9 +85,9 @@ impl Reply {
             .enumerate()
             .flat_map(move |(number, position)| {
                 let first = ordinal;
-                ordinal += position.rows;
+                ordinal += position.kept_rows;
                 let mut at = position.rows_offset;
-                (0..position.rows).map_while(move |index| {
+                (0..position.kept_rows).map_while(move |index| {
                     let body = self.packet(at)?;
                     at += HEADER + body.len();
                     let row = match position.binary {

@@ -16,6 +16,9 @@ impl Reply {
                 ExpectedPacket::Nothing | ExpectedPacket::Data
             ))
         {
+            if self.expected == ExpectedPacket::Rows && self.drop_rows()? {
+                continue;
+            }
             let Some((body, sequence)) = self.next_packet()? else {
                 break;
             };
@@ -32,6 +35,37 @@ impl Reply {
             self.end = Some(self.scanned);
         }
         Ok(is_complete)
+    }
+
+    /// Drops the rows at `scanned` that do not fit, as far as they have arrived. Returns whether there were any.
+    fn drop_rows(&mut self) -> Result<bool, Violation> {
+        let mut end = self.scanned;
+        while let Some((length, sequence)) = header(&self.bytes, end) {
+            if !self.drops_continuation {
+                let is_row = match self.bytes.get(end + HEADER) {
+                    None | Some(&ERR) => false,
+                    Some(0xfe) => !self.ends_rows(length),
+                    Some(_) => length > 0,
+                };
+                if !is_row || self.rows_kept.fits(length) {
+                    break;
+                }
+                self.last_result().rows += 1;
+            }
+            if sequence != self.sequence {
+                return Err(Violation::OutOfOrder);
+            }
+            self.sequence = sequence.wrapping_add(1);
+            self.drops_continuation = length == MAX_PAYLOAD;
+            end += HEADER + length;
+        }
+        if end == self.scanned {
+            return Ok(false);
+        }
+        let arrived = end.min(self.bytes.len());
+        self.dropped_missing = end - arrived;
+        self.bytes.drain(self.scanned..arrived);
+        Ok(true)
     }
 
     /// The next packet, once it is complete; a payload of several packets is joined.
@@ -137,11 +171,28 @@ impl Reply {
                 let status = self.status_of_end(&self.bytes[body])?;
                 self.finish_result(status);
             }
-            (ExpectedPacket::Rows, _) => self.last_result().rows += 1,
+            (ExpectedPacket::Rows, _) => {
+                if self.format == ReplyFormat::Text && !self.is_text_row(body) {
+                    return Err(Violation::Malformed(
+                        "the lengths of a row's values are wrong",
+                    ));
+                }
+                self.rows_kept.keep(length);
+                let result = self.last_result();
+                result.rows += 1;
+                result.kept_rows += 1;
+            }
             (ExpectedPacket::Descriptions(remaining), _) => self.expect_descriptions(remaining - 1),
         }
         debug_assert!(at < end);
         Ok(())
+    }
+
+    /// Whether the values of a row, one for each column, fill it exactly.
+    fn is_text_row(&self, body: Range<usize>) -> bool {
+        let columns = self.results.last().map_or(0, |result| result.columns);
+        let mut reader = Reader(&self.bytes[body]);
+        (0..columns).all(|_| reader.text_value().is_some()) && reader.0.is_empty()
     }
 
     pub(super) fn last_result(&mut self) -> &mut ResultPosition {

@@ -218,3 +218,81 @@ fn each_result_has_its_own_number_of_columns() {
     reply.expect(1);
     assert_eq!((reply.result_count(), reply.column_count(2)), (0, 0));
 }
+
+#[test]
+fn rows_beyond_the_limit_are_counted_and_dropped_at_any_split() {
+    let row = message(b'D', b"\0\x01\0\0\0\x0812345678");
+    let notice = message(b'N', b"SNOTICE\0\0");
+    let bytes = [
+        message(
+            b'T',
+            b"\0\x01a\0\0\0\x40\x01\0\x03\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0",
+        ),
+        [row.clone(), row.clone(), row.clone(), notice, row.clone()].concat(),
+        message(b'C', b"SELECT 4\0"),
+        row.repeat(2),
+        message(b'C', b"SELECT 2\0"),
+        message(b'Z', b"I"),
+    ]
+    .concat();
+    for cut in 0..bytes.len() {
+        let mut reply = Reply::default();
+        reply.rows_kept.limit(30);
+        // The limit applies to each reply.
+        for _ in 0..2 {
+            reply.expect(1);
+            assert!(!reply.feed(&bytes[..cut]).unwrap());
+            assert!(reply.feed(&bytes[cut..]).unwrap());
+            assert!(reply.rows_kept.has_dropped());
+            let results: Vec<_> = reply.rows().map(|(result, _)| result).collect();
+            assert_eq!((results, reply.result_count()), (vec![0, 0], 2));
+            assert_eq!(reply.affected_rows(), 2);
+        }
+    }
+}
+
+#[test]
+fn endless_rows_and_notices_and_an_endless_row_need_little_memory() {
+    let row = message(b'D', &[&b"\0\x01\0\0\x03\xe8"[..], &[b'x'; 1000]].concat());
+    let notices = message(b'N', b"SNOTICE\0\0").repeat(100);
+    for (begin, piece) in [
+        (vec![], row),
+        (vec![], notices),
+        (b"D\x3f\0\0\0".to_vec(), vec![0; 1000]),
+    ] {
+        let mut reply = Reply::default();
+        reply.rows_kept.limit(10_000);
+        reply.expect(1);
+        assert!(!reply.feed(&begin).unwrap());
+        for _ in 0..1000 {
+            assert!(!reply.feed(&piece).unwrap());
+        }
+        let capacity = reply.bytes.capacity();
+        assert!(capacity < 50_000, "{capacity}");
+    }
+    // What is neither is limited too.
+    let mut reply = Reply::default();
+    reply.rows_kept.limit(10_000);
+    reply.expect(1);
+    let results = message(b'C', b"SELECT 1\0").repeat(100_000);
+    let fed = (0..100).try_for_each(|_| reply.feed(&results).map(drop));
+    assert!(matches!(fed, Err(Violation::TooLong { .. })), "{fed:?}");
+}
+
+#[test]
+fn a_row_with_wrong_lengths_is_a_violation() {
+    for body in [
+        &b"\0"[..],
+        b"\0\x01",
+        b"\0\x01\xff\xff\xff\xfe",
+        b"\0\x01\x80\0\0\0",
+        b"\0\x01\0\0\0\x05abc",
+        b"\0\x01\0\0\0\x01ab",
+        b"\0\x02\0\0\0\x01a",
+    ] {
+        let mut reply = Reply::default();
+        reply.expect(1);
+        let fed = reply.feed(&message(b'D', body));
+        assert!(matches!(fed, Err(Violation::Malformed(_))), "{body:?}");
+    }
+}

@@ -38,7 +38,7 @@ impl Codec {
     }
 
     pub(super) fn slot_mut(&mut self, statement: &Statement) -> &mut StatementSlot {
-        let id = usize::from(statement.id());
+        let id = statement.id() as usize;
         if self.slots.len() <= id {
             self.slots.resize_with(id + 1, StatementSlot::default);
         }
@@ -71,13 +71,13 @@ impl Codec {
         for (index, call) in self.calls[message.calls.clone()].iter().enumerate() {
             match *call {
                 Call::Prepare(id) => {
-                    self.slots[usize::from(id)].state = match reply.int_returned_by(index) {
+                    self.slots[id as usize].state = match reply.int_returned_by(index) {
                         Some(handle) => PrepareState::Prepared(handle),
                         None => PrepareState::Refused,
                     };
                 }
                 Call::Execute(id, _) if reply.error_number() == UNKNOWN_HANDLE_ERROR => {
-                    self.slots[usize::from(id)] = StatementSlot::default();
+                    self.slots[id as usize] = StatementSlot::default();
                 }
                 _ => {}
             }

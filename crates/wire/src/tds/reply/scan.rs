@@ -42,9 +42,16 @@ impl Reply {
                 }
                 self.scanned_length = self.bytes.len() - reader.0.len();
                 self.first_row = self.row_offsets.len();
+                self.dropped_rows = 0;
             }
             token_type::ROW | token_type::NBC_ROW => {
-                self.scanned_length = self.find_row_end(at)?;
+                let end = self.find_row_end(at);
+                let arrived = end.as_ref().copied().unwrap_or(self.bytes.len());
+                if !self.rows_kept.fits(arrived - at) {
+                    return self.drop_rows();
+                }
+                self.scanned_length = end?;
+                self.rows_kept.keep(arrived - at);
                 self.row_offsets.push(at);
             }
             token_type::RETURN_VALUE => self.scanned_length = self.parse_return_value(at)?,
@@ -78,6 +85,7 @@ impl Reply {
             start,
             column: 0,
             offset: start + 1 + bitmap_bytes,
+            head_bytes: 1 + bitmap_bytes,
             is_in_chunks: false,
         });
         let null_bitmap = (self.bytes)
@@ -107,6 +115,35 @@ impl Reply {
         Ok(cursor.offset)
     }
 
+    /// Drops the rows at `scanned_length`, as far as they have arrived.
+    fn drop_rows(&mut self) -> Result<(), ReadError> {
+        let mut end = self.scanned_length;
+        let mut result = Ok(());
+        while matches!(
+            self.bytes.get(end),
+            Some(&(token_type::ROW | token_type::NBC_ROW))
+        ) {
+            match self.find_row_end(end) {
+                Ok(row_end) => end = row_end,
+                Err(error) => {
+                    result = Err(error);
+                    break;
+                }
+            }
+            self.dropped_rows += 1;
+        }
+        let dropped = end - self.scanned_length;
+        self.bytes.drain(self.scanned_length..end);
+        if let Some(cursor) = &mut self.cursor {
+            // Keep what comes before the values of an incomplete row: its type and bitmap.
+            (cursor.start, cursor.offset) = (cursor.start - dropped, cursor.offset - dropped);
+            let values = cursor.start + cursor.head_bytes;
+            self.bytes.drain(values..cursor.offset);
+            cursor.offset = values;
+        }
+        result
+    }
+
     /// Parses RETURNVALUE, an output parameter of a procedure: ordinal, name, status, user type, flags,
     /// type and value. Returns the offset of the token's end.
     fn parse_return_value(&mut self, at: usize) -> Result<usize, ReadError> {
@@ -131,7 +168,7 @@ impl Reply {
     fn handle_token(&mut self, token_type: u8, body: Range<usize>) -> Result<(), ReadError> {
         match token_type {
             token_type::DONE | token_type::DONE_PROC | token_type::DONE_IN_PROC => {
-                self.handle_done(token_type, body)
+                self.handle_done(token_type, body)?
             }
             token_type::ERROR => self.record_error(body),
             token_type::INFO if self.notice_ranges.len() < STORED_NOTICES_MAX => {
@@ -172,7 +209,10 @@ impl Reply {
 
     /// Handles the end of a statement or of a procedure call. `body` holds status, command and number of
     /// rows.
-    fn handle_done(&mut self, token_type: u8, body: Range<usize>) {
+    ///
+    /// # Errors
+    /// The server closes the connection without saying why.
+    fn handle_done(&mut self, token_type: u8, body: Range<usize>) -> Result<(), ReadError> {
         let mut reader = Reader(&self.bytes[body]);
         let status = reader.u16().unwrap_or_default();
         reader.u16();
@@ -181,7 +221,13 @@ impl Reply {
             // A server may acknowledge an attention that was not sent, or that came too late to cancel.
             self.canceled |= self.attention_pending && !self.is_reply_ended;
             self.attention_pending = false;
-            return;
+            return Ok(());
+        }
+        if self.error_range.is_none() && self.calls_ended >= self.ignored_calls {
+            if status & done_status::SEVERE_ERROR != 0 {
+                return Err(malformed("a severe error without a message"));
+            }
+            self.failed_without_message |= status & done_status::ERROR != 0;
         }
         self.more_results_follow = status & done_status::MORE != 0;
         let has_count = status & done_status::COUNT != 0;
@@ -203,6 +249,7 @@ impl Reply {
             self.results.push(ResultPosition {
                 columns: columns.unwrap_or(0..0),
                 rows,
+                dropped_rows: std::mem::take(&mut self.dropped_rows),
                 affected_rows,
             });
         }
@@ -210,6 +257,7 @@ impl Reply {
         if token_type != token_type::DONE_IN_PROC {
             self.results_before_call = self.results.len();
         }
+        Ok(())
     }
 
     /// The violation of a message that ends inside of the token at `scanned_length`. Babelfish breaks off a

@@ -41,7 +41,7 @@ fn run(script: &Script, number: usize, client: &mut Evaluator) {
     match &command.kind {
         CommandKind::Sql(sql) => {
             sql.substitute(&client.variables, &mut out);
-            let placeholders = sql.numbered_text.matches('$').count();
+            let placeholders = sql.numbered_text().matches('$').count();
             assert!(placeholders >= sql.parameters().len());
         }
         CommandKind::Set { target, value } => {

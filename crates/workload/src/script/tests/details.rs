@@ -177,7 +177,7 @@ fn commands_have_their_line_number_and_first_line() {
     let actual: Vec<_> = script
         .commands
         .iter()
-        .map(|command| (command.line, command.first_line.as_str(), command.name()))
+        .map(|command| (command.line, command.first_line(), command.name()))
         .collect();
     let expected = [
         (3, "select 1,", "SQL"),
@@ -191,7 +191,7 @@ fn commands_have_their_line_number_and_first_line() {
     let long = format!("select {}é;", "x".repeat(119));
     let (script, _) = parse(&long, 15).expect("a script");
     assert_eq!(
-        script.commands[0].first_line.len(),
+        script.commands[0].first_line().len(),
         126,
         "cut between characters"
     );
