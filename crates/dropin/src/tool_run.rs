@@ -6,8 +6,8 @@
 use prony_drive::{DriveResult, LoadStart, OnConnectRefused, SampleListener};
 use prony_plan::Plan;
 use prony_runner::{
-    ConnectionInfo, Error, FinishedRun, Purpose, Recording, RunJob, RunObserver, RunSecond,
-    RunServer, Signals, StorePolicy,
+    ConnectionInfo, Error, FinishedRun, GrowthBefore, Purpose, Recording, RunJob, RunObserver,
+    RunSecond, RunServer, Signals, StorePolicy,
 };
 use prony_server::{ServerFacts, Target};
 use prony_store::{Run, StoreError};
@@ -23,6 +23,8 @@ pub struct ConnectedServer {
     pub facts: ServerFacts,
     /// Engine, address and TLS of the control connection.
     pub connection: ConnectionInfo,
+    /// What transactions add to, as counted before the load; `None` if it is not to be counted.
+    pub growth: Option<GrowthBefore>,
 }
 
 impl ConnectedServer {
@@ -34,6 +36,7 @@ impl ConnectedServer {
             server: RunServer::existing(target, addresses.join(", ")),
             facts,
             connection,
+            growth: None,
         }
     }
 }
@@ -92,7 +95,7 @@ pub struct ToolRun<'a> {
 }
 
 impl ToolRun<'_> {
-    /// Executes the run. Sends no queries to observe the server, because the tool sends none.
+    /// Executes the run. Sends no queries during the load to observe the server, because the tool sends none.
     ///
     /// # Errors
     /// The load cannot start.
@@ -107,6 +110,7 @@ impl ToolRun<'_> {
             facts: &self.server.facts,
             connection: &self.server.connection,
             observation: None,
+            growth: self.server.growth.clone(),
             read_server_txn_count: false,
             check_after: false,
             doctor: None,

@@ -18,6 +18,7 @@ mod errors;
 pub mod experiment;
 mod foreign_load;
 pub mod formatting;
+mod growth;
 mod housekeeping;
 mod length;
 mod limits;
@@ -55,10 +56,11 @@ pub const RULES_VERSION: u32 = 5;
 type Checker = fn(&Run) -> Option<Check>;
 
 /// All checks, in the order in which findings of one severity are reported.
-const CHECKS: [Checker; 55] = [
+const CHECKS: [Checker; 56] = [
     errors::check_nothing_committed,
     server::check_restart,
     tables::check_tables_replaced,
+    growth::check_lost_commits,
     consistency::check_consistency,
     server::check_server_commits,
     littles_law::check,

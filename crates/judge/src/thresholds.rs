@@ -68,6 +68,9 @@
 //! | | invalid, caveat | the server counts over 10 % (1 %) more commits than the client, in addition to those of connections and observer; only if each transaction is one commit |
 //! | `restart` | invalid | the server was restarted or changed its role; a note if the plan expects an outage |
 //! | `tables-replaced` | invalid | a table of the run was replaced, emptied or dropped during it (another oid, file or time of creation), or lost half of its size or more |
+//! | `lost-commits` | invalid | of what each commit adds, such as rows of a history, the server has less after the run than commits were acknowledged; or more than can have been committed, after connections were lost or the server changed. The server is waited for, up to 30 s after the end |
+//! | | caveat | more than can have been committed, but no connection was lost: others wrote; or connections were lost, and what commits add was not counted, or others wrote too |
+//! | | note | what commits add was not counted: the tables are too large, or the server refused |
 //! | `consistency` | invalid | a consistency condition of the data does not hold after the run (`--check-after`) |
 //! | | caveat | the check could not be completed |
 //! | `durability` | caveat | class D0, D1 or D2 |

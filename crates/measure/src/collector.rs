@@ -188,6 +188,9 @@ impl Collector {
             *drain_end_ns = (*drain_end_ns).max(span.end_ns);
             drained.add(&interval.excluded);
             self.measured.timestamps.add(&interval.timestamps);
+            for (sum, tally) in self.measured.kinds.iter_mut().zip(&interval.kinds) {
+                sum.committed_after_window += tally.committed_after_window;
+            }
             return self.clear_interval(interval);
         }
         // If a worker delivers an interval whose row has been returned, its samples go to the oldest pending

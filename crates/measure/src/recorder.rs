@@ -6,7 +6,7 @@
 use crate::health::{BatchPolicyCounts, ThreadProbe};
 use crate::interval::{ExcludedTransactions, Interval, TimestampCounts};
 use crate::queries::Queries;
-use crate::sample::{ErrorCode, Sample, TxnKind};
+use crate::sample::{ErrorCode, Outcome, Sample, TxnKind};
 use crate::schedule::{RunPhase, RunSchedule};
 use crate::tally::RecorderLayout;
 use prony_wire::ErrorClass;
@@ -233,6 +233,11 @@ impl Recorder {
             u64::from(ended_ns < self.schedule.window_end_ns());
         let in_window_ns = self.schedule.time_in_window_ns(sample.started_ns, ended_ns);
         last_interval.excluded.count(sample.outcome, in_window_ns);
+        if sample.outcome == Outcome::Committed
+            && let Some(tally) = last_interval.kinds.get_mut(usize::from(sample.kind))
+        {
+            tally.committed_after_window += 1;
+        }
     }
 
     /// Finishes the current interval and opens the one that contains `now_ns`.

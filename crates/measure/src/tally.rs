@@ -56,6 +56,8 @@ pub struct Tally<C: Counter> {
     pub retried: u64,
     /// Committed transactions that took longer than `latency_limit_ns`.
     pub over_latency_limit: u64,
+    /// Committed after the end of the window; no other figure includes them.
+    pub committed_after_window: u64,
     /// Sum of the response times of all transactions that ended, whatever their outcome, nanoseconds.
     /// Skipped transactions occupied no client and are not included.
     pub busy_ns: u128,
@@ -112,6 +114,7 @@ impl<C: Counter> Tally<C> {
             retries: 0,
             retried: 0,
             over_latency_limit: 0,
+            committed_after_window: 0,
             busy_ns: 0,
             response: Distribution::default(),
             service: layout.open_loop.then(Distribution::default),
@@ -212,6 +215,9 @@ impl<C: Counter> Tally<C> {
         self.over_latency_limit = self
             .over_latency_limit
             .saturating_add(other.over_latency_limit);
+        self.committed_after_window = self
+            .committed_after_window
+            .saturating_add(other.committed_after_window);
         self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
         add(&mut self.response, &other.response);
         if let Some(service) = &other.service {
@@ -245,6 +251,7 @@ impl<C: Counter> Tally<C> {
         (self.committed, self.rolled_back, self.failed) = (0, 0, 0);
         (self.skipped, self.retries, self.retried) = (0, 0, 0);
         (self.over_latency_limit, self.busy_ns) = (0, 0);
+        self.committed_after_window = 0;
         self.response.clear();
         self.service.iter_mut().for_each(Distribution::clear);
         self.failed_response.clear();

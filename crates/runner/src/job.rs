@@ -1,6 +1,7 @@
 //! The input of a run.
 
 use crate::document::ConnectionInfo;
+use crate::growth::GrowthBefore;
 use crate::observing::Observation;
 use prony_drive::{OnConnectRefused, SampleListener};
 use prony_plan::Plan;
@@ -33,6 +34,8 @@ pub struct RunJob<'a> {
     pub connection: &'a ConnectionInfo,
     /// The server's state before the load, and how to observe the server; `None` if only this machine is read.
     pub observation: Option<Observation>,
+    /// What transactions add to, as counted before the load; `None` if it is not to be counted.
+    pub growth: Option<GrowthBefore>,
     /// Whether to read the server's own transaction count, if the workload has a metric that needs
     /// it. This uses a connection.
     pub read_server_txn_count: bool,

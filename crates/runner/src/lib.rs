@@ -10,6 +10,7 @@ pub mod description;
 pub mod doctor;
 mod document;
 mod error;
+mod growth;
 pub mod host;
 mod job;
 mod observing;
@@ -23,6 +24,7 @@ mod statement_latency;
 
 pub use document::ConnectionInfo;
 pub use error::Error;
+pub use growth::GrowthBefore;
 pub use job::{Interrupt, Purpose, RunJob, RunServer, StorePolicy};
 pub use observing::{Observation, ServerObserverOptions, WithOrigin};
 pub use prepare::{RunPreparation, prepare};

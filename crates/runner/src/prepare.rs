@@ -2,6 +2,7 @@
 
 use crate::document::ConnectionInfo;
 use crate::error::Error;
+use crate::growth::GrowthBefore;
 use crate::observing::{Observation, ServerObserverOptions, observe_before};
 use prony_plan::WorkloadPlan;
 use prony_server::{Control, ServerFacts};
@@ -17,6 +18,8 @@ pub struct RunPreparation {
     pub connection: ConnectionInfo,
     /// The server's state before the load.
     pub observation: Observation,
+    /// What transactions add to, as counted before the load.
+    pub growth: GrowthBefore,
 }
 
 /// Checks that the data is loaded, and reads the server's settings and state. Close the connection
@@ -33,10 +36,12 @@ pub fn prepare(
     let ready_workload = workload.program(control, plan).map_err(Error::Workload)?;
     let facts = prony_server::read_server_facts(control).map_err(Error::Server)?;
     let connection = ConnectionInfo::of(control);
+    let observation = observe_before(control, &facts, options, &connection.colocation)?;
     Ok(RunPreparation {
-        ready_workload,
-        observation: observe_before(control, &facts, options, &connection.colocation)?,
         connection,
+        growth: GrowthBefore::read(control, workload, plan, ready_workload.scale),
+        ready_workload,
+        observation,
         facts,
     })
 }

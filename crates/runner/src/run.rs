@@ -70,6 +70,9 @@ pub struct FinishedRun {
 /// run.
 pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<FinishedRun, Error> {
     let mut run = document::new_run(&job);
+    if let Some(growth) = &job.growth {
+        run.growth = growth.readings();
+    }
     let colocation = &job.connection.colocation;
     let observation = job.observation.take().unwrap_or_else(|| {
         let reason = "called as another tool, Prony sends the server only what that tool sends";
@@ -190,6 +193,9 @@ impl RunRecorder<'_> {
             &drive_result,
             server_rates.or(observer_rates),
         );
+        if let Some(growth) = &job.growth {
+            run.growth = growth.read_after(job, &drive_result);
+        }
         run.consistency = check_after::check_after(job, &drive_result);
         prony_judge::judge_run(&mut run);
         FinishedRun {

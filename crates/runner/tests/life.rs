@@ -157,6 +157,7 @@ fn execute_run(
             facts: &prepared.facts,
             connection: &prepared.connection,
             observation: Some(prepared.observation),
+            growth: Some(prepared.growth),
             read_server_txn_count: true,
             check_after: true,
             doctor: None,

@@ -106,6 +106,9 @@ pub struct Run {
     /// The consistency check of the data after the load; absent if none was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consistency: Option<ConsistencyCheck>,
+    /// What committed transactions added to the data, by the server's count; empty for workloads that only read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub growth: Vec<GrowthReading>,
     /// What `prony doctor` found before the run; absent if it was not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doctor: Option<DoctorReport>,

@@ -105,6 +105,61 @@ pub enum TableGrowth {
     Varies,
 }
 
+/// What committed transactions add to the data. If acknowledged commits are lost, the data has grown by less.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// Transactions only read.
+    ReadOnly,
+    /// Transactions write, but their commits cannot be counted in the data, for this reason.
+    Uncounted(&'static str),
+    /// Each of these grows by one for each committed transaction of its kinds, and for no other reason.
+    Counted(Vec<CountedGrowth>),
+}
+
+/// Something that grows by one with each committed transaction of some kinds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountedGrowth {
+    /// What is counted, such as `rows of pgbench_history`.
+    pub what: String,
+    /// Names of the kinds of transaction.
+    pub kinds: Vec<&'static str>,
+    /// How it is counted.
+    pub counter: GrowthCounter,
+}
+
+/// How growth is counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GrowthCounter {
+    /// The sum of a column of a small table.
+    SumOf {
+        /// The table.
+        table: &'static str,
+        /// The column.
+        column: &'static str,
+    },
+    /// The number of rows of tables. It is not counted if the tables are too large to be read.
+    RowsOf(Vec<String>),
+    /// The number of rows whose id, which the server assigns in ascending order and which has an index, is above
+    /// the highest id before the run. The size of the tables does not matter.
+    RowsWithNewIds {
+        /// The tables.
+        tables: Vec<String>,
+        /// The column of the id.
+        column: &'static str,
+    },
+}
+
+impl Growth {
+    /// The growth of one table by a row for each committed transaction of these kinds.
+    pub(crate) fn rows_of(table: &'static str, kinds: Vec<&'static str>) -> CountedGrowth {
+        CountedGrowth {
+            what: format!("rows of {table}"),
+            kinds,
+            counter: GrowthCounter::RowsOf(vec![table.to_owned()]),
+        }
+    }
+}
+
 /// Contention of the clients for the locks of a few rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contention {

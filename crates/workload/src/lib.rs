@@ -8,6 +8,7 @@ pub mod catalog;
 pub mod copy;
 pub mod describe;
 pub mod error;
+pub mod growth;
 pub mod lua;
 pub mod note;
 pub mod oltp;

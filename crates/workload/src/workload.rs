@@ -3,7 +3,7 @@
 //! This module must not distinguish between workloads.
 
 use crate::describe::{
-    ALL_ENGINES, Contention, MinimumDuration, OptionSpec, Remark, ScaleUnit, TableSpec,
+    ALL_ENGINES, Contention, Growth, MinimumDuration, OptionSpec, Remark, ScaleUnit, TableSpec,
 };
 use crate::findings::LOAD_UNFINISHED;
 use crate::remedy::{Commands, Remedy};
@@ -66,6 +66,9 @@ pub trait Workload: Send + Sync {
     fn has_one_commit_per_transaction(&self) -> bool {
         false
     }
+
+    /// What committed transactions of a run of this plan add to data of this scale.
+    fn growth(&self, plan: &WorkloadPlan, scale: u32) -> Growth;
 
     /// The minimum measured duration of a run of this plan by the workload's specification.
     fn minimum_duration(&self, _plan: &WorkloadPlan) -> Option<MinimumDuration> {

@@ -227,6 +227,7 @@ pub fn execute(
             facts: &prepared.facts,
             connection: &prepared.connection,
             observation: Some(prepared.observation),
+            growth: Some(prepared.growth),
             read_server_txn_count: true,
             check_after: request.check_after,
             doctor: doctor_report,

@@ -74,6 +74,7 @@ impl TestServer {
         let child = self.start(options, &self.url);
         disturb(&child);
         let run = self.finish(child);
+        assert_growth_is_read(&run);
         (run, self.count_rows() - before)
     }
 
@@ -100,6 +101,7 @@ impl TestServer {
             std::thread::sleep(Duration::from_millis(200));
         }
         let run = self.finish(child);
+        assert_growth_is_read(&run);
         let rows = self.count_rows() - before;
         assert_commits_match(&run, rows);
         assert!(total_figures(&run.measured).failed > 0, "nothing was cut");
@@ -173,6 +175,29 @@ fn reported_commits(run: &Run) -> (u64, u64) {
         committed + sum_in_flight(run, |outcomes| outcomes.committed),
         ambiguous + sum_in_flight(run, |outcomes| outcomes.ambiguous),
     )
+}
+
+/// Asserts that the run itself has found that no commit is missing and none is doubled; unless it was interrupted or
+/// executes the user's own script.
+fn assert_growth_is_read(run: &Run) {
+    let [growth] = &run.growth[..] else {
+        panic!("{:?}", run.growth);
+    };
+    if growth.kinds.is_empty() || run.ended_because.is_some() {
+        assert!(growth.not_read.is_some(), "{growth:?}");
+        return;
+    }
+    let rows = growth.after.expect("read") - growth.before.expect("read");
+    let maximum = growth.committed + growth.ambiguous;
+    assert!((growth.committed..=maximum).contains(&rows), "{growth:?}");
+    let (committed, ambiguous) = reported_commits(run);
+    assert_eq!(growth.committed, committed, "{growth:?}");
+    assert!(growth.ambiguous >= ambiguous, "{growth:?}");
+    let checks = &run.checks;
+    assert!(
+        !checks.iter().any(|check| check.id == "lost-commits"),
+        "{checks:?}"
+    );
 }
 
 /// Asserts that `rows` is between the committed and the possibly committed transactions.

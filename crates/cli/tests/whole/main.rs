@@ -14,6 +14,7 @@ mod initialize;
 mod invalid;
 mod life;
 mod logins;
+mod lost_commits;
 mod lua;
 mod lua_api;
 mod lua_commands;

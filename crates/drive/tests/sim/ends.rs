@@ -44,6 +44,7 @@ fn at_the_end_a_sleeping_transaction_is_finished_and_a_thinking_user_is_dropped(
         ..InFlight::default()
     };
     assert_eq!(collected.measured.excluded.in_flight, committed);
+    assert_eq!(collected.measured.kinds[0].committed_after_window, 1);
     assert!(collected.drain_s < 0.5, "{}", collected.drain_s);
 }
 

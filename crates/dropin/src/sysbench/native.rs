@@ -14,7 +14,7 @@ use prony_dialect::sysbench::{
     workload_plan,
 };
 use prony_plan::{QueryMode, WorkloadPlan};
-use prony_runner::{ConnectionInfo, Signals};
+use prony_runner::{ConnectionInfo, GrowthBefore, Signals};
 use prony_server::control::Error;
 use prony_server::{Control, Target};
 use prony_workload::oltp::policy::OltpPolicy;
@@ -166,7 +166,16 @@ fn run(
     let program = OltpProgram::for_unchecked_tables(&mut control, &command.plan, command.workload)
         .map_err(|error| call.fail_with_text(&error.render(&SysbenchCommands)))?;
     let facts = prony_server::read_server_facts(&mut control).unwrap_or_default();
-    let server = ConnectedServer::new(target, facts, ConnectionInfo::of(&mut control));
+    let growth = GrowthBefore::read(
+        &mut control,
+        command.workload,
+        &command.plan,
+        program.table_count(),
+    );
+    let server = ConnectedServer {
+        growth: Some(growth.with_short_wait()),
+        ..ConnectedServer::new(target, facts, ConnectionInfo::of(&mut control))
+    };
     drop(control);
     let signals = Signals::listen().map_err(|error| call.fail_with_text(&error.to_string()))?;
     let errors = Arc::new(SysbenchErrorPolicy::new(

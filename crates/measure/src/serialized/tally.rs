@@ -14,6 +14,8 @@ pub(super) struct SerializedTally {
     retried: u64,
     #[serde(default, rename = "late")]
     over_latency_limit: u64,
+    #[serde(default, rename = "after_window")]
+    committed_after_window: u64,
     #[serde(with = "large_number")]
     busy_ns: u128,
     response: SerializedTimes,
@@ -62,6 +64,7 @@ impl SerializedTally {
             ],
             retried: tally.retried,
             over_latency_limit: tally.over_latency_limit,
+            committed_after_window: tally.committed_after_window,
             busy_ns: tally.busy_ns,
             response: SerializedTimes::new(&tally.response),
             service: tally.service.as_ref().map(SerializedTimes::new),
@@ -146,6 +149,7 @@ impl SerializedTally {
             retries,
             retried: self.retried,
             over_latency_limit: self.over_latency_limit,
+            committed_after_window: self.committed_after_window,
             latency_limit_ns,
             busy_ns: self.busy_ns,
             response: self.response.into_distribution()?,

@@ -194,6 +194,7 @@ pub fn closed() -> Run {
         }],
         observed: None,
         consistency: None,
+        growth: Vec::new(),
         doctor: None,
         timing: Timing {
             parts_source: ServiceTimePartsSource::KernelTimestamps,

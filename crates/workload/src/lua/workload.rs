@@ -2,7 +2,7 @@
 //! commands do.
 
 use crate::describe::OptionKind::Text;
-use crate::describe::{OptionSpec, ScaleUnit, option};
+use crate::describe::{Growth, OptionSpec, ScaleUnit, option};
 use crate::{CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
@@ -38,6 +38,10 @@ impl Workload for LuaWorkload {
 
     fn workload_to_load(&self, _: &WorkloadPlan) -> Option<&'static str> {
         None
+    }
+
+    fn growth(&self, _: &WorkloadPlan, _: u32) -> Growth {
+        Growth::Uncounted("it is not known what the script writes")
     }
 
     fn load(

@@ -24,7 +24,9 @@ mod user;
 mod tests;
 
 use crate::SqlDialect;
-use crate::describe::{OptionSpec, ScaleUnit, TableGrowth, TableRows, TableSpec};
+use crate::describe::{
+    CountedGrowth, Growth, GrowthCounter, OptionSpec, ScaleUnit, TableGrowth, TableRows, TableSpec,
+};
 use crate::remedy::{LoadOption, LoadSpec};
 use crate::{CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload};
 use event::{Event, EventPart, StatementKind};
@@ -254,6 +256,36 @@ impl Workload for Oltp {
             Engine::MySql | Engine::MariaDb | Engine::SqlServer => 250,
         };
         Some(u64::from(self.loaded_rows(&options)) * row_bytes).filter(|bytes| *bytes > 0)
+    }
+
+    fn growth(&self, plan: &WorkloadPlan, scale: u32) -> Growth {
+        let Ok(options) = options::read(plan, self) else {
+            return Growth::Uncounted("its options are invalid");
+        };
+        if self.is_bulk() {
+            return Growth::Uncounted("a transaction inserts as many rows as fit into a packet");
+        }
+        if !self.has_part(EventPart::TextInsert) {
+            return match self.event.queries(&options).writes {
+                0 => Growth::ReadOnly,
+                _ => Growth::Uncounted("it changes, deletes and replaces rows"),
+            };
+        }
+        let tables: Vec<String> = (1..=scale).map(statements::table_name).collect();
+        Growth::Counted(vec![CountedGrowth {
+            what: match &tables[..] {
+                [table] => format!("rows of {table}"),
+                tables => format!("rows of {} tables sbtest", tables.len()),
+            },
+            kinds: vec![self.name],
+            counter: match options.auto_inc {
+                true => GrowthCounter::RowsWithNewIds {
+                    tables,
+                    column: "id",
+                },
+                false => GrowthCounter::RowsOf(tables),
+            },
+        }])
     }
 
     fn check_options(&self, plan: &WorkloadPlan, _protocol: QueryMode) -> Vec<Error> {

@@ -1,13 +1,14 @@
 //! The `script` workload: transactions that the user writes in pgbench's language. Never creates or drops
 //! tables.
 
+use super::builtin::BUILTINS;
 use super::options::{self, ScriptSet, option_error};
 use super::policy::ScriptPolicy;
 use super::program::ScriptProgram;
 use super::unset_variables::unset_variable_problem;
-use crate::describe::{OptionSpec, ScaleUnit};
+use crate::describe::{Growth, OptionSpec, ScaleUnit};
 use crate::remedy::{Commands, LoadSpec, PronyCommands};
-use crate::tpcb::scale_for_run;
+use crate::tpcb::{HISTORY, scale_for_run};
 use crate::{
     CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload, engines, sql,
 };
@@ -50,6 +51,17 @@ impl Workload for ScriptWorkload {
 
     fn workload_to_load(&self, plan: &WorkloadPlan) -> Option<&'static str> {
         options::names_builtin_script(plan).then(|| crate::tpcb::TPCB.name())
+    }
+
+    fn growth(&self, plan: &WorkloadPlan, _scale: u32) -> Growth {
+        if plan.options.contains_key("files") {
+            return Growth::Uncounted("it is not known what the scripts write");
+        }
+        let insert = BUILTINS
+            .iter()
+            .filter(|script| script.text.contains(HISTORY));
+        let kinds = insert.map(|script| script.description).collect();
+        Growth::Counted(vec![Growth::rows_of(HISTORY, kinds)])
     }
 
     fn check_options(&self, plan: &WorkloadPlan, protocol: QueryMode) -> Vec<Error> {

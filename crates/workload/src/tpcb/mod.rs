@@ -9,7 +9,7 @@ mod rows;
 mod schema;
 
 use crate::catalog;
-use crate::describe::{Contention, ScaleUnit, TableGrowth, TableRows, TableSpec};
+use crate::describe::{Contention, Growth, ScaleUnit, TableGrowth, TableRows, TableSpec};
 use crate::engines;
 use crate::{CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload};
 pub(crate) use check::scale_for_run;
@@ -30,12 +30,15 @@ const fn table(name: &'static str, rows: u64, growth: TableGrowth) -> TableSpec 
     }
 }
 
+/// The table to which each transaction that writes adds a row.
+pub(crate) const HISTORY: &str = "pgbench_history";
+
 /// The size of the data counts as changed once the history has as many rows as there are accounts.
 static TABLES: [TableSpec; 4] = [
     table("pgbench_accounts", 100_000, TableGrowth::Constant),
     table("pgbench_branches", 1, TableGrowth::Constant),
     table("pgbench_tellers", 10, TableGrowth::Constant),
-    table("pgbench_history", 0, TableGrowth::Grows(100_000)),
+    table(HISTORY, 0, TableGrowth::Grows(100_000)),
 ];
 
 /// pgbench's `tpcb-like`: deposits and withdrawals with a history.
@@ -106,6 +109,15 @@ impl Workload for AccountWorkload {
             reason: "each transaction locks the row of its branch, so waiting for these locks \
                       dominates the results",
         })
+    }
+
+    fn growth(&self, _plan: &WorkloadPlan, _scale: u32) -> Growth {
+        match self.variant {
+            TpcbVariant::Tpcb | TpcbVariant::SimpleUpdate => {
+                Growth::Counted(vec![Growth::rows_of(HISTORY, vec![self.name])])
+            }
+            TpcbVariant::SelectOnly => Growth::ReadOnly,
+        }
     }
 
     fn has_one_commit_per_transaction(&self) -> bool {

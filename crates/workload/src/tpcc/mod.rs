@@ -41,7 +41,8 @@ mod unfinished_load;
 mod tests;
 
 use crate::describe::{
-    Contention, MinimumDuration, OptionSpec, ScaleUnit, TableGrowth, TableRows, TableSpec,
+    Contention, CountedGrowth, Growth, GrowthCounter, MinimumDuration, OptionSpec, ScaleUnit,
+    TableGrowth, TableRows, TableSpec,
 };
 use crate::{
     CheckReport, Error, LoadReport, LoadRequest, MetricSource, Progress, RateCeiling, RateMetric,
@@ -201,6 +202,21 @@ impl Workload for OrderEntry {
                           dominates the results",
             },
         })
+    }
+
+    fn growth(&self, _plan: &WorkloadPlan, _scale: u32) -> Growth {
+        let name = |kind| TpccTransaction::NAMES[kind as usize];
+        // Each new order takes the next number of its district; counting the orders would read a large table.
+        let orders = CountedGrowth {
+            what: "order numbers taken in district".to_owned(),
+            kinds: vec![name(TpccTransaction::NewOrder)],
+            counter: GrowthCounter::SumOf {
+                table: "district",
+                column: "d_next_o_id",
+            },
+        };
+        let payments = Growth::rows_of("history", vec![name(TpccTransaction::Payment)]);
+        Growth::Counted(vec![orders, payments])
     }
 
     fn minimum_duration(&self, plan: &WorkloadPlan) -> Option<MinimumDuration> {

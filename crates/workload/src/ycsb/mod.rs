@@ -26,11 +26,12 @@ mod table;
 mod tests;
 
 use crate::SqlDialect;
-use crate::describe::{OptionSpec, ScaleUnit, TableGrowth, TableRows, TableSpec};
+use crate::describe::{Growth, OptionSpec, ScaleUnit, TableGrowth, TableRows, TableSpec};
 use crate::{
     CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload, catalog,
 };
 use layout::{Layout, RECORDS_PER_SCALE};
+use mix::Operation;
 use options::YcsbOptions;
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
@@ -88,6 +89,18 @@ impl Workload for Ycsb {
     fn bytes_per_scale(&self, engine: Engine, plan: &WorkloadPlan) -> Option<u64> {
         let layout = Layout::for_plan(plan, 0).ok()?;
         Some(RECORDS_PER_SCALE * engine::record_bytes(engine, &layout))
+    }
+
+    fn growth(&self, plan: &WorkloadPlan, _scale: u32) -> Growth {
+        let has = |operation| options::read(plan).is_ok_and(|options| options.mix().has(operation));
+        if has(Operation::Insert) {
+            let kinds = vec![Operation::Insert.name()];
+            return Growth::Counted(vec![Growth::rows_of(table::NAME, kinds)]);
+        }
+        match has(Operation::Update) || has(Operation::ReadModifyWrite) {
+            true => Growth::Uncounted("it updates records and adds none"),
+            false => Growth::ReadOnly,
+        }
     }
 
     fn check_options(&self, plan: &WorkloadPlan, _protocol: QueryMode) -> Vec<Error> {

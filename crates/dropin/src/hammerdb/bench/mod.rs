@@ -22,7 +22,7 @@ use prony_dialect::hammerdb::{
 };
 use prony_drive::{DriveResult, SampleListener};
 use prony_plan::Plan;
-use prony_runner::{ConnectionInfo, Signals, TerminationSignal, random_seed};
+use prony_runner::{ConnectionInfo, GrowthBefore, Signals, TerminationSignal, random_seed};
 use prony_server::Control;
 use prony_store::Run;
 use prony_wire::Engine;
@@ -158,8 +158,12 @@ fn prepare_run(context: &RunContext<'_>) -> Result<(PreparedRun, Control), Strin
         error_flags.clone(),
     );
     ready_workload.program = Arc::new(program);
+    let growth = GrowthBefore::read(&mut control, workload, &plan, ready_workload.scale);
     let prepared = PreparedRun {
-        server: ConnectedServer::new(target, facts, ConnectionInfo::of(&mut control)),
+        server: ConnectedServer {
+            growth: Some(growth.with_short_wait()),
+            ..ConnectedServer::new(target, facts, ConnectionInfo::of(&mut control))
+        },
         ready_workload,
         cipher: connection::cipher(&control),
         workload,

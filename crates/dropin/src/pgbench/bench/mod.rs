@@ -61,7 +61,10 @@ pub fn run(
         script_policy(&call.level, options, script_messages.clone()),
     ));
     let plan = Plan::for_replaced_tool(store::workload_plan(options, scale), drive_plan(options));
-    let server = ConnectedServer::new(target, prepared.facts, prepared.connection);
+    let server = ConnectedServer {
+        growth: prepared.growth,
+        ..ConnectedServer::new(target, prepared.facts, prepared.connection)
+    };
     let ready_workload = ReadyWorkload::new(program.clone(), scale);
     let new_listener = |worker| logs.new_listener(worker);
     let mut observer = PgbenchObserver::new(RunContext {

@@ -5,13 +5,16 @@
 
 use super::super::call::PgbenchCall;
 use super::super::connection;
+use super::store;
 use crate::output::{eprint, print};
 use prony_dialect::pgbench::{
     Limit, PARTITIONS_SQL, RunOptions, SCALE_SQL, SetupAction, TableFacts, banner,
     no_accounts_message, scale_ignored_warning, scale_query_message, vacuum_actions,
 };
-use prony_runner::ConnectionInfo;
+use prony_plan::WorkloadPlan;
+use prony_runner::{ConnectionInfo, GrowthBefore};
 use prony_server::{Address, Control, ServerFacts, Target};
+use prony_workload::script::SCRIPT;
 
 /// The prepared server, and facts about it.
 pub struct PreparedServer {
@@ -21,6 +24,8 @@ pub struct PreparedServer {
     pub facts: ServerFacts,
     /// Engine, address and TLS of the control connection.
     pub connection: ConnectionInfo,
+    /// What the builtin scripts add to; `None` if the server's facts could not be read.
+    pub growth: Option<GrowthBefore>,
 }
 
 /// Prepares the run.
@@ -65,21 +70,29 @@ pub fn prepare(
     }
     let connection = ConnectionInfo::of(&mut control);
     drop(control);
-    let facts = read_server_facts_separately(target).unwrap_or_default();
+    let plan = store::workload_plan(options, super::report_scale(options, table_facts));
+    let (facts, growth) = read_server_separately(target, &plan).unzip();
     Ok(PreparedServer {
         table_facts,
-        facts,
+        facts: facts.unwrap_or_default(),
         connection,
+        growth,
     })
 }
 
-/// Reads the server's facts on a separate connection with Prony's application name, because connections
-/// with pgbench's name execute only pgbench's statements. If this fails, the run continues without the facts.
-fn read_server_facts_separately(target: &Target) -> Option<ServerFacts> {
+/// Reads the server's facts, and what builtin scripts add to, on a separate connection with Prony's application
+/// name, because connections with pgbench's name execute only pgbench's statements. If this fails, the run continues
+/// without them.
+fn read_server_separately(
+    target: &Target,
+    plan: &WorkloadPlan,
+) -> Option<(ServerFacts, GrowthBefore)> {
     let mut target = target.clone();
     target.set_program_name("prony");
     let mut control = Control::connect(&target).ok()?;
-    prony_server::read_server_facts(&mut control).ok()
+    let facts = prony_server::read_server_facts(&mut control).ok()?;
+    let growth = GrowthBefore::read(&mut control, &SCRIPT, plan, plan.scale.unwrap_or(1));
+    Some((facts, growth.with_short_wait()))
 }
 
 fn read_table_facts(

@@ -1,0 +1,314 @@
+//! Runs find out whether acknowledged commits are missing on the server, and when they cannot.
+
+use crate::common::{
+    TestBench, WAIT_TIMEOUT, any_committed, connect, ok_stdout, parse_run, query_number, start_run,
+    wait_until,
+};
+use crate::maria::MariaTestBench;
+use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
+use prony_store::{Check, ConsistencyState, GrowthReading, Run, Severity};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// The finding about lost commits.
+fn finding(run: &Run) -> Option<&Check> {
+    run.checks.iter().find(|check| check.id == "lost-commits")
+}
+
+fn growth_of(reading: &GrowthReading) -> u64 {
+    reading.after.expect("read") - reading.before.expect("read")
+}
+
+/// Asserts that the run is invalid because of lost commits, and says how many; returns that number.
+fn assert_lost(run: &Run) -> u64 {
+    let [reading] = &run.growth[..] else {
+        panic!("{:?}", run.growth);
+    };
+    let lost = reading.committed.saturating_sub(growth_of(reading));
+    assert!(lost > 0, "nothing is missing: {reading:?} {:?}", run.checks);
+    let check = finding(run).unwrap_or_else(|| panic!("not found: {reading:?} {:?}", run.checks));
+    assert_eq!(check.severity, Severity::Invalid);
+    assert!(check.finding.contains("missing on the server"), "{check:?}");
+    lost
+}
+
+/// Asserts that each reading of a run without disturbance is exact.
+fn assert_balanced(run: &Run, readings: usize) {
+    assert_eq!(run.growth.len(), readings, "{:?}", run.growth);
+    for reading in &run.growth {
+        assert_eq!(
+            (growth_of(reading), 0),
+            (reading.committed, reading.ambiguous),
+            "{reading:?}"
+        );
+    }
+    assert!(
+        run.growth.iter().any(|reading| reading.committed > 0),
+        "{:?}",
+        run.growth
+    );
+    assert_eq!(finding(run), None);
+}
+
+#[test]
+fn what_healthy_runs_add_equals_what_they_committed() {
+    let postgres = TestBench::new("balance");
+    let maria = MariaTestBench::new("balance");
+    const RUN: &str = "--clients 4 --warmup 200ms --duration 500ms --grace 30s";
+    let common = [
+        (
+            "load oltp_insert --scale 2 -o table_size=100",
+            "oltp_insert",
+            1,
+        ),
+        ("", "oltp_insert --protocol simple", 1),
+        (
+            "load oltp_insert --scale 2 -o auto_inc=off",
+            "oltp_insert -o auto_inc=off",
+            1,
+        ),
+        ("load ycsb --scale 1", "ycsb -o workload=d", 1),
+        ("", "ycsb -o workload=e", 1),
+        ("load tpcc --scale 1", "tpcc", 2),
+        ("", "tpcc -o profile=hammerdb", 2),
+        ("", "tpcc -o profile=hammerdb-4.6 -o mode=procedures", 2),
+    ];
+    let accounts = [
+        ("load tpcb --scale 4", "tpcb", 1),
+        ("", "simple-update --protocol extended", 1),
+        (
+            "",
+            "script -b tpcb-like@2 -b simple-update -b select-only",
+            1,
+        ),
+        ("", "select-only", 0),
+    ];
+    let cases = accounts.iter().chain(&common).map(|case| (true, case));
+    for (is_postgres, (load, workload, readings)) in
+        cases.chain(common.iter().map(|case| (false, case)))
+    {
+        let prony = |arguments: &str| match is_postgres {
+            true => postgres.prony(arguments),
+            false => maria.prony(arguments),
+        };
+        if !load.is_empty() {
+            ok_stdout(&prony(load));
+        }
+        let run = parse_run(&prony(&format!("run {workload} {RUN} --json")));
+        match readings {
+            0 => assert_eq!(run.growth, [], "{workload}"),
+            readings => assert_balanced(&run, *readings),
+        }
+    }
+    // Replaced rows cannot be counted: that is named.
+    let run = postgres.run("run oltp_read_write --transactions 5");
+    let reason = run.growth[0].not_read.as_deref();
+    assert_eq!(reason, Some("it changes, deletes and replaces rows"));
+    assert_eq!(finding(&run), None);
+}
+
+/// Starts a run of tpcb, calls `disturb` while transactions commit, and returns the run.
+fn disturbed_run(bench: &TestBench, url: &str, options: &str, disturb: impl FnOnce()) -> Run {
+    let mut command = bench.command(&format!("run tpcb --clients 4 --json {options}"));
+    command.args(["--url", url]);
+    let (child, _) = start_run(command);
+    wait_until(&bench.home, any_committed);
+    disturb();
+    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let run = parse_run(&output);
+    let is_invalid = run
+        .checks
+        .iter()
+        .any(|check| check.severity == Severity::Invalid);
+    assert_eq!(output.status.code(), Some(if is_invalid { 7 } else { 0 }));
+    run
+}
+
+#[test]
+fn rows_that_disappear_or_never_appeared_are_found_and_rows_of_others_refused() {
+    let bench = TestBench::new("liar");
+    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let mut control = bench.control();
+    let run_with = |sql: &str| {
+        let sql = sql.to_owned();
+        disturbed_run(&bench, &bench.url, "--duration 3s", || {
+            bench.control().execute(&sql).expect("a disturbance");
+        })
+    };
+    let run = run_with(
+        "delete from pgbench_history where ctid = any (array(select ctid from pgbench_history limit 7))",
+    );
+    assert_eq!(assert_lost(&run), 7);
+
+    let run = run_with(
+        "insert into pgbench_history (tid, bid, aid, delta) select 1, 1, 1, 0 from generate_series(1, 9)",
+    );
+    let check = finding(&run).expect("others wrote");
+    assert_eq!(check.severity, Severity::Caveat);
+    assert!(
+        check.finding.contains("9 too many. Others wrote"),
+        "{check:?}"
+    );
+
+    let drop_inserts = "create function forget() returns trigger language plpgsql as \
+         $$ begin if new.delta % 10 = 0 then return null; end if; return new; end $$; \
+         create trigger forget before insert on pgbench_history for each row execute function forget()";
+    control.execute(drop_inserts).expect("a liar");
+    let run = bench.run("run tpcb --clients 2 --transactions 100");
+    assert_lost(&run);
+}
+
+/// Ends the processes of a server with SIGKILL: the postmaster, then its children.
+fn kill_at_once(server: &EmbeddedPostgres) {
+    let postmaster = server.pid().expect("it runs");
+    let is_child = |pid: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let after_name = stat.rsplit(") ").next().unwrap_or_default();
+        after_name.split(' ').nth(1) == Some(postmaster.to_string().as_str())
+    };
+    let processes = fs::read_dir("/proc").expect("processes").flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let children: Vec<u32> = pids.filter(is_child).collect();
+    assert!(children.len() > 3, "{children:?}");
+    // First all are stopped, so that none commits while the others end.
+    server.freeze().expect("it runs");
+    for child in children {
+        signal(child, libc::SIGKILL);
+    }
+    server.kill();
+}
+
+fn signal(pid: u32, signal: i32) {
+    // SAFETY: kill(2) takes two integers and touches no memory.
+    assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0, "{pid}");
+}
+
+/// Starts a standby of a server, with the server's databases and password.
+fn start_standby(primary: &EmbeddedPostgres) -> EmbeddedPostgres {
+    let standby = EmbeddedPostgres::start(primary.installation(), &EmbeddedOptions::default())
+        .expect("it starts");
+    standby.stop();
+    let data = standby.data_dir();
+    let own_files = ["postgresql.conf", "pg_hba.conf"].map(|name| {
+        let path = data.join(name);
+        (fs::read(&path).expect("a file"), path)
+    });
+    for entry in fs::read_dir(&data).expect("its data").flatten() {
+        let removed = match entry.file_type().expect("a type").is_dir() {
+            true => fs::remove_dir_all(entry.path()),
+            false => fs::remove_file(entry.path()),
+        };
+        removed.expect("removed");
+    }
+    let owner = fs::metadata(&data).expect("its data");
+    let copied = Command::new(primary.installation().bin_dir.join("pg_basebackup"))
+        .args([
+            "--write-recovery-conf",
+            "--wal-method=stream",
+            "--checkpoint=fast",
+            "--no-password",
+        ])
+        .args(["--username=postgres", &format!("--port={}", primary.port())])
+        .arg("--host")
+        .arg(primary.socket_dir())
+        .arg("--pgdata")
+        .arg(&data)
+        .current_dir("/")
+        .uid(owner.uid())
+        .gid(owner.gid())
+        .output()
+        .expect("pg_basebackup");
+    assert!(copied.status.success(), "{copied:?}");
+    for (contents, path) in own_files {
+        fs::write(path, contents).expect("its own configuration");
+    }
+    standby.restart().expect("it starts as a standby");
+    standby
+}
+
+#[test]
+fn a_failover_to_a_standby_that_lags_loses_commits() {
+    let installation = find().expect("PostgreSQL's programs");
+    let primary =
+        EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
+    let bench = TestBench::on(&primary, "failover");
+    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let standby = start_standby(&primary);
+    let mut on_standby = connect(&standby.url_for("failover"));
+    let receiver =
+        "select coalesce((select pid from pg_stat_wal_receiver where status = 'streaming'), 0)";
+    let started = Instant::now();
+    let receiver = loop {
+        match query_number(&mut on_standby, receiver) {
+            0 => assert!(
+                started.elapsed() < WAIT_TIMEOUT,
+                "the standby does not stream"
+            ),
+            pid => break u32::try_from(pid).expect("a process id"),
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let url = format!(
+        "postgres://postgres:{}@127.0.0.1:{},127.0.0.1:{}/failover?target_session_attrs=read-write",
+        bench.password,
+        primary.port(),
+        standby.port()
+    );
+    let run = disturbed_run(
+        &bench,
+        &url,
+        "--duration 10s --expect-outage --check-after",
+        || {
+            signal(receiver, libc::SIGSTOP);
+            std::thread::sleep(Duration::from_millis(1_500));
+            kill_at_once(&primary);
+            signal(receiver, libc::SIGCONT);
+            on_standby
+                .execute("select pg_promote()")
+                .expect("it is promoted");
+        },
+    );
+    assert_lost(&run);
+    // The conditions of the data hold nevertheless: each transaction is there, or is not.
+    let findings = run.consistency.expect("checked").findings;
+    assert!(
+        findings
+            .iter()
+            .all(|finding| finding.state != ConsistencyState::Wrong),
+        "{findings:?}"
+    );
+}
+
+#[test]
+fn a_crash_loses_commits_only_if_they_are_not_durable() {
+    let installation = find().expect("PostgreSQL's programs");
+    let options = EmbeddedOptions::default()
+        .set("wal_writer_delay", "10s")
+        .set("wal_writer_flush_after", "1GB")
+        .set("wal_buffers", "64MB");
+    let server = EmbeddedPostgres::start(&installation, &options).expect("it starts");
+    let bench = TestBench::on(&server, "crash");
+    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let crash = |durability: &str| {
+        let mut control = connect(&server.url());
+        let set = format!("alter database crash set synchronous_commit = {durability}");
+        control.execute(&set).expect("a setting");
+        drop(control);
+        disturbed_run(&bench, &bench.url, "--duration 6s --expect-outage", || {
+            kill_at_once(&server);
+            server.restart().expect("it starts again");
+        })
+    };
+    assert_lost(&crash("off"));
+    let run = crash("on");
+    let reading = &run.growth[0];
+    let maximum = reading.committed + reading.ambiguous;
+    assert!(
+        (reading.committed..=maximum).contains(&growth_of(reading)),
+        "{reading:?}"
+    );
+    assert_eq!(finding(&run), None);
+}
