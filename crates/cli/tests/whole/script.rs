@@ -259,3 +259,17 @@ fn the_script_workload_has_no_tables() {
         stderr_text(&output)
     );
 }
+
+#[test]
+fn a_script_may_have_more_statements_than_16_bits_number() {
+    let bench = TestBench::new("many_statements");
+    let script = write_script(&bench, "many.sql", &"SELECT 1;\n".repeat(65_537));
+    let mut pgbench = bench.command("pgbench -n -t 1 -f");
+    let output = pgbench.args([&script, &bench.socket_url]).output();
+    let stdout = ok_stdout(&output.expect("it runs"));
+    assert!(stdout.contains("processed: 1/1\n"), "{stdout}");
+    let run = bench.run(&format!(
+        "run script --file {script} --transactions 1 --clients 1 --protocol extended"
+    ));
+    assert_eq!(total_figures(&run.measured).committed, 1);
+}
