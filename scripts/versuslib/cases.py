@@ -40,6 +40,8 @@ class Dialect:
     # The server's CPUs if they differ from the client's.
     server_cpus: Optional[frozenset] = None
     threads: int = 1
+    # Programs that keep a CPU busy each during a run.
+    busy_programs: int = 0
 
     @property
     def workload(self):
@@ -70,6 +72,8 @@ class SysbenchRun:
     max_cpu: Optional[float]
     min_tps: Optional[float]
     options: tuple = ()
+    # Programs that keep a CPU busy each during a run.
+    busy_programs: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,16 +162,26 @@ def layout_cases():
         yield Dialect(f"layout-{name}", f"-S, {titles[network]}, {clients} clients, {text}", options, clients, network, None, None, **placement)
 
 
-# The file's name; each tool has the file in a separate folder.
-SELECT_ONLY = "select-only.sql"
-SELECT_ONLY_TEXT = """\
+def sleep_cases():
+    """Clients that sleep, alone and beside busy programs: they must wake on time."""
+    for busy in (0, 4):
+        title = f"-f sleep.sql (500 µs), unix socket, 4 clients, {busy} busy programs"
+        yield Dialect(f"layout-sleep-busy{busy}", title, ("-f", SLEEP), 4, "unix", None, 0.95, busy_programs=busy)
+
+
+# The files' names; each tool has them in a separate folder.
+SELECT_ONLY, SLEEP = "select-only.sql", "sleep.sql"
+SCRIPTS = {
+    SELECT_ONLY: """\
 \\set aid random(1, 100000 * :scale)
 SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
-"""
+""",
+    SLEEP: "\\sleep 500 us\n",
+}
 
 DIALECT = list(dialect_cases())
 FILES = list(file_cases())
-LAYOUTS = list(layout_cases())
+LAYOUTS = [*layout_cases(), *sleep_cases()]
 
 @dataclasses.dataclass(frozen=True)
 class CannedCase:
@@ -283,6 +297,8 @@ SYSBENCH_RUNS = [
     SysbenchRun("sb-rw2", "oltp_read_write, unix socket, 2 threads", "oltp_read_write", 2, "unix", 1.0, 1.0),
     SysbenchRun("sb-rw8", "oltp_read_write, unix socket, 8 threads", "oltp_read_write", 8, "unix", 0.6, 1.05),
     SysbenchRun("sb-rw16", "oltp_read_write, unix socket, 16 threads", "oltp_read_write", 16, "unix", 0.50, 1.05),
+    SysbenchRun("sb-sleep3", "usleep(1000) and a point select by a Lua script, unix socket, 3 threads", "sleep.lua", 3, "unix", None, 0.95),
+    SysbenchRun("sb-sleep3-busy4", "the same beside 4 busy programs", "sleep.lua", 3, "unix", None, 0.95, busy_programs=4),
     SysbenchRun("sb-rw64", "oltp_read_write, unix socket, 64 threads", "oltp_read_write", 64, "unix", 0.50, 1.05),
     *lua_runs(),
 ]

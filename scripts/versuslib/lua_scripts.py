@@ -102,7 +102,13 @@ function event()
 end
 """
 
-TEXTS = {"point.lua": POINT, "query.lua": QUERY, "query-row.lua": QUERY_ROW, "orders.lua": ORDERS}
+# Users that think for a millisecond before each query.
+SLEEP = """\
+local ffi = require("ffi")
+ffi.cdef("int usleep(unsigned int microseconds);")
+""" + QUERY.replace("function event()\n", "function event()\n  ffi.C.usleep(1000)\n")
+
+TEXTS = {"point.lua": POINT, "query.lua": QUERY, "query-row.lua": QUERY_ROW, "orders.lua": ORDERS, "sleep.lua": SLEEP}
 
 
 def write(folder):

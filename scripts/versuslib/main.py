@@ -19,7 +19,7 @@ import tempfile
 from . import canned_tools, capacity, cases, counts, figures, scaling, sqlserver, tpcc, selftest, sysbench
 from .namespace import Namespace
 from .server import Server, ScriptError, find_bin_dir
-from .tools import Pgbench, Prony
+from .tools import Pgbench, Prony, busy_programs
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATABASE = "versus"
@@ -175,7 +175,7 @@ def compare_dialect(chosen, tools, server, namespace, args, raw):
             def measure(invocation):
                 reset_state(case, server)
                 options = [word.format(scale=args.scale) for word in invocation.options]
-                with placed(case, server):
+                with placed(case, server), busy_programs(case.busy_programs):
                     result = server.with_cpu(lambda: invocation.tool.dialect(case, options, args.seconds, DATABASE))
                 print_progress(f"  {invocation.name:8} {result.tps:9,.0f} TPS, {result.cpu_us_per_transaction:6.2f} µs CPU")
                 return result
@@ -376,7 +376,7 @@ def measure_all(args, bin_dir):
         home = stack.enter_context(tempfile.TemporaryDirectory(prefix="prony-versus-home-"))
         namespace = stack.enter_context(Namespace()) if needs_namespace else None
         server = stack.enter_context(Server(bin_dir, settings, namespace))
-        other = Prony(server, args.against, home, "other") if args.against else Pgbench(server)
+        other = Prony(server, args.against, home, "other") if args.against else Pgbench(server, home)
         tools = [Prony(server, args.prony, home), other]
         intro = environment(server, args)
         print_progress("\n".join(intro))

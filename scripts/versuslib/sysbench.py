@@ -15,7 +15,7 @@ from . import cases, figures, lua_scripts
 from .cases import CONNECTED, CONNECTIONS, ROWS, SYSBENCH_LOADS, SYSBENCH_RUNS, TABLES, SysbenchRun
 from .maria import Maria
 from .server import ScriptError
-from .tools import Measurement, execute
+from .tools import Measurement, busy_programs, execute
 
 @dataclasses.dataclass
 class Queries(Measurement):
@@ -161,7 +161,8 @@ def measure(args, home, print_progress, interleave, intro):
             print_progress(f"{case.id}: {args.pairs} pairs of {args.seconds} s")
 
             def drive(tool, case=case):
-                result = server.with_cpu(lambda: tool.run(case, args.seconds))
+                with busy_programs(case.busy_programs):
+                    result = server.with_cpu(lambda: tool.run(case, args.seconds))
                 print_progress(f"  {tool.name:8} {result.tps:9,.0f} QPS, {result.cpu_us_per_transaction:6.2f} µs CPU")
                 return result
 

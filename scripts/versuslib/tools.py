@@ -3,17 +3,20 @@
 In: a server and a case. Out: a Measurement. Must never: treat the two differently: CPU is user and
 system time of the whole client process (connecting and starting included), by wait4.
 """
+import contextlib
 import dataclasses
 import json
 import os
 import re
 import resource
+import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 
-from .cases import SELECT_ONLY, SELECT_ONLY_TEXT
+from .cases import SCRIPTS
 from .namespace import enter_network_namespace
 from .server import ScriptError, end_with_parent
 
@@ -81,6 +84,25 @@ def execute(command, env, cpus=None, watch_memory=False, folder=None, namespace_
         raise ScriptError(f"{command_line}\nended with status {child.returncode}:\n{errors[-2000:]}")
     cpu_s = usage.ru_utime + usage.ru_stime
     return Measurement(wall_s, cpu_s, peak_bytes=peak.end() if peak else 0), output
+
+
+def write_scripts(folder):
+    """Writes the pgbench scripts of the cases."""
+    for name, text in SCRIPTS.items():
+        with open(os.path.join(folder, name), "w") as file:
+            file.write(text)
+
+
+@contextlib.contextmanager
+def busy_programs(count):
+    """Keeps so many CPUs busy inside a block."""
+    programs = [subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=end_with_parent(signal.SIGKILL)) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
 
 
 class PeakMemory:
@@ -172,13 +194,15 @@ class Pgbench:
 
     name = "pgbench"
 
-    def __init__(self, server):
+    def __init__(self, server, home):
         self.server = server
         self.program = server.bin_dir / "pgbench"
+        self.home = home
+        write_scripts(home)
 
     def dialect(self, case, options, seconds, database):
         """Drives the load of a pgbench command line."""
-        return run_dialect(self.program, self.server, self.server.environment(), case, options, seconds, database)
+        return run_dialect(self.program, self.server, self.server.environment(), case, options, seconds, database, self.home)
 
     def _connection_options(self, network):
         return ["-h", self.server.host(network), "-p", self.server.port, "-U", "postgres"]
@@ -212,8 +236,7 @@ class Prony:
         # Under this name it runs as pgbench.
         self.link = os.path.join(home, "pgbench")
         os.symlink(program, self.link)
-        with open(os.path.join(home, SELECT_ONLY), "w") as file:
-            file.write(SELECT_ONLY_TEXT)
+        write_scripts(home)
 
     def dialect(self, case, options, seconds, database):
         """Drives the load of a pgbench command line, called as pgbench."""

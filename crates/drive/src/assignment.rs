@@ -8,6 +8,7 @@ use crate::link::Routes;
 use crate::pace;
 use crate::reply_wait::WaitPolicy;
 use crate::run::{OnConnectRefused, SampleListener};
+use crate::scheduling::BatchPolicy;
 use prony_measure::{Recorder, RecorderLayout, RunSchedule};
 use prony_plan::ReplyWait;
 use prony_session::{Conn, Program, UserId};
@@ -67,6 +68,8 @@ pub struct Timing {
     pub queue_max: Option<u64>,
     /// How the worker waits for replies.
     pub wait_policy: WaitPolicy,
+    /// How the kernel schedules the worker's thread.
+    pub batch_policy: BatchPolicy,
     /// Records the samples.
     pub recorder: Recorder,
 }
@@ -90,6 +93,7 @@ impl Timing {
             schedule: None,
             queue_max: None,
             wait_policy: WaitPolicy::new(ReplyWait::Sleep, false, 0),
+            batch_policy: BatchPolicy::default(),
             recorder: Recorder::new(schedule, RecorderLayout::closed_loop(kinds)),
         }
     }

@@ -12,6 +12,9 @@ use crate::worker::Worker;
 use prony_session::{UserExit, UserPhase};
 use std::rc::Rc;
 
+/// Shorter waits only let the worker read its clock.
+const SLEEP_MIN_NS: u64 = 1_000;
+
 impl<I: Io> Worker<'_, I> {
     /// Handles a user's request. Returns true if it is already complete and the user can continue.
     pub(crate) fn handle_request(&mut self, user_slot: Slot) -> Result<bool, UserExit> {
@@ -44,9 +47,13 @@ impl<I: Io> Worker<'_, I> {
                 client.conn.mark_ready(client.conn.noticed_ns())
             }
             UserPhase::CommonStart => {}
-            UserPhase::Sleep => self
-                .timers
-                .add(client.conn.wake_ns(), TimerEvent::Wake(slot)),
+            UserPhase::Sleep => {
+                let wake_ns = client.conn.wake_ns();
+                if wake_ns.saturating_sub(client.conn.noticed_ns()) >= SLEEP_MIN_NS {
+                    self.leave_batch_policy();
+                }
+                self.timers.add(wake_ns, TimerEvent::Wake(slot));
+            }
             UserPhase::AwaitReconnect | UserPhase::OpenConnection => self.open_new_connection(slot),
             UserPhase::Close => self.close_connection(slot),
             UserPhase::AddConnection => self.add_connection(slot),

@@ -11,6 +11,8 @@
 //! other programs. Measured on 2 CPUs with one worker: with MariaDB and 8 clients, 1.2 to 1.6 times the transactions
 //! at 0.4 times the CPU per transaction; with PostgreSQL and 2 clients, 1.5 times the transactions, with 64 as many
 //! at 0.93 times the CPU; beside two programs that use both CPUs, as many transactions, within the noise.
+//! A thread that sleeps under it starts late beside other programs, so a worker leaves the policy when a user first
+//! sleeps.
 //!
 //! A server process that a worker wakes runs best on the worker's CPU. The kernel brings it there if workers stay where
 //! they are, but moves workers as soon as two wait for one CPU. Measured on 2 CPUs, two pinned workers against two free
@@ -95,16 +97,44 @@ fn fill_cpus(workers: usize, cpus: Cpus) -> bool {
     workers > 1 && workers == cpus.allowed && workers == cpus.usable
 }
 
-/// Requests `SCHED_BATCH` for the calling thread. Returns the outcome: the system may refuse it, as in some containers.
-pub fn request_batch_policy() -> BatchPolicyCounts {
+/// The policy of a worker's thread. The methods must be called on that thread.
+#[derive(Debug, Default)]
+pub struct BatchPolicy {
+    counts: BatchPolicyCounts,
+}
+
+impl BatchPolicy {
+    /// Requests `SCHED_BATCH`. The system may refuse it, as in some containers.
+    pub fn request() -> BatchPolicy {
+        let is_accepted = set_policy(libc::SCHED_BATCH);
+        BatchPolicy {
+            counts: BatchPolicyCounts {
+                active: u32::from(is_accepted),
+                refused: u32::from(!is_accepted),
+                ..BatchPolicyCounts::default()
+            },
+        }
+    }
+
+    /// Returns to the default policy for the rest of the load, because a user sleeps: under `SCHED_BATCH` it would
+    /// wake late beside other programs.
+    pub fn leave(&mut self) {
+        if self.counts.active > 0 && set_policy(libc::SCHED_OTHER) {
+            (self.counts.active, self.counts.reverted) = (0, 1);
+        }
+    }
+
+    /// This worker among the counts of all workers.
+    pub fn counts(&self) -> BatchPolicyCounts {
+        self.counts
+    }
+}
+
+/// Whether the system accepted the policy for the calling thread.
+fn set_policy(policy: i32) -> bool {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: the pointer is to a live sched_param; 0 is the calling thread.
-    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) };
-    BatchPolicyCounts {
-        active: u32::from(result == 0),
-        refused: u32::from(result != 0),
-        ..BatchPolicyCounts::default()
-    }
+    unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) == 0 }
 }
 
 /// Whether all servers run on this machine, judged by their addresses.
@@ -197,15 +227,20 @@ mod tests {
     }
 
     #[test]
-    fn a_request_sets_the_policy_of_the_calling_thread() {
-        let thread = std::thread::spawn(|| {
-            let outcome = request_batch_policy();
-            // SAFETY: no pointers are involved; 0 is the calling thread.
-            let is_batch = unsafe { libc::sched_getscheduler(0) } == libc::SCHED_BATCH;
+    fn a_request_sets_the_policy_of_the_calling_thread_until_it_leaves() {
+        // SAFETY: no pointers are involved; 0 is the calling thread.
+        let is_batch = || u32::from(unsafe { libc::sched_getscheduler(0) } == libc::SCHED_BATCH);
+        let thread = std::thread::spawn(move || {
+            let mut policy = BatchPolicy::request();
+            let requested = policy.counts();
             assert_eq!(
-                (outcome.active == 1, outcome.refused == 1),
-                (is_batch, !is_batch)
+                (requested.active, requested.refused),
+                (is_batch(), 1 - is_batch())
             );
+            policy.leave();
+            let left = policy.counts();
+            assert_eq!((left.active, left.reverted), (0, requested.active));
+            assert_eq!((is_batch(), left.refused), (0, requested.refused));
         });
         thread.join().expect("no panic");
     }

@@ -11,10 +11,10 @@ use crate::pace;
 use crate::reply_wait::WaitPolicy;
 use crate::run::{DriveJob, latency_limit_ns, route_index, server_count};
 use crate::run_event::{Reports, RunEvent};
-use crate::scheduling::{Scheduling, request_batch_policy};
+use crate::scheduling::{BatchPolicy, Scheduling};
 use crate::slice::RunSlice;
 use crate::worker::Worker;
-use prony_measure::{BatchPolicyCounts, Interval, Recorder, RecorderLayout, RunSchedule};
+use prony_measure::{Interval, Recorder, RecorderLayout, RunSchedule};
 use prony_plan::{DrivePlan, Pace, Stop};
 use prony_session::{Conn, StartBudget, StartRules, UserId, WorkerContext};
 use std::io;
@@ -66,15 +66,12 @@ struct CollectorReports<'a> {
     sender: &'a Sender<WorkerMessage>,
     /// Intervals that the collecting thread has read and cleared.
     spare_intervals: Receiver<Box<Interval>>,
-    /// The scheduling policy of the worker's thread, as recorded in each interval.
-    batch: BatchPolicyCounts,
     /// Whether the worker's thread is pinned to one CPU.
     is_pinned: bool,
 }
 
 impl Reports for CollectorReports<'_> {
     fn deliver_interval(&mut self, mut interval: Box<Interval>) {
-        interval.health.batch = self.batch;
         interval.health.pinned_workers = self.is_pinned.into();
         let _ = self
             .sender
@@ -161,15 +158,14 @@ pub(crate) fn run_worker<I: Io>(
         worker.close();
         return Ok(());
     };
-    let timing = load_timing(&signal, &share, job);
+    let mut timing = load_timing(&signal, &share, job);
+    if scheduling.uses_batch {
+        timing.batch_policy = BatchPolicy::request();
+    }
     let reports = CollectorReports {
         worker: share.index,
         sender,
         spare_intervals: signal.spare_intervals,
-        batch: scheduling
-            .uses_batch
-            .then(request_batch_policy)
-            .unwrap_or_default(),
         is_pinned,
     };
     let result = worker.drive(timing, Box::new(reports));
@@ -237,6 +233,7 @@ fn load_timing(signal: &StartSignal, share: &WorkerShare, job: &DriveJob) -> Tim
             job.plan.pace == Pace::Closed,
             share.clients.len(),
         ),
+        batch_policy: BatchPolicy::default(),
         recorder: Recorder::new(signal.schedule, signal.layout),
     }
 }

@@ -112,6 +112,8 @@ impl<'a, I: Io> Worker<'a, I> {
         if let Some(listener) = &mut self.assignment.sample_listener {
             listener.started(self.timing.start_ns);
         }
+        let batch = self.timing.batch_policy.counts();
+        self.timing.recorder.set_batch(batch);
         self.start_users();
         let can_coalesce = self.io.can_coalesce();
         let start_ns = self.clock.now_ns();
@@ -329,6 +331,13 @@ impl<'a, I: Io> Worker<'a, I> {
             self.io.set_wait_strategy(strategy);
             recorder.set_coalescing(policy.is_coalescing());
         }
+    }
+
+    /// Returns to the default scheduling policy, because a user has to wake on time.
+    pub(crate) fn leave_batch_policy(&mut self) {
+        self.timing.batch_policy.leave();
+        let counts = self.timing.batch_policy.counts();
+        self.timing.recorder.set_batch(counts);
     }
 
     /// When the next wait must end, even if no event arrives.

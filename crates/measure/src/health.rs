@@ -44,8 +44,7 @@ pub struct Health {
 pub struct BatchPolicyCounts {
     /// Workers that ran under `SCHED_BATCH`.
     pub active: u32,
-    /// Workers that returned to the default policy because other programs made them wait; 0 except in files of
-    /// earlier versions.
+    /// Workers that returned to the default policy because one of their users slept.
     pub reverted: u32,
     /// Workers whose request the system refused.
     pub refused: u32,

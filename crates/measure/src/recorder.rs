@@ -3,7 +3,7 @@
 //! In: samples of transactions as they end, and the time. Out: finished [`Interval`]s, one after the other.
 //! Must never: allocate for a sample, take a lock, read a clock, or lose a sample.
 
-use crate::health::ThreadProbe;
+use crate::health::{BatchPolicyCounts, ThreadProbe};
 use crate::interval::{ExcludedTransactions, Interval, TimestampCounts};
 use crate::queries::Queries;
 use crate::sample::{ErrorCode, Sample, TxnKind};
@@ -35,6 +35,7 @@ pub struct Recorder {
     connections: u32,
     connections_lost: u32,
     is_coalescing: bool,
+    batch: BatchPolicyCounts,
     has_ended: bool,
 }
 
@@ -54,6 +55,7 @@ impl Recorder {
             connections: 0,
             connections_lost: 0,
             is_coalescing: false,
+            batch: BatchPolicyCounts::default(),
             has_ended: false,
         };
         recorder
@@ -121,6 +123,11 @@ impl Recorder {
     /// Sets whether the worker waits for several replies at once from now on.
     pub fn set_coalescing(&mut self, is_coalescing: bool) {
         self.is_coalescing = is_coalescing;
+    }
+
+    /// Sets the scheduling policy of the worker's thread from now on.
+    pub fn set_batch(&mut self, batch: BatchPolicyCounts) {
+        self.batch = batch;
     }
 
     /// Sets how many starts wait for a user and how many transactions are in progress as the current
@@ -246,6 +253,7 @@ impl Recorder {
         closed.health.connections = self.connections;
         closed.health.connections_lost = self.connections_lost;
         closed.health.coalescing_workers = self.is_coalescing.into();
+        closed.health.batch = self.batch;
         self.probe.fill_in(&mut closed.health);
         self.finished.push_back(closed);
     }

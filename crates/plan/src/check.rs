@@ -194,6 +194,7 @@ impl Checker<'_> {
             protocol: value_or(&input.protocol, default.protocol),
             describe: value_or(&input.describe, default.describe),
             io: value_or(&input.io, default.io),
+            wait: value_or(&input.wait, default.wait),
             connect_per_transaction: value_or(
                 &input.connect_per_transaction,
                 default.connect_per_transaction,
@@ -202,7 +203,11 @@ impl Checker<'_> {
             seed: input.seed.as_ref().map(|seed| seed.value),
             pin: input.pin.as_ref().map(|pin| pin.value),
             statement_latency: value_or(&input.statement_latency, default.statement_latency),
-            ..default
+            // Without a setting of their own. The literal names every field, so that the compiler finds a
+            // setting that is read and then not used.
+            latency_limit: default.latency_limit,
+            reconnect: default.reconnect,
+            connect_time_counts: default.connect_time_counts,
         })
     }
 

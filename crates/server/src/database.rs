@@ -173,10 +173,15 @@ pub fn create_or_alter_role(
 /// # Errors
 /// The server refuses the statement.
 pub fn grant_role(control: &mut Control, role: &str, member: &str) -> Result<(), DatabaseError> {
-    // Grants only if needed: for a user with CREATEROLE who is not a superuser, a repeated grant fails.
+    // Grants only if needed: for a user with CREATEROLE who is not a superuser, a repeated grant fails. Since version 16
+    // such a user is a member of the roles that it creates, but only to administer them.
+    let may_set = match control.server_version() {
+        160_000.. => "m.set_option and m.inherit_option",
+        _ => "true",
+    };
     let sql = format!(
         "select 1 from pg_auth_members m join pg_roles r on r.oid = m.roleid \
-         join pg_roles u on u.oid = m.member where r.rolname = {} and u.rolname = {}",
+         join pg_roles u on u.oid = m.member where {may_set} and r.rolname = {} and u.rolname = {}",
         POSTGRES.quote_literal(role),
         POSTGRES.quote_literal(member)
     );

@@ -71,8 +71,8 @@ pub struct Config {
     pub route: Option<(String, u16)>,
     /// The MARS option of the server's PRELOGIN.
     pub mars: u8,
-    /// Whether the server only accepts Microsoft Entra logins.
-    pub requires_entra: bool,
+    /// Whether PRELOGIN says that Microsoft Entra logins are required.
+    pub announces_entra: bool,
     /// The server's collation.
     pub collation: [u8; 5],
     /// Replies to statements.
@@ -93,7 +93,7 @@ impl Config {
             packet_size_max: 32_767,
             route: None,
             mars: 0,
-            requires_entra: false,
+            announces_entra: false,
             // SQL_Latin1_General_CP1_CI_AS.
             collation: [0x09, 0x04, 0xd0, 0x00, 0x34],
             handler: Box::new(handler),

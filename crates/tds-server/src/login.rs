@@ -82,7 +82,7 @@ pub(crate) fn answer_prelogin(config: &Config, client: u8) -> (Vec<u8>, bool) {
         (3, vec![]),
         (4, vec![config.mars]),
     ];
-    if config.requires_entra {
+    if config.announces_entra {
         options.push((6, vec![1]));
     }
     let mut offset = options.len() as u16 * 5 + 1;

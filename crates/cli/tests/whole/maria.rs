@@ -4,7 +4,8 @@ use crate::common::{
     assert_hidden, connect, ok_stdout, parse_run, prony_command, send_signal, start_run,
     stderr_text, total_figures, wait_until,
 };
-use prony_server::embedded::shared_mariadb;
+use prony_server::Control;
+use prony_server::embedded::{MariaDb, MariaDbOptions, shared_mariadb};
 use prony_store::{Engine, Run, ServerSecond};
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -18,7 +19,10 @@ pub struct MariaTestBench {
 
 impl MariaTestBench {
     pub fn new(name: &str) -> MariaTestBench {
-        let server = shared_mariadb();
+        MariaTestBench::on(shared_mariadb(), name)
+    }
+
+    pub fn on(server: &MariaDb, name: &str) -> MariaTestBench {
         let sql = format!("create database {name}");
         connect(&server.url()).execute(&sql).expect("a database");
         let home = std::env::temp_dir().join(format!("prony-my-{name}-{}", std::process::id()));
@@ -242,4 +246,44 @@ fn errors_of_mariadb_are_reported() {
         stderr_text(&output)
     );
     assert_hidden(wrong_password, &output, &bench.home);
+}
+
+/// Sessions without autocommit executed one transaction that never ended, and NULL was loaded as text where a backslash
+/// is an ordinary character.
+#[test]
+fn defaults_of_the_servers_sessions_do_not_matter() {
+    let arguments = [
+        "--autocommit=0",
+        "--sql-mode=ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES,ONLY_FULL_GROUP_BY",
+        "--lower-case-table-names=1",
+    ];
+    let server = MariaDb::start(MariaDbOptions {
+        arguments: arguments.map(str::to_owned).to_vec(),
+        ..MariaDbOptions::default()
+    });
+    let server = server.expect("it starts");
+    let bench = MariaTestBench::on(&server, "Odd");
+    let mut control = connect(bench.url());
+    let set_time_limit = |control: &mut Control, seconds: &str| {
+        let sql = format!("set global max_statement_time = {seconds}");
+        control.execute(&sql).unwrap();
+    };
+    set_time_limit(&mut control, "0.05");
+    ok_stdout(&bench.prony("load tpcc --scale 1"));
+    set_time_limit(&mut control, "0");
+    ok_stdout(&bench.prony("check tpcc"));
+    // The second run finds the procedures of the first.
+    for _ in 0..2 {
+        let output = bench.prony("run tpcc --clients 2 --transactions 20 --no-observe --json");
+        let figures = parse_run(&output).measured;
+        assert_eq!(total_figures(&figures).failed, 0, "{output:?}");
+    }
+    ok_stdout(&bench.prony("check tpcc"));
+    ok_stdout(&bench.prony("clean tpcc"));
+    let routines =
+        "select count(*) from information_schema.routines where routine_schema = database()";
+    assert_eq!(control.query_value(routines).unwrap().as_deref(), Some("0"));
+    ok_stdout(&bench.prony("load oltp_read_write -o table_size=100"));
+    let output = bench.prony("run oltp_point_select --clients 1 --transactions 50 --json");
+    assert_eq!(total_figures(&parse_run(&output).measured).committed, 50);
 }

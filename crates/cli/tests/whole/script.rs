@@ -216,6 +216,17 @@ fn errors_that_end_a_user_are_reported() {
             assert!(reason.contains("could continue") || reason.contains("could not continue"));
         }
     }
+    // Which variables \gset sets is known only at run time.
+    let path = write_script(
+        &bench,
+        "unset.sql",
+        "SELECT 1 AS x \\gset got_\nSELECT :got_y;\n",
+    );
+    let (_, detail) = run_until_aborted(&bench, &format!("run script -f {path} -c 1 -t 1"));
+    assert!(
+        detail.contains(":2: undefined variable \"got_y\""),
+        "{detail}"
+    );
     // A failed statement is a failed transaction, and the user continues.
     let path = write_script(&bench, "fails.sql", "BEGIN;\nSELECT 1 / 0;\nEND;\n");
     let run = bench.run(&format!(

@@ -98,6 +98,29 @@ fn statements_of_all_tables_share_a_name_and_texts_of_scripts_are_not_measured()
             ("commit", 40),
         ]
     );
+    let script = bench.home.join("two.sql");
+    std::fs::write(
+        &script,
+        "SELECT 1; SELECT :client_id AS x \\gset got_\nSELECT :got_x;\n",
+    )
+    .unwrap();
+    let of_script = format!(
+        "run script -f {} -c 1 -t 10 --statement-latency",
+        script.display()
+    );
+    let run = bench.run(&of_script);
+    let statements = run.statements.as_ref().expect("measured");
+    let counts = statements.iter().map(|statement| {
+        let place = statement.name.rsplit('/').next().unwrap();
+        (place, statement.latency.samples)
+    });
+    let expected = [
+        "two.sql:1, command 1",
+        "two.sql:1, command 2",
+        "two.sql:2, command 3",
+    ];
+    assert_eq!(counts.collect::<Vec<_>>(), expected.map(|name| (name, 10)));
+
     let run = bench.run("run oltp_insert --clients 1 --transactions 10 --statement-latency");
     assert_eq!(run.statements, Some(Vec::new()));
     let stdout = ok_stdout(&bench.prony_without_server("show last --full"));

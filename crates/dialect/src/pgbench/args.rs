@@ -120,7 +120,10 @@ impl ArgsParser<'_> {
             'h' => self.parsed.connection.host = Some(text),
             'p' => self.parsed.connection.port = Some(text),
             'U' => self.parsed.connection.user = Some(text),
-            'd' if self.level.at_least(17) => self.parsed.dbname = Some(text),
+            'd' if self.level.at_least(17) => {
+                self.parsed.dbname = Some(text);
+                self.parsed.connection.named_by_short_d = true;
+            }
             'd' => self.parsed.debug = true,
             'n' => self.parsed.no_vacuum = true,
             's' => self.parsed.scale = Some(self.parse_int_option(letter, &text)?),

@@ -32,6 +32,8 @@ pub struct ConnectionOptions {
     pub user: Option<String>,
     /// Database name, conninfo string or URI: the operand, `-d` (17+), PGDATABASE, PGUSER or the user's name.
     pub dbname: String,
+    /// Whether the name was given with `-d`, which means `--debug` up to version 16.
+    pub named_by_short_d: bool,
 }
 
 /// The protocol mode.

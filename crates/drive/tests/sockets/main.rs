@@ -271,3 +271,39 @@ fn a_slow_client_does_not_count_as_a_slow_server() {
         assert_parts_add_up(&driven.collected.measured, 0);
     }
 }
+
+/// The system may refuse the policy; then no worker runs under it.
+#[test]
+fn workers_leave_the_batch_policy_when_a_user_sleeps() {
+    let server = FakeServer::start();
+    let mut plan = plan(8, 1.0);
+    plan.stop = Stop::Transactions(3);
+    let policies = |program: &dyn Program| {
+        let batch = drive(program, &plan, server.port)
+            .collected
+            .measured
+            .health
+            .batch;
+        (batch.active + batch.refused, batch.reverted)
+    };
+    let busy = repeat(|db| {
+        Box::pin(async move {
+            db.sleep(Duration::from_nanos(1)).await;
+            db.query("SELECT 1").await.map(|_| Outcome::Committed)
+        })
+    });
+    assert_eq!(policies(&busy), (1, 0), "it only reads the clock");
+    let sleepy = repeat(|db| {
+        Box::pin(async move {
+            db.sleep(Duration::from_micros(500)).await;
+            db.query("SELECT 1").await.map(|_| Outcome::Committed)
+        })
+    });
+    let is_refused = drive(&busy, &plan, server.port)
+        .collected
+        .measured
+        .health
+        .batch
+        .refused;
+    assert_eq!(policies(&sleepy), (is_refused, 1 - is_refused));
+}

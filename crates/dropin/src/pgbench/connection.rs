@@ -118,18 +118,41 @@ pub fn print_notices(control: &mut Control) {
     }
 }
 
-/// pgbench's message about a failed connection. `database`: the requested name; `purpose`: the purpose of the
-/// connection, such as `initialization`.
-pub fn connect_error(call: &PgbenchCall, database: &str, problem: &str, purpose: &str) -> String {
+/// Says what `-d` means, if the user named no level and the server's own pgbench reads it differently.
+pub fn print_level_hint(call: &PgbenchCall, connection: &ConnectionOptions, control: &Control) {
+    if control.server_version() < 170_000 {
+        eprint(&level_hint(call, connection));
+    }
+}
+
+/// What `-d` means at the default level; empty if the user named a level or did not use the option.
+fn level_hint(call: &PgbenchCall, connection: &ConnectionOptions) -> String {
+    if call.names_level || !connection.named_by_short_d {
+        return String::new();
+    }
+    call.messages.hint(
+        "-d names the database, as since pgbench 17; for debugging output, as up to pgbench 16, use --debug or set \
+         PRONY_PGBENCH_COMPAT=16",
+    )
+}
+
+/// pgbench's message about a failed connection. `purpose`: the purpose of the connection, such as
+/// `initialization`.
+pub fn connect_error(
+    call: &PgbenchCall,
+    connection: &ConnectionOptions,
+    problem: &str,
+    purpose: &str,
+) -> String {
     let messages = &call.messages;
     if !call.level.at_least(14) {
         // The name may be a connection string from the environment.
-        let database = secrets::redact_argument(database);
+        let database = secrets::redact_argument(&connection.dbname);
         let text = format!("connection to database \"{database}\" failed: {problem}");
         return messages.error(&text);
     }
     let text = format!("could not create connection for {purpose}");
-    messages.error(problem) + &messages.fatal(&text)
+    messages.error(problem) + &messages.fatal(&text) + &level_hint(call, connection)
 }
 
 #[cfg(test)]
@@ -144,6 +167,7 @@ mod tests {
             port: non_empty(port),
             user: non_empty(user),
             dbname: dbname.to_owned(),
+            named_by_short_d: false,
         }
     }
 

@@ -54,6 +54,8 @@ fn run(argv0: &str, arguments: &[OsString]) -> Result<u8, UsageError> {
     let redact = |argument: &OsString| secrets::redact_argument(&argument.to_string_lossy());
     let call = PgbenchCall {
         redacted_arguments: arguments.iter().map(redact).collect(),
+        names_level: compat.is_some_and(|text| !text.trim().is_empty())
+            || Level::of_name(argv0).is_some(),
         level,
         messages,
     };
@@ -80,14 +82,8 @@ fn target(
     options: &ConnectionOptions,
     purpose: &str,
 ) -> Result<Target, UsageError> {
-    connection::target(options, &call.messages).map_err(|problem| {
-        usage_error(connection::connect_error(
-            call,
-            &options.dbname,
-            &problem,
-            purpose,
-        ))
-    })
+    connection::target(options, &call.messages)
+        .map_err(|problem| usage_error(connection::connect_error(call, options, &problem, purpose)))
 }
 
 /// An error with this text for standard error and exit status 1.

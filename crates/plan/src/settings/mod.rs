@@ -235,7 +235,8 @@ settings! {
     run.seed => seed: u64, SettingType::WholeNumber { min: 0, max: u64::MAX },
         value_flag(CLIENT_HEADING, "seed", "N");
     /// Measure the latency of each of the workload's statements as well, in the window; the full result shows
-    /// it. Statements that share a round trip are measured together, and those of scripts not at all
+    /// it. Statements that share a round trip are measured together, and those that a script sends as text, as
+    /// with the simple protocol, not at all
     run.statement_latency => statement_latency: bool, SettingType::Bool,
         switch(RESULT_HEADING, "statement-latency", None);
     /// Measure an outage, such as a failover: outages, stalls and restarts of the server do not make the

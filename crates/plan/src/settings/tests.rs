@@ -37,3 +37,69 @@ fn long_and_short_names_of_flags_are_unique() {
         }
     }
 }
+
+const URL: &str = "postgres://localhost/other";
+
+/// A plan file with `setting` and what it needs, and that value in JSON, which is not the setting's default.
+fn plan_with(setting: &Setting) -> (String, Value) {
+    let value = match (&setting.value_type, setting.default()) {
+        _ if setting.path == "server.url" => Value::from(URL),
+        _ if setting.path == "observe.server_metrics" => Value::from("http://db1:9100/metrics"),
+        _ if setting.path == "observe.metrics_listen" => Value::from("127.0.0.1:9187"),
+        (SettingType::Bool, default) => Value::from(default != Some(Value::from(true))),
+        (SettingType::Text, _) => Value::from("ycsb"),
+        (SettingType::WholeNumber { .. }, _) => Value::from(7),
+        (SettingType::Rate, _) => Value::from(7.5),
+        (SettingType::Duration, _) => Value::from("67s"),
+        (SettingType::Choice(names), default) => {
+            let mut names = names().into_iter().map(Value::from);
+            names
+                .find(|name| Some(name) != default.as_ref())
+                .expect("another name")
+        }
+    };
+    let mut tables = BTreeMap::from([("workload", BTreeMap::from([("name", "tpcb".into())]))]);
+    let mut set = |path: &'static str, value: Value| {
+        let (table, key) = path.split_once('.').expect("table and key");
+        tables.entry(table).or_default().insert(key, value);
+    };
+    if setting.path != "server.embedded" {
+        set("server.url", Value::from(URL));
+    }
+    if setting.path == "run.arrival" {
+        set("run.rate", Value::from(100.0));
+    }
+    set(setting.path, value.clone());
+    (toml::to_string(&tables).expect("valid TOML"), value)
+}
+
+#[test]
+fn every_setting_reaches_the_checked_plan_the_written_file_and_the_document() {
+    // Settings of an experiment become its runs; experiment/tests.rs covers them.
+    let of_runs = |setting: &&Setting| setting.table() != "experiment";
+    for setting in SETTINGS.iter().filter(of_runs) {
+        let (text, value) = plan_with(setting);
+        let check = |text: &str| {
+            let input = PlanInput::from_toml("plan.toml", text);
+            let checked = input.and_then(PlanInput::check);
+            checked.unwrap_or_else(|problems| panic!("{}: {problems}", setting.path))
+        };
+        let plan = check(&text);
+        let input = PlanInput::from_plan(&plan, Some(URL));
+        let mut given = input.given_settings();
+        let found = given.find(|(given, ..)| given.path == setting.path);
+        let checked = found.map(|(_, value, _)| value.to_json());
+        assert_eq!(checked.as_ref(), Some(&value), "{}", setting.path);
+        let written = crate::to_toml(&plan, Some(URL)).expect("TOML");
+        assert_eq!(check(&written), plan, "{}", setting.path);
+        if setting.table() != "server" {
+            let document = crate::to_json(&plan, URL);
+            assert_eq!(
+                document[setting.table()][setting.key()],
+                value,
+                "{}",
+                setting.path
+            );
+        }
+    }
+}

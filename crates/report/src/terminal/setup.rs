@@ -56,10 +56,7 @@ pub fn client_health_sentences(run: &Run) -> Vec<String> {
 fn describe_batch(batch: BatchScheduling) -> String {
     let outcomes = [
         (batch.active, "ran under it"),
-        (
-            batch.reverted,
-            "left it, because other programs made them wait",
-        ),
+        (batch.reverted, "left it, because their users sleep"),
         (batch.refused, "were refused by the kernel"),
     ];
     let outcomes = outcomes.into_iter().filter(|(count, _)| *count > 0);

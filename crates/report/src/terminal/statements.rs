@@ -52,8 +52,8 @@ pub(crate) fn statements_text(run: &Run) -> Option<String> {
     let statements = run.statements.as_ref()?;
     if statements.is_empty() {
         return Some(
-            "None was measured: the load executed no statement of the workload's own. Statements of scripts \
-             and plain text are not measured separately."
+            "None was measured: the load executed no statement of the workload's own. Statements that a script \
+             sends as text, as with the simple protocol, are not measured separately."
                 .to_owned(),
         );
     }

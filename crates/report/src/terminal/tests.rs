@@ -304,8 +304,7 @@ fn values_missing_from_the_kernel_are_unknown_not_zero() {
     );
     assert!(
         text.contains(
-            "SCHED_BATCH, requested by 4 workers: 3 ran under it, 1 left it, because other programs \
-             made them wait"
+            "SCHED_BATCH, requested by 4 workers: 3 ran under it, 1 left it, because their users sleep"
         ),
         "{text}"
     );

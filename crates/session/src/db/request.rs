@@ -178,6 +178,15 @@ impl Db {
         self.conn.exchange().error()
     }
 
+    /// The error with which the server ended the session after the last reply, such as a time-out of idle sessions.
+    pub fn session_end_error(&self) -> Option<ServerError> {
+        let exchange = self.conn.exchange();
+        let is_between_requests = !self.conn.is_up() && exchange.error().is_none();
+        is_between_requests
+            .then(|| exchange.final_error())
+            .flatten()
+    }
+
     /// The text of the last request, if it was sent as text.
     pub fn last_request_text(&self) -> Option<String> {
         self.conn.exchange().text().map(str::to_owned)

@@ -312,8 +312,8 @@ pub struct BatchScheduling {
     /// Workers that ran under `SCHED_BATCH`.
     #[serde(rename = "under")]
     pub active: u32,
-    /// Workers that returned to the default policy during the run, because other programs made them wait; 0 in
-    /// documents of this version.
+    /// Workers that returned to the default policy during the run, because one of their users slept and had to
+    /// wake on time.
     #[serde(rename = "left")]
     pub reverted: u32,
     /// Workers to which the system refused `SCHED_BATCH`.

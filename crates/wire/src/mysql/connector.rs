@@ -33,7 +33,13 @@ enum Phase {
     /// TLS is being set up.
     Tls,
     Authentication,
+    /// The server has accepted the login, and turns autocommit on.
+    Setup,
 }
+
+/// The statement after a login to a server whose sessions begin without autocommit. A program decides itself where its
+/// transactions begin, as on the other engines.
+const SET_AUTOCOMMIT: &[u8] = b"\x03SET autocommit = 1";
 
 /// A connection on which the client logs in.
 pub struct Connector {
@@ -122,6 +128,12 @@ impl Connector {
                     return Ok(LoginProgress::More);
                 }
             } else if let Some(status) = self.authenticate(&payload, &mut reply)? {
+                if status & flags::STATUS_AUTOCOMMIT == 0 && self.phase != Phase::Setup {
+                    self.phase = Phase::Setup;
+                    self.sequence = 0;
+                    self.put_packet(SET_AUTOCOMMIT, &mut reply);
+                    continue;
+                }
                 self.channel.send(&reply, to_socket);
                 return Ok(LoginProgress::Done(
                     Box::new(self.take_session(status)),

@@ -31,6 +31,8 @@ pub(crate) const DEPRECATE_EOF: u32 = 1 << 24;
 
 /// A transaction is open.
 pub(crate) const STATUS_IN_TRANSACTION: u16 = 1;
+/// Each statement commits by itself.
+pub(crate) const STATUS_AUTOCOMMIT: u16 = 1 << 1;
 /// Another result follows.
 pub(crate) const STATUS_MORE_RESULTS: u16 = 1 << 3;
 /// A backslash is an ordinary character in literals.

@@ -60,6 +60,8 @@ pub struct Connector {
     message: Vec<u8>,
     /// Whether TLS ends after the login.
     tls_for_login_only: bool,
+    /// Whether the server says that it needs an account of Microsoft Entra.
+    announces_entra: bool,
     /// How often the login has been routed.
     routes_followed: u8,
     received_bytes: usize,
@@ -79,6 +81,7 @@ impl Connector {
             unframer: Unframer::default(),
             message: Vec::new(),
             tls_for_login_only: false,
+            announces_entra: false,
             routes_followed: 0,
             received_bytes: 0,
             setup: None,
@@ -257,9 +260,7 @@ impl Connector {
         if server.mars {
             return Err(not_tds_error("it enables MARS, which was not requested"));
         }
-        if server.requires_entra {
-            return Err(ConnectError::SqlLoginNeeded("Microsoft Entra"));
-        }
+        self.announces_entra = server.announces_entra;
         use Encryption::{NotSupported, Off, On, Required};
         match (self.tls_use, server.encryption) {
             (TlsUse::Direct, _) => return self.send_login(to_socket),
@@ -319,7 +320,7 @@ impl Connector {
         to_socket: &mut Vec<u8>,
     ) -> Result<LoginProgress, ConnectError> {
         self.phase = Phase::Ended;
-        let reply = answer::parse(message)?;
+        let reply = answer::parse(message).map_err(|error| self.explain_refusal(error))?;
         if let Some((host, port)) = reply.route {
             if self.routes_followed >= ROUTES_MAX {
                 return Err(ConnectError::RoutedTooOften(ROUTES_MAX));
@@ -348,6 +349,19 @@ impl Connector {
         }
         let channel = std::mem::take(&mut self.channel);
         Ok(LoginProgress::Done(Box::new(session), channel))
+    }
+
+    /// Adds the likely reason to a refused login. A server may announce that it needs Microsoft Entra and still
+    /// accept passwords, so the announcement alone refuses nothing.
+    fn explain_refusal(&self, error: ConnectError) -> ConnectError {
+        match error {
+            ConnectError::Server(mut error) if self.announces_entra => {
+                error.message += " (the server announces that it needs a Microsoft Entra login; Prony logs in to SQL \
+                                  Server with a password)";
+                ConnectError::Server(error)
+            }
+            error => error,
+        }
     }
 
     /// Sends the statements of the session's setup.

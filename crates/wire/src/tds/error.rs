@@ -19,6 +19,9 @@ const INFO_LEVEL_MAX: u8 = 10;
 /// The SQLSTATE of a request that the client canceled with an attention: "Operation canceled".
 const CANCELED_SQLSTATE: [u8; 5] = *b"HY008";
 
+/// The SQLSTATE of an error of which nothing is known: "General error".
+const UNKNOWN_SQLSTATE: [u8; 5] = *b"HY000";
+
 /// The fields of an ERROR or INFO token. Texts are UTF-16.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ErrorFields<'a> {
@@ -97,6 +100,17 @@ pub(crate) fn canceled() -> ErrorSummary<'static> {
         code: CANCELED_SQLSTATE,
         number: 0,
         message: Cow::Borrowed("the request was canceled"),
+    }
+}
+
+/// The error of a statement of which the server only says that it failed. Microsoft's client invents one too.
+pub(crate) fn without_message() -> ErrorSummary<'static> {
+    ErrorSummary {
+        protocol: Protocol::Tds,
+        classification: ErrorClass::Other.into(),
+        code: UNKNOWN_SQLSTATE,
+        number: 0,
+        message: Cow::Borrowed("the server reports that the statement failed, without a message"),
     }
 }
 

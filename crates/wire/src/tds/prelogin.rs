@@ -38,8 +38,8 @@ pub(super) struct ServerPrelogin {
     pub encryption: Encryption,
     /// Whether the server enables MARS, several active results on the connection.
     pub mars: bool,
-    /// Whether the server only accepts accounts of Microsoft Entra.
-    pub requires_entra: bool,
+    /// Whether the server says that it needs an account of Microsoft Entra.
+    pub announces_entra: bool,
 }
 
 /// Appends the client's message.
@@ -69,7 +69,7 @@ pub(super) fn parse(message: &[u8]) -> Option<ServerPrelogin> {
     let mut prelogin = ServerPrelogin {
         encryption: Encryption::NotSupported,
         mars: false,
-        requires_entra: false,
+        announces_entra: false,
     };
     let mut reader = Reader(message);
     if message.first() != Some(&option::VERSION) {
@@ -94,7 +94,7 @@ pub(super) fn parse(message: &[u8]) -> Option<ServerPrelogin> {
                 }
             }
             option::MARS => prelogin.mars = data.first() == Some(&1),
-            option::FEDERATED_LOGIN => prelogin.requires_entra = data.first() == Some(&1),
+            option::FEDERATED_LOGIN => prelogin.announces_entra = data.first() == Some(&1),
             _ => {}
         }
     }

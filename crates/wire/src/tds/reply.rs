@@ -70,6 +70,8 @@ pub(crate) struct Reply {
     attention_pending: bool,
     /// Whether the request was canceled: an attention was acknowledged before the reply was complete.
     canceled: bool,
+    /// Whether a statement failed without an ERROR token.
+    failed_without_message: bool,
     columns: Vec<Column>,
     /// Columns of the result whose rows arrive now, as a range of `columns`.
     current_columns: Option<Range<usize>>,
@@ -146,6 +148,7 @@ impl Reply {
         self.notice_ranges.clear();
         self.error_range = None;
         self.canceled = false;
+        self.failed_without_message = false;
         self.has_surplus = false;
     }
 
@@ -231,6 +234,6 @@ impl Reply {
 
     /// Whether the request failed or was canceled: no further message of the request may be sent.
     pub(crate) fn is_failed(&self) -> bool {
-        self.error_range.is_some() || self.canceled
+        self.error_range.is_some() || self.canceled || self.failed_without_message
     }
 }

@@ -40,6 +40,8 @@ pub(crate) mod done_status {
     pub(crate) const COUNT: u16 = 0x10;
     /// The token acknowledges an attention.
     pub(crate) const ATTENTION: u16 = 0x20;
+    /// The statement failed, and the server closes the connection.
+    pub(crate) const SEVERE_ERROR: u16 = 0x100;
 }
 
 /// The content of a token after its type. `Some(None)` means that the token is incomplete; `None` means that

@@ -172,14 +172,25 @@ fn windows_and_entra_logins_are_refused_with_advice() {
         text(Authentication::Entra),
         format!("Microsoft Entra {refused}")
     );
-    let entra_only = Config {
-        requires_entra: true,
+}
+
+/// Servers announce it and accept passwords, as Microsoft's mock server does.
+#[test]
+fn a_server_that_announces_entra_decides_about_passwords_itself() {
+    let entra = || Config {
+        announces_entra: true,
         ..config(Encryption::Available)
     };
-    let error = log_in(entra_only, account(), TlsUse::Must, 1)
-        .err()
-        .unwrap();
-    assert_eq!(error.to_string(), format!("Microsoft Entra {refused}"));
+    log_in(entra(), account(), TlsUse::Must, 1).unwrap();
+    let login = Login {
+        password: Secret::new("wrong"),
+        ..account()
+    };
+    let error = log_in(entra(), login, TlsUse::Must, 1).err().unwrap();
+    let text = error.to_string();
+    for part in ["Login failed for user 'sa'", "Microsoft Entra"] {
+        assert!(text.contains(part), "{text}");
+    }
 }
 
 #[test]

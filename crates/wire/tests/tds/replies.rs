@@ -140,6 +140,42 @@ fn the_error_that_interrupts_a_row_is_reported() {
     assert!(exchange.final_error().is_none());
 }
 
+/// As Microsoft's client does it, in any of the three DONE tokens.
+#[test]
+fn a_statement_that_fails_without_a_message_is_an_error() {
+    for token in [0xfd, 0xfe, 0xff] {
+        let bytes = reply(|reply| {
+            reply.done(token, 0x02, 0xc1, 0);
+            if token == 0xff {
+                reply.done(0xfe, 0, 0, 0);
+            }
+        });
+        let mut exchange = waiting();
+        assert_eq!(exchange.feed(&bytes), Ok(FeedStatus::Complete), "{token:x}");
+        let error = exchange.error().expect("an error");
+        assert!(error.message.contains("without a message"), "{error}");
+        assert!(exchange.error_summary().is_some());
+        // The next statement succeeds.
+        exchange.query("select 1");
+        let done = reply(|reply| reply.done(0xfd, 0x10, 0xc1, 1));
+        assert_eq!(exchange.feed(&done), Ok(FeedStatus::Complete));
+        assert!(exchange.error().is_none());
+    }
+    let severe = reply(|reply| reply.done(0xfd, 0x100, 0, 0));
+    assert_eq!(
+        waiting().feed(&severe),
+        Err(Violation::Malformed("a severe error without a message"))
+    );
+    // With a message, that is the error.
+    let explained = reply(|reply| {
+        reply.error((8134, 1, 16), "Divide by zero");
+        reply.done(0xfd, 0x102, 0, 0);
+    });
+    let mut exchange = waiting();
+    assert_eq!(exchange.feed(&explained), Ok(FeedStatus::Complete));
+    assert_eq!(exchange.error().unwrap().number, 8134);
+}
+
 fn waiting() -> Exchange {
     let mut exchange = Exchange::tds(QueryMode::Simple);
     exchange.query("select 1");

@@ -28,8 +28,10 @@ const POSTGRES_SESSION: &str = "set client_min_messages = warning; set statement
 /// has the setting since version 14, and only on some systems.
 const POSTGRES_CONNECTION_CHECK: &str = "set client_connection_check_interval = '2s'";
 
-/// The settings of a session on MySQL and MariaDB: each statement commits its rows.
-const MYSQL_SESSION: &str = "set autocommit = 1";
+/// The settings of a session on MySQL and MariaDB: each statement commits its rows, and may take long. In the files of
+/// LOAD DATA a backslash introduces NULL, which NO_BACKSLASH_ESCAPES would load as text.
+const MYSQL_SESSION: &str = "set autocommit = 1, sql_mode = 'STRICT_ALL_TABLES' \
+     /*!50708 , max_execution_time = 0 */ /*M!100101 , max_statement_time = 0 */";
 
 /// The settings of a session on SQL Server. An error ends the transaction and the text, so that no later
 /// statement of the text runs outside a transaction; the server reports the number of rows that a statement

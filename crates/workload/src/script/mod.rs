@@ -52,6 +52,7 @@ pub(crate) mod shell;
 mod sql;
 mod stats;
 mod tokens;
+mod unset_variables;
 mod value;
 mod variables;
 mod workload;

@@ -11,7 +11,7 @@ use super::stats::{ClientStats, CommandStats, StatsByCommand};
 use super::value::Value;
 use super::variables::VariableNames;
 use crate::random::{Random, RunSeeds};
-use prony_session::{Db, Program, User, UserId};
+use prony_session::{Db, Program, StatementTable, User, UserId};
 use prony_wire::{QueryMode, Statement, StatementIds};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -74,6 +74,11 @@ impl ScriptProgram {
         }
     }
 
+    /// The scripts.
+    pub fn scripts(&self) -> &[Script] {
+        &self.shared.scripts
+    }
+
     /// The sums of each command over the users that have ended, by script and command.
     pub fn command_stats(&self) -> Vec<Vec<CommandStats>> {
         let stats = self.shared.stats.lock();
@@ -99,6 +104,23 @@ impl Program for ScriptProgram {
     fn statements(&self) -> Vec<String> {
         let statements = self.shared.scripts.iter().flat_map(Script::statements);
         statements.map(|sql| sql.text.to_string()).collect()
+    }
+
+    fn statement_table(&self) -> StatementTable {
+        let run = &*self.shared;
+        let statements = run.statements.get_or_init(|| statements_of(&run.scripts));
+        let mut table = StatementTable::new();
+        for (script, statements) in run.scripts.iter().zip(statements) {
+            let commands = script.commands.iter().zip(statements).zip(1..);
+            for ((command, statement), number) in commands {
+                if let (super::CommandKind::Sql(sql), Some(statement)) = (&command.kind, statement)
+                {
+                    let name = format!("{}:{}, command {number}", script.name, command.line);
+                    table.add(&name, sql.numbered_text(), statement);
+                }
+            }
+        }
+        table
     }
 
     fn create_user(&self, id: UserId, db: Db) -> User {

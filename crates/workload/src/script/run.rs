@@ -13,6 +13,7 @@ use super::policy::ScriptPolicy;
 use super::program::ScriptRun;
 use super::shell;
 use super::stats::ClientStats;
+use super::variables::undefined_variable_error;
 use prony_session::{
     Db, DbError, DbReply, Outcome, READ_ROW_BYTES_MAX, UNREAD_ROW_BYTES_MAX, UserExit,
 };
@@ -22,6 +23,12 @@ use std::time::Duration;
 
 /// The message for a value that cannot be stored in a variable because it is not text.
 const VALUE_NOT_TEXT_MESSAGE: &str = "a value is not text in UTF-8: set client_encoding to UTF8";
+
+/// What libpq adds to the server's last message when it notices that the session has ended.
+const CONNECTION_CLOSED: &str = "server closed the connection unexpectedly
+\tThis probably means the server terminated abnormally
+\tbefore or while processing the request.
+";
 
 /// A statement with up to this many variables is sent without an allocation.
 const INLINE_PARAMETERS_MAX: usize = 16;
@@ -300,7 +307,14 @@ impl ScriptClient {
             .policy
             .debug(|| format!("client {client} preparing P_{}", statement.id()));
         match db.prepare(statement).await {
-            Err(error) if !db.is_up() => Err(Halt::Failed(error)),
+            Err(error) if !db.is_up() => Err(match db.session_end_error() {
+                Some(server_error) => context.abort(
+                    &format!("{server_error}\n{CONNECTION_CLOSED}"),
+                    context.command.name(),
+                    "SQL command send failed",
+                ),
+                None => Halt::Failed(error),
+            }),
             Err(error) => {
                 let server_error = db.server_error();
                 let message = server_error.map_or(error.into_message(), |error| {
@@ -367,8 +381,7 @@ impl ScriptClient {
                     QueryMode::Prepared => format!("client {client} sending P_{}", statement.id()),
                     _ => format!("client {client} sending {}", sql.numbered_text()),
                 });
-                self.push_statement(sql, statement, db)
-                    .map_err(Halt::Failed)?;
+                self.push_statement(context, sql, statement, db)?;
                 if in_pipeline {
                     return Ok(());
                 }
@@ -393,22 +406,29 @@ impl ScriptClient {
     /// Adds a statement, with the values of its variables, to the next request.
     fn push_statement(
         &mut self,
+        context: CommandContext<'_>,
         sql: &SqlCommand,
         statement: &Statement,
         db: &mut Db,
-    ) -> Result<(), DbError> {
+    ) -> Result<(), Halt> {
         let ids = sql.parameters();
-        self.evaluator.variables.prepare_parameters(ids);
+        let undefined = self.evaluator.variables.prepare_parameters(ids);
+        // pgbench binds NULL.
+        if let (Some(id), false) = (undefined, context.policy.emulate_pgbench) {
+            let error = undefined_variable_error(self.evaluator.names().name(id));
+            return Err(context.abort_evaluation(&error));
+        }
         let variables = &self.evaluator.variables;
         if ids.len() > INLINE_PARAMETERS_MAX {
             let values: Vec<_> = ids.iter().map(|id| variables.parameter(*id)).collect();
-            return db.push(statement, &values);
+            return db.push(statement, &values).map_err(Halt::Failed);
         }
         let mut values = [WireValue::Null; INLINE_PARAMETERS_MAX];
         for (value, id) in values.iter_mut().zip(ids) {
             *value = variables.parameter(*id);
         }
         db.push(statement, &values[..ids.len()])
+            .map_err(Halt::Failed)
     }
 
     /// Stores columns in variables, for `\gset` and `\aset`.

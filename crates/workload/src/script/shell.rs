@@ -5,6 +5,7 @@ use super::error::EvalError;
 use super::number::parse_leading_int;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
 /// Maximum number of bytes that are read from the first line of output.
@@ -17,7 +18,8 @@ fn shell_error(word: &str, action: &str) -> EvalError {
 /// A command that a shell will run.
 pub(crate) fn sh_command(line: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("/bin/sh");
-    command.arg("-c").arg(line);
+    // As with system(3): the name is part of the shell's messages.
+    command.arg0("sh").arg("-c").arg(line);
     command
 }
 

@@ -32,6 +32,14 @@ impl VariableNames {
     /// The default seed of hashes and permutations (an automatic variable).
     pub const DEFAULT_SEED: VariableId = VariableId(3);
 
+    /// The automatic variables.
+    pub(super) const AUTOMATIC_IDS: [VariableId; 4] = [
+        Self::SCALE,
+        Self::CLIENT_ID,
+        Self::RANDOM_SEED,
+        Self::DEFAULT_SEED,
+    ];
+
     /// Creates a set of the automatic variables.
     pub fn new() -> Self {
         let mut names = VariableNames::default();
@@ -166,17 +174,23 @@ impl Variables {
         }
     }
 
-    /// Formats the values that [`Variables::parameter`] cannot return directly.
-    pub(super) fn prepare_parameters(&mut self, ids: &[VariableId]) {
+    /// Formats the values that [`Variables::parameter`] cannot return directly. Returns a variable that is not
+    /// defined, if there is one.
+    pub(super) fn prepare_parameters(&mut self, ids: &[VariableId]) -> Option<VariableId> {
+        let mut undefined = None;
         for id in ids {
             let Some(slot) = self.slots.get_mut(id.0 as usize) else {
                 continue;
             };
+            if slot.content == SlotContent::Undefined {
+                undefined = Some(*id);
+            }
             if let (SlotContent::Value, Value::Double(_)) = (slot.content, slot.value) {
                 slot.text.clear();
                 append_value(slot.value, &mut slot.text);
             }
         }
+        undefined
     }
 
     /// A variable as a parameter of a statement, after [`Variables::prepare_parameters`]: the text that
@@ -212,7 +226,7 @@ impl Variables {
 }
 
 #[cold]
-fn undefined_variable_error(name: &str) -> EvalError {
+pub(super) fn undefined_variable_error(name: &str) -> EvalError {
     EvalError::new(format!("undefined variable \"{name}\""))
 }
 

@@ -4,6 +4,7 @@
 use super::options::{self, ScriptSet, option_error};
 use super::policy::ScriptPolicy;
 use super::program::ScriptProgram;
+use super::unset_variables::unset_variable_problem;
 use crate::describe::{OptionSpec, ScaleUnit};
 use crate::remedy::{Commands, LoadSpec, PronyCommands};
 use crate::tpcb::scale_for_run;
@@ -55,15 +56,21 @@ impl Workload for ScriptWorkload {
         let is_simple = protocol == QueryMode::Simple;
         match options::read(plan) {
             Err(problems) => problems,
-            Ok(set) => set
-                .scripts
-                .iter()
-                .filter_map(|script| options::protocol_problem(script, is_simple))
-                .map(|problem| Error::InvalidRequest {
+            Ok(set) => {
+                let unset = (!is_simple).then(|| unset_variable_problem(&set)).flatten();
+                let unset = unset
+                    .map(|problem| (problem, "\\set, --define NAME=VALUE or a corrected name"));
+                let scripts = set.scripts.iter();
+                let problems = scripts
+                    .filter_map(|script| options::protocol_problem(script, is_simple))
+                    .map(|problem| (problem, "a different --protocol"));
+                let problems = problems.chain(unset);
+                let errors = problems.map(|(problem, hint)| Error::InvalidRequest {
                     problem,
-                    hint: "a different --protocol".to_owned(),
-                })
-                .collect(),
+                    hint: hint.to_owned(),
+                });
+                errors.collect()
+            }
         }
     }
 

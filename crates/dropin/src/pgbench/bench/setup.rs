@@ -35,8 +35,9 @@ pub fn prepare(
     let messages = &call.messages;
     connection::print_warnings(target);
     let mut control = connection::connect(target).map_err(|problem| {
-        connection::connect_error(call, &options.connection.dbname, &problem, "setup")
+        connection::connect_error(call, &options.connection, &problem, "setup")
     })?;
+    connection::print_level_hint(call, &options.connection, &control);
     let version = control.parameter("server_version").unwrap_or_default();
     print(&banner(&call.level, version));
     if options.debug {

@@ -39,14 +39,14 @@ pub fn initialize(
     let mut target = target.clone();
     connection::print_warnings(&target);
     let mut control = connection::connect(&mut target).map_err(|problem| {
-        let database = &options.connection.dbname;
         usage_error(connection::connect_error(
             call,
-            database,
+            &options.connection,
             &problem,
             "initialization",
         ))
     })?;
+    connection::print_level_hint(call, &options.connection, &control);
     // With several hosts, further connections must use the host of this one.
     target.endpoints = vec![control.endpoint().clone()];
     let signals =

@@ -15,6 +15,18 @@ fn rows(names: &[&str], rows: &[&[&str]]) -> Vec<Outcome> {
     vec![Outcome::Rows(columns, rows.iter().map(row).collect())]
 }
 
+/// The row of a query that casts columns or properties; NULL for those without a value here.
+fn wide_row(sql: &str, values: &[(&str, &str)]) -> Vec<Outcome> {
+    let casts: Vec<&str> = sql.split("cast(").skip(1).collect();
+    let columns = casts.iter().map(|_| Column::new("", Type::NVarChar(800)));
+    let cells = casts.iter().map(|cast| {
+        let named = |name: &str| cast.starts_with(name) || cast.contains(&format!("'{name}'"));
+        let value = values.iter().find(|(name, _)| named(name));
+        value.map_or(Datum::Null, |(_, value)| Datum::from(*value))
+    });
+    vec![Outcome::Rows(columns.collect(), vec![cells.collect()])]
+}
+
 /// A server that answers some views, and refuses all others for a missing permission.
 fn control(has_permission: &'static str) -> Control {
     control_of_edition(has_permission, "3")
@@ -24,19 +36,27 @@ fn control(has_permission: &'static str) -> Control {
 fn control_of_edition(has_permission: &'static str, edition: &'static str) -> Control {
     let config = Config::new(move |sql, _| match sql {
         "SET XACT_ABORT ON" => vec![Outcome::Done],
-        _ if sql.contains("serverproperty('ProductVersion')") => rows(
-            &["name", "value"],
+        _ if sql.contains("serverproperty('ProductVersion')") => wide_row(
+            sql,
             &[
-                &["ProductVersion", "16.0.4135.4"],
-                &["Edition", "Developer"],
-                &["IsHadrEnabled", "0"],
+                ("ProductVersion", "16.0.4135.4"),
+                ("Edition", "Developer"),
+                ("IsHadrEnabled", "0"),
             ],
         ),
-        _ if sql.contains("from sys.databases") => rows(
-            &["name", "value"],
+        // The columns have different collations.
+        _ if sql.contains("from sys.databases") && sql.contains("union") => vec![Outcome::Error(
+            451,
+            1,
+            16,
+            "Cannot resolve collation conflict".to_owned(),
+        )],
+        _ if sql.contains("from sys.databases") => wide_row(
+            sql,
             &[
-                &["database.page_verify_option_desc", "CHECKSUM"],
-                &["database.delayed_durability_desc", "FORCED"],
+                ("page_verify_option_desc", "CHECKSUM"),
+                ("delayed_durability_desc", "FORCED"),
+                ("is_accelerated_database_recovery_on", "1"),
             ],
         ),
         _ if sql.contains("as int") && sql.contains("EngineEdition") => {
@@ -86,6 +106,10 @@ fn facts_and_durability_are_read_and_what_is_refused_is_listed() {
     );
     let facts = read_server_facts(&mut control).unwrap();
     assert_eq!(facts.version, "16.0.4135.4 (Developer)");
+    let accelerated = facts.setting("database.is_accelerated_database_recovery_on");
+    assert_eq!(accelerated, Some("1"));
+    let refused = facts.setting("sys.configurations").expect("a reason");
+    assert!(refused.contains("permission was denied"), "{refused}");
     let state = read_server_state(&mut control, &facts).unwrap();
     let durability = state.durability.expect("a class");
     assert_eq!(

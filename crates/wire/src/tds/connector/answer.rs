@@ -67,8 +67,12 @@ pub(super) fn parse(message: &[u8]) -> Result<LoginReply, ConnectError> {
             token_type::FEDERATED_INFO => {
                 return Err(ConnectError::SqlLoginNeeded("Microsoft Entra"));
             }
-            token_type::DONE => is_done = true,
-            token_type::FEATURE_ACK | token_type::SESSION_STATE | token_type::ORDER => {}
+            token_type::DONE | token_type::DONE_PROC => is_done = true,
+            token_type::FEATURE_ACK
+            | token_type::SESSION_STATE
+            | token_type::ORDER
+            | token_type::RETURN_STATUS
+            | token_type::DONE_IN_PROC => {}
             _ => return Err(not_tds_error("it sends rows during the login")),
         }
     }

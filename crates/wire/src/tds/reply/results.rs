@@ -19,7 +19,14 @@ impl Reply {
     pub(crate) fn error_summary(&self) -> Option<ErrorSummary<'_>> {
         match self.error() {
             Some(body) => Some(error::summary(body)),
-            None => self.canceled.then(error::canceled),
+            None => self.error_without_token(),
+        }
+    }
+
+    fn error_without_token(&self) -> Option<ErrorSummary<'static>> {
+        match self.canceled {
+            true => Some(error::canceled()),
+            false => self.failed_without_message.then(error::without_message),
         }
     }
 
@@ -28,7 +35,7 @@ impl Reply {
         if let Some(body) = self.error() {
             return Some(error::parse(body));
         }
-        let summary = self.canceled.then(error::canceled)?;
+        let summary = self.error_without_token()?;
         Some(ServerError {
             classification: summary.classification,
             ..ServerError::new(

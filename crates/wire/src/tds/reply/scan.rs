@@ -48,7 +48,7 @@ impl Reply {
                 let end = self.find_row_end(at);
                 let arrived = end.as_ref().copied().unwrap_or(self.bytes.len());
                 if !self.rows_kept.fits(arrived - at) {
-                    return self.drop_rows();
+                    return self.drop_rows(end);
                 }
                 self.scanned_length = end?;
                 self.rows_kept.keep(arrived - at);
@@ -115,23 +115,21 @@ impl Reply {
         Ok(cursor.offset)
     }
 
-    /// Drops the rows at `scanned_length`, as far as they have arrived.
-    fn drop_rows(&mut self) -> Result<(), ReadError> {
+    /// Drops the rows at `scanned_length`, as far as they have arrived. `row_end`: the end of the first, which may have
+    /// lost its values already, so that it cannot be found again.
+    fn drop_rows(&mut self, mut row_end: Result<usize, ReadError>) -> Result<(), ReadError> {
         let mut end = self.scanned_length;
-        let mut result = Ok(());
-        while matches!(
-            self.bytes.get(end),
-            Some(&(token_type::ROW | token_type::NBC_ROW))
-        ) {
-            match self.find_row_end(end) {
-                Ok(row_end) => end = row_end,
-                Err(error) => {
-                    result = Err(error);
-                    break;
-                }
+        let result = loop {
+            match row_end {
+                Ok(offset) => end = offset,
+                Err(error) => break Err(error),
             }
             self.dropped_rows += 1;
-        }
+            match self.bytes.get(end) {
+                Some(&(token_type::ROW | token_type::NBC_ROW)) => row_end = self.find_row_end(end),
+                _ => break Ok(()),
+            }
+        };
         let dropped = end - self.scanned_length;
         self.bytes.drain(self.scanned_length..end);
         if let Some(cursor) = &mut self.cursor {
@@ -168,7 +166,7 @@ impl Reply {
     fn handle_token(&mut self, token_type: u8, body: Range<usize>) -> Result<(), ReadError> {
         match token_type {
             token_type::DONE | token_type::DONE_PROC | token_type::DONE_IN_PROC => {
-                self.handle_done(token_type, body)
+                self.handle_done(token_type, body)?
             }
             token_type::ERROR => self.record_error(body),
             token_type::INFO if self.notice_ranges.len() < STORED_NOTICES_MAX => {
@@ -209,7 +207,10 @@ impl Reply {
 
     /// Handles the end of a statement or of a procedure call. `body` holds status, command and number of
     /// rows.
-    fn handle_done(&mut self, token_type: u8, body: Range<usize>) {
+    ///
+    /// # Errors
+    /// The server closes the connection without saying why.
+    fn handle_done(&mut self, token_type: u8, body: Range<usize>) -> Result<(), ReadError> {
         let mut reader = Reader(&self.bytes[body]);
         let status = reader.u16().unwrap_or_default();
         reader.u16();
@@ -218,7 +219,13 @@ impl Reply {
             // A server may acknowledge an attention that was not sent, or that came too late to cancel.
             self.canceled |= self.attention_pending && !self.is_reply_ended;
             self.attention_pending = false;
-            return;
+            return Ok(());
+        }
+        if self.error_range.is_none() && self.calls_ended >= self.ignored_calls {
+            if status & done_status::SEVERE_ERROR != 0 {
+                return Err(malformed("a severe error without a message"));
+            }
+            self.failed_without_message |= status & done_status::ERROR != 0;
         }
         self.more_results_follow = status & done_status::MORE != 0;
         let has_count = status & done_status::COUNT != 0;
@@ -248,6 +255,7 @@ impl Reply {
         if token_type != token_type::DONE_IN_PROC {
             self.results_before_call = self.results.len();
         }
+        Ok(())
     }
 
     /// The violation of a message that ends inside of the token at `scanned_length`. Babelfish breaks off a

@@ -10,10 +10,11 @@ const MEASURED_TRANSACTIONS: u64 = 2_000;
 
 const SCRIPT: &str = "\\set aid random(1, 100000 * :scale)
 \\set share 1.0 / :aid
+\\set nothing NULL
 \\if :aid % 2 = 0
 SELECT abalance, :share FROM pgbench_accounts WHERE aid = :aid;
 \\else
-SELECT :a;
+SELECT :aid;
 \\endif
 UPDATE pgbench_accounts SET abalance = :share WHERE aid = :aid AND :nothing IS NULL;
 ";

@@ -1,0 +1,65 @@
+//! Finds variables that a statement uses and that nothing sets, such as a misspelt one.
+//!
+//! In: the scripts of a run. Out: the first problem. In the extended protocol such a variable is bound as NULL, so
+//! that the statement finds no row and measures nothing; in the simple protocol it stays in the text, which the
+//! server refuses.
+
+use super::ast::{CommandKind, Script};
+use super::options::ScriptSet;
+use super::variables::{VariableId, VariableNames};
+use std::collections::HashSet;
+
+/// What the scripts of a run can set.
+struct SetVariables<'a> {
+    ids: HashSet<VariableId>,
+    /// `\gset` and `\aset` set variables whose names begin with these prefixes and end with the names of columns.
+    prefixes: Vec<&'a str>,
+}
+
+impl<'a> SetVariables<'a> {
+    fn of(set: &'a ScriptSet) -> SetVariables<'a> {
+        let mut ids = HashSet::from(VariableNames::AUTOMATIC_IDS);
+        ids.extend(
+            set.defines
+                .iter()
+                .filter_map(|(name, _)| set.names.find(name)),
+        );
+        let mut prefixes = Vec::new();
+        for command in set.scripts.iter().flat_map(|script| &script.commands) {
+            match &command.kind {
+                CommandKind::Set { target, .. } | CommandKind::SetShell { target, .. } => {
+                    ids.extend(target.id);
+                }
+                CommandKind::Sql(sql) => {
+                    prefixes.extend(sql.store_command.iter().map(|store| store.prefix.as_str()));
+                }
+                _ => {}
+            }
+        }
+        SetVariables { ids, prefixes }
+    }
+
+    fn may_contain(&self, id: VariableId, name: &str) -> bool {
+        self.ids.contains(&id) || self.prefixes.iter().any(|prefix| name.starts_with(prefix))
+    }
+}
+
+/// The first statement that uses a variable which nothing sets, as a message.
+pub(super) fn unset_variable_problem(set: &ScriptSet) -> Option<String> {
+    let set_variables = SetVariables::of(set);
+    let first_in = |script: &Script| {
+        script.commands.iter().find_map(|command| {
+            let CommandKind::Sql(sql) = &command.kind else {
+                return None;
+            };
+            let mut ids = sql.parameters().iter();
+            let unset = ids.find(|id| !set_variables.may_contain(**id, set.names.name(**id)))?;
+            let name = set.names.name(*unset);
+            Some(format!(
+                "{}:{}: nothing sets the variable :{name}",
+                script.name, command.line
+            ))
+        })
+    };
+    set.scripts.iter().find_map(first_in)
+}
