@@ -8,6 +8,7 @@ use crate::error::{ConnectError, Error};
 use crate::run::{DriveJob, DriveResult, LoadStart, Observer};
 use crate::run_event::{RunEvent, RunEventKind};
 use prony_measure::{Collector, Interval, RoundTripTimes};
+use prony_plan::Stop;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -150,7 +151,7 @@ impl Coordinator<'_> {
         let mut collector = Collector::new(start.schedule, start.layout, self.threads);
         let mut events = Vec::new();
         let (mut failure, mut round_trips) = (None, None);
-        let mut drain_report_ns = drain_report_ns(&start);
+        let mut drain_report_ns = drain_report_ns(&start, self.job.plan.stop);
         loop {
             let message = self.receive_or_idle(|| {
                 if Clock::System.now_ns() >= drain_report_ns {
@@ -214,13 +215,16 @@ impl Coordinator<'_> {
 }
 
 /// When the observer is told that transactions are still in flight.
-fn drain_report_ns(start: &LoadStart) -> u64 {
-    match start.engine {
+fn drain_report_ns(start: &LoadStart, stop: Stop) -> u64 {
+    let end_ns = match stop {
         // The simulated engine has its own clock.
-        "sim" => u64::MAX,
-        _ => start
-            .schedule
-            .window_end_ns()
-            .saturating_add(DRAIN_REPORT_DELAY_NS),
-    }
+        _ if start.engine == "sim" => u64::MAX,
+        // The window has no fixed end.
+        Stop::NoStartsAfter(time) | Stop::SharedTransactions { within: time, .. } => {
+            let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+            start.schedule.window_start_ns().saturating_add(time_ns)
+        }
+        Stop::After(_) | Stop::Transactions(_) => start.schedule.window_end_ns(),
+    };
+    end_ns.saturating_add(DRAIN_REPORT_DELAY_NS)
 }

@@ -4,7 +4,7 @@
 //! run because it cannot be stored: the tool prints its report anyway.
 
 use prony_drive::{DriveResult, LoadStart, OnConnectRefused, SampleListener};
-use prony_plan::Plan;
+use prony_plan::{Plan, Stop};
 use prony_runner::{
     ConnectionInfo, Error, FinishedRun, GrowthBefore, Purpose, Recording, RunJob, RunObserver,
     RunSecond, RunServer, Signals, StorePolicy,
@@ -14,6 +14,7 @@ use prony_store::{Run, StoreError};
 use prony_workload::{ReadyWorkload, Workload};
 use serde_json::Value;
 use std::path::Path;
+use std::time::Duration;
 
 /// The server of a run, and what a control connection read from it.
 pub struct ConnectedServer {
@@ -121,18 +122,28 @@ impl ToolRun<'_> {
             new_sample_listener: self.new_sample_listener,
             on_connect_refused: self.on_connect_refused,
         };
-        let store = self.store;
-        prony_runner::run(job, &mut StoreWarnings { observer, store })
+        let drive = &self.plan.drive;
+        let waits_for_all =
+            matches!(drive.stop, Stop::NoStartsAfter(_)) || drive.grace == Duration::MAX;
+        let mut warnings = ToolWarnings {
+            observer,
+            store: self.store,
+            awaited_server: waits_for_all.then(|| self.server.server.target.describe()),
+        };
+        prony_runner::run(job, &mut warnings)
     }
 }
 
-/// Prints the warnings about the store, and passes all other events on to the tool's observer.
-struct StoreWarnings<'a> {
+/// Prints the warnings about the store and about a server that does not reply, and passes all other events on to the
+/// tool's observer.
+struct ToolWarnings<'a> {
     observer: &'a mut dyn RunObserver,
     store: ToolStore<'a>,
+    /// The server, if the run waits for its replies without a limit.
+    awaited_server: Option<String>,
 }
 
-impl RunObserver for StoreWarnings<'_> {
+impl RunObserver for ToolWarnings<'_> {
     fn begun(&mut self, run: &Run, recording: &Recording) {
         self.observer.begun(run, recording);
     }
@@ -166,6 +177,11 @@ impl RunObserver for StoreWarnings<'_> {
     }
 
     fn draining(&mut self) {
+        if let Some(server) = &self.awaited_server {
+            (self.store.warn)(&format!(
+                "the time is over; waiting for transactions that the server at {server} has not ended yet"
+            ));
+        }
         self.observer.draining();
     }
 

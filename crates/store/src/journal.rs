@@ -125,8 +125,7 @@ pub(crate) fn read_journal(
     run.remove_unreliable_parts();
     run.events.extend(events);
     set_observations(&mut run, server, server_events);
-    run.state = RunState::Running;
-    run.ended_because = None;
+    (run.state, run.ended_because) = (RunState::Running, None);
     Ok(Some(JournalContent {
         run,
         broken_lines,

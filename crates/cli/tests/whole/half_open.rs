@@ -142,6 +142,31 @@ fn a_load_ends_if_only_its_own_connections_are_frozen() {
     }
 }
 
+/// The session of the load waits for a lock, and its client vanishes.
+#[test]
+fn the_server_ends_the_sessions_of_a_killed_load() {
+    let bench = TestBench::new("killed_load");
+    let mut control = bench.control();
+    if control.server_version() < 140_000 {
+        return eprintln!("skipped: client_connection_check_interval needs PostgreSQL 14");
+    }
+    let mut other = bench.control();
+    let create = "begin; create table pgbench_accounts (aid int)";
+    other.execute(create).expect("a table that nobody sees yet");
+    let child = start_command(&bench, "load tpcb --scale 1", &bench.url);
+    let waiting = "select count(*) from pg_stat_activity \
+                   where datname = current_database() and wait_event_type = 'Lock'";
+    let started = Instant::now();
+    for (count, child) in [(1, Some(child)), (0, None)] {
+        while query_number(&mut control, waiting) != count {
+            assert!(started.elapsed() < WAIT_TIMEOUT, "not {count} sessions");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        // The load is killed.
+        drop(child);
+    }
+}
+
 /// `--io-timeout 0s` disables the timeout: only the signal can end the load.
 #[test]
 fn the_first_signal_ends_a_load_over_a_frozen_connection() {

@@ -3,6 +3,8 @@
 
 use crate::common::{TestBench, ok_stdout, query_number, stderr_text, total_figures};
 use prony_store::{Run, RunState};
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
 const MODES: [&str; 3] = ["simple", "extended", "prepared"];
 
@@ -269,4 +271,33 @@ fn the_script_workload_has_no_tables() {
         "{}",
         stderr_text(&output)
     );
+}
+
+#[test]
+fn a_script_may_have_more_statements_than_16_bits_number() {
+    let bench = TestBench::new("many_statements");
+    let script = write_script(&bench, "many.sql", &"SELECT 1;\n".repeat(65_537));
+    let mut pgbench = bench.command("pgbench -n -t 1 -f");
+    let output = pgbench.args([&script, &bench.socket_url]).output();
+    let stdout = ok_stdout(&output.expect("it runs"));
+    assert!(stdout.contains("processed: 1/1\n"), "{stdout}");
+    let run = bench.run(&format!(
+        "run script --file {script} --transactions 1 --clients 1 --protocol extended"
+    ));
+    assert_eq!(total_figures(&run.measured).committed, 1);
+}
+
+#[test]
+fn a_dialect_that_waits_after_its_time_says_for_whom() {
+    let bench = TestBench::new("waits_for");
+    let script = write_script(&bench, "sleep.sql", "SELECT pg_sleep(600);\n");
+    let mut pgbench = bench.command("pgbench -n -T 1 -f");
+    let pgbench = pgbench.arg(script).arg(&bench.socket_url);
+    let mut child = pgbench.stderr(Stdio::piped()).spawn().expect("it starts");
+    let stderr = BufReader::new(child.stderr.take().expect("piped"));
+    let mut lines = stderr.lines().map_while(Result::ok);
+    let line = lines.find(|line| line.contains("the time is over; waiting"));
+    child.kill().expect("it still waits");
+    child.wait().expect("it ends");
+    assert!(line.expect("a line").contains("the server at "));
 }

@@ -20,6 +20,10 @@ use std::path::Path;
 const NO_TLS: &str = "configure a certificate on the server (ssl-cert and ssl-key), or remove --mysql-ssl: \
     connections are then not encrypted";
 
+/// Advice if the password would be given to whoever answers with an RSA key of their own.
+const NO_SECURE_CONNECTION: &str = "without TLS, another server could answer with its own key and learn the password: \
+    use --mysql-ssl or, on a trusted network, --mysql-get-server-public-key=on";
+
 /// The port of `--mysql-port=0`.
 const DEFAULT_PORT: u16 = 3306;
 
@@ -118,6 +122,7 @@ pub fn describe_connect_failure(
     let (code, text) = mysql_client::connect_error(last, &endpoint);
     let advice = match &last.cause {
         FailureCause::Login(ConnectError::TlsUnsupported) => Some(NO_TLS),
+        FailureCause::Login(ConnectError::SecureTransportNeeded(_)) => Some(NO_SECURE_CONNECTION),
         FailureCause::Login(ConnectError::PluginUnsupported(_)) => {
             advice(driver, mysql_client::AUTH_PLUGIN_CANNOT_LOAD, "")
         }

@@ -201,6 +201,8 @@ pub struct MysqlOptions {
     pub ssl_ca: Option<String>,
     /// `--mysql-ssl-cert`.
     pub ssl_cert: Option<String>,
+    /// `--mysql-get-server-public-key`: whether to accept any RSA key from a server on another machine without TLS.
+    pub get_server_public_key: bool,
     /// `--mysql-compression`.
     pub compression: bool,
     /// `--mysql-ignore-errors`.

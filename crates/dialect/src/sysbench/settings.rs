@@ -326,6 +326,7 @@ impl OptionTexts {
             ssl_key: self.non_empty_text("mysql_ssl_key"),
             ssl_ca: self.non_empty_text("mysql_ssl_ca"),
             ssl_cert: self.non_empty_text("mysql_ssl_cert"),
+            get_server_public_key: self.is_on("mysql_get_server_public_key"),
             compression: self.is_on("mysql_compression"),
             ignored_errors: if ignored_codes.iter().any(|code| code == "all") {
                 IgnoredErrors::All

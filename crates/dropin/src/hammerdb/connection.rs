@@ -54,8 +54,7 @@ fn mysql_options<'a>(login: &'a Login, port: &'a str) -> Vec<(&'a str, &'a str)>
         None => vec![("protocol", "tcp")],
     };
     match &login.ssl {
-        // Without TLS, some authentication plugins need the server's public key to encrypt the password.
-        None => options.extend([("ssl-mode", "DISABLED"), ("get-server-public-key", "1")]),
+        None => options.push(("ssl-mode", "DISABLED")),
         Some(ssl) => {
             options.extend([("ssl-mode", "VERIFY_CA"), ("ssl-ca", ssl.ca.as_str())]);
             if let Some((certificate, key)) = &ssl.client_cert {
@@ -194,7 +193,6 @@ mod tests {
             ("protocol", "socket"),
             ("socket", "/tmp/my sql.sock"),
             ("ssl-mode", "DISABLED"),
-            ("get-server-public-key", "1"),
             ("user", "root"),
             ("password", "p@ss/#:1"),
             ("database", "tpcc"),

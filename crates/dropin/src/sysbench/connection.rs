@@ -130,10 +130,12 @@ fn mysql_options<'a>(
         ("password", mysql.password.reveal()),
         ("database", &mysql.database),
         ("ssl-mode", mode),
-        // Request the server's public key, as sysbench's client library does: without TLS, accounts with
-        // caching_sha2_password (the default since MySQL 8.0) need it to log in.
-        ("get-server-public-key", "1"),
     ]);
+    // sysbench's client library always requests the server's public key, which accounts with caching_sha2_password
+    // need without TLS. On another machine, that gives the password to whoever answers.
+    if mysql.get_server_public_key {
+        options.push(("get-server-public-key", "1"));
+    }
     if mode != "disabled" {
         let files = [&mysql.ssl_ca, &mysql.ssl_cert, &mysql.ssl_key];
         let names = ["ssl-ca", "ssl-cert", "ssl-key"];

@@ -65,7 +65,7 @@ pub struct MysqlOptions {
     /// `enable-cleartext-plugin`: the password may be sent in clear text, over TLS or a unix
     /// socket.
     pub allow_cleartext: bool,
-    /// `get-server-public-key`: the server's RSA key may be requested without TLS.
+    /// `get-server-public-key`: the server's RSA key may be requested without TLS also from another machine.
     pub get_server_public_key: bool,
     /// The key in `server-public-key-path`, PEM.
     pub server_public_key: Option<Vec<u8>>,

@@ -17,7 +17,7 @@ pub struct Login {
     /// (`mysql_clear_password`).
     pub cleartext: bool,
     /// Whether the server's RSA key may be requested on a connection that is not secure, where an attacker
-    /// could answer with another key (`get-server-public-key`).
+    /// could answer with another key (`get-server-public-key`, or the server is on this machine).
     pub get_server_public_key: bool,
     /// The server's RSA key in PEM, known in advance (`server-public-key-path`).
     pub server_public_key: Option<Vec<u8>>,

@@ -14,6 +14,7 @@ use crate::progress::ProgressMeter;
 use crate::stop::StopWatcher;
 use crate::{Error, SqlDialect, sql};
 use prony_server::{Control, Target};
+use prony_wire::Engine;
 
 /// Maximum number of loaders; more would only queue for a table's extension lock.
 const JOBS_MAX: u32 = 1000;
@@ -22,6 +23,10 @@ const JOBS_MAX: u32 = 1000;
 /// notices about tables that do not exist.
 const POSTGRES_SESSION: &str = "set client_min_messages = warning; set statement_timeout = 0; set lock_timeout = 0; \
      set idle_in_transaction_session_timeout = 0";
+
+/// Lets the server notice within two seconds that the loader has vanished, also while it builds an index. PostgreSQL
+/// has the setting since version 14, and only on some systems.
+const POSTGRES_CONNECTION_CHECK: &str = "set client_connection_check_interval = '2s'";
 
 /// The settings of a session on MySQL and MariaDB: each statement commits its rows, and may take long. In the files of
 /// LOAD DATA a backslash introduces NULL, which NO_BACKSLASH_ESCAPES would load as text.
@@ -69,6 +74,10 @@ impl Loader<'_> {
             SqlDialect::TransactSql => SQL_SERVER_SESSION,
         };
         sql::execute(&mut control, "preparing the session", session)?;
+        if control.engine() == Engine::PostgreSql && control.server_version() >= 140_000 {
+            // Without it, the server finishes its statement first.
+            let _ = control.execute(POSTGRES_CONNECTION_CHECK);
+        }
         Ok(control)
     }
 

@@ -74,6 +74,11 @@ impl ScriptProgram {
         }
     }
 
+    /// The scripts.
+    pub fn scripts(&self) -> &[Script] {
+        &self.shared.scripts
+    }
+
     /// The sums of each command over the users that have ended, by script and command.
     pub fn command_stats(&self) -> Vec<Vec<CommandStats>> {
         let stats = self.shared.stats.lock();

@@ -49,7 +49,6 @@ pub fn run(
     // From here on, Ctrl-C ends the run; before, it ends the process.
     let signals = Signals::listen().map_err(|error| messages.fatal(&error.to_string()))?;
     let script_messages = Arc::new(ScriptMessages::new(call, options, signals.flag()));
-    let scripts: Vec<Script> = script_set.scripts.clone();
     let uses_default_seed = script_set
         .defines
         .iter()
@@ -74,7 +73,7 @@ pub fn run(
         script_messages: &script_messages,
         logs: &logs,
         program: &program,
-        scripts: &scripts,
+        scripts: program.scripts(),
         table_facts: TableFacts {
             scale,
             partitions: prepared.table_facts.and_then(|tables| tables.partitions),
