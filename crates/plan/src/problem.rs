@@ -4,6 +4,9 @@
 
 use std::fmt;
 
+/// Maximum number of problems that are reported one by one: nobody reads more.
+const MAX_PROBLEMS: usize = 100;
+
 /// The location of a value in a plan file or on a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputLocation {
@@ -103,6 +106,13 @@ impl Problems {
     /// Sorts the problems by their locations.
     pub(crate) fn sorted(mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| problem.location.sort_key());
+        let omitted = problems.len().saturating_sub(MAX_PROBLEMS);
+        if let Some(first) = problems.get(MAX_PROBLEMS).filter(|_| omitted > 1) {
+            let message = format!("and {omitted} problems from here on");
+            let summary = Problem::new(first.location.clone(), message);
+            problems.truncate(MAX_PROBLEMS);
+            problems.push(summary.with_hint("correct the others first"));
+        }
         Self(problems)
     }
 }
@@ -143,6 +153,14 @@ mod tests {
             "p.toml:7:3 (run.rate): is odd\n  hint: make it even\n\
              p.toml (workload.name): is missing\n\
              --rate: must be more than 0"
+        );
+        let many = (0..100_000).map(|line| Problem::new(file(Some((line, 1)), "x"), "is odd"));
+        let problems = Problems::sorted(many.collect());
+        assert_eq!(problems.0.len(), MAX_PROBLEMS + 1);
+        let last = problems.0[MAX_PROBLEMS].to_string();
+        assert!(
+            last.starts_with("p.toml:100:1 (x): and 99900 problems"),
+            "{last}"
         );
     }
 }

@@ -7,7 +7,7 @@ use crate::duration::shorten;
 use crate::experiment::VariantInput;
 use crate::input::{FileInput, Located, PlanInput};
 use crate::problem::{InputLocation, Problem, Problems};
-use crate::section::{Section, Source};
+use crate::section::{Positions, Section, Source};
 use crate::settings::{Setting, TABLES, VARIANT_TABLES, settings_of_table};
 use crate::suggest;
 use serde::Deserialize;
@@ -33,7 +33,8 @@ impl PlanInput {
     /// # Errors
     /// If the text is not TOML: only that problem, since the remaining text cannot be interpreted.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, Problems> {
-        let source = Source { file, text };
+        let positions = Positions::of(text);
+        let source = Source::new(file, text, &positions);
         let root = source.parse_root("`prony plan schema` prints the format")?;
         Ok(read_plan(source, root.get_ref()))
     }
@@ -107,7 +108,7 @@ fn read_variants(
 fn read_tables<'a>(source: Source<'a>, root: &'a DeTable<'_>, level: TableLevel<'_>) -> PlanInput {
     let mut input = PlanInput {
         file: FileInput {
-            name: Some(source.file.to_owned()),
+            name: Some(source.file().to_owned()),
             ..FileInput::default()
         },
         ..PlanInput::default()

@@ -16,11 +16,72 @@ use toml::de::{DeInteger, DeTable, DeValue};
 /// The name and the text of a file; the text gives the lines and columns of locations.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
-    pub(crate) file: &'a str,
-    pub(crate) text: &'a str,
+    file: &'a str,
+    text: &'a str,
+    positions: &'a Positions,
+}
+
+/// Lines and columns of places in a text, in the order of their byte offsets: without them each of many locations would
+/// read the text from its start.
+pub(crate) struct Positions(Vec<Position>);
+
+struct Position {
+    offset: usize,
+    line: usize,
+    column: usize,
+}
+
+impl Positions {
+    /// Number of characters after which a long line has another position.
+    const DISTANCE: usize = 256;
+
+    pub(crate) fn of(text: &str) -> Positions {
+        let mut positions = vec![Position {
+            offset: 0,
+            line: 1,
+            column: 1,
+        }];
+        let (mut line, mut column) = (1, 1);
+        for (offset, character) in text.char_indices() {
+            column += 1;
+            if character == '\n' {
+                (line, column) = (line + 1, 1);
+            } else if column % Positions::DISTANCE != 0 {
+                continue;
+            }
+            positions.push(Position {
+                offset: offset + character.len_utf8(),
+                line,
+                column,
+            });
+        }
+        Positions(positions)
+    }
+
+    /// The line and the column, in characters, of a byte of the text; both from 1.
+    fn line_and_column(&self, text: &str, offset: usize) -> (usize, usize) {
+        let next = self.0.partition_point(|position| position.offset <= offset);
+        let nearest = &self.0[next.saturating_sub(1)];
+        let between = text.get(nearest.offset..offset).unwrap_or_default();
+        (nearest.line, nearest.column + between.chars().count())
+    }
 }
 
 impl<'a> Source<'a> {
+    /// `positions`: those of the text.
+    pub(crate) fn new(file: &'a str, text: &'a str, positions: &'a Positions) -> Source<'a> {
+        Source {
+            file,
+            text,
+            positions,
+        }
+    }
+
+    /// The name of the file.
+    pub(crate) fn file(&self) -> &'a str {
+        self.file
+    }
+
     /// Parses the whole text as a table. `hint`: where to find a valid example.
     ///
     /// # Errors
@@ -39,14 +100,9 @@ impl<'a> Source<'a> {
 
     /// The location of a key or value that starts at this byte.
     pub(crate) fn location(&self, offset: usize, key: impl Into<String>) -> InputLocation {
-        let before = self.text.get(..offset).unwrap_or(self.text);
-        let line_start = before.rfind('\n').map_or(0, |index| index + 1);
         InputLocation::File {
             file: self.file.to_owned(),
-            line_and_column: Some((
-                before.matches('\n').count() + 1,
-                before[line_start..].chars().count() + 1,
-            )),
+            line_and_column: Some(self.positions.line_and_column(self.text, offset)),
             key: key.into(),
         }
     }

@@ -167,6 +167,31 @@ fn columns_count_characters_and_crlf_is_accepted() {
     assert!(message.contains("p.toml:2:25 (run.io)"), "{message}");
 }
 
+/// Unknown keys in one long line and in lines of their own: the time grows with their number, not with its square.
+#[test]
+fn many_unknown_keys_are_located_and_summarised() {
+    let keys: Vec<String> = (0..3_000).map(|key| format!("öä_{key}")).collect();
+    let quoted = |separator: &str| -> String {
+        let entries = keys.iter().map(|key| format!("\"{key}\" = 1"));
+        entries.collect::<Vec<_>>().join(separator)
+    };
+    let lines = problems(&format!(
+        "workload.name = \"tpcb\"\n[run]\n{}\n",
+        quoted("\n")
+    ));
+    assert!(lines.contains("p.toml:52:1 (run.öä_49)"), "{lines}");
+    assert!(
+        lines.contains("p.toml:103:1 (run.öä_100): and 2900 problems"),
+        "{lines}"
+    );
+    let one_line = problems(&format!(
+        "workload.name = \"tpcb\"\nrun = {{ {} }}\n",
+        quoted(", ")
+    ));
+    // 9 characters before the keys, 12 for each of the first ten and 13 for each of the next 89.
+    assert!(one_line.contains("p.toml:2:1286 (run.öä_99)"), "{one_line}");
+}
+
 const EXAMPLE: &str = include_str!("../../../../plans/open-loop-rate.toml");
 
 proptest! {

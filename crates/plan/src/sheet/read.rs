@@ -8,7 +8,7 @@ use super::{BillingPeriod, PriceDate};
 use crate::duration::shorten;
 use crate::input::{InputValue, Located};
 use crate::problem::{InputLocation, Problem, Problems};
-use crate::section::{Section, Source};
+use crate::section::{Positions, Section, Source};
 use crate::suggest;
 use toml::de::{DeTable, DeValue};
 
@@ -115,7 +115,8 @@ fn rejected_keys(section: &Section<'_, '_>) -> Vec<String> {
 /// # Errors
 /// If the text is not TOML: only that problem, since the remaining text cannot be interpreted.
 pub(super) fn read(file: &str, text: &str) -> Result<SheetInput, Problems> {
-    let source = Source { file, text };
+    let positions = Positions::of(text);
+    let source = Source::new(file, text, &positions);
     let root = source.parse_root("plans/prices has an example")?;
     let root = root.get_ref();
     let mut input = SheetInput::default();
