@@ -254,23 +254,6 @@ fn replicas_paid_for_must_match_those_observed() {
             .why
             .contains("pays for 0 replicas, but the run had 1")
     );
-    // A service may replicate below SQL.
-    for replication in [
-        prony_store::Replication::NotVisible,
-        prony_store::Replication::None,
-    ] {
-        let mut observed = observed_run();
-        let before = observed_mut(&mut observed).before.as_mut().unwrap();
-        before.replication = Some(replication);
-        let prices = price(&measurements(&sheet, &[(0, observed)]), &options()).unwrap();
-        assert_eq!(
-            (
-                prices.points[0].replicas_observed,
-                prices.unpriced_runs.len()
-            ),
-            (None, 0)
-        );
-    }
     // If the runs have no replica data, the replicas paid for still have to be equal.
     let runs = [(0, run("x", 1.0)), (1, run("y", 2.0))];
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();

@@ -94,3 +94,19 @@ fn two_currencies_are_refused() {
     let error = price(&measured, &options()).unwrap_err();
     assert!(error.to_string().contains("USD") && error.to_string().contains("EUR"));
 }
+
+#[test]
+fn a_service_may_replicate_below_sql() {
+    let sheet = sheet(&configuration("a", 1.0, "replicas = 1"));
+    for replication in [
+        prony_store::Replication::NotVisible,
+        prony_store::Replication::None,
+    ] {
+        let mut run = observed_run();
+        let before = observed_mut(&mut run).before.as_mut().unwrap();
+        before.replication = Some(replication);
+        let prices = price(&measurements(&sheet, &[(0, run)]), &options()).unwrap();
+        assert_eq!(prices.points[0].replicas_observed, None);
+        assert!(prices.unpriced_runs.is_empty());
+    }
+}
