@@ -213,7 +213,8 @@ mod tests {
         };
         let quiet = healthy;
         let outage = || with_outage(healthy());
-        let cases: [(Run, Vec<GrowthReading>, Option<(Severity, &str)>); 20] = [
+        type Case = (Run, Vec<GrowthReading>, Option<(Severity, &'static str)>);
+        let cases: [Case; 20] = [
             (quiet(), vec![], None),
             (outage(), vec![], None),
             (quiet(), vec![reading(1_000)], None),

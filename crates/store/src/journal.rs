@@ -99,6 +99,23 @@ pub(crate) fn read_journal(
             },
         }
     }
+    set_figures(&mut run, warmup, measured);
+    run.series = series;
+    run.histograms = histograms.finish(&run.workload.kinds);
+    run.remove_unreliable_parts();
+    run.events.extend(events);
+    set_observations(&mut run, server, server_events);
+    (run.state, run.ended_because) = (RunState::Running, None);
+    Ok(Some(JournalContent {
+        run,
+        broken_lines,
+        dropped_lines,
+        diversion,
+    }))
+}
+
+/// Computes the figures of both phases from their sums.
+fn set_figures(run: &mut Run, warmup: Option<PhaseSum>, measured: Option<PhaseSum>) {
     let length_s = |sum: &Option<PhaseSum>| sum.as_ref().map_or(0.0, PhaseSum::length_s);
     run.window = Window {
         warmup_s: length_s(&warmup),
@@ -119,19 +136,10 @@ pub(crate) fn read_journal(
         (warmup.in_flight, warmup.in_flight_s) = (None, None);
     }
     run.machine_mut().health = client_health_over(&sum.totals, sum.length_s());
-    run.timing = timing(&sum.totals.timestamps, run.timing.parts_source);
-    run.series = series;
-    run.histograms = histograms.finish(&run.workload.kinds);
-    run.remove_unreliable_parts();
-    run.events.extend(events);
-    set_observations(&mut run, server, server_events);
-    (run.state, run.ended_because) = (RunState::Running, None);
-    Ok(Some(JournalContent {
-        run,
-        broken_lines,
-        dropped_lines,
-        diversion,
-    }))
+    run.timing = timing(
+        &sum.totals.timestamps,
+        std::mem::take(&mut run.timing.parts_source),
+    );
 }
 
 /// Stores the observations of the server, if there are any.

@@ -53,6 +53,10 @@ pub struct Exchange {
 }
 
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "PostgreSQL's state is read for each reply without an indirection"
+)]
 enum ProtocolState {
     Postgres { codec: Codec, reply: Reply },
     Mysql(Box<mysql::exchange::Exchange>),

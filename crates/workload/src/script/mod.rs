@@ -46,6 +46,7 @@ mod options;
 mod parse;
 mod pipeline;
 mod policy;
+mod prepare;
 mod program;
 mod run;
 pub(crate) mod shell;

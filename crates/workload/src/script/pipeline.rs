@@ -2,6 +2,7 @@
 
 use super::ast::CommandKind;
 use super::command_context::{CommandContext, Halt};
+use super::prepare::prepare;
 use super::program::ScriptRun;
 use super::run::ScriptClient;
 use prony_session::Db;
@@ -27,7 +28,7 @@ impl ScriptClient {
                 .take_while(|(_, command)| command.kind != CommandKind::EndPipeline);
             for (command, _) in pipeline_commands {
                 if let Some(statement) = shared.statement(context.index.script as usize, command) {
-                    self.prepare(context, statement, db).await?;
+                    prepare(context, statement, db).await?;
                 }
             }
         }

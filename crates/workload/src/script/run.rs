@@ -10,6 +10,7 @@ use super::eval::{CommandIndex, Evaluator};
 use super::expr::Expr;
 use super::pipeline::sync_pipeline;
 use super::policy::ScriptPolicy;
+use super::prepare::prepare;
 use super::program::ScriptRun;
 use super::shell;
 use super::stats::ClientStats;
@@ -23,12 +24,6 @@ use std::time::Duration;
 
 /// The message for a value that cannot be stored in a variable because it is not text.
 const VALUE_NOT_TEXT_MESSAGE: &str = "a value is not text in UTF-8: set client_encoding to UTF8";
-
-/// What libpq adds to the server's last message when it notices that the session has ended.
-const CONNECTION_CLOSED: &str = "server closed the connection unexpectedly
-\tThis probably means the server terminated abnormally
-\tbefore or while processing the request.
-";
 
 /// A statement with up to this many variables is sent without an allocation.
 const INLINE_PARAMETERS_MAX: usize = 16;
@@ -291,42 +286,6 @@ impl ScriptClient {
         }
     }
 
-    /// Prepares a statement in a separate round trip. Only reports an error of the server, because the execution of the
-    /// statement fails too.
-    pub(super) async fn prepare(
-        &mut self,
-        context: CommandContext<'_>,
-        statement: &Statement,
-        db: &mut Db,
-    ) -> Result<(), Halt> {
-        if db.is_prepared(statement) {
-            return Ok(());
-        }
-        let client = self.number;
-        context
-            .policy
-            .debug(|| format!("client {client} preparing P_{}", statement.id()));
-        match db.prepare(statement).await {
-            Err(error) if !db.is_up() => Err(match db.session_end_error() {
-                Some(server_error) => context.abort(
-                    &format!("{server_error}\n{CONNECTION_CLOSED}"),
-                    context.command.name(),
-                    "SQL command send failed",
-                ),
-                None => Halt::Failed(error),
-            }),
-            Err(error) => {
-                let server_error = db.server_error();
-                let message = server_error.map_or(error.into_message(), |error| {
-                    error.in_statement(statement.sql())
-                });
-                context.policy.error(&message);
-                Ok(())
-            }
-            Ok(()) => Ok(()),
-        }
-    }
-
     /// Runs a shell command and waits for it.
     fn run_shell(&mut self, context: CommandContext<'_>) -> Result<(), Halt> {
         let evaluator = &mut self.evaluator;
@@ -375,7 +334,7 @@ impl ScriptClient {
                     return Err(context.abort("", command_name, &reason));
                 }
                 if policy.emulate_libpq {
-                    self.prepare(context, statement, db).await?;
+                    prepare(context, statement, db).await?;
                 }
                 policy.debug(|| match db.protocol_mode() {
                     QueryMode::Prepared => format!("client {client} sending P_{}", statement.id()),

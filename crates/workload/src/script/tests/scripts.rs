@@ -131,7 +131,7 @@ fn run_command(
     match &command.kind {
         CommandKind::Sql(sql) => {
             if extended {
-                let _ = writeln!(output.sent, "\tP {}", escape(&sql.numbered_text()));
+                let _ = writeln!(output.sent, "\tP {}", escape(sql.numbered_text()));
                 for id in sql.parameters() {
                     let mut text = String::new();
                     let is_defined = client.variables.append_text(*id, &mut text);
