@@ -16,6 +16,11 @@ use prony_workload::sysbench::Driver;
 use std::fmt;
 use std::path::Path;
 
+/// The advice if a server asks for the password in clear text on a connection without TLS.
+const CLEARTEXT_REFUSED: &str = "the server asks for the password in clear text (mysql_clear_password): use \
+     --mysql-ssl=on (sysbench 1.1: --mysql-ssl=REQUIRED), or the server's unix socket and \
+     LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN=1 in the environment";
+
 /// Advice if TLS is required and the server does not offer it.
 const NO_TLS: &str = "configure a certificate on the server (ssl-cert and ssl-key), or remove --mysql-ssl: \
     connections are then not encrypted";
@@ -123,6 +128,7 @@ pub fn describe_connect_failure(
     let advice = match &last.cause {
         FailureCause::Login(ConnectError::TlsUnsupported) => Some(NO_TLS),
         FailureCause::Login(ConnectError::SecureTransportNeeded(_)) => Some(NO_SECURE_CONNECTION),
+        FailureCause::Login(ConnectError::CleartextRefused) => Some(CLEARTEXT_REFUSED),
         FailureCause::Login(ConnectError::PluginUnsupported(_)) => {
             advice(driver, mysql_client::AUTH_PLUGIN_CANNOT_LOAD, "")
         }

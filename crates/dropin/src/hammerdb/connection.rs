@@ -56,7 +56,12 @@ fn mysql_options<'a>(login: &'a Login, port: &'a str) -> Vec<(&'a str, &'a str)>
     match &login.ssl {
         None => options.push(("ssl-mode", "DISABLED")),
         Some(ssl) => {
-            options.extend([("ssl-mode", "VERIFY_CA"), ("ssl-ca", ssl.ca.as_str())]);
+            // Accounts that log in with a token of a cloud service send it through mysql_clear_password.
+            options.extend([
+                ("ssl-mode", "VERIFY_CA"),
+                ("ssl-ca", ssl.ca.as_str()),
+                ("enable-cleartext-plugin", "1"),
+            ]);
             if let Some((certificate, key)) = &ssl.client_cert {
                 options.extend([
                     ("ssl-cert", certificate.as_str()),
@@ -211,6 +216,7 @@ mod tests {
             ("port", "3306"),
             ("ssl-mode", "VERIFY_CA"),
             ("ssl-ca", "/c/ca.pem"),
+            ("enable-cleartext-plugin", "1"),
             ("ssl-cert", "/c/cert.pem"),
             ("ssl-key", "/c/key.pem"),
         ];

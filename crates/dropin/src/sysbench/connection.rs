@@ -137,6 +137,9 @@ fn mysql_options<'a>(
         options.push(("get-server-public-key", "1"));
     }
     if mode != "disabled" {
+        // Accounts that log in with a token of a cloud service send it through mysql_clear_password. Prony
+        // does so only if the connection uses TLS.
+        options.push(("enable-cleartext-plugin", "1"));
         let files = [&mysql.ssl_ca, &mysql.ssl_cert, &mysql.ssl_key];
         let names = ["ssl-ca", "ssl-cert", "ssl-key"];
         for ((name, file), default_file) in names.into_iter().zip(files).zip(default_files) {
@@ -170,6 +173,7 @@ pub fn connect_failure_lines(
 mod tests {
     use super::*;
     use prony_dialect::sysbench::{Compat, Host, Invocation, parse_args};
+    use prony_server::ProtocolOptions;
     use std::path::{Path, PathBuf};
 
     struct HostWithoutFiles;
@@ -241,6 +245,12 @@ mod tests {
         let mut options = database("--mysql-host=127.0.0.1 --mysql-port=0");
         let (_, resolved) = target(&options, 30).expect("valid options");
         assert_eq!(resolved.describe(), "tcp:127.0.0.1:3306");
+        let allows_cleartext = |target: &Target| matches!(&target.protocol, ProtocolOptions::MySql(options) if options.allow_cleartext);
+        assert!(!allows_cleartext(&resolved));
+        options.mysql.ssl = "required".to_owned();
+        assert!(allows_cleartext(
+            &target(&options, 30).expect("valid options").1
+        ));
         options.mysql.ssl = "often".to_owned();
         let error = target(&options, 30).expect_err("invalid ssl mode");
         let expected = "invalid ssl-mode value: \"often\" (from the options)";

@@ -45,7 +45,8 @@ pub(super) fn for_login(error: &ConnectError) -> Option<&'static str> {
              get-server-public-key=1.",
         ),
         ConnectError::CleartextRefused => Some(
-            "The server requests the password in clear text: enable-cleartext-plugin=1 allows that, only over TLS or a unix socket.",
+            "The server requests the password in clear text: LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN=1 in the environment or \
+             enable-cleartext-plugin=1 in the URL allows that, only over TLS or a unix socket.",
         ),
         ConnectError::TlsRequired => Some("Leave out encrypt=disable."),
         ConnectError::Routed(_) => Some("The name of that server has no address on this machine."),

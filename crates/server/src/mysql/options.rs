@@ -112,6 +112,18 @@ impl Options {
                 self.set(option, Some(value), Origin::Environment(variable));
             }
         }
+        // MySQL's client library looks at the first character only.
+        let variable = "LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN";
+        if env
+            .var(variable)
+            .is_some_and(|value| value.starts_with(['1', 'Y', 'y']))
+        {
+            self.set(
+                "enable-cleartext-plugin",
+                Some("1"),
+                Origin::Environment(variable),
+            );
+        }
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&str> {

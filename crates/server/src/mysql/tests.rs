@@ -45,6 +45,11 @@ fn a_url_sets_address_login_and_options() {
     assert_eq!(target.connect_timeout, Some(Duration::from_secs(7)));
     let options = options(&target);
     assert!(options.get_server_public_key && options.local_infile && !options.allow_cleartext);
+    for (value, allowed) in [("1", true), ("Yes", true), ("0", false), ("", false)] {
+        let env = env().with("LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN", value);
+        let target = self::target(url, &env);
+        assert_eq!(self::options(&target).allow_cleartext, allowed, "{value:?}");
+    }
     assert!(!format!("{target:?}").contains("s@me"));
 }
 
