@@ -75,6 +75,8 @@ pub struct Config {
     pub announces_entra: bool,
     /// The server's collation.
     pub collation: [u8; 5],
+    /// The first two numbers of the program's version: 16.0 is SQL Server 2022.
+    pub program_version: [u8; 2],
     /// Replies to statements.
     pub handler: Box<Handler>,
     /// What the server received.
@@ -96,6 +98,7 @@ impl Config {
             announces_entra: false,
             // SQL_Latin1_General_CP1_CI_AS.
             collation: [0x09, 0x04, 0xd0, 0x00, 0x34],
+            program_version: [16, 0],
             handler: Box::new(handler),
             received: Arc::default(),
         }

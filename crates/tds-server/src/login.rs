@@ -172,7 +172,8 @@ pub(crate) fn login_ack_tokens(config: &Config, login: &LoginRecord, packet_size
     ack.extend_from_slice(&login.version.to_be_bytes());
     ack.push((name.len() / 2) as u8);
     ack.extend_from_slice(&name);
-    ack.extend_from_slice(&[16, 0, 0x10, 0x27]);
+    ack.extend_from_slice(&config.program_version);
+    ack.extend_from_slice(&[0x10, 0x27]);
     reply.token(0xad, &ack);
     reply.env_change_text(4, &packet_size.to_string(), "4096");
     if login.features.iter().any(|(name, _)| *name == 10) {

@@ -82,6 +82,9 @@ pub enum ConnectError {
     /// account.
     #[error("{0} logins are not supported: use a SQL Server login with a password")]
     SqlLoginNeeded(&'static str),
+    /// The SQL Server has this version, which lacks statements that Prony's workloads need.
+    #[error("the server is SQL Server {0}: Prony needs SQL Server 2012 (version 11.0) or later")]
+    SqlServerTooOld(String),
     /// A name in a login to SQL Server is too long.
     #[error("the {0} is longer than 128 characters, the most that SQL Server accepts")]
     NameTooLong(&'static str),

@@ -401,10 +401,19 @@ pub fn find_loaded<T: Tables>(
     Ok(tables)
 }
 
-/// Returns the statement that drops tables: a single one, because foreign keys (`pgbench -i
-/// --foreign-keys`) may link them.
-pub fn drop_statement(names: &[&str]) -> String {
-    format!("drop table if exists {}", names.join(", "))
+/// Returns the text that drops tables which may exist: a single statement, because foreign keys (`pgbench -i
+/// --foreign-keys`) may link them. SQL Server has `drop table if exists` only since 2016.
+pub fn drop_statement(dialect: SqlDialect, names: &[&str]) -> String {
+    match dialect {
+        SqlDialect::PostgreSql | SqlDialect::MySql => {
+            format!("drop table if exists {}", names.join(", "))
+        }
+        SqlDialect::TransactSql => {
+            let drop = |name| format!("if object_id('{name}', 'U') is not null drop table {name}");
+            let drops: Vec<String> = names.iter().map(drop).collect();
+            drops.join("; ")
+        }
+    }
 }
 
 /// Drops the existing tables; returns their names.
@@ -416,7 +425,8 @@ pub fn drop_existing<T: Tables>(control: &mut Control) -> Result<Vec<String>, Er
     reject_foreign_tables(&tables)?;
     let names: Vec<&str> = tables.iter().map(|table| table.table.name()).collect();
     if !names.is_empty() {
-        sql::execute(control, "dropping the tables", &drop_statement(&names))?;
+        let drop = drop_statement(SqlDialect::of(control), &names);
+        sql::execute(control, "dropping the tables", &drop)?;
     }
     Ok(names.into_iter().map(str::to_owned).collect())
 }

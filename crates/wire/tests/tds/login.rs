@@ -194,6 +194,24 @@ fn a_server_that_announces_entra_decides_about_passwords_itself() {
 }
 
 #[test]
+fn a_server_older_than_2012_is_refused_with_its_version() {
+    let log_in = |program_version| {
+        let config = Config {
+            program_version,
+            ..config(Encryption::Available)
+        };
+        log_in(config, account(), TlsUse::Must, 100_000)
+    };
+    log_in([11, 0]).unwrap();
+    // SQL Server 2008 R2.
+    let error = log_in([10, 50]).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "the server is SQL Server 10.50.4135: Prony needs SQL Server 2012 (version 11.0) or later"
+    );
+}
+
+#[test]
 fn mars_is_refused() {
     let config = Config {
         mars: 1,

@@ -5,7 +5,7 @@ use crate::copy::RowSource;
 use crate::note::{LoadNote, TableStage, UNFINISHED_OPTIONS_CHARS};
 use crate::remedy::{self, Remedy};
 use crate::row_format::{CopyBinary, RowFormat};
-use crate::{Error, TableFacts, sql};
+use crate::{Error, SqlDialect, TableFacts, sql};
 use prony_server::Control;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -156,8 +156,8 @@ pub trait Dataset: Sync {
     fn create_statement(&self, table: usize, stage: TableStage) -> String;
 
     /// The statement that drops tables and the objects that belong to them, such as sequences.
-    fn drop_statement(&self, names: &[&str]) -> String {
-        catalog::drop_statement(names)
+    fn drop_statement(&self, dialect: SqlDialect, names: &[&str]) -> String {
+        catalog::drop_statement(dialect, names)
     }
 
     /// The statements that record in the note that the load has finished.

@@ -173,7 +173,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         let obsolete: Vec<&str> = existing.obsolete.iter().map(String::as_str).collect();
         let drops = obsolete
             .chunks(STATEMENTS_PER_BATCH)
-            .map(|names| self.data.drop_statement(names));
+            .map(|names| self.data.drop_statement(self.dialect, names));
         let tables = 0..self.data.table_count();
         let missing = tables.filter(|table| !existing.unfinished.contains(&self.data.name(*table)));
         drops

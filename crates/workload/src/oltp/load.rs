@@ -196,8 +196,8 @@ impl Dataset for SbtestTables<'_> {
         self.dialect.join_statements(&statements)
     }
 
-    fn drop_statement(&self, names: &[&str]) -> String {
-        self.dialect.drop_tables(names)
+    fn drop_statement(&self, dialect: SqlDialect, names: &[&str]) -> String {
+        dialect.drop_tables(names)
     }
 
     fn finish_statements(&self) -> Vec<String> {

@@ -143,7 +143,7 @@ impl SqlDialect {
     /// (PostgreSQL drops these with their tables), but no other sequence of the same name.
     pub fn drop_tables(self, names: &[&str]) -> String {
         match self {
-            SqlDialect::PostgreSql | SqlDialect::MySql => catalog::drop_statement(names),
+            SqlDialect::PostgreSql | SqlDialect::MySql => catalog::drop_statement(self, names),
             SqlDialect::TransactSql => {
                 let drop = |table: &&str| {
                     let sequence = sequence_name(table);
@@ -152,7 +152,8 @@ impl SqlDialect {
                          where parent_object_id = object_id('{table}') \
                          and charindex('{sequence}', definition) > 0) \
                          begin begin transaction; drop table {table}; drop sequence {sequence}; commit; end \
-                         else drop table if exists {table}"
+                         else {}",
+                        catalog::drop_statement(self, &[table])
                     )
                 };
                 let drops: Vec<String> = names.iter().map(drop).collect();

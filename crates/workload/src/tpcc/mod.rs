@@ -256,7 +256,7 @@ impl Workload for OrderEntry {
         crate::engines::require_engine(control, self.engines())?;
         let cleaned = catalog::drop_existing::<Table>(control)?;
         routines::drop_all(control)?;
-        let drop_record = unfinished_load::drop_legacy_table();
+        let drop_record = unfinished_load::drop_legacy_table(crate::SqlDialect::of(control));
         sql::execute(
             control,
             "dropping the record of an unfinished load",

@@ -68,8 +68,8 @@ pub fn has_legacy_record(control: &mut Control) -> Result<bool, Error> {
 }
 
 /// The statement that drops the table in which earlier versions of Prony recorded a load.
-pub fn drop_legacy_table() -> String {
-    format!("drop table if exists {LEGACY_TABLE}")
+pub fn drop_legacy_table(dialect: SqlDialect) -> String {
+    catalog::drop_statement(dialect, &[LEGACY_TABLE])
 }
 
 impl UnfinishedLoad {

@@ -12,6 +12,8 @@ use crate::{ConnectError, Parameters, ServerError};
 
 /// Oldest accepted version: TDS 7.2, of SQL Server 2005. Older versions encode row counts in four bytes.
 const VERSION_MIN: u32 = 0x7200_0000;
+/// First number of the oldest accepted program version: SQL Server 2012, the first with sequences and `concat`.
+const PROGRAM_MIN: u8 = 11;
 /// Maximum number of the login's notices that are stored.
 const STORED_NOTICES_MAX: usize = 16;
 /// Notices that are not stored, because every login has them: "Changed database context", "Changed language
@@ -118,6 +120,9 @@ impl LoginReply {
         }
         let build = u16::from_be_bytes([build_high, build_low]);
         let version = format!("{major}.{minor}.{build}");
+        if major < PROGRAM_MIN {
+            return Err(ConnectError::SqlServerTooOld(version));
+        }
         self.parameters.set("server_version", &version);
         let program = utf16::display_text(program);
         self.parameters
