@@ -157,7 +157,7 @@ impl CommandLine {
             }
             Some(spec) if spec.name == "test" => match value {
                 Some(name) => {
-                    self.texts.out.stderr += &warning_line(messages::TEST_DEPRECATED);
+                    self.texts.out.warnings += &warning_line(messages::TEST_DEPRECATED);
                     if !name.is_empty() {
                         self.test = Some(name.to_owned());
                     }
@@ -182,11 +182,11 @@ impl CommandLine {
         let config = match host.read_file(Path::new(path)) {
             Ok(text) => config::read(&text),
             Err(reason) => {
-                self.texts.out.stderr += &format!("{path}: {reason}\n");
+                self.texts.out.warnings += &format!("{path}: {reason}\n");
                 return;
             }
         };
-        self.texts.out.stderr += &config.error.unwrap_or_default();
+        self.texts.out.warnings += &config.error.unwrap_or_default();
         for (name, values) in config.options {
             let name = option_key(&name);
             if name == "config_file" {

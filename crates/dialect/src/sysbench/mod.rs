@@ -30,7 +30,7 @@ mod report;
 mod settings;
 mod spec;
 
-pub use advice::advice;
+pub use advice::{advice, advice_of_test};
 pub use args::{Host, parse_args};
 pub use bundled::{BUNDLED_TESTS, BundledTest, Command, NON_DATABASE_TESTS};
 pub use commands::SysbenchCommands;

@@ -103,6 +103,7 @@ impl SysbenchCall {
 
 /// Prints the output of parsing the arguments.
 pub fn print(output: &Output) {
+    eprint(&output.warnings);
     output::print(&output.stdout);
     eprint(&output.stderr);
 }

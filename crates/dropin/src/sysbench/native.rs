@@ -9,7 +9,7 @@ use super::{connection, tables};
 use crate::tool_run::ConnectedServer;
 use prony_dialect::sysbench::{
     Command, Driver, LogLevel, NO_DRIVER, NOT_PREPARED, NativeCommand, ProgramCost,
-    SysbenchCommands, THREADS_FAILED, advice, command_header, failing_function, fatal_line,
+    SysbenchCommands, THREADS_FAILED, advice_of_test, command_header, failing_function, fatal_line,
     function_failed, mysql_prepare_failed, parse_ps_mode, pgsql_prepare_failed, unsupported_option,
     workload_plan,
 };
@@ -237,7 +237,12 @@ fn check_tables(
         if !uses_prepared {
             return Ok(());
         }
-        set_advice(advice(driver, server_error.number, server_error.code()));
+        set_advice(advice_of_test(
+            driver,
+            Command::Run,
+            server_error.number,
+            server_error.code(),
+        ));
         let lines = match driver {
             Driver::Mysql => mysql_prepare_failed(server_error.number, &server_error.message),
             Driver::Pgsql => pgsql_prepare_failed(&server_error.in_statement(&sql)),

@@ -333,3 +333,30 @@ fn verbosity_selects_the_messages() {
         "{debug}"
     );
 }
+
+/// Standard output and standard error may be the same file.
+#[test]
+fn warnings_come_before_the_banner_and_init_before_a_missing_event() {
+    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_merged");
+    let path = bench.home.join("merged");
+    let file = std::fs::File::create(&path).expect("a file");
+    let mut command = bench.command("--test=oltp_read_write help");
+    command
+        .stdout(file.try_clone().expect("a handle"))
+        .stderr(file);
+    assert!(command.status().expect("it starts").success());
+    let text = std::fs::read_to_string(&path).expect("text");
+    let expected = "WARNING: the --test option is deprecated.";
+    assert!(
+        text.starts_with(expected) && text.contains("\nsysbench 1.0.20"),
+        "{text}"
+    );
+    std::fs::write(
+        bench.home.join("init.lua"),
+        "function init() print('init') end",
+    )
+    .expect("a file");
+    let text = bench.sysbench("init.lua run").failed_stdout(1);
+    let expected = "init\nFATAL: cannot find the event() function in init.lua\n";
+    assert!(text.ends_with(expected), "{text}");
+}

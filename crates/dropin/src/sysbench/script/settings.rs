@@ -39,6 +39,7 @@ pub fn script_settings(
     let compat = settings.compat;
     let arguments = call.redacted_arguments.iter().cloned();
     let (path, text) = read_script(command)?;
+    logger.set_script(&text, command.command.as_deref());
     // The driver is invalid only if `server` is an error, which is reported when threads start.
     let driver = parse_driver(database).unwrap_or(Driver::Mysql);
     Ok(ScriptSettings {
@@ -105,7 +106,7 @@ fn read_script(command: &ScriptCommand) -> Result<(String, Vec<u8>), CommandErro
         if std::io::stdin().is_terminal() {
             print(&Output {
                 stdout: "Reading the script from the standard input:\n\n".to_owned(),
-                stderr: String::new(),
+                ..Output::default()
             });
         }
         let mut text = Vec::new();
