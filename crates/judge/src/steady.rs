@@ -6,7 +6,7 @@
 //! that have finished are idle.
 //!
 //! Warm-up: the start is cut off at the point that makes the mean of the remainder most precise (MSER, White
-//! 1997).
+//! 1997), if it is slower than the remainder and chance does not explain that.
 //! Drift: a slope or a step that chance does not explain (`change`). Unsteadiness: the coefficient of
 //! variation of ten bins. `latency` checks response times in a similar way.
 
@@ -17,27 +17,29 @@ use crate::formatting::percent;
 use crate::stall::stops_by_count;
 use crate::thresholds::{
     STEADY_BIN_COUNT, STEADY_MIN_SECONDS, UNSTEADY_CAVEAT_CV, UNSTEADY_INVALID_CV,
-    WARM_UP_MIN_GAP_SHARE, severity_of_effect,
+    WARM_UP_MIN_GAP_SHARE, WARM_UP_MIN_STD_ERRORS, severity_of_effect,
 };
 use crate::{errors, new_check};
-use change::{Change, find_change, mean};
+use change::{Change, difference_in_std_errors, find_change, mean};
 use prony_store::{Check, Run, Second, SecondPhase, Severity};
 
 /// At the end of a run by count, seconds below this share of the median are idle: some clients have finished.
 const IDLE_SHARE: f64 = 0.8;
 
+/// A change is told relative to its start; a line may start below this share of the mean.
+const MIN_START_SHARE: f64 = 0.01;
+
 pub(crate) fn check_warm_up(run: &Run) -> Option<Check> {
     let series = ended_per_second(run)?;
     let (cut, steady_rate, gap) = find_warm_up(&series)?;
     let bias = mean(&series) / steady_rate - 1.0;
-    let direction = if gap < 0.0 { "less" } else { "more" };
     new_check(
         "warm-up",
         severity_of_effect(bias)?,
         format!(
-            "The first {cut} s of the measured window were still warm-up: they had {} {direction} \
+            "The first {cut} s of the measured window were still warm-up: they had {} less \
              transactions per second than the rest, which shifts the result by {}.",
-            percent(gap.abs()),
+            percent(-gap),
             percent(bias.abs()),
         ),
         format!(
@@ -66,7 +68,7 @@ pub(crate) fn check_drift(run: &Run) -> Option<Check> {
         format!(
             "Throughput {direction} by {} {when} the measured window: the figure depends on when it was \
              measured.",
-            percent(size.abs()),
+            percent(size.abs() / drift.start_value.max(MIN_START_SHARE)),
         ),
         match size < 0.0 {
             true => {
@@ -168,8 +170,8 @@ fn ended(second: &Second) -> u64 {
     second.committed + second.rolled_back + second.failed
 }
 
-/// The number of seconds at the beginning that differ from the later ones, the mean rate of the later ones,
-/// and the relative difference; `None` if the difference does not affect the result.
+/// The number of seconds at the beginning that are slower than the later ones, the mean rate of the later ones,
+/// and the relative difference; `None` if the difference does not affect the result, or if chance explains it.
 fn find_warm_up(series: &[f64]) -> Option<(usize, f64, f64)> {
     let count = series.len();
     let mser = mean_errors(series);
@@ -182,7 +184,13 @@ fn find_warm_up(series: &[f64]) -> Option<(usize, f64, f64)> {
     let steady_rate = mean(remainder);
     let gap = mean(head) / steady_rate - 1.0;
     let bias = mean(series) / steady_rate - 1.0;
-    if gap.abs() <= WARM_UP_MIN_GAP_SHARE || severity_of_effect(bias).is_none() {
+    // A start that was faster than the rest is `drift`, or `unsteady`.
+    if -gap <= WARM_UP_MIN_GAP_SHARE || severity_of_effect(bias).is_none() {
+        return None;
+    }
+    let relative: Vec<f64> = series.iter().map(|rate| rate / steady_rate).collect();
+    let (head, remainder_shares) = relative.split_at(cut);
+    if -difference_in_std_errors(head, remainder_shares) <= WARM_UP_MIN_STD_ERRORS {
         return None;
     }
     // If the remainder keeps changing, the cut has only removed a part of a slope: `drift` reports that.
@@ -309,12 +317,60 @@ mod tests {
         assert_eq!(ids(&hour), [""; 0]);
     }
 
+    /// The share of 400 runs whose throughput wanders by `deviation`, with this correlation from second to second, that
+    /// are doubted by a warm-up.
+    fn false_warm_ups(seconds: usize, deviation: f64, correlation: f64) -> f64 {
+        let mut random = prony_plan::SplitMix::new(5);
+        let mut normal = move || (0..12).map(|_| random.uniform()).sum::<f64>() - 6.0;
+        let innovation = deviation * (1.0 - correlation * correlation).sqrt();
+        let doubted = (0..400).filter(|_| {
+            let mut level = deviation * normal();
+            let counts: Vec<u64> = (0..seconds)
+                .map(|_| {
+                    let count = 2_000.0 * (1.0 + level);
+                    level = correlation * level + innovation * normal();
+                    count as u64
+                })
+                .collect();
+            check_warm_up(&with_series(&counts))
+                .is_some_and(|check| check.severity >= Severity::Caveat)
+        });
+        doubted.count() as f64 / 400.0
+    }
+
+    #[test]
+    fn throughput_that_wanders_is_no_warm_up() {
+        for seconds in [20, 60] {
+            for (deviation, correlation) in [
+                (0.05, 0.5),
+                (0.08, 0.5),
+                (0.08, 0.7),
+                (0.05, 0.8),
+                (0.08, 0.9),
+            ] {
+                let share = false_warm_ups(seconds, deviation, correlation);
+                assert!(
+                    share <= 0.02,
+                    "{seconds} s, {deviation}, {correlation}: {share}"
+                );
+            }
+        }
+        // A start that is faster than the rest.
+        let hot = run(60, |at| if at < 8 { 20_000.0 } else { 16_000.0 });
+        assert_eq!(check_warm_up(&hot), None);
+        assert_eq!(ids(&hot), ["drift"]);
+    }
+
     #[test]
     fn falling_throughput_is_drift() {
         let falling = run(120, |at| 16_000.0 - 25.0 * at as f64);
         let check = check_drift(&falling).expect("a drift");
         assert_eq!(check.severity, Severity::Invalid, "more than 10 %");
-        assert!(check.finding.contains("fell by 2"), "{check:?}");
+        assert!(check.finding.contains("fell by 18 %"), "{check:?}");
+        // Relative to its start, not to the mean of the window; the bins average 98 % a little.
+        let nearly_all = run(120, |at| 16_000.0 * (1.0 - 0.98 * at as f64 / 119.0));
+        let check = check_drift(&nearly_all).expect("a drift");
+        assert!(check.finding.contains("fell by 96 %"), "{check:?}");
         let severity = |slope: f64| {
             let falling = run(120, move |at| 16_000.0 - slope * at as f64);
             check_drift(&falling).map(|check| check.severity)
