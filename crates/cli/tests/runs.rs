@@ -163,7 +163,7 @@ fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
     let before = std::fs::read(&path).expect("it is there");
     let judged = home.run(&["judge", "last"], 0);
     for expected in [
-        "20261121-1001, judged by rules of version 4",
+        "20261121-1001, judged by rules of version 5",
         "Valid: no problems were found. Scope: client and server on one machine.",
         "note     one-host",
         "Against rules of version 1: new: one-host (note)",
@@ -180,13 +180,13 @@ fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
     home.run(&["judge", "last", "--again"], 0);
     let stdout = home.run(&["show", "last", "--json"], 0);
     let stored: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
-    assert_eq!(stored["rules_version"], 4);
+    assert_eq!(stored["rules_version"], 5);
     assert_eq!(stored["checks"][0]["id"], "one-host");
     assert_eq!(stored["checks"][0]["kind"], "scope");
     assert_eq!(stored["measured"]["kinds"][0]["committed"], 96_000);
     let again = home.run(&["judge", "last"], 0);
     assert!(
-        again.contains("Against rules of version 4: the same findings."),
+        again.contains("Against rules of version 5: the same findings."),
         "{again}"
     );
     home.run(&["judge", "nothing"], 2);

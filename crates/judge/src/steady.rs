@@ -6,7 +6,7 @@
 //! that have finished are idle.
 //!
 //! Warm-up: the start is cut off at the point that makes the mean of the remainder most precise (MSER, White
-//! 1997).
+//! 1997), if it is slower than the remainder and chance does not explain that.
 //! Drift: a slope or a step that chance does not explain (`change`). Unsteadiness: the coefficient of
 //! variation of ten bins. `latency` checks response times in a similar way.
 
@@ -17,27 +17,29 @@ use crate::formatting::percent;
 use crate::stall::stops_by_count;
 use crate::thresholds::{
     STEADY_BIN_COUNT, STEADY_MIN_SECONDS, UNSTEADY_CAVEAT_CV, UNSTEADY_INVALID_CV,
-    WARM_UP_MIN_GAP_SHARE, severity_of_effect,
+    WARM_UP_MIN_GAP_SHARE, WARM_UP_MIN_STD_ERRORS, severity_of_effect,
 };
 use crate::{errors, new_check};
-use change::{Change, find_change, mean};
+use change::{Change, difference_in_std_errors, find_change, mean};
 use prony_store::{Check, Run, Second, SecondPhase, Severity};
 
 /// At the end of a run by count, seconds below this share of the median are idle: some clients have finished.
 const IDLE_SHARE: f64 = 0.8;
 
+/// A change is told relative to its start; a line may start below this share of the mean.
+const MIN_START_SHARE: f64 = 0.01;
+
 pub(crate) fn check_warm_up(run: &Run) -> Option<Check> {
     let series = ended_per_second(run)?;
     let (cut, steady_rate, gap) = find_warm_up(&series)?;
     let bias = mean(&series) / steady_rate - 1.0;
-    let direction = if gap < 0.0 { "less" } else { "more" };
     new_check(
         "warm-up",
         severity_of_effect(bias)?,
         format!(
-            "The first {cut} s of the measured window were still warm-up: they had {} {direction} \
+            "The first {cut} s of the measured window were still warm-up: they had {} less \
              transactions per second than the rest, which shifts the result by {}.",
-            percent(gap.abs()),
+            percent(-gap),
             percent(bias.abs()),
         ),
         format!(
@@ -66,7 +68,7 @@ pub(crate) fn check_drift(run: &Run) -> Option<Check> {
         format!(
             "Throughput {direction} by {} {when} the measured window: the figure depends on when it was \
              measured.",
-            percent(size.abs()),
+            percent(size.abs() / drift.start_value.max(MIN_START_SHARE)),
         ),
         match size < 0.0 {
             true => {
@@ -168,8 +170,8 @@ fn ended(second: &Second) -> u64 {
     second.committed + second.rolled_back + second.failed
 }
 
-/// The number of seconds at the beginning that differ from the later ones, the mean rate of the later ones,
-/// and the relative difference; `None` if the difference does not affect the result.
+/// The number of seconds at the beginning that are slower than the later ones, the mean rate of the later ones,
+/// and the relative difference; `None` if the difference does not affect the result, or if chance explains it.
 fn find_warm_up(series: &[f64]) -> Option<(usize, f64, f64)> {
     let count = series.len();
     let mser = mean_errors(series);
@@ -182,7 +184,13 @@ fn find_warm_up(series: &[f64]) -> Option<(usize, f64, f64)> {
     let steady_rate = mean(remainder);
     let gap = mean(head) / steady_rate - 1.0;
     let bias = mean(series) / steady_rate - 1.0;
-    if gap.abs() <= WARM_UP_MIN_GAP_SHARE || severity_of_effect(bias).is_none() {
+    // A start that was faster than the rest is `drift`, or `unsteady`.
+    if -gap <= WARM_UP_MIN_GAP_SHARE || severity_of_effect(bias).is_none() {
+        return None;
+    }
+    let relative: Vec<f64> = series.iter().map(|rate| rate / steady_rate).collect();
+    let (head, remainder_shares) = relative.split_at(cut);
+    if -difference_in_std_errors(head, remainder_shares) <= WARM_UP_MIN_STD_ERRORS {
         return None;
     }
     // If the remainder keeps changing, the cut has only removed a part of a slope: `drift` reports that.
@@ -244,135 +252,4 @@ fn sum_of_squares(values: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sample::{healthy, with_series};
-    use serde_json::json;
-
-    /// A fixed noise of a few per cent, so that a test is deterministic.
-    fn with_noise(index: usize, mean_rate: f64) -> u64 {
-        let noise = ((index * 7919 + 104_729) % 101) as f64 / 101.0 - 0.5;
-        (mean_rate * (1.0 + 0.04 * noise)) as u64
-    }
-
-    fn run(seconds: usize, mean_rate: impl Fn(usize) -> f64) -> Run {
-        let counts: Vec<u64> = (0..seconds)
-            .map(|second| with_noise(second, mean_rate(second)))
-            .collect();
-        with_series(&counts)
-    }
-
-    fn ids(run: &Run) -> Vec<String> {
-        let checks = [check_warm_up(run), check_drift(run), check_unsteady(run)];
-        checks.into_iter().flatten().map(|check| check.id).collect()
-    }
-
-    #[test]
-    fn a_row_of_ten_seconds_counts_as_ten() {
-        let mut run = with_series(&[1000; 130]);
-        let expected = per_second_rates(&run, |second| second.committed).expect("long enough");
-        let (single_seconds, last_ten) = run.series.split_at(120);
-        let mut sum = last_ten[0].clone();
-        sum.length_s = 10.0;
-        sum.committed *= 10;
-        run.series = [single_seconds, &[sum]].concat();
-        assert_eq!(
-            per_second_rates(&run, |second| second.committed),
-            Some(expected)
-        );
-    }
-
-    #[test]
-    fn a_steady_run_has_no_findings() {
-        assert_eq!(ids(&healthy()), [""; 0], "no series");
-        for seconds in [20, 60, 61, 119, 3600] {
-            assert_eq!(ids(&run(seconds, |_| 16_000.0)), [""; 0], "{seconds}");
-        }
-        // A small number of transactions scatters by its square root.
-        let low_counts: Vec<u64> = (0..60)
-            .map(|at| [3, 9, 5, 12, 2, 7, 8][at * 5 % 7])
-            .collect();
-        assert_eq!(ids(&with_series(&low_counts)), [""; 0]);
-    }
-
-    #[test]
-    fn a_warm_up_inside_the_window_is_reported() {
-        let cold = run(60, |at| if at < 12 { 9_000.0 } else { 16_000.0 });
-        let check = check_warm_up(&cold).expect("a warm-up");
-        assert_eq!(check.severity, Severity::Caveat);
-        assert!(check.finding.contains("first 12 s"), "{check:?}");
-        assert!(check.finding.contains("44 % less"), "{check:?}");
-        assert_eq!(check.advice, "Warm up for longer: --warmup 28s.");
-        assert_eq!(ids(&cold), ["warm-up"], "the warm-up explains the rest");
-        // Two slow seconds of an hour do not matter.
-        let hour = run(3600, |at| if at < 2 { 9_000.0 } else { 16_000.0 });
-        assert_eq!(ids(&hour), [""; 0]);
-    }
-
-    #[test]
-    fn falling_throughput_is_drift() {
-        let falling = run(120, |at| 16_000.0 - 25.0 * at as f64);
-        let check = check_drift(&falling).expect("a drift");
-        assert_eq!(check.severity, Severity::Invalid, "more than 10 %");
-        assert!(check.finding.contains("fell by 2"), "{check:?}");
-        let severity = |slope: f64| {
-            let falling = run(120, move |at| 16_000.0 - slope * at as f64);
-            check_drift(&falling).map(|check| check.severity)
-        };
-        assert_eq!(severity(8.0), Some(Severity::Caveat), "6 %");
-        assert_eq!(severity(3.0), Some(Severity::Note), "2 %");
-        assert_eq!(severity(0.8), None, "0.6 %");
-    }
-
-    #[test]
-    fn a_fall_over_the_whole_window_is_no_warm_up() {
-        // Half of the fall is in the first third.
-        let falling = run(300, |at| {
-            16_000.0 * (1.0 - 0.2 * (at as f64 / 300.0).sqrt())
-        });
-        assert_eq!(ids(&falling), ["drift"]);
-    }
-
-    #[test]
-    fn a_step_late_in_the_window_is_drift() {
-        let step = run(120, |at| if at < 90 { 16_000.0 } else { 14_000.0 });
-        let check = check_drift(&step).expect("a step");
-        assert_eq!(check.severity, Severity::Caveat, "a quarter of the window");
-        assert!(check.finding.contains("in a step 90 s into"), "{check:?}");
-    }
-
-    #[test]
-    fn waves_are_unsteady() {
-        let wave = |height: f64| {
-            run(200, move |at| {
-                16_000.0 * (1.0 + height * (at as f64 / 9.0).sin())
-            })
-        };
-        let severity = |height| check_unsteady(&wave(height)).map(|check| check.severity);
-        assert_eq!(severity(0.05), None);
-        assert_eq!(severity(0.4), Some(Severity::Caveat));
-        assert_eq!(severity(0.9), Some(Severity::Invalid));
-        let mut expected = wave(0.9);
-        expected.plan = json!({ "run": { "expect_outage": true } });
-        assert_eq!(
-            check_unsteady(&expected).unwrap().severity,
-            Severity::Caveat
-        );
-    }
-
-    #[test]
-    fn short_runs_runs_with_outages_and_idle_ends_are_not_judged() {
-        assert_eq!(ids(&run(19, |at| 1000.0 * at as f64)), [""; 0]);
-        let mut lost = run(60, |at| if at < 12 { 9_000.0 } else { 16_000.0 });
-        lost.events.push(prony_store::Event {
-            at_s: 20.0,
-            kind: prony_store::EventKind::Outage,
-            ..Default::default()
-        });
-        assert_eq!(ids(&lost), [""; 0]);
-        let mut counted = run(60, |at| if at < 50 { 16_000.0 } else { 900.0 });
-        assert!(!ids(&counted).is_empty());
-        counted.drive.stop = Some(prony_store::PlannedEnd::TransactionsPerClient(1000));
-        assert_eq!(ids(&counted), [""; 0]);
-    }
-}
+mod tests;

@@ -3,6 +3,7 @@
 use crate::common::{
     TestBench, WAIT_TIMEOUT, ok_stdout, send_signal, start_run, stderr_text, total_figures,
 };
+use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Choice, Run, RunFilter, RunState, RunStore};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
@@ -22,7 +23,10 @@ protocol = \"simple\"
 
 /// A loaded database, and the path of a file with this plan.
 fn bench_with_plan(name: &str, plan: &str) -> (TestBench, String) {
-    let bench = TestBench::new(name);
+    with_plan(TestBench::new(name), plan)
+}
+
+fn with_plan(bench: TestBench, plan: &str) -> (TestBench, String) {
     ok_stdout(&bench.prony("load select-only --scale 1"));
     let path = bench.home.join("plan.toml");
     std::fs::write(&path, plan).expect("a file");
@@ -217,7 +221,11 @@ fn an_experiment_continues_after_an_invalid_repeat() {
         "[workload]\nname = \"tpcb\"\n[run]\nclients = 1\ntransactions = 20\n\
          [experiment]\nrepeats = 2\n{between}\n"
     );
-    let (bench, plan) = bench_with_plan("repaired", &plan);
+    // On a server of its own: the load of other tests would make a run invalid.
+    let installation = find().expect("PostgreSQL's programs");
+    let server =
+        EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
+    let (bench, plan) = with_plan(TestBench::on(&server, "repaired"), &plan);
     let mut control = bench.control();
     control
         .execute("update pgbench_branches set bbalance = bbalance + 1")

@@ -179,6 +179,33 @@ fn invalid_runs_are_never_comparable() {
 }
 
 #[test]
+fn a_caveat_that_both_runs_have_is_no_difference() {
+    let with_caveats = |ids: &[&str]| {
+        let caveat = |id: &&str| Check {
+            id: (*id).to_owned(),
+            severity: Severity::Caveat,
+            kind: None,
+            finding: String::new(),
+            advice: String::new(),
+        };
+        let mut run = tpcc_run();
+        run.checks = ids.iter().map(caveat).collect();
+        run
+    };
+    let a = with_caveats(&["checkpoint", "one-host"]);
+    let b = with_caveats(&["one-host"]);
+    let comparison = compare(&a, &b, false);
+    let mut differences = comparison.differences.iter();
+    let caveats = differences.find(|difference| difference.what == "caveats");
+    let caveats = caveats.expect("one has it");
+    assert_eq!(
+        (caveats.a.as_str(), caveats.b.as_str()),
+        ("checkpoint", "none")
+    );
+    assert_eq!(names(&compare(&b, &b, false), Severity::Caveat), [""; 0]);
+}
+
+#[test]
 fn a_setting_that_only_a_newer_document_has_is_unknown() {
     let older = tpcc_run();
     let mut newer = tpcc_run();

@@ -51,12 +51,17 @@ pub(super) fn usability_differences(a: &Run, b: &Run) -> Vec<Difference> {
             "each applies to only one of the two runs: see prony show",
         ),
     ] {
-        let [ids_a, ids_b] = [a, b].map(|run| check_ids(&run.checks, severity));
-        // Equal caveats are not a difference, but a problem that makes a Run unusable is reported even if
-        // equal.
-        let unusable = severity == Invalid && (ids_a != NO_CHECKS || ids_b != NO_CHECKS);
-        if unusable || ids_a != ids_b {
-            add(severity, what, [ids_a, ids_b], why);
+        let [ids_a, ids_b] = [a, b].map(|run| sorted_ids(&run.checks, severity));
+        // Caveats that both have are not a difference, but a problem that makes a Run unusable is reported even if
+        // both have it.
+        let is_common = |id: &&str| ids_a.contains(id) && ids_b.contains(id);
+        let values = [&ids_a, &ids_b].map(|ids| {
+            let ids = ids.iter().copied();
+            let reported = ids.filter(|id| severity == Invalid || !is_common(id));
+            reported.collect::<Vec<_>>()
+        });
+        if values.iter().any(|ids| !ids.is_empty()) {
+            add(severity, what, values.map(|ids| join_ids(&ids)), why);
         }
     }
     reasons
@@ -67,9 +72,17 @@ pub(crate) const NO_CHECKS: &str = "none";
 
 /// The ids of the checks with this severity, sorted and separated by commas; [`NO_CHECKS`] if there are none.
 pub(crate) fn check_ids(checks: &[Check], severity: Severity) -> String {
+    join_ids(&sorted_ids(checks, severity))
+}
+
+fn sorted_ids(checks: &[Check], severity: Severity) -> Vec<&str> {
     let matching = checks.iter().filter(|check| check.severity == severity);
     let mut ids: Vec<&str> = matching.map(|check| check.id.as_str()).collect();
     ids.sort_unstable();
+    ids
+}
+
+fn join_ids(ids: &[&str]) -> String {
     match ids.is_empty() {
         true => NO_CHECKS.to_owned(),
         false => ids.join(", "),

@@ -87,25 +87,40 @@ impl Fit {
             .enumerate()
             .map(|(at, value)| value - model(at))
             .collect();
-        let count = residuals.len() as f64;
-        let sum_of_squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
-        let residual_variance = sum_of_squares / (count - parameters);
-        let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
-        let correlation = match sum_of_squares > 0.0 {
-            true => products / sum_of_squares,
-            false => 0.0,
-        };
-        // The correlation of a sample is too small by (1 + 4 rho) / n (Kendall 1954).
-        let correlation =
-            (correlation + (1.0 + 4.0 * correlation) / count).clamp(0.0, MAX_CORRELATION);
-        let inflation = (1.0 + correlation) / (1.0 - correlation);
-        let variance = residual_variance.max(MIN_STD_DEVIATION * MIN_STD_DEVIATION) * inflation;
+        let (residual_variance, variance) = variances(&residuals, parameters);
         Fit {
             change,
             residual_variance,
             std_error: (variance * size_variance).sqrt(),
         }
     }
+}
+
+/// The variance of residuals for their degrees of freedom, and the same inflated by their autocorrelation.
+fn variances(residuals: &[f64], parameters: f64) -> (f64, f64) {
+    let count = residuals.len() as f64;
+    let sum_of_squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
+    let variance = sum_of_squares / (count - parameters);
+    let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let correlation = match sum_of_squares > 0.0 {
+        true => products / sum_of_squares,
+        false => 0.0,
+    };
+    // The correlation of a sample is too small by (1 + 4 rho) / n (Kendall 1954).
+    let correlation = (correlation + (1.0 + 4.0 * correlation) / count).clamp(0.0, MAX_CORRELATION);
+    let inflation = (1.0 + correlation) / (1.0 - correlation);
+    let min_variance = MIN_STD_DEVIATION * MIN_STD_DEVIATION;
+    (variance, variance.max(min_variance) * inflation)
+}
+
+/// The difference of the means of two adjacent parts of a series in standard errors, by the scatter of the second part. The
+/// series is relative, as for [`find_change`].
+pub(crate) fn difference_in_std_errors(first: &[f64], second: &[f64]) -> f64 {
+    let level = mean(second);
+    let residuals: Vec<f64> = second.iter().map(|value| value - level).collect();
+    let (_, variance) = variances(&residuals, 1.0);
+    let size_variance = 1.0 / first.len() as f64 + 1.0 / second.len() as f64;
+    (mean(first) - level) / (variance * size_variance).sqrt()
 }
 
 fn fit_line(bins: &[f64]) -> Fit {
