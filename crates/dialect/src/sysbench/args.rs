@@ -61,7 +61,14 @@ pub fn parse_args(
         return print(&compat.version_text(), texts.out);
     }
     let settings = texts.check_options()?;
-    let test_source = find_test(test.as_deref().unwrap_or("-"), &mut texts, host)?;
+    let mut test_source = find_test(test.as_deref().unwrap_or("-"), &mut texts, host)?;
+    // The native workloads never reconnect.
+    if let TestSource::Native(test, name) = &test_source
+        && command.as_deref() == Some("run")
+        && reconnects(test, compat, &extras)
+    {
+        test_source = TestSource::Script(ScriptSource::Bundled(test.name), name.clone());
+    }
     match test_source {
         TestSource::Native(test, name) => {
             bundled_invocation(test, name, command, settings, texts.out, &extras)
@@ -287,6 +294,15 @@ fn bundled_invocation(
             option_texts: option_texts(test, compat, extras),
         }))),
     }
+}
+
+/// Whether the last `--reconnect` makes a test reconnect after some number of events.
+fn reconnects(test: &BundledTest, compat: Compat, extras: &[RawOption]) -> bool {
+    let mut options = extras.iter().rev();
+    let reconnect = options.find(|option| option.name == "reconnect");
+    let value = reconnect.and_then(|option| option.value.as_deref());
+    test.option("reconnect", compat).is_some()
+        && value.is_some_and(|text| number::leading_integer(text) > 0)
 }
 
 /// The values of the test's options on the command line, as texts.

@@ -360,3 +360,25 @@ fn warnings_come_before_the_banner_and_init_before_a_missing_event() {
     let expected = "init\nFATAL: cannot find the event() function in init.lua\n";
     assert!(text.ends_with(expected), "{text}");
 }
+
+/// sysbench 1.1: each thread reconnects after every N events.
+#[test]
+fn bundled_tests_reconnect() {
+    for driver in DRIVERS {
+        let bench = SysbenchTestBench::new(driver, "sb_reconnect");
+        let run = |arguments: &str| {
+            let mut command = bench.command(&format!("--table-size=100 {arguments}"));
+            command.env("PRONY_SYSBENCH_COMPAT", "1.1");
+            let output = command.output().expect("it starts");
+            bench.assert_no_password(output).ok_stdout()
+        };
+        run("oltp_read_write prepare");
+        for test in ["oltp_read_write", "oltp_insert", "select_random_points"] {
+            let out = run(&format!("--events=10 --time=0 --reconnect=3 {test} run"));
+            assert_eq!(figure(&out, "reconnects:"), 3.0, "{test}: {out}");
+            assert_eq!(figure(&out, "transactions:"), 10.0, "{test}: {out}");
+        }
+        let out = run("--events=10 --time=0 --reconnect=0 oltp_point_select run");
+        assert_eq!(figure(&out, "reconnects:"), 0.0, "{out}");
+    }
+}

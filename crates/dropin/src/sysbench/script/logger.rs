@@ -7,10 +7,10 @@ use super::super::call::{SysbenchCall, eprint, print_output_bytes, set_advice};
 use super::super::connection;
 use super::failure_line;
 use prony_dialect::sysbench::{
-    Command, DatabaseOptions, Driver, LogLevel, ScriptCommand, THREADS_FAILED, advice,
-    advice_of_test, fatal_line, function_failed, mysql_next_result_failed, mysql_prepare_failed,
-    mysql_statement_failed, parse_driver, pgsql_prepare_failed, pgsql_statement_failed,
-    threads_not_ready, warning_line,
+    Command, DatabaseOptions, Driver, LogLevel, ScriptCommand, advice, advice_of_test, fatal_line,
+    function_failed, mysql_next_result_failed, mysql_prepare_failed, mysql_statement_failed,
+    parse_driver, pgsql_prepare_failed, pgsql_statement_failed, threads_failed, threads_not_ready,
+    warning_line,
 };
 use prony_runner::Recording;
 use prony_runner::{Signals, TerminationSignal};
@@ -228,7 +228,7 @@ impl Listener for ScriptLogger {
         self.set_advice_about(reason);
         if !function.is_empty() {
             let threads_failed = match function {
-                "thread_init" => fatal_line(THREADS_FAILED),
+                "thread_init" => threads_failed(self.call.compat),
                 _ => String::new(),
             };
             self.log(

@@ -101,6 +101,10 @@ fn positive_env_var(name: &str) -> Option<u64> {
 
 /// Reads a script. Returns its path, for messages, and its text.
 fn read_script(command: &ScriptCommand) -> Result<(String, Vec<u8>), CommandError> {
+    if let ScriptSource::Bundled(name) = &command.source {
+        let text = lua::bundled_script(name).unwrap_or_default();
+        return Ok((format!("{name}.lua"), text.as_bytes().to_vec()));
+    }
     let ScriptSource::File(path) = &command.source else {
         // On a terminal, tell the user that input is expected.
         if std::io::stdin().is_terminal() {
