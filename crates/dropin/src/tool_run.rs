@@ -113,6 +113,7 @@ impl ToolRun<'_> {
             observation: None,
             growth: self.server.growth.clone(),
             read_server_txn_count: false,
+            ends_if_refused: false,
             check_after: false,
             doctor: None,
             seed: self.seed,

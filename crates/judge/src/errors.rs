@@ -26,9 +26,10 @@ pub(crate) fn check_nothing_committed(run: &Run) -> Option<Check> {
         "nothing-committed",
         Severity::Invalid,
         format!(
-            "No transaction committed in the measured {:.1} s ({} failed).",
+            "No transaction committed in the measured {:.1} s ({} failed{}).",
             run.measured.length_s,
-            thousands(failed)
+            thousands(failed),
+            most_frequent_error(run).map_or(String::new(), message_of)
         ),
         "Check the errors and the server's log; if there are none, measure for longer than one \
          transaction takes.",
@@ -102,13 +103,22 @@ fn most_frequent_error(run: &Run) -> Option<&ErrorCount> {
 fn describe_most_frequent(run: &Run) -> String {
     most_frequent_error(run).map_or(String::new(), |error| {
         format!(
-            "; most often {} ({}) in {}, {}",
+            "; most often {} ({}) in {}, {}{}",
             error.class.name(),
             error.code,
             error.kind_name(),
-            count(error.count, "time")
+            count(error.count, "time"),
+            message_of(error)
         )
     })
+}
+
+/// The first message of a type of error, after a colon.
+fn message_of(error: &ErrorCount) -> String {
+    match error.example.trim_end_matches('.') {
+        "" => String::new(),
+        text => format!(": {text}"),
+    }
 }
 
 /// Events of this kind that overlap the measured window.

@@ -1,5 +1,6 @@
 //! Errors in preparing and starting a run.
 
+use crate::refused::Refused;
 use prony_plan::{ErrorParts, UserError};
 use prony_store::StoreError;
 use std::fmt;
@@ -29,6 +30,8 @@ pub enum Error {
     NotStored(#[source] StoreError),
     /// The load could not start.
     NotStarted(#[source] prony_drive::Error),
+    /// The server refuses the transactions.
+    Refused(#[source] Refused),
 }
 
 impl fmt::Display for Error {
@@ -38,6 +41,7 @@ impl fmt::Display for Error {
             Error::Server(error) => error.fmt(f),
             Error::NotStored(error) => error.fmt(f),
             Error::NotStarted(error) => error.fmt(f),
+            Error::Refused(error) => error.fmt(f),
             Error::ExporterUrl { .. } | Error::ExporterSilent { .. } => {
                 f.write_str(&self.parts().sentence())
             }
@@ -52,6 +56,7 @@ impl UserError for Error {
             Error::Server(error) => error.parts(),
             Error::NotStored(error) => error.parts(),
             Error::NotStarted(error) => error.parts(),
+            Error::Refused(error) => error.parts(),
             Error::ExporterUrl { problem, origin } | Error::ExporterSilent { problem, origin } => {
                 ErrorParts::new(problem)
                     .with_hint(format!("see the URL of {origin}, or run without it"))

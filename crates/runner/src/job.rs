@@ -39,6 +39,9 @@ pub struct RunJob<'a> {
     /// Whether to read the server's own transaction count, if the workload has a metric that needs
     /// it. This uses a connection.
     pub read_server_txn_count: bool,
+    /// Whether to end the run, without a result, if the server refuses every transaction of a kind in the first
+    /// second.
+    pub ends_if_refused: bool,
     /// Whether to check the consistency of the workload's data after the load.
     pub check_after: bool,
     /// What `prony doctor` found on the machine and the server, if that was requested.

@@ -16,6 +16,7 @@ mod job;
 mod observing;
 mod prepare;
 mod recording;
+mod refused;
 mod run;
 pub mod scenario_setup;
 mod server_tpm;
@@ -29,6 +30,7 @@ pub use job::{Interrupt, Purpose, RunJob, RunServer, StorePolicy};
 pub use observing::{Observation, ServerObserverOptions, WithOrigin};
 pub use prepare::{RunPreparation, prepare};
 pub use recording::{Recording, RecordingLock};
+pub use refused::Refused;
 pub use run::{FinishedRun, RunObserver, RunSecond, run};
 pub use signals::{Signals, TerminationSignal};
 

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::job::{RunJob, StorePolicy};
 use crate::observing::{self, LoadEnd, Observation, ServerObserver};
 use crate::recording::{Recording, RecordingState};
+use crate::refused::{RefusalDetector, Refused};
 use crate::server_tpm::{ServerRates, ServerTpm};
 use prony_drive::{DriveResult, LoadStart, Observer};
 use prony_measure::{IntervalRow, RunSchedule};
@@ -98,6 +99,9 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         server_observer: None,
         embedded: job.server.embedded.as_ref(),
         failure: None,
+        kinds: job.ready_workload.program.kinds(),
+        refusal_detector: job.ends_if_refused.then(RefusalDetector::default),
+        refused: None,
     };
     let drive_result = prony_drive::run(
         &prony_drive::DriveJob {
@@ -112,15 +116,15 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         },
         &mut recorder,
     );
-    match drive_result {
-        Ok(drive_result) => Ok(recorder.finish(&job, drive_result)),
-        Err(error) => {
-            if let (_, Some(writer)) = recorder.recording.end() {
-                writer.discard();
-            }
-            Err(Error::NotStarted(error))
-        }
+    let error = match (drive_result, recorder.refused.take()) {
+        (Ok(drive_result), Some(refused)) if !drive_result.interrupted => Error::Refused(refused),
+        (Ok(drive_result), _) => return Ok(recorder.finish(&job, drive_result)),
+        (Err(error), _) => Error::NotStarted(error),
+    };
+    if let (_, Some(writer)) = recorder.recording.end() {
+        writer.discard();
     }
+    Err(error)
 }
 
 fn open_storage(
@@ -162,6 +166,10 @@ struct RunRecorder<'a> {
     embedded: Option<&'a EmbeddedPostgres>,
     /// Why the run must end, if it must.
     failure: Option<String>,
+    /// Names of the kinds of transaction.
+    kinds: &'a [&'static str],
+    refusal_detector: Option<RefusalDetector>,
+    refused: Option<Refused>,
 }
 
 impl RunRecorder<'_> {
@@ -227,6 +235,12 @@ impl Observer for RunRecorder<'_> {
         if self.embedded.is_some_and(EmbeddedPostgres::has_ended) {
             self.embedded = None;
             self.failure = Some("the throw-away server has ended".to_owned());
+        }
+        if let Some(detector) = &mut self.refusal_detector
+            && let Some(refused) = detector.look_at(row, self.kinds)
+        {
+            self.failure = Some(refused.to_string());
+            self.refused = Some(refused);
         }
         let (second, result) = self.recording.record_row(row, schedule);
         self.report_journal_failure(result);

@@ -159,6 +159,7 @@ fn execute_run(
             observation: Some(prepared.observation),
             growth: Some(prepared.growth),
             read_server_txn_count: true,
+            ends_if_refused: true,
             check_after: true,
             doctor: None,
             seed: 1,

@@ -45,7 +45,7 @@ pub struct CatalogTable<T> {
     pub table: T,
     /// Whether it is a table (plain or partitioned) with the workload's columns.
     pub is_own: bool,
-    /// Whether it has a valid primary key on the expected columns.
+    /// Whether it has a valid primary key on the expected columns, if it should have one.
     pub has_primary_key: bool,
     /// Whether its file was replaced since it was created, as by TRUNCATE, VACUUM FULL or CLUSTER.
     pub is_rewritten: bool,
@@ -196,10 +196,10 @@ fn read_on_mysql(
     names: &RelationNames<'_>,
 ) -> Result<Vec<CatalogEntry>, Error> {
     sql::require_mysql_database(control, READING_CATALOG)?;
-    let mut read_view = |columns: &str, view: &str, order: &str| {
+    let mut read_view = |columns: &str, view: &str, condition_and_order: &str| {
         let select = format!(
             "select table_name, {columns} from information_schema.{view} \
-             where table_schema = database() and table_name {}{order}",
+             where table_schema = database() and table_name {}{condition_and_order}",
             names.mysql_predicate()
         );
         sql::query_rows(control, READING_CATALOG, &select)
@@ -212,7 +212,8 @@ fn read_on_mysql(
     let columns = read_view(
         "column_name, column_comment",
         "columns",
-        " order by ordinal_position",
+        // Statements that do not name an invisible column, such as a generated key, never see it.
+        " and extra not like '%INVISIBLE%' order by ordinal_position",
     )?;
     let indexes = read_view(
         "column_name, index_name, seq_in_index",
@@ -313,7 +314,7 @@ pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<CatalogTable<T>>, Er
             table,
             is_own: entry.is_table && table.has_columns(dialect, &entry.columns),
             // Column names are case-insensitive on MySQL.
-            has_primary_key: entry.key.eq_ignore_ascii_case(&key.join(",")),
+            has_primary_key: key.is_empty() || entry.key.eq_ignore_ascii_case(&key.join(",")),
             is_rewritten: entry.is_rewritten,
             columns: entry.columns,
             expected_columns: table.columns(dialect).join(","),

@@ -229,6 +229,7 @@ pub fn execute(
             observation: Some(prepared.observation),
             growth: Some(prepared.growth),
             read_server_txn_count: true,
+            ends_if_refused: !plan.expect_outage,
             check_after: request.check_after,
             doctor: doctor_report,
             seed: part
@@ -306,6 +307,7 @@ fn run_result(signals: &Signals, finished: FinishedRun) -> RunResult {
 fn run_failure(error: &Error, plan: &Plan, signals: &Signals) -> Failure {
     match error {
         Error::NotStarted(error) => start_failure(error, signals),
+        Error::Refused(error) => Failure::of(Exit::Data, error),
         Error::NotStored(error) => {
             let mut failure = Failure::of(Exit::Unexpected, error);
             for problem in &mut failure.problems {

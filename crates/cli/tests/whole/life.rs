@@ -5,6 +5,7 @@ use crate::common::{
     total_figures,
 };
 use prony_store::{Run, RunState};
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -87,18 +88,59 @@ fn a_signal_ends_a_run_with_its_partial_result() {
     }
 }
 
-/// Scripts must be able to detect a run with invalid figures.
+/// Scripts must be able to detect a run that cannot succeed, and one with invalid figures.
 #[test]
-fn an_invalid_run_has_its_own_exit_code() {
+fn refused_and_invalid_runs_have_their_own_exit_codes() {
     let bench = TestBench::new("read_only");
     ok_stdout(&bench.prony("load tpcb --scale 1"));
-    let mut command = bench.command("run tpcb --clients 2 --transactions 10");
+    let mistyped = bench.home.join("mistyped.sql");
+    fs::write(
+        &mistyped,
+        "select 1;\nselect balance from pgbench_acounts;\n",
+    )
+    .expect("a script");
+    let script = format!(
+        "run script -b select-only -f {} --duration 1m",
+        mistyped.display()
+    );
+    let refused = |arguments: &str, options: &str| {
+        let mut command = bench.command(arguments);
+        command
+            .args(["--url", &bench.url])
+            .env("PGOPTIONS", options);
+        let output = bench.assert_no_password(command.output().expect("it starts"));
+        (output.status.code(), stderr_text(&output))
+    };
+    let read_only = "-c default_transaction_read_only=on";
+    for (arguments, options, expected) in [
+        (
+            "run tpcb --clients 2 --duration 1m",
+            read_only,
+            "read-only transaction (25006; ",
+        ),
+        ("run tpcb --transactions 10", read_only, "name the primary"),
+        (
+            &script,
+            "",
+            "relation \"pgbench_acounts\" does not exist (42P01; ",
+        ),
+    ] {
+        let (code, stderr) = refused(arguments, options);
+        assert_eq!(code, Some(4), "{arguments}: {stderr}");
+        assert!(stderr.contains(expected), "{arguments}: {stderr}");
+    }
+    let runs = ok_stdout(&bench.prony_without_server("runs"));
+    assert!(!runs.contains("tpcb"), "a refused run is stored: {runs}");
+
+    // Read-only sessions may become writable again if an outage is expected.
+    let mut command = bench.command("run tpcb --clients 2 --transactions 10 --expect-outage");
     command.args(["--url", &bench.url]);
-    command.env("PGOPTIONS", "-c default_transaction_read_only=on");
+    command.env("PGOPTIONS", read_only);
     let output = bench.assert_no_password(command.output().expect("it starts"));
     assert_eq!(output.status.code(), Some(7), "{}", stderr_text(&output));
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(stdout.contains("this figure must not be"), "{stdout}");
+    assert!(stdout.contains("(20 failed: cannot execute"), "{stdout}");
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Complete);
     assert_eq!(run.checks[0].id, "nothing-committed");

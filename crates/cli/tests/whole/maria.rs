@@ -248,14 +248,15 @@ fn errors_of_mariadb_are_reported() {
     assert_hidden(wrong_password, &output, &bench.home);
 }
 
-/// Sessions without autocommit executed one transaction that never ended, and NULL was loaded as text where a backslash
-/// is an ordinary character.
+/// Sessions without autocommit executed one transaction that never ended, NULL was loaded as text where a backslash
+/// is an ordinary character, and a table without a primary key was refused.
 #[test]
 fn defaults_of_the_servers_sessions_do_not_matter() {
     let arguments = [
         "--autocommit=0",
         "--sql-mode=ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES,ONLY_FULL_GROUP_BY",
         "--lower-case-table-names=1",
+        "--innodb-force-primary-key=ON",
     ];
     let server = MariaDb::start(MariaDbOptions {
         arguments: arguments.map(str::to_owned).to_vec(),
@@ -271,12 +272,14 @@ fn defaults_of_the_servers_sessions_do_not_matter() {
     set_time_limit(&mut control, "0.05");
     ok_stdout(&bench.prony("load tpcc --scale 1"));
     set_time_limit(&mut control, "0");
-    ok_stdout(&bench.prony("check tpcc"));
+    let checked = ok_stdout(&bench.prony("check tpcc"));
+    assert!(checked.contains("history has a key"), "{checked}");
     // The second run finds the procedures of the first.
     for _ in 0..2 {
         let output = bench.prony("run tpcc --clients 2 --transactions 20 --no-observe --json");
-        let figures = parse_run(&output).measured;
-        assert_eq!(total_figures(&figures).failed, 0, "{output:?}");
+        let run = parse_run(&output);
+        assert_eq!(total_figures(&run.measured).failed, 0, "{output:?}");
+        assert_eq!(run.workload.setting("history_key"), Some("invisible"));
     }
     ok_stdout(&bench.prony("check tpcc"));
     ok_stdout(&bench.prony("clean tpcc"));

@@ -75,6 +75,9 @@ pub fn build_workload_plan(request: &BuildRequest) -> Result<WorkloadPlan, Strin
     if let Some(parts) = partition_count(request) {
         options.insert(PARTITIONS_OPTION.to_owned(), parts.into());
     }
+    if request.has_history_key {
+        options.insert("history_key".to_owned(), "always".into());
+    }
     Ok(workload_plan(Some(scale), options))
 }
 

@@ -135,6 +135,8 @@ pub struct BuildRequest {
     pub stored_procedures: bool,
     /// Whether to partition `order_line`, which needs at least 200 warehouses.
     pub partitions_order_line: bool,
+    /// Whether history gets a primary key.
+    pub has_history_key: bool,
     /// Where to print and log lines.
     pub output: OutputOptions,
     /// The job's identifier.
@@ -423,6 +425,10 @@ impl<'a> RequestBuilder<'a> {
             stored_procedures: match self.engine {
                 Engine::PostgreSql => self.tpcc_switch("storedprocs"),
                 Engine::MySql | Engine::MariaDb | Engine::SqlServer => true,
+            },
+            has_history_key: match self.engine {
+                Engine::MySql | Engine::MariaDb => self.tpcc_switch("history_pk"),
+                Engine::PostgreSql | Engine::SqlServer => false,
             },
             partitions_order_line: match self.engine {
                 Engine::PostgreSql | Engine::MySql | Engine::MariaDb => {

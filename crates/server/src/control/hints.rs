@@ -103,6 +103,10 @@ pub(super) fn for_number(number: u32) -> Option<&'static str> {
         3159 => "The server accepts only encrypted connections: use ssl-mode=REQUIRED.",
         3118 | 4151 => "The account is locked: ALTER USER ... ACCOUNT UNLOCK.",
         1053 => "The server is stopping: try again in a moment.",
+        1173 | 3750 => {
+            "The server refuses tables without a primary key (innodb_force_primary_key, sql_require_primary_key); \
+             keys can be hidden from MySQL 8.0.23 and MariaDB 10.3 on."
+        }
         _ => return None,
     })
 }

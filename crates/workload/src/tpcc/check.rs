@@ -307,11 +307,15 @@ fn index_finding(index: &SecondaryIndex) -> Finding {
 
 /// The finding on the population of the tables.
 fn population_finding(control: &mut Control) -> Result<Finding, Error> {
-    let (population, partitions) = layout::detect(control)?;
-    let parts = match partitions {
+    let layout = layout::detect(control)?;
+    let population = layout.population;
+    let mut parts = match layout.partitions {
         0 => String::new(),
         parts => format!("; order_line has {parts} partitions"),
     };
+    if layout.has_history_key {
+        parts += "; history has a key";
+    }
     let text = format!(
         "customers of the population for the profile {}: {} % have bad credit{parts}",
         match population {

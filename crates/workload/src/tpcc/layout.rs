@@ -60,7 +60,14 @@ pub struct Layout {
     pub population: Population,
     /// Hash partitions of order_line by its warehouse; 0 for a plain table.
     pub partitions: u32,
+    /// Whether history has an invisible primary key. Only on MySQL and MariaDB.
+    pub has_history_key: bool,
 }
+
+/// The start of the columns of a history with a key, which statements that do not name it never see. Old servers
+/// hide no columns: for them, it is a syntax error.
+const HISTORY_KEY_COLUMN: &str =
+    "( h_id bigint unsigned not null auto_increment invisible primary key,";
 
 impl Layout {
     /// The layout that a plan requests.
@@ -75,6 +82,7 @@ impl Layout {
             seed,
             population: options.profile.population,
             partitions: options.partitions.unwrap_or(0),
+            has_history_key: options.adds_history_key,
         })
     }
 
@@ -95,6 +103,9 @@ impl Layout {
         if self.partitions != 0 {
             options.push(("partitions", self.partitions.to_string()));
         }
+        if self.has_history_key {
+            options.push(("history_key", "always".to_owned()));
+        }
         LoadSpec::of("tpcc", options)
     }
 
@@ -107,12 +118,18 @@ impl Layout {
         if self.partitions != 0 {
             details += &format!(", {} partitions", self.partitions);
         }
+        if self.has_history_key {
+            details += ", a key of history";
+        }
         format!("{} warehouses ({details})", self.scale)
     }
 
     /// The statements that create a table.
     pub fn create(&self, table: Table, dialect: SqlDialect) -> String {
-        let (create, count) = (table.create(dialect, self.population), self.partitions);
+        let (mut create, count) = (table.create(dialect, self.population), self.partitions);
+        if table == Table::History && self.has_history_key && dialect == SqlDialect::MySql {
+            create = create.replacen('(', HISTORY_KEY_COLUMN, 1);
+        }
         if table != Table::OrderLine || count == 0 {
             return create;
         }
@@ -141,12 +158,18 @@ impl Layout {
             seed,
             population,
             partitions,
+            has_history_key,
         } = self;
         let profile = population.name();
+        let history_key = if *has_history_key {
+            "history_key 1, "
+        } else {
+            ""
+        };
         LoadNote {
             description: format!(
                 "warehouses {scale}, seed {seed}, profile {profile}, partitions {partitions}, \
-                 begun {start_s}"
+                 {history_key}begun {start_s}"
             ),
             stage,
         }
@@ -162,6 +185,7 @@ impl Layout {
             population: populations
                 .find(|population| Some(population.name()) == note.value("profile"))?,
             partitions: number("partitions")?,
+            has_history_key: note.number("history_key") == Some(1),
         };
         Some((layout, i64::try_from(note.number("begun")?).ok()?))
     }
@@ -206,17 +230,30 @@ fn partition_index(index: &Index, part: u32) -> IndexBuild {
     IndexBuild::primary_key(&table, &format!("{table}_i1"), &index.columns.join(", "))
 }
 
-/// The population and the partitions of loaded tables.
-pub fn detect(control: &mut Control) -> Result<(Population, u32), Error> {
-    let partition_count = match SqlDialect::of(control) {
-        SqlDialect::PostgreSql => {
-            "select count(*) from pg_inherits where inhparent = to_regclass('order_line')"
-        }
-        SqlDialect::TransactSql => "select 0",
-        SqlDialect::MySql => {
+/// What loaded tables tell of the layout of their load.
+pub struct DetectedLayout {
+    /// The population whose customers they have.
+    pub population: Population,
+    /// Hash partitions of order_line.
+    pub partitions: u32,
+    /// Whether history has a primary key.
+    pub has_history_key: bool,
+}
+
+/// Detects the layout of loaded tables.
+pub fn detect(control: &mut Control) -> Result<DetectedLayout, Error> {
+    let (partition_count, history_key_columns) = match SqlDialect::of(control) {
+        SqlDialect::PostgreSql => (
+            "select count(*) from pg_inherits where inhparent = to_regclass('order_line')",
+            "select 0",
+        ),
+        SqlDialect::TransactSql => ("select 0", "select 0"),
+        SqlDialect::MySql => (
             "select count(*) from information_schema.partitions where table_schema = database() \
-             and table_name = 'order_line' and partition_name is not null"
-        }
+             and table_name = 'order_line' and partition_name is not null",
+            "select count(*) from information_schema.statistics where table_schema = database() \
+             and table_name = 'history' and index_name = 'PRIMARY'",
+        ),
     };
     // Prony gives an exact share of each district's customers bad credit; HammerDB decides at
     // random for each customer.
@@ -224,8 +261,8 @@ pub fn detect(control: &mut Control) -> Result<(Population, u32), Error> {
         control,
         "detecting the population of the customers",
         &format!(
-            "select count(*), sum(case when c_credit = 'BC' then 1 else 0 end), ({partition_count}) \
-             from customer where c_w_id = 1 and c_d_id = 1"
+            "select count(*), sum(case when c_credit = 'BC' then 1 else 0 end), ({partition_count}), \
+             ({history_key_columns}) from customer where c_w_id = 1 and c_d_id = 1"
         ),
     )?;
     let count = |column| row.int(column).unwrap_or(0);
@@ -235,7 +272,30 @@ pub fn detect(control: &mut Control) -> Result<(Population, u32), Error> {
     };
     let nearest = Population::ALL.into_iter().min_by_key(distance);
     let partitions = u32::try_from(count(2)).unwrap_or(0);
-    Ok((nearest.unwrap_or(Population::Standard), partitions))
+    Ok(DetectedLayout {
+        population: nearest.unwrap_or(Population::Standard),
+        partitions,
+        has_history_key: count(3) > 0,
+    })
+}
+
+/// Whether the server refuses tables without a primary key: `sql_require_primary_key` of MySQL 8.0.13 or later,
+/// `innodb_force_primary_key` of MariaDB.
+///
+/// # Errors
+/// The server does not answer.
+pub fn requires_primary_keys(control: &mut Control) -> Result<bool, Error> {
+    if SqlDialect::of(control) != SqlDialect::MySql {
+        return Ok(false);
+    }
+    let variables = "show variables where variable_name in ('sql_require_primary_key', 'innodb_force_primary_key') \
+         and value = 'ON'";
+    let rows = sql::query_rows(
+        control,
+        "asking whether tables need primary keys",
+        variables,
+    )?;
+    Ok(!rows.is_empty())
 }
 
 /// Checks the requested number of partitions, if any.
@@ -265,6 +325,7 @@ mod tests {
         seed: 0,
         population: Population::Standard,
         partitions: 0,
+        has_history_key: false,
     };
 
     #[test]
@@ -276,11 +337,13 @@ mod tests {
             seed: 7,
             population: Population::HammerDb,
             partitions: 4,
+            has_history_key: true,
             ..PLAIN
         };
-        let expected = "prony load tpcc --scale 10 --seed 7 --profile hammerdb --partitions 4";
+        let expected = "prony load tpcc --scale 10 --seed 7 --profile hammerdb --partitions 4 \
+                        --history_key always";
         assert_eq!(command(customized), expected);
-        let expected = "10 warehouses (seed 7, profile hammerdb, 4 partitions)";
+        let expected = "10 warehouses (seed 7, profile hammerdb, 4 partitions, a key of history)";
         assert_eq!(customized.description(), expected);
     }
 

@@ -4,7 +4,7 @@
 //! HammerDB's driver calls. Each part of a load is a warehouse, or the items.
 
 use super::indexes;
-use super::layout::Layout;
+use super::layout::{self, Layout};
 use super::random::LastNames;
 use super::routines;
 use super::rows::{Content, TpccRows, order_line_count};
@@ -46,6 +46,11 @@ pub fn load(
         require_engine(control, TPCC.engines())?;
         let dialect = SqlDialect::of(control);
         refuse_partitions(&layout, dialect)?;
+        let layout = Layout {
+            has_history_key: dialect == SqlDialect::MySql
+                && (layout.has_history_key || layout::requires_primary_keys(control)?),
+            ..layout
+        };
         let start_s = match unfinished_load::find(control)? {
             Some(unfinished) => unfinished.resume(&layout)?,
             None => None,

@@ -12,6 +12,12 @@ use prony_plan::{QueryMode, WorkloadPlan};
 /// The specifications of the options, sorted by name.
 pub const OPTIONS: &[OptionSpec] = &[
     option(
+        "history_key",
+        Choice(&["if-required", "always"]),
+        Some("if-required"),
+        "An invisible primary key of history, on MySQL and MariaDB: only if the server requires one, or always",
+    ),
+    option(
         "home",
         Choice(&["user", "all"]),
         Some("user"),
@@ -68,6 +74,8 @@ pub struct TpccOptions {
     pub paced: bool,
     /// Maximum number of tries of a transaction after serialization failures or deadlocks, at least 1.
     pub max_tries: u32,
+    /// Whether a load gives history a primary key even if the server does not require it.
+    pub adds_history_key: bool,
     /// Hash partitions of order_line, 0 for none. If absent, a load creates none, and a run accepts the
     /// existing ones.
     pub partitions: Option<u32>,
@@ -114,6 +122,7 @@ fn read_values(reader: &mut OptionReader<'_>) -> TpccOptions {
         all_warehouses: reader.choice("home") == 1,
         paced: reader.choice("pacing") == 1,
         max_tries: reader.integer("max_tries"),
+        adds_history_key: reader.choice("history_key") == 1,
         partitions: reader.optional_integer("partitions"),
     }
 }
@@ -177,7 +186,7 @@ mod tests {
         assert_eq!(options.max_tries, 3);
         let settings = options.as_settings();
         let names = OPTIONS.iter().map(|option| option.name);
-        let run_options = names.filter(|name| *name != "partitions");
+        let run_options = names.filter(|name| !["partitions", "history_key"].contains(name));
         assert!(settings.iter().map(|(name, _)| *name).eq(run_options));
         let profiles = PROFILES.each_ref().map(|profile| profile.name);
         assert_eq!(profiles, PROFILE_NAMES);

@@ -74,20 +74,23 @@ impl OrderEntryProgram {
         // Returns only the first problem, because `check_options` has reported all of them.
         let options = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
         let warehouses = scale_for_run(control, plan.scale)?;
-        let (population, partitions) = layout::detect(control)?;
-        layout::check_partitions(options.partitions, partitions)?;
+        let layout = layout::detect(control)?;
+        layout::check_partitions(options.partitions, layout.partitions)?;
         sequences::refuse_taken_numbers(control, warehouses)?;
         let dialect = SqlDialect::of(control);
         if options.mode == Mode::Procedures {
             routines::install(control, options.profile.on(dialect))?;
         }
         let program = OrderEntryProgram::new(dialect, options, warehouses);
-        let population = population.name().to_owned();
+        let mut load_settings = vec![
+            ("partitions", layout.partitions.to_string()),
+            ("population", layout.population.name().to_owned()),
+        ];
+        if layout.has_history_key {
+            load_settings.push(("history_key", "invisible".to_owned()));
+        }
         Ok(OrderEntryProgram {
-            load_settings: vec![
-                ("partitions", partitions.to_string()),
-                ("population", population),
-            ],
+            load_settings,
             ..program
         })
     }

@@ -131,17 +131,19 @@ mod tests {
             seed: 7,
             population: Population::Standard,
             partitions: 0,
+            has_history_key: false,
         };
         let unfinished = UnfinishedLoad {
             load: Some((layout, 1_795_213_070)),
         };
         assert_eq!(unfinished.resume(&layout).ok(), Some(Some(1_795_213_070)));
-        let [mut scale, mut seed, mut population, mut partitions] = [layout; 4];
+        let [mut scale, mut seed, mut population, mut partitions, mut key] = [layout; 5];
         scale.scale = 11;
         seed.seed = 8;
         population.population = Population::HammerDb;
         partitions.partitions = 2;
-        for requested in [scale, seed, population, partitions] {
+        key.has_history_key = true;
+        for requested in [scale, seed, population, partitions, key] {
             let resumed = unfinished.resume(&requested);
             let message = resumed.expect_err("a different load").to_string();
             assert!(

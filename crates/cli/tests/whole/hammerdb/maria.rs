@@ -35,7 +35,7 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
     let schemas = "select count(*) from information_schema.schemata \
                    where schema_name = 'hammer_whole'";
     let build = format!(
-        "{head}diset tpcc maria_count_ware 2\ndiset tpcc maria_num_vu 2\nbuildschema\nvudestroy\n\
+        "{head}diset tpcc maria_count_ware 2\ndiset tpcc maria_num_vu 2\ndiset tpcc maria_history_pk true\nbuildschema\nvudestroy\n\
          checkschema\nvudestroy\n"
     );
     let stdout = ok_stdout(&hammer.execute_file(&build));
