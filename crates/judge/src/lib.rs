@@ -57,7 +57,7 @@ pub const RULES_VERSION: u32 = 5;
 type Checker = fn(&Run) -> Option<Check>;
 
 /// All checks, in the order in which findings of one severity are reported.
-const CHECKS: [Checker; 58] = [
+const CHECKS: [Checker; 59] = [
     errors::check_nothing_committed,
     server::check_restart,
     tables::check_tables_replaced,
@@ -71,6 +71,7 @@ const CHECKS: [Checker; 58] = [
     length::check_partial_run,
     length::check_short_run,
     length::check_not_judged,
+    length::check_few_transactions,
     errors::check_outage,
     errors::check_users_ended,
     steady::check_unsteady,

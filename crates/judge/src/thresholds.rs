@@ -24,6 +24,7 @@
 //! | `partial-run` | caveat | the run is not complete |
 //! | `short-run` | caveat | measured for less than 10 s |
 //! | `not-judged` | note | checks for which the window was too short: less than 20 s for steadiness, fewer than 100 transactions with a split |
+//! | `few-transactions` | caveat | fewer than 20 transactions committed, or, in a run by time, they take longer than half of the window on average |
 //! | `outage` | invalid | connections lost and not restored, for the last 1 % of the window or more |
 //! | | invalid | clients without a connection for more than 5 % of the window, averaged over all clients |
 //! | | caveat | any connection lost in the window |
@@ -262,6 +263,11 @@ pub const NEVER_STARTED_CAVEAT_SHARE: f64 = 0.01;
 /// Shortest measured window without a caveat, seconds: in a shorter one a single checkpoint, vacuum or page
 /// cache write-back decides the figure.
 pub const SHORT_RUN_CAVEAT_BELOW_S: f64 = 10.0;
+/// Fewest committed transactions that tell a rate: a median needs as many.
+pub const FEW_TRANSACTIONS_MIN: u64 = 20;
+/// Longest mean transaction of a run by time, share of the window: with a longer one, most clients complete one or none,
+/// and the rate depends on when the window ended.
+pub const FEW_TRANSACTIONS_MAX_MEAN_SHARE: f64 = 0.5;
 /// Share of the clients' time in the window that may pass without a connection. Above it, the load is not the
 /// requested one.
 pub const OUTAGE_INVALID_SHARE: f64 = 0.05;
