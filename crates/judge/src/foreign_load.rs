@@ -1,16 +1,16 @@
 //! Whether other clients loaded the server during the run.
 //!
-//! In: a Run. Out: `foreign-load`. Must never: count a session that is idle, sleeps or waits for its client as load,
+//! In: a Run. Out: `foreign-load`, and what others did in the slower seconds of a run. Must never: count a session that is idle, sleeps or waits for its client as load,
 //! nor the server's own work (vacuums, replication, backups).
 
-use crate::formatting::percent;
-use crate::new_check;
+use crate::formatting::{percent, thousands};
 use crate::observations::{observed, rows, sum};
 use crate::thresholds::{
     FOREIGN_COMMITS_MIN_PER_S, FOREIGN_INVALID_SAMPLES, FOREIGN_INVALID_SHARE, FOREIGN_MAX_SHARE,
-    FOREIGN_MIN_SAMPLES, FOREIGN_MIN_SESSIONS, FOREIGN_SESSIONS_MIN_OWN,
+    FOREIGN_MIN_SAMPLES, FOREIGN_MIN_SESSIONS, FOREIGN_SESSIONS_MIN_OWN, NEIGHBOURS_MAX_SHARE,
 };
 use crate::workload::description;
+use crate::{machine, new_check};
 use prony_store::{Check, Run, ServerSecond, SessionGroup, Severity};
 use std::collections::BTreeMap;
 
@@ -90,6 +90,59 @@ pub(crate) fn check_foreign_load(run: &Run) -> Option<Check> {
         sentences.join(" "),
         "End these clients and run again, or use a server that nobody else loads.",
     )
+}
+
+/// What others did in the slower seconds of the window and hardly in the other ones, as sentences that follow a finding:
+/// sessions, commits, or CPU time of other processes. Empty if nothing is known to coincide. `is_slow` gets seconds from the
+/// start of the window.
+pub(crate) fn describe_rival(run: &Run, is_slow: impl Fn(f64) -> bool) -> String {
+    let begin_s = run.window.warmup_s;
+    let (slow, fast): (Vec<&ServerSecond>, Vec<&ServerSecond>) =
+        rows(run).partition(|row| is_slow(row.at_s + row.length_s / 2.0 - begin_s));
+    // The mean in the slower seconds and in the others, if they differ by more than a minimum.
+    let compare = |minimum: f64, value: &dyn Fn(&ServerSecond) -> Option<f64>| {
+        let mean = |rows: &[&ServerSecond]| {
+            let values: Vec<f64> = rows.iter().filter_map(|row| value(row)).collect();
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        let (slow, fast) = (mean(&slow)?, mean(&fast)?);
+        (slow - fast > minimum && slow > 2.0 * fast).then_some((slow, fast))
+    };
+    let mut sentences = String::new();
+    let busy = |row: &ServerSecond| {
+        let foreign = row
+            .sessions
+            .iter()
+            .filter_map(|group| foreign_busy(run, group));
+        foreign.fold(0.0, |sum, (_, busy)| sum + busy)
+    };
+    if let Some((slow_busy, fast_busy)) = compare(FOREIGN_MIN_SESSIONS, &|row| Some(busy(row))) {
+        let groups = slow.iter().flat_map(|row| &row.sessions);
+        let groups = groups.filter_map(|group| foreign_busy(run, group));
+        let most = groups.max_by(|(_, a), (_, b)| a.total_cmp(b));
+        let name = most.map_or(String::new(), |(name, _)| format!(" ({name})"));
+        sentences += &format!(
+            " In these seconds {slow_busy:.1} sessions of others{name} were busy in the server, in the other seconds \
+             {fast_busy:.1}."
+        );
+    }
+    let commits = |row: &ServerSecond| Some(row.other_commits? as f64 / row.length_s);
+    if let Some((slow, fast)) = compare(FOREIGN_COMMITS_MIN_PER_S, &commits) {
+        sentences += &format!(
+            " In these seconds {} transactions per second committed in other databases, in the other seconds {}.",
+            thousands(slow as u64),
+            thousands(fast as u64)
+        );
+    }
+    let cpu = |row: &ServerSecond| machine::other_cpu_share(run, row);
+    if let Some((slow, fast)) = compare(NEIGHBOURS_MAX_SHARE, &cpu) {
+        sentences += &format!(
+            " In these seconds other processes used {} of the CPUs of the server's machine, in the other seconds {}.",
+            percent(slow),
+            percent(fast)
+        );
+    }
+    sentences
 }
 
 /// Whether a busy session of another client was seen.

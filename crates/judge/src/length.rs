@@ -1,14 +1,15 @@
 //! Whether the run was long enough for its figures, and complete.
 //!
-//! In: a Run. Out: `partial-run`, `short-run`, `not-judged`, `duration`, `percentiles`. Must never: look at
-//! the values of the figures.
+//! In: a Run. Out: `partial-run`, `short-run`, `not-judged`, `duration`, `few-transactions`,
+//! `percentiles`. Must never: look at the values of the figures.
 
-use crate::formatting::count;
+use crate::formatting::{count, percent};
+use crate::stall::stops_by_count;
 use crate::thresholds::{
-    DURATION_NOTE_BELOW_S, P95_MIN_SAMPLES, P99_MIN_SAMPLES, SHORT_RUN_CAVEAT_BELOW_S,
-    SPLIT_MIN_SAMPLES, STEADY_MIN_SECONDS,
+    DURATION_NOTE_BELOW_S, FEW_TRANSACTIONS_MAX_MEAN_SHARE, FEW_TRANSACTIONS_MIN, P95_MIN_SAMPLES,
+    P99_MIN_SAMPLES, SHORT_RUN_CAVEAT_BELOW_S, SPLIT_MIN_SAMPLES, STEADY_MIN_SECONDS,
 };
-use crate::{all_kinds, housekeeping, new_check, nothing_measured, observations, workload};
+use crate::{all_kinds, ended, housekeeping, new_check, nothing_measured, observations, workload};
 use prony_store::{Check, Run, RunState, Severity};
 
 pub(crate) fn check_partial_run(run: &Run) -> Option<Check> {
@@ -113,10 +114,39 @@ pub(crate) fn check_not_judged(run: &Run) -> Option<Check> {
     )
 }
 
+/// Checks that there are more than a handful of transactions, and that clients completed more than one each.
+pub(crate) fn check_few_transactions(run: &Run) -> Option<Check> {
+    let all = all_kinds(run)?;
+    let window_s = run.measured.length_s;
+    let mean_s = all.busy_s / ended(all).max(1) as f64;
+    let has_long = !stops_by_count(run) && mean_s > FEW_TRANSACTIONS_MAX_MEAN_SHARE * window_s;
+    // `nothing-committed` covers a run without any.
+    if all.committed == 0 || (all.committed >= FEW_TRANSACTIONS_MIN && !has_long) {
+        return None;
+    }
+    let length = match has_long {
+        true => format!(
+            ", each as long as {} of the window on average",
+            percent(mean_s / window_s)
+        ),
+        false => String::new(),
+    };
+    new_check(
+        "few-transactions",
+        Severity::Caveat,
+        format!(
+            "Only {} committed in {window_s:.1} s{length}: too few to tell a rate or a response time.",
+            count(all.committed, "transaction")
+        ),
+        "Check the errors and the server's log for what holds transactions up; if they take this long, measure for \
+         much longer.",
+    )
+}
+
 /// Checks that there are enough samples: a percentile is shown only if at least ten samples lie above it.
 pub(crate) fn check_percentiles(run: &Run) -> Option<Check> {
     let samples = all_kinds(run)?.response.samples;
-    if samples == 0 || samples >= P99_MIN_SAMPLES {
+    if samples == 0 || samples >= P99_MIN_SAMPLES || check_few_transactions(run).is_some() {
         return None;
     }
     let (severity, absent) = match samples {
@@ -254,5 +284,27 @@ mod tests {
         assert_eq!(severity(999), Some(Severity::Note));
         assert_eq!(severity(199), Some(Severity::Caveat));
         assert_eq!(severity(0), None, "nothing-committed reports it");
+    }
+
+    #[test]
+    fn a_handful_of_transactions_is_a_doubt() {
+        let doubt = |committed, mean_s: f64, stop| {
+            let mut run = healthy();
+            run.drive.stop = stop;
+            let all = &mut run.measured.kinds[0];
+            (all.committed, all.response.samples) = (committed, committed);
+            all.busy_s = committed as f64 * mean_s;
+            let checks = crate::judge(&run);
+            let ids = checks.iter().filter(|check| check.is_doubt());
+            let ids: Vec<&str> = ids.map(|check| check.id.as_str()).collect();
+            ids.contains(&"few-transactions")
+        };
+        assert!(doubt(1, 0.1, None) && doubt(19, 0.1, None));
+        assert!(!doubt(20, 0.1, None));
+        assert!(!doubt(0, 0.1, None), "nothing-committed reports it");
+        // 64 clients, most of which complete one transaction in a window of 60 s.
+        assert!(doubt(80, 40.0, None) && !doubt(80, 30.0, None));
+        let by_count = Some(prony_store::PlannedEnd::TransactionsPerClient(1));
+        assert!(!doubt(80, 40.0, by_count));
     }
 }

@@ -37,6 +37,7 @@ mod sample;
 pub mod scope;
 mod server;
 mod shares;
+mod short_stalls;
 mod stall;
 mod stamps;
 pub mod statistics;
@@ -56,7 +57,7 @@ pub const RULES_VERSION: u32 = 5;
 type Checker = fn(&Run) -> Option<Check>;
 
 /// All checks, in the order in which findings of one severity are reported.
-const CHECKS: [Checker; 56] = [
+const CHECKS: [Checker; 59] = [
     errors::check_nothing_committed,
     server::check_restart,
     tables::check_tables_replaced,
@@ -70,6 +71,7 @@ const CHECKS: [Checker; 56] = [
     length::check_partial_run,
     length::check_short_run,
     length::check_not_judged,
+    length::check_few_transactions,
     errors::check_outage,
     errors::check_users_ended,
     steady::check_unsteady,
@@ -77,6 +79,8 @@ const CHECKS: [Checker; 56] = [
     steady::check_drift,
     steady::latency::check,
     stall::check,
+    short_stalls::check_short_stall,
+    short_stalls::check_client_stall,
     data::check_durability,
     client::check_client_limit,
     client::check_throttled,

@@ -12,7 +12,7 @@ use crate::thresholds::{
     severity_of_counted_share,
 };
 use crate::{all_kinds, new_check, observations};
-use prony_store::{Check, Run, ServerAddress, Severity};
+use prony_store::{Check, Run, ServerAddress, ServerSecond, Severity};
 use std::net::{IpAddr, SocketAddr};
 
 pub(crate) fn check_steal(run: &Run) -> Option<Check> {
@@ -137,14 +137,27 @@ fn client_cpu_share(run: &Run) -> Option<f64> {
     (all_s > 0.0).then(|| used_s / all_s)
 }
 
+/// CPU time of the server in one row, as a share of the CPUs of its machine.
+fn server_cpu_share(run: &Run, row: &ServerSecond) -> Option<f64> {
+    let cpus = f64::from(run.observed.as_ref()?.machine.cpus?);
+    let cpu_s = row.machine.as_ref()?.server_cpu_s?;
+    (row.length_s > 0.0).then(|| cpu_s / row.length_s / cpus)
+}
+
+/// CPU time that neither the server nor the client used in one row, as a share of the CPUs of the server's machine.
+pub(crate) fn other_cpu_share(run: &Run, row: &ServerSecond) -> Option<f64> {
+    let client = match shared_machine_evidence(run) {
+        Some(_) => client_cpu_share(run)?,
+        None => 0.0,
+    };
+    let busy = row.machine.as_ref()?.busy_share?;
+    Some((busy - server_cpu_share(run, row)? - client).max(0.0))
+}
+
 /// Checks for CPU time that neither the server nor the client used. This time includes network interrupts,
 /// and is therefore never quite zero.
 pub(crate) fn check_neighbours(run: &Run) -> Option<Check> {
-    let cpus = f64::from(run.observed.as_ref()?.machine.cpus?);
-    let server = observations::mean(run, |row| {
-        let cpu_s = row.machine.as_ref()?.server_cpu_s?;
-        (row.length_s > 0.0).then(|| cpu_s / row.length_s / cpus)
-    })?;
+    let server = observations::mean(run, |row| server_cpu_share(run, row))?;
     let client = match shared_machine_evidence(run) {
         Some(_) => client_cpu_share(run)?,
         None => 0.0,

@@ -9,29 +9,16 @@ use crate::thresholds::{
     STALL_INVALID_MIN_S, STALL_INVALID_SHARE, STALL_MEAN_MIN_TXNS, STALL_MIN_TXN_DURATIONS,
     STALL_RATE_MAX_SHARE, STALL_TYPICAL_MIN_TXNS, THINKING_CLIENTS_BUSY_MAX_SHARE,
 };
-use crate::{all_kinds, errors, new_check};
+use crate::{all_kinds, errors, new_check, short_stalls};
 use prony_store::{Check, EventKind, PlannedEnd, Run, Second, SecondPhase, Severity};
 
 /// Maximum number of stretches that the finding lists; the series has all stalled seconds.
 const MAX_LISTED: usize = 4;
 
 pub(crate) fn check(run: &Run) -> Option<Check> {
+    let (stretches, typical_rate) = stretches(run)?;
     let seconds = connected_seconds(run);
-    let active = ActiveSeconds::new(&seconds)?;
-    let window = without_idle_ends(run, &seconds, &active);
-    let mut stretches = find_stretches(
-        window
-            .iter()
-            .copied()
-            .filter(|second| active.is_stalled(second)),
-    );
-    // Clients that run in step complete nothing for as long as one transaction takes.
-    let max_normal_gap_s = STALL_MIN_TXN_DURATIONS * slowest_kind_median_s(run);
-    stretches.retain(|stretch| stretch.end_s - stretch.start_s > max_normal_gap_s);
     let stalled: u64 = stretches.iter().map(|stretch| stretch.seconds).sum();
-    if stalled == 0 {
-        return None;
-    }
     let stalled_s: f64 = stretches
         .iter()
         .map(|stretch| stretch.end_s - stretch.start_s)
@@ -62,7 +49,7 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
         severity,
         format!(
             "In {} of {} no or almost no transactions ended, {} of the window: {} after the start of \
-             the load. Half of all transactions ended in seconds with {} or more.",
+             the load.{} Half of all transactions ended in seconds with {} or more.",
             thousands(stalled),
             count(
                 seconds.iter().map(|second| seconds_covered(second)).sum(),
@@ -70,25 +57,39 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
             ),
             percent(share),
             describe(&stretches),
-            thousands(active.typical_rate.round() as u64),
+            short_stalls::describe_rhythm(run),
+            thousands(typical_rate.round() as u64),
         ),
         advice,
     )
 }
 
+/// The stalled seconds, and the typical rate with which they were compared; `None` if there are no such seconds.
+pub(crate) fn stretches(run: &Run) -> Option<(Vec<StalledStretch>, f64)> {
+    let seconds = connected_seconds(run);
+    let active = ActiveSeconds::new(&seconds)?;
+    let window = without_idle_ends(run, &seconds, &active);
+    let stalled = window.iter().copied();
+    let mut stretches = find_stretches(stalled.filter(|second| active.is_stalled(second)));
+    // Clients that run in step complete nothing for as long as one transaction takes.
+    let max_normal_gap_s = STALL_MIN_TXN_DURATIONS * slowest_kind_median_s(run);
+    stretches.retain(|stretch| stretch.end_s - stretch.start_s > max_normal_gap_s);
+    (!stretches.is_empty()).then_some((stretches, active.typical_rate))
+}
+
 /// Figures of the seconds in which any transaction ended: a stalled second is compared with these, because if
 /// a server stood still for most of the window, the median second would be empty. Figures are rates: the
 /// journal of a long run that was killed has rows of ten seconds besides rows of one.
-struct ActiveSeconds {
+pub(crate) struct ActiveSeconds {
     /// Half of the transactions ended in seconds with this many or more; slow seconds do not affect this
     /// value.
-    typical_rate: f64,
+    pub(crate) typical_rate: f64,
     /// Mean number of transactions in the seconds in which any ended.
     mean_rate: f64,
 }
 
 impl ActiveSeconds {
-    fn new(seconds: &[&Second]) -> Option<ActiveSeconds> {
+    pub(crate) fn new(seconds: &[&Second]) -> Option<ActiveSeconds> {
         let mut active: Vec<&Second> = seconds.to_vec();
         active.retain(|second| ended_count(second) > 0);
         active.sort_by(|a, b| ended_per_second(b).total_cmp(&ended_per_second(a)));
@@ -167,7 +168,7 @@ fn clients_mostly_think(run: &Run) -> bool {
 
 /// Median service time of the slowest kind of transaction, seconds, which a stall does not affect; the
 /// shortest service time if there are too few samples for a median.
-fn slowest_kind_median_s(run: &Run) -> f64 {
+pub(crate) fn slowest_kind_median_s(run: &Run) -> f64 {
     let kinds = run.measured.kinds.iter();
     let kinds = kinds.filter(|kind| kind.service.samples > 0);
     let typical_ns = kinds.map(|kind| kind.service.p50_ns.unwrap_or(kind.service.min_ns));
@@ -175,7 +176,7 @@ fn slowest_kind_median_s(run: &Run) -> f64 {
 }
 
 /// The whole seconds of the measured window that do not overlap an outage.
-fn connected_seconds(run: &Run) -> Vec<&Second> {
+pub(crate) fn connected_seconds(run: &Run) -> Vec<&Second> {
     let outages: Vec<_> = errors::events_in_window(run, EventKind::Outage).collect();
     let overlaps_outage = |second: &Second| {
         outages.iter().any(|event| {
@@ -201,7 +202,7 @@ fn seconds_covered(row: &Second) -> u64 {
 }
 
 /// Transactions that ended in a row of the series, per second.
-fn ended_per_second(row: &Second) -> f64 {
+pub(crate) fn ended_per_second(row: &Second) -> f64 {
     ended_count(row) as f64 / seconds_covered(row) as f64
 }
 
@@ -214,9 +215,9 @@ pub(crate) fn stops_by_count(run: &Run) -> bool {
 }
 
 /// Consecutive stalled seconds.
-struct StalledStretch {
-    start_s: f64,
-    end_s: f64,
+pub(crate) struct StalledStretch {
+    pub(crate) start_s: f64,
+    pub(crate) end_s: f64,
     seconds: u64,
 }
 

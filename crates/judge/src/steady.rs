@@ -13,6 +13,7 @@
 mod change;
 pub(crate) mod latency;
 
+use crate::foreign_load::describe_rival;
 use crate::formatting::percent;
 use crate::stall::stops_by_count;
 use crate::thresholds::{
@@ -26,6 +27,10 @@ use prony_store::{Check, Run, Second, SecondPhase, Severity};
 /// At the end of a run by count, seconds below this share of the median are idle: some clients have finished.
 const IDLE_SHARE: f64 = 0.8;
 
+/// The advice if others loaded the server when it was slower.
+const END_RIVAL: &str =
+    "End the other load and run again, or use a server and machine that nobody else loads.";
+
 /// A change is told relative to its start; a line may start below this share of the mean.
 const MIN_START_SHARE: f64 = 0.01;
 
@@ -33,19 +38,23 @@ pub(crate) fn check_warm_up(run: &Run) -> Option<Check> {
     let series = ended_per_second(run)?;
     let (cut, steady_rate, gap) = find_warm_up(&series)?;
     let bias = mean(&series) / steady_rate - 1.0;
+    let rival = describe_rival(run, |at_s| at_s < cut as f64);
     new_check(
         "warm-up",
         severity_of_effect(bias)?,
         format!(
             "The first {cut} s of the measured window were still warm-up: they had {} less \
-             transactions per second than the rest, which shifts the result by {}.",
+             transactions per second than the rest, which shifts the result by {}.{rival}",
             percent(-gap),
             percent(bias.abs()),
         ),
-        format!(
-            "Warm up for longer: --warmup {:.0}s.",
-            (run.window.warmup_s + cut as f64 * 1.5).ceil()
-        ),
+        match rival.is_empty() {
+            true => format!(
+                "Warm up for longer: --warmup {:.0}s.",
+                (run.window.warmup_s + cut as f64 * 1.5).ceil()
+            ),
+            false => END_RIVAL.to_owned(),
+        },
     )
 }
 
@@ -58,8 +67,10 @@ pub(crate) fn check_drift(run: &Run) -> Option<Check> {
     let severity = severity_of_effect(drift.effect())?;
     let size = drift.end_value - drift.start_value;
     let direction = if size < 0.0 { "fell" } else { "rose" };
+    let change_s = drift.share_before_step.unwrap_or(0.5) * series.len() as f64;
+    let rival = describe_rival(run, |at_s| (at_s > change_s) == (size < 0.0));
     let when = match drift.share_before_step {
-        Some(before) => format!("in a step {:.0} s into", before * series.len() as f64),
+        Some(_) => format!("in a step {change_s:.0} s into"),
         None => "over".to_owned(),
     };
     new_check(
@@ -67,10 +78,11 @@ pub(crate) fn check_drift(run: &Run) -> Option<Check> {
         severity,
         format!(
             "Throughput {direction} by {} {when} the measured window: the figure depends on when it was \
-             measured.",
+             measured.{rival}",
             percent(size.abs() / drift.start_value.max(MIN_START_SHARE)),
         ),
         match size < 0.0 {
+            _ if !rival.is_empty() => END_RIVAL,
             true => {
                 "Measure for longer, and check what grows while it falls: data and indexes, dead rows, \
                  old row versions, other work on these machines."
@@ -102,16 +114,26 @@ pub(crate) fn check_unsteady(run: &Run) -> Option<Check> {
     if explained && severity != Severity::Invalid {
         return None;
     }
+    let mean_rate = mean(&series);
+    let rate_at = |at_s: f64| series.get(at_s.max(0.0) as usize);
+    let rival = describe_rival(run, |at_s| {
+        rate_at(at_s).is_some_and(|rate| *rate < mean_rate)
+    });
     new_check(
         "unsteady",
         severity,
         format!(
             "Throughput was not steady: the {STEADY_BIN_COUNT} equal parts of the window differ by {} of \
-             their mean (coefficient of variation, excluding chance).",
+             their mean (coefficient of variation, excluding chance).{rival}",
             percent(excess_variation),
         ),
-        "Look in the series for when it fell, and in the server's events for why; measure several times \
-         longer than the longest of these waves, so that each weighs less.",
+        match rival.is_empty() {
+            true => {
+                "Look in the series for when it fell, and in the server's events for why; measure several times \
+                 longer than the longest of these waves, so that each weighs less."
+            }
+            false => END_RIVAL,
+        },
     )
 }
 

@@ -24,6 +24,7 @@
 //! | `partial-run` | caveat | the run is not complete |
 //! | `short-run` | caveat | measured for less than 10 s |
 //! | `not-judged` | note | checks for which the window was too short: less than 20 s for steadiness, fewer than 100 transactions with a split |
+//! | `few-transactions` | caveat | fewer than 20 transactions committed, or, in a run by time, they take longer than half of the window on average |
 //! | `outage` | invalid | connections lost and not restored, for the last 1 % of the window or more |
 //! | | invalid | clients without a connection for more than 5 % of the window, averaged over all clients |
 //! | | caveat | any connection lost in the window |
@@ -37,6 +38,8 @@
 //! | `stall` | invalid | more than one stalled second, and more than 5 % of the window |
 //! | | caveat | a whole second without any transaction when the others have ten or more on average, or with less than a tenth of the typical second's 20 or more; longer than two transactions of the slowest kind take |
 //! | | note | any, if the plan expects an outage |
+//! | `short-stall` | invalid, caveat, note | no transaction of any client ended for 0.1 s or longer, while one waited: longer than 20 mean gaps between ends, two of the usual transactions, and with fewer than four busy clients two of the rarest, unless the stalls come regularly. By their share of the window; a caveat if they come regularly, invalid only for more than 1.5 s in all |
+//! | `client-stall` | caveat, note | a client waited for 1 s or longer, or regularly for 0.1 s or longer, ten times as long as the longest transaction of most seconds, while others went on; by the share of the window |
 //! | `client-limit` | invalid | the busiest thread used more than 97 % of a CPU; unless client and server share a machine, the time for which it waited for a CPU counts as used |
 //! | | caveat | more than 90 %, counted in the same way |
 //! | `client-headroom` | note | more than 50 %, where the wait for a CPU counts unless threads ran under SCHED_BATCH on a shared machine: no room for twice the load |
@@ -110,6 +113,8 @@
 //! | response times rise 200 times | latency-drift |
 //! | response times rise by 25 % in a step | latency-drift |
 //! | the 99th percentile rises by 60 % | latency-drift |
+//! | stalls of 0.25 s every 5 s | short-stall |
+//! | one client stopped for 5 % of the window | client-stall |
 //! | stalls of 2 s in 6 % of the seconds | stall |
 //! | times missing for 4 % of the clients | littles-law |
 //! | times counted twice for 4 % of the clients | littles-law |
@@ -258,6 +263,11 @@ pub const NEVER_STARTED_CAVEAT_SHARE: f64 = 0.01;
 /// Shortest measured window without a caveat, seconds: in a shorter one a single checkpoint, vacuum or page
 /// cache write-back decides the figure.
 pub const SHORT_RUN_CAVEAT_BELOW_S: f64 = 10.0;
+/// Fewest committed transactions that tell a rate: a median needs as many.
+pub const FEW_TRANSACTIONS_MIN: u64 = 20;
+/// Longest mean transaction of a run by time, share of the window: with a longer one, most clients complete one or none,
+/// and the rate depends on when the window ended.
+pub const FEW_TRANSACTIONS_MAX_MEAN_SHARE: f64 = 0.5;
 /// Share of the clients' time in the window that may pass without a connection. Above it, the load is not the
 /// requested one.
 pub const OUTAGE_INVALID_SHARE: f64 = 0.05;
@@ -278,6 +288,27 @@ pub const STALL_INVALID_SHARE: f64 = 0.05;
 /// A stall makes a result invalid only if it is longer than this, seconds: the series has a resolution of
 /// one second.
 pub const STALL_INVALID_MIN_S: f64 = 1.5;
+/// Shortest stall of all clients that is judged, seconds. Processes that share a CPU wait up to half as long for it.
+pub const SHORT_STALL_MIN_S: f64 = 0.1;
+/// A stall of all clients is longer than this many mean gaps between ends: of a billion independent ones, two are.
+pub const SHORT_STALL_MEAN_GAPS: f64 = 20.0;
+/// A gap is a stall if a transaction waited for this share of it.
+pub const SHORT_STALL_WAITED_SHARE: f64 = 0.8;
+/// With fewer busy clients on average, one slow transaction may be a gap.
+pub const SHORT_STALL_FEW_CLIENTS: f64 = 4.0;
+/// At the end of a run by count, seconds below this share of the typical rate are not judged: some clients have
+/// finished.
+pub const SHORT_STALL_IDLE_SHARE: f64 = 0.8;
+/// Shortest stall of a single client, seconds, unless stalls come regularly.
+pub const CLIENT_STALL_MIN_S: f64 = 1.0;
+/// A single client's stall is longer than this many of the longest transactions of the median second.
+pub const CLIENT_STALL_MAXIMA_RATIO: f64 = 10.0;
+/// Fewest stalls that may come regularly.
+pub const REGULAR_MIN_STALLS: usize = 3;
+/// Largest deviation of a spacing from the median one, share of it.
+pub const REGULAR_MAX_DEVIATION: f64 = 0.1;
+/// Smallest share of the spacings that are the median one, or a multiple of it.
+pub const REGULAR_MIN_SHARE: f64 = 0.8;
 /// Clients of a closed loop that are in a transaction for less than this share of the time mostly think.
 pub const THINKING_CLIENTS_BUSY_MAX_SHARE: f64 = 0.5;
 /// Share of one CPU above which the busiest thread may limit the run.

@@ -4,6 +4,7 @@
 //! worker to the collector and back. Must never: allocate while recording.
 
 use crate::errors::ErrorLedger;
+use crate::gaps::Gaps;
 use crate::health::Health;
 use crate::queries::Queries;
 use crate::sample::{Outcome, Sample};
@@ -108,6 +109,8 @@ pub struct ExcludedTransactions {
     /// How long the unfinished transactions had been in progress within the window when it ended, summed,
     /// nanoseconds.
     pub in_flight_ns: u64,
+    /// The longest of these times, nanoseconds.
+    pub in_flight_max_ns: u64,
     /// Scheduled starts that were due in the window and never began.
     pub never_started: u64,
     /// Samples that ended in an interval that was already delivered. They are counted in the next interval,
@@ -123,7 +126,7 @@ impl ExcludedTransactions {
             Outcome::Skipped => self.never_started += 1,
             _ => {
                 self.unfinished += 1;
-                self.in_flight_ns = self.in_flight_ns.saturating_add(in_window_ns);
+                self.add_in_flight_time(in_window_ns);
             }
         }
         self.in_flight.count(outcome);
@@ -133,11 +136,16 @@ impl ExcludedTransactions {
     /// within the window when that ended.
     pub fn count_cut_off(&mut self, may_have_committed: bool, in_window_ns: u64) {
         self.unfinished += 1;
-        self.in_flight_ns = self.in_flight_ns.saturating_add(in_window_ns);
+        self.add_in_flight_time(in_window_ns);
         match may_have_committed {
             true => self.in_flight.ambiguous += 1,
             false => self.in_flight.cut_off += 1,
         }
+    }
+
+    fn add_in_flight_time(&mut self, in_window_ns: u64) {
+        self.in_flight_ns = self.in_flight_ns.saturating_add(in_window_ns);
+        self.in_flight_max_ns = self.in_flight_max_ns.max(in_window_ns);
     }
 
     /// Adds other counts.
@@ -145,6 +153,7 @@ impl ExcludedTransactions {
         self.unfinished = self.unfinished.saturating_add(other.unfinished);
         self.in_flight.add(&other.in_flight);
         self.in_flight_ns = self.in_flight_ns.saturating_add(other.in_flight_ns);
+        self.in_flight_max_ns = self.in_flight_max_ns.max(other.in_flight_max_ns);
         self.never_started = self.never_started.saturating_add(other.never_started);
         self.counted_in_later_interval = self
             .counted_in_later_interval
@@ -159,6 +168,8 @@ pub struct Interval {
     pub span: Span,
     /// One entry for each kind. Empty in a row for which no worker delivered an interval.
     pub kinds: Vec<Tally<u32>>,
+    /// The longest times in which no transaction ended.
+    pub gaps: Gaps,
     /// Failures.
     pub errors: ErrorLedger,
     /// Health of the client.
@@ -186,6 +197,7 @@ impl Interval {
         Interval {
             span,
             kinds: Vec::new(),
+            gaps: Gaps::default(),
             errors: ErrorLedger::default(),
             health: Health::default(),
             queries: Queries::default(),
@@ -201,13 +213,22 @@ impl Interval {
     #[inline]
     pub fn record(&mut self, sample: &Sample) {
         self.kinds[usize::from(sample.kind)].record(sample);
-        if let Outcome::Failed(class, code) = sample.outcome {
-            self.errors.count(sample.kind, class, code, 1);
+        match sample.outcome {
+            Outcome::Failed(class, code) => self.errors.count(sample.kind, class, code, 1),
+            Outcome::Skipped => return,
+            Outcome::Committed | Outcome::RolledBack => {}
         }
+        let end_ns = sample.ended_ns.saturating_sub(self.span.start_ns);
+        self.gaps.record_end(end_ns);
     }
 
-    /// Adds another interval with the same index; the result ends at the later of the two ends.
+    /// Adds another interval, of the same index or a later one; the result ends at the later of the two ends. Gaps
+    /// of intervals with different starts are not known.
     pub fn add(&mut self, other: &Interval) {
+        match self.span.start_ns == other.span.start_ns {
+            true => self.gaps.intersect(&other.gaps),
+            false => self.gaps = Gaps::unknown(),
+        }
         self.span.end_ns = self.span.end_ns.max(other.span.end_ns);
         for (index, tally) in other.kinds.iter().enumerate() {
             match self.kinds.get_mut(index) {
@@ -233,6 +254,7 @@ impl Interval {
     /// Removes all figures and keeps the memory.
     pub fn clear(&mut self) {
         self.kinds.iter_mut().for_each(Tally::clear);
+        self.gaps = Gaps::default();
         self.errors.clear();
         self.health = Health::default();
         self.queries = Queries::default();

@@ -8,6 +8,7 @@
 mod tally;
 
 use crate::errors::ErrorLedger;
+use crate::gaps::Gaps;
 use crate::health::{BatchPolicyCounts, Health};
 use crate::interval::{ExcludedTransactions, InFlight, Interval, TimestampCounts};
 use crate::queries::Queries;
@@ -90,6 +91,12 @@ pub struct SerializedInterval {
     /// How long they had been in progress within the window.
     #[serde(default)]
     in_flight_ns: u64,
+    /// The longest of these times.
+    #[serde(default)]
+    in_flight_max_ns: u64,
+    /// [`Gaps::to_times`]; absent if the gaps are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gaps: Option<Vec<u64>>,
     /// Reads, writes, others, ignored errors, reconnects.
     #[serde(default)]
     queries: [u64; 5],
@@ -152,6 +159,8 @@ impl SerializedInterval {
             ],
             in_flight: excluded.in_flight.to_counts(),
             in_flight_ns: excluded.in_flight_ns,
+            in_flight_max_ns: excluded.in_flight_max_ns,
+            gaps: interval.gaps.to_times(),
             queries: interval.queries.to_counts(),
         }
     }
@@ -185,6 +194,8 @@ impl SerializedInterval {
                 return Err(InvalidInterval::Layout);
             }
         }
+        interval.gaps = Gaps::from_times(self.gaps.as_deref())
+            .ok_or(InvalidInterval::Span("its gaps contradict each other"))?;
         interval.errors = self.to_error_ledger(layout.kinds)?;
         interval.health = self.to_health();
         let [unfinished, never_started, counted_in_later_interval] = self.excluded;
@@ -192,6 +203,7 @@ impl SerializedInterval {
             unfinished,
             in_flight: InFlight::from_counts(self.in_flight),
             in_flight_ns: self.in_flight_ns,
+            in_flight_max_ns: self.in_flight_max_ns,
             never_started,
             counted_in_later_interval,
         };

@@ -103,6 +103,7 @@ fn interval(layout: RecorderLayout) -> impl Strategy<Value = Interval> {
                     cut_off: excluded[5],
                 },
                 in_flight_ns: large,
+                in_flight_max_ns: large,
                 never_started: excluded[6],
                 counted_in_later_interval: others[1],
             };

@@ -6,9 +6,14 @@
 use crate::named::QueryCounts;
 use crate::run::*;
 use prony_measure::{
-    Counter, Distribution, ErrorClass, IntervalRow, PartDistributions, Queries, RunPhase, Tally,
-    TimestampCounts, Totals, decode_histogram, encode_histogram,
+    Counter, Distribution, ErrorClass, Interval, IntervalRow, PartDistributions, Queries, RunPhase,
+    Tally, TimestampCounts, Totals, decode_histogram, encode_histogram,
 };
+
+/// Shortest gap between ends of transactions that a second stores, nanoseconds.
+const GAP_MIN_NS: u64 = 50_000_000;
+/// Most gaps of a second.
+const MAX_GAPS: usize = 4;
 
 /// The figures of one part of a run. `kinds` are the names of the kinds of transaction.
 pub fn figures(totals: &Totals, kinds: &[String]) -> Figures {
@@ -35,7 +40,8 @@ pub(crate) fn figures_over(totals: &Totals, kinds: &[String], seconds: f64) -> F
         errors: errors(totals, name),
         unfinished: totals.excluded.unfinished,
         in_flight: in_flight(totals),
-        in_flight_s: in_flight_s(totals),
+        in_flight_s: in_flight_s(totals, totals.excluded.in_flight_ns),
+        in_flight_max_s: in_flight_s(totals, totals.excluded.in_flight_max_ns),
         never_started: totals.excluded.never_started,
         queries: queries(&totals.queries),
     }
@@ -53,12 +59,11 @@ fn in_flight(totals: &Totals) -> Option<InFlight> {
     })
 }
 
-/// How long the unfinished transactions had been in progress within the window; absent unless it is known, as in
+/// A time for which unfinished transactions had been in progress within the window; absent unless it is known, as in
 /// older journals.
-fn in_flight_s(totals: &Totals) -> Option<f64> {
-    let excluded = totals.excluded;
-    let is_known = excluded.unfinished == 0 || excluded.in_flight_ns > 0;
-    is_known.then_some(excluded.in_flight_ns as f64 / 1e9)
+fn in_flight_s(totals: &Totals, in_flight_ns: u64) -> Option<f64> {
+    let is_known = totals.excluded.unfinished == 0 || in_flight_ns > 0;
+    is_known.then_some(in_flight_ns as f64 / 1e9)
 }
 
 fn errors(totals: &Totals, name: impl Fn(usize) -> String) -> Vec<ErrorCount> {
@@ -182,6 +187,7 @@ pub fn second(row: &IntervalRow, load_start_ns: u64) -> Second {
         },
         client_cpu_s: in_s(interval.health.cpu_ns()),
         loop_delay_max_ns: interval.health.iteration_max_ns,
+        gaps: longest_gaps(interval, load_start_ns),
         connections: interval.health.connections,
         queries: queries(&interval.queries),
         ..Second::default()
@@ -203,6 +209,23 @@ pub fn second(row: &IntervalRow, load_start_ns: u64) -> Second {
             .map(Distribution::mean_ns);
     }
     second
+}
+
+/// The longest gaps of an interval. `load_start_ns` is the start of the load on the run's clock.
+fn longest_gaps(interval: &Interval, load_start_ns: u64) -> Vec<Gap> {
+    let span = interval.span;
+    let mut gaps: Vec<_> = interval.gaps.until(span.length_ns()).collect();
+    gaps.retain(|gap| gap.length_ns() >= GAP_MIN_NS);
+    gaps.sort_by_key(|gap| std::cmp::Reverse(gap.length_ns()));
+    gaps.truncate(MAX_GAPS);
+    gaps.sort_by_key(|gap| gap.start_ns);
+    let start_ns = span.start_ns.saturating_sub(load_start_ns);
+    gaps.iter()
+        .map(|gap| Gap {
+            at_s: start_ns.saturating_add(gap.start_ns) as f64 / 1e9,
+            length_s: gap.length_ns() as f64 / 1e9,
+        })
+        .collect()
 }
 
 /// The counts of queries; absent if all are zero.

@@ -132,8 +132,10 @@ fn set_figures(run: &mut Run, warmup: Option<PhaseSum>, measured: Option<PhaseSu
     // The outcomes of transactions in flight are written with a row after the last one, so they are unknown.
     run.measured.in_flight = None;
     run.measured.in_flight_s = None;
+    run.measured.in_flight_max_s = None;
     if let Some(warmup) = run.warmup.as_mut().filter(|_| run.measured.length_s <= 0.0) {
         (warmup.in_flight, warmup.in_flight_s) = (None, None);
+        warmup.in_flight_max_s = None;
     }
     run.machine_mut().health = client_health_over(&sum.totals, sum.length_s());
     run.timing = timing(

@@ -32,6 +32,7 @@ mod repeats;
 mod reproduce;
 mod script;
 mod split;
+mod stalls;
 mod statements;
 mod sysbench;
 mod tpcc;

@@ -290,3 +290,29 @@ fn defaults_of_the_servers_sessions_do_not_matter() {
     let output = bench.prony("run oltp_point_select --clients 1 --transactions 50 --json");
     assert_eq!(total_figures(&parse_run(&output).measured).committed, 50);
 }
+
+/// Clients whose statements are so short that most readings find them idle.
+#[test]
+fn clients_of_another_database_of_mariadb_are_named() {
+    let (bench, other) = (
+        MariaTestBench::new("beside_others"),
+        MariaTestBench::new("foreign_clients"),
+    );
+    for bench in [&bench, &other] {
+        ok_stdout(&bench.prony("load oltp_point_select --scale 1 -o table_size=1000"));
+    }
+    let mut command = other.command("run oltp_point_select --clients 4 --duration 5m");
+    command.args(["--url", other.url()]);
+    let (rival, _) = start_run(command);
+    let run = parse_run(&bench.prony("run oltp_point_select --clients 4 --duration 8s --json"));
+    send_signal(&rival, "-INT");
+    rival.wait_with_output().expect("it ends");
+    let check = run.checks.iter().find(|check| check.id == "foreign-load");
+    let check = check.unwrap_or_else(|| panic!("{:?}", run.observed));
+    assert!(
+        check
+            .finding
+            .contains("database foreign_clients, user prony"),
+        "{check:?}"
+    );
+}

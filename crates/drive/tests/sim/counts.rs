@@ -1,22 +1,29 @@
+//! Gaps between ends are in the second in which nothing ended.
+//!
 //! Queries are counted in the second in which their reply arrives, and in the totals of the phase of this
 //! second.
 
 use crate::support::*;
+use prony_drive::io::sim::{Answer, SimServer};
 use prony_drive::{DriveResult, LoadStart, Observer, run_simulated};
 use prony_measure::{IntervalRow, Queries, QueryKind, RunSchedule};
 use prony_plan::{DrivePlan, Stop};
 use prony_session::{Db, DbError, Outcome, Program};
 use std::time::Duration;
 
-/// Collects the counts of each row.
+/// Collects the counts of each row, and the gaps of 50 ms or more, in ms from the start of the row.
 #[derive(Default)]
-struct QueriesBySecond(Vec<Queries>);
+struct QueriesBySecond(Vec<Queries>, Vec<Vec<(u64, u64)>>);
 
 impl Observer for QueriesBySecond {
     fn started(&mut self, _: &LoadStart) {}
 
     fn interval_ended(&mut self, row: &IntervalRow, _: &RunSchedule) {
         self.0.push(row.interval.queries);
+        let gaps = row.interval.gaps.until(row.interval.span.length_ns());
+        let long = gaps.filter(|gap| gap.length_ns() >= 50 * MS);
+        let in_ms = long.map(|gap| (gap.start_ns / MS, gap.end_ns / MS));
+        self.1.push(in_ms.collect());
     }
 }
 
@@ -96,4 +103,43 @@ fn a_program_that_counts_no_queries_reports_none() {
     let (driven, seconds) = simulate_counts(&Selects::new(), &plan(2, 2.0), MS);
     assert_eq!(driven.collected.measured.queries, Queries::default());
     assert_eq!(seconds, [Queries::default(); 2]);
+}
+
+/// A server that answers after a millisecond, except from 0.8 to 1.2 s, when it answers nobody, and 1.7 to 1.9 s, when it
+/// does not answer the first client.
+fn server_with_stalls() -> impl SimServer + Send {
+    PgServer {
+        refuse: |_| false,
+        statement: |slot, _: &[u8], now_ns, answers: &mut Vec<Answer>| {
+            let now_ms = now_ns / MS;
+            let until_ms = match now_ms {
+                800..1_200 => 1_200,
+                1_700..1_900 if slot == 0 => 1_900,
+                _ => now_ms + 1,
+            };
+            answers.push(send(until_ms * MS - now_ns, DONE));
+        },
+    }
+}
+
+#[test]
+fn times_in_which_no_client_ended_a_transaction_are_gaps() {
+    let mut seconds = QueriesBySecond::default();
+    let (target, plan) = (target(), plan(8, 3.0));
+    let program = Selects::new();
+    let job = job(&program, &plan, &target);
+    run_simulated(&job, with_timestamps(), server_with_stalls(), &mut seconds).unwrap();
+    assert_eq!(seconds.1.len(), 3);
+    let [(start, 1_000)] = seconds.1[0][..] else {
+        panic!("{:?}", seconds.1);
+    };
+    let [(0, end)] = seconds.1[1][..] else {
+        panic!("{:?}", seconds.1);
+    };
+    assert!(
+        start.abs_diff(800) <= 10 && end.abs_diff(200) <= 10,
+        "{:?}",
+        seconds.1
+    );
+    assert_eq!(seconds.1[2], []);
 }

@@ -119,6 +119,7 @@ impl PlanDifferences {
     /// Whether the servers' URLs set this property, as in `?options=-c synchronous_commit=off`.
     fn server_url_sets(&self, property: &str) -> bool {
         let sets = |name: &str| {
+            let name = name.to_ascii_lowercase();
             let [plain, percent_encoded] = [format!("{name}="), format!("{name}%3d")];
             let servers = self
                 .servers
@@ -161,6 +162,7 @@ fn differing_keys(a: &Value, b: &Value) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::rules::WHY_IT_MAY_EXPLAIN;
     use crate::compare::{Verdict, compare};
     use crate::sample::{observed_mut, observed_run};
     use prony_store::Experiment;
@@ -256,6 +258,34 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_custom_setting_of_the_url_is_an_intended_difference() {
+        let mut a = variant("a");
+        let known = (0..100).map(|at| (format!("known{at}"), "1".into()));
+        a.server.settings.extend(known);
+        let mut b = Run {
+            experiment: variant("b").experiment,
+            ..a.clone()
+        };
+        a.plan["server"] = json!("postgres://h/d?options=-c X.d=1");
+        a.server.settings.insert("X.d".to_owned(), "1".into());
+        b.plan["server"] = json!("postgres://h/d?options=-c%20x.D%3D2");
+        b.server.settings.insert("X.d".to_owned(), "2".into());
+        let [difference] = &compare(&a, &b, false).differences[..] else {
+            panic!("one difference");
+        };
+        assert_eq!(
+            (difference.what.as_str(), difference.why),
+            ("X.d", VARIED_ON_PURPOSE)
+        );
+        b.experiment = None;
+        let differences = compare(&a, &b, false).differences;
+        let difference = differences
+            .iter()
+            .find(|difference| difference.what == "X.d");
+        assert_eq!(difference.unwrap().why, WHY_IT_MAY_EXPLAIN);
     }
 
     #[test]

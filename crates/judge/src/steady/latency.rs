@@ -8,7 +8,8 @@
 //! the server becomes, and while response times rise, the percentiles of the run depend on when it ended.
 
 use super::change::{Change, find_change, median};
-use super::{check_drift, check_warm_up, judged_rows};
+use super::{END_RIVAL, check_drift, check_warm_up, judged_rows};
+use crate::foreign_load::describe_rival;
 use crate::formatting::{percent, time};
 use crate::new_check;
 use crate::thresholds::{LATENCY_SECONDS_MIN_SHARE, severity_of_effect};
@@ -63,14 +64,17 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     let rose = findings
         .iter()
         .any(|(_, change, _)| change.end_value > change.start_value);
+    let change_s = findings[0].1.share_before_step.unwrap_or(0.5) * seconds.len() as f64;
+    let rival = describe_rival(run, |at_s| (at_s > change_s) == rose);
     new_check(
         "latency-drift",
         severity,
         format!(
-            "Over the measured window {}: the percentiles of the run depend on when it was measured.",
+            "Over the measured window {}: the percentiles of the run depend on when it was measured.{rival}",
             sentences.join("; ")
         ),
         match (rose, closed) {
+            _ if !rival.is_empty() => END_RIVAL,
             (true, false) => {
                 "The server does not sustain this rate, or slows down as it runs: request a lower rate, and \
                  check what grows (queues, data, dead rows, old row versions, checkpoints)."

@@ -1,5 +1,6 @@
 use super::*;
-use crate::sample::{healthy, with_series};
+use crate::sample::{healthy, observed_mut, observed_run, with_series};
+use prony_store::SessionGroup;
 use serde_json::json;
 
 /// A fixed noise of a few per cent, so that a test is deterministic.
@@ -174,4 +175,69 @@ fn short_runs_runs_with_outages_and_idle_ends_are_not_judged() {
     assert!(!ids(&counted).is_empty());
     counted.drive.stop = Some(prony_store::PlannedEnd::TransactionsPerClient(1000));
     assert_eq!(ids(&counted), [""; 0]);
+}
+
+/// A change that coincides with another's load names it.
+#[test]
+fn load_that_comes_and_goes_with_a_change_is_named() {
+    // The throughput in each second, and when others load the server.
+    type Case = (fn(usize) -> f64, std::ops::Range<usize>, &'static str);
+    let cases: [Case; 3] = [
+        (|at| if at < 30 { 1000.0 } else { 600.0 }, 30..60, "drift"),
+        (|at| if at < 10 { 600.0 } else { 1000.0 }, 0..10, "warm-up"),
+        (
+            |at| {
+                if (20..32).contains(&at) {
+                    500.0
+                } else {
+                    1000.0
+                }
+            },
+            20..32,
+            "unsteady",
+        ),
+    ];
+    for (rate, busy_seconds, id) in cases {
+        let with_load = |change: &dyn Fn(&mut prony_store::ServerSecond, bool)| {
+            let mut run = Run {
+                series: run(60, rate).series,
+                ..observed_run()
+            };
+            run.measured.length_s = 60.0;
+            for (at, row) in observed_mut(&mut run).series.iter_mut().enumerate() {
+                change(row, at >= 10 && busy_seconds.contains(&(at - 10)));
+            }
+            let checks = [check_warm_up(&run), check_drift(&run), check_unsteady(&run)];
+            let check = checks.into_iter().flatten().find(|check| check.id == id);
+            check.unwrap_or_else(|| panic!("no {id}"))
+        };
+        let plain = with_load(&|_, _| {});
+        assert!(!plain.finding.contains("In these seconds") && plain.advice != END_RIVAL);
+        let always = with_load(&|row, _| row.other_commits = Some(2_000));
+        assert!(!always.finding.contains("In these seconds"), "{always:?}");
+        let sessions = with_load(&|row, is_busy| {
+            row.sessions = vec![SessionGroup {
+                database: "shop".to_owned(),
+                user: "u".to_owned(),
+                application: "app".to_owned(),
+                busy: if is_busy { 4 } else { 0 },
+                ..SessionGroup::default()
+            }];
+        });
+        let expected = " sessions of others (database shop, user u, program app) were busy in the \
+                        server, in the other seconds 0.0.";
+        assert!(sessions.finding.ends_with(expected), "{sessions:?}");
+        assert_eq!(sessions.advice, END_RIVAL);
+        let commits =
+            with_load(&|row, is_busy| row.other_commits = Some(if is_busy { 2_000 } else { 3 }));
+        let expected =
+            " transactions per second committed in other databases, in the other seconds 3.";
+        assert!(commits.finding.contains(expected), "{commits:?}");
+        let cpu = with_load(&|row, is_busy| {
+            let machine = row.machine.get_or_insert_default();
+            machine.server_cpu_s = Some(if is_busy { 4.8 } else { 11.2 });
+        });
+        let expected = " % of the CPUs of the server's machine, in the other seconds 0 %.";
+        assert!(cpu.finding.contains(expected), "{cpu:?}");
+    }
 }

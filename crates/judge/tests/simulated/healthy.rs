@@ -6,7 +6,7 @@
 
 use crate::random::Random;
 use crate::sample::{healthy_at_rate, observed_run};
-use prony_store::{Event, EventKind, Run, Second, SecondPhase};
+use prony_store::{Event, EventKind, Gap, Run, Second, SecondPhase};
 
 /// How transactions start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +32,29 @@ pub fn simulate(random: &mut Random, load: Load) -> Run {
     run.measured.length_s = length;
     run.window.measured_s = length;
     fill_series(random, &mut run, load, tps, clients / tps * 1e9);
+    add_hiccups(&mut Random(random.0 ^ 7), &mut run);
     fill_totals(random, &mut run, load);
     fill_machines(random, &mut run);
     run
+}
+
+/// In one of thirty seconds all clients wait for up to 0.15 s, and in one of fifty a client for up to 0.6 s: a disk, or a
+/// machine with other work.
+fn add_hiccups(random: &mut Random, run: &mut Run) {
+    for second in &mut run.series {
+        if random.chance(1.0 / 30.0) {
+            let gap = Gap {
+                at_s: second.at_s + random.between(0.0, 0.8),
+                length_s: random.between(0.05, 0.15),
+            };
+            second.max_ns = second.max_ns.max((gap.length_s * 1e9) as u64);
+            second.gaps.push(gap);
+        }
+        if random.chance(1.0 / 50.0) {
+            let waited_ns = random.between(0.1e9, 0.6e9) as u64;
+            second.max_ns = second.max_ns.max(waited_ns);
+        }
+    }
 }
 
 /// Fills in the seconds of the window, in which figures change only by chance.

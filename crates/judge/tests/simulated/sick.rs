@@ -5,7 +5,8 @@
 use crate::healthy::Load;
 use crate::random::Random;
 use prony_store::{
-    ClientHealth, ErrorClass, ErrorCount, Event, EventKind, MachineSecond, Run, Second, Severity,
+    ClientHealth, ErrorClass, ErrorCount, Event, EventKind, Gap, MachineSecond, Run, Second,
+    Severity,
 };
 
 /// A fault of a run.
@@ -114,6 +115,33 @@ pub const FAULTS: &[Fault] = &[
         Caveat,
         |run, _| {
             scale_latency(run, |at| [1.0, 1.0 + 0.6 * at]);
+        },
+    ),
+    fault(
+        "stalls of 0.25 s every 5 s",
+        ClosedLoop,
+        &["short-stall"],
+        Caveat,
+        |run, random| {
+            let first = random.between(0.0, 4.0) as usize;
+            for second in run.series.iter_mut().skip(first).step_by(5) {
+                second.gaps = vec![Gap {
+                    at_s: second.at_s + 0.4 + random.between(0.0, 0.1),
+                    length_s: 0.25,
+                }];
+                second.max_ns = second.max_ns.max(250_000_000);
+            }
+        },
+    ),
+    fault(
+        "one client stopped for 5 % of the window",
+        ClosedLoop,
+        &["client-stall"],
+        Caveat,
+        |run, random| {
+            let stalled_s = 0.05 * run.measured.length_s;
+            let at = random.between(stalled_s, run.measured.length_s - 2.0) as usize + 1;
+            run.series[at].max_ns = (stalled_s * 1e9) as u64;
         },
     ),
     fault(

@@ -218,6 +218,7 @@ fn merge_seconds(intervals: &[IntervalHistograms<'_>]) -> Second {
         attempts_p99_ns: None,
         rolling: last.rolling.clone().filter(|_| p99_ns.is_none()),
         max_ns: rows.iter().map(|row| row.max_ns).max().unwrap_or(0),
+        gaps: rows.iter().flat_map(|row| row.gaps.clone()).collect(),
         server_mean_ns: mean(|row| row.server_mean_ns).filter(|_| committed > 0),
         client_cpu_s: rows.iter().map(|row| row.client_cpu_s).sum(),
         loop_delay_max_ns: rows

@@ -3,7 +3,7 @@
 //! Must never: return a setting that may contain a secret.
 
 use super::{cell, sqlserver_facts};
-use crate::control::{Control, Error};
+use crate::control::{Account, Control, Error, TextRow};
 use prony_wire::Engine;
 
 /// Replacement for a value that may be a secret.
@@ -63,18 +63,61 @@ pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
         Engine::MySql | Engine::MariaDb => control.query("SHOW GLOBAL VARIABLES"),
         Engine::SqlServer => sqlserver_facts::read(control),
     }?;
+    let custom = custom_settings(control)?;
     let version = match control.engine() {
         Engine::SqlServer => sqlserver_facts::version(&rows, &version),
         Engine::PostgreSql | Engine::MySql | Engine::MariaDb => version,
     };
     let mut settings: Vec<_> = rows
         .iter()
+        .chain(&custom)
         .filter_map(|row| Some((cell(row, 0)?, cell(row, 1)?)))
         .map(|(name, value)| (name.to_owned(), hide_secret(name, value).to_owned()))
         .collect();
     // The server's order depends on its collation.
     settings.sort();
+    settings.dedup_by(|a, b| a.0 == b.0);
     Ok(ServerFacts { version, settings })
+}
+
+/// Custom settings of this session (`x.d`), which PostgreSQL does not list: those of the connection's options, as in a URL or
+/// PGOPTIONS, and those of the role and the database.
+fn custom_settings(control: &mut Control) -> Result<Vec<TextRow>, Error> {
+    let Account::Postgres(login) = &control.route().account else {
+        return Ok(Vec::new());
+    };
+    let of_login = login.parameters.iter();
+    let options = of_login.filter(|(name, _)| name == "options");
+    let names: Vec<String> = options
+        .flat_map(|(_, options)| custom_names(options))
+        .map(|name| format!("'{name}'"))
+        .collect();
+    let sql = format!(
+        "SELECT name, current_setting(name, true) FROM (SELECT unnest(ARRAY[{}]::text[]) UNION \
+         SELECT split_part(unnest(setconfig), '=', 1) FROM pg_catalog.pg_db_role_setting \
+         WHERE setrole IN (0, (SELECT oid FROM pg_catalog.pg_roles WHERE rolname = current_user)) \
+         AND setdatabase IN (0, (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()))) \
+         AS names(name) WHERE name LIKE '%.%' AND current_setting(name, true) IS NOT NULL",
+        names.join(", ")
+    );
+    match control.query(&sql) {
+        // Some compatible engines lack the catalog.
+        Err(error) if !error.is_lost() => Ok(Vec::new()),
+        result => result,
+    }
+}
+
+/// The names of the custom settings in the options of a session, such as `-c x.d=1 --x.e=2`.
+fn custom_names(options: &str) -> impl Iterator<Item = &str> {
+    let names = options.split_whitespace().filter_map(|word| {
+        let word = word.strip_prefix("-c").unwrap_or(word);
+        let (name, _) = word.trim_start_matches('-').split_once('=')?;
+        Some(name)
+    });
+    names.filter(|name| {
+        let is_plain = |char: char| char.is_ascii_alphanumeric() || "._$".contains(char);
+        name.contains('.') && name.chars().all(is_plain)
+    })
 }
 
 /// The value, or its replacement if it may be a secret.
@@ -93,6 +136,13 @@ fn hide_secret<'a>(name: &str, value: &'a str) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn custom_settings_are_found_in_options() {
+        let options = r"-c x.d=1 -cy.e=a\ b --app.tenant-x=3 --Z.f='2 -c work_mem=1MB";
+        let names: Vec<&str> = custom_names(options).collect();
+        assert_eq!(names, ["x.d", "y.e", "Z.f"]);
+    }
 
     #[test]
     fn values_that_may_be_secrets_are_hidden() {

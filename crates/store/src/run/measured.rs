@@ -37,6 +37,9 @@ pub struct Figures {
     /// in documents of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight_s: Option<f64>,
+    /// The longest of these times, seconds; absent if unknown, as in documents of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight_max_s: Option<f64>,
     /// Scheduled starts that were due but had not begun at the end of the part (rate only).
     pub never_started: u64,
     /// Queries, if the workload counts them.
@@ -239,6 +242,10 @@ pub struct Second {
     pub rolling: Option<RollingPercentiles>,
     /// Largest response time, nanoseconds.
     pub max_ns: u64,
+    /// The longest times in which no transaction of any client ended: at most four of 50 ms or more, in order of
+    /// time. A time that reaches into the next second is in both. Empty in documents of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<Gap>,
     /// Mean server time, nanoseconds; absent without timestamps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_mean_ns: Option<f64>,
@@ -253,6 +260,15 @@ pub struct Second {
     /// Queries, if the workload counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queries: Option<QueryCounts>,
+}
+
+/// A time in which no transaction ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Gap {
+    /// Start, seconds from the start of the load.
+    pub at_s: f64,
+    /// Length, seconds.
+    pub length_s: f64,
 }
 
 /// Percentiles of the response time over the fewest last seconds that have enough transactions,

@@ -9,6 +9,7 @@ use super::error::{DEADLOCK, ERR, number};
 use super::flags;
 use super::packet::{HEADER, MAX_PAYLOAD, Reader, header};
 use super::row::TextRows;
+use super::value::{Column, ValueLength};
 use crate::exchange::BlockState;
 use crate::reply_buffer::{self, RowBudget};
 use crate::violation::Violation;
@@ -89,6 +90,8 @@ pub(crate) struct Reply {
     /// payload.
     joined: Vec<(usize, usize)>,
     results: Vec<ResultPosition>,
+    /// How long the values of each column of the last result are, if its rows are binary.
+    value_lengths: Vec<ValueLength>,
     error: Option<Range<usize>>,
     prepared_id: PreparedId,
     /// Offset of the reply's end; bytes after this offset do not belong to the reply.
@@ -116,6 +119,7 @@ impl Reply {
     pub(crate) fn reset(&mut self) {
         *self = Reply {
             bytes: std::mem::take(&mut self.bytes),
+            value_lengths: std::mem::take(&mut self.value_lengths),
             deprecate_eof: self.deprecate_eof,
             rows_kept: self.rows_kept,
             ..Reply::default()

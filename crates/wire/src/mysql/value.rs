@@ -36,6 +36,18 @@ pub(super) struct Column {
     decimals: u8,
 }
 
+/// How long a value in a binary row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ValueLength {
+    Fixed(u8),
+    /// A byte before the value: 0, 4, 7 or 11.
+    Date,
+    /// A byte before the value: 0, 8 or 12.
+    Time,
+    /// A length-encoded number before the value.
+    Encoded,
+}
+
 /// A value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum BinaryValue<'a> {
@@ -69,6 +81,20 @@ impl Column {
             is_unsigned: flags & UNSIGNED != 0,
             decimals,
         })
+    }
+
+    /// How long the column's values are.
+    pub(super) fn value_length(self) -> ValueLength {
+        match self.column_type {
+            column_type::NULL => ValueLength::Fixed(0),
+            column_type::TINY => ValueLength::Fixed(1),
+            column_type::YEAR | column_type::SHORT => ValueLength::Fixed(2),
+            column_type::LONG | column_type::INT24 | column_type::FLOAT => ValueLength::Fixed(4),
+            column_type::LONGLONG | column_type::DOUBLE => ValueLength::Fixed(8),
+            column_type::DATE | column_type::DATETIME | column_type::TIMESTAMP => ValueLength::Date,
+            column_type::TIME => ValueLength::Time,
+            _ => ValueLength::Encoded,
+        }
     }
 
     /// Reads one value that is not NULL.
@@ -108,6 +134,19 @@ impl Column {
 }
 
 impl<'a> Reader<'a> {
+    /// Skips a value of a binary row; `None` if its length is impossible.
+    pub(super) fn skip_value(&mut self, length: ValueLength) -> Option<()> {
+        let length = match length {
+            ValueLength::Fixed(length) => length,
+            ValueLength::Date => self
+                .byte()
+                .filter(|length| matches!(length, 0 | 4 | 7 | 11))?,
+            ValueLength::Time => self.byte().filter(|length| matches!(length, 0 | 8 | 12))?,
+            ValueLength::Encoded => return self.length_encoded_bytes().map(drop),
+        };
+        self.take(usize::from(length)).map(drop)
+    }
+
     /// Takes bytes after their length in one byte.
     fn take_with_length(&mut self) -> Option<Reader<'a>> {
         let length = self.byte()?;
@@ -208,10 +247,17 @@ mod tests {
             is_unsigned,
             decimals,
         };
+        let (mut reader, mut skipping) = (Reader(bytes), Reader(bytes));
+        let value = column.read_value(&mut reader);
+        let skipped = skipping.skip_value(column.value_length());
+        assert_eq!(
+            skipped.is_some(),
+            value.is_some(),
+            "{column_type}: {bytes:?}"
+        );
         let mut out = Vec::new();
-        column
-            .read_value(&mut Reader(bytes))?
-            .write(column, &mut out);
+        value?.write(column, &mut out);
+        assert_eq!(reader.0, skipping.0, "{column_type}: {bytes:?}");
         Some(String::from_utf8(out).unwrap())
     }
 

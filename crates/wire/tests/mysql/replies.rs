@@ -139,12 +139,29 @@ fn rows_beyond_the_limit_are_counted_and_dropped_at_any_split() {
             assert_eq!(rows(&exchange), expected);
         }
     }
-    for wrong in [&b"\x09abcdefgh"[..], b"\x07abcdefgh", b"\xfc\xff\xffa"] {
-        let mut exchange = exchange(QueryMode::Simple, without_eof());
-        exchange.query("select a");
+    // The last bits declare that the value is NULL, and that the row begins with something else.
+    let wrong_rows = [
+        (QueryMode::Simple, &b"\x09abcdefgh"[..]),
+        (QueryMode::Simple, b"\x07abcdefgh"),
+        (QueryMode::Simple, b"\xfc\xff\xffa"),
+        (QueryMode::Prepared, b"\0\0\x2a\0\0"),
+        (QueryMode::Prepared, b"\0\0\x2a\0\0\0\0"),
+        (QueryMode::Prepared, b"\0"),
+        (QueryMode::Prepared, b"\0\x04\x2a\0\0\0"),
+        (QueryMode::Prepared, b"\x01\0\x2a\0\0\0"),
+    ];
+    for (mode, wrong) in wrong_rows {
+        let mut exchange = exchange(mode, without_eof());
+        exchange.request(execution(&statement, &[]));
+        if mode == QueryMode::Prepared {
+            assert_eq!(exchange.feed(&prepared(7, 0)), Ok(FeedStatus::Send));
+        }
         let head = [framed(1, &[1]), framed(2, described)].concat();
         exchange.feed(&head).unwrap();
         let fed = exchange.feed(&framed(3, wrong));
-        assert!(matches!(fed, Err(Violation::Malformed(_))), "{fed:?}");
+        assert!(
+            matches!(fed, Err(Violation::Malformed(_))),
+            "{wrong:?}: {fed:?}"
+        );
     }
 }

@@ -159,6 +159,9 @@ impl Reply {
                     remaining => ExpectedPacket::Columns(remaining),
                 };
                 self.last_result().rows_offset = end;
+                if remaining == 1 && self.format == ReplyFormat::Binary {
+                    self.read_value_lengths()?;
+                }
             }
             (ExpectedPacket::ColumnsEnd, Some(0xfe)) if length < 9 => {
                 self.last_result().rows_offset = end;
@@ -172,7 +175,11 @@ impl Reply {
                 self.finish_result(status);
             }
             (ExpectedPacket::Rows, _) => {
-                if self.format == ReplyFormat::Text && !self.is_text_row(body) {
+                let is_row = match self.format {
+                    ReplyFormat::Binary => self.is_binary_row(body),
+                    ReplyFormat::Text | ReplyFormat::Prepared => self.is_text_row(body),
+                };
+                if !is_row {
                     return Err(Violation::Malformed(
                         "the lengths of a row's values are wrong",
                     ));
@@ -193,6 +200,34 @@ impl Reply {
         let columns = self.results.last().map_or(0, |result| result.columns);
         let mut reader = Reader(&self.bytes[body]);
         (0..columns).all(|_| reader.text_value().is_some()) && reader.0.is_empty()
+    }
+
+    /// Reads how long the values of the last result's columns are, once all columns have been described.
+    fn read_value_lengths(&mut self) -> Result<(), Violation> {
+        let mut lengths = std::mem::take(&mut self.value_lengths);
+        lengths.clear();
+        let last = self.results.len() - 1;
+        let columns = self.described_columns(last).map_while(Column::read);
+        lengths.extend(columns.map(Column::value_length));
+        self.value_lengths = lengths;
+        match self.value_lengths.len() == self.column_count(last) {
+            true => Ok(()),
+            false => Err(Violation::Malformed("invalid description of a column")),
+        }
+    }
+
+    /// Whether the values of a binary row, one for each column that its bits do not declare NULL, fill it exactly.
+    fn is_binary_row(&self, body: Range<usize>) -> bool {
+        let mut reader = Reader(&self.bytes[body]);
+        let lengths = &self.value_lengths;
+        let (Some(0), Some(nulls)) = (reader.byte(), reader.take((lengths.len() + 2).div_ceil(8)))
+        else {
+            return false;
+        };
+        let is_null = |column: usize| nulls[(column + 2) / 8] & (1 << ((column + 2) % 8)) != 0;
+        let mut columns = lengths.iter().enumerate();
+        columns.all(|(column, length)| is_null(column) || reader.skip_value(*length).is_some())
+            && reader.0.is_empty()
     }
 
     pub(super) fn last_result(&mut self) -> &mut ResultPosition {

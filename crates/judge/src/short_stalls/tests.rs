@@ -1,0 +1,168 @@
+//! Stalls in synthetic runs.
+
+use super::*;
+use crate::sample::with_series;
+use prony_store::Gap;
+
+/// 64 clients with transactions of 4 ms for 30 s, in which the server stands still at these times.
+fn with_stalls(stalls: &[(f64, f64)]) -> Run {
+    let mut run = with_series(&[16_000; 30]);
+    run.measured.length_s = 30.0;
+    run.measured.kinds[0].busy_s = 64.0 * 30.0;
+    run.measured.kinds[0].response.p99_ns = Some(9_000_000);
+    run.series
+        .iter_mut()
+        .for_each(|second| second.max_ns = 20_000_000);
+    for (at_s, length_s) in stalls {
+        for second in &mut run.series {
+            let start_s = at_s.max(second.at_s);
+            let end_s = (at_s + length_s).min(second.at_s + 1.0);
+            if end_s > start_s {
+                let length_s = end_s - start_s;
+                second.gaps.push(Gap {
+                    at_s: start_s,
+                    length_s,
+                });
+                second.committed -= (16_000.0 * length_s) as u64;
+            }
+            if (second.at_s..second.at_s + 1.0).contains(&(at_s + length_s)) {
+                second.max_ns = (length_s * 1e9) as u64;
+            }
+        }
+    }
+    run
+}
+
+fn severity(run: &Run) -> Option<Severity> {
+    check_short_stall(run).map(|check| check.severity)
+}
+
+#[test]
+fn a_table_locked_for_some_tenths_of_a_second_every_five_is_named() {
+    let at_s = [11.9, 16.8, 21.8, 26.8, 31.9, 36.8];
+    let run = with_stalls(&at_s.map(|at_s| (at_s, 0.4)));
+    let check = check_short_stall(&run).unwrap();
+    assert_eq!(check.severity, Severity::Caveat);
+    let expected = "All clients waited 0.40 s every 5.0 s (6 times, first 11.9 s after the start of the load): no \
+                    transaction ended for 8.0 % of the window.";
+    assert_eq!(check.finding, expected);
+    assert_eq!(check_client_stall(&run), None, "it has been told");
+    assert_eq!(stall::check(&run), None);
+    let longer = with_stalls(&at_s.map(|at_s| (at_s, 0.7)));
+    assert_eq!(severity(&longer), Some(Severity::Invalid), "14 %");
+    let rare = with_stalls(&[(12.5, 0.11), (22.5, 0.11), (32.5, 0.11)]);
+    assert_eq!(severity(&rare), Some(Severity::Caveat), "1.1 %, regularly");
+    let irregular = with_stalls(&[(12.5, 0.11), (14.2, 0.11), (32.5, 0.11)]);
+    assert_eq!(severity(&irregular), Some(Severity::Note));
+    assert_eq!(
+        severity(&with_stalls(&[(12.5, 0.2)])),
+        None,
+        "less than 1 %"
+    );
+}
+
+#[test]
+fn think_time_low_rates_and_long_transactions_are_no_stall() {
+    let stalls = [(12.5, 0.4), (17.5, 0.4), (22.5, 0.4), (27.5, 0.4)];
+    let run = with_stalls(&stalls);
+    assert_eq!(severity(&run), Some(Severity::Caveat));
+    let mut thinking = run.clone();
+    thinking
+        .series
+        .iter_mut()
+        .for_each(|second| second.max_ns = 20_000_000);
+    assert_eq!(severity(&thinking), None, "no transaction waited");
+    let mut long = run.clone();
+    long.measured.kinds[0].response.mean_ns = 2.5e8;
+    assert_eq!(severity(&long), None, "transactions of 0.25 s");
+    let mut by_kind = run.clone();
+    by_kind.measured.kinds[0].service.p50_ns = Some(210_000_000);
+    assert_eq!(severity(&by_kind), None);
+    let mut slow = run.clone();
+    slow.series
+        .iter_mut()
+        .for_each(|second| second.committed = 40);
+    assert_eq!(severity(&slow), None, "40 transactions a second");
+    // One client whose every thousandth transaction takes 0.4 s, at times that no rhythm explains.
+    let mut single = with_stalls(&[(12.5, 0.4), (14.0, 0.4), (22.5, 0.4), (23.1, 0.4)]);
+    assert_eq!(severity(&single), Some(Severity::Caveat));
+    single.drive.clients = 1;
+    single.measured.kinds[0].busy_s = 30.0;
+    assert_eq!(severity(&single), None, "the rarest are not known");
+    single.measured.kinds[0].response.p999_ns = Some(400_000_000);
+    assert_eq!(severity(&single), None);
+    single.measured.kinds[0].response.p999_ns = Some(30_000_000);
+    assert_eq!(severity(&single), Some(Severity::Caveat));
+}
+
+#[test]
+fn stalls_across_and_of_whole_seconds_are_one() {
+    let stalls = [(12.8, 0.5), (20.9, 2.3), (28.9, 0.3)];
+    let run = with_stalls(&stalls);
+    assert_eq!(stalls_of_all(&run).len(), 3);
+    let check = check_short_stall(&run).unwrap();
+    assert!(
+        check.finding.contains("waited 2.30 s every 8.0 s")
+            || check.finding.contains("every 8.0 s"),
+        "{check:?}"
+    );
+    let whole = with_stalls(&[(12.8, 1.5), (20.9, 2.3), (28.9, 2.3)]);
+    assert_eq!(check_short_stall(&whole).map(|check| check.id), None);
+    let finding = stall::check(&whole).unwrap().finding;
+    assert!(finding.contains(" They came every 8.0 s."), "{finding}");
+    // A server that is stopped until the end.
+    let mut at_end = with_stalls(&[(39.2, 0.8)]);
+    assert_eq!(severity(&at_end), None);
+    at_end.measured.in_flight_max_s = Some(0.8);
+    assert_eq!(severity(&at_end), Some(Severity::Note));
+}
+
+#[test]
+fn a_client_that_stands_still_while_others_go_on_is_named() {
+    let mut run = with_stalls(&[]);
+    assert_eq!(check_client_stall(&run), None);
+    run.series[14].max_ns = 4_000_000_000;
+    let check = check_client_stall(&run).unwrap();
+    assert_eq!(check.severity, Severity::Caveat);
+    let expected = "One client of 64 waited 4.00 s, 21.0 s after the start of the load, while others went on: 99 % of the \
+                    transactions took no longer than 9.00 ms.";
+    assert_eq!(check.finding, expected);
+    // Regularly, each for less than a second.
+    let mut regular = with_stalls(&[]);
+    for at in [3, 8, 13, 18, 23] {
+        regular.series[at].max_ns = 400_000_000;
+    }
+    let check = check_client_stall(&regular).unwrap();
+    assert!(
+        check.finding.contains("waited 0.40 s every 5.0 s (5 times"),
+        "{check:?}"
+    );
+    regular.series[18].max_ns = 20_000_000;
+    regular.series[8].max_ns = 20_000_000;
+    regular.series[5].max_ns = 400_000_000;
+    assert_eq!(
+        check_client_stall(&regular),
+        None,
+        "a slow transaction now and then"
+    );
+    // Until the end of the window.
+    let mut at_end = with_stalls(&[]);
+    at_end.measured.in_flight_max_s = Some(7.0);
+    assert!(
+        check_client_stall(&at_end)
+            .unwrap()
+            .finding
+            .contains("waited 7.00 s, 33.0 s")
+    );
+    // All transactions of the workload vary as much.
+    let mut varying = run.clone();
+    varying
+        .series
+        .iter_mut()
+        .for_each(|second| second.max_ns = 900_000_000);
+    varying.series[14].max_ns = 4_000_000_000;
+    assert_eq!(check_client_stall(&varying), None);
+    // The backlog of an open loop, without histograms.
+    run.drive.open_loop = true;
+    assert_eq!(check_client_stall(&run), None);
+}
