@@ -22,6 +22,8 @@ class Case:
     exact: bool = False
     # Whether the number of lines depends on time: a case that differs is run again, as the machine may have stalled.
     timed: bool = False
+    # Whether standard error goes to standard output, so that the order of their lines is compared.
+    merged: bool = False
 
 
 def prepared(line, exact=False, timed=False):
@@ -94,6 +96,16 @@ def errors():
         yield Case(f"--events=5 {test} run", (), True)
 
 
+def orders():
+    """Lines of standard output and standard error, in one order."""
+    for line in (
+        "LUA/legacy.lua --events=1 run", "LUA/legacy.lua help", "LUA/legacy.lua dance", "nosuch run", "oltp_read_write",
+        "oltp_read_write help", "oltp_read_write --max-time=x run", "oltp_read_write --nosuch=1 run",
+        "oltp_read_write --threads=x run", "oltp_read_write --version", "oltp_read_write run more",
+    ):
+        yield Case(f"--max-requests=1 --config-file=nosuch --test={line}", merged=True)
+
+
 def outside():
     """Queries of scripts outside threads and in commands."""
     script = "LUA/outside.lua"
@@ -122,13 +134,22 @@ def scripts():
     for command in ("help", "prepare", "cleanup", "run"):
         yield Case(f"--events=1 --time=0 LUA/legacy.lua {command}", (), True)
     yield Case("--db-ps-mode=disable --events=5 oltp_point_select run", (), True)
+    for number in range(1, 14):
+        for command in ("help", "run", "mine"):
+            yield Case(f"LUA/wrong_options.lua --wrong={number} {command}", (), True)
+    for part in (
+        "execute", "query", "bulk", "empty", "boolean", "table", "few", "many", "fraction", "changed", "no_statement",
+        "no_result",
+    ):
+        for options in ("--db-ps-mode=auto", "--mysql-ignore-errors=1062"):
+            yield Case(f"--events=1 {options} LUA/legacy_errors.lua --part={part} run", (), True)
     yield Case("--time=3 --report-interval=1 LUA/hooks.lua run", timed=True)
     yield Case("--verbosity=1 oltp_read_write --table-size=10 prepare", (), True)
 
 
 def texts():
     """All cases."""
-    return [*runs(), *tables(), *errors(), *outside(), *scripts()]
+    return [*runs(), *tables(), *errors(), *orders(), *outside(), *scripts()]
 
 
 def statements():

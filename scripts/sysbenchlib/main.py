@@ -29,17 +29,17 @@ class Tool:
     def __init__(self, name, program, folder):
         self.name, self.program, self.folder = name, program, folder
 
-    def run(self, server, line):
+    def run(self, server, line, merged=False):
         words = [re.sub("^LUA/", SCRIPTS, word) for word in line.split()]
         kind = words[0] if words and words[0] in PLACEHOLDERS else ""
         command = [self.program, *server.options(kind), *words[1 if kind else 0:]]
         environment = {**os.environ, "PRONY_HOME": self.folder, "HOME": self.folder, "LC_ALL": "C"}
         environment.pop("PRONY_SYSBENCH_COMPAT", None)
         result = subprocess.run(
-            command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, cwd=self.folder,
-            env=environment,
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT if merged else subprocess.PIPE, text=True,
+            timeout=300, stdin=subprocess.DEVNULL, cwd=self.folder, env=environment,
         )
-        return {"exit status": str(result.returncode), "stdout": result.stdout, "stderr": result.stderr}
+        return {"exit status": str(result.returncode), "stdout": result.stdout, "stderr": result.stderr or ""}
 
 
 def shape(text, exact):
@@ -72,7 +72,7 @@ def texts(server, case, tool):
         result = tool.run(server, line)
         if result["exit status"] != "0":
             raise ScriptError(f"{tool.name} {line} failed: {result['stdout'][-500:]}{result['stderr'][-500:]}")
-    outcome = tool.run(server, case.line)
+    outcome = tool.run(server, case.line, case.merged)
     exact = case.exact and "ignored errors:                      0 " in outcome["stdout"]
     parts = {name: shape(text, exact) for name, text in outcome.items()}
     if "prepare" in case.line and "--threads=2" in case.line:

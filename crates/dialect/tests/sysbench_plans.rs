@@ -10,7 +10,8 @@ use prony_dialect::sysbench::{
     dropping_table, endpoints, failing_function, fatal_line, function_failed, inserting_rows,
     load_jobs, mysql_prepare_failed, mysql_statement_failed, mysql_unreachable, parse_args,
     parse_driver, parse_ps_mode, pgsql_prepare_failed, pgsql_statement_failed, pgsql_unreachable,
-    prewarming_table, repetitions_line, sql_error, unsupported_option, workload_plan,
+    prewarm_mysql_only, prewarming_table, repetitions_line, sql_error, threads_failed,
+    unsupported_driver_option, workload_plan,
 };
 use prony_plan::{Arrival, DrivePlan, MAX_DURATION, Pace, QueryMode, Stop};
 
@@ -183,16 +184,16 @@ fn bundled_tests_map_to_workloads_and_valid_options() {
 
 #[test]
 fn unsupported_options_are_reported() {
-    let reason = |compat, line: &str| unsupported_option(&parse(compat, line));
+    let reason = |compat, line: &str| {
+        unsupported_driver_option(&parse(compat, line).settings.database.mysql)
+    };
     assert_eq!(reason(Compat::V1_0, "oltp_insert run"), None);
     for (line, part) in [
         ("--mysql-dry-run oltp_insert run", "--mysql-dry-run"),
         ("--mysql-compression oltp_insert run", "not compressed"),
-        ("--reconnect=3 oltp_insert run", "--reconnect=3"),
     ] {
         assert!(reason(Compat::V1_1, line).expect(line).contains(part));
     }
-    assert_eq!(reason(Compat::V1_1, "--reconnect=0 oltp_insert run"), None);
 }
 
 #[test]
@@ -305,7 +306,17 @@ fn command_headers_match_sysbench() {
         "Creating a secondary index on 'sbtest1'...\n"
     );
     assert_eq!(dropping_table("sbtest3"), "Dropping table 'sbtest3'...\n");
-    assert_eq!(prewarming_table("sbtest1"), "Prewarming table sbtest1\n");
+    for (compat, verb, command, threads) in [
+        (Compat::V1_0, "Prewarming", "prewarm", "Thread"),
+        (Compat::V1_1, "Preloading", "warmup", "Threads"),
+    ] {
+        let table = prewarming_table("sbtest1", compat);
+        assert_eq!(table, format!("{verb} table sbtest1\n"));
+        let refused = format!("{command} is currently MySQL only");
+        assert_eq!(prewarm_mysql_only(compat), refused);
+        let failed = format!("FATAL: {threads} initialization failed!\n");
+        assert_eq!(threads_failed(compat), failed);
+    }
     assert!(
         LogLevel::Notice.is_printed_at(3)
             && !LogLevel::Notice.is_printed_at(2)

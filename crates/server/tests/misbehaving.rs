@@ -341,7 +341,7 @@ fn replies_that_violate_the_protocol_are_errors() {
         (
             b"T\0\0\0\x1a\0\x01x\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0\
               D\0\0\0\x08\0\x01\x7f\xffC\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I",
-            "malformed row",
+            "the lengths of a row's values are wrong",
         ),
         (b"?\0\0\0\x04", "an unexpected message of type '?'"),
         (

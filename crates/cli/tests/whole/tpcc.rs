@@ -106,7 +106,10 @@ fn tpm_is_omitted_if_it_cannot_be_counted() {
         .execute("create role clerk login password 'clerk-only'")
         .expect("a role");
     control
-        .execute("grant all on all tables in schema public to clerk")
+        .execute(
+            "grant usage on schema \"My bench\" to clerk; \
+             grant all on all tables in schema \"My bench\" to clerk",
+        )
         .expect("rights");
     control
         .execute("revoke select on pg_stat_database from public")

@@ -197,6 +197,9 @@ lines! {
     /// `tpm`: `None` if the server does not report its count.
     Result { nopm: u64, tpm: Option<u64>, database: String, tpm_first: bool } =>
         "TEST RESULT : System achieved {}", result_figures(*nopm, *tpm, database, *tpm_first);
+    /// After the result, if `pg_storedprocs` is true.
+    FunctionsCalled =>
+        "pg_storedprocs is not supported: each transaction called a function, not a procedure; compare only with runs of functions";
     /// One warehouse of a virtual user's part: number `index` of `count`.
     Assigning { vuser: u32, warehouse: u64, users: u32, warehouses: u64, index: u64, count: u64 } =>
         "VU {vuser} : Assigning WID={warehouse} based on VU count {users}, Warehouses = {warehouses} ({index} out of {count})";

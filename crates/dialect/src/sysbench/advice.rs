@@ -3,6 +3,7 @@
 //! In: an error's number or state, as a driver reports it. Out: a line for standard error. Must never: guess
 //! a cause that the error does not report.
 
+use super::bundled::Command;
 use prony_workload::sysbench::Driver;
 
 /// Advice about an error of a server or a connection, if it is known. `state` identifies errors of
@@ -11,6 +12,35 @@ pub fn advice(driver: Driver, number: u32, state: &str) -> Option<&'static str> 
     match driver {
         Driver::Mysql => advice_for_number(number),
         Driver::Pgsql => advice_for_state(state),
+    }
+}
+
+/// Advice about an error of a command that uses the tables of a bundled test.
+pub fn advice_of_test(
+    driver: Driver,
+    command: Command,
+    number: u32,
+    state: &str,
+) -> Option<&'static str> {
+    let (is_missing, exists) = match driver {
+        Driver::Mysql => (matches!(number, 1146 | 1054), number == 1050),
+        Driver::Pgsql => (matches!(state, "42P01" | "42703"), state == "42P07"),
+    };
+    match command {
+        Command::Run | Command::Prewarm if is_missing => Some(match driver {
+            Driver::Mysql => {
+                "prepare the tables first, with the same test, --tables and --mysql-db; if tables of another test \
+                 exist, run cleanup, then prepare"
+            }
+            Driver::Pgsql => {
+                "prepare the tables first, with the same test, --tables and --pgsql-db; if tables of another test \
+                 exist, run cleanup, then prepare"
+            }
+        }),
+        Command::Prepare if exists => {
+            Some("tables of an earlier run exist: drop them with the cleanup command")
+        }
+        _ => advice(driver, number, state),
     }
 }
 
@@ -25,11 +55,6 @@ fn advice_for_number(number: u32) -> Option<&'static str> {
         }
         1044 | 1142 => "GRANT the account privileges on the database in --mysql-db",
         1049 => "create the database, or name another one with --mysql-db",
-        1050 => "tables of an earlier run exist: drop them with the cleanup command",
-        1146 | 1054 => {
-            "prepare the tables first, with the same test, --tables and --mysql-db; if tables of another test exist, \
-             run cleanup, then prepare"
-        }
         1062 => {
             "another thread inserted this key first: --mysql-ignore-errors=1213,1020,1205,1062 restarts such events; \
              if rows are left over from an earlier run, run cleanup and prepare"
@@ -75,11 +100,6 @@ fn advice_for_state(state: &str) -> Option<&'static str> {
         }
         "3D000" => "create the database, or name another one with --pgsql-db",
         "42501" => "GRANT the role privileges on the tables and the schema",
-        "42P01" | "42703" => {
-            "prepare the tables first, with the same test, --tables and --pgsql-db; if tables of another test exist, \
-             run cleanup, then prepare"
-        }
-        "42P07" => "tables of an earlier run exist: drop them with the cleanup command",
         "53300" => {
             "the server's max_connections, or a limit of the role, is reached: use fewer --threads or raise it"
         }
@@ -100,9 +120,17 @@ mod tests {
     fn each_driver_has_its_own_advice() {
         let mysql = |number| advice(Driver::Mysql, number, "42P01").unwrap_or_default();
         let pgsql = |state| advice(Driver::Pgsql, 1045, state).unwrap_or_default();
-        assert!(mysql(1045).contains("--mysql-password") && mysql(1146).contains("prepare"));
-        assert!(pgsql("28P01").contains("--pgsql-password") && pgsql("42P01").contains("prepare"));
+        assert!(mysql(1045).contains("--mysql-password"));
+        assert!(pgsql("28P01").contains("--pgsql-password"));
         assert_eq!((mysql(1), pgsql("XXXXX")), ("", ""));
+        assert_eq!((mysql(1146), pgsql("42P01")), ("", ""));
+        for driver in [Driver::Mysql, Driver::Pgsql] {
+            let missing = |command| advice_of_test(driver, command, 1146, "42P01");
+            let exists = |command| advice_of_test(driver, command, 1050, "42P07");
+            assert!(missing(Command::Run).is_some_and(|text| text.contains("prepare the tables")));
+            assert!(exists(Command::Prepare).is_some_and(|text| text.contains("cleanup command")));
+            assert_eq!([missing(Command::Cleanup), exists(Command::Run)], [None; 2]);
+        }
     }
 
     /// The option replaces the default list, so the advice must repeat it.

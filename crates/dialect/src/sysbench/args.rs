@@ -61,7 +61,14 @@ pub fn parse_args(
         return print(&compat.version_text(), texts.out);
     }
     let settings = texts.check_options()?;
-    let test_source = find_test(test.as_deref().unwrap_or("-"), &mut texts, host)?;
+    let mut test_source = find_test(test.as_deref().unwrap_or("-"), &mut texts, host)?;
+    // The native workloads never reconnect.
+    if let TestSource::Native(test, name) = &test_source
+        && command.as_deref() == Some("run")
+        && reconnects(test, compat, &extras)
+    {
+        test_source = TestSource::Script(ScriptSource::Bundled(test.name), name.clone());
+    }
     match test_source {
         TestSource::Native(test, name) => {
             bundled_invocation(test, name, command, settings, texts.out, &extras)
@@ -157,7 +164,7 @@ impl CommandLine {
             }
             Some(spec) if spec.name == "test" => match value {
                 Some(name) => {
-                    self.texts.out.stderr += &warning_line(messages::TEST_DEPRECATED);
+                    self.texts.out.warnings += &warning_line(messages::TEST_DEPRECATED);
                     if !name.is_empty() {
                         self.test = Some(name.to_owned());
                     }
@@ -182,11 +189,11 @@ impl CommandLine {
         let config = match host.read_file(Path::new(path)) {
             Ok(text) => config::read(&text),
             Err(reason) => {
-                self.texts.out.stderr += &format!("{path}: {reason}\n");
+                self.texts.out.warnings += &format!("{path}: {reason}\n");
                 return;
             }
         };
-        self.texts.out.stderr += &config.error.unwrap_or_default();
+        self.texts.out.warnings += &config.error.unwrap_or_default();
         for (name, values) in config.options {
             let name = option_key(&name);
             if name == "config_file" {
@@ -287,6 +294,15 @@ fn bundled_invocation(
             option_texts: option_texts(test, compat, extras),
         }))),
     }
+}
+
+/// Whether the last `--reconnect` makes a test reconnect after some number of events.
+fn reconnects(test: &BundledTest, compat: Compat, extras: &[RawOption]) -> bool {
+    let mut options = extras.iter().rev();
+    let reconnect = options.find(|option| option.name == "reconnect");
+    let value = reconnect.and_then(|option| option.value.as_deref());
+    test.option("reconnect", compat).is_some()
+        && value.is_some_and(|text| number::leading_integer(text) > 0)
 }
 
 /// The values of the test's options on the command line, as texts.

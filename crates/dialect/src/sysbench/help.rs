@@ -12,8 +12,6 @@ pub fn help(compat: Compat) -> String {
             .collect();
         spec::help_lines(&specs)
     };
-    // sysbench 1.0 prints an empty line after the last line.
-    let final_line = if compat == Compat::V1_0 { "\n" } else { "" };
     [
         "Usage:\n  sysbench [options]... [testname] [command]\n\n",
         "Commands implemented by most tests: prepare run cleanup help\n\n",
@@ -36,8 +34,7 @@ pub fn help(compat: Compat) -> String {
         "  fileio - File I/O test\n  cpu - CPU performance test\n",
         "  memory - Memory functions speed test\n  threads - Threads subsystem performance test\n",
         "  mutex - Mutex performance test\n\n",
-        "See 'sysbench <testname> help' for a list of options for each test.\n",
-        final_line,
+        "See 'sysbench <testname> help' for a list of options for each test.\n\n",
     ]
     .concat()
 }

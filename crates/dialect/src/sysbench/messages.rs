@@ -19,9 +19,21 @@ pub const TIME_LIMIT_REACHED: &str = "Time limit exceeded, exiting...\n";
 /// Printed at `--verbosity=4` when all threads have ended.
 pub const ALL_THREADS_ENDED: &str = "Done.\n\n";
 /// The error of `prewarm` on PostgreSQL.
-pub const PREWARM_MYSQL_ONLY: &str = "prewarm is currently MySQL only";
-/// The error if a thread could not start.
-pub const THREADS_FAILED: &str = "Thread initialization failed!";
+pub fn prewarm_mysql_only(compat: Compat) -> &'static str {
+    match compat {
+        Compat::V1_0 => "prewarm is currently MySQL only",
+        Compat::V1_1 => "warmup is currently MySQL only",
+    }
+}
+
+/// The line of the log if a thread could not start.
+pub fn threads_failed(compat: Compat) -> String {
+    fatal_line(match compat {
+        Compat::V1_0 => "Thread initialization failed!",
+        Compat::V1_1 => "Threads initialization failed!",
+    })
+}
+
 /// The error if the system cannot create the thread of worker `number`, counted from 0.
 pub fn thread_not_created(number: u32, error: &std::io::Error) -> String {
     let text = prony_plan::system_error(error);
@@ -84,8 +96,12 @@ pub fn dropping_table(table: &str) -> String {
 }
 
 /// `prewarm`: reads a table.
-pub fn prewarming_table(table: &str) -> String {
-    format!("Prewarming table {table}\n")
+pub fn prewarming_table(table: &str, compat: Compat) -> String {
+    let verb = match compat {
+        Compat::V1_0 => "Prewarming",
+        Compat::V1_1 => "Preloading",
+    };
+    format!("{verb} table {table}\n")
 }
 
 /// The error if a connection to MySQL cannot be opened; `endpoint` is an [`super::Endpoint`] as text.

@@ -46,6 +46,8 @@ pub enum ScriptSource {
     Stdin,
     /// A file.
     File(PathBuf),
+    /// The bundled script with this name.
+    Bundled(&'static str),
 }
 
 /// A command of a script.

@@ -2,18 +2,20 @@
 //!
 //! The caller prints the output.
 
-/// Texts for standard output and standard error, each in order.
+/// Texts to print, in the order of the fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
+    /// Warnings for standard error, which sysbench prints while it reads the command line.
+    pub warnings: String,
     /// For standard output, which is also sysbench's log.
     pub stdout: String,
-    /// For standard error.
+    /// For standard error: the last line of an error.
     pub stderr: String,
 }
 
 /// sysbench's error about a command line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{}", output.stderr, output.stdout)]
+#[error("{}{}{}", output.warnings, output.stdout, output.stderr)]
 pub struct UsageError {
     /// The complete output, earlier warnings included.
     pub output: Output,

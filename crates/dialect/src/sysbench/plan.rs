@@ -168,24 +168,8 @@ fn random_options(settings: &GeneralOptions) -> Vec<(String, toml::Value)> {
         .collect()
 }
 
-/// Why Prony does not support an option of the command line; `None` if it supports all. A run that ignored
-/// the option would not measure what the user requested.
-pub fn unsupported_option(native: &NativeCommand) -> Option<String> {
-    let driver_reason = unsupported_driver_option(&native.settings.database.mysql);
-    if driver_reason.is_some() {
-        return driver_reason;
-    }
-    let reconnect = native
-        .options
-        .get("reconnect")
-        .and_then(toml::Value::as_integer);
-    let events = reconnect.filter(|events| *events > 0)?;
-    Some(format!(
-        "--reconnect={events}: Prony keeps connections open for the whole run; remove the option"
-    ))
-}
-
-/// Why Prony does not support an option of the driver; `None` if it supports all.
+/// Why Prony does not support an option of the driver; `None` if it supports all. A run that ignored the option would not
+/// measure what the user requested.
 pub fn unsupported_driver_option(mysql: &MysqlOptions) -> Option<String> {
     if mysql.dry_run {
         return Some("--mysql-dry-run: Prony measures a real server; remove the option".to_owned());

@@ -47,8 +47,10 @@ impl OptionTexts {
         let text = self.text(name);
         let value = number::parse_int(text);
         value.ok_or_else(|| {
-            let text = format!("Invalid value for the '{name}' option: '{text}'");
-            self.output().usage_error(&text)
+            // sysbench prints this error before the lines that it has written to standard output.
+            let mut out = self.output();
+            out.warnings += &format!("Invalid value for the '{name}' option: '{text}'\n");
+            out.into_error()
         })
     }
 

@@ -20,7 +20,7 @@ fn deprecated_names_work_with_a_warning() {
         warnings.collect::<String>() + BANNER
     );
     assert_eq!(
-        command.preamble.stderr,
+        command.preamble.warnings,
         "WARNING: the --test option is deprecated. You can pass a script name or path on the command line without any options.\n"
     );
     let settings = &command.settings;

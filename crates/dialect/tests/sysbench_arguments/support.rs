@@ -63,5 +63,9 @@ pub fn error_output(line: &str) -> (bool, String, String) {
         Some((before, log)) => (true, before.to_owned() + log),
         None => (false, out.clone()),
     };
-    (has_banner, log, error.output.stderr)
+    (
+        has_banner,
+        log,
+        error.output.warnings + &error.output.stderr,
+    )
 }

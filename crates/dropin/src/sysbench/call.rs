@@ -6,7 +6,7 @@
 pub use crate::output::eprint;
 use crate::output::{self, print_bytes};
 use prony_dialect::sysbench::{
-    GeneralOptions, LogLevel, Output, UsageError, fatal_line, repetitions_line,
+    Compat, GeneralOptions, LogLevel, Output, UsageError, fatal_line, repetitions_line,
 };
 use prony_report::visible::visible_colored;
 use std::io::{IsTerminal, stdout};
@@ -16,6 +16,8 @@ use std::sync::{Mutex, PoisonError};
 pub struct SysbenchCall {
     /// `--verbosity`.
     verbosity: u8,
+    /// The version of sysbench.
+    pub compat: Compat,
     /// The arguments without passwords, for the store.
     pub redacted_arguments: Vec<String>,
 }
@@ -64,6 +66,7 @@ impl SysbenchCall {
     pub fn new(settings: &GeneralOptions, redacted_arguments: Vec<String>) -> SysbenchCall {
         SysbenchCall {
             verbosity: settings.verbosity,
+            compat: settings.compat,
             redacted_arguments,
         }
     }
@@ -103,6 +106,7 @@ impl SysbenchCall {
 
 /// Prints the output of parsing the arguments.
 pub fn print(output: &Output) {
+    eprint(&output.warnings);
     output::print(&output.stdout);
     eprint(&output.stderr);
 }

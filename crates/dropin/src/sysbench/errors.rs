@@ -5,7 +5,7 @@
 
 use super::call::{SysbenchCall, set_advice};
 use prony_dialect::sysbench::{
-    Command, Driver, IgnoredErrors, LogLevel, advice, failing_function, function_failed,
+    Command, Driver, IgnoredErrors, LogLevel, advice_of_test, failing_function, function_failed,
     mysql_statement_failed, pgsql_statement_failed, sql_error,
 };
 use prony_server::control::Error;
@@ -63,8 +63,9 @@ impl ErrorPolicy for SysbenchErrorPolicy {
             Driver::Mysql => mysql_statement_failed(prepared, number, &message, query),
             Driver::Pgsql => pgsql_statement_failed(prepared, PGRES_FATAL_ERROR, &message, query),
         };
-        set_advice(advice(
+        set_advice(advice_of_test(
             self.driver,
+            Command::Run,
             number,
             &String::from_utf8_lossy(&error.code),
         ));
@@ -98,7 +99,7 @@ pub fn statement_failure_lines(
             pgsql_statement_failed(false, PGRES_FATAL_ERROR, &server_error.message, query)
         }
     };
-    set_advice(advice(driver, number, server_error.code()));
+    set_advice(advice_of_test(driver, command, number, server_error.code()));
     let reason = sql_error(number, server_error.code(), &server_error.message);
     lines + &function_failed(function, None, &reason)
 }

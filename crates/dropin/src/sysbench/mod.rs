@@ -33,6 +33,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
         Err(CommandError::Status(status)) => ExitCode::from(status),
         Err(CommandError::Usage(error)) => {
             let output = Output {
+                warnings: secrets::redact_message(&error.output.warnings, arguments),
                 stdout: secrets::redact_message(&error.output.stdout, arguments),
                 stderr: secrets::redact_message(&error.output.stderr, arguments),
             };
@@ -48,8 +49,8 @@ fn run(arguments: &[OsString]) -> Result<(), CommandError> {
     let compat = Compat::read(variable.as_deref()).map_err(|error| {
         CommandError::Usage(UsageError {
             output: Output {
-                stdout: String::new(),
                 stderr: fatal_line(&error.to_string()),
+                ..Output::default()
             },
             exit_status: 1,
         })

@@ -9,9 +9,9 @@ use super::{connection, tables};
 use crate::tool_run::ConnectedServer;
 use prony_dialect::sysbench::{
     Command, Driver, LogLevel, NO_DRIVER, NOT_PREPARED, NativeCommand, ProgramCost,
-    SysbenchCommands, THREADS_FAILED, advice, command_header, failing_function, fatal_line,
-    function_failed, mysql_prepare_failed, parse_ps_mode, pgsql_prepare_failed, unsupported_option,
-    workload_plan,
+    SysbenchCommands, advice_of_test, command_header, failing_function, function_failed,
+    mysql_prepare_failed, parse_ps_mode, pgsql_prepare_failed, threads_failed,
+    unsupported_driver_option, workload_plan,
 };
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_runner::{ConnectionInfo, GrowthBefore, Signals};
@@ -47,7 +47,7 @@ impl BundledCommand<'_> {
 /// # Errors
 /// The exit status; the error is already printed.
 pub fn run_command(call: &SysbenchCall, native: &NativeCommand) -> Result<(), CommandError> {
-    if let Some(reason) = unsupported_option(native) {
+    if let Some(reason) = unsupported_driver_option(&native.settings.database.mysql) {
         return Err(call.fail_with_text(&reason));
     }
     let Some(workload) = oltp::find(native.test.name) else {
@@ -138,7 +138,7 @@ fn print_threads_not_started(
     let function = failing_function(command, false);
     let mut lines = lines + &function_failed(function, None, reason);
     if command == Command::Run {
-        lines += &fatal_line(THREADS_FAILED);
+        lines += &threads_failed(call.compat);
     }
     call.fail(&lines)
 }
@@ -237,7 +237,12 @@ fn check_tables(
         if !uses_prepared {
             return Ok(());
         }
-        set_advice(advice(driver, server_error.number, server_error.code()));
+        set_advice(advice_of_test(
+            driver,
+            Command::Run,
+            server_error.number,
+            server_error.code(),
+        ));
         let lines = match driver {
             Driver::Mysql => mysql_prepare_failed(server_error.number, &server_error.message),
             Driver::Pgsql => pgsql_prepare_failed(&server_error.in_statement(&sql)),

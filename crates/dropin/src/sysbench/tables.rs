@@ -8,9 +8,9 @@ use super::connection;
 use super::errors;
 use super::native::BundledCommand;
 use prony_dialect::sysbench::{
-    Command, Driver, NOT_CONNECTED, PREWARM_MYSQL_ONLY, SysbenchCommands, creating_index,
-    creating_table, dropping_table, failing_function, function_failed, inserting_rows, load_jobs,
-    prewarming_table,
+    Command, Driver, NOT_CONNECTED, SysbenchCommands, creating_index, creating_table,
+    dropping_table, failing_function, function_failed, inserting_rows, load_jobs,
+    prewarm_mysql_only, prewarming_table,
 };
 use prony_runner::Signals;
 use prony_server::control::Error as ControlError;
@@ -213,12 +213,16 @@ pub fn prewarm(
 ) -> Result<(), CommandError> {
     if driver == Driver::Pgsql {
         let function = failing_function(Command::Prewarm, false);
-        return Err(call.fail(&function_failed(function, None, PREWARM_MYSQL_ONLY)));
+        return Err(call.fail(&function_failed(
+            function,
+            None,
+            prewarm_mysql_only(call.compat),
+        )));
     }
     let mut control = connect(call, command, driver, target)?;
     for number in 1..=command.table_count() {
         let name = statements::table_name(number);
-        print_output_bytes(prewarming_table(&name).as_bytes());
+        print_output_bytes(prewarming_table(&name, call.compat).as_bytes());
         let secondary_index_sql = format!("select sum(k) from {name} force index (k_{number})");
         let statements = [
             format!("analyze table {name}"),

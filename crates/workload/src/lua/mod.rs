@@ -42,6 +42,7 @@ mod workload;
 #[cfg(test)]
 mod tests;
 
+pub use bundled::script_text as bundled_script;
 pub use command::{Command, LuaScriptError};
 pub use listener::{Listener, SqlFailure, SqlOperation};
 pub use path::search_path;

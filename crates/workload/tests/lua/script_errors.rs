@@ -1,4 +1,6 @@
 //! Tests scripts with errors.
+//!
+//! Longer than 400 lines: tables of scripts and their messages.
 
 use crate::support::{RunOptions, RunResult, TestDatabase, run_default, run_script};
 use prony_workload::sysbench::IgnoredErrors;
@@ -7,12 +9,62 @@ fn run_on_maria(script: &str) -> RunResult {
     run_default(&TestDatabase::maria(), script)
 }
 
+/// As sysbench 1.0.20: `db_execute` and `db_bulk_insert_done` log an error, and the event goes on.
+#[test]
+fn legacy_functions_report_errors_as_sysbench_does() {
+    let init = "function thread_init() db_query('create temporary table lt(a int primary key)') \
+                db_query('insert into lt values(1)') st = db_prepare('insert into lt values(?)') end\n";
+    let duplicate = "Duplicate entry '1' for key 'PRIMARY' [insert into lt values";
+    let failed = "FATAL: `thread_run' function failed: ";
+    for (event, output) in [
+        (
+            "db_bind_param(st, { 1 }) db_free_results(db_execute(st)) print('on')",
+            format!("FATAL: Execute 1062: {duplicate}(?)]\non\n"),
+        ),
+        (
+            "db_bulk_insert_init('insert into lt values') db_bulk_insert_next('(1)') db_bulk_insert_done() print('on')",
+            format!("FATAL: Query 1062: {duplicate}(1)]\non\n"),
+        ),
+        (
+            "db_bind_param(st, {})",
+            format!("{failed}./t.lua:2: table is empty\n"),
+        ),
+        (
+            "db_bind_param(st, { true })",
+            format!("{failed}Unsupported variable type: boolean\n"),
+        ),
+        (
+            "db_bind_param(st, { 1, 2 })",
+            format!("FATAL: Wrong number of parameters to mysql_stmt_bind_param\n{failed}2\n"),
+        ),
+        (
+            "db_store_results('x')",
+            format!(
+                "{failed}./t.lua:2: bad argument #1 to 'db_store_results' (sysbench.rs expected, got string)\n"
+            ),
+        ),
+    ] {
+        let script = format!("{init}function event() {event} return true end");
+        assert_eq!(run_on_maria(&script).text, output, "{event}");
+    }
+}
+
 #[test]
 fn script_errors_are_reported_with_file_and_line() {
     let database = TestDatabase::maria();
     let con = "con = sysbench.sql.driver():connect() ";
     for (script, output) in [
         ("x=1", "FATAL: cannot find the event() function in t.lua\n"),
+        (
+            "sysbench.cmdline.options = 5",
+            "FATAL: `sysbench.cmdline.read_cmdline_options' function failed: [string \"sysbench.cmdline.lua\"]:120: \
+             wrong type for sysbench.cmdline.options: number\n",
+        ),
+        (
+            "sysbench.cmdline.options = { a = 5 }",
+            "FATAL: `sysbench.cmdline.read_cmdline_options' function failed: [string \"sysbench.cmdline.lua\"]:132: \
+             wrong table structure in sysbench.cmdline.options\n",
+        ),
         ("x=", "FATAL: ./t.lua:1: unexpected symbol near '<eof>'\n"),
         (
             "#!/usr/bin/sysbench\nerror('top')",

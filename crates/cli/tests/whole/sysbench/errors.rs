@@ -325,15 +325,37 @@ fn a_hint_is_printed_once_and_only_to_stderr() {
             Driver::Pgsql => "pgsql",
         };
         let bench = SysbenchTestBench::new(driver, &format!("sb_hints_{name}"));
-        let script = "function thread_init() con = sysbench.sql.driver():connect() end \
-                      function event() con:query('select * from nosuch') end";
-        std::fs::write(bench.home.join("nosuch.lua"), script).expect("a file");
+        // A script that names its tables itself, one that handles the error, and one with a bundled test's tables.
+        let query = "function cleanup() db_query('drop table nosuch') end \
+                     function thread_init() con = sysbench.sql.driver():connect() end \
+                     function event() con:query('select * from nosuch') end";
+        let handled = "function event() pcall(db_query, 'select * from sbtest1') end";
+        let own = "function event() db_query('select * from sbtest1') end";
+        let bundled = "require('oltp_point_select')";
+        for (name, script) in [
+            ("nosuch", query),
+            ("handled", handled),
+            ("own", own),
+            ("bundled", bundled),
+        ] {
+            std::fs::write(bench.home.join(format!("{name}.lua")), script).expect("a file");
+        }
         let prepare = "prony: hint: prepare the tables first";
+        for (arguments, code) in [
+            ("nosuch.lua run", 1),
+            ("own.lua run", 1),
+            ("--events=3 handled.lua run", 0),
+            ("nosuch.lua cleanup", 1),
+        ] {
+            let result = bench.sysbench(arguments);
+            assert_eq!(result.code, Some(code), "{result:?}");
+            assert!(!result.stderr.contains("hint: "), "{arguments}: {result:?}");
+        }
         let account = format!("prony: hint: check --{name}-user and --{name}-password");
         let wrong_login = format!("--{name}-password=wrong oltp_read_only");
         for (arguments, hint) in [
             ("--threads=4 oltp_read_only run".to_owned(), prepare),
-            ("--threads=4 ./nosuch.lua run".to_owned(), prepare),
+            ("--threads=4 bundled.lua run".to_owned(), prepare),
             ("--events=1 oltp_insert run".to_owned(), prepare),
             (format!("--threads=4 {wrong_login} run"), &account),
             (format!("{wrong_login} prepare"), &account),

@@ -333,3 +333,52 @@ fn verbosity_selects_the_messages() {
         "{debug}"
     );
 }
+
+/// Standard output and standard error may be the same file.
+#[test]
+fn warnings_come_before_the_banner_and_init_before_a_missing_event() {
+    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_merged");
+    let path = bench.home.join("merged");
+    let file = std::fs::File::create(&path).expect("a file");
+    let mut command = bench.command("--test=oltp_read_write help");
+    command
+        .stdout(file.try_clone().expect("a handle"))
+        .stderr(file);
+    assert!(command.status().expect("it starts").success());
+    let text = std::fs::read_to_string(&path).expect("text");
+    let expected = "WARNING: the --test option is deprecated.";
+    assert!(
+        text.starts_with(expected) && text.contains("\nsysbench 1.0.20"),
+        "{text}"
+    );
+    std::fs::write(
+        bench.home.join("init.lua"),
+        "function init() print('init') end",
+    )
+    .expect("a file");
+    let text = bench.sysbench("init.lua run").failed_stdout(1);
+    let expected = "init\nFATAL: cannot find the event() function in init.lua\n";
+    assert!(text.ends_with(expected), "{text}");
+}
+
+/// sysbench 1.1: each thread reconnects after every N events.
+#[test]
+fn bundled_tests_reconnect() {
+    for driver in DRIVERS {
+        let bench = SysbenchTestBench::new(driver, "sb_reconnect");
+        let run = |arguments: &str| {
+            let mut command = bench.command(&format!("--table-size=100 {arguments}"));
+            command.env("PRONY_SYSBENCH_COMPAT", "1.1");
+            let output = command.output().expect("it starts");
+            bench.assert_no_password(output).ok_stdout()
+        };
+        run("oltp_read_write prepare");
+        for test in ["oltp_read_write", "oltp_insert", "select_random_points"] {
+            let out = run(&format!("--events=10 --time=0 --reconnect=3 {test} run"));
+            assert_eq!(figure(&out, "reconnects:"), 3.0, "{test}: {out}");
+            assert_eq!(figure(&out, "transactions:"), 10.0, "{test}: {out}");
+        }
+        let out = run("--events=10 --time=0 --reconnect=0 oltp_point_select run");
+        assert_eq!(figure(&out, "reconnects:"), 0.0, "{out}");
+    }
+}

@@ -125,11 +125,6 @@ fn warn_about_ignored_settings(request: &RunRequest) {
             request.login.key("total_iterations")
         ));
     }
-    if request.stored_procedures {
-        super::eprint(
-            "hammerdbcli: pg_storedprocs: Prony calls one function per transaction instead\n",
-        );
-    }
 }
 
 fn prepare_run(context: &RunContext<'_>) -> Result<(PreparedRun, Control), String> {

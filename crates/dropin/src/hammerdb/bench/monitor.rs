@@ -199,7 +199,9 @@ impl<'a> Monitor<'a> {
                 tpm_first: self.context.request.tpm_first,
             },
         ];
-        for line in lines {
+        let uses_functions = self.context.request.stored_procedures;
+        let functions_called = uses_functions.then_some(RunLine::FunctionsCalled);
+        for line in lines.into_iter().chain(functions_called) {
             result.result_lines.push(line.to_string());
             self.context.lines.print_line(1, line);
         }

@@ -14,9 +14,9 @@ use observer::SysbenchObserver;
 use prony_dialect::sysbench::{
     ALL_THREADS_ENDED, Command, Compat, Counters, Driver, EVENT_LIMIT_REACHED,
     EXIT_STATUS_FORCED_SHUTDOWN, EXIT_STATUS_LATE_START, FORCED_SHUTDOWN, GeneralOptions, LogLevel,
-    NOT_CONNECTED, ProgramCost, Progress, QUEUE_FULL, Report, THREADS_FAILED, TIME_LIMIT_REACHED,
-    checkpoint_text, debug_line, drive_plan, failing_function, fatal_line, function_failed,
-    progress_text, repetitions_line, report_text, thread_not_created, threads_not_ready,
+    NOT_CONNECTED, ProgramCost, Progress, QUEUE_FULL, Report, TIME_LIMIT_REACHED, checkpoint_text,
+    debug_line, drive_plan, failing_function, fatal_line, function_failed, progress_text,
+    repetitions_line, report_text, thread_not_created, threads_failed, threads_not_ready,
 };
 use prony_drive::{ConnectError, DriveResult, OnConnectRefused, RunEventKind};
 use prony_plan::{DrivePlan, Plan, WorkloadPlan, cpu_count};
@@ -273,7 +273,7 @@ fn start_failure_lines(bench: &Bench<'_>, error: &Error) -> String {
         other => fatal_line(&other.to_string()),
     };
     let function = failing_function(Command::Run, false);
-    lines + &function_failed(function, None, NOT_CONNECTED) + &fatal_line(THREADS_FAILED)
+    lines + &function_failed(function, None, NOT_CONNECTED) + &threads_failed(bench.settings.compat)
 }
 
 /// A seed from the time.

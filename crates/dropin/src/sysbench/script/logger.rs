@@ -7,16 +7,17 @@ use super::super::call::{SysbenchCall, eprint, print_output_bytes, set_advice};
 use super::super::connection;
 use super::failure_line;
 use prony_dialect::sysbench::{
-    DatabaseOptions, Driver, LogLevel, ScriptCommand, THREADS_FAILED, advice, fatal_line,
+    Command, DatabaseOptions, Driver, LogLevel, ScriptCommand, advice, advice_of_test, fatal_line,
     function_failed, mysql_next_result_failed, mysql_prepare_failed, mysql_statement_failed,
-    parse_driver, pgsql_prepare_failed, pgsql_statement_failed, threads_not_ready, warning_line,
+    parse_driver, pgsql_prepare_failed, pgsql_statement_failed, threads_failed, threads_not_ready,
+    warning_line,
 };
 use prony_runner::Recording;
 use prony_runner::{Signals, TerminationSignal};
 use prony_server::control::{ConnectFailure, Error};
 use prony_workload::lua::{Listener, LuaScriptError, SqlFailure, SqlOperation};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 /// libpq's result status of a failed statement.
 const PGRES_FATAL_ERROR: u32 = 7;
@@ -43,6 +44,11 @@ pub struct ScriptLogger {
     recording: OnceLock<Recording>,
     /// Whether a function has failed; nothing is logged after its error.
     has_failed: AtomicBool,
+    /// The command, if the script uses a bundled test's tables and does not name any itself.
+    bundled_command: OnceLock<Command>,
+    /// Advice about the last statement that failed, and the server's message: printed only if the error ends
+    /// the command, because the script may handle it.
+    advice: Mutex<Option<(&'static str, String)>>,
 }
 
 impl ScriptLogger {
@@ -58,7 +64,36 @@ impl ScriptLogger {
             signals: signals.clone(),
             recording: OnceLock::new(),
             has_failed: AtomicBool::new(false),
+            bundled_command: OnceLock::new(),
+            advice: Mutex::new(None),
         }
+    }
+
+    /// Sets the text and the command of the script, from which advice about its tables follows.
+    pub fn set_script(&self, text: &[u8], command: Option<&str>) {
+        let names_tables = text.windows(6).any(|word| word == b"sbtest");
+        let command = match command {
+            Some("run") => Command::Run,
+            Some("prepare") => Command::Prepare,
+            _ => return,
+        };
+        if !names_tables {
+            let _ = self.bundled_command.set(command);
+        }
+    }
+
+    /// Has the advice about the last failed statement printed after the next error, if `reason`, which ends
+    /// the command, is that failure.
+    pub fn set_advice_about(&self, reason: &str) {
+        let last = self.advice.lock().ok().and_then(|mut last| last.take());
+        let is_reason = |message: &str| {
+            let api_errors = ["() failed", "SQL API error"];
+            reason.contains(message) || api_errors.iter().any(|error| reason.ends_with(error))
+        };
+        set_advice(
+            last.filter(|(_, message)| is_reason(message))
+                .map(|(text, _)| text),
+        );
     }
 
     /// Whether a function has failed and its error is printed.
@@ -177,14 +212,23 @@ impl Listener for ScriptLogger {
             ),
         };
         let state = String::from_utf8_lossy(&failure.error.code);
-        set_advice(advice(self.driver, number, &state));
+        let text = match self.bundled_command.get() {
+            Some(command) if message.contains("sbtest") => {
+                advice_of_test(self.driver, *command, number, &state)
+            }
+            _ => advice(self.driver, number, &state),
+        };
+        if let Ok(mut advice) = self.advice.lock() {
+            *advice = text.map(|text| (text, message.to_owned()));
+        }
         self.log(LogLevel::Fatal, &lines);
     }
 
     fn function_failed(&self, function: &str, reason: &str) {
+        self.set_advice_about(reason);
         if !function.is_empty() {
             let threads_failed = match function {
-                "thread_init" => fatal_line(THREADS_FAILED),
+                "thread_init" => threads_failed(self.call.compat),
                 _ => String::new(),
             };
             self.log(

@@ -173,8 +173,8 @@ fn failure_line(error: &LuaScriptError) -> String {
 /// Prints an error of usage on standard error.
 fn print_usage_error(text: &str) -> CommandError {
     print(&Output {
-        stdout: String::new(),
         stderr: text.to_owned(),
+        ..Output::default()
     });
     CommandError::Status(1)
 }
@@ -190,8 +190,10 @@ impl ScriptRun<'_> {
         } = self;
         let settings = &command.settings;
         let fail = |error: LuaScriptError| print_failure(call, &error);
+        script
+            .run_init()
+            .map_err(|error| self.print_failure_with_advice(&error))?;
         let program = script.program(ThreadTask::Run).map_err(fail)?;
-        script.run_init().map_err(fail)?;
         call.log(
             LogLevel::Notice,
             &(run_header(settings) + INITIALIZING_WORKERS),
@@ -232,6 +234,11 @@ impl ScriptRun<'_> {
         Ok(())
     }
 
+    fn print_failure_with_advice(&self, error: &LuaScriptError) -> CommandError {
+        self.logger.set_advice_about(&error.to_string());
+        print_failure(self.call, error)
+    }
+
     /// Runs a command in a single thread.
     fn run_in_one_thread(&self, command_name: &str) -> Result<(), CommandError> {
         match self.script.run_command_once(command_name) {
@@ -239,7 +246,7 @@ impl ScriptRun<'_> {
             Ok(false) => Err(CommandError::Status(1)),
             // A signal interrupted the command.
             Err(_) if self.signals.received().is_some() => Err(CommandError::Status(1)),
-            Err(error) => Err(print_failure(self.call, &error)),
+            Err(error) => Err(self.print_failure_with_advice(&error)),
         }
     }
 

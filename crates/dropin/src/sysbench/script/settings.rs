@@ -39,6 +39,7 @@ pub fn script_settings(
     let compat = settings.compat;
     let arguments = call.redacted_arguments.iter().cloned();
     let (path, text) = read_script(command)?;
+    logger.set_script(&text, command.command.as_deref());
     // The driver is invalid only if `server` is an error, which is reported when threads start.
     let driver = parse_driver(database).unwrap_or(Driver::Mysql);
     Ok(ScriptSettings {
@@ -100,12 +101,16 @@ fn positive_env_var(name: &str) -> Option<u64> {
 
 /// Reads a script. Returns its path, for messages, and its text.
 fn read_script(command: &ScriptCommand) -> Result<(String, Vec<u8>), CommandError> {
+    if let ScriptSource::Bundled(name) = &command.source {
+        let text = lua::bundled_script(name).unwrap_or_default();
+        return Ok((format!("{name}.lua"), text.as_bytes().to_vec()));
+    }
     let ScriptSource::File(path) = &command.source else {
         // On a terminal, tell the user that input is expected.
         if std::io::stdin().is_terminal() {
             print(&Output {
                 stdout: "Reading the script from the standard input:\n\n".to_owned(),
-                stderr: String::new(),
+                ..Output::default()
             });
         }
         let mut text = Vec::new();

@@ -56,11 +56,11 @@ end
 -- Reads tables and their indexes into the server's memory.
 function cmd_prewarm()
    local drv = sysbench.sql.driver()
-   assert(drv:name() == "mysql", "prewarm is currently MySQL only")
+   assert(drv:name() == "mysql", (newer and "warmup" or "prewarm") .. " is currently MySQL only")
    local con = drv:connect()
    for_own_tables(function(number)
       local name = "sbtest" .. number
-      print("Prewarming table " .. name)
+      print((newer and "Preloading" or "Prewarming") .. " table " .. name)
       con:query("ANALYZE TABLE " .. name)
       con:query("SELECT SUM(id), SUM(LENGTH(c)), SUM(LENGTH(pad)) FROM " .. name)
       if sysbench.opt.create_secondary then

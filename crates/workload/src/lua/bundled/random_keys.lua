@@ -12,9 +12,7 @@ end
 return function(test)
    local statement, values, low, high
 
-   function thread_init()
-      drv = sysbench.sql.driver()
-      con = drv:connect()
+   function prepare_statements()
       local conditions = {}
       for place = 1, sysbench.opt[test.count] do
          conditions[place] = test.each
@@ -25,6 +23,16 @@ return function(test)
          values[#values + 1] = statement:bind_create(sysbench.sql.type.INT)
       end
       statement:bind_param(unpack(values))
+   end
+
+   function close_statements()
+      statement:close()
+   end
+
+   function thread_init()
+      drv = sysbench.sql.driver()
+      con = drv:connect()
+      prepare_statements()
       -- Each thread draws from its own slice of the table.
       local slice = sysbench.opt.table_size / sysbench.opt.threads
       low, high = slice * sysbench.tid, slice * (sysbench.tid + 1)
@@ -33,10 +41,11 @@ return function(test)
    function event()
       test.draw(values, low, high)
       statement:execute()
+      check_reconnect()
    end
 
    function thread_done()
-      statement:close()
+      close_statements()
       con:disconnect()
    end
 end

@@ -24,7 +24,7 @@ local VALUE_HINTS = { "[=on|off]", "=N", "=SIZE", "=N", "=STRING", "=[LIST,...]"
 local DEFAULT_TYPES = { boolean = 1, string = 5, number = 4, table = 6 }
 
 local function type_of(option)
-   return option[3] or DEFAULT_TYPES[type(option[2])] or cmdline.ARG_STRING
+   return option[3] == true and cmdline.ARG_BOOL or option[3] or DEFAULT_TYPES[type(option[2])] or cmdline.ARG_STRING
 end
 
 local function usage_error(text)
@@ -92,13 +92,13 @@ NO_DEFAULT[cmdline.ARG_LIST] = function()
    return {}
 end
 
-local function default(option)
+local function default(option, name)
    local value, kind = option[2], type_of(option)
    if value == nil then
       return NO_DEFAULT[kind] and NO_DEFAULT[kind]()
    end
    if type(value) == "string" and kind ~= cmdline.ARG_STRING and kind ~= cmdline.ARG_FILE then
-      return PARSERS[kind](value, false, "")
+      return PARSERS[kind](value, false, name)
    end
    return value
 end
@@ -106,6 +106,42 @@ end
 -- The name of an option in `sysbench.opt`: the command line treats dashes and underscores alike.
 local function option_name(name)
    return (name:gsub("-", "_"))
+end
+
+-- The text of sysbench's error, with the position in its own code.
+local function api_error(line, text)
+   return '[string "sysbench.cmdline.lua"]:' .. line .. ": " .. text
+end
+
+local function wrong(line, text)
+   error({ name = "sysbench.cmdline.read_cmdline_options", text = api_error(line, text) }, 0)
+end
+
+local function conversion_error(line, value, wanted)
+   wrong(line, "cannot convert '" .. type(value) .. "' to '" .. wanted .. "'")
+end
+
+-- Checks a declared option as sysbench does.
+local function check_option(name, option)
+   if type(name) ~= "string" or type(option) ~= "table" then
+      wrong(132, "wrong table structure in sysbench.cmdline.options")
+   end
+   local description, value, kind, validate = option[1], option[2], option[3], option[4]
+   if description == nil then
+      wrong(137, "nil description for option " .. name)
+   elseif type(description) ~= "string" then
+      conversion_error(138, description, "const char *")
+   elseif type(value) == "table" and kind ~= nil then
+      wrong(141, "wrong type for list option " .. name)
+   elseif value ~= nil and not DEFAULT_TYPES[type(value)] then
+      conversion_error(151, value, "const char *")
+   elseif kind ~= nil and type(kind) ~= "number" and type(kind) ~= "boolean" then
+      conversion_error(167, kind, "enum 125")
+   elseif validate ~= nil and type(validate) ~= "function" then
+      conversion_error(170, validate, "bool (*)()")
+   elseif type(kind) == "number" and kind > cmdline.ARG_MAX then
+      usage_error("Unknown argument type: " .. kind .. "\n")
+   end
 end
 
 -- Fills `sysbench.opt` with the general options, then with those that the script declares.
@@ -116,26 +152,28 @@ function cmdline.read_cmdline_options()
       opt[name] = value
    end
    sysbench.opt = opt
-   if not options then
+   if options == nil then
       return true
+   elseif type(options) ~= "table" then
+      wrong(120, "wrong type for sysbench.cmdline.options: " .. type(options))
    end
    local declared = {}
    for name, option in pairs(options) do
+      check_option(name, option)
       name = option_name(name)
       declared[name] = option
-      opt[name] = default(option)
+      opt[name] = default(option, name)
    end
    for _, given in ipairs(host.script_options) do
       local name = given.name
       local option = declared[name]
       local value
-      if option then
-         value = PARSERS[type_of(option)](given.value or "", given.value == nil, name)
+      local parse = option and PARSERS[type_of(option)]
+      if parse then
+         value = parse(given.value or "", given.value == nil, name)
       end
-      if value ~= nil then
-         if option[4] then
-            value = option[4](value)
-         end
+      -- A function of the script may refuse the text.
+      if value ~= nil and not (option[4] and not option[4](name, given.value or "")) then
          opt[name] = value
       elseif given.from_file then
          host.warn("Global option '" .. name .. "' will not be exported, because the type is unknown")
@@ -171,10 +209,10 @@ function cmdline.print_test_options()
    end
    local names, labels, width = sorted_names(options), {}, 0
    for _, name in ipairs(names) do
-      labels[name] = "--" .. name .. VALUE_HINTS[type_of(options[name])]
+      labels[name] = "--" .. name .. (VALUE_HINTS[type_of(options[name])] or "=UNKNOWN")
       width = math.max(width, #labels[name])
    end
-   local lines = { host.test_name .. " options:\n" }
+   local lines = {}
    for _, name in ipairs(names) do
       local option = options[name]
       local value = option[2] == nil and "" or " [" .. shown_default(option[2]) .. "]"
@@ -184,8 +222,8 @@ function cmdline.print_test_options()
 end
 
 function cmdline.command_defined(name)
-   local command = cmdline.commands and cmdline.commands[name]
-   return type(command) == "table" and type(command[1]) == "function"
+   local command = type(cmdline.commands) == "table" and cmdline.commands[name]
+   return type(command) == "table" and command[1] ~= nil
 end
 
 function cmdline.command_parallel(name)
@@ -196,7 +234,11 @@ function cmdline.call_command(name)
    if not cmdline.command_defined(name) then
       return false
    end
-   return cmdline.commands[name][1]() ~= false
+   local command = cmdline.commands[name][1]
+   if type(command) ~= "function" then
+      error(api_error(194, "attempt to call a " .. type(command) .. " value"), 0)
+   end
+   return command() ~= false
 end
 
 -- Classifies a command word for the script that was read.
@@ -220,6 +262,7 @@ function core.print_help()
    if type(_G.help) == "function" then
       return help()
    end
+   host.output(host.test_name .. " options:\n")
    cmdline.print_test_options()
 end
 

@@ -106,10 +106,7 @@ end
 -- The server may reject the last rows: the error is logged, and the event continues.
 function db_bulk_insert_done()
    local c = bulk_connection()
-   local ok, problem = pcall(c.bulk_insert_done, c)
-   if not ok and type(problem) ~= "string" then
-      error(problem, 0)
-   end
+   pcall(c.bulk_insert_done, c)
 end
 
 function db_prepare(...)
@@ -119,45 +116,86 @@ function db_prepare(...)
    return statement
 end
 
-local function statement_of(value, name)
-   if type(value) ~= "table" or value.expected == nil then
-      error("bad argument #1 to '" .. name .. "' (sysbench.stmt expected, got " .. type(value) .. ")", 3)
+-- The first argument, an object that has this field.
+local function object_of(name, class, field, ...)
+   local value = ...
+   if type(value) ~= "table" or value[field] == nil then
+      local got = select("#", ...) == 0 and "no value" or type(value)
+      error("bad argument #1 to '" .. name .. "' (sysbench." .. class .. " expected, got " .. got .. ")", 3)
    end
    return value
 end
 
--- The values stay in the script's own table, which each execution reads.
-function db_bind_param(statement, values)
+-- The values stay in the script's own table, which each execution reads. Their types are those of this call.
+function db_bind_param(...)
+   local statement = object_of("db_bind_param", "stmt", "expected", ...)
+   local values = select(2, ...)
    if type(values) ~= "table" then
       error("table was expected", 2)
    end
-   statement_of(statement, "db_bind_param").legacy = values
+   local count, kinds = #values, {}
+   if count == 0 then
+      error("table is empty", 2)
+   end
+   for i = 1, count do
+      kinds[i] = type(values[i])
+      if kinds[i] ~= "number" and kinds[i] ~= "string" then
+         error("Unsupported variable type: " .. kinds[i], 0)
+      end
+   end
+   if count ~= statement.expected and sysbench.opt.db_ps_mode ~= "disable" then
+      if host.driver == "mysql" then
+         host.fatal("Wrong number of parameters to mysql_stmt_bind_param")
+      else
+         host.alert("wrong number of parameters in prepared statement")
+      end
+      error(count, 0)
+   end
+   statement.legacy, statement.kinds = values, kinds
 end
 
 -- Does nothing, because scripts never read bound results.
 function db_bind_result() end
 
-function db_execute(statement)
-   statement_of(statement, "db_execute")
-   local values, params = statement.legacy or {}, {}
-   for i = 1, statement.expected do
+-- sysbench logs an error that is not ignored, and returns a result all the same: the event goes on.
+function db_execute(...)
+   local statement = object_of("db_execute", "stmt", "expected", ...)
+   local con, values, kinds, params = statement.connection, statement.legacy, statement.kinds, {}
+   for i = 1, values and statement.expected or 0 do
       local value = values[i]
-      if type(value) == "boolean" then
-         value = value and 1 or 0
+      if kinds[i] == "number" then
+         value = tonumber(value)
+         if not value then
+            local got = type(values[i])
+            error("bad argument #4 to 'db_execute' (number expected, got " .. got .. ")", 2)
+         end
+         -- Numbers are bound as integers.
+         value = value >= 0 and math.floor(value) or math.ceil(value)
       end
       params[i] = { value = value }
    end
    statement.params, statement.bound = params, statement.expected
-   local rs = call("db_execute", statement.execute, statement)
-   return rs
+   local ok, result = pcall(statement.execute, statement)
+   if ok then
+      return result
+   elseif type(result) ~= "string" then
+      error(result, 0)
+   elseif not con.open or not statement.id then
+      error("db_execute() failed", 2)
+   end
+   return con.result
 end
 
-function db_store_results() end
+function db_store_results(...)
+   object_of("db_store_results", "rs", "nrows", ...)
+end
 
-function db_free_results() end
+function db_free_results(...)
+   object_of("db_free_results", "rs", "nrows", ...)
+end
 
-function db_close(statement)
-   statement_of(statement, "db_close"):close()
+function db_close(...)
+   object_of("db_close", "stmt", "expected", ...):close()
 end
 
 -- The same functions under other names.

@@ -120,17 +120,23 @@ function driver:connect()
       open = false, sql_errno = 0, sql_state = "00000", sql_errmsg = "", error = sql.error.NONE,
       statements = setmetatable({}, { __mode = "k" }),
    }, connection_meta)
-   con.result = setmetatable({ connection = con, nrows = 0, nfields = 0, index = false }, result_meta)
+   con.result = setmetatable({ connection = con, nrows = 0, nfields = 0, index = false, after_error = false }, result_meta)
    open(con, 2)
    return con
 end
 
 -- Connections -----------------------------------------------------------------------------------
 
--- Handles a failed statement: restarts the event, or raises the error in the script.
-local function raise_error(con, query, number, state, message, ignorable, level)
+-- Sets the error fields of a connection, which its next successful statement clears.
+local function set_error(con, number, state, message, ignorable)
    con.sql_errno, con.sql_state, con.sql_errmsg = number, state, message
    con.error = ignorable and sql.error.IGNORABLE or sql.error.FATAL
+   con.result.after_error = true
+end
+
+-- Handles a failed statement: restarts the event, or raises the error in the script.
+local function raise_error(con, query, number, state, message, ignorable, level)
+   set_error(con, number, state, message, ignorable)
    local problem = {
       connection = con, query = query, sql_errno = number, sql_state = state, sql_errmsg = message,
    }
@@ -160,6 +166,11 @@ local function set_result(rs, reply)
       rs.nrows, rs.nfields = reply - fields * COLUMN_FACTOR, fields
    end
    rs.rows, rs.index = nil, false
+   if rs.after_error then
+      local con = rs.connection
+      con.sql_errno, con.sql_state, con.sql_errmsg, con.error = 0, "00000", "", sql.error.NONE
+      rs.after_error = false
+   end
    return rs
 end
 
@@ -283,27 +294,23 @@ local PACKET_BYTES = 512 * 1024
 local NEXT_FAILED, DONE_FAILED = "db_bulk_insert_next() failed", "db_bulk_insert_done() failed"
 local INIT_FAILED, FREE_FAILED = "db_bulk_insert_init() failed", "db_free_results() failed"
 
--- Sends the rows. An error may restart the event; any other error is raised as `problem`, at the script's line.
-local function flush(con, problem)
+-- Sends the rows. Returns whether that succeeded; if not, the rows stay. An error never restarts the event.
+local function flush(con)
    local bulk = con.bulk
    if bulk.count == 0 then
-      return
+      return true
    end
-   local text = bulk.prefix .. concat(bulk.rows, ",", 1, bulk.count)
-   bulk.count, bulk.size = 0, #bulk.prefix
    if con ~= current then
       switch_to(con, 3)
    end
-   local reply = send_query(text)
+   local reply = send_query(bulk.prefix .. concat(bulk.rows, ",", 1, bulk.count))
    if reply < 0 then
-      local number, state, message, ignorable = calls.failure()
-      if not ignorable then
-         con.sql_errno, con.sql_state, con.sql_errmsg, con.error = number, state, message, sql.error.FATAL
-         error(problem, 3)
-      end
-      raise_error(con, "INSERT", number, state, message, ignorable, 3)
+      set_error(con, calls.failure())
+      return false
    end
+   bulk.count, bulk.size = 0, #bulk.prefix
    set_result(con.result, reply)
+   return true
 end
 
 function connection:bulk_insert_init(text)
@@ -320,8 +327,8 @@ function connection:bulk_insert_next(values)
       host.alert("attempt to call bulk_insert_next() before bulk_insert_init()")
       error(NEXT_FAILED, 2)
    end
-   if bulk.size + #values + 1 > PACKET_BYTES then
-      flush(self, NEXT_FAILED)
+   if bulk.size + #values + 1 > PACKET_BYTES and not flush(self) then
+      error(NEXT_FAILED, 2)
    end
    local count = bulk.count + 1
    bulk.rows[count], bulk.count = values, count
@@ -331,8 +338,11 @@ end
 
 function connection:bulk_insert_done()
    if self.bulk then
-      flush(self, DONE_FAILED)
+      local sent = flush(self)
       self.bulk = nil
+      if not sent then
+         error(DONE_FAILED, 2)
+      end
    end
    return true, DONE_FAILED
 end

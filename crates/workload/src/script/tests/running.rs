@@ -74,7 +74,13 @@ fn reply(choice: u8, request: &[u8]) -> Vec<u8> {
         .concat(),
         2 => [row_description, done].concat(),
         3 => message(b'E', b"SERROR\0C40001\0Mfailed\0\0"),
-        4 => [message(b'T', b"\0\x05ab"), row, message(b'D', b"\0"), done].concat(),
+        4 => [
+            message(b'T', b"\0\x05ab"),
+            row,
+            message(b'D', b"\0\0"),
+            done,
+        ]
+        .concat(),
         _ => message(b'I', b""),
     };
     let is_rollback = request.ends_with(b"ROLLBACK\0");
