@@ -43,6 +43,8 @@ pub struct TableSize {
     pub table_bytes: u64,
     /// Size of the indexes, in bytes.
     pub index_bytes: u64,
+    /// Why the server does not show these sizes.
+    pub sizes_unknown: Option<String>,
     /// Number of dead rows, from the server's statistics.
     pub dead_rows: u64,
     /// Share of pages that are marked all-visible, 0 to 1; absent for an empty table.
@@ -126,7 +128,11 @@ pub fn write_table_sizes(
         columns.row(select(cells(&total)));
     }
     writeln!(out)?;
-    columns.write(out, style, 2)
+    columns.write(out, style, 2)?;
+    match tables.iter().find_map(|table| table.sizes_unknown.as_ref()) {
+        Some(reason) => writeln!(out, "  sizes not read: {}", plain(reason)),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

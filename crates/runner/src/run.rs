@@ -4,7 +4,7 @@ use crate::check_after;
 use crate::document;
 use crate::error::Error;
 use crate::job::{RunJob, StorePolicy};
-use crate::observing::{self, LoadEnd, Observation, ServerObserver};
+use crate::observing::{self, LoadEnd, Observation, ServerObserver, missing_observation};
 use crate::recording::{Recording, RecordingState};
 use crate::refused::{RefusalDetector, Refused};
 use crate::server_tpm::{ServerRates, ServerTpm};
@@ -12,7 +12,7 @@ use prony_drive::{DriveResult, LoadStart, Observer};
 use prony_measure::{IntervalRow, RunSchedule};
 use prony_server::Target;
 use prony_server::embedded::EmbeddedPostgres;
-use prony_store::{Run, RunStore, RunWriter, Second, ServerSecond, StoreError};
+use prony_store::{ObservedTopic, Run, RunStore, RunWriter, Second, ServerSecond, StoreError};
 use prony_workload::{MetricSource, RateMetric};
 use std::path::PathBuf;
 
@@ -188,9 +188,15 @@ impl RunRecorder<'_> {
             .server_observer
             .as_ref()
             .is_some_and(ServerObserver::is_unresponsive);
-        let server_rates =
-            tpm_measurement.and_then(|measurement| measurement.end(load_end, is_unresponsive));
+        let server_rates = tpm_measurement
+            .and_then(|measurement| measurement.end(load_end, is_unresponsive))
+            .transpose();
         let (mut run, writer) = self.recording.end();
+        if let Err(why) = &server_rates {
+            let missing = missing_observation(ObservedTopic::TransactionRate, why);
+            let observed = run.observed.get_or_insert_default();
+            observed.missing.push(missing);
+        }
         if let Some(server_observer) = self.server_observer.take() {
             server_observer.end(load_end, run.observed.get_or_insert_default());
         }
@@ -199,7 +205,7 @@ impl RunRecorder<'_> {
             &mut run,
             job,
             &drive_result,
-            server_rates.or(observer_rates),
+            server_rates.ok().flatten().or(observer_rates),
         );
         if let Some(growth) = &job.growth {
             run.growth = growth.read_after(job, &drive_result);

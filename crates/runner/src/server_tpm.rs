@@ -6,6 +6,7 @@
 use crate::observing::LoadEnd;
 use prony_drive::clock::Clock;
 use prony_measure::RunSchedule;
+use prony_server::control::Error;
 use prony_server::{Control, Target, TxnCount, begun_per_minute, read_txn_counts, txns_per_minute};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -34,8 +35,8 @@ pub struct ServerRates {
 pub struct ServerTpm {
     /// Dropping it stops the measurement.
     stop_sender: Sender<()>,
-    /// Receives the rates.
-    result: Receiver<ServerRates>,
+    /// Receives the rates, or why the server did not return them.
+    result: Receiver<Result<ServerRates, String>>,
 }
 
 impl ServerTpm {
@@ -49,7 +50,8 @@ impl ServerTpm {
         let (stop_sender, stop_receiver) = channel();
         let (sender, result) = channel();
         let body = move || {
-            if let Some(rates) = measure(&target, &schedule, &stop_receiver) {
+            let rates = measure(&target, &schedule, &stop_receiver);
+            if let Some(rates) = rates.map_err(|error| error.to_string()).transpose() {
                 // Fails only if the run no longer waits.
                 let _ = sender.send(rates);
             }
@@ -63,9 +65,13 @@ impl ServerTpm {
         })
     }
 
-    /// The rates; `None` if the counters could not be read or the run ended early.
+    /// The rates, or why the server did not return them; `None` if it has no such counters or the run ended early.
     /// `is_unresponsive`: the server has not answered for a while, so do not wait for it.
-    pub fn end(self, load_end: LoadEnd, is_unresponsive: bool) -> Option<ServerRates> {
+    pub fn end(
+        self,
+        load_end: LoadEnd,
+        is_unresponsive: bool,
+    ) -> Option<Result<ServerRates, String>> {
         let ServerTpm {
             stop_sender,
             result,
@@ -87,19 +93,24 @@ fn measure(
     target: &Target,
     schedule: &RunSchedule,
     stop_receiver: &Receiver<()>,
-) -> Option<ServerRates> {
+) -> Result<Option<ServerRates>, Error> {
     let start_ns = schedule.window_start_ns();
     let end_ns = schedule
         .window_end_ns()
         .saturating_sub(SERIES_NS + END_MARGIN_NS);
     // The clients are already connected, so this takes no connection from them.
-    let mut control = Control::connect(target).ok()?;
-    let first_series = read_series(&mut control, start_ns, stop_receiver)?;
-    let last_series = read_series(&mut control, end_ns, stop_receiver)?;
-    Some(ServerRates {
-        tpm: txns_per_minute(&first_series, &last_series)?,
+    let mut control = Control::connect(target)?;
+    let Some(first_series) = read_series(&mut control, start_ns, stop_receiver)? else {
+        return Ok(None);
+    };
+    let Some(last_series) = read_series(&mut control, end_ns, stop_receiver)? else {
+        return Ok(None);
+    };
+    let tpm = txns_per_minute(&first_series, &last_series);
+    Ok(tpm.map(|tpm| ServerRates {
+        tpm,
         begun: begun_per_minute(&first_series, &last_series),
-    })
+    }))
 }
 
 /// A series of evenly spaced readings that begins at this time of the run's clock.
@@ -107,9 +118,11 @@ fn read_series(
     control: &mut Control,
     from_ns: u64,
     stop_receiver: &Receiver<()>,
-) -> Option<Vec<TxnCount>> {
+) -> Result<Option<Vec<TxnCount>>, Error> {
     // The transaction of the readings must not begin long before the readings.
-    wait_until(from_ns, stop_receiver).then_some(())?;
+    if !wait_until(from_ns, stop_receiver) {
+        return Ok(None);
+    }
     let interval_ns = SERIES_NS / u64::from(SERIES_READINGS);
     let pause = |number: u32| {
         wait_until(
@@ -117,7 +130,7 @@ fn read_series(
             stop_receiver,
         )
     };
-    read_txn_counts(control, SERIES_READINGS, pause).ok()?
+    read_txn_counts(control, SERIES_READINGS, pause)
 }
 
 /// Waits until a time of the run's clock; `false` if the run ended before.
@@ -145,7 +158,7 @@ mod tests {
         let (sender, result) = channel();
         std::thread::spawn(move || {
             std::thread::sleep(delay);
-            let _ = sender.send(RATES);
+            let _ = sender.send(Ok(RATES));
         });
         ServerTpm {
             stop_sender,
@@ -158,11 +171,11 @@ mod tests {
         let short_delay = Duration::from_millis(200);
         assert_eq!(
             measurement_with_delay(short_delay).end(LoadEnd::CutOff, false),
-            Some(RATES)
+            Some(Ok(RATES))
         );
         assert_eq!(
             measurement_with_delay(short_delay).end(LoadEnd::Complete, false),
-            Some(RATES)
+            Some(Ok(RATES))
         );
         assert_eq!(
             measurement_with_delay(short_delay).end(LoadEnd::Early, false),

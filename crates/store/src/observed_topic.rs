@@ -93,6 +93,8 @@ topics! {
     ServerCpu = "CPU time of the server's processes",
     /// How much of its service's limits a database uses (Azure SQL Database).
     ServiceLimits = "use of the service's limits",
+    /// The rate of transactions by the server's own count.
+    TransactionRate = "transactions per minute by the server's count",
     /// CPU, memory and disks of the server's machine.
     ServerMachine = "the server's machine",
     /// CPU, memory and disks of the server's machine, for a part of the run.

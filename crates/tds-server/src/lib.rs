@@ -15,6 +15,7 @@ mod login;
 mod packet;
 mod reply;
 mod request;
+mod syntax;
 mod tls;
 mod types;
 
@@ -27,5 +28,6 @@ pub use login::LoginRecord;
 pub use packet::{encode_message, take_messages};
 pub use reply::{Column, ReplyWriter};
 pub use request::{Parameter, Procedure, Request, Rpc};
+pub use syntax::syntax_error;
 pub use tls::{TestCertificate, client_config};
 pub use types::Type;

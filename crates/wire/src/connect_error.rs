@@ -78,6 +78,14 @@ pub enum ConnectError {
     /// A SQL Server negotiated TLS 1.3 where only 1.2 is possible.
     #[error("TLS 1.3 needs TDS 8.0 (encrypt=strict); inside TDS packets the newest is TLS 1.2")]
     TlsVersionInPackets,
+    /// With TDS 8.0 the server must begin with TLS, which one that has only older versions does not.
+    #[error(
+        "the server does not begin with TLS, as encrypt=strict (TDS 8.0) requires: SQL Server 2022 or later does"
+    )]
+    StrictTlsRefused {
+        /// Whether the server has answered nothing in time.
+        is_silent: bool,
+    },
     /// A login to SQL Server with an account that SQL Server does not manage itself, such as a Windows
     /// account.
     #[error("{0} logins are not supported: use a SQL Server login with a password")]

@@ -86,6 +86,11 @@ impl PendingLogin {
         }
     }
 
+    /// Whether the server has not yet answered with the TLS handshake with which TDS 8.0 begins.
+    pub fn awaits_strict_tls(&self) -> bool {
+        matches!(self, PendingLogin::Tds(connector) if connector.awaits_strict_tls())
+    }
+
     /// Whether the connection uses TLS, used it for the login, or has begun to set it up.
     pub fn uses_tls(&self) -> bool {
         match self {

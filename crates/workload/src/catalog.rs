@@ -185,6 +185,7 @@ fn postgres_entry(row: &ResultRow) -> CatalogEntry {
             index_bytes: row.count(7),
             dead_rows: row.count(8),
             statistics_age_s: row.float(9),
+            sizes_unknown: None,
             all_visible_share: (pages > 0).then(|| row.count(10) as f64 / pages as f64),
         },
     }

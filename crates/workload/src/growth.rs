@@ -105,16 +105,21 @@ impl GrowthStart {
 fn refuse_large(control: &mut Control, tables: &[String]) -> Result<(), NotCounted> {
     let names = tables.iter().map(String::as_str).collect();
     let entries = catalog::read_entries(control, &RelationNames::Listed(names))?;
+    let unknown = entries
+        .iter()
+        .find_map(|entry| entry.facts.sizes_unknown.as_ref());
     let bytes: u64 = entries.iter().map(|entry| entry.facts.table_bytes).sum();
-    if bytes <= READ_BYTES_MAX {
-        return Ok(());
-    }
-    Err(NotCounted {
-        reason: format!(
+    let reason = match unknown {
+        Some(reason) => format!("the sizes of the tables are not known: {reason}"),
+        None if bytes <= READ_BYTES_MAX => return Ok(()),
+        None => format!(
             "that would read {:.1} GB, and at most {:.1} GB are read for it",
             bytes as f64 / 1e9,
             READ_BYTES_MAX as f64 / 1e9
         ),
+    };
+    Err(NotCounted {
+        reason,
         is_lost: false,
     })
 }

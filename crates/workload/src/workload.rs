@@ -273,6 +273,8 @@ pub struct TableFacts {
     pub table_bytes: u64,
     /// The indexes (`pg_indexes_size`), in bytes.
     pub index_bytes: u64,
+    /// Why the server does not show these sizes, which are then 0.
+    pub sizes_unknown: Option<String>,
     /// Dead rows, by the server's statistics.
     pub dead_rows: u64,
     /// Seconds since the planner's statistics were last collected; `None` if never.

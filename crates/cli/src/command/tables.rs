@@ -139,6 +139,7 @@ pub fn table_sizes(facts: &[TableFacts]) -> Vec<TableSize> {
             rows: table.rows,
             table_bytes: table.table_bytes,
             index_bytes: table.index_bytes,
+            sizes_unknown: table.sizes_unknown.clone(),
             dead_rows: table.dead_rows,
             all_visible: table.all_visible_share,
         })

@@ -256,6 +256,21 @@ fn routed_logins_load_the_other_server() {
     assert_eq!(other.logins.len(), CLIENTS as usize + 1);
     assert_eq!(other.logins[0].server, "127.0.0.1\\sales");
     assert_eq!(other.logins[0].flags[2] & 0x20, 0x20, "read-only");
+    // The error names the server that cannot be reached.
+    let closed =
+        std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    let closed = closed.expect("a port").port();
+    let mut listener = mock(Encryption::NotSupported);
+    listener.route = Some(("127.0.0.1\\sales".to_owned(), closed));
+    let url = format!(
+        "sqlserver://sa:Sesame1@127.0.0.1:{}?encrypt=disable",
+        start(listener).0
+    );
+    let error = Control::connect(&crate::target(&url))
+        .err()
+        .expect("closed")
+        .to_string();
+    assert!(error.contains(&format!("port {closed}")), "{error}");
 }
 
 #[test]

@@ -39,7 +39,10 @@ pub(super) fn read(
             not_observed.push((topic, reason));
         }
     }
-    let account_limits = read_account_limits(control)?;
+    let mut account_limits = read_account_limits(control)?;
+    let limits_not_read = account_limits.not_read.take();
+    not_observed
+        .extend(limits_not_read.map(|why| ("the account's limits of connections".to_owned(), why)));
     let (user, account_host) = account_of(&account_limits, &target.user);
     let engine = control.engine();
     let is_local = colocation.same_machine == Some(true);

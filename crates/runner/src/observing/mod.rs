@@ -262,7 +262,7 @@ fn add_missing(observed: &mut Observed, missing: Vec<MissingObservation>) {
     }
 }
 
-fn missing_observation(topic: ObservedTopic, reason: &str) -> MissingObservation {
+pub(crate) fn missing_observation(topic: ObservedTopic, reason: &str) -> MissingObservation {
     MissingObservation {
         what: topic,
         why: reason.to_owned(),

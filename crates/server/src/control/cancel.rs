@@ -115,7 +115,7 @@ impl Canceller {
                             outcome => return outcome,
                         }
                     }
-                    Err((cause, _)) => Err(cause),
+                    Err((failure, _)) => Err(failure.cause),
                 }
             }
         };

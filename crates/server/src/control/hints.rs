@@ -49,6 +49,7 @@ pub(super) fn for_login(error: &ConnectError) -> Option<&'static str> {
              enable-cleartext-plugin=1 in the URL allows that, only over TLS or a unix socket.",
         ),
         ConnectError::TlsRequired => Some("Leave out encrypt=disable."),
+        ConnectError::StrictTlsRefused { .. } => Some("Use encrypt=mandatory."),
         ConnectError::Routed(_) => Some("The name of that server has no address on this machine."),
         ConnectError::Protocol(_) | ConnectError::NotMysql(_) | ConnectError::NotTds(_) => {
             Some("Check host and port.")

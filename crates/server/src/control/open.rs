@@ -11,7 +11,7 @@ use super::socket::{Deadline, Socket};
 use super::waiting::WaitError;
 use crate::target::{AddressRace, Endpoint, SessionAttrs, Target};
 use prony_wire::login::LoginProgress;
-use prony_wire::{Channel, Exchange, PendingLogin, QueryMode, Session};
+use prony_wire::{Channel, ConnectError, Exchange, PendingLogin, QueryMode, Session};
 use std::io;
 
 /// A new connection, with the result of its login.
@@ -40,7 +40,7 @@ pub(super) fn connect(target: &Target, mode: QueryMode) -> Result<NewConnection,
                 let checked = opened
                     .connection
                     .check_session(*wanted, &opened.session, deadline);
-                checked.map_err(|cause| (cause, false))?;
+                checked.map_err(|cause| opened.route.failure(cause, false))?;
                 Ok(opened)
             };
             match connect_endpoint(target, endpoint, attempt, &mut failures) {
@@ -65,43 +65,41 @@ fn connect_to_first_answer(
         .flat_map(|endpoint| routes_to_endpoint(target, endpoint).into_iter().take(1))
         .collect();
     let deadline = Deadline::after(Some(target.connect_limit()));
-    let failure = |(route, cause): (&Route, FailureCause)| ConnectFailure {
-        endpoint: Box::new(route.endpoint.clone()),
-        cause,
-    };
     let (index, socket) = Socket::connect_first(&routes, deadline).map_err(|errors| {
         let causes = errors.into_iter().map(cause_of_io_error);
-        Error::Connect(routes.iter().zip(causes).map(failure).collect())
+        let failures = routes.iter().zip(causes);
+        Error::Connect(
+            failures
+                .map(|(route, cause)| route.failure(cause, false).0)
+                .collect(),
+        )
     })?;
     race.record_answer(index);
     let route = &routes[index];
     let opened = log_in_over(socket, route.clone(), deadline, mode);
-    let opened = opened.or_else(|(cause, over_tls)| match route.redirected(&cause) {
+    let opened = opened.or_else(|failed| match route.redirected(&failed.0.cause) {
         Some(redirected) => log_in(redirected, deadline, mode),
-        None => Err((cause, over_tls)),
+        None => Err(failed),
     });
-    opened.map_err(|(cause, _)| Error::Connect(vec![failure((route, cause))]))
+    opened.map_err(|(failure, _)| Error::Connect(vec![failure]))
 }
 
 /// Tries the routes to one endpoint; an error says whether to try the next endpoint.
 fn connect_endpoint(
     target: &Target,
     endpoint: &Endpoint,
-    attempt: impl Fn(Route, Deadline) -> Result<NewConnection, (FailureCause, bool)>,
+    attempt: impl Fn(Route, Deadline) -> Result<NewConnection, FailedAttempt>,
     failures: &mut Vec<ConnectFailure>,
 ) -> Result<NewConnection, AfterFailure> {
     for route in routes_to_endpoint(target, endpoint) {
         // As in libpq, the limit applies to each address and includes the session check.
         let deadline = Deadline::after(Some(target.connect_limit()));
-        let (cause, over_tls) = match attempt(route.clone(), deadline) {
+        let (failure, over_tls) = match attempt(route.clone(), deadline) {
             Ok(opened) => return Ok(opened),
-            Err(failure) => failure,
+            Err(failed) => failed,
         };
-        let next = route.after_failure(over_tls, &cause);
-        failures.push(ConnectFailure {
-            endpoint: Box::new(endpoint.clone()),
-            cause,
-        });
+        let next = route.after_failure(over_tls, &failure.cause);
+        failures.push(failure);
         if next != AfterFailure::NextRoute {
             return Err(next);
         }
@@ -110,20 +108,22 @@ fn connect_endpoint(
     Err(AfterFailure::GiveUp)
 }
 
-/// Makes one attempt, at the server to which the login is routed if it is. On an error, the second value
-/// says whether the connection used TLS.
+/// A failure, with the server that a login was routed to if it was; and whether the connection used TLS.
+type FailedAttempt = (ConnectFailure, bool);
+
+/// Makes one attempt, at the server to which the login is routed if it is.
 pub(super) fn log_in(
     mut route: Route,
     deadline: Deadline,
     mode: QueryMode,
-) -> Result<NewConnection, (FailureCause, bool)> {
+) -> Result<NewConnection, FailedAttempt> {
     loop {
         match log_in_once(route.clone(), deadline, mode) {
             Ok(opened) => return Ok(opened),
             // The number of routes is limited by the login itself.
-            Err((cause, over_tls)) => match route.redirected(&cause) {
+            Err(failed) => match route.redirected(&failed.0.cause) {
                 Some(redirected) => route = redirected,
-                None => return Err((cause, over_tls)),
+                None => return Err(failed),
             },
         }
     }
@@ -133,9 +133,9 @@ fn log_in_once(
     route: Route,
     deadline: Deadline,
     mode: QueryMode,
-) -> Result<NewConnection, (FailureCause, bool)> {
-    let socket =
-        Socket::connect(&route, deadline).map_err(|error| (cause_of_io_error(error), false))?;
+) -> Result<NewConnection, FailedAttempt> {
+    let socket = Socket::connect(&route, deadline)
+        .map_err(|error| route.failure(cause_of_io_error(error), false))?;
     log_in_over(socket, route, deadline, mode)
 }
 
@@ -145,10 +145,18 @@ fn log_in_over(
     route: Route,
     deadline: Deadline,
     mode: QueryMode,
-) -> Result<NewConnection, (FailureCause, bool)> {
+) -> Result<NewConnection, FailedAttempt> {
     let mut login = route.new_login();
-    let (session, channel) =
-        run_login(&socket, deadline, &mut login).map_err(|cause| (cause, login.uses_tls()))?;
+    let (session, channel) = run_login(&socket, deadline, &mut login).map_err(|cause| {
+        let cause = match cause {
+            FailureCause::Closed | FailureCause::Timeout if login.awaits_strict_tls() => {
+                let is_silent = matches!(cause, FailureCause::Timeout);
+                FailureCause::Login(ConnectError::StrictTlsRefused { is_silent })
+            }
+            cause => cause,
+        };
+        route.failure(cause, login.uses_tls())
+    })?;
     socket.enable_probes(&route, session.cancel.backend_pid);
     let exchange = match route.account {
         // `true`: each reply includes the row description, which has the number of columns.

@@ -8,7 +8,7 @@ use super::error::Error;
 use super::open::{NewConnection, cause_of_io_error, log_in};
 use super::route::{Account, Route};
 use super::socket::Deadline;
-use prony_wire::QueryMode;
+use prony_wire::{ConnectError, QueryMode};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
@@ -67,7 +67,7 @@ pub(super) fn probe(
     // The probe's connection is not probed itself.
     route.wait_options.io_timeout = None;
     let status = log_in(route, deadline, QueryMode::Simple)
-        .map_err(|(cause, _)| cause)
+        .map_err(|(failure, _)| failure.cause)
         .and_then(|opened| session_status(opened, target, deadline));
     match status {
         Err(cause) if is_no_answer(&cause) => Some(LossReason::Unanswered(ConnectFailure {
@@ -85,7 +85,8 @@ pub(super) fn probe(
 fn is_no_answer(cause: &FailureCause) -> bool {
     use io::ErrorKind::{HostUnreachable, NetworkDown, NetworkUnreachable};
     match cause {
-        FailureCause::Timeout => true,
+        FailureCause::Timeout
+        | FailureCause::Login(ConnectError::StrictTlsRefused { is_silent: true }) => true,
         FailureCause::Io(error) => matches!(
             error.kind(),
             HostUnreachable | NetworkUnreachable | NetworkDown

@@ -6,7 +6,7 @@
 //! code: `PQconnectPoll`). MySQL's are those of its client (documentation: "Command Options for
 //! Encrypted Connections").
 
-use super::connect_failure::FailureCause;
+use super::connect_failure::{ConnectFailure, FailureCause};
 use super::waiting::WaitOptions;
 use crate::target::{
     Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, PostgresOptions, ProtocolOptions,
@@ -112,6 +112,12 @@ impl Route {
             redirect: Some(redirect.clone()),
             ..self.clone()
         })
+    }
+
+    /// A failure on this route, and whether the connection used TLS.
+    pub(super) fn failure(&self, cause: FailureCause, over_tls: bool) -> (ConnectFailure, bool) {
+        let endpoint = Box::new(self.endpoint.clone());
+        (ConnectFailure { endpoint, cause }, over_tls)
     }
 
     /// What to try after a failure on this route. `over_tls`: the connection used or was negotiating

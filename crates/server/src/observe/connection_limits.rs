@@ -1,9 +1,9 @@
 //! Reads the limits on connections that are narrower than that of the whole server: of the role, the database or the
 //! account.
 //!
-//! Must never: fail because this user may not read a limit; it is then absent.
+//! Must never: fail because this user may not read the limits; the reason is then returned.
 
-use super::{cell, number};
+use super::{cell, first_line, number};
 use crate::control::{Control, Error, TextRow};
 use prony_wire::Engine;
 
@@ -53,6 +53,8 @@ pub struct AccountLimits {
     pub account: Option<String>,
     /// Its limits.
     pub limits: Vec<ConnectionLimit>,
+    /// Why they could not be read.
+    pub not_read: Option<String>,
 }
 
 /// Reads the limits.
@@ -68,7 +70,10 @@ pub fn read_account_limits(control: &mut Control) -> Result<AccountLimits, Error
     match control.query(sql) {
         Ok(rows) => Ok(rows.first().map(parse).unwrap_or_default()),
         Err(error) if error.is_lost() => Err(error),
-        Err(_) => Ok(AccountLimits::default()),
+        Err(error) => Ok(AccountLimits {
+            not_read: Some(first_line(&error)),
+            ..AccountLimits::default()
+        }),
     }
 }
 
@@ -88,8 +93,8 @@ fn postgres_limits(row: &TextRow) -> AccountLimits {
         })
     });
     AccountLimits {
-        account: None,
         limits: limits.collect(),
+        ..AccountLimits::default()
     }
 }
 
@@ -109,6 +114,7 @@ fn mysql_limits(row: &TextRow) -> AccountLimits {
     AccountLimits {
         account: cell(row, 0).map(str::to_owned),
         limits: limit.into_iter().collect(),
+        not_read: None,
     }
 }
 

@@ -17,10 +17,11 @@ use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, Uni
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 use std::sync::Arc;
 use x509_cert::certificate::{Certificate, Version};
-use x509_cert::der::asn1::{Ia5StringRef, PrintableStringRef, Utf8StringRef};
+use x509_cert::der::asn1::{Ia5StringRef, PrintableStringRef, UintRef, Utf8StringRef};
 use x509_cert::der::oid::AssociatedOid;
 use x509_cert::der::oid::db::rfc4519::COMMON_NAME;
 use x509_cert::der::oid::db::rfc5280::ID_KP_SERVER_AUTH;
+use x509_cert::der::oid::db::rfc5912::RSA_ENCRYPTION;
 use x509_cert::der::{Decode, Encode, Tag, Tagged};
 use x509_cert::ext::pkix::constraints::name::NameConstraints;
 use x509_cert::ext::pkix::name::GeneralName;
@@ -129,6 +130,7 @@ impl ServerCertVerifier for Verifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
+        refuse_short_key(end_entity)?;
         let Some(chain) = &self.chain else {
             return Ok(ServerCertVerified::assertion());
         };
@@ -206,6 +208,27 @@ impl ServerCertVerifier for Verifier {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.algorithms.supported_schemes()
+    }
+}
+
+/// Refuses a certificate whose RSA key is shorter than what the TLS library can use: it would report an invalid signature,
+/// as if the issuer were wrong. Old versions of SQL Server generate such keys.
+pub(crate) fn refuse_short_key(der: &CertificateDer<'_>) -> Result<(), Error> {
+    const BITS_MIN: usize = 2048;
+    let modulus_bits = || {
+        let cert = Certificate::from_der(der).ok()?;
+        let key = cert.tbs_certificate().subject_public_key_info();
+        let bytes = key.subject_public_key.as_bytes()?;
+        let is_rsa = key.algorithm.oid == RSA_ENCRYPTION;
+        let numbers = is_rsa.then(|| Vec::<UintRef<'_>>::from_der(bytes).ok())??;
+        Some(numbers.first()?.as_bytes().len() * 8)
+    };
+    match modulus_bits() {
+        Some(bits) if bits < BITS_MIN => Err(Error::General(format!(
+            "the server's certificate has an RSA key of {bits} bits, which is too short for this program's TLS, even if the \
+             certificate is trusted or pinned: give the server a certificate with a key of {BITS_MIN} bits or more"
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -330,5 +353,40 @@ fn common_name(cert: &Certificate) -> Option<String> {
             .ok()
             .map(|s| s.to_string()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustls::pki_types::pem::PemObject;
+
+    /// A certificate as SQL Server 2012 generates it: `openssl req -x509 -newkey rsa:1024`.
+    const RSA_1024: &[u8] = b"-----BEGIN CERTIFICATE-----
+MIICHzCCAYigAwIBAgIUV56C7XLnXXPkRj25ooD67wa1DgAwDQYJKoZIhvcNAQEL
+BQAwIzEhMB8GA1UEAwwYU1NMX1NlbGZfU2lnbmVkX0ZhbGxiYWNrMB4XDTI2MTEy
+ODExNTM0OVoXDTM2MTEyNTExNTM0OVowIzEhMB8GA1UEAwwYU1NMX1NlbGZfU2ln
+bmVkX0ZhbGxiYWNrMIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQCaWYkhZ2tE
+eEintwJW/U8RXLYtTY+1YKG1h1FC6OgZGph7+/rPvYGYmRuPoXuc7SBsMQ2SArGw
+oz/iMup1XtnpB7UrawKOtKN1jC9GXJYO0bRQvT2Tz48mSHVDmIzLFStkI1r6/HNh
+IoG4w+CvmN4EYduoLQ0/q4c/s977w/vpjwIDAQABo1AwTjAdBgNVHQ4EFgQUqX81
+/ts/g9qBZcQn+8hW59D4so4wHwYDVR0jBBgwFoAUqX81/ts/g9qBZcQn+8hW59D4
+so4wDAYDVR0TAQH/BAIwADANBgkqhkiG9w0BAQsFAAOBgQAW76uH4HXUWxLb+eMV
+UoodySfraA+gYKnfK9VVBVVahVbrfLwEPrqeQ54C/eebBKCArN4W8ft/M41el2TN
+YYzNb2p9Ws10fb3T4TYdWpy9Aiza2LrDuNW7KQ7FE3OC+0Mxn1IMbc7rTeOL6nqq
+JB5VuPwoeabCurLBNXUwrlbv+g==
+-----END CERTIFICATE-----";
+
+    #[test]
+    fn a_short_rsa_key_is_named_even_if_every_certificate_is_accepted() {
+        let certificate = CertificateDer::from_pem_slice(RSA_1024).expect("a certificate");
+        let verifier = Verifier::accept_any(&rustls::crypto::ring::default_provider());
+        let name = ServerName::try_from("localhost").expect("a name");
+        let verified = verifier.verify_server_cert(&certificate, &[], &name, &[], UnixTime::now());
+        let error = verified.expect_err("refused").to_string();
+        assert!(
+            error.contains("an RSA key of 1024 bits") && error.contains("pinned"),
+            "{error}"
+        );
     }
 }

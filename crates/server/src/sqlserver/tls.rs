@@ -7,7 +7,7 @@
 use super::options::Options;
 use crate::error::Error;
 use crate::postgres::tls::{read_certificates, system_roots};
-use crate::postgres::verify::Verifier;
+use crate::postgres::verify::{Verifier, refuse_short_key};
 use crate::target::{SslMode, Tls};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier};
@@ -157,6 +157,7 @@ impl ServerCertVerifier for PinnedCertificate {
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
+        refuse_short_key(end_entity)?;
         match end_entity.as_ref() == self.pinned.as_ref() {
             true => Ok(ServerCertVerified::assertion()),
             false => Err(CertificateError::ApplicationVerificationFailure.into()),

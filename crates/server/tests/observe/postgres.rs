@@ -6,7 +6,7 @@ use prony_server::observe::counters::{Activity, Checkpoint};
 use prony_server::observe::machine::task_cpu_s;
 use prony_server::observe::{
     ActivityKind, CounterReader, DurabilityClass, Replication, Topic, measure_round_trip,
-    read_server_facts, read_server_state,
+    read_account_limits, read_server_facts, read_server_state,
 };
 use prony_server::{Control, resolve};
 
@@ -372,7 +372,9 @@ fn custom_settings_of_the_session_are_read() {
 fn settings_are_read_without_rights_on_pg_settings() {
     let mut control = database("observe_unviewed");
     control
-        .execute("create role observe_blind login; revoke select on pg_settings from public")
+        .execute(
+            "create role observe_blind login; revoke select on pg_settings, pg_roles from public",
+        )
         .unwrap();
     let environment = prony_server::Environment::without_home("tester");
     let conninfo = format!(
@@ -386,6 +388,9 @@ fn settings_are_read_without_rights_on_pg_settings() {
         .query("select name from pg_settings")
         .unwrap_err();
     assert!(error.to_string().contains("permission denied"), "{error}");
+    let limits = read_account_limits(&mut restricted).unwrap();
+    let reason = limits.not_read.expect("a reason");
+    assert!(reason.contains("permission denied"), "{reason}");
     let facts = read_server_facts(&mut restricted).unwrap();
     control
         .execute("grant select on pg_settings to public")

@@ -103,6 +103,11 @@ impl Connector {
         !self.channel.is_plain() || self.tls_for_login_only
     }
 
+    /// Whether the server has not yet answered with the TLS handshake with which TDS 8.0 begins.
+    pub fn awaits_strict_tls(&self) -> bool {
+        self.phase == Phase::StrictTls && self.channel.is_handshaking()
+    }
+
     /// Appends the first bytes; call it once, when the socket is connected.
     ///
     /// # Errors
@@ -165,7 +170,13 @@ impl Connector {
         let mut plain = Vec::new();
         self.channel
             .receive(from_socket, &mut plain, to_socket)
-            .map_err(ConnectError::Tls)?;
+            .map_err(|error| match (self.phase, error) {
+                // The server answers without TLS.
+                (Phase::StrictTls, rustls::Error::InvalidMessage(_)) => {
+                    ConnectError::StrictTlsRefused { is_silent: false }
+                }
+                (_, error) => ConnectError::Tls(error),
+            })?;
         if self.phase == Phase::Setup {
             return self.receive_setup(&plain);
         }

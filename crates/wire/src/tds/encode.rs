@@ -5,15 +5,11 @@
 //! Source: MS-TDS 2.2.5.4 and 2.2.5.5.
 
 use super::calendar::{self, Moment, TICKS_PER_SECOND};
+use super::code_page;
 use super::sql_type::{DAYS_TO_1900, DECIMAL_BYTES, SqlType, VARCHAR_BYTES_MAX};
-use super::utf16::{put_cp1252, put_utf16, put_utf16_lossy};
+use super::utf16::{put_utf16, put_utf16_lossy};
 use crate::value::{Value, put_decimal_literal};
 use std::io::Write;
-
-/// Whether `char` and `varchar` values of a collation are UTF-8 (flag fUTF8).
-pub(super) fn is_utf8(collation: [u8; 5]) -> bool {
-    collation[3] & 0x04 != 0
-}
 
 /// Whether a type can represent a value without loss. Characters that the collation lacks, and the length of
 /// a text, are not checked.
@@ -106,10 +102,9 @@ pub(super) fn text_bytes(sql_type: SqlType, value: Value<'_>, collation: [u8; 5]
             bytes.utf8_chunks().map(units).sum::<usize>() * 2
         }
         (SqlType::Char(_) | SqlType::VarChar(_), Value::Text(text)) => {
-            match text.is_ascii() || is_utf8(collation) {
-                true => text.len(),
-                false => text.chars().count(),
-            }
+            let mut length = 0;
+            code_page::encode(text, collation, |piece| length += piece.len());
+            length
         }
         (_, Value::Text(text)) => text.len(),
         (_, Value::Bytes(bytes)) => bytes.len(),
@@ -170,10 +165,7 @@ fn put_text(sql_type: SqlType, value: Value<'_>, collation: [u8; 5], out: &mut V
         Value::Text(text) if is_utf16 => put_utf16(text, out),
         Value::Bytes(bytes) if is_utf16 => put_utf16_lossy(bytes, out),
         Value::Text(text) if matches!(sql_type, SqlType::Char(_) | SqlType::VarChar(_)) => {
-            match text.is_ascii() || is_utf8(collation) {
-                true => out.extend_from_slice(text.as_bytes()),
-                false => put_cp1252(text, out),
-            }
+            code_page::encode(text, collation, |piece| out.extend_from_slice(piece));
         }
         Value::Text(text) => out.extend_from_slice(text.as_bytes()),
         Value::Bytes(bytes) => out.extend_from_slice(bytes),

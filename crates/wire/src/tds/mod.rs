@@ -4,7 +4,8 @@
 
 pub mod bulk;
 mod calendar;
-pub(crate) mod codec;
+pub(crate) mod code_page;
+mod codec;
 mod connector;
 mod encode;
 pub(crate) mod error;

@@ -77,8 +77,8 @@ pub(super) struct TypeInfo {
     pub data_type: u8,
     /// Digits after the decimal point, or of the fraction of a second.
     pub scale: u8,
-    /// Whether `char` and `varchar` values are UTF-8, by their collation.
-    pub is_utf8: bool,
+    /// The collation of texts, which determines the encoding of `char` and `varchar`.
+    pub collation: [u8; 5],
     pub(super) length_encoding: LengthEncoding,
 }
 
@@ -139,7 +139,7 @@ impl TypeInfo {
             VARBINARY | BINARY | VARCHAR | CHAR | NVARCHAR | NCHAR => {
                 let size = or_incomplete(reader.u16())?;
                 if !matches!(data_type, VARBINARY | BINARY) {
-                    info.set_collation(or_incomplete(reader.array())?);
+                    info.collation = or_incomplete(reader.array())?;
                 }
                 match size {
                     0xffff => LengthEncoding::Chunks,
@@ -149,7 +149,7 @@ impl TypeInfo {
             TEXT | NTEXT | IMAGE => {
                 or_incomplete(reader.u32())?;
                 if data_type != IMAGE {
-                    info.set_collation(or_incomplete(reader.array())?);
+                    info.collation = or_incomplete(reader.array())?;
                 }
                 LengthEncoding::TextPointer
             }
@@ -181,10 +181,6 @@ impl TypeInfo {
             return Err(malformed("a type with an impossible scale"));
         }
         Ok(info)
-    }
-
-    fn set_collation(&mut self, collation: [u8; 5]) {
-        self.is_utf8 = super::encode::is_utf8(collation);
     }
 
     /// Reads a complete value.

@@ -1,16 +1,9 @@
-//! Converts text to and from UTF-16 and code page 1252, the encodings of `nvarchar` and `varchar`.
+//! Converts text to and from UTF-16, the encoding of `nvarchar`.
 //!
 //! In: UTF-8, or bytes of a server. Out: the converted text, appended. Must never: fail on hostile bytes;
 //! characters that cannot be converted are replaced.
 
 use crate::server_error::MAX_FIELD_BYTES;
-
-/// The characters of code page 1252 from 0x80 to 0x9f; 0: not assigned.
-const CP1252_HIGH: [u16; 32] = [
-    0x20ac, 0, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039,
-    0x0152, 0, 0x017d, 0, 0, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x02dc,
-    0x2122, 0x0161, 0x203a, 0x0153, 0, 0x017e, 0x0178,
-];
 
 /// Converts text to UTF-16 and appends it.
 pub(crate) fn put_utf16(text: &str, out: &mut Vec<u8>) {
@@ -62,33 +55,6 @@ pub(crate) fn display_text(utf16: &[u8]) -> String {
     text
 }
 
-/// Converts text to code page 1252 and appends it; characters that the code page lacks become `?`.
-pub(crate) fn put_cp1252(text: &str, out: &mut Vec<u8>) {
-    out.extend(text.chars().map(|character| {
-        match u32::from(character) {
-            code @ (0..0x80 | 0xa0..0x100) => code as u8,
-            code => (CP1252_HIGH
-                .iter()
-                .position(|assigned| u32::from(*assigned) == code))
-            .map_or(b'?', |index| 0x80 + index as u8),
-        }
-    }));
-}
-
-/// Converts code page 1252, given in pieces, to UTF-8 and appends it.
-pub(crate) fn put_utf8_from_cp1252<'a>(pieces: impl Iterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
-    for byte in pieces.flatten() {
-        let character = match byte {
-            0x80..0xa0 => match CP1252_HIGH[usize::from(byte - 0x80)] {
-                0 => char::REPLACEMENT_CHARACTER,
-                code => char::from_u32(code.into()).unwrap_or(char::REPLACEMENT_CHARACTER),
-            },
-            byte => char::from(*byte),
-        };
-        out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,15 +75,5 @@ mod tests {
         let mut lossy = Vec::new();
         put_utf16_lossy(b"a\xff", &mut lossy);
         assert_eq!(display_text(&lossy), "a\u{fffd}");
-    }
-
-    #[test]
-    fn code_page_1252_round_trips() {
-        let mut bytes = Vec::new();
-        put_cp1252("a€éŸ中", &mut bytes);
-        assert_eq!(bytes, b"a\x80\xe9\x9f?");
-        let mut utf8 = Vec::new();
-        put_utf8_from_cp1252([&bytes[..4]].into_iter(), &mut utf8);
-        assert_eq!(utf8, "a€éŸ".as_bytes());
     }
 }

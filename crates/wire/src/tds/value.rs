@@ -5,11 +5,12 @@
 //! Source: MS-TDS 2.2.5.5.
 
 use super::calendar::{put_date, put_time};
+use super::code_page::{self, is_utf8};
 use super::encode::time_bytes;
 use super::packet::Reader;
 use super::sql_type::DAYS_TO_1900;
 use super::type_info::{RawValue, TypeInfo, data_type};
-use super::utf16::{put_utf8_from_cp1252, put_utf8_from_utf16};
+use super::utf16::put_utf8_from_utf16;
 use std::io::Write;
 
 /// A decoded value that is not NULL.
@@ -33,8 +34,8 @@ pub(super) enum DecodedValue<'a> {
     Guid([u8; 16]),
     /// Text in UTF-16.
     Utf16(RawValue<'a>),
-    /// `char` or `varchar` text, and whether it is UTF-8; otherwise it is in code page 1252.
-    Varchar(RawValue<'a>, bool),
+    /// `char` or `varchar` text, and its collation.
+    Varchar(RawValue<'a>, [u8; 5]),
     Bytes(RawValue<'a>),
 }
 
@@ -44,7 +45,7 @@ pub(super) fn decode<'a>(type_info: TypeInfo, raw: RawValue<'a>) -> Option<Decod
     Some(match type_info.data_type {
         NVARCHAR | NCHAR | NTEXT | XML => DecodedValue::Utf16(raw),
         VARCHAR | CHAR | TEXT | OLD_CHAR | OLD_VARCHAR => {
-            DecodedValue::Varchar(raw, type_info.is_utf8)
+            DecodedValue::Varchar(raw, type_info.collation)
         }
         VARBINARY | BINARY | IMAGE | UDT | OLD_BINARY | OLD_VARBINARY => DecodedValue::Bytes(raw),
         _ => {
@@ -142,7 +143,9 @@ fn decode_variant(bytes: &[u8]) -> Option<DecodedValue<'_>> {
             type_info.scale = (*scale).min(7);
         }
         // A text's collation and maximum length.
-        (_, [_, _, _, flags, _, _, _]) => type_info.is_utf8 = flags & 0x04 != 0,
+        (_, [collation @ .., _, _]) if collation.len() == 5 => {
+            type_info.collation.copy_from_slice(collation);
+        }
         _ => {}
     }
     decode(type_info, RawValue::Bytes(reader.0))
@@ -174,9 +177,9 @@ impl<'a> DecodedValue<'a> {
     /// The bytes of the value, if they are the value's text without conversion and in one piece.
     pub(super) fn text_in_place(self) -> Option<&'a [u8]> {
         match self {
-            DecodedValue::Varchar(raw, is_utf8) => raw
+            DecodedValue::Varchar(raw, collation) => raw
                 .as_one_piece()
-                .filter(|bytes| is_utf8 || bytes.is_ascii()),
+                .filter(|bytes| is_utf8(collation) || bytes.is_ascii()),
             DecodedValue::Bytes(raw) => raw.as_one_piece(),
             _ => None,
         }
@@ -226,11 +229,11 @@ impl<'a> DecodedValue<'a> {
                 put_utf8_from_utf16(raw.pieces(), out);
                 Ok(())
             }
-            DecodedValue::Varchar(raw, false) => {
-                put_utf8_from_cp1252(raw.pieces(), out);
+            DecodedValue::Varchar(raw, collation) if !is_utf8(collation) => {
+                code_page::decode(raw.pieces(), collation, out);
                 Ok(())
             }
-            DecodedValue::Varchar(raw, true) | DecodedValue::Bytes(raw) => {
+            DecodedValue::Varchar(raw, _) | DecodedValue::Bytes(raw) => {
                 raw.pieces().for_each(|piece| out.extend_from_slice(piece));
                 Ok(())
             }

@@ -1,9 +1,9 @@
 //! Reads SQL Server's catalog of the connection's default schema.
 //!
-//! Must never need more rights than those on the tables: sizes that the server does not show count as 0.
+//! Must never need more rights than those on the tables: of sizes that the server does not show, the reason is returned.
 
 use super::{CatalogEntry, READING_CATALOG, RelationNames, build_entries};
-use crate::sql::{self, ResultRow};
+use crate::sql;
 use crate::sql_dialect::COMMENT_PROPERTY;
 use crate::{Error, SqlDialect};
 use prony_server::Control;
@@ -59,7 +59,7 @@ pub fn read(control: &mut Control, names: &RelationNames<'_>) -> Result<Vec<Cata
     if let RelationNames::Numbered(prefix) = names {
         entries.retain(|entry| is_numbered(&entry.facts.name, prefix));
     }
-    add_sizes(control, &mut entries);
+    add_sizes(control, &mut entries)?;
     Ok(entries)
 }
 
@@ -79,8 +79,11 @@ fn is_numbered(name: &str, prefix: &str) -> bool {
     (1..=5).contains(&digits.len()) && has_only_digits && !digits.starts_with('0')
 }
 
-/// Adds the sizes of tables and indexes, if the server shows them.
-fn add_sizes(control: &mut Control, entries: &mut [CatalogEntry]) {
+/// Adds the sizes of tables and indexes, or the reason why the server does not show them.
+///
+/// # Errors
+/// The connection is lost.
+fn add_sizes(control: &mut Control, entries: &mut [CatalogEntry]) -> Result<(), Error> {
     // The inner query is only compiled if the view exists, because an error would end the transaction of a
     // check.
     let select = "\
@@ -90,19 +93,72 @@ fn add_sizes(control: &mut Control, entries: &mut [CatalogEntry]) {
         from sys.objects o join sys.partitions p on p.object_id = o.object_id \
         join sys.allocation_units a on a.container_id = p.partition_id \
         where o.schema_id = schema_id() and o.type = ''U'' group by o.name'";
-    let sizes: Vec<ResultRow> =
-        sql::query_rows(control, READING_CATALOG, select).unwrap_or_default();
-    for row in &sizes {
-        let mut entries = entries.iter_mut();
-        if let Some(entry) = entries.find(|entry| Some(entry.facts.name.as_str()) == row.text(0)) {
-            (entry.facts.table_bytes, entry.facts.index_bytes) = (row.count(1), row.count(2));
+    let (sizes, reason) = match sql::query_rows(control, READING_CATALOG, select) {
+        Ok(sizes) => (sizes, "sys.allocation_units does not show them".to_owned()),
+        Err(Error::Server { source, .. }) if !source.is_lost() => (Vec::new(), source.to_string()),
+        Err(error) => return Err(error),
+    };
+    for entry in entries.iter_mut().filter(|entry| entry.is_table) {
+        let name = Some(entry.facts.name.as_str());
+        match sizes.iter().find(|row| row.text(0) == name) {
+            Some(row) => {
+                (entry.facts.table_bytes, entry.facts.index_bytes) = (row.count(1), row.count(2));
+            }
+            None => entry.facts.sizes_unknown = Some(reason.clone()),
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_server::Environment;
+    use prony_tds_server::{Column, Config, Datum, Listener, Outcome, Type, syntax_error};
+
+    /// A row of texts; an empty text is NULL.
+    fn row(cells: &[&'static str]) -> Vec<Outcome> {
+        let columns = cells.iter().map(|_| Column::new("c", Type::VarChar(99)));
+        let values = cells.iter().map(|cell| match *cell {
+            "" => Datum::Null,
+            text => Datum::Bytes(text.as_bytes().to_vec()),
+        });
+        vec![Outcome::Rows(columns.collect(), vec![values.collect()])]
+    }
+
+    #[test]
+    fn sizes_that_the_server_refuses_are_not_zero_but_have_a_reason() {
+        for is_refused in [true, false] {
+            let config = Config::new(move |sql, _| {
+                assert_eq!(syntax_error(sql), None);
+                match sql {
+                    _ if sql.contains("BASE TABLE") => row(&["t", "BASE TABLE", "7", "0", "0", ""]),
+                    _ if sql.contains("allocation_units") && is_refused => vec![Outcome::Error(
+                        229,
+                        5,
+                        14,
+                        "The SELECT permission was denied".to_owned(),
+                    )],
+                    _ if sql.contains("allocation_units") => row(&["t", "8192", "16384"]),
+                    _ => row(&["t", "c", "", "1"]),
+                }
+            });
+            let port = Listener::start(config).address().port();
+            let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}?encrypt=disable");
+            let target = prony_server::resolve(&url, &Environment::without_home("tester"));
+            let mut control = Control::connect(&target.expect("a good URL")).expect("connects");
+            let entries = read(&mut control, &RelationNames::Listed(vec!["t"])).expect("entries");
+            let facts = &entries[0].facts;
+            let sizes = (facts.table_bytes, facts.index_bytes);
+            match is_refused {
+                true => {
+                    let reason = facts.sizes_unknown.as_deref().expect("a reason");
+                    assert!(reason.contains("permission was denied"), "{reason}");
+                }
+                false => assert_eq!((sizes, &facts.sizes_unknown), ((8192, 16384), &None)),
+            }
+        }
+    }
 
     #[test]
     fn numbered_names_have_no_leading_zero_and_at_most_five_digits() {

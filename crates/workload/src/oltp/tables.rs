@@ -160,6 +160,9 @@ pub fn facts(tables: Vec<SbtestTable>) -> Vec<TableFacts> {
         dead_rows: sum(|facts| facts.dead_rows),
         statistics_age_s: ages.reduce(oldest).flatten(),
         all_visible_share: visible.reduce(f64::min),
+        sizes_unknown: tables
+            .iter()
+            .find_map(|table| table.facts.sizes_unknown.clone()),
     }]
 }
 

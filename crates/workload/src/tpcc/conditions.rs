@@ -163,6 +163,12 @@ pub fn check_all(control: &mut Control) -> Result<Vec<ConditionResult>, Error> {
     Ok(results)
 }
 
+/// The queries of all conditions.
+#[cfg(test)]
+pub fn query_texts(dialect: SqlDialect) -> [String; 3] {
+    [PAYMENTS, ORDERS, CUSTOMERS].map(|query| query.query_text(dialect))
+}
+
 impl ConditionQuery {
     fn query_text(&self, dialect: SqlDialect) -> String {
         let columns: Vec<String> = self

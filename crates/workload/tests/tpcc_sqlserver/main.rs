@@ -201,7 +201,7 @@ fn call_as_hammerdb_does(database: &TestDatabase) {
     assert_eq!(rows[0][2].as_deref(), Some("10"));
     assert_eq!(before - queued(), 10);
     let rows = call("exec slev @st_w_id = 1, @st_d_id = 3, @threshold = 20".to_owned());
-    let low: i64 = rows[0][4]
+    let low: i64 = rows[0][0]
         .as_deref()
         .expect("a count")
         .parse()

@@ -19,12 +19,26 @@ const CLOCK_QUERY: &str = "select datediff(second, '20000101', sysutcdatetime())
      + datepart(microsecond, sysutcdatetime()) / 1000000.0";
 const START_QUERY: &str =
     "select datediff(second, sqlserver_start_time, getdate()) from sys.dm_os_sys_info";
+/// The name of the database among the counters: Azure SQL Database shows the physical name there, a GUID, and older
+/// versions have no column for it. The names have several collations.
+const INSTANCE_NAMES: [&str; 2] = [
+    "(select coalesce(physical_database_name, name) collate database_default from sys.databases \
+     where database_id = db_id())",
+    "db_name()",
+];
+
 /// Counters of the database, and counters of the whole server.
-const STATUS_QUERY: &str = "select rtrim(counter_name), cntr_value from sys.dm_os_performance_counters \
-     where (counter_name = 'Log Bytes Flushed/sec' and instance_name = db_name()) \
-     or (counter_name = 'Number of Deadlocks/sec' and instance_name = '_Total') \
-     or (counter_name in ('Page lookups/sec', 'Page reads/sec') \
-     and object_name like '%Buffer Manager%')";
+fn status_query(database_instance: &str) -> String {
+    format!(
+        "select rtrim(counter_name), cntr_value from sys.dm_os_performance_counters \
+         where (counter_name = 'Log Bytes Flushed/sec' \
+         and instance_name collate database_default in (db_name(), {database_instance})) \
+         or (counter_name = 'Number of Deadlocks/sec' and instance_name = '_Total') \
+         or (counter_name in ('Page lookups/sec', 'Page reads/sec') \
+         and object_name like '%Buffer Manager%')"
+    )
+}
+
 /// Sessions of clients by what their requests wait for; a session without a request is idle.
 const SESSIONS_QUERY: &str = "select case when r.session_id is null then 'idle' else 'active' end, \
      r.wait_type, r.command, count(*) from sys.dm_exec_sessions s \
@@ -129,7 +143,10 @@ pub(super) fn counter_queries(
             let clock = counters.clock_unix_s.zip(uptime_s);
             counters.started_unix_s = clock.map(|(now_s, uptime_s)| now_s - uptime_s);
         }),
-        CounterQuery::new(Topic::Status, STATUS_QUERY, read_status),
+        CounterQuery {
+            variants: INSTANCE_NAMES.map(status_query).into(),
+            ..CounterQuery::new(Topic::Status, "", read_status)
+        },
         CounterQuery::new(Topic::SessionsAndWaits, SESSIONS_QUERY, read_sessions),
         CounterQuery::new(
             Topic::OtherSessions,

@@ -4,8 +4,8 @@
 //! TCP, the server counts as local only if its process was found on this machine.
 
 use super::ServerProcesses;
-use crate::control::Control;
-use crate::observe::cell;
+use crate::control::{Control, Error, TextRow};
+use crate::observe::{cell, first_line};
 use crate::target::Address;
 use prony_wire::Engine;
 use std::fs::{read_dir, read_to_string};
@@ -19,7 +19,7 @@ pub struct Colocation {
     /// Whether the server runs on this machine; `None`: not known.
     pub same_machine: Option<bool>,
     /// How this is known, as a sentence.
-    pub reason: &'static str,
+    pub reason: String,
     /// The server's processes, if they were found on this machine.
     pub processes: Option<ServerProcesses>,
     /// The process, and in MySQL and MariaDB the thread, that serves this connection.
@@ -28,14 +28,14 @@ pub struct Colocation {
 
 impl Colocation {
     /// Nothing is known, for this reason.
-    pub fn unknown(reason: &'static str) -> Colocation {
+    pub fn unknown(reason: &str) -> Colocation {
         Colocation::new(None, reason)
     }
 
-    fn new(same_machine: Option<bool>, reason: &'static str) -> Colocation {
+    fn new(same_machine: Option<bool>, reason: &str) -> Colocation {
         Colocation {
             same_machine,
-            reason,
+            reason: reason.to_owned(),
             processes: None,
             serving: None,
         }
@@ -56,21 +56,25 @@ pub fn find_colocation(control: &mut Control) -> Colocation {
     }
     let over_unix_socket = matches!(control.endpoint().address, Address::Unix(_));
     let process = match control.engine() {
-        Engine::PostgreSql => find_postgres(control.backend_pid()),
+        Engine::PostgreSql => Ok(find_postgres(control.backend_pid())),
         Engine::MySql => find_mysql(control, over_unix_socket, MYSQL_THREAD_ID_QUERY),
         Engine::MariaDb => find_mysql(control, over_unix_socket, MARIADB_THREAD_ID_QUERY),
         // No view of SQL Server contains a process id of the operating system: on Linux the server runs in its
         // own platform layer.
-        Engine::SqlServer => None,
+        Engine::SqlServer => Ok(None),
     };
     match (process, over_unix_socket) {
-        (Some((root_pid, serving)), _) => Colocation {
+        (Ok(Some((root_pid, serving))), _) => Colocation {
             processes: Some(ServerProcesses { root_pid }),
             serving,
             ..Colocation::new(Some(true), "the server's process was found on this machine")
         },
-        (None, true) => Colocation::new(Some(true), "the server was reached over a unix socket"),
-        (None, false) => Colocation::new(
+        (_, true) => Colocation::new(Some(true), "the server was reached over a unix socket"),
+        (Err(error), false) => Colocation::unknown(&format!(
+            "the address is one of this machine's, but the server does not say which process it is: {}",
+            first_line(&error)
+        )),
+        (Ok(None), false) => Colocation::new(
             None,
             "the address is one of this machine's, but the server's process was not found: it may be behind a tunnel or in a container",
         ),
@@ -144,30 +148,33 @@ fn find_mysql(
     control: &mut Control,
     over_unix_socket: bool,
     thread_id_query: &str,
-) -> Option<ServerProcess> {
-    let paths = control
-        .query("SELECT @@pid_file, @@socket, @@datadir")
-        .ok()?;
-    let row = paths.first()?;
+) -> Result<Option<ServerProcess>, Error> {
+    let paths = control.query("SELECT @@pid_file, @@socket, @@datadir")?;
+    let Some(root_pid) = paths.first().and_then(server_process) else {
+        return Ok(None);
+    };
+    let thread = match control.query_value(thread_id_query) {
+        Err(_) if over_unix_socket => None,
+        number => number?.and_then(|number| number.parse().ok()),
+    };
+    let is_proven = match thread {
+        Some(thread) => Path::new(&format!("/proc/{root_pid}/task/{thread}")).exists(),
+        None => over_unix_socket,
+    };
+    Ok(is_proven.then_some((root_pid, thread.map(|thread| (root_pid, Some(thread))))))
+}
+
+/// The server's process by a row of the path of its pid file, of its socket, and of its data.
+fn server_process(row: &TextRow) -> Option<u32> {
     let (pid_file, socket) = (cell(row, 0)?, cell(row, 1)?);
     // A relative path is relative to the data directory.
     let pid_file = Path::new(cell(row, 2)?).join(pid_file);
     let from_pid_file = || read_to_string(pid_file).ok()?.trim().parse().ok();
     let is_server = |pid: &u32| is_named(*pid, &["mysqld", "mariadbd"]);
-    let root_pid = listening_process(socket)
+    listening_process(socket)
         .filter(is_server)
         .or_else(from_pid_file)
-        .filter(is_server)?;
-    let thread: Option<u32> = control
-        .query_value(thread_id_query)
-        .ok()
-        .flatten()
-        .and_then(|number| number.parse().ok());
-    let is_proven = match thread {
-        Some(thread) => Path::new(&format!("/proc/{root_pid}/task/{thread}")).exists(),
-        None => over_unix_socket,
-    };
-    is_proven.then_some((root_pid, thread.map(|thread| (root_pid, Some(thread)))))
+        .filter(is_server)
 }
 
 /// The process that listens on a unix socket.

@@ -70,12 +70,8 @@ pub(super) fn parse(message: &[u8]) -> Result<LoginReply, ConnectError> {
                 return Err(ConnectError::SqlLoginNeeded("Microsoft Entra"));
             }
             token_type::DONE | token_type::DONE_PROC => is_done = true,
-            token_type::FEATURE_ACK
-            | token_type::SESSION_STATE
-            | token_type::ORDER
-            | token_type::RETURN_STATUS
-            | token_type::DONE_IN_PROC => {}
-            _ => return Err(not_tds_error("it sends rows during the login")),
+            // Such as what a trigger on logins returns.
+            _ => {}
         }
     }
     match is_accepted && is_done {
@@ -128,5 +124,38 @@ impl LoginReply {
         self.parameters
             .set("server_program", program.trim_end_matches('\0'));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_of_procedures_do_not_disturb_a_login() {
+        let mut message = vec![
+            token_type::LOGIN_ACK,
+            12,
+            0,
+            1,
+            0x74,
+            0,
+            0,
+            4,
+            1,
+            b'M',
+            0,
+            16,
+            0,
+            0x10,
+            0x27,
+        ];
+        message.extend([token_type::RETURN_STATUS, 0, 0, 0, 0]);
+        message.extend([token_type::TABLE_NAME, 1, 0, 7]);
+        message.extend([[token_type::DONE_IN_PROC, 1].as_slice(), &[0; 11]].concat());
+        message.extend([[token_type::DONE_PROC].as_slice(), &[0; 12]].concat());
+        let reply = parse(&message).map_err(|error| error.to_string());
+        let parameters = reply.expect("accepted").parameters;
+        assert_eq!(parameters.get("server_version"), Some("16.0.4135"));
     }
 }

@@ -1,8 +1,9 @@
 //! tpcc's SQL for SQL Server: the `.sql` files of this folder, and how procedures are identified.
 //!
-//! Procedures process line by line, as the statements do. An update also reads values of its row that it does
-//! not change: those that it changes would be the old ones on SQL Server, and the new ones on Babelfish, which
-//! accepts no semicolon after such an update. Each
+//! Procedures execute as many statements as HammerDB's, of the same kind: their cost is most of a transaction's, and a
+//! figure such as NOPM is only comparable with HammerDB's if they are. An update also reads values of its row: with
+//! `@variable = column = value` those that it changes, because `@variable = column` would be the old one on SQL Server,
+//! and the new one on Babelfish, which accepts no semicolon after such an update. Each
 //! returns one row, all NULL for an order with an unused item, and no row counts of the statements inside
 //! (`NOCOUNT`). If a required row is missing, it rolls back and fails with error 50000. After an error of the
 //! server `XACT_ABORT` rolls back, and the error reaches the client unchanged: no procedure turns an error into

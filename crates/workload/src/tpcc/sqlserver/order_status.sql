@@ -5,21 +5,19 @@ as
 begin
   set nocount on;
   set xact_abort on;
-  declare @c_id int = @p_c_id, @count int, @o_id int, @carrier_id int, @entry_d datetime,
+  declare @c_id int = @p_c_id, @o_id int, @carrier_id int, @entry_d datetime,
     @balance decimal(12,2), @first varchar(16), @middle char(2), @last varchar(16), @lines int = 0,
     @shown varchar(2000) = '';
   begin transaction;
   if @p_c_last is not null
-  begin
-    select @count = count(*) from customer with (repeatableread)
-      where c_w_id = @p_w_id and c_d_id = @p_d_id and c_last = @p_c_last;
-    if @count > 0
-      select @c_id = c_id from (select c_id, row_number() over (order by c_first, c_id) position
-          from customer where c_w_id = @p_w_id and c_d_id = @p_d_id and c_last = @p_c_last) named
-        where position = (@count + 1) / 2;
-  end;
-  select @balance = c_balance, @first = c_first, @middle = c_middle, @last = c_last
-    from customer with (repeatableread) where c_w_id = @p_w_id and c_d_id = @p_d_id and c_id = @c_id;
+    select @c_id = c_id, @balance = c_balance, @first = c_first, @middle = c_middle, @last = c_last
+      from (select c_id, c_balance, c_first, c_middle, c_last, count(*) over () matching,
+          row_number() over (order by c_first, c_id) position from customer with (repeatableread)
+        where c_w_id = @p_w_id and c_d_id = @p_d_id and c_last = @p_c_last) named
+      where position = (matching + 1) / 2;
+  else
+    select @balance = c_balance, @first = c_first, @middle = c_middle, @last = c_last
+      from customer with (repeatableread) where c_w_id = @p_w_id and c_d_id = @p_d_id and c_id = @c_id;
   {missing}
   select top (1) @o_id = o_id, @carrier_id = o_carrier_id, @entry_d = o_entry_d
     from orders with (repeatableread) where o_w_id = @p_w_id and o_d_id = @p_d_id and o_c_id = @c_id

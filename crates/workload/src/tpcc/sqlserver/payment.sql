@@ -6,7 +6,7 @@ as
 begin
   set nocount on;
   set xact_abort on;
-  declare @c_id int = @p_c_id, @count int, @first varchar(16), @last varchar(16), @middle char(2),
+  declare @c_id int = @p_c_id, @first varchar(16), @last varchar(16), @middle char(2),
     @street_1 varchar(20), @street_2 varchar(20), @city varchar(20), @state char(2), @zip char(9),
     @phone char(16), @since datetime, @credit char(2), @limit decimal(12,2), @discount decimal(4,4),
     @balance decimal(12,2), @data varchar(500), @d_name varchar(10), @d_street_1 varchar(20),
@@ -14,25 +14,19 @@ begin
     @w_street_1 varchar(20), @w_street_2 varchar(20), @w_city varchar(20), @w_state char(2), @w_zip char(9);
   begin transaction;
   if @p_c_last is not null
-  begin
-    select @count = count(*) from customer
-      where c_w_id = @p_c_w_id and c_d_id = @p_c_d_id and c_last = @p_c_last;
-    if @count > 0
-      select @c_id = c_id from (select c_id, row_number() over (order by c_first, c_id) position
-          from customer where c_w_id = @p_c_w_id and c_d_id = @p_c_d_id and c_last = @p_c_last) named
-        where position = (@count + 1) / 2;
-  end;
-  update customer set c_balance = c_balance - @p_amount{counters:,
+    select @c_id = c_id
+      from (select c_id, count(*) over () matching, row_number() over (order by c_first, c_id) position
+        from customer where c_w_id = @p_c_w_id and c_d_id = @p_c_d_id and c_last = @p_c_last) named
+      where position = (matching + 1) / 2;
+  update customer set @balance = c_balance = c_balance - @p_amount{counters:,
       c_ytd_payment = c_ytd_payment + @p_amount, c_payment_cnt = c_payment_cnt + 1},
-      c_data = case when c_credit = 'BC' then left(concat(@c_id, ' ', @p_c_d_id, ' ', @p_c_w_id, ' ',
-        @p_d_id, ' ', @p_w_id, ' ', @p_amount, '|', c_data), 500) else c_data end
-    where c_w_id = @p_c_w_id and c_d_id = @p_c_d_id and c_id = @c_id;
+      @data = c_data = case when c_credit = 'BC' then left(concat(@c_id, ' ', @p_c_d_id, ' ', @p_c_w_id, ' ',
+        @p_d_id, ' ', @p_w_id, ' ', @p_amount, '|', c_data), 500) else c_data end,
+      @first = c_first, @middle = c_middle, @last = c_last, @street_1 = c_street_1, @street_2 = c_street_2,
+      @city = c_city, @state = c_state, @zip = c_zip, @phone = c_phone, @since = c_since, @credit = c_credit,
+      @limit = c_credit_lim, @discount = c_discount
+    where c_w_id = @p_c_w_id and c_d_id = @p_c_d_id and c_id = @c_id
   {missing}
-  select @first = c_first, @middle = c_middle, @last = c_last, @street_1 = c_street_1,
-      @street_2 = c_street_2, @city = c_city, @state = c_state, @zip = c_zip, @phone = c_phone,
-      @since = c_since, @credit = c_credit, @limit = c_credit_lim, @discount = c_discount,
-      @balance = c_balance, @data = c_data
-    from customer where c_w_id = @p_c_w_id and c_d_id = @p_c_d_id and c_id = @c_id;
   update district set d_ytd = d_ytd + @p_amount, @d_name = d_name, @d_street_1 = d_street_1,
       @d_street_2 = d_street_2, @d_city = d_city, @d_state = d_state, @d_zip = d_zip
     where d_w_id = @p_w_id and d_id = @p_d_id

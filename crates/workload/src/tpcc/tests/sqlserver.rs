@@ -5,10 +5,15 @@ use crate::tests::mock_sqlserver::{
     calls, execute, record_requests, record_requests_with, value_types,
 };
 use crate::tpcc::OrderEntryProgram;
+use crate::tpcc::conditions;
 use crate::tpcc::execution::Mode;
+use crate::tpcc::layout::Population;
 use crate::tpcc::options::TpccOptions;
-use crate::tpcc::profile::Profile;
-use prony_tds_server::{Outcome, Parameter, Procedure, Request, Type};
+use crate::tpcc::profile::{PROFILES, Profile};
+use crate::tpcc::routines::{Routine, driver_routines, profile_routines};
+use crate::tpcc::schema::Table;
+use crate::tpcc::sqlserver::SQL;
+use prony_tds_server::{Outcome, Parameter, Procedure, Request, Type, syntax_error};
 use prony_wire::QueryMode;
 use std::sync::Mutex;
 
@@ -161,5 +166,120 @@ fn deadlocks_are_retried_with_the_same_input_in_every_mode() {
             count += 1;
         }
         assert_eq!(count, payments.committed);
+    }
+}
+
+/// The statements on tables in the body of a procedure, as many as it has texts of them.
+fn table_statements(body: &str) -> Vec<&'static str> {
+    let (mut statements, mut depth, mut selects) = (Vec::new(), 0, false);
+    let spaced = body
+        .replace('(', " ( ")
+        .replace(')', " ) ")
+        .replace(';', " ; ");
+    for word in spaced.split_whitespace() {
+        match (word, depth) {
+            ("(", _) => depth += 1,
+            (")", _) => depth -= 1,
+            (_, 1..) => {}
+            ("insert", _) => statements.push("insert"),
+            ("update", _) => statements.push("update"),
+            ("delete", _) => statements.push("delete"),
+            ("select", _) => selects = true,
+            ("from", _) if selects => {
+                statements.push("select");
+                selects = false;
+            }
+            (";", _) => selects = false,
+            _ => {}
+        }
+    }
+    statements
+}
+
+/// HammerDB's procedures have these statements, except that the other order of some of them does not change a
+/// transaction's cost, and order-status has a statement more for each of two ways to find a customer.
+#[test]
+fn procedures_have_as_many_statements_of_each_kind_as_hammerdbs() {
+    let sorted = |mut statements: Vec<&'static str>| {
+        statements.sort_unstable();
+        statements
+    };
+    let expected: [&[&str]; 5] = [
+        // The customer and the warehouse; the item and the stock of each line; the district; the order and its queue.
+        &[
+            "insert", "insert", "select", "select", "select", "update", "update",
+        ],
+        &["insert", "select", "update", "update", "update"],
+        &["select", "select", "select", "select"],
+        &["delete", "select", "update", "update", "update"],
+        &["select", "select"],
+    ];
+    let dialect = SqlDialect::TransactSql;
+    let of_profiles = PROFILES
+        .iter()
+        .map(|profile| profile_routines(dialect, profile.on(dialect)));
+    for routines in of_profiles.chain([driver_routines(dialect)]) {
+        assert_eq!(routines.len(), expected.len());
+        for routine in routines {
+            let names: [&[&str]; 5] = [
+                &["new_order", "neword"],
+                &["payment"],
+                &["order_status", "ostat"],
+                &["delivery"],
+                &["stock_level", "slev"],
+            ];
+            let is_named = |names: &&[&str]| names.iter().any(|name| routine.name.ends_with(name));
+            let index = names.iter().position(is_named).expect("a transaction");
+            let statements = sorted(table_statements(&routine.body));
+            assert_eq!(statements, expected[index], "{}", routine.name);
+        }
+    }
+    // Two of a new order's are in the loop over its lines.
+    for routine in [
+        &profile_routines(dialect, &PROFILES[1])[0],
+        &driver_routines(dialect)[0],
+    ] {
+        let (_, from_loop) = routine.body.split_once("while").expect("a loop");
+        let (lines, _) = from_loop
+            .split_once("set @number = @number + 1;")
+            .expect("its end");
+        assert_eq!(
+            table_statements(lines),
+            ["select", "update"],
+            "{}",
+            routine.name
+        );
+    }
+}
+
+#[test]
+fn schema_procedures_and_conditions_are_t_sql() {
+    let dialect = SqlDialect::TransactSql;
+    let mut texts: Vec<String> = conditions::query_texts(dialect).into();
+    texts.push(SQL.installed.to_owned());
+    texts.extend(SQL.lock.map(str::to_owned));
+    for population in [Population::Standard, Population::HammerDb] {
+        texts.extend(Table::ALL.map(|table| table.create(dialect, population)));
+    }
+    // The parser wants parentheses around parameters.
+    let create = |routine: Routine| {
+        let Routine {
+            name,
+            parameters,
+            body,
+            ..
+        } = routine;
+        format!("create procedure {name} ({parameters}) as {body}")
+    };
+    let profiles = PROFILES.iter().map(|profile| profile.on(dialect));
+    texts.extend(
+        profiles
+            .flat_map(|profile| profile_routines(dialect, profile))
+            .map(create),
+    );
+    texts.extend(driver_routines(dialect).into_iter().map(create));
+    for text in texts {
+        let text = crate::tpcc::template::without_comments(&text);
+        assert_eq!(syntax_error(&text), None);
     }
 }

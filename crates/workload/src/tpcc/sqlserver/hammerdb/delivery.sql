@@ -5,7 +5,7 @@ as
 begin
   set nocount on;
   set xact_abort on;
-  declare @d_id int = 1, @delivered int = 0, @o_id int, @c_id int, @amount decimal(12,2);
+  declare @d_id int = 1, @delivered int = 0, @o_id int, @c_id int;
   begin transaction;
   while @d_id <= 10
   begin
@@ -21,9 +21,8 @@ begin
       {missing}
       update order_line set ol_delivery_d = @timestamp
         where ol_w_id = @d_w_id and ol_d_id = @d_id and ol_o_id = @o_id;
-      select @amount = coalesce(sum(ol_amount), 0) from order_line
-        where ol_w_id = @d_w_id and ol_d_id = @d_id and ol_o_id = @o_id;
-      update customer set c_balance = c_balance + @amount
+      update customer set c_balance = c_balance + (select coalesce(sum(ol_amount), 0) from order_line
+          where ol_w_id = @d_w_id and ol_d_id = @d_id and ol_o_id = @o_id)
         where c_w_id = @d_w_id and c_d_id = @d_id and c_id = @c_id;
       {missing}
       set @delivered = @delivered + 1;
