@@ -151,6 +151,9 @@ fn stalls_of_all(run: &Run) -> Vec<Stall> {
             }),
         }
     }
+    if stalls.is_empty() {
+        return stalls;
+    }
     let usual_s = time_weighted_median_s(all);
     let busy_clients = (all.busy_s / run.measured.length_s.max(f64::MIN_POSITIVE)).max(1.0);
     let minimum_s = [

@@ -116,6 +116,7 @@ fn a_kill_loses_at_most_the_last_second() {
         unfinished: 0,
         in_flight: None,
         in_flight_s: None,
+        in_flight_max_s: None,
         ..figures(&expected.measured, &kinds)
     };
     for listing in [

@@ -179,6 +179,7 @@ pub fn closed() -> Run {
                 ..InFlight::default()
             }),
             in_flight_s: Some(0.01),
+            in_flight_max_s: Some(0.01),
             never_started: 0,
             queries: None,
         },

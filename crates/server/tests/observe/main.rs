@@ -2,6 +2,7 @@
 
 mod maria;
 mod postgres;
+mod settings;
 
 use prony_server::observe::Counters;
 use prony_server::observe::machine::find_colocation;

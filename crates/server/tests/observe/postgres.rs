@@ -344,31 +344,6 @@ fn unlogged_tables_are_read_without_statistics_or_reported_as_unknown() {
 }
 
 #[test]
-fn custom_settings_of_the_session_are_read() {
-    let mut control = database("observe_custom");
-    control
-        .execute("alter database observe_custom set app.mode = 'b'; alter database observe_custom set app.secret = 'geheim'")
-        .unwrap();
-    let environment = prony_server::Environment::without_home("tester");
-    let conninfo = format!(
-        "host='{}' port={} user=postgres dbname=observe_custom options='-c X.d=17 -c work_mem=3MB'",
-        shared_postgres().socket_dir().display(),
-        shared_postgres().port()
-    );
-    let mut session = Control::connect(&resolve(&conninfo, &environment).unwrap()).unwrap();
-    let facts = read_server_facts(&mut session).unwrap();
-    let setting = |name| facts.setting(name);
-    assert_eq!(
-        (setting("X.d"), setting("work_mem")),
-        (Some("17"), Some("3MB"))
-    );
-    assert_eq!(
-        (setting("app.mode"), setting("app.secret")),
-        (Some("b"), Some("(not stored)"))
-    );
-}
-
-#[test]
 fn settings_are_read_without_rights_on_pg_settings() {
     let mut control = database("observe_unviewed");
     control

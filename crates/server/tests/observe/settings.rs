@@ -1,0 +1,30 @@
+//! Tests of reading the settings of a session.
+
+use super::connect;
+use prony_server::embedded::shared_postgres;
+use prony_server::observe::read_server_facts;
+
+#[test]
+fn custom_settings_of_the_session_are_read() {
+    let mut control = connect(&shared_postgres().url());
+    control.execute("create database observe_custom").unwrap();
+    control
+        .execute("alter database observe_custom set app.mode = 'b'; alter database observe_custom set app.secret = 'geheim'")
+        .unwrap();
+    let conninfo = format!(
+        "host='{}' port={} user=postgres dbname=observe_custom options='-c X.d=17 -c work_mem=3MB'",
+        shared_postgres().socket_dir().display(),
+        shared_postgres().port()
+    );
+    let mut session = connect(&conninfo);
+    let facts = read_server_facts(&mut session).unwrap();
+    let setting = |name| facts.setting(name);
+    assert_eq!(
+        (setting("X.d"), setting("work_mem")),
+        (Some("17"), Some("3MB"))
+    );
+    assert_eq!(
+        (setting("app.mode"), setting("app.secret")),
+        (Some("b"), Some("(not stored)"))
+    );
+}
