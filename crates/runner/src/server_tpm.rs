@@ -51,7 +51,7 @@ impl ServerTpm {
         let (sender, result) = channel();
         let body = move || {
             let rates = measure(&target, &schedule, &stop_receiver);
-            if let Some(rates) = rates.map_err(|error| error.to_string()).transpose() {
+            if let Some(rates) = rates.map_err(|error| on_one_line(&error)).transpose() {
                 // Fails only if the run no longer waits.
                 let _ = sender.send(rates);
             }
@@ -131,6 +131,12 @@ fn read_series(
         )
     };
     read_txn_counts(control, SERIES_READINGS, pause)
+}
+
+/// The text of an error, which may have several lines.
+fn on_one_line(error: &Error) -> String {
+    let text = error.to_string();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Waits until a time of the run's clock; `false` if the run ended before.

@@ -11,6 +11,8 @@ pub fn describe_tls_error(error: &Error) -> String {
         Error::InvalidCertificate(reason) => {
             format!("certificate verify failed: {}", certificate_error(reason))
         }
+        // Without rustls's "unexpected error": the text is this program's.
+        Error::General(text) => text.clone(),
         // Other texts, such as that of a CertRevocationListError, contain type names.
         error => split_type_names(&error.to_string()),
     }

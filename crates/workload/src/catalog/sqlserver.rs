@@ -95,7 +95,13 @@ fn add_sizes(control: &mut Control, entries: &mut [CatalogEntry]) -> Result<(), 
         where o.schema_id = schema_id() and o.type = ''U'' group by o.name'";
     let (sizes, reason) = match sql::query_rows(control, READING_CATALOG, select) {
         Ok(sizes) => (sizes, "sys.allocation_units does not show them".to_owned()),
-        Err(Error::Server { source, .. }) if !source.is_lost() => (Vec::new(), source.to_string()),
+        Err(Error::Server { source, .. }) if !source.is_lost() => {
+            let text = source.to_string();
+            (
+                Vec::new(),
+                text.split_whitespace().collect::<Vec<_>>().join(" "),
+            )
+        }
         Err(error) => return Err(error),
     };
     for entry in entries.iter_mut().filter(|entry| entry.is_table) {
