@@ -81,7 +81,7 @@ fn a_killed_run_is_judged_when_read_and_its_document_stays_unchanged() {
     );
     let priced = home.run(&["price", "--sheet", &sheet, "20261121-1001"], 0);
     assert!(
-        priced.contains("the runs have caveats: partial-run"),
+        priced.contains("the runs have findings: partial-run"),
         "{priced}"
     );
     let page = home.0.join("page.html").display().to_string();

@@ -13,6 +13,7 @@ fn store_run(home: &Home, id: &str, workload: &str, started_at: &str) {
     let mut run = new_run();
     run["id"] = json!(id);
     run["state"] = json!("complete");
+    run["rules_version"] = json!(1);
     run["started_at"] = json!(started_at);
     run["workload"]["name"] = json!(workload);
     let path = home.0.join("runs").join(format!("{id}.json"));
@@ -114,6 +115,8 @@ fn deleting_removes_all_named_runs_or_none() {
     assert_eq!(ids(&home.run(&["runs"], 0)), ["20261121-1002"]);
     let files = std::fs::read_dir(home.0.join("runs")).expect("a folder");
     assert_eq!(files.count(), 1);
+    home.run(&["runs", "delete", "last"], 0);
+    assert_eq!(ids(&home.run(&["runs"], 0)).len(), 0);
 }
 
 #[test]
@@ -133,6 +136,18 @@ fn a_huge_rate_is_printed_in_short_form() {
         text.contains("is 1e300") && !text.contains("0000000000"),
         "{text}"
     );
+}
+
+#[test]
+fn very_many_wrong_options_are_counted() {
+    let home = Home::new("many-options");
+    let options: Vec<String> = (0..150).map(|number| format!("x{number}=1")).collect();
+    let options = options.iter().flat_map(|option| ["--option", option]);
+    let arguments: Vec<&str> = ["run", "tpcb"].into_iter().chain(options).collect();
+    let output = home.prony(&arguments);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("and 50 more problems"), "{text}");
 }
 
 /// Stores a complete run of 60 s on a unix socket, judged by these rules with one finding.
@@ -200,6 +215,43 @@ fn a_run_in_progress_is_not_judged() {
     let path = home.0.join("running.json");
     std::fs::write(&path, run.to_string()).expect("it is written");
     home.run(&["judge", path.to_str().expect("UTF-8")], 2);
+}
+
+#[test]
+fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
+    let home = Home::new("contradicting");
+    store_judged_run(&home, "20261121-1001", 5);
+    store_judged_run(&home, "20261121-1002", 5);
+    let path = home.0.join("runs/20261121-1002.json");
+    let document = std::fs::read_to_string(&path).expect("it is there");
+    let page = home.0.join("page.html").display().to_string();
+    home.run(&["report", "20261121-1002", "--output", &page], 0);
+    home.run(&["verify", &page], 0);
+    std::fs::write(&path, document.replace("1600.0", "16000.0")).expect("it is written");
+    let contradiction = "tps of all in the window is 16000, computed 1600";
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = words(home.run(&["show", "20261121-1002"], 0));
+    assert!(shown.contains("Invalid (contradiction)"), "{shown}");
+    assert!(shown.contains(contradiction), "{shown}");
+    assert!(home.run(&["runs"], 0).contains("invalid"));
+    let compared = home.run(&["compare", "20261121-1001", "20261121-1002"], 7);
+    assert!(compared.contains("contradiction"), "{compared}");
+    home.run(&["report", "20261121-1002", "--output", &page], 0);
+    let text = std::fs::read_to_string(&page).expect("a page");
+    assert!(text.contains(contradiction), "{text}");
+    let output = home.prony(&["verify", &page]);
+    let errors = words(String::from_utf8_lossy(&output.stderr).into_owned());
+    assert_eq!(output.status.code(), Some(7), "{errors}");
+    assert!(errors.contains(contradiction), "{errors}");
+    // Without its findings a run is not valid, but judged.
+    let unjudged = document.replace("\"rules_version\":5", "\"rules_version\":null");
+    let mut unjudged: serde_json::Value = serde_json::from_str(&unjudged).expect("JSON");
+    unjudged["checks"] = json!([]);
+    unjudged["measured"]["kinds"][0]["busy_s"] = json!(1.0);
+    std::fs::write(&path, unjudged.to_string()).expect("it is written");
+    let shown = home.run(&["show", "20261121-1002"], 0);
+    assert!(shown.contains("Invalid (littles-law)"), "{shown}");
+    assert!(home.run(&["runs"], 0).contains("not judged"));
 }
 
 #[test]

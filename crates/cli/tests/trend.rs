@@ -21,6 +21,7 @@ fn store_run(home: &Home, day: u32, tps: f64, change: impl Fn(&mut Value)) {
     };
     set("/id", json!(id));
     set("/state", json!("complete"));
+    set("/rules_version", json!(1));
     set(
         "/started_at",
         json!(format!("2026-11-{day:02}T10:00:00+00:00")),

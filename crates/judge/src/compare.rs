@@ -185,8 +185,17 @@ fn worst_first(differences: &mut [Difference]) {
     differences.sort_by_key(|difference| std::cmp::Reverse(difference.severity));
 }
 
-/// Differences between runs that should have measured the same thing, the worst first.
+/// Differences between runs that should have measured the same thing, and what makes either of them unusable; the
+/// worst first.
 pub(crate) fn differences(a: &Run, b: &Run) -> Vec<Difference> {
+    let mut differences = property_differences(a, b);
+    differences.extend(usability_differences(a, b));
+    worst_first(&mut differences);
+    differences
+}
+
+/// Differences between runs that should have measured the same thing.
+fn property_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let properties = compared_properties(a)
         .into_iter()
         .zip(compared_properties(b));
@@ -213,8 +222,6 @@ pub(crate) fn differences(a: &Run, b: &Run) -> Vec<Difference> {
     tolerances::apply_tolerances(a, b, &mut differences);
     differences.retain(|difference| !imported::is_not_reported(a, b, &difference.what));
     differences.extend(imported::import_caveat(a, b));
-    differences.extend(usability_differences(a, b));
-    worst_first(&mut differences);
     differences
 }
 

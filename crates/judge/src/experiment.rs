@@ -5,8 +5,8 @@
 //! does.
 
 use crate::statistics::median;
-use crate::{all_kinds, worst};
-use prony_store::{MetricName, Run, RunState, Severity};
+use crate::{all_kinds, errors, worst};
+use prony_store::{Check, MetricName, Run, RunState, Severity};
 use std::borrow::Borrow;
 
 /// The figures of one variant.
@@ -55,6 +55,39 @@ impl Spread {
 pub fn is_counted(run: &Run) -> bool {
     let usable = worst(&run.checks) != Some(Severity::Invalid);
     usable && run.state == RunState::Complete && all_kinds(run).is_some()
+}
+
+/// Checks that find the same in the next run: of the machines, the server, the data and the plan. The others may be
+/// due to the moment, such as a lost connection, a stall or a restart.
+const LASTING_CHECKS: [&str; 11] = [
+    "client-limit",
+    "consistency",
+    "errors",
+    "foreign-load",
+    "neighbours",
+    "nothing-committed",
+    "rate",
+    "server-commits",
+    "server-steal",
+    "steal",
+    "throttled",
+];
+
+/// The check that makes every run of an experiment invalid, and probably its next ones; `None` if there is none, or
+/// before two runs and one of each variant.
+pub fn lasting_problem(runs: &[Run], variant_count: usize) -> Option<&Check> {
+    if runs.len() < 2 || variant_names(runs).len() < variant_count {
+        return None;
+    }
+    let is_invalid_by = |run: &Run, id: &str| {
+        let mut checks = run.checks.iter();
+        checks.any(|check| check.id == id && check.severity == Severity::Invalid)
+            && !errors::had_lost_users(run)
+    };
+    runs.last()?.checks.iter().find(|check| {
+        let id = check.id.as_str();
+        LASTING_CHECKS.contains(&id) && runs.iter().all(|run| is_invalid_by(run, id))
+    })
 }
 
 /// Whether the leading figure is NOPM: every counted run has it.
@@ -129,7 +162,7 @@ pub fn variants(names: &[String], runs: &[impl Borrow<Run>]) -> Vec<VariantFigur
 mod tests {
     use super::*;
     use crate::sample::healthy;
-    use prony_store::{Check, Experiment, IndustryMetric};
+    use prony_store::{ErrorClass, ErrorCount, Experiment, IndustryMetric};
 
     fn run(variant: &str, tps: f64, p99_ns: Option<u64>) -> Run {
         let mut run = healthy();
@@ -188,6 +221,38 @@ mod tests {
         assert_eq!((figures[0].runs, figures[0].counted), (3, 1));
         assert_eq!(figures[0].rate.unwrap().high, 100.0);
         assert_eq!((figures[1].runs, figures[1].rate), (0, None));
+    }
+
+    #[test]
+    fn a_problem_that_lasts_is_one_of_all_variants() {
+        let invalid = |variant, id| {
+            let mut run = run(variant, 900.0, None);
+            let check = crate::new_check(id, Severity::Invalid, "found", "Do this.");
+            run.checks.extend(check);
+            run
+        };
+        let problem = |runs: &[Run]| lasting_problem(runs, 2).map(|check| check.id.clone());
+        let neighbours = |variant| invalid(variant, "neighbours");
+        let both = [neighbours("a"), neighbours("b")];
+        assert_eq!(problem(&both).as_deref(), Some("neighbours"));
+        assert_eq!(problem(&both[..1]), None, "variant b has not run");
+        assert_eq!(lasting_problem(&both[..1], 1), None, "perhaps by chance");
+        assert!(lasting_problem(&[neighbours("a"), neighbours("a")], 1).is_some());
+        assert_eq!(problem(&[neighbours("a"), run("b", 9.0, None)]), None);
+        assert_eq!(problem(&[neighbours("a"), invalid("b", "steal")]), None);
+        let outages = [invalid("a", "outage"), invalid("b", "outage")];
+        assert_eq!(problem(&outages), None, "of the moment");
+        let mut failed = [invalid("a", "errors"), invalid("b", "errors")];
+        assert!(problem(&failed).is_some());
+        let errors = &mut failed[0].measured.errors;
+        errors.push(ErrorCount {
+            kind: None,
+            class: ErrorClass::LostConnection,
+            code: "57P01".to_owned(),
+            count: 1,
+            example: String::new(),
+        });
+        assert_eq!(problem(&failed), None);
     }
 
     #[test]

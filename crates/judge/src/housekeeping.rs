@@ -68,8 +68,8 @@ pub(crate) fn check_maintenance(run: &Run) -> Option<Check> {
     observed(run)?;
     let heavy: Vec<&Event> = events(run, &HEAVY_EVENTS).collect();
     let routine: Vec<&Event> = events(run, &ROUTINE_EVENTS).collect();
-    let unobserved = unobserved_count(run);
-    if heavy.is_empty() && routine.is_empty() && unobserved == 0 {
+    let unobserved = unobserved_maintenance(run);
+    if heavy.is_empty() && routine.is_empty() && unobserved.is_none() {
         return None;
     }
     let busy_s: f64 = routine.iter().map(|event| overlap_s(run, event)).sum();
@@ -89,11 +89,7 @@ pub(crate) fn check_maintenance(run: &Run) -> Option<Check> {
     if unlisted > 0 {
         texts.push(format!("{unlisted} more"));
     }
-    if unobserved > 0 {
-        texts.push(format!(
-            "{unobserved} vacuums or analyzes too short to be observed"
-        ));
-    }
+    texts.extend(unobserved);
     let share = match routine.is_empty() {
         true => String::new(),
         false => format!("; vacuums and analyzes took {} of it", percent(share)),
@@ -129,13 +125,14 @@ fn describe_event(event: &Event) -> String {
     )
 }
 
-/// Number of vacuums and analyses that the tables' counters show and that no sample observed.
-fn unobserved_count(run: &Run) -> u64 {
-    let states =
-        observed(run).and_then(|observed| observed.before.as_ref().zip(observed.after.as_ref()));
-    let Some((before, after)) = states else {
-        return 0;
-    };
+/// The vacuums and analyses that the tables' counters show and that no sample observed: `7 vacuums or analyzes too
+/// short to be observed`; `None` if there are none.
+pub fn unobserved_maintenance(run: &Run) -> Option<String> {
+    let observed_run = observed(run)?;
+    let (before, after) = observed_run
+        .before
+        .as_ref()
+        .zip(observed_run.after.as_ref())?;
     let maintenance_count = |tables: &[TableState]| -> u64 {
         let tables = tables.iter();
         tables
@@ -146,9 +143,15 @@ fn unobserved_count(run: &Run) -> u64 {
     let observed = observed
         .filter(|event| ROUTINE_EVENTS.contains(&event.kind))
         .count() as u64;
-    maintenance_count(&after.tables)
+    let unobserved = maintenance_count(&after.tables)
         .saturating_sub(maintenance_count(&before.tables))
-        .saturating_sub(observed)
+        .saturating_sub(observed);
+    let noun = if unobserved == 1 {
+        "vacuum or analyze"
+    } else {
+        "vacuums or analyzes"
+    };
+    (unobserved > 0).then(|| format!("{unobserved} {noun} too short to be observed"))
 }
 
 #[cfg(test)]

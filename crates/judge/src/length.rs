@@ -9,7 +9,10 @@ use crate::thresholds::{
     DURATION_NOTE_BELOW_S, FEW_TRANSACTIONS_MAX_MEAN_SHARE, FEW_TRANSACTIONS_MIN, P95_MIN_SAMPLES,
     P99_MIN_SAMPLES, SHORT_RUN_CAVEAT_BELOW_S, SPLIT_MIN_SAMPLES, STEADY_MIN_SECONDS,
 };
-use crate::{all_kinds, ended, housekeeping, new_check, nothing_measured, observations, workload};
+use crate::{
+    all_kinds, ended, errors, housekeeping, new_check, nothing_measured, observations, steady,
+    workload,
+};
 use prony_store::{Check, Run, RunState, Severity};
 
 pub(crate) fn check_partial_run(run: &Run) -> Option<Check> {
@@ -88,14 +91,25 @@ pub(crate) fn below_minimum(run: &Run) -> Option<(f64, &str)> {
     (required && run.measured.length_s < minimum_s).then_some((minimum_s, reason))
 }
 
+/// Whether the window has too few whole seconds to judge whether throughput and latency were steady. At the end of a
+/// run by count clients are idle. Lost connections, which prevent that judgement too, are reported by `outage`.
+pub fn is_too_short_for_steadiness(run: &Run) -> bool {
+    let has_too_few_rows = || {
+        let has_rows = run.imported.is_none() && !run.series.is_empty();
+        has_rows && !errors::had_lost_users(run) && steady::judged_rows(run).is_none()
+    };
+    run.measured.length_s < STEADY_MIN_SECONDS as f64 || has_too_few_rows()
+}
+
 /// Lists the checks for which the window was too short, so that their silence is not taken for a good result.
 pub(crate) fn check_not_judged(run: &Run) -> Option<Check> {
-    let measured_s = run.measured.length_s;
-    if nothing_measured(run) || measured_s >= STEADY_MIN_SECONDS as f64 {
+    if nothing_measured(run) || !is_too_short_for_steadiness(run) {
         return None;
     }
+    let measured_s = run.measured.length_s;
     let mut checks = vec![format!(
-        "steadiness of throughput and latency ({STEADY_MIN_SECONDS} whole seconds are needed)"
+        "steadiness of throughput and latency ({STEADY_MIN_SECONDS} whole seconds in which all clients \
+         work are needed)"
     )];
     let split = all_kinds(run).and_then(|all| all.parts.as_ref());
     if split.is_some_and(|split| split.client_wait.samples < SPLIT_MIN_SAMPLES) {
@@ -171,7 +185,7 @@ pub(crate) fn check_percentiles(run: &Run) -> Option<Check> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{healthy, observed_run};
+    use crate::sample::{healthy, observed_run, with_series};
     use prony_store::{Description, MinimumDuration};
 
     #[test]
@@ -212,6 +226,12 @@ mod tests {
     fn checks_that_need_a_longer_window_are_listed() {
         let mut run = healthy();
         assert_eq!(check_not_judged(&run), None);
+        let with_seconds = |count| {
+            let mut run = with_series(&vec![10; count]);
+            run.measured.length_s = 21.0;
+            check_not_judged(&run).is_some()
+        };
+        assert_eq!([19, 20].map(with_seconds), [true, false], "whole seconds");
         run.measured.length_s = 19.9;
         let check = check_not_judged(&run).unwrap();
         assert_eq!(check.severity, Severity::Note);

@@ -12,6 +12,7 @@ mod client;
 mod client_setup;
 pub mod compare;
 mod consistency;
+mod contradiction;
 mod data;
 pub mod doctor;
 mod errors;
@@ -47,6 +48,9 @@ pub mod thresholds;
 pub mod trend;
 mod workload;
 
+pub use contradiction::contradiction;
+pub use housekeeping::unobserved_maintenance;
+pub use length::is_too_short_for_steadiness;
 use prony_store::{Check, KindFigures, Run, RunState, Severity};
 
 /// Version of the checks and their [`thresholds`]; a run stores the version by which it was judged. A test
@@ -131,15 +135,24 @@ pub fn judge(run: &Run) -> Vec<Check> {
 pub fn judge_run(run: &mut Run) {
     run.checks = judge(run);
     run.rules_version = Some(RULES_VERSION);
+    contradiction::add_finding(run);
 }
 
-/// Judges a run that has no findings yet because its process was killed and the store restored its document
-/// from the journal. Every reader of a stored run calls this first. A partial run that has been judged has at
-/// least the finding `partial-run`, so one without findings has not been judged. A run in progress is not
-/// judged, nor is a run of another tool, which has other checks.
+/// Judges a run that has no verdict: its process was killed and the store restored its document from the journal, or
+/// somebody removed its findings. Adds a finding if the document contradicts itself. Every reader of a stored run calls
+/// this first. A run in progress is not judged, nor is a run of another tool, which has other checks, nor a reduced
+/// document, which lacks seconds. That other versions of the rules found nothing is a verdict.
 pub fn judge_if_unjudged(run: &mut Run) {
-    if run.state == RunState::Partial && run.checks.is_empty() && run.imported.is_none() {
-        judge_run(run);
+    let can_be_judged =
+        run.state != RunState::Running && run.imported.is_none() && run.reduced_from.is_none();
+    // A partial run that was judged has at least the finding `partial-run`.
+    let was_judged = run.state == RunState::Complete
+        && run
+            .rules_version
+            .is_some_and(|version| version != RULES_VERSION);
+    match run.checks.is_empty() && can_be_judged && !was_judged {
+        true => judge_run(run),
+        false => contradiction::add_finding(run),
     }
 }
 
@@ -191,10 +204,27 @@ mod tests {
     }
 
     #[test]
-    fn only_a_partial_run_without_findings_is_judged_when_it_is_read() {
+    fn only_a_run_without_a_verdict_is_judged_when_it_is_read() {
         let mut run = healthy();
+        run.machine_mut().health.steal_share = Some(0.5);
+        run.rules_version = Some(RULES_VERSION - 1);
         judge_if_unjudged(&mut run);
-        assert_eq!(run.checks, [], "a complete run is not judged again");
+        assert_eq!(run.checks, [], "other rules found nothing");
+        for version in [None, Some(RULES_VERSION)] {
+            run.rules_version = version;
+            run.checks.clear();
+            judge_if_unjudged(&mut run);
+            assert_eq!(
+                run.checks[0].id, "steal",
+                "{version:?}: no verdict was made"
+            );
+        }
+        run = healthy();
+        run.measured.kinds[0].tps *= 10.0;
+        judge_if_unjudged(&mut run);
+        assert_eq!(run.checks[0].id, "contradiction");
+        assert_eq!(worst(&run.checks), Some(Severity::Invalid));
+        run = healthy();
         // The document as the store restores it from a journal, which lacks what is recorded at the end.
         run.state = RunState::Partial;
         run.ended_because = Some("interrupted".to_owned());

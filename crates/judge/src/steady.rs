@@ -31,6 +31,9 @@ const IDLE_SHARE: f64 = 0.8;
 const END_RIVAL: &str =
     "End the other load and run again, or use a server and machine that nobody else loads.";
 
+/// No more seconds are judged, 115 days: a document may claim that a row covers any time.
+const MAX_SECONDS: usize = 10_000_000;
+
 /// A change is told relative to its start; a line may start below this share of the mean.
 const MIN_START_SHARE: f64 = 0.01;
 
@@ -169,6 +172,7 @@ fn row_of_each_second<'a>(
         seconds.filter(|second| second.phase == SecondPhase::Measured && second.length_s > 0.95);
     let mut rows: Vec<&Second> = seconds
         .flat_map(|second| std::iter::repeat_n(second, second.length_s.round().max(1.0) as usize))
+        .take(MAX_SECONDS)
         .collect();
     if stops_by_count(run) {
         let mut sorted: Vec<f64> = rows.iter().map(|row| row_rate(row, counted)).collect();

@@ -239,7 +239,7 @@ pub fn can_be_reference(run: &Run) -> bool {
 /// candidates for a cause. Findings that only one of the runs has are no cause and are left out.
 pub fn differences_at_change(before: &Run, after: &Run) -> Vec<Difference> {
     let mut all = differences(before, after);
-    all.retain(|difference| !["caveats", "invalid by", "state"].contains(&&*difference.what));
+    all.retain(|difference| !["findings", "invalid by", "state"].contains(&&*difference.what));
     all
 }
 

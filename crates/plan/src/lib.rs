@@ -38,7 +38,7 @@ pub use observe::{ListenAddress, ListenError, ObservePlan};
 pub use plan::{
     Arrival, DrivePlan, IoEngine, Pace, Plan, QueryMode, ReplyWait, ServerPlan, Stop, WorkloadPlan,
 };
-pub use problem::{InputLocation, Problem, Problems};
+pub use problem::{InputLocation, MAX_PROBLEMS, Problem, Problems};
 pub use random::{SplitMix, splitmix64};
 pub use rate::strip_rate_unit;
 pub use sheet::{PriceDate, PriceSheet};

@@ -5,7 +5,7 @@
 use std::fmt;
 
 /// Maximum number of problems that are reported one by one: nobody reads more.
-const MAX_PROBLEMS: usize = 100;
+pub const MAX_PROBLEMS: usize = 100;
 
 /// The location of a value in a plan file or on a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,11 +6,12 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
-use crate::terminal::{check_ids, doubt_count, incomplete_notice, is_unmeasured};
+use crate::terminal::{TOO_SHORT, check_ids, incomplete_notice, is_unmeasured};
 use crate::text::plain;
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
 use prony_judge::experiment::{Spread, VariantFigures, is_counted};
-use prony_store::{Choice, Experiment, Run, RunState, Severity};
+use prony_judge::is_too_short_for_steadiness;
+use prony_store::{Choice, Experiment, Run, Severity};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -58,7 +59,11 @@ pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()
         (false, _, _) => style.alarm(&format!("invalid ({})", invalid.join(", "))),
         (_, Some(_), _) => style.caution("ended early"),
         (_, _, 0) => "valid".to_owned(),
-        (_, _, number) => doubt_count(run, number),
+        (_, _, number) => count_with_noun(number as u64, "doubt", "doubts"),
+    };
+    let verdict = match invalid.is_empty() && is_too_short_for_steadiness(run) {
+        true => format!("{verdict}, {TOO_SHORT}"),
+        false => verdict,
     };
     let id = match run.id.as_str() {
         "" => String::new(),
@@ -121,7 +126,7 @@ pub fn write_summary(
             excluded.join(", ")
         ))?;
     }
-    if !experiment.id.is_empty() && variants_with_complete_runs(runs) > 1 {
+    if !experiment.id.is_empty() && variants_that_count(runs) > 1 {
         let id = plain(&experiment.id);
         out.line(format!("\nTo see whether they differ: prony compare {id}"))?;
     }
@@ -136,10 +141,10 @@ pub(crate) fn counted_runs(variant: &VariantFigures) -> String {
     }
 }
 
-/// The number of variants with a complete run; a comparison requires two.
-fn variants_with_complete_runs(runs: &[Run]) -> usize {
-    let complete = runs.iter().filter(|run| run.state == RunState::Complete);
-    let experiments = complete.filter_map(|run| run.experiment.as_ref());
+/// The number of variants with a run that counts; a comparison requires two.
+fn variants_that_count(runs: &[Run]) -> usize {
+    let counted = runs.iter().filter(|run| is_counted(run));
+    let experiments = counted.filter_map(|run| run.experiment.as_ref());
     let names: BTreeSet<&str> = experiments
         .map(|experiment| experiment.variant.as_str())
         .collect();
@@ -191,8 +196,8 @@ mod tests {
         );
         let text = shown(&runs, &["old", "new"]);
         for part in [
-            "1/3  old, repeat 1: 27,700 transactions/s, p99 9.24 ms, 3 failed; 1 caveat  2026",
-            "2/3  new, repeat 2: 37.5 transactions/s, p99 –, 3 failed; ended early",
+            "1/3  old, repeat 1: 27,700 transactions/s, p99 9.24 ms, 3 failed; 1 doubt, too short to judge steadiness  2026",
+            "2/3  new, repeat 2: 37.5 transactions/s, p99 –, 3 failed; ended early, too short to judge steadiness  2026",
             "2 of 3 runs, random order by seed 7: medians",
             "0 of 1",
             "must not be used: run\n  2.",
@@ -216,10 +221,13 @@ mod tests {
                 .any(|check| check.severity == Severity::Caveat)
         );
         let text = shown(&[run.clone()], &["old"]);
-        assert!(text.contains("3 failed; valid  2026"), "{text}");
+        assert!(
+            text.contains("3 failed; valid, too short to judge steadiness  2026"),
+            "{text}"
+        );
         run.checks[0].kind = Some(prony_store::FindingKind::Doubt);
         let text = shown(&[run], &["old"]);
-        assert!(text.contains("3 failed; 1 doubt  2026"), "{text}");
+        assert!(text.contains("3 failed; 1 doubt, too short"), "{text}");
     }
 
     #[test]

@@ -211,7 +211,7 @@ mod tests {
         let text = shown(&[summary(), invalid]);
         let expected = "\n  experiment 3/10 a-long-name-of-a-variant\n";
         assert!(text.contains(expected), "{text}");
-        assert_eq!(text.matches("caveats").count(), 1, "{text}");
+        assert_eq!(text.matches("doubts").count(), 1, "{text}");
         assert_eq!(text.matches("invalid").count(), 1, "{text}");
     }
 
@@ -226,7 +226,7 @@ mod tests {
         };
         let text = shown(&[labelled("base")]);
         let row =
-            "20261120-233342-tpcb-7f3a  3 h  27,700 TPS  9.24 ms  caveats  base\n  3 failed\n";
+            "20261120-233342-tpcb-7f3a  3 h  27,700 TPS  9.24 ms  doubts   base\n  3 failed\n";
         assert!(text.ends_with(row), "{text}");
         let new_orders = RunSummary {
             nopm: Some(54_818.0),

@@ -240,6 +240,27 @@ fn write_ranking(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     )
 }
 
+/// The cheapest configuration that sustains the requested load, or why none is named.
+fn load_verdict(prices: &Prices, answer: &LoadAnswer) -> String {
+    match answer.cheapest.map(|index| &prices.points[index]) {
+        Some(point) => format!(
+            "{}: {} {} per month, {}{}.",
+            plain(&point.name()),
+            format_money(point.total_monthly_cost),
+            plain(&prices.currency),
+            basis_phrase(point),
+            slower_runs_note(prices, answer),
+        ),
+        None if !answer.obstacles.is_empty() => {
+            "The cheapest is not named, because the configurations are not comparable.".to_owned()
+        }
+        None if answer.candidates.iter().any(|one| one.is_unknown) => {
+            "None is known to, according to these runs.".to_owned()
+        }
+        None => "None, according to these runs.".to_owned(),
+    }
+}
+
 /// Writes which configurations sustain the requested load, and the cheapest of them.
 fn write_load_answer(
     out: &mut Printer<'_>,
@@ -254,20 +275,7 @@ fn write_load_answer(
         }
     }
     out.heading(&format!("Configurations that sustain {target_text}"))?;
-    let verdict = match answer.cheapest.map(|index| &prices.points[index]) {
-        Some(point) => format!(
-            "{}: {} {} per month, {}{}.",
-            plain(&point.name()),
-            format_money(point.total_monthly_cost),
-            plain(&prices.currency),
-            basis_phrase(point),
-            slower_runs_note(prices, answer),
-        ),
-        None if !answer.obstacles.is_empty() => {
-            "The cheapest is not named, because the configurations are not comparable.".to_owned()
-        }
-        None => "None, according to these runs.".to_owned(),
-    };
+    let verdict = load_verdict(prices, answer);
     for line in wrap(&verdict, out.style.width - 2) {
         out.line(format!("  {}", out.style.bold(&line)))?;
     }
@@ -283,10 +291,9 @@ fn write_load_answer(
             units::rate(point.tps),
             time_or_dash(point.p95_ns),
             time_or_dash(point.p99_ns),
-            match (candidate.sustains_in_some_runs(), candidate.sustains) {
-                (true, _) => format!("in {sustaining_runs} of {run_count} runs"),
-                (false, true) => "yes".to_owned(),
-                (false, false) => "no".to_owned(),
+            match candidate.sustains_in_some_runs() {
+                true => format!("in {sustaining_runs} of {run_count} runs"),
+                false => candidate.answer().to_owned(),
             },
         ]);
     }

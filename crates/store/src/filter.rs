@@ -1,9 +1,9 @@
 //! Selects the stored runs to list.
 //!
-//! It decides by summaries and never opens a document.
+//! Listing decides by summaries and never opens a document.
 
 use crate::index::RunSummary;
-use crate::run::{RunState, Severity};
+use crate::run::{Run, RunState, Severity};
 
 /// Conditions for listed runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,6 +42,11 @@ impl RunFilter {
     }
 }
 
+/// Whether a document has findings, or the version of the rules that found none.
+pub(crate) fn is_judged(run: &Run) -> bool {
+    run.rules_version.is_some() || run.imported.is_some() || !run.checks.is_empty()
+}
+
 /// How far a run's figures can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunVerdict {
@@ -49,10 +54,12 @@ pub enum RunVerdict {
     Running,
     /// Ended early.
     Partial,
+    /// Complete, and its document contains no verdict.
+    NotJudged,
     /// Complete, without doubts; its scope may be limited.
     Valid,
-    /// Complete, with caveats that cast doubt on the figures.
-    Caveats,
+    /// Complete, with findings that cast doubt on the figures.
+    Doubts,
     /// Complete, and its figures must not be used.
     Invalid,
 }
@@ -63,8 +70,9 @@ impl RunVerdict {
         match self {
             RunVerdict::Running => "running",
             RunVerdict::Partial => "partial",
+            RunVerdict::NotJudged => "not judged",
             RunVerdict::Valid => "valid",
-            RunVerdict::Caveats => "caveats",
+            RunVerdict::Doubts => "doubts",
             RunVerdict::Invalid => "invalid",
         }
     }
@@ -75,7 +83,8 @@ impl RunVerdict {
             (RunState::Running, _) => RunVerdict::Running,
             (RunState::Partial, _) => RunVerdict::Partial,
             (RunState::Complete, Some(Severity::Invalid)) => RunVerdict::Invalid,
-            (RunState::Complete, Some(Severity::Caveat)) => RunVerdict::Caveats,
+            (RunState::Complete, Some(Severity::Caveat)) => RunVerdict::Doubts,
+            (RunState::Complete, _) if !run.is_judged => RunVerdict::NotJudged,
             (RunState::Complete, Some(Severity::Note) | None) => RunVerdict::Valid,
         }
     }

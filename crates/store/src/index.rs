@@ -5,8 +5,10 @@
 
 use crate::MetricName;
 use crate::annotation::Annotation;
+use crate::contradictions::contradictions;
 use crate::error::StoreError;
 use crate::files;
+use crate::filter::{RunVerdict, is_judged};
 use crate::id::epoch_ns;
 use crate::lock;
 use crate::run::{Experiment, Run, RunState, ServerEngine, Severity};
@@ -59,6 +61,8 @@ pub struct RunSummary {
     pub server: String,
     /// The highest severity among the findings that cast doubt on it; absent if none does.
     pub worst_doubt: Option<Severity>,
+    /// Whether the document has findings, or the version of the rules that found none.
+    pub is_judged: bool,
     /// Its position in an experiment.
     pub experiment: Option<Experiment>,
     /// Its label and note; filled in by listing.
@@ -71,6 +75,8 @@ impl RunSummary {
         let all = run.measured.all_kinds();
         let measured = all.filter(|_| run.measured.length_s > 0.0);
         let doubts = run.checks.iter().filter(|check| check.is_doubt());
+        let doubts = doubts.map(|check| check.severity);
+        let contradicts = (!contradictions(run).is_empty()).then_some(Severity::Invalid);
         RunSummary {
             id: id.to_owned(),
             started_at: run.started_at.clone(),
@@ -92,7 +98,8 @@ impl RunSummary {
                     format!("{engine} {}", run.server.version)
                 }
             },
-            worst_doubt: doubts.map(|check| check.severity).max(),
+            worst_doubt: doubts.chain(contradicts).max(),
+            is_judged: is_judged(run),
             experiment: run.experiment.clone(),
             annotation: Annotation::default(),
         }
@@ -162,6 +169,10 @@ impl Index {
             transaction.execute("DELETE FROM runs WHERE id = ?1", [id])?;
         }
         for (summary, (bytes, changed_ns)) in put {
+            let doubt = match summary.is_judged {
+                true => summary.worst_doubt.map_or(NO_DOUBT, Severity::name),
+                false => RunVerdict::NotJudged.name(),
+            };
             transaction.execute(
                 "INSERT OR REPLACE INTO runs (id, bytes, changed_ns, started_ns, started_at, state,
                      workload, scale, clients, rate_tps, tps, p99_ns, server, doubt, experiment, nopm,
@@ -182,7 +193,7 @@ impl Index {
                     summary.tps,
                     summary.p99_ns.map(to_integer),
                     summary.server,
-                    summary.worst_doubt.map_or(NO_DOUBT, Severity::name),
+                    doubt,
                     experiment_json(summary.experiment.as_ref()),
                     summary.nopm,
                     summary.failed.map(to_integer),
@@ -229,6 +240,7 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         failed_p99_ns: count(15)?,
         server: row.get(9)?,
         worst_doubt: Severity::from_name(&doubt),
+        is_judged: doubt != RunVerdict::NotJudged.name(),
         experiment: experiment.and_then(|text| serde_json::from_str(&text).ok()),
         annotation: Annotation::default(),
     })

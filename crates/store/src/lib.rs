@@ -4,6 +4,7 @@
 //! of a SQLite index. Figures are never changed, and passwords never stored.
 
 mod annotation;
+mod contradictions;
 mod document;
 mod error;
 mod figures;
@@ -31,6 +32,7 @@ mod version_1;
 mod writer;
 
 pub use annotation::Annotation;
+pub use contradictions::contradictions;
 pub use document::{DocumentError, parse_document, read_document};
 pub use error::StoreError;
 pub use figures::{client_health, figures, latency, second, timing};

@@ -85,7 +85,7 @@ fn filters_select_by_verdict_workload_server_label_and_start() {
         })
     };
     assert_eq!(with_verdict(RunVerdict::Valid), [valid.as_str()]);
-    assert_eq!(with_verdict(RunVerdict::Caveats), [caveat.as_str()]);
+    assert_eq!(with_verdict(RunVerdict::Doubts), [caveat.as_str()]);
     assert_eq!(with_verdict(RunVerdict::Invalid), [invalid.as_str()]);
     assert_eq!(with_verdict(RunVerdict::Partial), [partial]);
     assert_eq!(with_verdict(RunVerdict::Running), [live.id]);

@@ -103,7 +103,7 @@ fn verdicts_count_doubts_and_rows_without_them_are_read_again() {
     };
     let check = || {
         assert_eq!(ids(RunVerdict::Valid).len(), 1);
-        assert_eq!(ids(RunVerdict::Caveats), [&*doubted]);
+        assert_eq!(ids(RunVerdict::Doubts), [&*doubted]);
     };
     check();
     let index = folder.path().join("index.sqlite");

@@ -183,7 +183,24 @@ pub struct AuditArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Without RUN, prices the runs that the sheet names. Without --sheet, reads prices.toml in PRONY_HOME
-if it exists. The folder plans/prices has an example.
+if it exists:
+
+  [sheet]
+  currency = \"EUR\"
+  region = \"eu-central-1\"
+  term = \"on demand\"
+  as_of = \"2026-11-20\"
+  source = \"https://cloud.example/prices\"
+  entered_by = \"dba\"
+
+  [[configuration]]
+  name = \"small\"
+
+  [[configuration.item]]
+  name = \"machine, 8 CPUs, 32 GB\"
+  quantity = 1
+  unit_price = 0.42
+  per = \"hour\"
 
 The id of one run of an experiment selects all repeats of its variant; they are priced by their
 median. An experiment as the only argument selects all of its variants, one line each. Runs

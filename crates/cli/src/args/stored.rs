@@ -80,26 +80,40 @@ pub enum RunsCommand {
 }
 
 /// The names of the verdicts, with their meaning.
-const VERDICTS: [(&str, RunVerdict, &str); 5] = [
+const VERDICTS: [(&str, RunVerdict, &str); 6] = [
     ("valid", RunVerdict::Valid, "Complete, without doubts"),
     (
-        "caveats",
-        RunVerdict::Caveats,
-        "Complete, with caveats that cast doubt on the figures",
+        "doubts",
+        RunVerdict::Doubts,
+        "Complete, with findings that cast doubt on the figures",
     ),
     (
         "invalid",
         RunVerdict::Invalid,
         "Complete, but the figures must not be used",
     ),
+    (
+        "not-judged",
+        RunVerdict::NotJudged,
+        "Complete, but without a verdict",
+    ),
     ("partial", RunVerdict::Partial, "Ended early"),
     ("running", RunVerdict::Running, "Still running"),
 ];
 
 fn verdict_parser() -> impl TypedValueParser<Value = RunVerdict> {
-    let names = VERDICTS.map(|(name, _, help)| PossibleValue::new(name).help(help));
+    // The name of `doubts` in earlier versions.
+    const CAVEATS: &str = "caveats";
+    let names = VERDICTS.map(|(name, verdict, help)| {
+        let value = PossibleValue::new(name).help(help);
+        match verdict == RunVerdict::Doubts {
+            true => value.alias(CAVEATS),
+            false => value,
+        }
+    });
     PossibleValuesParser::new(names).map(|value| {
-        let entry = VERDICTS.iter().find(|(name, ..)| *name == value);
+        let name = if value == CAVEATS { "doubts" } else { &value };
+        let entry = VERDICTS.iter().find(|(known, ..)| *known == name);
         // The parser only accepts known names.
         entry.map_or(RunVerdict::Valid, |(_, verdict, _)| *verdict)
     })

@@ -7,7 +7,8 @@ use crate::args::PlanCommand;
 use crate::exit::{Exit, Failure};
 use prony_plan::experiment::merge_findings;
 use prony_plan::{
-    Experiment, InputLocation, Plan, PlanInput, Problems, QueryMode, WorkloadPlan, system_error,
+    Experiment, InputLocation, MAX_PROBLEMS, Plan, PlanInput, Problems, QueryMode, WorkloadPlan,
+    system_error,
 };
 use prony_report::{Problem, units};
 use prony_workload::Error;
@@ -122,6 +123,16 @@ fn failure_of(subject: &str, mut problems: Vec<Problem>) -> Failure {
             true => "--help describes the option".to_owned(),
             false => "`prony plan schema` describes each key".to_owned(),
         };
+    }
+    // Options of a workload are checked one by one, and a plan may have many.
+    let omitted = problems.len().saturating_sub(MAX_PROBLEMS);
+    if omitted > 1 {
+        problems.truncate(MAX_PROBLEMS);
+        problems.push(Problem {
+            message: format!("and {omitted} more problems"),
+            details: String::new(),
+            hint: "correct the others first".to_owned(),
+        });
     }
     Failure {
         exit: Exit::Usage,

@@ -102,7 +102,7 @@ fn load_sheets(args: &PriceArgs, store: &RunStore) -> Result<Vec<PriceSheet>, Fa
         true if default_sheet.is_file() => vec![default_sheet],
         true => {
             let hint = format!(
-                "give --sheet FILE, or write {}; Prony knows no prices, and plans/prices has an example",
+                "give --sheet FILE, or write {}; Prony knows no prices, and prony price --help shows a sheet",
                 default_sheet.display()
             );
             return Err(Failure::new(Exit::Usage, "no price sheet is given", hint));
@@ -118,7 +118,7 @@ fn load_sheets(args: &PriceArgs, store: &RunStore) -> Result<Vec<PriceSheet>, Fa
 pub(super) fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
-        let hint = "a price sheet is a TOML file; plans/prices has an example";
+        let hint = "a price sheet is a TOML file, as prony price --help shows it";
         let message = format!("cannot read the price sheet: {}", system_error(&error));
         Failure::new(Exit::Usage, message, hint).at(&name)
     })?;

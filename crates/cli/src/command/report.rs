@@ -133,7 +133,14 @@ pub fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
             ),
         }
     })?;
-    Ok(Exit::Success)
+    let mut runs = verified.documents.iter().map(|document| &document.run);
+    match runs.find_map(|run| Some((run, prony_judge::contradiction(run)?))) {
+        None => Ok(Exit::Success),
+        Some((run, check)) => {
+            let message = format!("{}: {}", plain(&run.id), plain(&check.finding));
+            Err(Failure::new(Exit::Invalid, message, &check.advice).at(&path))
+        }
+    }
 }
 
 fn read_page(path: &Path) -> io::Result<String> {

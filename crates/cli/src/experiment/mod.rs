@@ -2,14 +2,15 @@
 //!
 //! Each run is executed, judged and stored separately and prints one line; at the end the variants
 //! are compared. A run is stored before the next one starts, and the experiment ends if the command
-//! between runs fails.
+//! between runs fails,
+//! or if a problem that lasts has made every run invalid.
 
 mod between;
 
 use crate::command::output;
 use crate::exit::{Exit, Failure};
 use crate::run::{self, ExperimentPart, MetricsServer, ObserveOptions, ResultFormat, RunRequest};
-use prony_judge::experiment::{all_have_nopm, variants};
+use prony_judge::experiment::{all_have_nopm, lasting_problem, variants};
 use prony_plan::{Experiment, ExperimentRun, splitmix64};
 use prony_report::{experiment, json};
 use prony_runner::Signals;
@@ -140,6 +141,20 @@ fn run_all(
         // Higher exit codes are worse, and those of signals are the highest.
         if exit as u8 > completed.worst_exit as u8 {
             completed.worst_exit = exit;
+        }
+        let is_last = position == experiment.run_count();
+        let problem = lasting_problem(&completed.runs, experiment.variants.len());
+        if let Some(problem) = problem.filter(|_| !is_last) {
+            output::notice(&format!(
+                "prony: the experiment ends after {} of {} runs: each is invalid by {}, and the others would be too. \
+                 {} {} Then start the experiment again.",
+                completed.runs.len(),
+                experiment.run_count(),
+                problem.id,
+                problem.finding,
+                problem.advice,
+            ));
+            return Ok(());
         }
     }
     Ok(())

@@ -333,24 +333,23 @@ fn start_failure(error: &prony_drive::Error, signals: &Signals) -> Failure {
     };
     let mut failure = Failure::of(exit, error);
     if let Error::Connect { source, .. } = error
-        && is_out_of_connections(source)
+        && let Some(hint) = connection_limit_hint(source)
     {
-        failure.problems[0].hint =
-            "use fewer clients, or raise the server's max_connections".to_owned();
+        failure.problems[0].hint = hint.to_owned();
     }
     failure
 }
 
-/// Whether the server has no connection left.
-fn is_out_of_connections(error: &ConnectError) -> bool {
+/// Which limit of connections to raise, if the server has none left.
+fn connection_limit_hint(error: &ConnectError) -> Option<&'static str> {
     let ConnectError::Refused { failures, .. } = error else {
-        return false;
+        return None;
     };
-    failures.iter().any(|failure| match &failure.cause {
-        FailureCause::Login(error) => error
-            .server_error()
-            .is_some_and(|error| error.is_out_of_connections()),
-        _ => false,
+    failures.iter().find_map(|failure| match &failure.cause {
+        FailureCause::Login(error) if error.server_error()?.is_out_of_connections() => {
+            failure.hint()
+        }
+        _ => None,
     })
 }
 

@@ -19,6 +19,6 @@ pub fn new_run() -> Value {
         "series": [], "events": [], "client": {"loop_delay_max_ns": 0},
         "timing": {"split": "", "stamped": 0, "unstamped": 0, "impossible": 0, "doubtful": 0,
             "clock_steps": 0, "send_cost_ns": 0.0, "transmit_stamps": 0},
-        "checks": [],
+        "checks": [], "rules_version": null,
     })
 }

@@ -260,6 +260,30 @@ fn an_experiment_continues_after_an_invalid_repeat() {
     let _ = std::fs::remove_dir_all(folder);
 }
 
+/// The data are inconsistent in every run: those that remain would be invalid too.
+#[test]
+fn an_experiment_ends_if_every_run_is_invalid_by_the_same_check() {
+    let plan = PLAN.replace("select-only", "tpcb");
+    let (bench, plan) = bench_with_plan("always_invalid", &plan.replace("= 2", "= 3"));
+    let mut control = bench.control();
+    control
+        .execute("update pgbench_branches set bbalance = bbalance + 1")
+        .expect("an update");
+    let output = bench.prony(&format!("run {plan} --check-after"));
+    let (printed, messages) = (
+        String::from_utf8_lossy(&output.stdout),
+        stderr_text(&output),
+    );
+    assert_eq!(output.status.code(), Some(7), "{messages}");
+    let expected = "prony: the experiment ends after 2 of 6 runs: each is invalid by ";
+    assert!(messages.contains(expected), "{messages}");
+    assert!(
+        printed.contains("2 of 6 runs") && !printed.contains("prony compare"),
+        "{printed}"
+    );
+    assert_eq!(stored_runs(&bench).len(), 2);
+}
+
 /// The command that runs a plan with additional `options`.
 fn run_command(bench: &TestBench, plan: &str, options: &str) -> Command {
     let mut command = bench.command(&format!("run {plan} {options}"));

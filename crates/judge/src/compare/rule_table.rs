@@ -104,7 +104,7 @@ fn usability_rules() -> Vec<ComparisonRule> {
         ("a run that ended early", with_state(RunState::Partial)),
         ("a run that committed nothing", complete.clone()),
         ("an invalid run", with_check(Severity::Invalid)),
-        ("caveats of one run", with_check(Severity::Caveat)),
+        ("findings of one run", with_check(Severity::Caveat)),
     ] {
         // None of these runs committed anything, which is a rule of its own.
         let differences = usability_differences(&complete, &run).into_iter();
@@ -181,7 +181,7 @@ mod tests {
             ("a run in progress", Severity::Invalid),
             ("a run that ended early", Severity::Caveat),
             ("a run that committed nothing", Severity::Invalid),
-            ("caveats of one run", Severity::Caveat),
+            ("findings of one run", Severity::Caveat),
             ("an imported run", Severity::Caveat),
         ] {
             let found = rules.iter().find(|rule| rule.property == property);

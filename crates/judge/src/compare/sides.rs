@@ -8,11 +8,11 @@
 //! Longer than 400 lines: sides and repeats share the merging of differences.
 
 use super::{
-    Difference, NO_CHECKS, Verdict, check_ids, comparison_key, differences,
-    differences_allowing_intended, worst_first,
+    Difference, NO_CHECKS, Verdict, check_ids, comparison_key, differences_allowing_intended,
+    property_differences, worst_first,
 };
 use crate::formatting::join_values;
-use crate::{all_kinds, statistics};
+use crate::{all_kinds, is_too_short_for_steadiness, statistics};
 use prony_store::{Run, RunState, Severity};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -68,6 +68,9 @@ pub struct SideSummary {
     pub name: String,
     /// Ids of its runs, without those left out.
     pub runs: Vec<String>,
+    /// Ids of those whose window is too short to judge steadiness.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub too_short: Vec<String>,
     /// Repeats that must not be used; empty if none of the side's runs may be used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutRepeat>,
@@ -253,10 +256,13 @@ fn unusable_reason(run: &Run) -> Option<String> {
 fn summarize((letter, (side, left_out)): (char, &(Side<'_>, Vec<LeftOutRepeat>))) -> SideSummary {
     let mut repeat_differences = differences_within_side(&side.runs);
     repeat_differences.retain(|difference| difference.severity == Severity::Invalid);
+    let ids = |runs: &mut dyn Iterator<Item = &&Run>| runs.map(|run| run.id.clone()).collect();
+    let is_too_short = |run: &&&Run| is_too_short_for_steadiness(run);
     SideSummary {
         letter,
         name: side.name.clone(),
-        runs: side.runs.iter().map(|run| run.id.clone()).collect(),
+        runs: ids(&mut side.runs.iter()),
+        too_short: ids(&mut side.runs.iter().filter(is_too_short)),
         left_out: left_out.clone(),
         repeat_differences,
     }
@@ -322,17 +328,14 @@ fn differences_within_side(runs: &[&Run]) -> Vec<Difference> {
     into_differences(pairwise_differences(runs))
 }
 
-/// The differences of all pairs of runs of one side, merged by property.
+/// The differences of all pairs of runs of one side, merged by property. That a run must not be used is no difference
+/// between runs.
 fn pairwise_differences(runs: &[&Run]) -> MergedDifferences {
     let groups = group_by_key(runs);
     let mut merged = MergedDifferences::default();
     for (index, group) in groups.iter().enumerate() {
-        // Two runs with the same key have no differences, but may both have a problem that makes them unusable.
-        if let [a, b, ..] = &group[..] {
-            add_differences(&mut merged, differences(a, b));
-        }
         for other_group in &groups[index + 1..] {
-            add_differences(&mut merged, differences(group[0], other_group[0]));
+            add_differences(&mut merged, property_differences(group[0], other_group[0]));
         }
     }
     merged

@@ -196,7 +196,7 @@ fn a_caveat_that_both_runs_have_is_no_difference() {
     let b = with_caveats(&["one-host"]);
     let comparison = compare(&a, &b, false);
     let mut differences = comparison.differences.iter();
-    let caveats = differences.find(|difference| difference.what == "caveats");
+    let caveats = differences.find(|difference| difference.what == "findings");
     let caveats = caveats.expect("one has it");
     assert_eq!(
         (caveats.a.as_str(), caveats.b.as_str()),

@@ -47,14 +47,15 @@ pub(super) fn usability_differences(a: &Run, b: &Run) -> Vec<Difference> {
         (Invalid, "invalid by", "its figures must not be used"),
         (
             Caveat,
-            "caveats",
+            "findings",
             "each applies to only one of the two runs: see prony show",
         ),
     ] {
         let [ids_a, ids_b] = [a, b].map(|run| sorted_ids(&run.checks, severity));
         // Caveats that both have are not a difference, but a problem that makes a Run unusable is reported even if
         // both have it.
-        let is_common = |id: &&str| ids_a.contains(id) && ids_b.contains(id);
+        let is_common =
+            |id: &&str| ids_a.binary_search(id).is_ok() && ids_b.binary_search(id).is_ok();
         let values = [&ids_a, &ids_b].map(|ids| {
             let ids = ids.iter().copied();
             let reported = ids.filter(|id| severity == Invalid || !is_common(id));

@@ -44,7 +44,10 @@ pub struct Candidate {
     /// Whether the median run sustains the load.
     #[serde(rename = "holds")]
     pub sustains: bool,
-    /// Why it does not sustain the load; empty if it does.
+    /// Whether that is unknown: the rate is reached, but its runs lack a percentile that has a limit.
+    #[serde(rename = "unknown")]
+    pub is_unknown: bool,
+    /// Why it does not sustain the load, or why that is unknown; empty if it does.
     pub why: String,
     /// Number of its runs below the required rate; they do not matter if the median reaches it.
     #[serde(rename = "short")]
@@ -83,6 +86,15 @@ impl Candidate {
     /// Whether it sustains the load by the median of its runs, but not in each run.
     pub fn sustains_in_some_runs(&self) -> bool {
         self.sustains && self.runs_below > 0
+    }
+
+    /// Whether it sustains the load, in a word.
+    pub fn answer(&self) -> &'static str {
+        match (self.sustains, self.is_unknown) {
+            (true, _) => "yes",
+            (false, true) => "unknown",
+            (false, false) => "no",
+        }
     }
 
     /// The runs below the required rate: `1 of 4 runs did not sustain the load: 294 transactions per second`.
@@ -148,12 +160,25 @@ fn candidate(
     point: &PricePoint,
     demand: &TargetLoad,
 ) -> Candidate {
-    let slow = [
+    let limits = [
         ("95th", demand.p95_ns, point.p95_ns),
         ("99th", demand.p99_ns, point.p99_ns),
-    ]
-    .into_iter()
-    .find_map(|(percentile, limit, measured)| why_too_slow(percentile, limit?, measured));
+    ];
+    let too_slow = limits
+        .into_iter()
+        .find_map(|(percentile, limit, measured)| {
+            let measured = measured.filter(|measured| *measured > limit.unwrap_or(u64::MAX))?;
+            let measured = time(measured as f64);
+            Some(format!("its {percentile} percentile was {measured}"))
+        });
+    let is_too_slow = too_slow.is_some();
+    let unknown = limits
+        .into_iter()
+        .find_map(|(percentile, limit, measured)| {
+            let is_unknown = limit.is_some() && measured.is_none();
+            is_unknown.then(|| format!("its runs have no {percentile} percentile"))
+        });
+    let slow = too_slow.or(unknown);
     // A schedule of random starts yields slightly less than its rate, which is tolerated.
     let rate = group[0].run.drive.rate_tps;
     let required_tps = match rate {
@@ -189,22 +214,11 @@ fn candidate(
     Candidate {
         point: index,
         sustains: enough && slow.is_none(),
+        is_unknown: enough && slow.is_some() && !is_too_slow,
         why: reason,
         runs_below: rates.iter().filter(|rate| **rate < required_tps).count(),
         lowest_tps: rates.iter().copied().fold(f64::INFINITY, f64::min),
         count,
         cost: count.map(|count| count as f64 * point.total_monthly_cost),
-    }
-}
-
-/// Why a percentile exceeds its limit; `None` if it does not.
-fn why_too_slow(percentile: &str, limit_ns: u64, measured_ns: Option<u64>) -> Option<String> {
-    match measured_ns {
-        None => Some(format!("its runs have no {percentile} percentile")),
-        Some(measured_ns) if measured_ns > limit_ns => {
-            let measured = time(measured_ns as f64);
-            Some(format!("its {percentile} percentile was {measured}"))
-        }
-        Some(_) => None,
     }
 }

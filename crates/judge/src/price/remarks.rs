@@ -175,7 +175,7 @@ fn run_remarks(runs: &[&Run], point: &PricePoint) -> [PossibleRemark; 5] {
             !point.caveats.is_empty(),
             "run-caveats",
             Caveat,
-            format!("the runs have caveats: {}.", point.caveats.join(", ")),
+            format!("the runs have findings: {}.", point.caveats.join(", ")),
             "See prony show.",
         ),
         (
@@ -211,12 +211,9 @@ fn are_tables_unknown(run: &Run) -> bool {
     durability.is_some_and(|durability| durability.tables_unknown)
 }
 
-/// The differences between repeats that are caveats, as text; empty if there are none. Differences between
-/// the runs' own caveats are left out, because `run-caveats` reports these.
+/// The differences between repeats that are caveats, as text; empty if there are none.
 fn describe_caveat_differences(runs: &[&Run]) -> String {
     let mut differences = repeat_differences(runs);
-    differences.retain(|difference| {
-        difference.severity == Caveat && difference.what != "caveats" && difference.values.len() > 1
-    });
+    differences.retain(|difference| difference.severity == Caveat && difference.values.len() > 1);
     describe(&differences)
 }

@@ -392,7 +392,10 @@ fn the_cheapest_configuration_that_sustains_a_load_is_found() {
     let mut without_p99 = run("a", 40_000.0);
     without_p99.measured.kinds[0].response.p99_ns = None;
     let prices = price(&measurements(&sheet, &[(0, without_p99)]), &with_demand).unwrap();
-    assert_eq!(prices.answer.unwrap().cheapest, None);
+    let answer = prices.answer.unwrap();
+    assert_eq!(answer.cheapest, None);
+    let candidate = &answer.candidates[0];
+    assert_eq!(candidate.answer(), "unknown");
 }
 
 #[test]

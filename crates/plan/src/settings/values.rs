@@ -124,7 +124,7 @@ impl SettingValue for f64 {
             .ok()
             .filter(|rate: &f64| !rate.is_sign_negative());
         rate.ok_or_else(|| {
-            "must be a positive number of transactions per second, such as 5000 or 5000tps"
+            "must be a positive number of transactions per second, such as 5000, 5000tps or 5000/s"
                 .to_owned()
         })
     }

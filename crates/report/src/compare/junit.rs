@@ -4,7 +4,7 @@
 //! case for comparability, one for each figure, and one for each limit. Must never: let a name of a
 //! document end its attribute or element.
 
-use super::sentence::side_figure_sentence;
+use super::sentence::{side_figure_sentence, too_short_sentence};
 use super::{Limits, side_name};
 use crate::text::plain;
 use prony_judge::compare::sides::{Gate, SideComparison, SidesComparison};
@@ -51,10 +51,13 @@ fn test_cases(
     compared_side: &SideComparison,
     limits: &Limits,
 ) -> Vec<TestCase> {
-    let mixed = comparison.sides.iter().filter(|side| {
-        let concerned = side.letter == 'A' || side.letter == compared_side.letter;
-        concerned && !side.repeat_differences.is_empty()
-    });
+    let sides = comparison
+        .sides
+        .iter()
+        .filter(|side| side.letter == 'A' || side.letter == compared_side.letter);
+    let mixed = sides
+        .clone()
+        .filter(|side| !side.repeat_differences.is_empty());
     let mixed =
         mixed.map(|side| format!("the runs of {} are not repeats of each other", side.letter));
     let serious = compared_side
@@ -67,7 +70,11 @@ fn test_cases(
         } = difference;
         format!("{what}: {a} | {b}: {why}")
     });
-    let reasons: Vec<String> = mixed.chain(reasons_of_differences).collect();
+    let too_short = sides.filter_map(too_short_sentence);
+    let reasons: Vec<String> = mixed
+        .chain(reasons_of_differences)
+        .chain(too_short)
+        .collect();
     let mut cases = vec![TestCase {
         name: "comparable".to_owned(),
         message: match reasons.is_empty() {

@@ -5,6 +5,7 @@
 //! supports, or hide how the interval was computed.
 
 use super::{Limits, format_figure, ratio_as_change};
+use crate::terminal::TOO_SHORT;
 use crate::text::plain;
 use crate::units;
 use prony_judge::compare::sides::{
@@ -79,7 +80,20 @@ pub(super) fn sentences(comparison: &SidesComparison, limits: &Limits) -> Vec<St
             figures.into_iter().chain(results)
         });
     let left_out = comparison.sides.iter().flat_map(left_out_sentences);
-    left_out.chain(findings).collect()
+    let too_short = comparison.sides.iter().filter_map(too_short_sentence);
+    let too_short = too_short.map(|text| format!("{text}."));
+    left_out.chain(findings).chain(too_short).collect()
+}
+
+/// Whether runs of a side are too short, without a final period; `None` if none is.
+pub(super) fn too_short_sentence(side: &SideSummary) -> Option<String> {
+    let (short, all) = (side.too_short.len(), side.runs.len());
+    let subject = match short {
+        0 => return None,
+        short if short == all => format!("{} is", side.letter),
+        short => format!("{short} of {all} runs of {} are", side.letter),
+    };
+    Some(format!("{subject} {TOO_SHORT}"))
 }
 
 /// One sentence for each repeat that the comparison leaves out, with the reason.

@@ -361,9 +361,12 @@ fn limits_of_the_99th_percentile_name_it() {
         [
             "B is slower than A by more than 5.0 % (p99): the limit is exceeded.",
             "The 99th percentile of B's response times is above 9.00 ms: the limit is exceeded.",
+            "A is too short to judge steadiness.",
+            "B is too short to judge steadiness.",
         ]
     );
     assert!(views.xml.contains("failures=\"2\""), "{}", views.xml);
+    assert!(views.xml.contains("B is too short to judge"));
 }
 
 #[test]

@@ -21,21 +21,24 @@ pub(super) struct EscapingWriter<'a, 'b>(pub &'a mut fmt::Formatter<'b>);
 
 impl Write for EscapingWriter<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        for c in text.chars() {
-            match c {
-                '&' => self.0.write_str("&amp;")?,
-                '<' => self.0.write_str("&lt;")?,
-                '>' => self.0.write_str("&gt;")?,
-                '"' => self.0.write_str("&quot;")?,
-                '\'' => self.0.write_str("&#39;")?,
-                '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                    self.0.write_char('\u{fffd}')?
-                }
-                c if c.is_control() => self.0.write_char(' ')?,
-                c => self.0.write_char(c)?,
-            }
+        // What needs no escape is written in whole pieces: a finding may have many megabytes.
+        let mut written = 0;
+        for (index, c) in text.char_indices() {
+            let escaped = match c {
+                '&' => "&amp;",
+                '<' => "&lt;",
+                '>' => "&gt;",
+                '"' => "&quot;",
+                '\'' => "&#39;",
+                '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => "\u{fffd}",
+                c if c.is_control() => " ",
+                _ => continue,
+            };
+            self.0.write_str(&text[written..index])?;
+            self.0.write_str(escaped)?;
+            written = index + c.len_utf8();
         }
-        Ok(())
+        self.0.write_str(&text[written..])
     }
 }
 

@@ -152,7 +152,7 @@ mod tests {
             "{out}"
         );
         assert!(!out.contains("<b>"), "{out}");
-        let row = "<td>27,200</td><td>1.25 ms</td><td>27,200</td><td>1.00 ms</td>";
+        let row = "<td>27,400</td><td>1.25 ms</td><td>27,400</td><td>1.00 ms</td>";
         assert!(out.contains(row), "{out}");
         assert_eq!(out.matches("class=\"area ").count(), 2);
     }

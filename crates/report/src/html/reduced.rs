@@ -173,10 +173,16 @@ fn phase(interval: &IntervalHistograms<'_>) -> Option<SecondPhase> {
 /// if there are more keys.
 fn group<T, K: PartialEq>(items: &[T], max: usize, key: impl Fn(&T) -> K) -> Vec<&[T]> {
     let parts: Vec<&[T]> = items.chunk_by(|a, b| key(a) == key(b)).collect();
-    let mut size = items.len().div_ceil(max).max(1);
     let count = |size: usize| -> usize { parts.iter().map(|part| part.len().div_ceil(size)).sum() };
-    while count(size) > max && size < items.len() {
-        size += 1;
+    // The smallest size of a group that suffices, by bisection: a document may have a million rows, and parts.
+    let mut size = items.len().div_ceil(max).max(1);
+    let mut largest = items.len().max(size);
+    while size < largest {
+        let middle = size + (largest - size) / 2;
+        match count(middle) > max {
+            true => size = middle + 1,
+            false => largest = middle,
+        }
     }
     parts.iter().flat_map(|part| part.chunks(size)).collect()
 }

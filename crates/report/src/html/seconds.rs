@@ -261,7 +261,7 @@ mod tests {
         run.series[1].p99_ns = Some(80_000_000);
         let merged = merge_seconds(&run.series);
         assert_eq!(merged.p99_ns, Some(80_000_000.0));
-        assert_eq!(merged.tps, Some(27_400.0));
+        assert_eq!(merged.tps, Some(27_560.0));
         assert_eq!(merged.middle_s, 2.5);
         assert_eq!(group_size(600), 1);
         assert_eq!(group_size(86_400), 144);

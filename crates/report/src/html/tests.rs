@@ -1,7 +1,7 @@
 //! Tests of whole pages.
 
 use super::*;
-use crate::sample_run::{closed, open_partial, test_build};
+use crate::sample_run::{closed, open_partial, test_build, with_tps};
 use prony_store::{ErrorCount, Event, KindFigures, Observed, ServerSecond};
 
 fn page_of(runs: &[Run]) -> String {
@@ -92,7 +92,7 @@ fn a_page_has_all_sections_and_starts_with_the_verdict() {
     ];
     let positions: Vec<usize> = ids.iter().map(|id| page.find(id).unwrap()).collect();
     assert!(positions.is_sorted(), "{positions:?}");
-    assert!(page.contains("Valid, with 1 caveat: client-limit."));
+    assert!(page.contains("Valid, but too short to judge steadiness, with 1 doubt: client-limit."));
     assert!(page.contains("27,700"));
     for forbidden in ["NaN", "inf ", "http://", "https://", "src="] {
         assert!(!page.contains(forbidden), "{forbidden}");
@@ -153,8 +153,7 @@ fn text_from_documents_is_escaped() {
 
 #[test]
 fn a_page_of_several_runs_lists_the_differences() {
-    let mut other = closed();
-    other.measured.kinds[0].tps *= 1.1;
+    let mut other = with_tps(closed(), 30_470);
     other
         .server
         .settings
@@ -286,9 +285,8 @@ fn extreme_numbers_are_drawn_at_finite_positions() {
 #[test]
 fn variants_of_an_experiment_are_compared_by_their_medians() {
     let run = |variant: &str, repeat: u32, tps: f64| {
-        let mut run = closed();
+        let mut run = with_tps(closed(), tps as u64);
         run.id = format!("{variant}-{repeat}");
-        run.measured.kinds[0].tps = tps;
         run.experiment = Some(prony_store::Experiment {
             id: "x".to_owned(),
             variant: variant.to_owned(),
@@ -378,7 +376,10 @@ fn an_unjudged_run_is_judged_and_its_document_is_unchanged() {
     };
     run.series.clear();
     let page = page_of(&[run.clone(), run]);
-    assert!(page.contains("Invalid (nothing-committed): there is no figure"));
+    assert!(
+        page.contains("Invalid (nothing-committed): there is no figure"),
+        "{page}"
+    );
     assert!(page.contains("Nothing was measured.</strong>"));
     assert!(!page.contains("0</b> transactions/s"));
     verify(&page, &test_build()).unwrap();

@@ -79,7 +79,7 @@ fn a_longer_interval_sums_its_seconds() {
     let text = shown(Style::plain(), 2.0);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 2);
-    assert!(lines[0].contains("27,100 transactions/s"), "{}", lines[0]);
+    assert!(lines[0].contains("27,200 transactions/s"), "{}", lines[0]);
 }
 
 #[test]
@@ -96,9 +96,9 @@ fn a_terminal_gets_a_view_that_is_removed_at_the_end() {
     let text = shown(style, 1.0);
     assert!(text.contains("warm-up 1 s of 1 s"));
     assert!(text.contains("4 s of 4 s"));
-    let erased = "\r\x1b[2K\n".repeat(6);
+    let erased = "\r\x1b[2K\n".repeat(7);
     assert!(
-        text.ends_with(&format!("\x1b[6A{erased}\x1b[6A\r")),
+        text.ends_with(&format!("\x1b[7A{erased}\x1b[7A\r")),
         "{text:?}"
     );
 }

@@ -1,4 +1,5 @@
-//! The first screen of a result: at most [`MAX_LINES`] lines, for every run.
+//! The first screen of a result: on a terminal at most [`MAX_LINES`] lines, for every run. In a file or a pipe nothing is
+//! cut.
 //!
 //! In: a Run. Out: its figure, its verdict, response and server times, what limited it, one advice, and the command
 //! that prints the rest. Must never: print a line that the terminal would wrap, or cut a word.
@@ -65,7 +66,9 @@ pub(super) fn write(
         min_lines: 0,
         ..Paragraph::labelled("note", &plain(note), width, 1).with_rank(0)
     }));
-    fit(&mut paragraphs, MAX_LINES - 2, width);
+    if out.style.terminal {
+        fit(&mut paragraphs, MAX_LINES - 2, width);
+    }
     for paragraph in &paragraphs {
         for line in &paragraph.lines {
             out.line((paragraph.format)(out.style, line))?;
@@ -176,7 +179,7 @@ fn verdict(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
         return;
     };
     let text = format!("{}.", verdict.text);
-    let sentence = Paragraph::indented(&text, width, 1);
+    let sentence = Paragraph::indented(&text, width, 2);
     paragraphs.push(sentence.with_format(severity_format(verdict.severity)));
     let is_invalid = verdict.severity == Severity::Invalid;
     let doubts: Vec<&Check> = super::findings::worst_first(&run.checks)

@@ -18,7 +18,7 @@ pub use first_screen::{MAX_LINES, StoredRun};
 pub use verdict::{FormerJudgement, write_judgement};
 
 pub(crate) use counts::{KIND_COLUMNS, kind_rows};
-pub(crate) use verdict::{check_ids, doubt_count, verdict_text};
+pub(crate) use verdict::{TOO_SHORT, check_ids, verdict_text};
 
 use crate::printer::Printer;
 use crate::style::Style;

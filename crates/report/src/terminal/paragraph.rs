@@ -14,6 +14,8 @@ const CONTINUED: &str = " …";
 pub(super) struct Paragraph {
     /// Wrapped lines without escape codes.
     pub lines: Vec<String>,
+    /// The number of lines that a terminal shows; elsewhere nothing is cut.
+    pub max_lines: usize,
     /// The number of lines that stay if the screen has too many.
     pub min_lines: usize,
     /// Paragraphs with a lower rank lose lines first.
@@ -27,6 +29,7 @@ impl Paragraph {
     pub fn line(text: String) -> Paragraph {
         Paragraph {
             lines: vec![text],
+            max_lines: 1,
             min_lines: 1,
             rank: u8::MAX,
             format: |_, line| line.to_owned(),
@@ -42,17 +45,18 @@ impl Paragraph {
         }
     }
 
-    /// Text in at most `max_lines` lines of `width` characters.
+    /// Text in lines of `width` characters, on a terminal at most `max_lines`.
     pub fn text(text: &str, width: usize, max_lines: usize) -> Paragraph {
         Paragraph {
-            lines: first_lines(&wrap(text, width), max_lines, width),
+            lines: wrap(text, width),
+            max_lines,
             min_lines: 1,
             rank: 3,
             format: |_, line| line.to_owned(),
         }
     }
 
-    /// Text in at most `max_lines` lines that are indented by two columns.
+    /// Text, as [`Paragraph::text`], that is indented by two columns.
     pub fn indented(text: &str, width: usize, max_lines: usize) -> Paragraph {
         let mut paragraph = Paragraph::text(text, width - 2, max_lines);
         for line in &mut paragraph.lines {
@@ -103,8 +107,11 @@ fn first_lines(lines: &[String], max_lines: usize, width: usize) -> Vec<String> 
     kept
 }
 
-/// Shortens paragraphs until they have `max_lines` lines together.
+/// Shortens each paragraph to its own limit, and then all until they have `max_lines` lines together.
 pub(super) fn fit(paragraphs: &mut [Paragraph], max_lines: usize, width: usize) {
+    for paragraph in paragraphs.iter_mut() {
+        paragraph.lines = first_lines(&paragraph.lines, paragraph.max_lines, width);
+    }
     loop {
         let lines: usize = paragraphs
             .iter()

@@ -167,6 +167,7 @@ fn describe_events(run: &Run, observed: &Observed) -> String {
     for event in observations::events(run, &kinds) {
         *counts.entry(event.kind.name()).or_default() += 1;
     }
+    let short = prony_judge::unobserved_maintenance(run);
     if counts.is_empty() {
         let is_missing = |topic: &ObservedTopic| {
             observed
@@ -183,7 +184,7 @@ fn describe_events(run: &Run, observed: &Observed) -> String {
         };
         let (unobserved, absent): (Vec<_>, Vec<_>) = REPORTED_BY
             .iter()
-            .filter(|(name, _)| is_vacuumed || *name != "vacuum")
+            .filter(|(name, _)| *name != "vacuum" || (is_vacuumed && short.is_none()))
             .partition(|(_, queries)| queries.iter().any(&is_missing));
         let names = |kinds: Vec<&(&'static str, _)>| -> Vec<&str> {
             kinds.into_iter().map(|(name, _)| *name).collect()
@@ -191,6 +192,7 @@ fn describe_events(run: &Run, observed: &Observed) -> String {
         let parts = [
             join_names(&names(absent), "or").map(|names| format!("no {names} observed")),
             join_names(&names(unobserved), "and").map(|names| format!("{names} not observed")),
+            short,
         ];
         return parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     }
@@ -198,7 +200,7 @@ fn describe_events(run: &Run, observed: &Observed) -> String {
         1 => format!("1 {}", plain(event)),
         number => format!("{} times {}", count(*number), plain(event)),
     });
-    events.collect::<Vec<_>>().join(", ")
+    events.chain(short).collect::<Vec<_>>().join(", ")
 }
 
 /// Joins names as `a`, `a or b`, `a, b or c`; `None` if there are none.

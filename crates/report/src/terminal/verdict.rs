@@ -8,8 +8,9 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::text::{plain, wrap};
 use crate::units::count_with_noun;
-use prony_judge::scope;
+use prony_judge::{is_too_short_for_steadiness, scope};
 use prony_store::{Check, Run, RunState, Severity};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// Writes whether the figures can be used, and the ids of the checks with findings.
@@ -56,11 +57,11 @@ pub fn write_judgement(
     write_verdict(out, run)?;
     findings::write_checks(out, run)?;
     let missing_in = |these: &[Check], others: &[Check]| -> Vec<String> {
-        let is_missing = |check: &&Check| {
-            let same = |other: &Check| (&other.id, other.severity) == (&check.id, check.severity);
-            !others.iter().any(same)
-        };
-        let missing = these.iter().filter(is_missing);
+        let others = others.iter().map(|check| (&check.id, check.severity));
+        let others: BTreeSet<_> = others.collect();
+        let missing = these
+            .iter()
+            .filter(|check| !others.contains(&(&check.id, check.severity)));
         missing
             .map(|check| format!("{} ({})", plain(&check.id), check.severity.name()))
             .collect()
@@ -106,13 +107,8 @@ pub(crate) fn severity_format(severity: Severity) -> fn(&Style, &str) -> String 
     }
 }
 
-/// The number of findings that cast doubt on a run: `2 doubts`. Rules before version 2 did not tell doubt from scope.
-pub(crate) fn doubt_count(run: &Run, number: usize) -> String {
-    match run.checks.iter().any(|check| check.kind.is_some()) {
-        true => count_with_noun(number as u64, "doubt", "doubts"),
-        false => count_with_noun(number as u64, "caveat", "caveats"),
-    }
-}
+/// The verdict on a run whose window has too few seconds.
+pub(crate) const TOO_SHORT: &str = "too short to judge steadiness";
 
 /// The verdict; `None` for a run in progress, which has not been checked.
 pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
@@ -128,6 +124,11 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
         });
     }
     let observed = run.observed.as_ref();
+    let is_too_short = is_too_short_for_steadiness(run);
+    let too_short = |conjunction: &str| match is_too_short {
+        true => format!("{conjunction} {TOO_SHORT}"),
+        false => String::new(),
+    };
     let (severity, text) = match (run.state, doubts(run).len()) {
         (RunState::Running, _) => return None,
         (RunState::Partial, 0) if run.checks.is_empty() => (
@@ -136,20 +137,35 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
         ),
         (RunState::Partial, 0) => (
             Severity::Caveat,
-            "Partial: the run ended early; no other problems were found".to_owned(),
+            format!(
+                "Partial: the run ended early{}; no other problems were found",
+                too_short(" and is")
+            ),
         ),
         (RunState::Complete, 0) if observed.is_some_and(|observed| observed.off.is_some()) => (
             Severity::Note,
-            "Valid by the client's figures, but the server was not observed".to_owned(),
+            format!(
+                "Valid by the client's figures, but {}the server was not observed",
+                match is_too_short {
+                    true => format!("{TOO_SHORT}, and "),
+                    false => String::new(),
+                }
+            ),
         ),
+        (RunState::Complete, 0) if is_too_short => {
+            (Severity::Note, format!("Valid{}", too_short(", but")))
+        }
         (RunState::Complete, 0) => (Severity::Note, "Valid: no problems were found".to_owned()),
         (_, number) => {
-            let number = doubt_count(run, number);
+            let number = count_with_noun(number as u64, "doubt", "doubts");
             let state = match run.state {
                 RunState::Partial => "Partial",
                 RunState::Complete | RunState::Running => "Valid",
             };
-            (Severity::Caveat, format!("{state}, with {number}"))
+            (
+                Severity::Caveat,
+                format!("{state}{}, with {number}", too_short(", but")),
+            )
         }
     };
     Some(VerdictSentence { severity, text })

@@ -58,7 +58,12 @@ pub fn closed() -> Run {
                 0 => SecondPhase::Warmup,
                 _ => SecondPhase::Measured,
             },
-            committed: 27_000 + 200 * u64::from(i),
+            committed: if i == 0 {
+                27_000
+            } else {
+                27_200 + 200 * u64::from(i)
+            },
+            failed: if i == 4 { 3 } else { 0 },
             mean_ns: 2_310_000.0,
             p50_ns: Some(2_100_000),
             p95_ns: Some(4_000_000),
@@ -226,6 +231,19 @@ pub fn closed() -> Run {
     }
 }
 
+/// A run of this throughput, with the counts and seconds that follow from it.
+pub fn with_tps(mut run: Run, tps: u64) -> Run {
+    let committed = (tps as f64 * run.measured.length_s) as u64;
+    for figures in &mut run.measured.kinds {
+        let name = figures.kind.take();
+        *figures = kind(name.as_deref(), committed, run.measured.length_s);
+    }
+    for second in &mut run.series {
+        second.committed = tps;
+    }
+    run
+}
+
 /// A closed-loop run with histograms over time: in every transaction the server takes 1 ms, the client wait
 /// 200 µs and the send wait 50 µs.
 pub fn with_part_histograms() -> Run {
@@ -286,6 +304,7 @@ pub fn open_partial() -> Run {
         kind(Some("payment"), 130, 4.0),
         kind(Some("stock-level"), 20, 4.0),
     ];
+    run.measured.kinds[2].failed = 0;
     for kind in &mut run.measured.kinds {
         kind.parts = None;
         kind.service = latency(kind.committed, 1_000_000.0);

@@ -7,7 +7,7 @@ use super::connect_failure::{ConnectFailure, FailureCause, connect_parts, failur
 use super::waiting::{Silence, WaitError};
 use super::{grant, hints};
 use prony_plan::{ErrorParts, UserError};
-use prony_wire::{Protocol, ServerError, describe_tls_error};
+use prony_wire::{ErrorClass, Protocol, ServerError, describe_tls_error};
 use rustls::Error as TlsError;
 use std::borrow::Cow;
 use std::fmt;
@@ -60,7 +60,11 @@ impl UserError for Error {
         match self {
             Error::Connect(failures) => connect_parts(failures),
             Error::Statement(error) => {
-                let parts = ErrorParts::new(error.to_string());
+                // The processes and transactions of a deadlock, in several lines, tell a user nothing.
+                let parts = match error.classification.class {
+                    ErrorClass::Deadlock => ErrorParts::new("deadlock with other sessions"),
+                    _ => ErrorParts::new(error.to_string()),
+                };
                 self.hint().into_iter().fold(parts, ErrorParts::with_hint)
             }
             Error::Closed => ErrorParts::new("server closed the connection unexpectedly")
@@ -139,13 +143,14 @@ impl Error {
         let Error::Statement(error) = self else {
             return None;
         };
+        if error.classification.class == ErrorClass::Deadlock {
+            // Only commands that change tables use such a connection, so other sessions use them.
+            let hint = "End the other sessions that use these tables, such as a run, and repeat the command.";
+            return Some(hint.into());
+        }
         match grant::hint(error) {
             Some(hint) => Some(hint.into()),
             None => match error.protocol {
-                // Only commands that change tables use such a connection, so other sessions use them.
-                Protocol::PostgreSql if &error.code == b"40P01" => {
-                    Some("End the other sessions that use these tables, such as a run.".into())
-                }
                 // PostgreSQL's error already has its hint.
                 Protocol::PostgreSql => None,
                 Protocol::MySql => hints::for_number(error.number).map(Cow::Borrowed),
@@ -218,6 +223,23 @@ mod tests {
             parts
                 .hint
                 .is_some_and(|hint| hint.contains("connect_timeout"))
+        );
+    }
+
+    #[test]
+    fn a_deadlock_is_one_sentence() {
+        let (message, code) = ("deadlock detected".to_owned(), *b"40P01");
+        let error = ServerError {
+            detail: Some("Process 1 waits for AccessExclusiveLock.\nProcess 2 waits.".to_owned()),
+            hint: Some("See server log for query details.".to_owned()),
+            ..ServerError::new(Protocol::PostgreSql, 0, code, message)
+        };
+        let parts = Error::Statement(Box::new(error)).parts();
+        assert_eq!(parts.problem, "deadlock with other sessions");
+        assert!(
+            parts
+                .hint
+                .is_some_and(|hint| hint.starts_with("End the other sessions"))
         );
     }
 

@@ -39,6 +39,7 @@ pub(super) fn hint(error: &ServerError) -> Option<String> {
 
 fn mysql_hint(error: &ServerError) -> String {
     match mysql_grant(&error.message) {
+        Some(grant) if is_on_table(error) => format!("Each table needs {grant};"),
         Some(grant) => format!("Needs {grant};"),
         None => "GRANT the account privileges on this table.".to_owned(),
     }
@@ -48,11 +49,18 @@ fn postgres_hint(error: &ServerError) -> String {
     let role = error.role.as_deref().map(quote_if_needed);
     let role = role.as_deref().unwrap_or("the role");
     match postgres_grant(&error.message, role) {
+        Some(grant) if is_on_table(error) => format!("As the owner of each table: {grant};"),
         Some(grant) => format!("Have the owner execute {grant};"),
         None => {
             format!("Connect as the owner, or GRANT {role} the privilege that its message names.")
         }
     }
+}
+
+/// Whether the privilege is one on a table. The server names the first one; the user most likely lacks it on the others
+/// too.
+fn is_on_table(error: &ServerError) -> bool {
+    error.message.contains(" table ")
 }
 
 /// The statement that grants a missing privilege, from `permission denied for table t` or `must be
@@ -166,6 +174,8 @@ mod tests {
         ] {
             let hint = postgres_hint_for(b"42501", message).expect("a hint");
             assert!(hint.ends_with(statement), "{hint}");
+            let is_on_table = message.contains(" table ");
+            assert_eq!(hint.contains("each table"), is_on_table, "{hint}");
         }
         assert_eq!(
             postgres_hint_for(b"42P01", "permission denied for table t"),
@@ -201,6 +211,8 @@ mod tests {
             let error = ServerError::new(Protocol::MySql, number, *b"42000", text);
             let hint = hint_with_role(error).expect("a hint");
             assert!(hint.ends_with(statement), "{hint}");
+            let is_on_table = message.contains(" table ");
+            assert_eq!(hint.starts_with("Each table"), is_on_table, "{hint}");
         }
     }
 }

@@ -91,9 +91,11 @@ pub(super) fn for_number(number: u32) -> Option<&'static str> {
         // Also the error for a database that does not exist, if the account may not see it.
         1044 => "Create the database if it does not exist, and GRANT the account privileges on it.",
         1049 => "Create it with CREATE DATABASE, or name another database.",
-        1040 | 1203 | 1226 => {
-            "The server's max_connections, or a limit of the account, is reached: use fewer clients \
-             or raise the limit."
+        1040 => "The server's max_connections is reached: use fewer clients, or raise it.",
+        1203 => "The server's max_user_connections is reached: use fewer clients, or raise it.",
+        1226 => {
+            "A limit of the account is reached: use fewer clients, or ALTER USER ... WITH, followed by the resource \
+             that the error names and a higher value."
         }
         1129 => "The server blocks this host after too many failed attempts: run FLUSH HOSTS.",
         1130 => "The server has no account that may connect from this host.",
@@ -131,10 +133,13 @@ fn for_sqlstate(code: &[u8; 5], message: &str) -> Option<&'static str> {
             "The server's pg_hba.conf decides who may connect, from which hosts, and whether with TLS."
         }
         b"3D000" => "Create it with createdb, or name another database.",
-        b"53300" => {
-            "The server's max_connections, or a limit of the role or database, is reached: use \
-             fewer clients or raise the limit."
+        b"53300" if message.starts_with("too many connections for role") => {
+            "The role's own limit is reached: use fewer clients, or ALTER ROLE name CONNECTION LIMIT number."
         }
+        b"53300" if message.starts_with("too many connections for database") => {
+            "The database's own limit is reached: use fewer clients, or ALTER DATABASE name CONNECTION LIMIT number."
+        }
+        b"53300" => "The server's max_connections is reached: use fewer clients, or raise it.",
         b"57P03" => "The server is starting, stopping or recovering: try again in a moment.",
         _ => return None,
     })
@@ -182,6 +187,28 @@ mod tests {
         let rejected =
             "no pg_hba.conf entry for host \"10.0.0.1\", user \"x\", database \"d\", no encryption";
         assert!(hint(rejected).contains("pg_hba.conf decides"));
+    }
+
+    #[test]
+    fn the_hint_for_too_many_connections_names_the_limit() {
+        let hint = |message| for_sqlstate(b"53300", message).expect("a hint");
+        for (message, limit) in [
+            ("too many connections for role \"x\"", "ALTER ROLE"),
+            ("too many connections for database \"x\"", "ALTER DATABASE"),
+            ("sorry, too many clients already", "max_connections"),
+        ] {
+            assert!(hint(message).contains(limit), "{message}");
+        }
+        for (number, limit) in [
+            (1040, "max_connections"),
+            (1203, "max_user_"),
+            (1226, "ALTER USER"),
+        ] {
+            assert!(
+                for_number(number).expect("a hint").contains(limit),
+                "{number}"
+            );
+        }
     }
 
     /// The option may be secure_file_priv, skip-grant-tables or another; only the server's message names it.

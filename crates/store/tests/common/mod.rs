@@ -185,6 +185,7 @@ pub fn finished(rows: &[IntervalRow], collected: &CollectedFigures) -> Run {
 pub fn stored(store: &RunStore, change: impl FnOnce(&mut Run)) -> String {
     let mut run = run();
     run.state = RunState::Complete;
+    run.rules_version = Some(1);
     change(&mut run);
     let writer = store.begin(&mut run).unwrap();
     let id = writer.id().to_owned();

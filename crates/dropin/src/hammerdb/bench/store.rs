@@ -33,7 +33,7 @@ pub fn report_checks(
     let checks = run.checks.iter();
     for check in checks.filter(|check| check.severity == Severity::Invalid) {
         super::super::eprint(&format!(
-            "hammerdbcli: these figures must not be used: {}; {}\n",
+            "hammerdbcli: these figures must not be used: {} {}\n",
             check.finding, check.advice
         ));
     }

@@ -474,15 +474,18 @@ fn hundreds_of_repeats_form_a_few_groups() {
     );
 }
 
-/// Runs that must not be used are not repeats, however alike they are.
+/// Runs that must not be used are repeats of each other all the same.
 #[test]
 fn a_problem_of_all_runs_of_a_side_is_reported() {
     let mut unusable = runs("a", &STEADY);
     for run in &mut unusable {
-        run.measured.kinds[0].committed = 0;
+        let check = crate::new_check("neighbours", Severity::Invalid, "", "");
+        run.checks.extend(check);
     }
     let comparison = compare(&[&unusable, &runs("b", &STEADY)]);
-    assert_eq!(comparison.sides[0].repeat_differences[0].what, "committed");
+    let difference = &comparison.side_comparisons[0].differences[0];
+    assert_eq!(difference.what, "invalid by");
+    assert_eq!(comparison.sides[0].repeat_differences, []);
     assert_eq!(comparison.verdict, Verdict::NotComparable);
 }
 

@@ -5,7 +5,7 @@ use crate::html::escape::escape_json;
 use crate::html::{
     FORMAT_WITH_PRICES, FORMAT_WITHOUT_PRICES, PRICES_START, VerifyError, verify, write,
 };
-use crate::sample_run::{closed, test_build};
+use crate::sample_run::{closed, test_build, with_tps};
 
 const HEAD: &str = "[sheet]\ncurrency = \"USD\"\nregion = \"r\"\nterm = \"on demand\"\n\
                     as_of = 2026-11-01\nsource = \"a list\"\nentered_by = \"dba\"\n";
@@ -49,12 +49,8 @@ fn price_inputs(sheet: SheetText, runs: usize) -> PriceInputs {
 /// Runs with these throughputs, in transactions per second.
 fn runs(tps: &[u64]) -> Vec<Run> {
     let run = |(index, tps): (usize, &u64)| {
-        let mut run = closed();
+        let mut run = with_tps(closed(), *tps);
         run.id = format!("run-{index}");
-        for kind in &mut run.measured.kinds {
-            kind.committed = tps * 4;
-            kind.tps = *tps as f64;
-        }
         run
     };
     tps.iter().enumerate().map(run).collect()

@@ -15,6 +15,7 @@ fn screen_of_width(run: &Run, width: usize, note: Option<&str>) -> String {
     };
     let style = Style {
         width,
+        terminal: true,
         ..Style::plain()
     };
     let stored = StoredRun {
@@ -163,6 +164,17 @@ fn the_first_screen_fits_22_lines_of_80_characters() {
 }
 
 #[test]
+fn a_file_gets_every_finding_whole() {
+    let mut out = Vec::new();
+    write_first_screen(&mut out, &Style::plain(), &invalid(), None).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(!text.contains('…'), "{text}");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let findings = words.join(" ").matches("A finding of 12.3 ms").count();
+    assert_eq!(findings, 18, "the doubt and the limit: {text}");
+}
+
+#[test]
 fn the_first_screen_has_figure_verdict_times_limit_and_advice() {
     let mut run = sample_run::closed();
     run.checks = vec![limiter()];
@@ -173,9 +185,9 @@ fn the_first_screen_has_figure_verdict_times_limit_and_advice() {
     let expected = [
         "tpcb, scale 100, on PostgreSQL 17.2: 64 clients, mode statements\n",
         "\n  27,700 transactions/s committed  ",
-        "27,200 to 27,800\n",
+        "27,400 to 28,000\n",
         "\n  110,800 transactions in the 4 s measured, after 1 s of warm-up; 3 failed\n",
-        "\n  Valid: no problems were found.\n",
+        "\n  Valid, but too short to judge steadiness.\n",
         "\n  doubt   none\n",
         "\n  scope   client and server on one machine\n",
         "p50      p95      p99      max\n",
@@ -222,7 +234,10 @@ fn an_invalid_run_names_its_reason_and_the_unpaced_metric_its_label() {
     assert!(text.contains(metric), "{text}");
     assert!(!screen(&sample_run::closed()).contains("Invalid"));
     let several = screen(&with_many_findings(sample_run::closed()));
-    assert!(several.contains("Valid, with 2 doubts."), "{several}");
+    assert!(
+        several.contains("Valid, but too short to judge steadiness, with 2 doubts."),
+        "{several}"
+    );
     assert!(several.contains("doubt   steal, drift"), "{several}");
 }
 

@@ -126,6 +126,23 @@ fn unobserved_events_are_not_reported_as_absent() {
         super::super::server::describe_server(run, run.observed.as_ref().unwrap())[1].clone()
     };
     assert_eq!(activity(&run), "no checkpoint, vacuum or backup observed");
+    let mut vacuumed = run.clone();
+    let observed = vacuumed.observed.as_mut().unwrap();
+    let state = |vacuums| {
+        let tables = vec![prony_store::TableState {
+            vacuums: Some(vacuums),
+            ..Default::default()
+        }];
+        Some(prony_store::ServerState {
+            tables,
+            ..Default::default()
+        })
+    };
+    (observed.before, observed.after) = (state(1), state(8));
+    assert_eq!(
+        activity(&vacuumed),
+        "no checkpoint or backup observed, 7 vacuums or analyzes too short to be observed"
+    );
     let activity_without = |run: &mut Run, topic: ObservedTopic| {
         let missing = &mut run.observed.as_mut().unwrap().missing;
         missing.push(prony_store::MissingObservation {

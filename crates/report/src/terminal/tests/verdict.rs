@@ -10,10 +10,13 @@ use prony_store::{FindingKind, RunState, Severity};
 fn the_verdict_is_one_line_under_the_figure() {
     let mut run = sample_run::closed();
     let text = text(&run, None);
-    let verdict = "  Valid, with 1 caveat: client-limit.";
+    let verdict = "  Valid, but too short to judge steadiness, with 1 doubt: client-limit.";
     let at = text.lines().position(|line| line == verdict);
     assert!(at.is_some_and(|at| at < 12), "{text}");
     run.checks.truncate(1);
+    assert!(flat_text(&run).contains("Valid, but too short to judge steadiness."));
+    run.measured.length_s = 20.0;
+    run.series = vec![run.series[4].clone(); 20];
     assert!(flat_text(&run).contains("Valid: no problems were found."));
     run.checks[0].severity = Severity::Invalid;
     assert!(flat_text(&run).contains("Invalid (littles-law): this figure must not be used"));
@@ -42,13 +45,12 @@ fn doubt_is_named_and_scope_is_one_sentence() {
         check("checkpoint", Severity::Caveat, scope),
     ];
     let text = flat_text(&run);
-    let verdict =
-        "Valid: no problems were found. Scope: client and server on one machine; no checkpoint.";
+    let verdict = "Valid, but too short to judge steadiness. Scope: client and server on one machine; no checkpoint.";
     assert!(text.contains(verdict), "{text}");
     assert!(text.contains("scope one-host: found Do this."), "{text}");
     run.checks.push(check("steal", Severity::Caveat, doubt));
     let text = flat_text(&run);
-    let verdict = "Valid, with 1 doubt: steal. Scope: client and server on one machine; no";
+    let verdict = "Valid, but too short to judge steadiness, with 1 doubt: steal. Scope: client and server on one machine; no";
     assert!(text.contains(verdict), "{text}");
     assert!(text.find("doubt steal").unwrap() < text.find("scope one-host").unwrap());
 }

@@ -1,0 +1,328 @@
+//! Figures of a document that contradict one another.
+//!
+//! In: a Run. Out: a sentence for each contradiction, at most [`MAX_SENTENCES`]. Must never: name a document that
+//! Prony writes, also of a run that was cut off, imported, or reduced for a page; or change a figure.
+//!
+//! A document is a file that anybody can edit. What a report shows and can be computed from other figures is computed
+//! again: rates, sums over kinds and seconds, and what histograms contain.
+
+use crate::named::MetricName;
+use crate::run::{
+    Figures, KindFigures, Latency, Run, RunState, Second, SecondPhase, TransactionTime,
+};
+use serde_json::Value;
+
+/// Maximum number of contradictions that are named.
+const MAX_SENTENCES: usize = 6;
+
+/// Difference that rounding explains, as a share of the larger figure.
+const ROUNDING: f64 = 1e-3;
+
+/// The error of a figure that is read from a histogram, as a share of it.
+const BUCKET: f64 = 0.03;
+
+/// Histograms count longer times as this one, nanoseconds.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+
+/// No time of a run is longer: 300 years, in seconds.
+const MAX_S: f64 = 1e10;
+
+/// No count, rate or time in nanoseconds is larger.
+const MAX_NUMBER: f64 = 1e18;
+
+/// Names what contradicts itself in a document; empty for every document that Prony writes.
+pub fn contradictions(run: &Run) -> Vec<String> {
+    let mut found = Contradictions::default();
+    check_ranges(&mut found, run);
+    if run.imported.is_none() {
+        for (phase, name, figures) in [
+            (SecondPhase::Warmup, "the warm-up", run.warmup.as_ref()),
+            (SecondPhase::Measured, "the window", Some(&run.measured)),
+        ] {
+            let Some(figures) = figures else { continue };
+            check_phase(&mut found, name, figures);
+            // A run that was cut off may lack rows.
+            if run.state == RunState::Complete {
+                check_sums(
+                    &mut found,
+                    name,
+                    figures,
+                    run.series.iter().filter(|row| row.phase == phase),
+                );
+            }
+        }
+        check_metrics(&mut found, run);
+        check_histograms(&mut found, run);
+    }
+    found.into_sentences()
+}
+
+/// The contradictions that were found.
+#[derive(Default)]
+struct Contradictions {
+    sentences: Vec<String>,
+    omitted: usize,
+}
+
+impl Contradictions {
+    fn require(&mut self, holds: bool, sentence: impl FnOnce() -> String) {
+        match holds {
+            true => {}
+            false if self.sentences.len() < MAX_SENTENCES => self.sentences.push(sentence()),
+            false => self.omitted += 1,
+        }
+    }
+
+    /// Requires that a figure is the one computed from others, within a share of the larger one.
+    fn near(&mut self, what: &str, stated: f64, computed: f64, tolerance: f64) {
+        let largest = stated.abs().max(computed.abs());
+        // Less than a millionth is rounding of a figure near zero.
+        let holds = (stated - computed).abs() <= tolerance * largest + 1e-6;
+        self.require(holds, || format!("{what} is {stated}, computed {computed}"));
+    }
+
+    /// Requires that a count is the sum of others.
+    fn equal(&mut self, what: &str, stated: u64, computed: u64) {
+        self.require(stated == computed, || {
+            format!("{what} is {stated}, computed {computed}")
+        });
+    }
+
+    fn into_sentences(mut self) -> Vec<String> {
+        if self.omitted > 0 {
+            self.sentences.push(format!("{} more", self.omitted));
+        }
+        self.sentences
+    }
+}
+
+/// Numbers that no run can have. JSON has no infinite ones.
+fn check_ranges(found: &mut Contradictions, run: &Run) {
+    fn walk(found: &mut Contradictions, key: &str, value: &Value) {
+        match value {
+            Value::Number(number) => {
+                let number = number.as_f64().unwrap_or(f64::NAN);
+                let max = if key.ends_with("_s") {
+                    MAX_S
+                } else {
+                    MAX_NUMBER
+                };
+                found.require((0.0..=max).contains(&number), || {
+                    format!("{key} is {number}, which is impossible")
+                });
+            }
+            Value::Array(values) => values.iter().for_each(|value| walk(found, key, value)),
+            Value::Object(fields) => fields
+                .iter()
+                .for_each(|(key, value)| walk(found, key, value)),
+            _ => {}
+        }
+    }
+    let parts = [
+        ("window", serde_json::to_value(&run.window)),
+        ("measured", serde_json::to_value(&run.measured)),
+        ("warmup", serde_json::to_value(&run.warmup)),
+        ("rates", serde_json::to_value(&run.rates)),
+        ("rate_tps", serde_json::to_value(run.drive.rate_tps)),
+    ];
+    for (name, part) in parts {
+        walk(found, name, &part.unwrap_or_default());
+    }
+    for row in &run.series {
+        let times_s = [row.at_s, row.length_s, row.client_cpu_s.unwrap_or(0.0)];
+        let times_ns = [
+            row.mean_ns,
+            row.server_mean_ns.unwrap_or(0.0),
+            row.max_ns as f64,
+        ];
+        let is_possible = times_s.iter().all(|s| (0.0..=MAX_S).contains(s))
+            && times_ns.iter().all(|ns| (0.0..=MAX_NUMBER).contains(ns))
+            && [row.p50_ns, row.p95_ns, row.p99_ns]
+                .iter()
+                .flatten()
+                .is_sorted();
+        found.require(is_possible, || {
+            format!("the second at {} s has impossible times", row.at_s)
+        });
+    }
+}
+
+/// The figures of a phase: sums over the kinds, rates, and times.
+fn check_phase(found: &mut Contradictions, phase: &str, figures: &Figures) {
+    let Some(all) = figures.all_kinds() else {
+        return;
+    };
+    let kinds = || figures.kinds.iter().filter(|kind| kind.kind.is_some());
+    type Count = fn(&KindFigures) -> u64;
+    let counts: [(&str, Count); 4] = [
+        ("committed", |kind| kind.committed),
+        ("rolled_back", |kind| kind.rolled_back),
+        ("failed", |kind| kind.failed),
+        ("skipped", |kind| kind.skipped),
+    ];
+    for (name, count) in counts.iter().filter(|_| kinds().next().is_some()) {
+        let name = format!("{name} in {phase}, by the sum of its kinds,");
+        found.equal(&name, count(all), saturating_sum(kinds().map(count)));
+    }
+    for kind in &figures.kinds {
+        let name = |figure: &str| format!("{figure} of {} in {phase}", kind.name());
+        let tps = match figures.length_s > 0.0 {
+            true => kind.committed as f64 / figures.length_s,
+            false => 0.0,
+        };
+        found.near(&name("tps"), kind.tps, tps, ROUNDING);
+        for (time, latency, samples) in [
+            ("response time", Some(&kind.response), Some(kind.committed)),
+            ("service time", Some(&kind.service), Some(kind.committed)),
+            (
+                "time of failures",
+                kind.failed_response.as_ref(),
+                Some(kind.failed),
+            ),
+            ("time of attempts", kind.attempts.as_ref(), None),
+            (
+                "server time",
+                kind.parts.as_ref().map(|parts| &parts.server),
+                None,
+            ),
+        ] {
+            let Some(latency) = latency else { continue };
+            // Without samples nothing is claimed.
+            if let Some(samples) = samples.filter(|_| latency.samples > 0) {
+                found.equal(
+                    &name(&format!("samples of the {time}")),
+                    latency.samples,
+                    samples,
+                );
+            }
+            check_latency(found, &name(time), latency);
+        }
+    }
+}
+
+/// A distribution of times, and its histogram, which reduced and older documents lack.
+fn check_latency(found: &mut Contradictions, name: &str, latency: &Latency) {
+    if latency.samples == 0 {
+        return;
+    }
+    let percentiles = [
+        (0.5, latency.p50_ns),
+        (0.9, latency.p90_ns),
+        (0.95, latency.p95_ns),
+        (0.99, latency.p99_ns),
+        (0.999, latency.p999_ns),
+    ];
+    let (min, max) = (latency.min_ns as f64, latency.max_ns as f64);
+    let known = || percentiles.iter().filter_map(|(_, ns)| *ns);
+    let highest = known().fold(latency.mean_ns, |highest, ns| highest.max(ns as f64));
+    let is_possible = known().is_sorted()
+        && latency.mean_ns >= min * (1.0 - BUCKET)
+        && highest <= max * (1.0 + BUCKET);
+    found.require(is_possible, || {
+        format!("the mean or a percentile of the {name} is impossible")
+    });
+    if latency.histogram.is_empty() {
+        return;
+    }
+    let histogram = match latency.distribution() {
+        Ok(distribution) => distribution.histogram,
+        Err(reason) => return found.require(false, || format!("{name}: {reason}")),
+    };
+    for (quantile, stated) in percentiles {
+        let Some(stated) = stated else { continue };
+        let name = format!("p{} of the {name}", quantile * 100.0);
+        let computed = histogram.value_at_quantile(quantile) as f64;
+        found.near(
+            &name,
+            stated as f64,
+            computed.clamp(min, max.max(min)),
+            BUCKET,
+        );
+    }
+    if histogram.max() < LONGEST_NS {
+        found.near(
+            &format!("max_ns of the {name}"),
+            max,
+            histogram.max() as f64,
+            BUCKET,
+        );
+        found.near(
+            &format!("mean_ns of the {name}"),
+            latency.mean_ns,
+            histogram.mean(),
+            BUCKET,
+        );
+    }
+}
+
+/// The sums over the seconds of a phase.
+fn check_sums<'a>(
+    found: &mut Contradictions,
+    phase: &str,
+    figures: &Figures,
+    rows: impl Iterator<Item = &'a Second> + Clone,
+) {
+    let Some(all) = figures
+        .all_kinds()
+        .filter(|_| rows.clone().next().is_some())
+    else {
+        return;
+    };
+    type Count = fn(&Second) -> u64;
+    let counts: [(&str, Count, u64); 3] = [
+        ("committed", |row| row.committed, all.committed),
+        ("rolled_back", |row| row.rolled_back, all.rolled_back),
+        ("failed", |row| row.failed, all.failed),
+    ];
+    let what = |name: &str| format!("{name} in {phase}, by its seconds,");
+    for (name, count, stated) in counts {
+        found.equal(&what(name), stated, saturating_sum(rows.clone().map(count)));
+    }
+    let length_s: f64 = rows.clone().map(|row| row.length_s).sum();
+    found.near(&what("length_s"), figures.length_s, length_s, ROUNDING);
+    if all.response.samples == all.committed && all.committed > 0 {
+        let sum_ns: f64 = rows.map(|row| row.mean_ns * row.committed as f64).sum();
+        let mean_ns = sum_ns / all.committed as f64;
+        found.near(&what("mean_ns"), all.response.mean_ns, mean_ns, BUCKET);
+    }
+}
+
+/// NOPM is the rate of a kind of transaction.
+fn check_metrics(found: &mut Contradictions, run: &Run) {
+    let scale = f64::from(run.workload.scale.max(1));
+    for rate in &run.rates {
+        let name = format!("{} per unit of scale", rate.name);
+        found.near(&name, rate.per_scale, rate.value / scale, ROUNDING);
+        let is_rate_of = |kind: &KindFigures| {
+            (rate.value - kind.tps * 60.0).abs() <= ROUNDING * rate.value.abs() + 1e-6
+        };
+        let is_derived = rate.name != MetricName::Nopm || run.measured.kinds.iter().any(is_rate_of);
+        found.require(is_derived, || {
+            format!(
+                "NOPM is {}, which is the rate of no kind of transaction",
+                rate.value
+            )
+        });
+    }
+}
+
+/// The histograms over time: their counts.
+fn check_histograms(found: &mut Contradictions, run: &Run) {
+    let Some(series) = &run.histograms else {
+        return;
+    };
+    match series.intervals(TransactionTime::Response, None, &run.series) {
+        Err(reason) => found.require(false, || format!("histograms: {reason}")),
+        Ok(intervals) => {
+            for interval in &intervals {
+                let committed = saturating_sum(interval.rows.iter().map(|row| row.committed));
+                let name = format!("committed at {} s, by its histogram,", interval.at_s());
+                found.equal(&name, committed, interval.histogram.samples());
+            }
+        }
+    }
+}
+
+fn saturating_sum(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
+}
