@@ -234,6 +234,9 @@ fn errors_that_end_a_user_are_reported() {
     ));
     let totals = total_figures(&run.measured);
     assert_eq!((totals.committed, totals.failed), (0, 10));
+    let expected =
+        format!("{path}:2: division by zero; command 2 (SELECT 1 / 0;): statement failed");
+    assert_eq!(run.measured.errors[0].example, expected);
 }
 
 #[test]

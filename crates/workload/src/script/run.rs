@@ -120,7 +120,7 @@ impl ScriptClient {
         let mut tries = 1;
         loop {
             let mut next = 0;
-            let error = match self.run_script(shared, number, &mut next, db).await {
+            let mut error = match self.run_script(shared, number, &mut next, db).await {
                 Ok(()) => return Ok(Ok(Outcome::Committed)),
                 Err(Halt::Abort(reason)) => return Err(UserExit::Failed(reason)),
                 Err(Halt::Failed(error)) => error,
@@ -166,6 +166,9 @@ impl ScriptClient {
             }
             if !will_retry {
                 self.stats.record_failure(number, command);
+                if !policy.emulate_pgbench {
+                    error.message = context.prony_message(&error.message, "statement failed");
+                }
                 return Ok(Err(error));
             }
             self.stats.record_retry(number, command);
