@@ -126,8 +126,11 @@ mod tests {
     use super::*;
     use prony_measure::{ErrorClass, Interval, ProcessHealth, RecorderLayout, RunPhase, Span};
 
-    /// What the first second of a run with these transactions of two kinds says: committed, then failed by code.
-    fn refusal(kinds: [(u64, &[(&[u8; 5], u64)]); 2]) -> Option<String> {
+    /// The transactions of a kind: committed, then failed by code.
+    type Counts<'a> = (u64, &'a [(&'a [u8; 5], u64)]);
+
+    /// What the first second of a run with these transactions of two kinds says.
+    fn refusal(kinds: [Counts<'_>; 2]) -> Option<String> {
         let span = Span {
             index: 0,
             phase: RunPhase::Warmup,
