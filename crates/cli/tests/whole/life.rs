@@ -122,7 +122,7 @@ fn refused_and_invalid_runs_have_their_own_exit_codes() {
         (
             &script,
             "",
-            "relation \"pgbench_acounts\" does not exist (42P01; ",
+            "mistyped.sql:2: relation \"pgbench_acounts\" does not exist; command 2 (select balance",
         ),
     ] {
         let (code, stderr) = refused(arguments, options);
