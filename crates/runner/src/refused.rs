@@ -1,9 +1,9 @@
-//! Ends a run after its first second if the server refuses every transaction of a kind.
+//! Ends a run in its first seconds if the server refuses every transaction of a kind.
 //!
 //! In: the rows of a run. Out: a [`Refused`], which the caller reports in place of a result. Must never: end a run
 //! because of errors that may pass, such as deadlocks, time-outs, lost connections or an outage.
 
-use prony_measure::{ErrorEntry, IntervalRow};
+use prony_measure::{ErrorEntry, IntervalRow, Tally};
 use prony_plan::{ErrorParts, UserError};
 
 /// Why the transactions of a kind cannot succeed.
@@ -12,7 +12,7 @@ use prony_plan::{ErrorParts, UserError};
 pub struct Refused {
     /// The kind of transaction, such as `new-order`, or the name of a script.
     pub kind: String,
-    /// Number of transactions that failed in the first second.
+    /// Number of transactions that failed in the last second.
     pub count: u64,
     /// SQLSTATE or error number.
     pub code: String,
@@ -29,7 +29,7 @@ impl UserError for Refused {
             message,
         } = self;
         ErrorParts::new(format!(
-            "the run ended in its first second, because the server refuses {kind}: {message} ({code}; {count} failed)"
+            "the run ended in its first seconds, because the server refuses {kind}: {message} ({code}; {count} failed)"
         ))
         .with_hint(hint(code, message))
     }
@@ -37,29 +37,34 @@ impl UserError for Refused {
 
 /// `duplicate_prepared_statement` and `invalid_sql_statement_name` (PostgreSQL, appendix A). Connections behind a
 /// pooler share them by chance, so one is enough.
-const POOLER_CODES: [&[u8; 5]; 2] = [b"42P05", b"26000"];
-/// Errors of MySQL without an SQLSTATE: an option of the server forbids it, as `--read-only`; read-only mode. Errors
-/// of SQL Server: syntax (102, 156), unknown columns, tables and procedures (207, 208, 2812), rights (229, 230),
-/// read-only databases (3906).
-const NUMBERS: [&[u8; 5]; 10] = [
-    b"01290", b"01836", b"00102", b"00156", b"00207", b"00208", b"02812", b"00229", b"00230",
-    b"03906",
-];
+const POOLER_CODES: [&str; 2] = ["42P05", "26000"];
+/// Read-only transactions; MySQL: an option of the server forbids it, such as `--read-only`; read-only mode; SQL
+/// Server: a read-only database.
 const READ_ONLY_CODES: [&str; 4] = ["25006", "01290", "01836", "03906"];
+/// Tables, columns, functions, types, schemas and databases that do not exist, on PostgreSQL; tables and columns on
+/// MySQL and SQL Server.
+const MISSING_CODES: [&str; 8] = [
+    "42P01", "42703", "42883", "42704", "3F000", "3D000", "42S02", "42S22",
+];
+/// What several clients meet if they create one table, schema, index, type, function or column.
+const EXISTS_CODES: [&str; 6] = ["42P07", "42P06", "42710", "42723", "42701", "42S01"];
+/// Seconds after which something that is missing will not be created by another client's script.
+const MISSING_MIN_ROWS: u32 = 3;
 
 /// Whether an error returns whenever the transaction is repeated. SQLSTATE class 42 is syntax, unknown names and
-/// rights.
-fn is_lasting(error: &ErrorEntry) -> bool {
-    let code = &error.code;
-    code.starts_with(b"42")
-        || [b"25006", b"3F000", b"3D000"].contains(&code)
+/// rights; MySQL and SQL Server have 42000 for all of them.
+fn is_lasting(code: &str) -> bool {
+    (code.starts_with("42") && !EXISTS_CODES.contains(&code))
+        || READ_ONLY_CODES.contains(&code)
+        || MISSING_CODES.contains(&code)
         || POOLER_CODES.contains(&code)
-        || NUMBERS.contains(&code)
+        // SQL Server: procedures that do not exist; rights to columns.
+        || ["02812", "00230"].contains(&code)
 }
 
 fn hint(code: &str, message: &str) -> String {
     let text = match code {
-        "42P05" | "26000" => {
+        _ if POOLER_CODES.contains(&code) => {
             "a pooler shares the server's connections between clients: use --protocol simple, its session mode, or \
              PgBouncer from 1.21 on with max_prepared_statements"
         }
@@ -67,57 +72,84 @@ fn hint(code: &str, message: &str) -> String {
             "the server or the session is read-only, such as a standby: name the primary, or set \
              default_transaction_read_only or read_only back"
         }
-        "42501" | "00229" | "00230" => "GRANT the missing right, or run as the owner of the tables",
-        _ if message.contains(" denied ") => "GRANT the missing right",
-        "42P01" | "42S02" | "00208" => {
+        _ if MISSING_CODES.contains(&code) => {
             "correct the name, load the tables, or set the schema in which they are"
         }
+        "42501" | "00230" => "GRANT the missing right, or run as the owner of the tables",
+        _ if message.contains(" denied ") => "GRANT the missing right",
         _ => "correct the statement, or load the data that it needs",
     };
     text.to_owned()
 }
 
-/// Looks at the rows until the first in which a transaction ended.
+/// Looks at the first rows in which transactions ended.
 #[derive(Default)]
 pub struct RefusalDetector {
-    is_done: bool,
+    /// Number of rows looked at.
+    rows: u32,
+    /// Whether a transaction of each kind succeeded.
+    succeeded: Vec<bool>,
+    /// What may still be created; it has ended a run that ends before.
+    pending: Option<Refused>,
 }
 
 impl RefusalDetector {
-    /// Returns a kind of which no transaction succeeded because of lasting errors, or which shares prepared
+    /// Returns a kind of which no transaction succeeds because of lasting errors, or which shares prepared
     /// statements behind a pooler. `kinds`: names of the kinds.
     pub fn look_at(&mut self, row: &IntervalRow, kinds: &[&str]) -> Option<Refused> {
         let tallies = &row.interval.kinds;
-        if self.is_done
-            || tallies
-                .iter()
-                .all(|tally| tally.committed + tally.rolled_back + tally.failed == 0)
-        {
+        let has_ended = |tally: &Tally<u32>| tally.committed + tally.rolled_back + tally.failed > 0;
+        if self.rows == MISSING_MIN_ROWS || !tallies.iter().any(has_ended) {
             return None;
         }
-        self.is_done = true;
-        let errors = row.interval.errors.entries();
-        (0..).zip(tallies).find_map(|(kind, tally)| {
-            let of_kind = || errors.iter().filter(|error| error.kind == kind);
-            let lasting: u64 = of_kind()
-                .filter(|error| is_lasting(error))
-                .map(|error| error.count)
-                .sum();
-            let all_fail =
-                tally.committed + tally.rolled_back == 0 && lasting > 0 && lasting == tally.failed;
-            let refused = of_kind().find(|error| {
-                POOLER_CODES.contains(&&error.code) || (all_fail && is_lasting(error))
-            })?;
-            Some(Refused {
-                kind: kinds
-                    .get(usize::from(kind))
-                    .unwrap_or(&"a statement")
-                    .to_string(),
+        self.rows += 1;
+        self.pending = None;
+        self.succeeded.resize(tallies.len(), false);
+        for (index, tally) in tallies.iter().enumerate() {
+            self.succeeded[index] |= tally.committed + tally.rolled_back > 0;
+            let Some((code, error)) = self.lasting_error(row, index) else {
+                continue;
+            };
+            let refused = Refused {
+                kind: kinds.get(index).unwrap_or(&"a statement").to_string(),
                 count: tally.failed,
-                code: String::from_utf8_lossy(&refused.code).into_owned(),
-                message: refused.example.clone(),
-            })
-        })
+                message: error.example.clone(),
+                code,
+            };
+            if self.rows < MISSING_MIN_ROWS && MISSING_CODES.contains(&&*refused.code) {
+                self.pending = Some(refused);
+            } else {
+                return Some(refused);
+            }
+        }
+        None
+    }
+
+    /// What was missing until the end of a run of less than three seconds.
+    pub fn at_end(&mut self) -> Option<Refused> {
+        self.pending.take()
+    }
+
+    /// The error that all transactions of a kind end with, or one of a pooler, with its code.
+    fn lasting_error<'a>(
+        &self,
+        row: &'a IntervalRow,
+        index: usize,
+    ) -> Option<(String, &'a ErrorEntry)> {
+        let errors = row.interval.errors.entries();
+        let of_kind = || {
+            let of_kind = errors
+                .iter()
+                .filter(|error| usize::from(error.kind) == index);
+            of_kind.map(|error| (String::from_utf8_lossy(&error.code).into_owned(), error))
+        };
+        if let Some(shared) = of_kind().find(|(code, _)| POOLER_CODES.contains(&&**code)) {
+            return Some(shared);
+        }
+        let lasting = || of_kind().filter(|(code, _)| is_lasting(code));
+        let count: u64 = lasting().map(|(_, error)| error.count).sum();
+        let all_fail = !self.succeeded[index] && count == row.interval.kinds[index].failed;
+        lasting().next().filter(|_| all_fail)
     }
 }
 
@@ -129,8 +161,8 @@ mod tests {
     /// The transactions of a kind: committed, then failed by code.
     type Counts<'a> = (u64, &'a [(&'a [u8; 5], u64)]);
 
-    /// What the first second of a run with these transactions of two kinds says.
-    fn refusal(kinds: [Counts<'_>; 2]) -> Option<String> {
+    /// A second of a run with these transactions of two kinds.
+    fn row(kinds: [Counts<'_>; 2]) -> IntervalRow {
         let span = Span {
             index: 0,
             phase: RunPhase::Warmup,
@@ -155,31 +187,51 @@ mod tests {
                 interval.errors.store_example(kind, class, **code, "no");
             }
         }
-        let row = IntervalRow {
+        IntervalRow {
             interval,
             worker_cpu_ns: Vec::new(),
             process: ProcessHealth::default(),
-        };
-        let refused = RefusalDetector::default().look_at(&row, &["one", "two"]);
-        refused.map(|refused| format!("{} {}", refused.kind, refused.code))
+        }
+    }
+
+    /// After how many of these seconds a run ends, and why.
+    fn refusal(rows: &[[Counts<'_>; 2]]) -> Option<(usize, String)> {
+        let mut detector = RefusalDetector::default();
+        let text = |refused: Refused| format!("{} {}", refused.kind, refused.code);
+        for (index, kinds) in rows.iter().enumerate() {
+            if let Some(refused) = detector.look_at(&row(*kinds), &["one", "two"]) {
+                return Some((index + 1, text(refused)));
+            }
+        }
+        Some((rows.len(), text(detector.at_end()?)))
     }
 
     #[test]
     fn only_errors_that_last_and_spare_no_transaction_end_a_run() {
-        for (kinds, expected) in [
-            ([(0, &[(b"42P01", 9)][..]), (0, &[][..])], Some("one 42P01")),
-            ([(7, &[]), (0, &[(b"25006", 1)])], Some("two 25006")),
-            ([(7, &[(b"42P05", 1)]), (0, &[])], Some("one 42P05")),
+        const NONE: Counts<'_> = (0, &[]);
+        const GOOD: Counts<'_> = (7, &[]);
+        const MISSING: [Counts<'_>; 2] = [(0, &[(b"42P01", 9)]), NONE];
+        for (rows, expected) in [
+            (&[MISSING][..], Some((1, "one 42P01"))),
+            (&[MISSING; 4], Some((3, "one 42P01"))),
+            // Another client has created the table.
+            (&[MISSING, [(5, &[(b"42P01", 9)]), NONE], MISSING], None),
+            (&[[GOOD, (0, &[(b"25006", 1)])]; 2], Some((1, "two 25006"))),
             (
-                [(0, &[(b"01290", 1), (b"42501", 2)]), (1, &[])],
-                Some("one 01290"),
+                &[[NONE, NONE], [(7, &[(b"42P05", 1)]), NONE]],
+                Some((2, "one 42P05")),
             ),
-            ([(0, &[(b"42P01", 9), (b"40001", 1)]), (0, &[])], None),
-            ([(1, &[(b"42P01", 9)]), (0, &[])], None),
-            ([(0, &[(b"40001", 9)]), (0, &[])], None),
-            ([(0, &[]), (0, &[])], None),
+            (
+                &[[(0, &[(b"01290", 1), (b"42501", 2)]), GOOD]],
+                Some((1, "one 01290")),
+            ),
+            (&[[(0, &[(b"42P01", 9), (b"40001", 1)]), NONE]], None),
+            (&[[(1, &[(b"42501", 9)]), NONE]], None),
+            (&[[(0, &[(b"40001", 9)]), NONE]], None),
+            (&[[(0, &[(b"42P07", 9)]), NONE]], None),
         ] {
-            assert_eq!(refusal(kinds).as_deref(), expected, "{kinds:?}");
+            let expected = expected.map(|(row, text)| (row, text.to_owned()));
+            assert_eq!(refusal(rows), expected, "{rows:?}");
         }
     }
 }

@@ -116,7 +116,11 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         },
         &mut recorder,
     );
-    let error = match (drive_result, recorder.refused.take()) {
+    let pending = recorder
+        .refusal_detector
+        .as_mut()
+        .and_then(RefusalDetector::at_end);
+    let error = match (drive_result, recorder.refused.take().or(pending)) {
         (Ok(drive_result), Some(refused)) if !drive_result.interrupted => Error::Refused(refused),
         (Ok(drive_result), _) => return Ok(recorder.finish(&job, drive_result)),
         (Err(error), _) => Error::NotStarted(error),

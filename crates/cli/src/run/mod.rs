@@ -19,8 +19,8 @@ use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::{LiveView, RunOutline, Size, Style, json};
 use prony_runner::Signals;
 use prony_runner::{
-    Error, FinishedRun, Purpose, RunJob, RunPreparation, ServerObserverOptions, StorePolicy,
-    WithOrigin, random_seed,
+    Error, FinishedRun, Purpose, RunJob, RunPreparation, RunServer, ServerObserverOptions,
+    StorePolicy, WithOrigin, random_seed,
 };
 use prony_server::control::FailureCause;
 use prony_store::{Annotation, Run, RunState, Severity, StoreError};
@@ -184,24 +184,7 @@ pub fn execute(
         None => listen_for_prometheus(observe)?,
     };
     let metrics = part.map_or(own_metrics.as_ref(), |part| part.metrics);
-    let signals = part.map(|part| part.signals.clone());
-    let run_signals = || signals.map_or_else(Signals::listen, Ok);
-    let (run_server, signals) = match plan.server {
-        ServerPlan::Embedded => {
-            // Handle signals before the server starts, because Ctrl-C must stop it.
-            let signals = run_signals()?;
-            (
-                run_server::find_or_start(plan, request.may_download)?,
-                signals,
-            )
-        }
-        // Handle signals only after name resolution, which cannot be interrupted: until then, Ctrl-C ends the
-        // process directly.
-        ServerPlan::Url(_) => (
-            run_server::find_or_start(plan, request.may_download)?,
-            run_signals()?,
-        ),
-    };
+    let (run_server, signals) = find_server(request, part)?;
     if let (true, Some(name)) = (
         run_server.is_embedded(),
         workload.workload_to_load(&plan.workload),
@@ -250,6 +233,25 @@ pub fn execute(
     match finished {
         Ok(finished) => Ok(run_result(&signals, finished)),
         Err(error) => Err(run_failure(&error, plan, &signals)),
+    }
+}
+
+/// The server of a run, and the signals that end the run: those of its experiment, or its own.
+fn find_server(
+    request: &RunRequest,
+    part: Option<&ExperimentPart<'_>>,
+) -> Result<(RunServer, Signals), Failure> {
+    let find = || run_server::find_or_start(&request.plan, request.may_download);
+    let signals = || part.map_or_else(Signals::listen, |part| Ok(part.signals.clone()));
+    match request.plan.server {
+        ServerPlan::Embedded => {
+            // Handle signals before the server starts, because Ctrl-C must stop it.
+            let signals = signals()?;
+            Ok((find()?, signals))
+        }
+        // Handle signals only after name resolution, which cannot be interrupted: until then, Ctrl-C ends the
+        // process directly.
+        ServerPlan::Url(_) => Ok((find()?, signals()?)),
     }
 }
 

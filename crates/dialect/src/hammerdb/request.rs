@@ -422,20 +422,11 @@ impl<'a> RequestBuilder<'a> {
             tablespace: self.setting_text("tpcc", "tspace"),
             warehouses: self.setting_number("tpcc", "count_ware", 1, u64::MAX),
             vusers: self.setting_number("tpcc", "num_vu", 1, 1024) as u32,
-            stored_procedures: match self.engine {
-                Engine::PostgreSql => self.tpcc_switch("storedprocs"),
-                Engine::MySql | Engine::MariaDb | Engine::SqlServer => true,
-            },
-            has_history_key: match self.engine {
-                Engine::MySql | Engine::MariaDb => self.tpcc_switch("history_pk"),
-                Engine::PostgreSql | Engine::SqlServer => false,
-            },
-            partitions_order_line: match self.engine {
-                Engine::PostgreSql | Engine::MySql | Engine::MariaDb => {
-                    self.tpcc_switch("partition")
-                }
-                Engine::SqlServer => false,
-            },
+            stored_procedures: self.engine != Engine::PostgreSql || self.tpcc_switch("storedprocs"),
+            has_history_key: matches!(self.engine, Engine::MySql | Engine::MariaDb)
+                && self.tpcc_switch("history_pk"),
+            partitions_order_line: self.engine != Engine::SqlServer
+                && self.tpcc_switch("partition"),
             output,
             job_id,
         }
