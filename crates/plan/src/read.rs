@@ -4,7 +4,7 @@
 //! the text is ever quoted, since it may contain a URL with a password.
 
 use crate::duration::shorten;
-use crate::experiment::VariantInput;
+use crate::experiment::{MAX_VARIANTS, VariantInput};
 use crate::input::{FileInput, Located, PlanInput};
 use crate::problem::{InputLocation, Problem, Problems};
 use crate::section::{Positions, Section, Source};
@@ -69,6 +69,8 @@ fn read_variants(
     let mut tables = variants.unread_keys();
     // Variants keep the order of the file, which a parsed table does not preserve.
     tables.sort_by_key(|(_, offset, _)| *offset);
+    // `check` reports the first one beyond the limit; reading all others would take long for nothing.
+    tables.truncate(MAX_VARIANTS + 1);
     input.file.has_experiment |= variants.table.is_some();
     input.file.problems.extend(variants.problems);
     if variants.table.is_some() && tables.is_empty() {

@@ -13,6 +13,20 @@ fn problems(text: &str) -> String {
 
 const WITH_NAME: &str = "[workload]\nname = \"tpcb\"\n";
 
+/// Reading 20,000 variants took a minute, because each was compared with all others.
+#[test]
+fn variants_beyond_the_limit_are_not_read() {
+    let variants = (0..300).map(|n| format!("[variants.v{n}.run]\nclients = 1\n"));
+    let text = WITH_NAME.to_owned() + &variants.collect::<String>();
+    let input = PlanInput::from_toml("p.toml", &text).expect("it is TOML");
+    assert_eq!(input.variants.len(), 101);
+    let problems = input.check_experiment().expect_err("too many").to_string();
+    assert!(
+        problems.contains("(variants.v100): exceeds the limit of 100 variants"),
+        "{problems}"
+    );
+}
+
 #[test]
 fn mistakes_of_all_kinds_are_reported_at_once_with_their_locations() {
     let text = r#"

@@ -119,7 +119,8 @@ fn options_are_converted_to_their_type() {
         local c = sysbench.cmdline
         c.options = {
             size = { "", "1k", c.ARG_SIZE }, double = { "", 1.5 }, list = { "", {} }, text = { "" },
-            on = { "", false }, int = { "", 1, c.ARG_INT }, checked = { "", 1, nil, function(x) return x * 2 end },
+            on = { "", false }, int = { "", 1, c.ARG_INT },
+            checked = { "", 1, nil, function(name, text) return name == "checked" and text == "4" end },
         }
         function init()
             local o = sysbench.opt
@@ -147,7 +148,7 @@ fn options_are_converted_to_their_type() {
     ];
     assert_eq!(
         output_with(&changed),
-        "3145728\t20\ta+b\tt\ttrue\t7\t8\t1\n"
+        "3145728\t20\ta+b\tt\ttrue\t7\t4\t1\n"
     );
 }
 
