@@ -87,7 +87,7 @@ pub(crate) fn check_errors(run: &Run) -> Option<Check> {
 
 /// `duplicate_prepared_statement` and `invalid_sql_statement_name` (PostgreSQL, appendix A): a statement was
 /// prepared on one connection and executed on a different one, as behind a connection pooler.
-const POOLER_SQLSTATES: [&str; 2] = ["42P05", "26000"];
+pub const POOLER_SQLSTATES: [&str; 2] = ["42P05", "26000"];
 
 /// `insufficient_privilege`; MySQL and MariaDB use its SQLSTATE for syntax errors too.
 fn is_privilege_error(error: &ErrorCount) -> bool {

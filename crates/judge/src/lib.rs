@@ -49,6 +49,7 @@ pub mod trend;
 mod workload;
 
 pub use contradiction::contradiction;
+pub use errors::POOLER_SQLSTATES;
 pub use housekeeping::unobserved_maintenance;
 pub use length::is_too_short_for_steadiness;
 use prony_store::{Check, KindFigures, Run, RunState, Severity};

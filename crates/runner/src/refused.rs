@@ -3,6 +3,7 @@
 //! In: the rows of a run. Out: a [`Refused`], which the caller reports in place of a result. Must never: end a run
 //! because of errors that may pass, such as deadlocks, time-outs, lost connections or an outage.
 
+use prony_judge::POOLER_SQLSTATES;
 use prony_measure::{ErrorEntry, IntervalRow, Tally};
 use prony_plan::{ErrorParts, UserError};
 
@@ -35,9 +36,6 @@ impl UserError for Refused {
     }
 }
 
-/// `duplicate_prepared_statement` and `invalid_sql_statement_name` (PostgreSQL, appendix A). Connections behind a
-/// pooler share them by chance, so one is enough.
-const POOLER_CODES: [&str; 2] = ["42P05", "26000"];
 /// Read-only transactions; MySQL: an option of the server forbids it, such as `--read-only`; read-only mode; SQL
 /// Server: a read-only database.
 const READ_ONLY_CODES: [&str; 4] = ["25006", "01290", "01836", "03906"];
@@ -57,15 +55,15 @@ fn is_lasting(code: &str) -> bool {
     (code.starts_with("42") && !EXISTS_CODES.contains(&code))
         || READ_ONLY_CODES.contains(&code)
         || MISSING_CODES.contains(&code)
-        || POOLER_CODES.contains(&code)
+        || POOLER_SQLSTATES.contains(&code)
         // SQL Server: procedures that do not exist; rights to columns.
         || ["02812", "00230"].contains(&code)
 }
 
 fn hint(code: &str, message: &str) -> String {
     let text = match code {
-        _ if POOLER_CODES.contains(&code) => {
-            "a pooler shares the server's connections between clients: use --protocol simple, its session mode, or \
+        _ if POOLER_SQLSTATES.contains(&code) => {
+            "a pooler shares the server's connections between clients: use --protocol extended or simple, its session mode, or \
              PgBouncer from 1.21 on with max_prepared_statements"
         }
         _ if READ_ONLY_CODES.contains(&code) => {
@@ -143,7 +141,8 @@ impl RefusalDetector {
                 .filter(|error| usize::from(error.kind) == index);
             of_kind.map(|error| (String::from_utf8_lossy(&error.code).into_owned(), error))
         };
-        if let Some(shared) = of_kind().find(|(code, _)| POOLER_CODES.contains(&&**code)) {
+        // Clients behind a pooler share prepared statements by chance, so one error is enough.
+        if let Some(shared) = of_kind().find(|(code, _)| POOLER_SQLSTATES.contains(&&**code)) {
             return Some(shared);
         }
         let lasting = || of_kind().filter(|(code, _)| is_lasting(code));

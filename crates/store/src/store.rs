@@ -115,16 +115,6 @@ impl RunStore {
         if name.contains('/') {
             return file();
         }
-        if name == "last" {
-            let runs = self.list(&RunFilter::default())?.runs;
-            let newest_ended = runs.iter().find(|run| run.state != RunState::Running);
-            let newest = newest_ended
-                .or(runs.first())
-                .ok_or_else(|| StoreError::Empty {
-                    path: self.folder.clone(),
-                })?;
-            return self.load_id(&newest.id);
-        }
         match self.find(name) {
             Ok(id) => self.load_id(&id),
             Err(StoreError::NotFound { .. }) if Path::new(name).is_file() => file(),
@@ -152,11 +142,20 @@ impl RunStore {
         }
     }
 
-    /// The full id of a run, from the id or a prefix of it.
+    /// The full id of a run, from the id, a prefix of it, or `last`.
     ///
     /// # Errors
     /// If no run or more than one matches.
     pub fn find(&self, name: &str) -> Result<String, StoreError> {
+        if name == "last" {
+            let runs = self.list(&RunFilter::default())?.runs;
+            let newest_ended = runs.iter().find(|run| run.state != RunState::Running);
+            let newest = newest_ended.or(runs.first());
+            let id = newest.map(|run| run.id.clone());
+            return id.ok_or_else(|| StoreError::Empty {
+                path: self.folder.clone(),
+            });
+        }
         let ids = self.ids()?;
         if ids.contains(name) {
             return Ok(name.to_owned());

@@ -74,7 +74,7 @@ pub(super) fn listing_start(since: Since) -> i64 {
 
 /// Deletes runs. All are looked up before the first is deleted, so that a wrong name deletes nothing.
 fn delete(store: &RunStore, runs: &[String]) -> Result<(), StoreError> {
-    let ids = runs.iter().map(|run| find_id(store, run));
+    let ids = runs.iter().map(|run| store.find(run));
     let mut ids = ids.collect::<Result<Vec<_>, _>>()?;
     ids.sort();
     ids.dedup();
@@ -90,7 +90,7 @@ fn annotate(
     run: &str,
     change: impl FnOnce(&mut Annotation),
 ) -> Result<(), StoreError> {
-    let id = find_id(store, run)?;
+    let id = store.find(run)?;
     let mut annotation = store.annotation(&id);
     change(&mut annotation);
     store.annotate(&id, &annotation)?;
@@ -98,14 +98,6 @@ fn annotate(
     let (label, note) = (shown_text(&annotation.label), shown_text(&annotation.note));
     output::notice(&format!("{id}: label {label}, note {note}"));
     Ok(())
-}
-
-/// The id of a run, from the id, a prefix of it, or `last`.
-fn find_id(store: &RunStore, run: &str) -> Result<String, StoreError> {
-    match run {
-        "last" => Ok(store.load(run)?.id),
-        run => store.find(run),
-    }
 }
 
 /// The text to store; `None` if it is empty.

@@ -2,8 +2,7 @@
 //!
 //! Each run is executed, judged and stored separately and prints one line; at the end the variants
 //! are compared. A run is stored before the next one starts, and the experiment ends if the command
-//! between runs fails,
-//! or if a problem that lasts has made every run invalid.
+//! between runs fails, or if a problem that lasts has made every run invalid.
 
 mod between;
 
