@@ -99,6 +99,7 @@ fn a_temporarily_frozen_server_makes_a_run_invalid() {
     let mut command = bench.command("run tpcb --clients 4 --duration 20s --json");
     command.args(["--url", &bench.url]);
     let (child, _) = start_run(command);
+    wait_until(&bench.home, any_committed);
     server.freeze().expect("it runs");
     wait_until(&bench.home, is_stalled);
     server.thaw();
@@ -123,6 +124,7 @@ fn a_temporary_network_outage_makes_a_run_invalid() {
         let mut command = bench.command(&arguments);
         command.args(["--url", &url]);
         let (child, _) = start_run(command);
+        wait_until(&bench.home, any_committed);
         relay.take_down();
         std::thread::sleep(Duration::from_secs(3));
         relay.restore();
@@ -191,6 +193,7 @@ fn tables_that_are_reloaded_on_mariadb_make_a_run_invalid() {
     let mut command = bench.command("run oltp_point_select --clients 2 --duration 20s --json");
     command.args(["--url", bench.url()]);
     let (child, _) = start_run(command);
+    wait_until(&bench.home, any_committed);
     ok_stdout(&bench.prony(load_arguments));
     let output = child.wait_with_output().expect("it ends");
     let run = parse_run(&output);

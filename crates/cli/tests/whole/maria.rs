@@ -14,7 +14,7 @@ use std::process::{Command, Output};
 pub struct MariaTestBench {
     url: String,
     password: String,
-    home: PathBuf,
+    pub home: PathBuf,
 }
 
 impl MariaTestBench {

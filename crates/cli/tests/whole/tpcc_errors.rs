@@ -2,8 +2,8 @@
 //! say what happened and what to do, and no data is lost.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, ok_stdout, query_number, send_signal, start_run, stderr_text,
-    total_figures,
+    TestBench, WAIT_TIMEOUT, any_committed, ok_stdout, query_number, send_signal, start_run,
+    stderr_text, total_figures, wait_until,
 };
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Run, RunState};
@@ -178,6 +178,7 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
         let mut command = bench.command(&arguments);
         command.args(["--url", &bench.socket_url]);
         let (child, _) = start_run(command);
+        wait_until(&bench.home, any_committed);
         server.kill();
         server.restart().expect("restarts");
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
