@@ -1,6 +1,4 @@
 //! `prony compare` end to end: single runs, repeats, experiments, limits, and every output format.
-//!
-//! Longer than 400 lines: the cases share the stored runs that they vary.
 
 #[path = "home/document.rs"]
 mod document;

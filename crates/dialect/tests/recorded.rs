@@ -3,8 +3,6 @@
 //! `scripts/golden-pgbench --record` wrote `recorded/reports-*.txt`. The tests parse a record's command line,
 //! and take counts, means and deviations from the record; percentages, speeds, computed latencies and all
 //! words must match.
-//!
-//! Longer than 400 lines: the reader of records and its checks belong together.
 
 mod common;
 

@@ -1,6 +1,4 @@
 //! Results of Tcl scripts match tclsh 8.6.
-//!
-//! Longer than 400 lines: it lists many scripts and their results.
 
 #[allow(dead_code)]
 mod hammer;

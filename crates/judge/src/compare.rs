@@ -9,7 +9,6 @@
 
 mod doctor;
 mod engines;
-mod imported;
 mod intended;
 pub mod rule_table;
 mod rules;
@@ -216,8 +215,6 @@ fn property_differences(a: &Run, b: &Run) -> Vec<Difference> {
     differences.extend(server::setting_differences(a, b));
     differences.extend(doctor::doctor_differences(a, b));
     tolerances::apply_tolerances(a, b, &mut differences);
-    differences.retain(|difference| !imported::is_not_reported(a, b, &difference.what));
-    differences.extend(imported::import_caveat(a, b));
     differences
 }
 
@@ -228,7 +225,6 @@ fn comparison_key(run: &Run) -> Vec<String> {
         .map(|property| property.value)
         .into();
     let committed = all_kinds(run).is_some_and(|kind| kind.committed > 0);
-    let imported = run.imported.as_ref();
     let experiment = run.experiment.as_ref();
     key.extend([
         format!("{:?}", run.workload.settings),
@@ -238,10 +234,6 @@ fn comparison_key(run: &Run) -> Vec<String> {
         committed.to_string(),
         check_ids(&run.checks, Invalid),
         check_ids(&run.checks, Caveat),
-        format!(
-            "{:?}",
-            imported.map(|source| (&source.tool, &source.not_reported))
-        ),
         format!(
             "{:?}",
             experiment.map(|experiment| (&experiment.id, &experiment.variant))

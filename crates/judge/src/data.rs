@@ -34,7 +34,7 @@ fn row_count(tables: &[TableState], name: &str) -> Option<u64> {
 
 pub(crate) fn check_data_scale(run: &Run) -> Option<Check> {
     let tables = tables_before(run)?;
-    let max_deviation = match run.server.known_engine() {
+    let max_deviation = match run.server.engine {
         Some(Engine::PostgreSql) => DATA_SCALE_MAX_DEVIATION,
         // The partitions' counts of rows are exact.
         Some(Engine::SqlServer) => DATA_SCALE_MAX_DEVIATION,
@@ -141,7 +141,7 @@ pub(crate) fn check_durability(run: &Run) -> Option<Check> {
                 "Durability class {}: a crash would empty any unlogged tables.",
                 durability.description()
             );
-            let advice = match run.server.known_engine() {
+            let advice = match run.server.engine {
                 Some(Engine::PostgreSql) => {
                     "Let the role read pg_class, or check yourself that its tables are logged."
                 }

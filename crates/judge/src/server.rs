@@ -65,7 +65,7 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
         + 2 * queries
         + run.measured.unfinished;
     let maximum = client as f64 * (1.0 + COMMITS_GAP_MAX_SHARE) + allowed as f64;
-    let is_postgres = match run.server.known_engine() {
+    let is_postgres = match run.server.engine {
         Some(Engine::PostgreSql) => true,
         Some(Engine::MySql | Engine::MariaDb | Engine::SqlServer) | None => false,
     };
@@ -94,7 +94,7 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
 /// Whether the server counts each successful transaction as a commit. MySQL and MariaDB count neither replies
 /// from the query cache nor transactions on tables without transactions.
 fn counts_all_commits(run: &Run) -> bool {
-    match run.server.known_engine() {
+    match run.server.engine {
         Some(Engine::PostgreSql) => return true,
         // It counts the transactions that begin.
         Some(Engine::SqlServer) => return false,

@@ -1,7 +1,5 @@
 //! The thresholds of all checks.
 //!
-//! Longer than 400 lines: one table documents them all.
-//!
 //! Checks use these constants instead of repeating their values.
 //!
 //! Where a row says "invalid, caveat, note", the severity follows from the known effect on the figure

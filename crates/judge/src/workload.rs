@@ -7,7 +7,7 @@ use crate::formatting::count;
 use crate::new_check;
 use prony_store::{Check, Description, Run, Severity};
 
-/// The workload's description; `None` if an imported tool's is unknown.
+/// The workload's description; `None` if there is none.
 pub(crate) fn description(run: &Run) -> Option<&Description> {
     run.workload.description.as_ref()
 }

@@ -1,6 +1,4 @@
 //! Every sample is counted once, whichever worker recorded it and whenever it ended.
-//!
-//! Longer than 400 lines: the sums are checked against one model.
 
 use prony_measure::{
     BatchPolicyCounts, CollectedFigures, Collector, ErrorClass, ExcludedTransactions, Health,

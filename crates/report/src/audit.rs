@@ -9,21 +9,19 @@ use crate::terminal::findings::write_check_list;
 use crate::text::plain;
 use crate::units::{self, count, count_with_noun};
 use prony_judge::audit::Audit;
-use prony_store::{KindFigures, Run};
+use prony_store::{KindFigures, ReportedRun, Run};
 use serde_json::json;
 use std::io::{self, Write};
 
 /// One run in an output.
 #[derive(Clone, Debug)]
 pub struct AuditedRun {
-    /// The run as far as the output reports it.
+    /// The figures as they were printed.
+    pub reported: ReportedRun,
+    /// The same figures as a Run.
     pub run: Run,
     /// The checks and their findings.
     pub audit: Audit,
-    /// The id of the stored run, if it is stored.
-    pub stored: Option<String>,
-    /// Why the run is not stored, if the user requested storing it.
-    pub not_stored: Option<String>,
 }
 
 /// Writes the runs as text.
@@ -43,8 +41,12 @@ pub fn write(out: &mut dyn Write, style: &Style, runs: &[AuditedRun]) -> io::Res
 }
 
 fn write_audit(out: &mut Printer<'_>, number: &str, audited: &AuditedRun) -> io::Result<()> {
-    let AuditedRun { run, audit, .. } = audited;
-    out.wrapped(Style::bold, &format!("{number}{}", title(run)))?;
+    let AuditedRun {
+        reported,
+        run,
+        audit,
+    } = audited;
+    out.wrapped(Style::bold, &format!("{number}{}", title(reported)))?;
     out.paragraph(&plain(&figures_text(run)))?;
     if !audit.examined.is_empty() {
         out.heading("Examined")?;
@@ -54,27 +56,18 @@ fn write_audit(out: &mut Printer<'_>, number: &str, audited: &AuditedRun) -> io:
     }
     out.heading("Checks")?;
     match audit.checks.is_empty() {
-        true => out.line("  no problems found")?,
-        false => write_check_list(out, &audit.checks)?,
-    }
-    match (&audited.stored, &audited.not_stored) {
-        (Some(id), _) => out.line(format!(
-            "\nStored as an imported run: prony show {}",
-            plain(id)
-        )),
-        (None, Some(reason)) => out.line(format!("\n{}", plain(reason))),
-        (None, None) => Ok(()),
+        true => out.line("  no problems found"),
+        false => write_check_list(out, &audit.checks),
     }
 }
 
 /// The title of a run: tool, version and workload.
-pub(crate) fn title(run: &Run) -> String {
-    let imported = run.imported.as_ref();
-    let (tool, version) = imported.map_or(("", ""), |import| (&import.tool, &import.version));
-    let workload = match run.workload.title.as_str() {
+fn title(reported: &ReportedRun) -> String {
+    let workload = match reported.title.as_str() {
         "" => "an unknown workload",
         title => title,
     };
+    let (tool, version) = (reported.tool, &reported.version);
     plain(&format!("{tool} {version}, {workload}").replace(" ,", ","))
 }
 
@@ -108,10 +101,9 @@ fn figures_text(run: &Run) -> String {
 pub fn write_json(out: &mut dyn Write, runs: &[AuditedRun]) -> io::Result<()> {
     let entries = runs.iter().map(|audited| {
         json!({
-            "run": audited.run,
+            "reported": audited.reported,
             "checks": audited.audit.checks,
-            "looked_at": audited.audit.examined,
-            "kept": audited.stored,
+            "examined": audited.audit.examined,
         })
     });
     crate::json::write_pretty(out, &json!({ "runs": entries.collect::<Vec<_>>() }))
@@ -120,17 +112,13 @@ pub fn write_json(out: &mut dyn Write, runs: &[AuditedRun]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_store::ReportedRun;
 
     fn entry(reported: ReportedRun) -> AuditedRun {
-        let run = reported
-            .clone()
-            .into_run("a\u{1b}file", "2026-11-20T23:33:42+00:00".into());
+        let run = reported.to_run();
         AuditedRun {
             audit: prony_judge::audit::audit(&reported, &run),
             run,
-            stored: None,
-            not_stored: None,
+            reported,
         }
     }
 
@@ -173,6 +161,6 @@ mod tests {
         let mut out = Vec::new();
         write_json(&mut out, &[entry(ReportedRun::default())]).unwrap();
         let read: serde_json::Value = serde_json::from_slice(&out).unwrap();
-        assert!(read["runs"][0]["run"]["imported"].is_object());
+        assert!(read["runs"][0]["reported"].is_object());
     }
 }

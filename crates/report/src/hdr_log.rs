@@ -51,9 +51,7 @@ impl<'a> HdrLog<'a> {
             }
         }
         if intervals.is_empty() {
-            return Err(
-                "the run has no histograms: nothing was committed, or it was imported".into(),
-            );
+            return Err("the run has no histograms: nothing was committed".into());
         }
         Ok(HdrLog { run, intervals })
     }

@@ -98,13 +98,11 @@ fn failures_line(run: &RunSummary) -> Option<String> {
     ))
 }
 
-/// The line below a row: the tool of an imported run, experiment, a label that does not fit its column, and note;
+/// The line below a row: experiment, a label that does not fit its column, and note;
 /// absent if the run has none.
 fn details_line(run: &RunSummary, cut_label: Option<String>) -> Option<String> {
     let experiment = run.experiment.as_ref();
-    let imported = run.server.starts_with("imported ");
     let parts = [
-        imported.then(|| plain(&run.server)),
         experiment.map(|experiment| {
             let variant = plain(&experiment.variant);
             format!(
@@ -238,11 +236,6 @@ mod tests {
             text.contains("\n  [a label that is too long for its column]\n"),
             "{text}"
         );
-        let imported = RunSummary {
-            server: "imported pgbench".to_owned(),
-            ..summary()
-        };
-        assert!(shown(&[imported]).contains("\n  imported pgbench\n"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Must never: say what a licence permits, because editions and versions differ.
 
-use prony_store::{Engine, Run, ServerEngine};
+use prony_store::{Engine, Run};
 
 /// The notice for pages with results of SQL Server.
 const SQL_SERVER: &str = "Licences of SQL Server, above all of older versions, may forbid publishing the results of \
@@ -13,11 +13,8 @@ pub(crate) fn publication_notice<'a>(
     runs: impl IntoIterator<Item = &'a Run>,
 ) -> Option<&'static str> {
     let is_restricted = |run: &Run| match run.server.engine {
-        Some(ServerEngine::Known(engine)) => match engine {
-            Engine::PostgreSql | Engine::MySql | Engine::MariaDb => false,
-            Engine::SqlServer => true,
-        },
-        Some(ServerEngine::Other(_)) | None => false,
+        Some(Engine::SqlServer) => true,
+        Some(Engine::PostgreSql | Engine::MySql | Engine::MariaDb) | None => false,
     };
     runs.into_iter().any(is_restricted).then_some(SQL_SERVER)
 }

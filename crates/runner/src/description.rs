@@ -3,10 +3,9 @@
 //! Must never: treat one workload differently from the others.
 
 use prony_plan::WorkloadPlan;
-use prony_store::{Contention, Description, MinimumDuration, Remark, Run, ScaleUnit, ScaledTable};
+use prony_store::{Contention, Description, MinimumDuration, Remark, ScaleUnit, ScaledTable};
 use prony_workload::Workload;
 use prony_workload::describe::{self as about, TableGrowth, TableRows, TableSpec};
-use serde_json::Value;
 
 /// Describes the workload of a plan, with remarks on the loaded data.
 pub fn describe(
@@ -47,31 +46,21 @@ pub fn describe(
     }
 }
 
-/// Describes the workload of an imported run. `None` if Prony does not have the workload.
-pub fn describe_stored(run: &Run) -> Option<Description> {
-    let workload = prony_workload::find(&run.workload.name).ok()?;
-    let options = match run.plan.pointer("/workload").and_then(Value::as_object) {
-        Some(options) => options
-            .iter()
-            .filter(|(name, _)| !["name", "scale"].contains(&name.as_str()))
-            .filter_map(|(name, value)| {
-                let value = serde_json::from_value(value.clone()).ok()?;
-                Some((name.clone(), value))
-            })
-            .collect(),
-        None => {
-            let settings = run.workload.settings.iter();
-            settings
-                .map(|setting| (setting.name.clone(), setting.value.clone().into()))
-                .collect()
-        }
-    };
+/// Describes a workload whose plan is unknown. `None` if Prony does not have the workload.
+pub fn describe_settings(workload: &prony_store::Workload) -> Option<Description> {
+    let settings = workload.settings.iter();
     let plan = WorkloadPlan {
-        name: run.workload.name.clone(),
-        scale: Some(run.workload.scale),
-        options,
+        name: workload.name.clone(),
+        scale: Some(workload.scale),
+        options: settings
+            .map(|setting| (setting.name.clone(), setting.value.clone().into()))
+            .collect(),
     };
-    Some(describe(workload, &plan, &[]))
+    Some(describe(
+        prony_workload::find(&workload.name).ok()?,
+        &plan,
+        &[],
+    ))
 }
 
 /// The expected size of a table by scale; `None` if it does not depend on the scale.

@@ -1,7 +1,7 @@
 //! Figures of a document that contradict one another.
 //!
 //! In: a Run. Out: a sentence for each contradiction, at most [`MAX_SENTENCES`]. Must never: name a document that
-//! Prony writes, also of a run that was cut off, imported, or reduced for a page; or change a figure.
+//! Prony writes, also of a run that was cut off, or reduced for a page; or change a figure.
 //!
 //! A document is a file that anybody can edit. What a report shows and can be computed from other figures is computed
 //! again: rates, sums over kinds and seconds, and what histograms contain.
@@ -34,26 +34,24 @@ const MAX_NUMBER: f64 = 1e18;
 pub fn contradictions(run: &Run) -> Vec<String> {
     let mut found = Contradictions::default();
     check_ranges(&mut found, run);
-    if run.imported.is_none() {
-        for (phase, name, figures) in [
-            (SecondPhase::Warmup, "the warm-up", run.warmup.as_ref()),
-            (SecondPhase::Measured, "the window", Some(&run.measured)),
-        ] {
-            let Some(figures) = figures else { continue };
-            check_phase(&mut found, name, figures);
-            // A run that was cut off may lack rows.
-            if run.state == RunState::Complete {
-                check_sums(
-                    &mut found,
-                    name,
-                    figures,
-                    run.series.iter().filter(|row| row.phase == phase),
-                );
-            }
+    for (phase, name, figures) in [
+        (SecondPhase::Warmup, "the warm-up", run.warmup.as_ref()),
+        (SecondPhase::Measured, "the window", Some(&run.measured)),
+    ] {
+        let Some(figures) = figures else { continue };
+        check_phase(&mut found, name, figures);
+        // A run that was cut off may lack rows.
+        if run.state == RunState::Complete {
+            check_sums(
+                &mut found,
+                name,
+                figures,
+                run.series.iter().filter(|row| row.phase == phase),
+            );
         }
-        check_metrics(&mut found, run);
-        check_histograms(&mut found, run);
     }
+    check_metrics(&mut found, run);
+    check_histograms(&mut found, run);
     found.into_sentences()
 }
 

@@ -44,7 +44,7 @@ impl RunFilter {
 
 /// Whether a document has findings, or the version of the rules that found none.
 pub(crate) fn is_judged(run: &Run) -> bool {
-    run.rules_version.is_some() || run.imported.is_some() || !run.checks.is_empty()
+    run.rules_version.is_some() || !run.checks.is_empty()
 }
 
 /// How far a run's figures can be used.

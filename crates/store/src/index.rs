@@ -10,7 +10,8 @@ use crate::contradictions::contradictions;
 use crate::files;
 use crate::filter::is_judged;
 use crate::id::epoch_ns;
-use crate::run::{Experiment, Run, RunState, ServerEngine, Severity};
+use crate::run::{Experiment, Run, RunState, Severity};
+use prony_wire::Engine;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
@@ -85,13 +86,11 @@ impl RunSummary {
             failed: measured.map(|all| all.failed),
             attempts_p99_ns: measured.and_then(|all| all.attempts.as_ref()?.p99_ns),
             failed_p99_ns: measured.and_then(|all| all.failed_response.as_ref()?.p99_ns),
-            server: match &run.imported {
-                Some(imported) => format!("imported {}", imported.tool),
-                None => {
-                    let engine = run.server.engine.as_ref().map_or("", ServerEngine::id);
-                    format!("{engine} {}", run.server.version)
-                }
-            },
+            server: format!(
+                "{} {}",
+                run.server.engine.map_or("", Engine::id),
+                run.server.version
+            ),
             worst_doubt: doubts.chain(contradicts).max(),
             is_judged: is_judged(run),
             experiment: run.experiment.clone(),

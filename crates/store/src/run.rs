@@ -19,14 +19,12 @@ pub use measured::*;
 pub use reduced::*;
 pub use setup::*;
 pub use statements::*;
-pub(crate) use values::query_mode;
 pub use values::{
     BuildProfile, DurabilityClass, EventKind, FindingKind, Network, PlannedEnd, Replication,
-    RunState, SecondPhase, ServerAddress, ServerEngine, ServiceTimePartsSource, Severity,
-    TransactionTime,
+    RunState, SecondPhase, ServerAddress, ServiceTimePartsSource, Severity, TransactionTime,
 };
+pub(crate) use values::{engine_id, query_mode};
 
-use crate::imported::ImportSource;
 use crate::named::{IndustryMetric, ObservedShare};
 use crate::observed::Observed;
 use crate::scenario::{CachedShare, Scenario};
@@ -51,8 +49,6 @@ pub struct Run {
     pub state: RunState,
     /// Why it ended early; absent for a complete run.
     pub ended_because: Option<String>,
-    /// Present if the figures were printed by another tool and imported.
-    pub imported: Option<ImportSource>,
     /// Its position in an experiment; absent for a single run.
     pub experiment: Option<Experiment>,
     /// The published scenario that it repeats, if any.
@@ -61,7 +57,7 @@ pub struct Run {
     pub cached: Option<CachedShare>,
     /// The build of Prony.
     pub build: Build,
-    /// The machines that drove the clients; empty in an imported run, where they are unknown.
+    /// The machines that drove the clients.
     pub machines: Vec<ClientMachine>,
     /// The request as it was written, without passwords: command line or TOML.
     pub request: Value,

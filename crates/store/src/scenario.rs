@@ -1,8 +1,9 @@
 //! The published scenario that a run repeats. It never holds figures measured by Prony.
 
-use crate::run::{Replication, ServerEngine, query_mode};
+use crate::run::{Replication, engine_id, query_mode};
 use prony_plan::QueryMode;
 use prony_plan::scenario::PublishedMetric;
+use prony_wire::Engine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +56,9 @@ pub struct PublishedFigure {
 #[serde(default)]
 pub struct OriginalSetup {
     /// The server's engine; `mysql` also means MariaDB.
-    pub engine: Option<ServerEngine>,
+    #[serde(with = "engine_id")]
+    #[schemars(with = "Option<String>")]
+    pub engine: Option<Engine>,
     /// The database product.
     pub product: String,
     /// Its version.

@@ -3,8 +3,6 @@
 //! In: SQL with `$1`-style placeholders, in any encoding that contains ASCII. Out: the statement split
 //! at its placeholders, so that any protocol can send it as text or prepared. Must never: interpret
 //! the SQL beyond its first word.
-//!
-//! Longer than 400 lines: the scanner of placeholders, quotes and comments serves all kinds of statements.
 
 use crate::parameter_type::ParameterType;
 use crate::tds::StatementForm;

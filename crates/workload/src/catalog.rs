@@ -3,8 +3,6 @@
 //!
 //! Must never touch another application's table with the same name. Must not query MySQL's catalog separately
 //! for each table, because each such query makes an old server open all tables.
-//!
-//! Longer than 400 lines: the catalogs of PostgreSQL and MySQL fill the same entries.
 
 use crate::SqlDialect;
 use crate::foreign_table::foreign_table_error;

@@ -151,24 +151,17 @@ pub struct VerifyArgs {
 /// Arguments of `prony audit`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The tool is recognised by its output. A stored run is marked as imported, and lists the values that
-the output does not contain.
+The tool is recognised by its output.
 
-Exit code 7: figures are implausible and must not be used. With --store, such a run is stored as
-invalid.
+Exit code 7: figures are implausible and must not be used.
 
 Examples:
   prony audit pgbench.log
-  pgbench -T 60 -P 1 bench 2>&1 | prony audit -
-  prony audit results.out --store && prony show last")]
+  pgbench -T 60 -P 1 bench 2>&1 | prony audit -")]
 pub struct AuditArgs {
     /// The tool's output; - for standard input
     #[arg(value_name = "FILE")]
     pub file: String,
-
-    /// Store the runs, for `prony show`, `prony compare` and `prony price`
-    #[arg(long)]
-    pub store: bool,
 
     /// The scale, or number of warehouses, if the output does not contain it
     #[arg(long, short, value_name = "N", value_parser = parse_scale)]

@@ -2,8 +2,6 @@
 //!
 //! Loads the sides that the names of runs and experiments select; `judge` compares them. A run is never counted
 //! twice, and no run of an experiment is omitted.
-//!
-//! Longer than 400 lines: its tests need the private choice of the runs to read.
 
 use super::stored::judge_by_same_rules;
 use super::{file, output};

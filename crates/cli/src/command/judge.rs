@@ -21,11 +21,6 @@ pub fn judge(args: &JudgeArgs) -> Result<Exit, Failure> {
             "judge it when it has ended",
         ));
     }
-    if run.imported.is_some() {
-        let message = format!("the run {} was imported from another tool", run.id);
-        let hint = "prony audit judges the output of other tools";
-        return Err(Failure::new(Exit::Usage, message, hint));
-    }
     let former = FormerJudgement {
         rules_version: run.rules_version,
         checks: run.checks.clone(),

@@ -127,7 +127,7 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         output::show_raw(|out| csv::write_percentiles(out, &run))
     } else if format.rates {
         output::show_raw(|out| csv::write_metrics(out, &run))
-    } else if !format.full && run.imported.is_none() {
+    } else if !format.full {
         let annotation = store.annotation(&run.id);
         let stored = StoredRun {
             show_argument: &show_argument(&args.run, &run),
@@ -216,7 +216,7 @@ pub(super) fn judge_if_unjudged<'a>(runs: impl IntoIterator<Item = &'a mut Run>)
 pub(super) fn judge_by_same_rules<'a>(runs: impl IntoIterator<Item = &'a mut Run>) {
     let mut runs: Vec<&mut Run> = runs.into_iter().collect();
     judge_if_unjudged(runs.iter_mut().map(|run| &mut **run));
-    runs.retain(|run| run.imported.is_none() && run.state != RunState::Running);
+    runs.retain(|run| run.state != RunState::Running);
     let has_mixed_rules = runs
         .windows(2)
         .any(|pair| pair[0].rules_version != pair[1].rules_version);

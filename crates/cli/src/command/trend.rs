@@ -139,10 +139,10 @@ fn load_judged(store: &RunStore, id: &str) -> Result<Run, StoreError> {
     Ok(run)
 }
 
-/// Judges a run by the rules of this version, so that all runs of a history are judged alike. Imported runs have
-/// checks of their own, and a run in progress has none.
+/// Judges a run by the rules of this version, so that all runs of a history are judged alike. A run in progress has no
+/// checks.
 fn judge_ended(run: &mut Run) {
-    if run.imported.is_none() && run.state != RunState::Running {
+    if run.state != RunState::Running {
         prony_judge::judge_run(run);
     }
 }

@@ -1,7 +1,5 @@
 //! Connections that stop answering without being closed, servers that do not come back, and signals during
 //! the wait: every command ends, and reports what it leaves on the server.
-//!
-//! Longer than 400 lines: all commands are tested on the same broken connections.
 
 use crate::common::{
     TestBench, WAIT_TIMEOUT, connect, last_run, ok_stdout, parse_run, prony_command, query_number,

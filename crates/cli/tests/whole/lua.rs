@@ -1,6 +1,4 @@
 //! `prony sysbench` with Lua scripts.
-//!
-//! Longer than 400 lines: each test contains its script and the expected output.
 
 use crate::common::{assert_hidden, connect};
 use prony_server::embedded::{shared_mariadb, shared_postgres};

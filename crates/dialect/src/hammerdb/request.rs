@@ -1,8 +1,6 @@
 //! The commands of a hammerdbcli script that connect, such as `buildschema` and `vurun`, as plain data.
 //!
 //! In: settings. Out: a request, or all problems of its settings. Must never: connect.
-//!
-//! Longer than 400 lines: the requests of four databases share most of their settings.
 
 mod sql_server;
 

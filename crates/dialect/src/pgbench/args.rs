@@ -3,8 +3,6 @@
 //! In: arguments, a [`Level`], and a [`Host`] for access to files and the system. Out: the invocation, or
 //! pgbench's error. Must never: change the order of options: the first error on the command line is reported,
 //! and a script file is read when its option is parsed.
-//!
-//! Longer than 400 lines: pgbench has many options, which are checked in pgbench's order.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

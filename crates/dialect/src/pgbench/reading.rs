@@ -2,8 +2,6 @@
 //! print.
 //!
 //! Must never: report a mean as measured that pgbench computed from other figures.
-//!
-//! Longer than 400 lines: it reads the output of twenty major versions.
 
 use crate::reading::{
     PrintedNumber, leading_count, leading_number, record_unreadable, relation, text_between, to_u32,

@@ -2,8 +2,6 @@
 //! print.
 //!
 //! Must never: take a checkpoint's report for the report of the run.
-//!
-//! Longer than 400 lines: it reads the output of two versions.
 
 use crate::reading::{
     PrintedNumber, leading_count, leading_number, record_unreadable, relation, text_between, to_u32,

@@ -1,7 +1,5 @@
 //! Users on the real loop against a real MariaDB: both I/O engines, all protocol modes,
 //! transactions, errors, lost connections.
-//!
-//! Longer than 400 lines: the cases share the programs that they run.
 
 #[path = "../sim/support.rs"]
 #[allow(dead_code)]

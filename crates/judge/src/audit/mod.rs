@@ -1,6 +1,6 @@
 //! Checks whether another tool's output can be right.
 //!
-//! In: the parsed output, and the Run made of it. Out: an [`Audit`]: problems with its figures, and what was
+//! In: the parsed output, and its figures as a Run. Out: an [`Audit`]: problems with its figures, and what was
 //! checked. Must never: treat a figure that the output lacks as wrong, or change a figure.
 
 mod mix;
@@ -23,7 +23,6 @@ pub struct Audit {
     /// Problems with the figures, the worst first.
     pub checks: Vec<Check>,
     /// Checks that found no problem, and checks that were not possible, with the reason.
-    #[serde(rename = "looked_at")]
     pub examined: Vec<String>,
 }
 
@@ -38,7 +37,7 @@ const RUN_CHECKS: [Checker; 4] = [
 /// Of 23 transactions of TPROC-C, ten are new orders on average.
 const NEW_ORDER_SHARE: f64 = 10.0 / 23.0;
 
-/// Audits one run of another tool. `run` is the Run made of its output.
+/// Audits one run of another tool. `run`: its figures ([`ReportedRun::to_run`]).
 pub fn audit(reported: &ReportedRun, run: &Run) -> Audit {
     let mut audit = Audit::default();
     audit.checks.extend(check_truncated(reported));

@@ -1,6 +1,4 @@
 //! Published figures, and outputs that cannot be right.
-//!
-//! Longer than 400 lines: a list of published figures.
 
 use super::*;
 use prony_store::{QueryCounts, Relation, RelationKind};
@@ -10,9 +8,7 @@ fn ids(audit: &Audit) -> Vec<&str> {
 }
 
 fn audit_of(reported: ReportedRun) -> Audit {
-    let run = reported
-        .clone()
-        .into_run("-", "2026-11-20T23:33:42+00:00".to_owned());
+    let run = reported.to_run();
     audit(&reported, &run)
 }
 

@@ -6,7 +6,7 @@
 
 use super::rules::{DURABILITY_SETTINGS, UNKNOWN};
 use super::{Difference, server::ISOLATION_PROPERTY};
-use prony_store::{Engine, Run, ServerEngine, Severity};
+use prony_store::{Engine, Run, Severity};
 
 /// Why MySQL and MariaDB may be compared.
 const WHY_RELATED_ENGINES: &str =
@@ -22,17 +22,15 @@ pub(super) fn downgrade_engine_differences(
     across_engines: bool,
     differences: &mut [Difference],
 ) {
-    let engines = [a, b].map(|run| run.server.engine.as_ref());
+    let engines = [a, b].map(|run| run.server.engine);
     let same_workload = a.workload.name == b.workload.name;
     let engines_known = engines.iter().all(Option::is_some);
     if !same_workload || !engines_known || engines[0] == engines[1] {
         return;
     }
-    let speaks_mysql = |engine: &Option<&ServerEngine>| {
-        let id = engine.map_or("", ServerEngine::id);
-        [Engine::MySql, Engine::MariaDb]
-            .map(|engine| ServerEngine::from(engine).id().to_owned())
-            .contains(&id.to_owned())
+    let speaks_mysql = |engine: &Option<Engine>| match engine {
+        Some(Engine::MySql | Engine::MariaDb) => true,
+        Some(Engine::PostgreSql | Engine::SqlServer) | None => false,
     };
     let reason = match engines.iter().all(speaks_mysql) {
         true => WHY_RELATED_ENGINES,

@@ -4,7 +4,6 @@
 //! that it uses.
 
 use super::doctor::{ONE_EXAMINED, OTHER_STATE, OTHER_VALUE};
-use super::imported::import_caveat;
 use super::intended::EXPLAINED_BY_KEY;
 use super::rules::{
     DURABILITY_SETTINGS, WHY_IT_MAY_EXPLAIN, WHY_NO_BINLOG, WHY_OTHER_DURABILITY, WHY_OTHER_WORK,
@@ -21,7 +20,7 @@ use super::tolerances::{
 use super::usability::usability_differences;
 use crate::formatting::percent;
 use crate::new_check;
-use prony_store::{ImportSource, Run, RunState, Severity};
+use prony_store::{Run, RunState, Severity};
 use std::collections::BTreeMap;
 
 /// One rule: what a difference in a property means for a comparison.
@@ -94,10 +93,6 @@ fn usability_rules() -> Vec<ComparisonRule> {
         checks: new_check("errors", severity, "", "").into_iter().collect(),
         ..complete.clone()
     };
-    let imported = Run {
-        imported: Some(ImportSource::default()),
-        ..complete.clone()
-    };
     let mut rules = Vec::new();
     for (condition, run) in [
         ("a run in progress", with_state(RunState::Running)),
@@ -111,8 +106,6 @@ fn usability_rules() -> Vec<ComparisonRule> {
         let found = differences.filter(|found| (found.what == "committed") == (run == complete));
         rules.extend(found.map(|found| rule(condition, found.severity, found.why)));
     }
-    let caveat = import_caveat(&complete, &imported).into_iter();
-    rules.extend(caveat.map(|found| rule("an imported run", found.severity, found.why)));
     rules
 }
 
@@ -182,7 +175,6 @@ mod tests {
             ("a run that ended early", Severity::Caveat),
             ("a run that committed nothing", Severity::Invalid),
             ("findings of one run", Severity::Caveat),
-            ("an imported run", Severity::Caveat),
         ] {
             let found = rules.iter().find(|rule| rule.property == property);
             let found = found.unwrap_or_else(|| panic!("{property}"));

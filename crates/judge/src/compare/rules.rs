@@ -3,7 +3,7 @@
 //! In: a Run. Out: properties. Must never: combine differences; each has its own severity.
 
 use prony_plan::Choice;
-use prony_store::{Run, ServerEngine, Severity};
+use prony_store::{Engine, Run, Severity};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// One property of a Run, and why it matters if another Run has a different value.
@@ -180,5 +180,5 @@ fn protocol(run: &Run) -> &'static str {
 }
 
 fn engine(run: &Run) -> &str {
-    run.server.engine.as_ref().map_or("", ServerEngine::id)
+    run.server.engine.map_or("", Engine::id)
 }

@@ -136,7 +136,7 @@ const IRRELEVANT_PREFIXES: [&str; 29] = [
     "version_",
     "xml",
 ];
-/// A run with fewer settings than this does not have all of its server's, as that of an imported tool.
+/// A run with fewer settings than this does not have all of its server's.
 const COMPLETE_SETTINGS_MIN: usize = 64;
 
 /// Whether a setting identifies a server, changes by itself, or does not affect the server's speed.
@@ -300,9 +300,6 @@ pub(super) const WHY_ONE_OBSERVED: &str =
 
 /// The caveat that only one of two servers was observed.
 fn observation_difference(a: &Run, b: &Run) -> Option<Difference> {
-    if a.imported.is_some() || b.imported.is_some() {
-        return None;
-    }
     let text = |run: &Run| match is_observed(run) {
         true => "observed",
         false => "not observed",

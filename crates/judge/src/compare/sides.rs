@@ -4,8 +4,6 @@
 //! verdict, and the ratio of every figure with the part that chance explains. Must never: let the best of
 //! several runs represent them, compute a ratio if two sides are not comparable, or use the variation within
 //! one run as the variation between runs.
-//!
-//! Longer than 400 lines: sides and repeats share the merging of differences.
 
 use super::{
     Difference, NO_CHECKS, Verdict, check_ids, comparison_key, differences_allowing_intended,

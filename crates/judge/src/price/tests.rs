@@ -1,6 +1,4 @@
 //! Prices with known answers, and runs without a price.
-//!
-//! Longer than 400 lines: the cases vary one sheet and one set of runs.
 
 use super::*;
 use crate::sample::{healthy, observed_mut, observed_run};

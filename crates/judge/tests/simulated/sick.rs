@@ -1,6 +1,4 @@
 //! Faults: each changes a healthy run as the fault would, at the size that `thresholds` promises to find.
-//!
-//! Longer than 400 lines: one table of faults.
 
 use crate::healthy::Load;
 use crate::random::Random;

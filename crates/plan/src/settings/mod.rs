@@ -3,8 +3,6 @@
 //! [`SETTINGS`] generates the fields of [`PlanInput`], the keys of a plan file and their JSON Schema, the
 //! values that flags and variants override, the flags of the commands, and the values in the Run document.
 //! Defaults come from [`crate::DrivePlan`] and the other plan types. The table itself holds no values.
-//!
-//! Longer than 400 lines: the table is one list, with the help of each setting.
 
 mod flag;
 mod values;

@@ -43,9 +43,9 @@ impl ClientPoint {
     }
 }
 
-/// Writes the charts and their table; nothing if the document has no seconds, or was imported.
+/// Writes the charts and their table; nothing if the document has no seconds.
 pub fn write(out: &mut Html, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
-    if run.series.is_empty() || run.imported.is_some() {
+    if run.series.is_empty() {
         return Ok(());
     }
     let groups = run.series.chunks(group_size(run.series.len()));
@@ -140,12 +140,5 @@ mod tests {
         write(&mut out, &closed(), 1, &[]).unwrap();
         assert_eq!(out.matches("data-table=\"client-1\"").count(), 3);
         assert!(out.contains("<td>900 µs</td>"), "{out}");
-        let imported = Run {
-            imported: Some(prony_store::ImportSource::default()),
-            ..closed()
-        };
-        let mut out = Html::default();
-        write(&mut out, &imported, 1, &[]).unwrap();
-        assert_eq!(out, "");
     }
 }

@@ -13,8 +13,8 @@ use crate::html::markup::{Html, write_markup, writeln_markup};
 use crate::terminal::findings::{describe_event, failed_in_warmup, worst_first};
 use crate::terminal::setup::{client_health_sentences, setup_lines};
 use crate::terminal::{
-    KIND_COLUMNS, describe_counts, engine_name, imported, incomplete_notice, is_unmeasured,
-    kind_rows, verdict_text,
+    KIND_COLUMNS, describe_counts, engine_name, incomplete_notice, is_unmeasured, kind_rows,
+    verdict_text,
 };
 use crate::text::plain;
 use crate::units::{self, count};
@@ -131,11 +131,7 @@ pub fn severity_class(severity: Severity) -> &'static str {
 }
 
 fn write_verdict(out: &mut Html, run: &Run) -> fmt::Result {
-    let notices = [
-        run.imported.as_ref().map(imported::import_notice),
-        incomplete_notice(run),
-    ];
-    for text in notices.into_iter().flatten() {
+    if let Some(text) = incomplete_notice(run) {
         writeln_markup!(out, "<p class=\"verdict caveat\">{}</p>", text)?;
     }
     if let Some((worst, text)) = verdict_text(run) {
@@ -205,9 +201,10 @@ fn write_errors_and_events(out: &mut Html, run: &Run) -> fmt::Result {
     let errors = &run.measured.errors;
     let failed = run.measured.all_kinds().map_or(0, |all| all.failed);
     if errors.is_empty() {
-        out.push_str(match (&run.imported, failed) {
-            (None, 0) => "<p>No transaction failed in the measured window.</p>\n",
-            _ => "<p class=\"absent\">The document does not contain the errors.</p>\n",
+        out.push_str(if failed == 0 {
+            "<p>No transaction failed in the measured window.</p>\n"
+        } else {
+            "<p class=\"absent\">The document does not contain the errors.</p>\n"
         });
     } else {
         let columns = ["class", "code", "kind", "count", "first message"];
@@ -284,18 +281,12 @@ pub fn write_check_list(out: &mut Html, checks: &[Check]) -> fmt::Result {
 }
 
 fn write_setup(out: &mut Html, run: &Run) -> fmt::Result {
-    let lines = match &run.imported {
-        Some(source) => imported::setup_lines(run, source),
-        None => setup_lines(run),
-    };
     out.push_str("<dl>\n");
-    for (label, text) in lines {
+    for (label, text) in setup_lines(run) {
         writeln_markup!(out, "<dt>{}</dt><dd>{}</dd>", label, text)?;
     }
-    if run.imported.is_none() {
-        let health = client_health_sentences(run).join("; ");
-        writeln_markup!(out, "<dt>its health</dt><dd>{}</dd>", health)?;
-    }
+    let health = client_health_sentences(run).join("; ");
+    writeln_markup!(out, "<dt>its health</dt><dd>{}</dd>", health)?;
     out.push_str("</dl>\n");
     Ok(())
 }
@@ -331,11 +322,8 @@ fn write_statements_and_settings(out: &mut Html, run: &Run) -> fmt::Result {
 
 fn write_repeat_command(out: &mut Html, run: &Run) -> fmt::Result {
     let Some((command, notes)) = repeat::repeat_command(run) else {
-        let reason = match run.imported {
-            Some(_) => "another tool made this run",
-            None => "the document does not contain the command",
-        };
-        return writeln_markup!(out, "<p class=\"absent\">No command: {}.</p>", reason);
+        out.push_str("<p class=\"absent\">No command: the document does not contain it.</p>\n");
+        return Ok(());
     };
     writeln_markup!(out, "<pre tabindex=\"0\"><code>{}</code></pre>", command)?;
     let mut notes = notes.into_iter();

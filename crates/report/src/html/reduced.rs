@@ -6,8 +6,6 @@
 //! Histograms of the whole run are left out if they are of the warm-up or repeat another, because the page
 //! does not use them. The percentiles of merged rows are computed from the histograms of the seconds. A document without
 //! histograms, of an older version, keeps its rows.
-//!
-//! Longer than 400 lines: each type of row has its own rules of merging.
 
 use prony_store::{
     CoarseHistogram, Figures, HistogramSeries, IntervalHistograms, KindFigures, MachineSecond,

@@ -40,11 +40,9 @@ pub fn write(out: &mut Html, run: &Run, number: usize, marks: &[EventMark]) -> f
 /// Writes the sentences about the server, and returns the observations if there are readings to draw.
 pub fn write_text<'a>(out: &mut Html, run: &'a Run) -> Result<Option<&'a Observed>, fmt::Error> {
     let Some(observed) = &run.observed else {
-        let reason = match run.imported {
-            Some(_) => "the imported output has no observations of the server",
-            None => "the server was not observed in this run",
-        };
-        writeln_markup!(out, "<p class=\"absent\">Not observed: {}.</p>", reason)?;
+        out.push_str(
+            "<p class=\"absent\">Not observed: the server was not observed in this run.</p>\n",
+        );
         return Ok(None);
     };
     if let Some(reason) = &observed.off {

@@ -18,7 +18,6 @@ fn hostile_run() -> Run {
     for text in [&mut server.version, &mut server.database, &mut server.user] {
         *text = bad.into();
     }
-    server.engine = Some(prony_store::ServerEngine::Other(bad.into()));
     server.address = Some(prony_store::ServerAddress::Unix(bad.into()));
     server.settings.insert(bad.into(), bad.into());
     run.id = bad.into();

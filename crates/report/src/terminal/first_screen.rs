@@ -44,11 +44,6 @@ pub(super) fn write(
     stored: Option<StoredRun<'_>>,
 ) -> io::Result<()> {
     let width = out.style.width;
-    if let Some(imported) = &run.imported {
-        super::imported::write(out, run, imported)?;
-        out.line("")?;
-        return out.line(plain(&run.id));
-    }
     let mut paragraphs = vec![title(run, width)];
     paragraphs.extend(incomplete_notice(run).map(|notice| {
         Paragraph::text(&notice, width, 2)

@@ -6,7 +6,6 @@
 mod counts;
 pub(crate) mod findings;
 mod first_screen;
-pub(crate) mod imported;
 pub(crate) mod latency;
 mod paragraph;
 pub(crate) mod server;
@@ -24,7 +23,7 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::text::{plain, sparkline, wrap};
 use crate::units::{self, count, count_with_noun, span};
-use prony_store::{IndustryMetric, KindFigures, Run, RunState, Second, SecondPhase, ServerEngine};
+use prony_store::{Engine, IndustryMetric, KindFigures, Run, RunState, Second, SecondPhase};
 use std::io::{self, Write};
 
 /// The location of a document.
@@ -45,8 +44,7 @@ pub enum DocumentLocation<'a> {
 }
 
 /// Writes the first screen of a result: its figure, its verdict, its times and one advice, in at most
-/// [`MAX_LINES`] lines; the published figures of a scenario follow. A run imported from another tool
-/// has few figures, so all of them are written.
+/// [`MAX_LINES`] lines; the published figures of a scenario follow.
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -71,10 +69,6 @@ pub fn write_full(
     stored: Option<DocumentLocation<'_>>,
 ) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
-    if let Some(imported) = &run.imported {
-        imported::write(out, run, imported)?;
-        return setup::write_location(out, stored);
-    }
     write_title(out, run)?;
     write_headline(out, run)?;
     latency::write_response_times(out, run)?;
@@ -134,7 +128,7 @@ pub(crate) fn incomplete_notice(run: &Run) -> Option<String> {
 pub(crate) fn is_unmeasured(run: &Run) -> bool {
     let ended = |kind: &KindFigures| kind.committed + kind.rolled_back + kind.failed;
     let any_ended = run.measured.kinds.iter().any(|kind| ended(kind) > 0);
-    run.measured.length_s <= 0.0 && !any_ended && run.imported.is_none()
+    run.measured.length_s <= 0.0 && !any_ended
 }
 
 /// A metric per unit of scale: `548 per warehouse`.
@@ -266,7 +260,7 @@ fn write_throughput_bars(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 
 /// The name of the server's engine; empty if unknown.
 pub(crate) fn engine_name(server: &prony_store::Server) -> String {
-    plain(server.engine.as_ref().map_or("", ServerEngine::name))
+    server.engine.map_or("", Engine::name).to_owned()
 }
 
 #[cfg(test)]

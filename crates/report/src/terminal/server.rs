@@ -9,7 +9,7 @@ use prony_judge::memory::data_fit;
 use prony_judge::observations;
 use prony_store::{
     Durability, DurabilityClass, Engine, EventKind, LimitUse, MachineSecond, Observed,
-    ObservedTopic, Run, ServerEngine, ServerSecond,
+    ObservedTopic, Run, ServerSecond,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -176,11 +176,8 @@ fn describe_events(run: &Run, observed: &Observed) -> String {
                 .any(|missing| missing.what == *topic)
         };
         let is_vacuumed = match run.server.engine {
-            Some(ServerEngine::Known(engine)) => match engine {
-                Engine::PostgreSql => true,
-                Engine::MySql | Engine::MariaDb | Engine::SqlServer => false,
-            },
-            Some(ServerEngine::Other(_)) | None => true,
+            Some(Engine::PostgreSql) | None => true,
+            Some(Engine::MySql | Engine::MariaDb | Engine::SqlServer) => false,
         };
         let (unobserved, absent): (Vec<_>, Vec<_>) = REPORTED_BY
             .iter()

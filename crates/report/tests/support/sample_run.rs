@@ -82,7 +82,6 @@ pub fn closed() -> Run {
         started_at: "2026-11-20T23:33:42+01:00".into(),
         state: RunState::Complete,
         ended_because: None,
-        imported: None,
         experiment: None,
         scenario: None,
         cached: None,

@@ -1,8 +1,8 @@
 //! The setup of a run: the Prony build, the client machines, the server and the load.
 
 use super::values::{
-    BuildProfile, FindingKind, Network, PlannedEnd, ServerAddress, ServerEngine,
-    ServiceTimePartsSource, Severity, query_mode,
+    BuildProfile, FindingKind, Network, PlannedEnd, ServerAddress, ServiceTimePartsSource,
+    Severity, engine_id, query_mode,
 };
 use crate::named::ResponseTimeLimit;
 use prony_plan::{Arrival, QueryMode, ReplyWait, experiment::RunOrder};
@@ -72,7 +72,9 @@ pub struct CpuFrequency {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Server {
     /// Its engine; absent if unknown.
-    pub engine: Option<ServerEngine>,
+    #[serde(with = "engine_id")]
+    #[schemars(with = "Option<String>")]
+    pub engine: Option<Engine>,
     /// Version text.
     pub version: String,
     /// Its address; absent if unknown.
@@ -108,18 +110,8 @@ pub struct Workload {
     pub kinds: Vec<String>,
     /// The statements, with placeholders for their values.
     pub statements: Vec<String>,
-    /// The workload's description; absent if an imported tool's is unknown.
+    /// The workload's description; absent if there is none.
     pub description: Option<Description>,
-}
-
-impl Server {
-    /// Its engine, if Prony can drive it.
-    pub fn known_engine(&self) -> Option<Engine> {
-        match self.engine {
-            Some(ServerEngine::Known(engine)) => Some(engine),
-            Some(ServerEngine::Other(_)) | None => None,
-        }
-    }
 }
 
 impl Workload {
@@ -235,14 +227,13 @@ pub struct Drive {
     pub threads: u32,
     /// Whether transactions start by a schedule, at a rate; otherwise in a closed loop.
     pub open_loop: bool,
-    /// The scheduled rate, transactions per second; absent in a closed loop, or if an imported tool does not
-    /// print it.
+    /// The scheduled rate, transactions per second; absent in a closed loop.
     pub rate_tps: Option<f64>,
     /// Distribution of the gaps between scheduled starts.
     pub arrival: Option<Arrival>,
     /// The planned end; absent if unknown.
     pub stop: Option<PlannedEnd>,
-    /// The protocol mode; absent if an imported tool does not print it.
+    /// The protocol mode; absent if unknown.
     #[serde(default, with = "query_mode")]
     #[schemars(with = "Option<String>", extend("enum" = ["simple", "extended", "prepared", null]))]
     pub protocol: Option<QueryMode>,
@@ -250,7 +241,7 @@ pub struct Drive {
     pub io: String,
     /// Why that engine was chosen.
     pub io_reason: String,
-    /// How the workers waited for replies; absent if an imported tool does not tell.
+    /// How the workers waited for replies; absent in a journal before the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<ReplyWait>,
     /// How the clients connected to the server; absent before the load starts, or if unknown.

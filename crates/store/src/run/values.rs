@@ -156,57 +156,6 @@ named_values! {
     }
 }
 
-/// The engine of a server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "String", into = "String")]
-#[schemars(with = "String")]
-pub enum ServerEngine {
-    /// An engine that Prony can drive.
-    Known(Engine),
-    /// Another engine, named in the output of an imported run, such as `sqlserver`.
-    Other(String),
-}
-
-impl From<Engine> for ServerEngine {
-    fn from(engine: Engine) -> ServerEngine {
-        ServerEngine::Known(engine)
-    }
-}
-
-impl From<String> for ServerEngine {
-    fn from(id: String) -> ServerEngine {
-        match Engine::ALL.into_iter().find(|engine| engine.id() == id) {
-            Some(engine) => ServerEngine::Known(engine),
-            None => ServerEngine::Other(id),
-        }
-    }
-}
-
-impl From<ServerEngine> for String {
-    fn from(engine: ServerEngine) -> String {
-        engine.id().to_owned()
-    }
-}
-
-impl ServerEngine {
-    /// Its identifier in documents, such as `postgresql`.
-    pub fn id(&self) -> &str {
-        match self {
-            ServerEngine::Known(engine) => engine.id(),
-            ServerEngine::Other(id) => id,
-        }
-    }
-
-    /// Its name in reports, such as `PostgreSQL`.
-    pub fn name(&self) -> &str {
-        match self {
-            ServerEngine::Known(engine) => engine.name(),
-            ServerEngine::Other(id) if id == "sqlserver" => "SQL Server",
-            ServerEngine::Other(id) => id,
-        }
-    }
-}
-
 /// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -313,6 +262,30 @@ impl ServiceTimePartsSource {
         ServiceTimePartsSource::Unavailable {
             reason: reason.into(),
         }
+    }
+}
+
+/// Serializes an engine by its identifier.
+pub(crate) mod engine_id {
+    use super::{Deserialize, Deserializer, Engine, Serialize, Serializer};
+    use serde::de::Error;
+
+    pub(crate) fn serialize<S: Serializer>(
+        engine: &Option<Engine>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        engine.map(Engine::id).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(
+        deserializer: D,
+    ) -> Result<Option<Engine>, D::Error> {
+        let id = Option::<String>::deserialize(deserializer)?;
+        id.map(|id| {
+            let engine = Engine::ALL.into_iter().find(|engine| engine.id() == id);
+            engine.ok_or_else(|| D::Error::custom(format!("unknown engine `{id}`")))
+        })
+        .transpose()
     }
 }
 

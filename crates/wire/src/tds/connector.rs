@@ -4,8 +4,6 @@
 //! never: do I/O or read a clock; send a password without TLS, unless the caller chose [`TlsUse::No`], or
 //! [`TlsUse::IfOffered`] with a server that has no TLS.
 //! Source: MS-TDS 3.2.5 (client details), 2.2.6.5 (encryption).
-//!
-//! Longer than 400 lines: one state machine, from the first byte to the session.
 
 use super::login7::put_login;
 use super::packet::{PACKET_SIZE_INITIAL, Unframer, packet_type, put_message};

@@ -1,8 +1,6 @@
 //! Answers the requests of Lua states that run outside of the load: `init()`, `done()`, commands that are not parallel,
 //! and the script's top level. These states have no event loop, so their requests block the thread. Must never be used
 //! in a load.
-//!
-//! Longer than 400 lines: one function per request of a script.
 
 use super::answer::{Answer, FailedAnswer};
 use super::connections::returned_result_index;

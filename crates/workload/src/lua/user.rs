@@ -1,8 +1,6 @@
 //! One sysbench thread: a Lua state, its coroutine, and its connections. Forwards the coroutine's requests to the
 //! event loop, and resumes it with the replies. Threads never share a Lua state. An error that the script can catch
 //! never ends the run by itself.
-//!
-//! Longer than 400 lines: a thread's requests, replies and errors change one state.
 
 mod stopped;
 

@@ -2,8 +2,6 @@
 //!
 //! Executes the events of a plan on the loaded tables. Must never count a failure as a success, or
 //! allocate for an event.
-//!
-//! Longer than 400 lines: the events of all sysbench tests share a user's state.
 
 use super::Oltp;
 use super::bulk;

@@ -1,8 +1,6 @@
 //! Parses expressions into the instructions of a stack machine. The instructions are in pgbench's order of
 //! evaluation, which decides which call draws the next random number. Never recurses deeper than `DEPTH_MAX`:
 //! a long chain of operators is parsed in a loop.
-//!
-//! Longer than 400 lines: operators, functions and CASE share the parser and the stack machine.
 
 use super::error::{ScriptError, SyntaxError};
 use super::functions::{self, ARGUMENTS_MAX, Arity, Function};

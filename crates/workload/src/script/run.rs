@@ -1,7 +1,5 @@
 //! Runs the transactions of a virtual user. Never blocks its thread, except for a shell command that the
 //! [`ScriptPolicy`] allows; once warm, never allocates for a statement with up to [`INLINE_PARAMETERS_MAX`] variables.
-//!
-//! Longer than 400 lines: one function for each command of the language, over one user's state.
 
 use super::ast::{AssignmentTarget, CommandKind, SqlCommand, StoreCommand};
 use super::command_context::{CommandContext, Halt};

@@ -1,6 +1,4 @@
 //! Tests scripts with errors.
-//!
-//! Longer than 400 lines: tables of scripts and their messages.
 
 use crate::support::{RunOptions, RunResult, TestDatabase, run_default, run_script};
 use prony_workload::sysbench::IgnoredErrors;

@@ -1,6 +1,4 @@
 //! Databases for tests, and runs of scripts on them.
-//!
-//! Longer than 400 lines: the databases, the listener and the options are all needed for one run.
 
 use prony_drive::{DriveJob, DriveResult, Error, LoadStart, Observer, RunEventKind, run};
 use prony_measure::Queries;

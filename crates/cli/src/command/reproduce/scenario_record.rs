@@ -6,7 +6,7 @@ use super::super::scenarios;
 use prony_plan::Choice;
 use prony_plan::scenario::{CachedPortion, PublishedEngine, Scenario};
 use prony_store::scenario::{OriginalSetup, PublishedFigure};
-use prony_store::{Replication, ServerEngine};
+use prony_store::{Engine, Replication};
 
 /// The steps that were completed before the run.
 #[derive(Clone, Debug, Default)]
@@ -50,9 +50,9 @@ pub fn scenario_document(scenario: &Scenario, steps: CompletedSteps) -> prony_st
 
 fn original_setup(scenario: &Scenario) -> OriginalSetup {
     let engine = match scenario.engine {
-        PublishedEngine::PostgreSql => ServerEngine::from(prony_store::Engine::PostgreSql),
-        PublishedEngine::MySql => prony_store::Engine::MySql.into(),
-        PublishedEngine::SqlServer => prony_store::Engine::SqlServer.into(),
+        PublishedEngine::PostgreSql => Engine::PostgreSql,
+        PublishedEngine::MySql => Engine::MySql,
+        PublishedEngine::SqlServer => Engine::SqlServer,
     };
     OriginalSetup {
         engine: Some(engine),

@@ -7,7 +7,7 @@
 use super::MetricsPage;
 use prony_measure::{ErrorLedger, IntervalRow};
 use prony_report::metrics::{ErrorTotals, Exposition, KindTotals};
-use prony_store::{Choice, Run, Second, ServerEngine, ServerSecond};
+use prony_store::{Choice, Engine, Run, Second, ServerSecond};
 
 /// The figures of a run, and the page that shows them.
 pub struct RunMetrics {
@@ -40,10 +40,7 @@ impl RunMetrics {
                 if drive.open_loop { "rate" } else { "closed" }.to_owned(),
             ),
             ("threads", drive.threads.to_string()),
-            (
-                "engine",
-                text_or_empty(server.engine.as_ref().map(ServerEngine::id)),
-            ),
+            ("engine", text_or_empty(server.engine.map(Engine::id))),
             ("server_version", server.version.clone()),
             ("address", text_or_empty(server.address.as_ref())),
             ("database", server.database.clone()),

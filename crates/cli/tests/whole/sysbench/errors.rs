@@ -1,6 +1,4 @@
 //! Errors of sysbench runs, fatal and ignored ones.
-//!
-//! Longer than 400 lines: the tests share sysbench's error options.
 
 use super::{DRIVERS, Driver, SysbenchTestBench, count_tables, figure, query_counts};
 use crate::common::{WAIT_TIMEOUT, connect};

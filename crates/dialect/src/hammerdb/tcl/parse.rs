@@ -2,8 +2,6 @@
 //!
 //! In: a script's text. Out: its commands in order, up to the first syntax error. Must never: evaluate; nest
 //! deeper than [`MAX_NESTING`].
-//!
-//! Longer than 400 lines: Tcl's twelve syntax rules refer to each other.
 
 /// The maximum nesting of `[..]` and array indexes.
 pub(crate) const MAX_NESTING: usize = 100;

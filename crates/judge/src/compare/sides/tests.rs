@@ -1,6 +1,4 @@
 //! Comparisons of sides with several runs each.
-//!
-//! Longer than 400 lines: the cases vary the same runs.
 
 mod tested;
 

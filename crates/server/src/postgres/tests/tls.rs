@@ -2,8 +2,6 @@
 //!
 //! `tests/data/tls/make.sh` creates the certificates. Chains are verified at a fixed time, so that
 //! these tests do not depend on the date.
-//!
-//! Longer than 400 lines: libpq's modes are one table of cases.
 
 use super::super::tls::build_verifier;
 use super::super::{Environment, collect_options, resolve as resolve_with_env, values};

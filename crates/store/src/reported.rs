@@ -1,37 +1,24 @@
-//! The figures in another tool's output, and their conversion to a Run.
+//! The figures in another tool's output.
 //!
-//! A dialect's reader fills in [`ReportedRun`] with the figures as they were printed;
-//! [`ReportedRun::into_run`] makes a [`Run`] that is marked as imported. Figures that were not printed are
+//! A dialect's reader fills in [`ReportedRun`] with the figures as they were printed. Figures that were not printed are
 //! never filled in.
 
 use crate::named::{IndustryMetric, MetricName, ObservedShare, QueryCounts};
 use crate::run::*;
 use prony_plan::QueryMode;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// The source of an imported Run's figures.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ImportSource {
-    /// The tool that printed them.
-    pub tool: String,
-    /// Its version, as printed; empty if it prints none.
-    pub version: String,
-    /// The file that was read; `-` is standard input.
-    pub source: String,
-    /// Facts that its output does not report.
-    pub not_reported: Vec<String>,
-}
+use prony_wire::Engine;
+use serde::Serialize;
 
 /// One run of another tool, as its output reports it. Facts that it does not report are absent.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReportedRun {
     /// `pgbench`, `sysbench` or `HammerDB`.
     pub tool: &'static str,
     /// Its version.
     pub version: String,
     /// The server's engine.
-    pub engine: Option<ServerEngine>,
+    #[serde(with = "engine_id")]
+    pub engine: Option<Engine>,
     /// The server's version.
     pub server_version: String,
     /// Prony's name of the workload, if Prony has it.
@@ -43,6 +30,7 @@ pub struct ReportedRun {
     /// Options that decide what its figures mean.
     pub settings: Vec<Setting>,
     /// The protocol mode.
+    #[serde(with = "query_mode")]
     pub protocol: Option<QueryMode>,
     /// Clients of pgbench, threads of sysbench, or virtual users of HammerDB.
     pub clients: Option<u32>,
@@ -113,7 +101,7 @@ pub struct ReportedRun {
 }
 
 /// One kind of transaction.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReportedKind {
     /// Its name.
     pub name: String,
@@ -128,7 +116,7 @@ pub struct ReportedKind {
 }
 
 /// Two figures that must agree.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Relation {
     /// How they must agree.
     pub kind: RelationKind,
@@ -145,7 +133,8 @@ pub struct Relation {
 }
 
 /// How two figures must agree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RelationKind {
     /// They are equal.
     Sum,
@@ -160,40 +149,29 @@ pub enum RelationKind {
 }
 
 impl ReportedRun {
-    /// Converts it to a Run that starts at `started_at`, since the output has no start time. `source` is the
-    /// file that was read.
-    pub fn into_run(self, source: &str, started_at: String) -> Run {
-        let not_reported = self.not_reported();
+    /// The figures as a Run, for the checks of Prony's own runs. It is never stored.
+    pub fn to_run(&self) -> Run {
         let seconds = self.actual_s.or(self.requested_s).unwrap_or(0.0);
         let figures = self.figures(seconds);
-        let rates = self.rates();
-        let name = self
-            .workload
-            .map_or_else(|| self.tool.to_lowercase(), str::to_owned);
-        let kinds = figures
-            .kinds
-            .iter()
-            .skip(1)
-            .filter_map(|kind| kind.kind.clone());
+        let kinds = figures.kinds.iter().skip(1);
+        let kinds = kinds.filter_map(|kind| kind.kind.clone()).collect();
         Run {
-            started_at,
-            state: match self.missing_parts.is_empty() {
-                true => RunState::Complete,
-                false => RunState::Partial,
+            state: if self.missing_parts.is_empty() {
+                RunState::Complete
+            } else {
+                RunState::Partial
             },
-            ended_because: (!self.missing_parts.is_empty())
-                .then(|| format!("its output has no {}", self.missing_parts.join(", "))),
             server: Server {
                 engine: self.engine,
-                version: self.server_version,
+                version: self.server_version.clone(),
                 ..Server::default()
             },
             workload: Workload {
-                name,
-                title: self.title,
+                name: self.workload.unwrap_or_default().to_owned(),
+                title: self.title.clone(),
                 scale: self.scale.unwrap_or(0),
-                settings: self.settings,
-                kinds: kinds.collect(),
+                settings: self.settings.clone(),
+                kinds,
                 ..Workload::default()
             },
             drive: Drive {
@@ -210,43 +188,11 @@ impl ReportedRun {
                 ..Window::default()
             },
             measured: figures,
-            rates,
-            shares: self.shares,
-            series: self.series,
-            timing: Timing {
-                parts_source: ServiceTimePartsSource::unavailable(format!(
-                    "{} does not report it",
-                    self.tool
-                )),
-                ..Timing::default()
-            },
-            imported: Some(ImportSource {
-                tool: self.tool.to_owned(),
-                version: self.version,
-                source: source.to_owned(),
-                not_reported,
-            }),
+            rates: self.rates(),
+            shares: self.shares.clone(),
+            series: self.series.clone(),
             ..Run::default()
         }
-    }
-
-    /// Facts that a run of Prony records and this run does not.
-    fn not_reported(&self) -> Vec<String> {
-        let mut missing = vec![
-            "server settings",
-            "durability",
-            "replicas",
-            "client machine",
-        ];
-        let optional = [
-            ("workload", self.workload.is_some()),
-            ("scale", self.scale.is_some()),
-            ("clients", self.clients.is_some()),
-            ("server version", !self.server_version.is_empty()),
-        ];
-        let optional = optional.into_iter().filter(|(_, is_reported)| !is_reported);
-        missing.splice(0..0, optional.map(|(fact, _)| fact));
-        missing.into_iter().map(str::to_owned).collect()
     }
 
     fn figures(&self, seconds: f64) -> Figures {
