@@ -35,7 +35,8 @@ class Program:
         time, events = (seconds, 0) if seconds else (0, transactions * case.clients)
         length = [f"--time={time}", f"--events={events}"]
         words = [f"--mysql-user={server.user}", f"--mysql-db={server.database}", "--rand-seed=1", "--rand-type=uniform"]
-        return [self.program, *tools.sysbench_address(server, case.network), *words, f"--threads={case.clients}", *length, *case.options, "run"]
+        words += [f"--threads={case.clients}", *length, *case.options, "run"]
+        return [self.program, *tools.sysbench_address(server, case.network), *words]
 
 
 def programs(dialect, args, bin_dir, home):

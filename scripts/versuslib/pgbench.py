@@ -143,8 +143,8 @@ def measure(session, home):
         tools = [Prony(server, args.prony, home), second]
         parts = [f"## Prony and {other} in turn", "\n".join([
             *environment(server, session),
-            f"- scale {args.scale}; {args.pairs} interleaved pairs a case, the order changing from pair to pair; runs of "
-            f"{args.seconds} s; one client thread and prepared statements unless the case says otherwise",
+            f"- scale {args.scale}; {args.pairs} interleaved pairs a case, the order changing from pair to pair; "
+            f"runs of {args.seconds} s; one client thread and prepared statements unless the case says otherwise",
             "- ratios: median of the pairs (smallest–largest); CPU: user and system time of the whole client process, "
             "start and connecting included, for both tools",
             f"- {figures.BOUND_EXPLANATION}",

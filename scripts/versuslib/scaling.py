@@ -325,8 +325,8 @@ def measure(session, home):
     notes = [
         *intro,
         f"- {'the other build takes the place of the bound' if args.against else methods}",
-        f"- medians of {args.pairs} interleaved pairs; the ratio with its smallest and largest; CPU: user and system time; "
-        "the server's includes its background processes until the client ends",
+        f"- medians of {args.pairs} interleaved pairs; the ratio with its smallest and largest; "
+        "CPU: user and system time; the server's includes its background processes until the client ends",
     ]
     title = "## Loads with 1, 2 and 4 jobs, and " + ("another build" if args.against else "the server's bound")
     return [title, "\n".join(notes), figures.table(HEAD, lines)]

@@ -167,8 +167,8 @@ def free_port():
 
 
 def quiet_settings(args, **others):
-    """Settings of a PostgreSQL with less noise, the same for both tools: the tables fit into memory, and no checkpoint by
-    volume or vacuum falls into only some of the runs. Reports list them."""
+    """Settings of a PostgreSQL with less noise, the same for both tools: the tables fit into memory, and no checkpoint
+    by volume or vacuum falls into only some of the runs. Reports list them."""
     settings = {"cluster_name": "prony-versus", "shared_buffers": args.shared_buffers, "max_wal_size": "8GB"}
     settings |= {"checkpoint_timeout": "1h", "autovacuum": "off", **others}
     return settings | ({"fsync": "off"} if args.no_fsync else {})

@@ -216,8 +216,8 @@ def run_dialect(program, server, env, case, options, seconds, database, folder=N
 
 # Writes the statements that create the tables of a database, without their keys and indexes.
 CREATE_TABLES = """\
-select 'create table ' || c.relname || ' (' || coalesce(string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
-  || case when a.attnotnull then ' not null' else '' end, ', ' order by a.attnum), '')
+select 'create table ' || c.relname || ' (' || coalesce(string_agg(a.attname || ' '
+  || format_type(a.atttypid, a.atttypmod) || case when a.attnotnull then ' not null' else '' end, ', ' order by a.attnum), '')
   || ') with (' || coalesce(array_to_string(c.reloptions, ', '), 'fillfactor=100') || ');'
 from pg_class c join pg_attribute a on a.attrelid = c.oid
 where a.attnum > 0 and c.relkind = 'r' and c.relnamespace = 'public'::regnamespace group by c.relname, c.reloptions
@@ -226,8 +226,8 @@ where a.attnum > 0 and c.relkind = 'r' and c.relnamespace = 'public'::regnamespa
 
 def execute_psql(server, path, database):
     """Runs a file of statements with psql, and measures it."""
-    command = [server.bin_dir / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-f", path, "-d", server.url("unix", database)]
-    return execute(command, server.environment())[0]
+    command = [server.bin_dir / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-f", path]
+    return execute([*command, "-d", server.url("unix", database)], server.environment())[0]
 
 
 class Pgbench:

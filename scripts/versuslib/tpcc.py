@@ -269,8 +269,8 @@ def measure(session, home):
         prony, bound = Prony(server, args.prony, home), ServerBound(server, home)
         parts = ["## tpcc and the server's bounds", "\n".join([
             *environment(server, session),
-            f"- medians of {args.pairs} interleaved pairs (smallest–largest); runs of {args.seconds} s; CPU: user and system "
-            "time of the whole client process",
+            f"- medians of {args.pairs} interleaved pairs (smallest–largest); runs of {args.seconds} s; "
+            "CPU: user and system time of the whole client process",
         ])]
         print_progress(parts[-1])
         if LOAD in args.cases:
