@@ -4,10 +4,11 @@ In: a program and a canned server. Out: a command line and an environment. Must 
 an option.
 """
 import os
-import shutil
 
-from . import lua_scripts, sysbench, tools
+from . import capacity, counts, figures, lua_scripts, sysbench, tools
+from .canned import CannedServer
 from .server import ScriptError
+from .session import print_progress
 
 
 class Program:
@@ -21,9 +22,7 @@ class Program:
 
     def environment(self, server):
         """The environment: only the variables that every program has, and a private home."""
-        env = {key: value for key, value in server.environment().items() if not key.startswith(("MYSQL", "LUA_", "PRONY_"))}
-        for name in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
-            env[name] = self.home
+        env = tools.private_environment(tools.without_tool_variables(server.environment()), self.home)
         # The report has the format of version 15, regardless of the installed pgbench. Others ignore it.
         return {**env, "PRONY_PGBENCH_COMPAT": "15"}
 
@@ -31,11 +30,13 @@ class Program:
         """The command line of a case that ends after a time, or after this many transactions of each client."""
         if case.dialect == "pgbench":
             length = ["-T", seconds] if seconds else ["-t", transactions]
-            return tools.dialect_command(self.program, server, case, [*case.options, "--random-seed=1"], length, server.database)
-        address = [f"--mysql-socket={server.socket}"] if case.network == "unix" else ["--mysql-host=127.0.0.1", f"--mysql-port={server.port}"]
-        length = [f"--time={seconds}", "--events=0"] if seconds else ["--time=0", f"--events={transactions * case.clients}"]
+            options = [*case.options, "--random-seed=1"]
+            return tools.dialect_command(self.program, server, case, options, length, server.database)
+        time, events = (seconds, 0) if seconds else (0, transactions * case.clients)
+        length = [f"--time={time}", f"--events={events}"]
         words = [f"--mysql-user={server.user}", f"--mysql-db={server.database}", "--rand-seed=1", "--rand-type=uniform"]
-        return [self.program, *address, *words, f"--threads={case.clients}", *length, *case.options, "run"]
+        words += [f"--threads={case.clients}", *length, *case.options, "run"]
+        return [self.program, *tools.sysbench_address(server, case.network), *words]
 
 
 def programs(dialect, args, bin_dir, home):
@@ -66,7 +67,39 @@ def missing(dialect, args):
     return None
 
 
-def need_server(args):
-    """Fails if the canned server is not built."""
-    if not shutil.which(args.canned):
-        raise ScriptError(f"there is no {args.canned}: build it by `make canned`, or name it by --canned")
+def compare(session, module, home):
+    """Rows of the table of capacity or of counts; `module` measures a case and makes its row."""
+    rows, args = [], session.args
+    for dialect in ("pgbench", "sysbench"):
+        chosen = [case for case in session.chosen(module.CASES) if case.dialect == dialect]
+        reason = module.missing() or missing(dialect, args)
+        if reason or not chosen:
+            rows += [session.skip(case, reason) for case in chosen]
+            continue
+        pair = programs(dialect, args, session.bin_dir, home)
+        with CannedServer(args.canned, chosen[0].protocol, module.SERVER_CPUS, module.IS_BATCH) as server:
+            for case in chosen:
+
+                def measure_one(program, case=case, server=server):
+                    result = module.measure(program, case, server, args.seconds)
+                    print_progress(f"  {program.name:8} {result}")
+                    return result
+
+                rows.append(session.row(case, module.row, pair, measure_one))
+    return rows
+
+
+def measure(session, home):
+    """Measures capacity and counts, which need no database; returns the parts of the report."""
+    args = session.args
+    other, others = ("other build", "another build") if args.against else ("other tool", "the tools that it replaces")
+    intro = session.programs()
+    intro[-1] += f"; median of {args.pairs} interleaved pairs (smallest–largest)"
+    parts = [f"## Prony and {others}, with a server that answers from memory", "\n".join(intro)]
+    for module in (capacity, counts):
+        folder = os.path.join(home, module.__name__)
+        os.mkdir(folder)
+        rows = compare(session, module, folder)
+        if rows:
+            parts += [f"{module.TITLE.format(seconds=args.seconds)}:", figures.table(module.head(other), rows)]
+    return parts

@@ -6,11 +6,12 @@ when the client was not busy.
 import dataclasses
 import statistics
 
-from . import canned_tools, cases, figures, sysbench, tools
-from .canned import CannedServer
+from . import cases, figures, sysbench, tools
 
 # Below this share of the run's time the client waited for the server, or for its CPU.
 BUSY_SHARE = 0.9
+TITLE = "Runs of {seconds} s; of sysbench, queries are counted, else transactions"
+CASES, SERVER_CPUS, IS_BATCH = cases.CAPACITY, cases.OTHER_CPUS, False
 
 
 @dataclasses.dataclass
@@ -27,8 +28,12 @@ class CapacityRun(tools.Measurement):
         """The server's CPU time by the run's time."""
         return self.server_cpu_s / self.wall_s
 
+    def __str__(self):
+        shares = f"client {100 * self.client_share:.0f} % busy, server {100 * self.server_share:.0f} %"
+        return f"{self.tps:9,.0f}/s, {shares}"
 
-def drive(program, case, server, seconds):
+
+def measure(program, case, server, seconds):
     """One run."""
     command = program.command(case, server, seconds=seconds)
 
@@ -68,46 +73,19 @@ def limit(runs):
 
 def row(case, prony, other):
     """One line of the table, from two lists of `CapacityRun`."""
-    rate = figures.ratio([run.tps for run in prony], [run.tps for run in other])
-    cpu = figures.ratio([run.cpu_us_per_transaction for run in prony], [run.cpu_us_per_transaction for run in other])
-
-    def medians(read, form):
-        return " / ".join(form.format(statistics.median(map(read, runs))) for runs in (prony, other))
-
     limits = [limit(prony), limit(other)]
     return [
         case.title,
-        str(rate),
-        medians(lambda run: run.tps, "{:,.0f}"),
-        str(cpu),
-        medians(lambda run: run.cpu_us_per_transaction, "{:.2f}"),
-        medians(lambda run: 100 * run.client_share, "{:.0f}"),
-        medians(lambda run: 100 * run.server_share, "{:.0f}"),
+        str(figures.ratio_of("tps", prony, other)),
+        figures.medians("tps", "{:,.0f}", prony, other),
+        str(figures.ratio_of("cpu_us_per_transaction", prony, other)),
+        figures.medians("cpu_us_per_transaction", "{:.2f}", prony, other),
+        figures.medians("client_share", "{:.0%}", prony, other).replace("%", ""),
+        figures.medians("server_share", "{:.0%}", prony, other).replace("%", ""),
         limits[0] if limits[0] == limits[1] else " / ".join(limits),
     ]
 
 
-def compare(args, bin_dir, home, print_progress, measure_row, raw):
-    """Rows of the table of capacity; `measure_row` measures a case and makes its row."""
-    rows = []
-    for dialect in ("pgbench", "sysbench"):
-        chosen = [case for case in cases.CAPACITY if case.id in args.cases and case.dialect == dialect]
-        reason = canned_tools.missing(dialect, args) or (None if cases.OTHER_CPUS else "needs two CPUs")
-        if chosen and reason:
-            print_progress(f"capacity of {dialect}: skipped: {reason}")
-            rows += [[case.title, f"skipped: {reason}"] + [""] * 6 for case in chosen]
-            raw |= {case.id: {"skipped": reason} for case in chosen}
-        elif chosen:
-            programs = canned_tools.programs(dialect, args, bin_dir, home)
-            with CannedServer(args.canned, chosen[0].protocol, cases.OTHER_CPUS) as server:
-                for case in chosen:
-                    print_progress(f"{case.id}: {args.pairs} pairs of {args.seconds} s")
-
-                    def measure(program, case=case, server=server):
-                        result = drive(program, case, server, args.seconds)
-                        shares = f"client {100 * result.client_share:.0f} % busy, server {100 * result.server_share:.0f} %"
-                        print_progress(f"  {program.name:8} {result.tps:9,.0f}/s, {shares}")
-                        return result
-
-                    rows.append(measure_row(case, row, programs, args, measure, raw)[: len(head(""))])
-    return rows
+def missing():
+    """Why nothing can be measured on this machine; None if it can."""
+    return None if cases.OTHER_CPUS else "needs two CPUs"

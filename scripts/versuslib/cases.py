@@ -340,12 +340,13 @@ GROUPS = {
     "sqlserver-counts": [case.id for case in SQLSERVER if case.is_count],
 }
 
-# Cases that need no database, and all cases that are not measured on the server of pgbench's tables.
+# Cases that need no database.
 CANNED = {*GROUPS["capacity"], *GROUPS["counts"]}
 SQLSERVER_IDS = {*GROUPS["sqlserver"], *GROUPS["sqlserver-counts"]}
-ELSEWHERE = {*TPCC, *SYSBENCH, *CANNED, *SQLSERVER_IDS, *GROUPS["jobs"]}
 
 ALL = [*(case.id for case in LOADS), *GROUPS["runs"], *GROUPS["layouts"], *GROUPS["capacity"], MEMORY]
+# Cases that are measured on the server of pgbench's tables.
+PGBENCH = {*ALL, *GROUPS["pgbench"]} - CANNED
 
 
 def without_bounds(case):

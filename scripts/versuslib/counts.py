@@ -10,17 +10,17 @@ import dataclasses
 import pathlib
 import re
 import shutil
-import statistics
 import tempfile
 
-from . import canned_tools, cases, figures, tools
-from .canned import CannedServer
+from . import cases, figures, tools
 from .server import ScriptError
 
 # Transactions of the two runs.
 FEW_TRANSACTIONS, MANY_TRANSACTIONS = 500, 2_500
 # A call that is made less often than once in this many transactions is not listed.
 RARE = 20
+TITLE = "Instructions in user space by callgrind, system calls by strace, without starting and ending"
+CASES, SERVER_CPUS, IS_BATCH = cases.COUNTS, cases.ONE_CPU, True
 
 
 @dataclasses.dataclass
@@ -30,6 +30,9 @@ class Counts:
     instructions: float
     calls: float
     calls_by_name: dict
+
+    def __str__(self):
+        return f"{self.instructions:9,.0f} instructions, {self.calls:5.2f} system calls"
 
 
 def read_callgrind(folder):
@@ -78,9 +81,10 @@ def count_run(program, case, server, transactions):
         return read_callgrind(folder), read_strace(table.read_text())
 
 
-def count(program, case, server):
+def measure(program, case, server, _seconds=None):
     """The counts of a program."""
-    return per_transaction(*(count_run(program, case, server, transactions) for transactions in (FEW_TRANSACTIONS, MANY_TRANSACTIONS)))
+    lengths = (FEW_TRANSACTIONS, MANY_TRANSACTIONS)
+    return per_transaction(*(count_run(program, case, server, transactions) for transactions in lengths))
 
 
 def head(other):
@@ -97,19 +101,13 @@ def head(other):
 
 def row(case, prony, other):
     """One line of the table, from two lists of `Counts`."""
-    instructions = figures.ratio([counts.instructions for counts in prony], [counts.instructions for counts in other])
-    calls = figures.ratio([counts.calls for counts in prony], [counts.calls for counts in other])
-
-    def medians(read, form):
-        return " / ".join(form.format(statistics.median(map(read, runs))) for runs in (prony, other))
-
     frequent = sorted(prony[0].calls_by_name.items(), key=lambda item: -item[1])
     return [
         case.title,
-        str(instructions),
-        medians(lambda counts: counts.instructions, "{:,.0f}"),
-        str(calls),
-        medians(lambda counts: counts.calls, "{:.2f}"),
+        str(figures.ratio_of("instructions", prony, other)),
+        figures.medians("instructions", "{:,.0f}", prony, other),
+        str(figures.ratio_of("calls", prony, other)),
+        figures.medians("calls", "{:.2f}", prony, other),
         ", ".join(f"{name} {number:.2f}" for name, number in frequent if number > 1 / RARE),
     ]
 
@@ -118,28 +116,3 @@ def missing():
     """Why nothing can be counted on this machine; None if it can."""
     absent = [name for name in ("valgrind", "strace") if not shutil.which(name)]
     return f"not installed: apt install {' '.join(absent)}" if absent else None
-
-
-def compare(args, bin_dir, home, print_progress, measure_row, raw):
-    """Rows of the table of counts; `measure_row` counts a case and makes its row."""
-    rows = []
-    for dialect in ("pgbench", "sysbench"):
-        chosen = [case for case in cases.COUNTS if case.id in args.cases and case.dialect == dialect]
-        reason = missing() or canned_tools.missing(dialect, args)
-        if chosen and reason:
-            print_progress(f"counts of {dialect}: skipped: {reason}")
-            rows += [[case.title, f"skipped: {reason}"] + [""] * 4 for case in chosen]
-            raw |= {case.id: {"skipped": reason} for case in chosen}
-        elif chosen:
-            programs = canned_tools.programs(dialect, args, bin_dir, home)
-            with CannedServer(args.canned, chosen[0].protocol, cases.ONE_CPU, is_batch=True) as server:
-                for case in chosen:
-                    print_progress(f"{case.id}: {args.pairs} pairs of counts")
-
-                    def measure(program, case=case, server=server):
-                        counts = count(program, case, server)
-                        print_progress(f"  {program.name:8} {counts.instructions:9,.0f} instructions, {counts.calls:5.2f} system calls")
-                        return counts
-
-                    rows.append(measure_row(case, row, programs, args, measure, raw)[: len(head(""))])
-    return rows

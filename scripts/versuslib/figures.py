@@ -48,33 +48,46 @@ def bound_text(bound, is_minimum):
     return f"{'≥' if is_minimum else '≤'} {bound:g}"
 
 
+def bounded(measured, bound, is_minimum):
+    """The three cells of a ratio with a bound."""
+    return [str(measured), bound_text(bound, is_minimum), verdict(measured, bound, is_minimum)]
+
+
+def ratio_of(name, first, second):
+    """The ratios of an attribute of two lists of measurements."""
+    return ratio([getattr(run, name) for run in first], [getattr(run, name) for run in second])
+
+
+def median_of(name, runs):
+    """The median of an attribute."""
+    return statistics.median(getattr(run, name) for run in runs)
+
+
+def medians(name, form, *lists):
+    """The medians of an attribute in several lists, as a cell."""
+    return " / ".join(form.format(median_of(name, runs)) for runs in lists)
+
+
 def line(cells):
     """One line of a Markdown table."""
     return "| " + " | ".join(cells) + " |"
 
 
 def table(head, rows):
-    """A Markdown table."""
-    return "\n".join([line(head), line(["---"] * len(head)), *map(line, rows)])
+    """A Markdown table; a row may lack its last cells."""
+    padded = ([*row, *[""] * (len(head) - len(row))] for row in rows)
+    return "\n".join([line(head), line(["---"] * len(head)), *map(line, padded)])
 
 
 def run_row(case, prony, pgbench):
     """One line of the table of runs, from two lists of Measurements."""
-    cpu_prony = [m.cpu_us_per_transaction for m in prony]
-    cpu_pgbench = [m.cpu_us_per_transaction for m in pgbench]
-    cpu = ratio(cpu_prony, cpu_pgbench)
-    tps = ratio([m.tps for m in prony], [m.tps for m in pgbench])
     return [
         case.title,
-        str(cpu),
-        bound_text(case.max_cpu, False),
-        verdict(cpu, case.max_cpu, False),
-        str(tps),
-        bound_text(case.min_tps, True),
-        verdict(tps, case.min_tps, True),
-        f"{statistics.median(cpu_prony):.2f} / {statistics.median(cpu_pgbench):.2f}",
-        f"{statistics.median(m.tps for m in prony):,.0f} / {statistics.median(m.tps for m in pgbench):,.0f}",
-        " / ".join(f"{statistics.median(m.server_cpu_us_per_transaction for m in runs):.1f}" for runs in (prony, pgbench)),
+        *bounded(ratio_of("cpu_us_per_transaction", prony, pgbench), case.max_cpu, False),
+        *bounded(ratio_of("tps", prony, pgbench), case.min_tps, True),
+        medians("cpu_us_per_transaction", "{:.2f}", prony, pgbench),
+        medians("tps", "{:,.0f}", prony, pgbench),
+        medians("server_cpu_us_per_transaction", "{:.1f}", prony, pgbench),
         free_client_text(case, pgbench),
     ]
 
@@ -99,69 +112,33 @@ def free_client_text(case, other):
     return f"{free_client_ratio(case, other):.2f}" if all(run.server_cpu_s > 0 for run in other) else "–"
 
 
-def run_head(other):
-    """The header of the table of runs; `other`: the name of the tool that Prony is compared with."""
-    return [
-        "case",
-        f"client CPU per transaction, Prony / {other}",
-        "required",
-        "",
-        f"TPS, Prony / {other}",
-        "required",
-        "",
-        "CPU, µs per transaction (medians)",
-        "TPS (medians)",
-        "server CPU, µs per transaction (medians)",
-        "most",
-    ]
-
-
-# The same header for two invocations of Prony.
-FILE_HEAD = [
-    "case",
-    "client CPU per transaction, -f / -S",
-    "required",
-    "",
-    "TPS, -f / -S",
-    "required",
-    "",
-    "CPU, µs per transaction (medians)",
-    "TPS (medians)",
-    "server CPU, µs per transaction (medians)",
-    "most",
-]
+def run_head(sides, unit="transaction", rate="TPS"):
+    """The header of the table of runs; `sides`: the names of the two that are compared, such as `Prony / pgbench`."""
+    head = ["case", f"client CPU per {unit}, {sides}", "required", "", f"{rate}, {sides}", "required", ""]
+    return [*head, f"CPU, µs per {unit} (medians)", f"{rate} (medians)", f"server CPU, µs per {unit} (medians)", "most"]
 
 
 def load_row(case, prony, pgbench):
     """One line of the table of loads: speed-up, and the client's CPU."""
-    speed = ratio([m.wall_s for m in pgbench], [m.wall_s for m in prony])
-    cpu = ratio([m.cpu_s for m in prony], [m.cpu_s for m in pgbench])
     return [
         case.title,
-        str(speed),
-        bound_text(case.min_speed, True),
-        verdict(speed, case.min_speed, True),
-        str(cpu),
-        bound_text(case.max_cpu, False),
-        verdict(cpu, case.max_cpu, False),
-        f"{statistics.median(m.wall_s for m in prony):.2f} / {statistics.median(m.wall_s for m in pgbench):.2f}",
-        f"{statistics.median(m.cpu_s for m in prony):.2f} / {statistics.median(m.cpu_s for m in pgbench):.2f}",
+        *bounded(ratio_of("wall_s", pgbench, prony), case.min_speed, True),
+        *bounded(ratio_of("cpu_s", prony, pgbench), case.max_cpu, False),
+        medians("wall_s", "{:.2f}", prony, pgbench),
+        medians("cpu_s", "{:.2f}", prony, pgbench),
     ]
 
 
 def load_head(other):
     """The header of the table of loads; `other`: the name of the tool that Prony is compared with."""
-    return [
-        "case",
-        f"times as fast as {other}",
-        "required",
-        "",
-        f"client CPU, Prony / {other}",
-        "required",
-        "",
-        "time, s (medians)",
-        "client CPU, s (medians)",
-    ]
+    head = ["case", f"times as fast as {other}", "required", "", f"client CPU, Prony / {other}", "required", ""]
+    return [*head, "time, s (medians)", "client CPU, s (medians)"]
+
+
+def memory_head(clients):
+    """The header of the table of memory."""
+    peaks = [f"peak at {count} clients, MB" for count in (clients, 2 * clients)]
+    return ["tool", *peaks, "each further client, kB", "10,000 clients (by extrapolation), MB", "required", ""]
 
 
 def memory_row(name, small, large, clients, max_bytes):

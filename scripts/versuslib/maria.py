@@ -43,7 +43,8 @@ class Maria(Throwaway):
         data.mkdir(mode=0o700)
         give_to_server(user, data, self.socket.parent)
         common = {"cwd": self.directory, "start_new_session": True, **user}
-        install = [self.programs["install"], "--no-defaults", f"--datadir={data}", "--skip-test-db", "--auth-root-authentication-method=normal"]
+        install = [self.programs["install"], "--no-defaults", f"--datadir={data}", "--skip-test-db"]
+        install.append("--auth-root-authentication-method=normal")
         # A starting server deletes the temporary tables of other servers in the same folder.
         install.append(f"--tmpdir={self.socket.parent}")
         process_result = subprocess.run(install, capture_output=True, text=True, **common)
@@ -61,12 +62,11 @@ class Maria(Throwaway):
         )
         start.chmod(0o600)
         give_to_server(user, start)
-        command = [self.programs["server"], "--no-defaults", f"--datadir={data}", f"--socket={self.socket}", f"--tmpdir={self.socket.parent}"]
-        command += [f"--port={self.port}", "--bind-address=127.0.0.1", f"--pid-file={self.directory}/data/pid", f"--init-file={start}"]
+        command = [self.programs["server"], "--no-defaults", f"--datadir={data}", f"--socket={self.socket}"]
+        command += [f"--tmpdir={self.socket.parent}", f"--port={self.port}", "--bind-address=127.0.0.1"]
+        command += [f"--pid-file={self.directory}/data/pid", f"--init-file={start}"]
         command += [f"--{name}={value}" for name, value in self.settings.items()]
-        set_parent_death_signal = end_with_parent(signal.SIGKILL)
-        with open(self.log, "w") as log:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=set_parent_death_signal, **common)
+        self._launch(command, signal.SIGKILL, common)
         self._wait_ready()
         start.unlink()
 
@@ -83,11 +83,23 @@ class Maria(Throwaway):
             time.sleep(0.1)
         raise ScriptError("the server did not start: " + output + "\n" + self.log.read_text()[-2000:])
 
+    def url(self, _network, _database):
+        """The URL without a password; there is one database."""
+        return f"mysql://{self.user}@127.0.0.1:{self.port}/{self.database}"
+
+    def environment(self):
+        """The environment of clients: this process's, with the password."""
+        return {**os.environ, "MYSQL_PWD": self.password}
+
+    def client_command(self, *options):
+        """The client program's command line."""
+        address = [f"--socket={self.socket}", f"--user={self.user}"]
+        return [self.programs["client"], "--no-defaults", "-BN", *address, *options]
+
     def sql(self, text):
         """Runs statements with the client program, not measured; returns their output."""
-        command = [self.programs["client"], "--no-defaults", "-BN", f"--socket={self.socket}", f"--user={self.user}", self.database]
-        environment = {**os.environ, "MYSQL_PWD": self.password}
-        process_result = subprocess.run(command, input=text, capture_output=True, text=True, env=environment)
+        command = self.client_command(self.database)
+        process_result = subprocess.run(command, input=text, capture_output=True, text=True, env=self.environment())
         if process_result.returncode != 0:
             raise ScriptError(f"mariadb: {process_result.stderr.strip()}")
         return process_result.stdout.strip()

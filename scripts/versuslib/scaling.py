@@ -11,11 +11,12 @@ import dataclasses
 import os
 import pathlib
 import re
-import statistics
 
-from . import figures
+from . import figures, tools
+from .figures import median_of
 from .maria import Maria
-from .server import ScriptError, Server, give_to_server, server_user
+from .server import ScriptError, Server, give_to_server, quiet_settings, server_user
+from .session import interleave, print_progress
 from .sysbench import Tool as Sysbench
 from .sysbench import drop_tables, sysbench_link
 from .tools import Measurement, execute
@@ -138,7 +139,13 @@ class Bound:
 
     def per_table(self, command, jobs):
         """A step that executes a command for each table."""
-        return self.shared([(self.files.table_bytes(table), f"{command} {table};") for table in self.files.tables], jobs)
+        files = self.files
+        return self.shared([(files.table_bytes(table), f"{command} {table};") for table in files.tables], jobs)
+
+    def transactions(self, load, jobs):
+        """A step with a transaction for each part; `load`: the statement that loads a piece."""
+        texts = ["begin;\n" + "".join(map(load, part)) + "commit;" for part in self.files.parts]
+        return self.shared([(self.files.size(part), text) for part, text in zip(self.files.parts, texts)], jobs)
 
     @staticmethod
     def shared(pieces, jobs):
@@ -151,21 +158,15 @@ class Psql(Bound):
 
     def call(self, path):
         """Executes a file."""
-        command = [self.server.bin_dir / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-f", path, "-d", self.server.url("unix", DATABASE)]
-        return execute(command, self.server.environment())[0]
+        return tools.execute_psql(self.server, path, DATABASE)
 
     def save(self):
         """Writes the rows and the statements of the loaded tables."""
-        copies = [f"\\copy (select * from {table} where {condition}) to '{path}' (format binary)" for (table, condition), path in self.files.paths.items()]
+        copies = []
+        for (table, condition), path in self.files.paths.items():
+            copies.append(f"\\copy (select * from {table} where {condition}) to '{path}' (format binary)")
         self._run_together(["\n".join(copies) + "\n"])
-        columns = (
-            "select 'create table ' || c.relname || ' (' || coalesce(string_agg(a.attname || ' ' ||"
-            " format_type(a.atttypid, a.atttypmod) || case when a.attnotnull then ' not null' else '' end, ', '"
-            " order by a.attnum), '') || ') with (' || coalesce(array_to_string(c.reloptions, ', '), 'fillfactor=100') || ');'"
-            " from pg_class c join pg_attribute a on a.attrelid = c.oid"
-            " where a.attnum > 0 and c.relkind = 'r' and c.relnamespace = 'public'::regnamespace group by c.relname, c.reloptions"
-        )
-        self.create = self.server.sql(columns, DATABASE)
+        self.create = self.server.sql(tools.CREATE_TABLES, DATABASE)
         indexes = "select pg_relation_size(indexrelid) || ' ' || pg_get_indexdef(indexrelid) || ';' from pg_stat_user_indexes"
         lines = (line.split(" ", 1) for line in self.server.sql(indexes, DATABASE).splitlines())
         self.indexes = [(int(size), text) for size, text in lines]
@@ -181,8 +182,9 @@ class Psql(Bound):
             indexes = "\n".join(text for _, text in self.indexes)
             analyze = "".join(f"analyze {table};\n" for table in self.files.tables)
             return [[f"begin;\n{self.create}\n{copies}{analyze}{indexes}\ncommit;\nvacuum;\n"]]
-        parts = [(self.files.size(part), "begin;\n" + "".join(self._copy(piece, False) for piece in part) + "commit;") for part in self.files.parts]
-        return [[f"begin;\n{self.create}\ncommit;\n"], self.shared(parts, jobs), self.per_table("vacuum (analyze)", jobs), self.shared(self.indexes, jobs)]
+        parts = self.transactions(lambda piece: self._copy(piece, False), jobs)
+        vacuum, indexes = self.per_table("vacuum (analyze)", jobs), self.shared(self.indexes, jobs)
+        return [[f"begin;\n{self.create}\ncommit;\n"], parts, vacuum, indexes]
 
 
 class MariaClient(Bound):
@@ -191,8 +193,8 @@ class MariaClient(Bound):
     def call(self, path):
         """Executes a file."""
         server = self.server
-        command = [server.programs["client"], "--no-defaults", "-BN", "--local-infile=1", f"--socket={server.socket}", f"--user={server.user}"]
-        return execute([*command, "-e", f"source {path}", server.database], {**os.environ, "MYSQL_PWD": server.password})[0]
+        command = server.client_command("--local-infile=1", "-e", f"source {path}", server.database)
+        return execute(command, server.environment())[0]
 
     def save(self):
         """Writes the rows and the statements of the loaded tables."""
@@ -217,79 +219,58 @@ class MariaClient(Bound):
         def load(piece):
             return f"load data local infile '{self.files.paths[piece]}' into table {piece[0]} character set latin1;\n"
 
-        parts = [(self.files.size(part), "begin;\n" + "".join(map(load, part)) + "commit;") for part in self.files.parts]
-        return [[self.create], self.shared(parts, jobs), self.shared(self.indexes, jobs), self.per_table("analyze table", jobs)]
+        indexes, analyze = self.shared(self.indexes, jobs), self.per_table("analyze table", jobs)
+        return [[self.create], self.transactions(load, jobs), indexes, analyze]
 
 
-class Prony:
+class Prony(tools.Prony):
     """A build of prony."""
 
     def __init__(self, name, program, server, case, args, home):
-        self.name = name
-        self.program = program
-        self.server = server
+        folder = os.path.join(home, f"{case.id}-{name}")
+        os.mkdir(folder)
+        super().__init__(server, program, folder, name)
         self.case = case
         self.args = args
-        self.home = os.path.join(home, f"{case.id}-{name}")
-        os.mkdir(self.home)
+        if case.workload == "prepare":
+            self.sysbench = Sysbench(name, sysbench_link(program, self.home), server, self.home)
 
     def load(self, jobs):
         """Loads with this many jobs."""
-        if self.case.workload == "prepare":
-            return self._prepare(jobs)
-        words = {"tpcb": ["--scale", self.args.scale], "tpcc": ["--scale", self.args.jobs_warehouses, "--profile", PROFILE]}
-        command = [self.program, "load", self.case.workload, "--url", self._url(), "--jobs", jobs, *words[self.case.workload]]
-        return execute(command, self._env())[0]
-
-    def _prepare(self, jobs):
-        link = os.path.join(self.home, "sysbench")
-        if not os.path.lexists(link):
-            sysbench_link(self.program, self.home)
-            self.sysbench = Sysbench(self.name, link, self.server, self.home)
-        options = [f"--threads={jobs}", f"--tables={TABLES}", f"--table-size={self.args.jobs_rows}"]
-        return self.sysbench.call("unix", [*options, "oltp_read_write", "prepare"])[0]
-
-    def _url(self):
-        if self.case.engine == "postgres":
-            return self.server.url("unix", DATABASE)
-        return f"mysql://{self.server.user}@127.0.0.1:{self.server.port}/{self.server.database}"
-
-    def _env(self):
-        env = self.server.environment() if self.case.engine == "postgres" else {**os.environ, "MYSQL_PWD": self.server.password}
-        for name in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
-            env[name] = self.home
-        return env
+        workload, args = self.case.workload, self.args
+        if workload == "prepare":
+            return self.sysbench.prepare(TABLES, args.jobs_rows, jobs)
+        scale, options = (args.scale, []) if workload == "tpcb" else (args.jobs_warehouses, ["--profile", PROFILE])
+        return super().load(scale, DATABASE, jobs, workload, options)
 
 
 def reset(case, server):
     """Empties the database, and flushes the dirty pages of the previous load."""
     if case.engine == "maria":
         return drop_tables(server)
-    server.sql(f"drop database if exists {DATABASE}")
-    server.sql(f"create database {DATABASE}")
-    return server.sql("checkpoint")
+    return server.recreate_database(DATABASE)
 
 
-HEAD = ["load", "jobs", "time, s", "client CPU, s", "server CPU, s", "bound: time, s", "client CPU, s", "server CPU, s", "time, Prony / bound", "times as fast as 1 job", "bound: times as fast as 1 session"]
-
-
-def median(runs, name):
-    """The median of one figure of several loads."""
-    return statistics.median(getattr(run, name) for run in runs)
+HEAD = [
+    "load", "jobs", "time, s", "client CPU, s", "server CPU, s", "bound: time, s", "client CPU, s", "server CPU, s",
+    "time, Prony / bound", "times as fast as 1 job", "bound: times as fast as 1 session",
+]
 
 
 def rows(title, results):
     """Lines of the table for one case; `results`: by the number of jobs, the two lists of LoadRuns."""
     lines = []
-    for jobs, (prony, other) in results.items():
-        cells = [f"{median(runs, name):.2f}" for runs in (prony, other) for name in ("wall_s", "cpu_s", "server_cpu_s")]
-        speedups = [f"{median(first, 'wall_s') / median(runs, 'wall_s'):.2f}" for first, runs in zip(results[min(results)], (prony, other))]
-        lines.append([title, str(jobs), *cells, str(figures.ratio([run.wall_s for run in prony], [run.wall_s for run in other])), *speedups])
+    for jobs, pair in results.items():
+        cells = [f"{median_of(name, runs):.2f}" for runs in pair for name in ("wall_s", "cpu_s", "server_cpu_s")]
+        first = results[min(results)]
+        speedups = [f"{median_of('wall_s', one) / median_of('wall_s', many):.2f}" for one, many in zip(first, pair)]
+        lines.append([title, str(jobs), *cells, str(figures.ratio_of("wall_s", *pair)), *speedups])
     return lines
 
 
-def compare(case, server, args, home, print_progress, interleave):
+def compare(case, server, session, home):
     """Measures a case with each number of jobs; returns lists of Measurements of Prony and of the other, by jobs."""
+    args = session.args
     prony = Prony("prony", args.prony, server, case, args, home)
     if args.against:
         other = Prony("other", args.against, server, case, args, home)
@@ -304,44 +285,48 @@ def compare(case, server, args, home, print_progress, interleave):
     for jobs in JOBS:
         print_progress(f"{case.id}: {args.pairs} pairs, {jobs} jobs")
 
-        def measure(tool, jobs=jobs):
+        def measure_load(tool, jobs=jobs):
             reset(case, server)
             result = server.with_cpu(lambda: tool.load(jobs))
-            print_progress(f"  {tool.name:6} {result.wall_s:6.2f} s, client CPU {result.cpu_s:5.2f} s, server CPU {result.server_cpu_s:5.2f} s")
+            client = f"{result.wall_s:6.2f} s, client CPU {result.cpu_s:5.2f} s"
+            print_progress(f"  {tool.name:6} {client}, server CPU {result.server_cpu_s:5.2f} s")
             return result
 
-        results[jobs] = tuple(interleave([prony, other], args.pairs, measure).values())
+        results[jobs] = tuple(interleave([prony, other], args.pairs, measure_load).values())
     reset(case, server)
     return results
 
 
-def new_server(engine, args, bin_dir):
+def new_server(engine, session):
     """A server with durable settings."""
+    args = session.args
     if engine == "maria":
         size = args.shared_buffers.replace("GB", "G").replace("MB", "M")
         return Maria({"innodb-buffer-pool-size": size, "innodb-log-file-size": "1G"})
-    settings = {"cluster_name": "prony-versus", "shared_buffers": args.shared_buffers, "max_wal_size": "8GB", "checkpoint_timeout": "1h"}
-    return Server(bin_dir, {**settings, "autovacuum": "off", "fsync": "off" if args.no_fsync else "on"})
+    return Server(session.bin_dir, quiet_settings(args))
 
 
-def measure(args, bin_dir, home, print_progress, interleave, intro):
-    """Measures the selected cases; returns the report, raw figures, and whether all could be measured."""
-    chosen, lines, raw = [case for case in CASES if case.id in args.cases], [], {}
-    for engine in dict.fromkeys(case.engine for case in chosen):
+def measure(session, home):
+    """Measures the chosen cases, each engine on a separate server; returns the parts of the report."""
+    args, chosen, lines = session.args, session.chosen(CASES), []
+    engines = list(dict.fromkeys(case.engine for case in chosen))
+    intro = session.programs(session.bin_dir / "postgres")
+    for engine in engines:
         try:
-            with new_server(engine, args, bin_dir) as server:
+            with new_server(engine, session) as server:
                 for case in (case for case in chosen if case.engine == engine):
-                    results = compare(case, server, args, home, print_progress, interleave)
-                    raw[case.id] = {str(jobs): pair for jobs, pair in results.items()}
+                    results = compare(case, server, session, home)
+                    session.raw[case.id] = {str(jobs): pair for jobs, pair in results.items()}
                     lines += rows(f"{case.title}, {rows_text(case, args)}", results)
         except ScriptError as error:
-            print_progress(f"{engine}: {error}")
-            raw[engine] = {"failed": str(error)}
-            lines.append([engine, "", "could not be measured", *[""] * (len(HEAD) - 3)])
-    if args.against:
-        text = "the other build takes the place of the bound"
-    else:
-        text = "; ".join(METHODS[engine] for engine in dict.fromkeys(case.engine for case in chosen))
-    notes = [*intro(), f"- {text}", f"- medians of {args.pairs} interleaved pairs; the ratio with its smallest and largest; CPU: user and system time; the server's includes its background processes until the client ends"]
+            session.fail(engine, error)
+            lines.append([engine, "", "could not be measured"])
+    methods = "; ".join(METHODS[engine] for engine in engines)
+    notes = [
+        *intro,
+        f"- {'the other build takes the place of the bound' if args.against else methods}",
+        f"- medians of {args.pairs} interleaved pairs; the ratio with its smallest and largest; "
+        "CPU: user and system time; the server's includes its background processes until the client ends",
+    ]
     title = "## Loads with 1, 2 and 4 jobs, and " + ("another build" if args.against else "the server's bound")
-    return "\n\n".join([title, "\n".join(notes), figures.table(HEAD, lines)]), raw
+    return [title, "\n".join(notes), figures.table(HEAD, lines)]

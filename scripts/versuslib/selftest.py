@@ -1,11 +1,13 @@
-"""Tests of this script: its arithmetic, and a complete pass with a fake prony.
+"""Tests of this script: its arithmetic, and complete passes with a fake prony.
 
 In: PostgreSQL's and MariaDB's programs. Out: an exit status. Must never: assert a speed.
 """
 import argparse
 import contextlib
 import dataclasses
+import functools
 import io
+import itertools
 import json
 import os
 import pathlib
@@ -16,10 +18,12 @@ import sys
 import tempfile
 import textwrap
 import time
+from unittest import mock
 
-from . import capacity, cases, counts, figures, maria, scaling, tpcc, sysbench, tools
+from . import capacity, cases, counts, figures, maria, pgbench, scaling, sysbench, tools, tpcc
 from .namespace import Namespace
 from .server import ScriptError, cpu_of_process
+from .session import interleave
 
 # A fake prony that calls pgbench, so that a complete pass runs before prony is built.
 FAKE_PRONY = """\
@@ -138,6 +142,37 @@ initial connection time = 50.1 ms
 tps = 24691.215000 (without initial connection time)
 """
 
+STRACE_TABLE = """\
+% time     seconds  usecs/call     calls    errors syscall
+------ ----------- ----------- --------- --------- ------------------
+ 43.83    0.010991         392        28         1 futex
+ 33.59    0.008423           8      1006           io_uring_enter
+------ ----------- ----------- --------- --------- ------------------
+100.00    0.025076          15      1034         1 total
+"""
+
+# A fake prony for the cases of SQL Server: other clients send its queries.
+FAKE_SQLSERVER_PRONY = """\
+#!{python}
+import os, re, sys
+words = sys.argv[1:]
+if words == ["--version"]:
+    print("prony 0.0.0 (made up)"); sys.exit()
+given = dict(zip(words[2::2], words[3::2]))
+engine, port, database = re.fullmatch("([a-z]+)://[^@]*@127.0.0.1:([0-9]+)[/?](?:database=)?([a-z]+).*", given["--url"]).groups()
+if words[0] == "load":
+    assert engine == "sqlserver" and database == "empty"
+    # Not this Python, whose memory is not distinguished from that of the script.
+    os.execvp("dd", ["dd", "if=/dev/zero", "of=/dev/null", f"bs={{given['--jobs']}}M", f"count={{8000 // int(given['--jobs'])}}", "status=none"])
+assert words[0] == "run" and "--no-observe" in words
+clients, transactions = given["--clients"], int(given["--transactions"])
+if engine == "postgres":
+    os.execv("{pgbench}", ["pgbench", "-n", "-S", "-Mprepared", "-h127.0.0.1", "-p" + port, "-Uversus", "-c" + clients, f"-t{{transactions}}", database])
+with open(f"{{port}}.sql", "w") as file:
+    file.write("SELECT 1\\ngo\\n" * (transactions * int(clients)))
+os.execv("{bsqldb}", ["bsqldb", "-q", "-S127.0.0.1:" + port, "-Uversus", "-Px", "-D" + database, "-i" + file.name])
+"""
+
 
 def raises(kind, action):
     """Whether `action` raises an exception of this kind."""
@@ -148,124 +183,155 @@ def raises(kind, action):
     return False
 
 
+def runs(wall_s, cpu_s, transactions=0, tps=0.0, kind=tools.Measurement, **others):
+    """Three equal measurements."""
+    return [kind(wall_s, cpu_s, transactions, tps, **others)] * 3
+
+
 def arithmetic():
     """Checks ratios, verdicts and rows of known figures."""
     ratio = figures.ratio([1.0, 3.0, 2.0], [2.0, 2.0, 2.0])
-    assert ratio.values == [0.5, 1.5, 1.0] and ratio.median == 1.0
-    assert str(ratio) == "1.00 (0.50–1.50)"
+    assert ratio.values == [0.5, 1.5, 1.0] and str(ratio) == "1.00 (0.50–1.50)"
     assert raises(ValueError, lambda: figures.ratio([1.0], [1.0, 2.0]))
-    assert figures.verdict(ratio, 1.0, True) == "met (2 of 3 pairs)"
-    assert figures.verdict(ratio, 0.4, True) == "met"
-    assert figures.verdict(ratio, 1.6, True) == "missed"
-    assert figures.verdict(ratio, 0.9, False) == "missed (1 of 3 pairs)"
-    assert figures.verdict(ratio, None, True) == "–"
+    for bound, is_minimum, expected in (
+        (1.0, True, "met (2 of 3 pairs)"), (0.4, True, "met"), (1.6, True, "missed"),
+        (0.9, False, "missed (1 of 3 pairs)"), (None, True, "–"),
+    ):
+        assert figures.verdict(ratio, bound, is_minimum) == expected, (bound, expected)
     # 20 MB at 500, 25 MB at 1,000: 10 kB each, so 20 + 9,500 × 0.01 = 115 MB.
     assert figures.memory_row("x", 20e6, 25e6, 500, 150e6)[3:5] == ["10.0", "115"]
     assert figures.memory_row("x", 20e6, 30e6, 500, 150e6)[6] == "missed"
 
     case = cases.RUNS[0]
-    assert case.max_cpu and cases.without_bounds(case).max_cpu is None and cases.without_bounds(case).id == case.id
-    prony = [tools.Measurement(5, 1.0, 500_000, 100_000.0)] * 3
-    pgbench = [tools.Measurement(5, 2.0, 400_000, 80_000.0)] * 3
-    row = figures.run_row(case, prony, pgbench)
-    assert row[1] == "0.40 (0.40–0.40)" and row[3] == "met", row
-    assert row[4] == "1.25 (1.25–1.25)" and row[6] == "met", row
-    assert row[7] == "2.00 / 5.00" and row[9:] == ["0.0 / 0.0", "–"], row
-    # S = 4 s and C = 2 s of 6 s on shared CPUs: without C, the rate is 1.5 times as high. On a CPU of its own the server
-    # was busy for 4 s of 5 s.
-    pgbench = [tools.Measurement(5, 2.0, 400_000, 80_000.0, server_cpu_s=4.0)] * 3
-    assert figures.run_row(case, pgbench, pgbench)[9:] == ["10.0 / 10.0", "1.50"]
+    assert case.max_cpu and cases.without_bounds(case) == dataclasses.replace(case, max_cpu=None, min_tps=None)
+    prony = runs(5, 1.0, 500_000, 100_000.0)
+    # S = 4 s and C = 2 s of 6 s on shared CPUs: without C, the rate is 1.5 times as high. On a CPU of its own the
+    # server was busy for 4 s of 5 s.
+    other = runs(5, 2.0, 400_000, 80_000.0, server_cpu_s=4.0)
+    row = figures.run_row(case, prony, other)
+    assert row[1:8:2] == ["0.40 (0.40–0.40)", "met", "≥ 1.15", "2.00 / 5.00"] and row[9:] == ["0.0 / 10.0", "1.50"], row
+    assert figures.run_row(case, prony, prony)[10] == "–"
     apart = next(case for case in cases.LAYOUTS if "apart" in case.id)
-    assert figures.free_client_text(dataclasses.replace(apart, server_cpus=frozenset({1})), pgbench) == "1.25"
-    row = figures.load_row(cases.LOADS[0], [tools.Measurement(2.0, 0.3)], [tools.Measurement(3.0, 1.0)])
+    assert figures.free_client_text(dataclasses.replace(apart, server_cpus=frozenset({1})), other) == "1.25"
+    row = figures.load_row(cases.LOADS[0], runs(2.0, 0.3), runs(3.0, 1.0))
     assert row[1] == "1.50 (1.50–1.50)" and row[4] == "0.30 (0.30–0.30)", row
 
 
 def report_parsing():
-    """Checks that reports of the tools are parsed."""
+    """Checks that reports of the tools are read, and that incomplete and failed ones are refused."""
     assert tools.read_pgbench(PGBENCH_15) == (123456, 24691.215)
-    assert raises(ScriptError, lambda: tools.read_pgbench("pgbench: error"))
-    kind = {"committed": 100, "failed": 0, "tps": 20.5}
-    run = {"state": "complete", "measured": {"kinds": [kind], "errors": []}}
-    assert tools.read_prony(json.dumps(run)) == (100, 20.5)
-    run["warmup"] = {"kinds": [{"committed": 11}]}
-    assert tools.read_prony(json.dumps(run)) == (111, 20.5)
-    assert raises(ScriptError, lambda: tools.read_prony(json.dumps({**run, "state": "partial"})))
-    kind["failed"] = 1
-    assert raises(ScriptError, lambda: tools.read_prony(json.dumps(run)))
+    assert tpcc.read_scripts(PGBENCH_SCRIPTS) == (2300, 230.5, 6012.0)
+    assert sysbench.read_report(SYSBENCH_REPORT) == (10000, 41531.54, 500)
+    kind = {"committed": 990, "rolled_back": 10, "failed": 0, "tps": 99.0}
+    run = {"state": "complete", "measured": {"kinds": [kind], "errors": []}, "rates": [{"name": "NOPM", "value": 5.0}]}
+    warm = {**run, "warmup": {"kinds": [{"committed": 11}]}}
+    assert tools.read_prony(json.dumps(run)) == (990, 99.0) and tools.read_prony(json.dumps(warm)) == (1001, 99.0)
+    assert tpcc.read_document(json.dumps(run)) == (1000, 99.0, 5.0, 0.0)
+    failed = {**run, "measured": {"kinds": [{**kind, "failed": 1}], "errors": []}}
+    bad_runs = (failed, {**run, "state": "partial"})
+    for read, text in (
+        (tools.read_pgbench, "pgbench: error"), (tpcc.read_scripts, PGBENCH_15),
+        (sysbench.read_report, "FATAL: broken"), (counts.read_strace, "strace: error"),
+        *itertools.product((tools.read_prony, tpcc.read_document), map(json.dumps, bad_runs)),
+    ):
+        assert raises(ScriptError, lambda: read(text)), text
 
 
 def tpcc_figures():
     """Checks the tables of tpcc for known figures."""
-    assert tpcc.read_scripts(PGBENCH_SCRIPTS) == (2300, 230.5, 6012.0)
-    assert raises(ScriptError, lambda: tpcc.read_scripts(PGBENCH_15))
-    kind = {"committed": 990, "rolled_back": 10, "failed": 0, "tps": 99.0}
-    run = {"state": "complete", "measured": {"kinds": [kind], "errors": []}, "rates": [{"name": "NOPM", "value": 5.0}]}
-    assert tpcc.read_document(json.dumps(run)) == (1000, 99.0, 5.0, 0.0)
-    assert raises(ScriptError, lambda: tpcc.read_document(json.dumps({**run, "state": "partial"})))
-    kind["failed"] = 1
-    assert raises(ScriptError, lambda: tpcc.read_document(json.dumps(run)))
-    assert sum(weight for weight, _ in tpcc.SCRIPTS.values()) == 230
-
-    prony, bound = [tools.Measurement(4.0, 0.8)] * 3, [tools.Measurement(2.0, 0.2)] * 3
-    rows = tpcc.load_rows(2, prony, bound)
+    rows = tpcc.load_rows(2, runs(4.0, 0.8), runs(2.0, 0.2))
     assert rows[0][1:] == ["2.00 (2.00–2.00)", "0.40 (0.40–0.40)", "≤ 0.5", "met", "2.00 (2.00–2.00)"], rows
-    rows = tpcc.load_rows(1, prony, bound)
-    assert rows[0][4] == "missed", rows
-    rows = tpcc.run_rows([tpcc.TpccRun(5, 0.1, 1000, 200.0, nopm=6000.0, tpm=13000.0)], [tpcc.TpccRun(5, 0.2, 1000, 200.0, nopm=8000.0)])
-    assert rows[0][1:] == ["6,000 (6,000–6,000)", "13,000 (13,000–13,000)", "100.0 (100.0–100.0)", "0.75 (0.75–0.75)"], rows
-    # 10 MB at 5, 13 MB at 20: 0.2 MB each, so 13 + 980 × 0.2 = 209 MB.
-    def loads(*peaks):
-        return [(count, tools.Measurement(count * 1.1, 0.1, 0, 0.0, peak)) for count, peak in peaks]
+    assert tpcc.load_rows(1, runs(4.0, 0.8), runs(2.0, 0.2))[0][4] == "missed"
+    prony, bound = (tpcc.TpccRun(5, cpu, 1000, 200.0, nopm=nopm, tpm=13e3) for cpu, nopm in ((0.1, 6e3), (0.2, 8e3)))
+    rows = tpcc.run_rows([prony], [bound])
+    expected = ["6,000 (6,000–6,000)", "13,000 (13,000–13,000)", "100.0 (100.0–100.0)", "0.75 (0.75–0.75)"]
+    assert rows[0][1:] == expected, rows
 
+    def loads(*peaks):
+        return [(count, tools.Measurement(count * 1.1, 0.1, peak_bytes=peak)) for count, peak in peaks]
+
+    # 10 MB at 5, 13 MB at 20: 0.2 MB each, so 13 + 980 × 0.2 = 209 MB.
     rows = tpcc.memory_rows(loads((1, 9e6), (5, 10e6), (20, 13e6)))
-    assert rows[1][:4] == ["5", "1.10", "10.0 times", "10.0"], rows[1]
-    assert rows[-1][3:] == ["209", "≤ 300", "met"], rows[-1]
+    assert rows[1][:4] == ["5", "1.10", "10.0 times", "10.0"] and rows[-1][3:] == ["209", "≤ 300", "met"], rows
     assert tpcc.memory_rows(loads((5, 10e6), (20, 20e6)))[-1][5] == "missed"
 
 
-def sysbench_report():
-    """Checks that reports of sysbench are parsed."""
-    assert sysbench.read_report(SYSBENCH_REPORT) == (10000, 41531.54, 500)
-    assert raises(ScriptError, lambda: sysbench.read_report("FATAL: broken"))
-    assert not set(cases.choose("all")) & set(cases.SYSBENCH)
-
-
-STRACE_TABLE = """\
-% time     seconds  usecs/call     calls    errors syscall
------- ----------- ----------- --------- --------- ------------------
- 43.83    0.010991         392        28         1 futex
- 33.59    0.008423           8      1006           io_uring_enter
------- ----------- ----------- --------- --------- ------------------
-100.00    0.025076          15      1034         1 total
-"""
+def scaling_figures():
+    """Checks the distribution over sessions, and the table of loads with several jobs, for known figures."""
+    assert scaling.distribute([(1, "a"), (5, "b"), (3, "c"), (3, "d")], 2) == [["b", "a"], ["c", "d"]]
+    assert scaling.distribute([(1, "a")], 4) == [["a"]]
+    results = {1: (runs(4.0, 0.5, server_cpu_s=3.0), runs(2.0, 0.5, server_cpu_s=1.9))}
+    results[2] = (runs(2.0, 0.5, server_cpu_s=3.5), runs(1.6, 0.5, server_cpu_s=2.0))
+    one, two = scaling.rows("x", results)
+    assert one == ["x", "1", "4.00", "0.50", "3.00", "2.00", "0.50", "1.90", "2.00 (2.00–2.00)", "1.00", "1.00"], one
+    assert two == ["x", "2", "2.00", "0.50", "3.50", "1.60", "0.50", "2.00", "1.25 (1.25–1.25)", "2.00", "1.25"], two
+    accounts = scaling.parts_of(scaling.CASES[0], argparse.Namespace(scale=9))
+    conditions = [condition for ((_, condition),) in accounts[1:]]
+    assert conditions == ["aid > 0 and aid <= 800000", "aid > 800000 and aid <= 900000"]
 
 
 def canned_figures():
     """Checks the arithmetic of counts and of capacity for known figures."""
     assert counts.read_strace(STRACE_TABLE) == {"futex": 28, "io_uring_enter": 1006}
-    assert raises(ScriptError, lambda: counts.read_strace("strace: error"))
     with tempfile.TemporaryDirectory() as folder:
         assert raises(ScriptError, lambda: counts.read_callgrind(folder))
         pathlib.Path(folder, "callgrind").write_text("events: Ir\n")
         for thread, number in ((1, 900), (2, 70)):
-            pathlib.Path(folder, f"callgrind-0{thread}").write_text(f"events: Ir\nsummary: {number}\ntotals: {number}\n")
+            text = f"events: Ir\nsummary: {number}\ntotals: {number}\n"
+            pathlib.Path(folder, f"callgrind-0{thread}").write_text(text)
         assert counts.read_callgrind(folder) == {1: 900, 2: 70}
-    transactions = counts.MANY_TRANSACTIONS - counts.FEW_TRANSACTIONS
-    few, many = ({1: 9_000_000, 2: 500}, {"send": 10}), ({1: 9_000_100, 2: 500 + 40 * transactions}, {"send": 10 + transactions, "poll": transactions // 2})
-    result = counts.per_transaction(few, many)
-    assert (result.instructions, result.calls) == (40.0, 1.5), result
-    row = counts.row(cases.COUNTS[0], [result], [counts.Counts(80.0, 3.0, {})])
-    assert row[1:3] == ["0.50 (0.50–0.50)", "40 / 80"] and row[5] == "send 1.00, poll 0.50", row
+    number = counts.MANY_TRANSACTIONS - counts.FEW_TRANSACTIONS
+    few = ({1: 9_000_000, 2: 500}, {"send": 10})
+    many = ({1: 9_000_100, 2: 500 + 40 * number}, {"send": 10 + number, "poll": number // 2})
+    row = counts.row(cases.COUNTS[0], [counts.per_transaction(few, many)], [counts.Counts(80.0, 3.0, {})])
+    assert row[1:] == ["0.50 (0.50–0.50)", "40 / 80", "0.50 (0.50–0.50)", "1.50 / 3.00", "send 1.00, poll 0.50"], row
 
-    def runs(cpu_s, server_cpu_s):
-        return [capacity.CapacityRun(5.0, cpu_s, 100_000, 20_000.0, 0, server_cpu_s)] * 3
+    def driven(cpu_s, server_cpu_s):
+        return runs(5.0, cpu_s, 100_000, 20_000.0, capacity.CapacityRun, server_cpu_s=server_cpu_s)
 
-    assert capacity.limit(runs(4.9, 2.0)) == "client"
-    assert capacity.limit(runs(3.0, 4.9)).startswith("server")
-    assert capacity.limit(runs(3.0, 3.0)).startswith("neither")
-    row = capacity.row(cases.CAPACITY[0], runs(4.9, 2.0), runs(2.45, 4.9))
+    assert capacity.limit(driven(3.0, 3.0)).startswith("neither")
+    row = capacity.row(cases.CAPACITY[0], driven(4.9, 2.0), driven(2.45, 4.9))
     assert row[4:7] == ["49.00 / 24.50", "98 / 49", "40 / 98"] and row[7].startswith("client / server"), row
+
+
+def order_of_runs():
+    """Checks that the tool that goes first alternates, and which cases names and groups choose."""
+    order = []
+    sides = [pgbench.Invocation(name, None) for name in "ab"]
+    results = interleave(sides, 3, lambda side: order.append(side.name) or len(order))
+    assert "".join(order) == "abbaab" and results == {"a": [1, 4, 5], "b": [2, 3, 6]}, (order, results)
+    assert cases.choose("loads,unix64,load") == ["load", "load-jobs2", "jobs-tpcb", "jobs-prepare", "unix64"]
+    assert raises(ValueError, lambda: cases.choose("nonsense"))
+    assert cases.choose("jobs") == [case.id for case in scaling.CASES]
+    other_groups = {name for group in ("pgbench", "jobs", "sysbench", "tpcc") for name in cases.GROUPS[group]}
+    assert not set(cases.choose("all")) & other_groups
+
+
+def skipped_cases():
+    """Checks which cases are skipped, and that the layouts put client and server on different CPUs."""
+    refused = argparse.Namespace(error="needs root")
+    layouts = {case.id: case for case in cases.LAYOUTS}
+    namespace, apart = layouts["layout-namespace"], layouts["layout-apart-tcp"]
+    assert pgbench.skip_reason(namespace, refused) == "needs root"
+    assert not apart.cpus & apart.server_cpus
+    assert pgbench.skip_reason(dataclasses.replace(apart, server_cpus=frozenset()), None) == "needs two CPUs"
+    assert pgbench.skip_reason(cases.LAYOUTS[0], None) is None
+
+
+def cpu_time():
+    """Checks that a child's CPU time is measured completely, without this script's, while it lives and afterwards."""
+    burn = "import time\nwhile time.process_time() < 0.4: pass\nprint(time.process_time(), flush=True)"
+    result, output = tools.execute([sys.executable, "-c", burn], dict(os.environ))
+    # The child's own reading plus the time of its exit; far below twice as much.
+    assert float(output) <= result.cpu_s + 0.01 <= 2 * float(output) + 1, (output, result)
+    assert raises(ScriptError, lambda: tools.execute(["false"], dict(os.environ)))
+    before_s = cpu_of_process(os.getpid())
+    command = [sys.executable, "-c", burn + "; input()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        child.stdout.readline()
+        assert cpu_of_process(os.getpid()) - before_s >= 0.37
+        child.communicate(b"\n")
+    assert cpu_of_process(os.getpid()) - before_s >= 0.37
 
 
 def namespace_is_removed():
@@ -302,7 +368,8 @@ def killed_namespace_is_removed():
         """
     )
     for number in (signal.SIGINT, signal.SIGKILL):
-        child = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        child = subprocess.Popen([sys.executable, "-c", text], text=True, **pipes)
         interface = pathlib.Path("/sys/class/net", child.stdout.readline().strip())
         if not interface.name.startswith("prony") or not interface.exists():
             child.kill()
@@ -317,372 +384,184 @@ def killed_namespace_is_removed():
             time.sleep(0.05)
 
 
-def canned_pass(bin_dir, measure_canned, arguments, canned):
-    """Capacity and counts once, small, with the installed pgbench and sysbench on both sides, against the canned server."""
-    passes = [(bin_dir / "pgbench", ["capacity-select-unix", "capacity-tpcb-tcp", "count-select-simple-unix"])]
-    try:
-        passes.append((sysbench.find_sysbench(), ["capacity-point-tcp", "count-read-write-unix"]))
-    except ScriptError as error:
-        print(f"versus self-test: skipped: {error}")
-    for program, chosen in passes:
+class Passes:
+    """Complete passes: chosen cases once, small, with fake programs."""
+
+    def __init__(self, bin_dir, canned, arguments, measure):
+        self.bin_dir = bin_dir
+        self.canned = canned
+        self.arguments = arguments
+        self.measure = measure
+        self.fake_prony = FAKE_PRONY.format(python=sys.executable, pgbench=bin_dir / "pgbench")
+
+    def measured(self, program, chosen, *options, against=None, **environment):
+        """The report, the raw figures and the messages of a pass; `program`: the text of a fake prony, or a path."""
+        folders, out, messages = [], io.StringIO(), io.StringIO()
+
+        def recorded_folder(*words, make=tempfile.mkdtemp, **named):
+            folders.append(pathlib.Path(make(*words, **named)))
+            return str(folders[-1])
+
         with tempfile.TemporaryDirectory() as folder:
-            raw = pathlib.Path(folder) / "raw.json"
-            words = ["--pairs", "1", "--seconds", "1", "--cases", ",".join(chosen), "--raw", str(raw)]
-            args = arguments([*words, "--prony", str(program), "--canned", canned])
-            out = io.StringIO()
-            with contextlib.redirect_stdout(out):
-                measure_canned(args, bin_dir)
-            text, results = out.getvalue(), json.loads(raw.read_text())
-        for case in (case for case in [*cases.CAPACITY, *cases.COUNTS] if case.id in chosen):
-            assert f"| {case.title} |" in text, text
+            raw, fake = pathlib.Path(folder, "raw.json"), pathlib.Path(folder, "prony")
+            if isinstance(program, str):
+                fake.write_text(program)
+                fake.chmod(0o755)
+                program = fake
+            words = ["--pairs", "1", "--seconds", "1", "--scale", "1", "--shared-buffers", "32MB", "--raw", str(raw)]
+            words += [*options, "--cases", ",".join(chosen), "--prony", str(program), "--canned", self.canned]
+            args = self.arguments([*words, *(["--against", str(fake)] if against else [])])
+            environment = {name: str(value or program) for name, value in environment.items()}
+            with mock.patch.dict(os.environ, environment), mock.patch("tempfile.mkdtemp", recorded_folder):
+                with contextlib.redirect_stdout(out), contextlib.redirect_stderr(messages):
+                    status = self.measure(args, self.bin_dir)
+            results = json.loads(raw.read_text())
+        assert folders and not any(path.exists() for path in folders), folders
+        failures = [line for line in messages.getvalue().splitlines() if "could not be measured" in line]
+        assert (status == 1) == bool(failures), messages.getvalue()
+        return out.getvalue(), results, failures
+
+    @staticmethod
+    def check(report, results, group, chosen, is_plausible):
+        """Checks that each chosen case has a row in the report, and plausible figures or a reason for none."""
+        for case in (case for case in group if case.id in chosen):
+            assert f"| {case.title}" in report, report
             if "skipped" in results[case.id]:
                 print(f"versus self-test: {case.id} skipped: {results[case.id]['skipped']}")
                 continue
-            for name in ("prony", "other"):
-                (result,) = results[case.id][name]
-                if case.id.startswith("capacity"):
-                    assert result["transactions"] > 0 and result["cpu_s"] > 0, result
-                else:
-                    # Each transaction sends a request and reads a reply.
-                    assert result["instructions"] > 100 and result["calls"] > 1.5, result
+            assert len(results[case.id]) == 2, results[case.id]
+            for measured in results[case.id].values():
+                assert measured and all(is_plausible(run) for run in measured), (case.id, measured)
 
-
-# A fake prony for the cases of SQL Server: other clients send its queries.
-FAKE_SQLSERVER_PRONY = """\
-#!{python}
-import os, re, sys
-words = sys.argv[1:]
-if words == ["--version"]:
-    print("prony 0.0.0 (made up)"); sys.exit()
-given = dict(zip(words[2::2], words[3::2]))
-engine, port, database = re.fullmatch("([a-z]+)://[^@]*@127.0.0.1:([0-9]+)[/?](?:database=)?([a-z]+).*", given["--url"]).groups()
-if words[0] == "load":
-    assert engine == "sqlserver" and database == "empty"
-    # Not this Python, whose memory is not distinguished from that of the script.
-    os.execvp("dd", ["dd", "if=/dev/zero", "of=/dev/null", f"bs={{given['--jobs']}}M", f"count={{8000 // int(given['--jobs'])}}", "status=none"])
-assert words[0] == "run" and "--no-observe" in words
-clients, transactions = given["--clients"], int(given["--transactions"])
-if engine == "postgres":
-    os.execv("{pgbench}", ["pgbench", "-n", "-S", "-Mprepared", "-h127.0.0.1", "-p" + port, "-Uversus", "-c" + clients, f"-t{{transactions}}", database])
-with open(f"{{port}}.sql", "w") as file:
-    file.write("SELECT 1\\ngo\\n" * (transactions * int(clients)))
-os.execv("{bsqldb}", ["bsqldb", "-q", "-S127.0.0.1:" + port, "-Uversus", "-Px", "-D" + database, "-i" + file.name])
-"""
-
-
-def sqlserver_pass(bin_dir, measure_sqlserver, arguments, canned):
-    """The cases of SQL Server once, with other clients on both sides, against the canned servers."""
-    bsqldb = shutil.which("bsqldb")
-    if not bsqldb:
-        print("versus self-test: sqlserver_pass skipped: bsqldb is not installed")
-        return
-    chosen = ["sqlserver-select", "sqlserver-bsqldb", "sqlserver-load"]
-    with tempfile.TemporaryDirectory() as folder:
-        program, raw = pathlib.Path(folder, "prony"), pathlib.Path(folder, "raw.json")
-        program.write_text(FAKE_SQLSERVER_PRONY.format(python=sys.executable, pgbench=bin_dir / "pgbench", bsqldb=bsqldb))
-        program.chmod(0o755)
-        args = arguments(["--pairs", "1", "--cases", ",".join(chosen), "--raw", str(raw), "--prony", str(program), "--canned", canned])
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            measure_sqlserver(args)
-        text, results = out.getvalue(), json.loads(raw.read_text())
-    for case in (case for case in cases.SQLSERVER if case.id in chosen):
-        assert f"| {case.title} |" in text, text
-        if "skipped" in results[case.id]:
-            print(f"versus self-test: {case.id} skipped: {results[case.id]['skipped']}")
-            continue
-        for name in ("prony", "other"):
-            (result,) = results[case.id][name]
-            assert result["cpu_us_per_transaction"] > 0, result
-    peaks = results["sqlserver-load"]
-    assert peaks["64"] - peaks["1"] > 40_000_000 and "| missed |" in text, (peaks, text)
-
-
-def child_cpu_time():
-    """Checks that a child's CPU time and memory are measured completely, and without this script's."""
-    burn = textwrap.dedent(
-        """
-        import os, time
-        held = bytearray(50_000_000)
-        while time.process_time() < 0.4: pass
-        print(time.process_time())
-        """
-    )
-    result, output = tools.execute([sys.executable, "-c", burn], dict(os.environ))
-    # The child's own reading plus the time of its exit; far below twice as much.
-    assert float(output) <= result.cpu_s + 0.01 <= 2 * float(output) + 1, (output, result)
-    failing = lambda: tools.execute(["false"], dict(os.environ))  # noqa: E731
-    assert raises(ScriptError, failing)
-
-
-def layout_cases():
-    """Checks which cases are skipped, and that the layouts put client and server on different CPUs."""
-    from .main import skip_reason
-
-    class Refused:
-        error = "needs root"
-
-    namespace, apart = (next(c for c in cases.LAYOUTS if c.id == name) for name in ("layout-namespace", "layout-apart-tcp"))
-    assert skip_reason(namespace, Refused) == "needs root"
-    assert not apart.cpus & apart.server_cpus and bool(skip_reason(apart, None)) != bool(cases.OTHER_CPUS)
-    assert skip_reason(dataclasses.replace(apart, server_cpus=frozenset()), None) == "needs two CPUs"
-    assert skip_reason(cases.LAYOUTS[0], None) is None
-    assert all((c.threads == 2) == ("threads2" in c.id) for c in cases.LAYOUTS)
-
-
-def interleaving():
-    """Checks that the tool that goes first alternates."""
-    from .main import interleave
-
-    class Tool:
-        def __init__(self, name):
-            self.name = name
-
-    order_seen = []
-    results = interleave([Tool("a"), Tool("b")], 3, lambda tool: order_seen.append(tool.name) or len(order_seen))
-    assert "".join(order_seen) == "abbaab" and results == {"a": [1, 4, 5], "b": [2, 3, 6]}, (order_seen, results)
-    assert cases.choose("loads,unix64,load") == ["load", "load-jobs2", "jobs-tpcb", "jobs-prepare", "unix64"]
-    assert raises(ValueError, lambda: cases.choose("nonsense"))
-    for group, names in cases.GROUPS.items():
-        assert cases.choose(group) == names, group
-    assert not set(cases.choose("all")) & set(cases.choose("pgbench"))
-    assert cases.choose("jobs") == [case.id for case in scaling.CASES]
-    assert not set(cases.choose("all")) & set(cases.choose("jobs"))
-
-
-def full_pass(bin_dir, measure_all, arguments):
-    """All cases once, small, with pgbench on both sides."""
-    with tempfile.TemporaryDirectory() as folder:
-        fake = pathlib.Path(folder) / "prony"
-        fake.write_text(FAKE_PRONY.format(python=sys.executable, pgbench=bin_dir / "pgbench"))
-        fake.chmod(0o755)
-        raw = pathlib.Path(folder) / "raw.json"
-        small = ["--pairs", "2", "--seconds", "2", "--scale", "1", "--memory-clients", "3"]
-        small += ["--shared-buffers", "32MB"]
-        dialect = ["pgbench-select-simple-tcp8", "pgbench-tpcb-prepared-unix1", "pgbench-file-simple-unix1"]
-        layouts = ["layout-threads2-tcp", "layout-apart-unix", "layout-namespace"]
-        chosen = ["--cases", ",".join(["load,unix8,tcp64,one-cpu,tpcb64,memory", *dialect, *layouts]), "--raw", str(raw)]
+    def pgbench(self):
+        """Native plans, command lines and loads, with pgbench on both sides."""
+        groups = [*cases.LOADS, *cases.RUNS, *cases.DIALECT, *cases.FILES, *cases.LAYOUTS]
+        chosen = ["load", "unix8", "one-cpu", "tpcb64", "memory"]
+        chosen += ["pgbench-tpcb-prepared-unix1", "pgbench-file-simple-unix1"]
+        chosen += ["layout-threads2-tcp", "layout-apart-unix", "layout-namespace"]
         # Few clients: on a loaded machine 64 may not even be connected within the run.
-        cases.LAYOUTS[:] = [dataclasses.replace(c, clients=3) for c in cases.LAYOUTS]
-        cases.RUNS[:] = [dataclasses.replace(c, clients=min(c.clients, 3)) for c in cases.RUNS]
-        args = arguments([*small, *chosen, "--prony", str(fake)])
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            directory = measure_all(args, bin_dir)
-        text = out.getvalue()
-        results = json.loads(raw.read_text())
-    for case in ("unix8", "tcp64", "one-cpu", "tpcb64"):
-        for tool in ("prony", "pgbench"):
-            assert len(results[case][tool]) == 2, case
-            assert all(m["transactions"] > 0 and m["cpu_s"] > 0 for m in results[case][tool]), case
-        title = next(c.title for c in cases.RUNS if c.id == case)
-        assert f"| {title} |" in text, text
-    for case, names in zip(dialect, (("prony", "pgbench"), ("prony", "pgbench"), ("file", "builtin"))):
-        assert [len(results[case][name]) for name in names] == [2, 2], results[case]
-        assert all(m["transactions"] > 0 and m["cpu_s"] > 0 for name in names for m in results[case][name]), case
-        assert f"| {next(c.title for c in [*cases.DIALECT, *cases.FILES] if c.id == case)} |" in text, text
-    for case in layouts:
-        assert f"| {next(c.title for c in cases.LAYOUTS if c.id == case)}" in text, text
-        if "skipped" in results[case]:
-            print(f"versus self-test: {case} skipped: {results[case]['skipped']}")
-        else:
-            assert all(m["transactions"] > 0 for name in ("prony", "pgbench") for m in results[case][name]), case
-    assert "-f / -S" in text, text
-    assert "made up" in text and "fsync on" in text and "| load, --jobs 1 |" in text, text
-    assert all(peak > 1_000_000 for peak in results["memory pgbench"]), results
-    assert not directory.exists(), directory
+        for group in (cases.LAYOUTS, cases.RUNS):
+            group[:] = [dataclasses.replace(case, clients=min(case.clients, 3)) for case in group]
+        options = ["--pairs", "2", "--seconds", "2", "--memory-clients", "3"]
+        text, results, failures = self.measured(self.fake_prony, chosen, *options)
+        assert not failures, failures
+        self.check(text, results, groups, chosen, lambda run: run["cpu_s"] > 0 and (run["tps"] > 0 or "wall_s" in run))
+        assert all(len(measured) == 2 for measured in results["unix8"].values()), results["unix8"]
+        assert "-f / -S" in text and "made up" in text and "fsync on" in text, text
+        assert all(peak > 1_000_000 for peak in results["memory pgbench"]), results
 
+    def two_builds(self):
+        """A second build of prony instead of pgbench: no bounds, both called alike."""
+        chosen = ["load", "unix8", "pgbench-select-simple-unix1"]
+        text, results, failures = self.measured(self.fake_prony, chosen, against=True)
+        assert not failures and all([*results[case]] == ["prony", "other"] for case in chosen), results
+        assert "Prony / other build" in text and " met" not in text and "missed" not in text, text
+        assert "pgbench (PostgreSQL)" not in text, text
 
-def two_builds_pass(bin_dir, measure_all, arguments):
-    """A second build of prony instead of pgbench: no bounds, both called alike, each with a separate folder."""
-    with tempfile.TemporaryDirectory() as folder:
-        builds = [pathlib.Path(folder) / name for name in ("new", "old")]
-        for build in builds:
-            build.write_text(FAKE_PRONY.format(python=sys.executable, pgbench=bin_dir / "pgbench"))
-            build.chmod(0o755)
-        raw = pathlib.Path(folder) / "raw.json"
-        small = ["--pairs", "1", "--seconds", "1", "--scale", "1", "--shared-buffers", "32MB", "--raw", str(raw)]
-        chosen = ["--cases", "load,unix8,pgbench-select-simple-unix1"]
-        args = arguments([*small, *chosen, "--prony", str(builds[0]), "--against", str(builds[1])])
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            measure_all(args, bin_dir)
-        text, results = out.getvalue(), json.loads(raw.read_text())
-    for case in ("load", "unix8", "pgbench-select-simple-unix1"):
-        assert [len(results[case][name]) for name in ("prony", "other")] == [1, 1], results
-    assert "Prony / other build" in text and " met" not in text and "missed" not in text, text
-    assert "pgbench (PostgreSQL)" not in text, text
+    def a_failure_is_reported(self):
+        """A failing prony loses only its row of the report, and the status shows the failure."""
+        broken = "#!/bin/sh\ntest $1 = --version && echo prony 0 && exit\necho broken >&2; exit 3\n"
+        text, results, failures = self.measured(broken, ["load", "memory"], "--memory-clients", "1")
+        assert failures[-1].endswith("load, memory prony"), failures
+        for title in ("load, --jobs 1", "prony"):
+            assert f"| {title} | could not be measured |" in text, text
+        assert "broken" in results["load"]["failed"] and results["memory pgbench"], results
 
+    def tpcc(self):
+        """All cases of tpcc."""
+        options = ["--seconds", "2", "--memory-warehouses", "1,2"]
+        text, results, _ = self.measured(self.fake_prony, cases.TPCC, *options, MADE_UP_TABLES=TABLES + FUNCTIONS)
+        assert [len(results["tpcc-load"][tool]) for tool in ("prony", "bound")] == [1, 1], results
+        assert all(m["nopm"] > 0 and m["transactions"] > 0 for m in results["tpcc-run"]["bound"]), results
+        assert [count for count, _ in results["tpcc-memory"]] == [1, 2], results
+        for words in ("| prony load tpcc --scale 2 |", "| 1,000 (by extrapolation) |", "synchronous_commit off"):
+            assert words in text, text
 
-def tpcc_pass(bin_dir, measure_tpcc, arguments):
-    """All cases of tpcc once, small, with a fake prony."""
-    with tempfile.TemporaryDirectory() as folder:
-        fake = pathlib.Path(folder) / "prony"
-        fake.write_text(FAKE_PRONY.format(python=sys.executable, pgbench=bin_dir / "pgbench"))
-        fake.chmod(0o755)
-        raw = pathlib.Path(folder) / "raw.json"
-        small = ["--pairs", "2", "--seconds", "2", "--shared-buffers", "32MB", "--memory-warehouses", "1,2"]
-        args = arguments([*small, "--cases", ",".join(cases.TPCC), "--raw", str(raw), "--prony", str(fake)])
-        out = io.StringIO()
-        os.environ["MADE_UP_TABLES"] = TABLES + FUNCTIONS
-        with contextlib.redirect_stdout(out):
-            directory = measure_tpcc(args, bin_dir)
-        del os.environ["MADE_UP_TABLES"]
-        text, results = out.getvalue(), json.loads(raw.read_text())
-    assert [len(results["tpcc-load"][tool]) for tool in ("prony", "bound")] == [2, 2], results
-    assert all(m["nopm"] > 0 and m["transactions"] > 0 for m in results["tpcc-run"]["bound"]), results
-    # The measured process is not a copy of this script's own program, as the fake prony is.
-    assert [count for count, _ in results["tpcc-memory"]] == [1, 2], results
-    for words in ("| prony load tpcc --scale 2 |", "| pgbench -M prepared, the same calls |", "| 1,000 (by extrapolation) |", "synchronous_commit off"):
-        assert words in text, text
-    assert not directory.exists(), directory
+    def scaling(self):
+        """Loads with 1, 2 and 4 jobs: the bound stores the same rows and indexes as prony."""
+        stored = []
 
-
-def scaling_figures():
-    """Checks the distribution over sessions, and the table of loads with several jobs, for known figures."""
-    assert scaling.distribute([(1, "a"), (5, "b"), (3, "c"), (3, "d")], 2) == [["b", "a"], ["c", "d"]]
-    assert scaling.distribute([(1, "a")], 4) == [["a"]]
-
-    def runs(wall_s, server_cpu_s):
-        return [tools.Measurement(wall_s, 0.5, server_cpu_s=server_cpu_s)] * 3
-
-    one, two = scaling.rows("x", {1: (runs(4.0, 3.0), runs(2.0, 1.9)), 2: (runs(2.0, 3.5), runs(1.6, 2.0))})
-    assert one == ["x", "1", "4.00", "0.50", "3.00", "2.00", "0.50", "1.90", "2.00 (2.00–2.00)", "1.00", "1.00"], one
-    assert two == ["x", "2", "2.00", "0.50", "3.50", "1.60", "0.50", "2.00", "1.25 (1.25–1.25)", "2.00", "1.25"], two
-    assert len(one) == len(scaling.HEAD)
-    accounts = scaling.parts_of(scaling.CASES[0], argparse.Namespace(scale=9))
-    assert [condition for ((_, condition),) in accounts[1:]] == ["aid > 0 and aid <= 800000", "aid > 800000 and aid <= 900000"]
-    # A child's time is counted while it lives and after it has ended.
-    before_s = cpu_of_process(os.getpid())
-    burn = "import time\nwhile time.process_time() < 0.3: pass\nprint(flush=True); input()"
-    with subprocess.Popen([sys.executable, "-c", burn], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        child.stdout.readline()
-        assert cpu_of_process(os.getpid()) - before_s >= 0.27
-        child.communicate(b"\n")
-    assert cpu_of_process(os.getpid()) - before_s >= 0.27
-
-
-def scaling_pass(bin_dir, measure_scaling, arguments):
-    """Loads with 1, 2 and 4 jobs once, small, with a fake prony: the bound stores the same rows and indexes as prony."""
-    with tempfile.TemporaryDirectory() as folder:
-        fake = pathlib.Path(folder) / "prony"
-        fake.write_text(FAKE_PRONY.format(python=sys.executable, pgbench=bin_dir / "pgbench"))
-        fake.chmod(0o755)
-        raw = pathlib.Path(folder) / "raw.json"
-        small = ["--pairs", "1", "--scale", "1", "--jobs-warehouses", "2", "--shared-buffers", "32MB"]
-        args = arguments([*small, "--cases", "jobs", "--raw", str(raw), "--prony", str(fake)])
-        out, stored = io.StringIO(), []
-
-        def checked_reset(case, server, reset=scaling.reset):
-            """Records what each load has stored, which the next load's reset would remove."""
-            if case.engine == "postgres":
-                exists = server.sql(f"select count(*) from pg_database where datname = '{scaling.DATABASE}'") == "1"
-                tables = "select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1"
-                names = server.sql(tables, scaling.DATABASE).split() if exists else []
-                found = [(name, server.sql(f"select * from {name} order by 1", scaling.DATABASE)) for name in names if "pgbench" not in name]
-                found += [(name, server.sql(f"select count(*) from {name}", scaling.DATABASE)) for name in names if "pgbench" in name]
-                count = server.sql("select count(*) from pg_indexes where schemaname = 'public'", scaling.DATABASE) if names else 0
-            else:
-                names = server.sql("select table_name from information_schema.tables where table_schema = database() order by 1").split()
-                found = [(name, server.sql(f"select * from {name} order by 1")) for name in names]
-                count = server.sql("select count(*) from information_schema.statistics where table_schema = database()")
-            if names:
-                stored.append((case.id, count, found))
+        def recording_reset(case, server, reset=scaling.reset):
+            """Records what each load has stored before it is removed."""
+            stored.append((case.id, stored_rows(case, server)))
             reset(case, server)
 
-        os.environ |= {"MADE_UP_TABLES": TABLES, "MARIADB": maria.find("client")}
-        original, scaling.reset = scaling.reset, checked_reset
-        try:
-            with contextlib.redirect_stdout(out):
-                measure_scaling(args, bin_dir)
-        finally:
-            scaling.reset = original
-        del os.environ["MADE_UP_TABLES"], os.environ["MARIADB"]
-        text, results = out.getvalue(), json.loads(raw.read_text())
-    for case in scaling.CASES:
-        assert f"| {case.title}, " in text, text
-        assert [[len(runs) for runs in results[case.id][jobs]] for jobs in "124"] == [[1, 1]] * 3, results[case.id]
-        assert all(run["wall_s"] > 0 and run["server_cpu_s"] >= 0 for jobs in "124" for runs in results[case.id][jobs] for run in runs)
-        # The first load writes the files; then each number of jobs has a pair.
-        loads = [(count, found) for name, count, found in stored if name == case.id]
-        assert len(loads) == 7 and all(load == loads[0] for load in loads), loads
-        assert int(loads[0][0]) > 0 and any(rows for _, rows in loads[0][1]), loads[0]
+        environment = {"MADE_UP_TABLES": TABLES, "MARIADB": maria.find("client")}
+        with mock.patch.object(scaling, "reset", recording_reset):
+            text, results, failures = self.measured(self.fake_prony, ["jobs"], "--jobs-warehouses", "2", **environment)
+        assert not failures, failures
+        for case in scaling.CASES:
+            assert f"| {case.title}, " in text, text
+            measured = [run for jobs in "124" for side in results[case.id][jobs] for run in side]
+            assert len(measured) == 6 and all(run["wall_s"] > 0 for run in measured), results[case.id]
+            # The first load writes the files; then each number of jobs has a pair.
+            loads = [found for name, found in stored if name == case.id and found]
+            assert len(loads) == 7 and all(load == loads[0] for load in loads), loads
+            assert int(loads[0][0]) > 0 and any(rows for _, rows in loads[0][1]), loads[0]
+
+    def sysbench(self):
+        """All cases of the sysbench dialect, on a real MariaDB, with a fake sysbench on both sides."""
+        fake = FAKE_SYSBENCH.format(python=sys.executable, report=SYSBENCH_REPORT)
+        text, results, failures = self.measured(fake, ["sysbench"], SYSBENCH=None)
+        group = [*cases.SYSBENCH_RUNS, *cases.SYSBENCH_LOADS]
+        self.check(text, results, group, cases.SYSBENCH, lambda run: run["cpu_s"] > 0)
+        assert not failures and "MariaDB" in text and "fails: FATAL: made-up / reason" in text, text
+
+    def canned_server(self):
+        """Capacity and counts, with the installed pgbench and sysbench on both sides."""
+        chosen = ["capacity-select-unix", "capacity-tpcb-tcp", "count-select-simple-unix"]
+        programs = [(self.bin_dir / "pgbench", chosen)]
+        if shutil.which("sysbench"):
+            programs.append((pathlib.Path(sysbench.find_sysbench()), ["capacity-point-tcp", "count-read-write-unix"]))
+        for program, chosen in programs:
+            text, results, _ = self.measured(program, chosen)
+            self.check(text, results, cases.CAPACITY, chosen, lambda run: run["transactions"] > 0 and run["cpu_s"] > 0)
+            # Each transaction sends a request and reads a reply.
+            enough = lambda run: run["instructions"] > 100 and run["calls"] > 1.5  # noqa: E731
+            self.check(text, results, cases.COUNTS, chosen, enough)
+
+    def sqlserver(self):
+        """The cases of SQL Server, with other clients on both sides."""
+        bsqldb = shutil.which("bsqldb")
+        if not bsqldb:
+            print("versus self-test: sqlserver skipped: bsqldb is not installed")
+            return
+        fake = FAKE_SQLSERVER_PRONY.format(python=sys.executable, pgbench=self.bin_dir / "pgbench", bsqldb=bsqldb)
+        chosen = ["sqlserver-select", "sqlserver-bsqldb", "sqlserver-load"]
+        text, results, _ = self.measured(fake, chosen)
+        self.check(text, results, cases.SQLSERVER, chosen, lambda run: run["cpu_us_per_transaction"] > 0)
+        peaks = results["sqlserver-load"]
+        assert peaks["64"] - peaks["1"] > 40_000_000 and "| missed |" in text, (peaks, text)
 
 
-def sysbench_pass(measure_sysbench, arguments):
-    """All cases of the sysbench dialect once, on a real MariaDB, with a fake sysbench on both sides."""
-    with tempfile.TemporaryDirectory() as folder:
-        fake = pathlib.Path(folder) / "prony"
-        fake.write_text(FAKE_SYSBENCH.format(python=sys.executable, report=SYSBENCH_REPORT))
-        fake.chmod(0o755)
-        raw = pathlib.Path(folder) / "raw.json"
-        small = ["--pairs", "2", "--seconds", "1", "--shared-buffers", "32MB"]
-        args = arguments([*small, "--cases", "sysbench", "--raw", str(raw), "--prony", str(fake)])
-        out = io.StringIO()
-        os.environ["SYSBENCH"] = str(fake)
-        with contextlib.redirect_stdout(out):
-            directory = measure_sysbench(args)
-        del os.environ["SYSBENCH"]
-        text, results = out.getvalue(), json.loads(raw.read_text())
-    for case in [*cases.SYSBENCH_RUNS, *cases.SYSBENCH_LOADS]:
-        assert f"| {case.title} |" in text, text
-        assert [len(results[case.id][tool]) for tool in ("prony", "sysbench")] == [2, 2], results
-    assert "MariaDB" in text and "fails: FATAL: made-up / reason" in text, text
-    assert not directory.exists(), directory
-
-
-def a_failure_is_reported(bin_dir, measure_all, arguments):
-    """Checks that a failing prony loses only its row of the report, and that the status shows the failure."""
-    with tempfile.TemporaryDirectory() as folder:
-        fake = pathlib.Path(folder) / "prony"
-        fake.write_text("#!/bin/sh\ntest $1 = --version && echo prony 0 && exit\necho broken >&2; exit 3\n")
-        fake.chmod(0o755)
-        few = ["--pairs", "1", "--seconds", "1", "--scale", "1", "--cases", "load,memory"]
-        args = arguments([*few, "--memory-clients", "1", "--shared-buffers", "32MB", "--prony", str(fake)])
-        out = io.StringIO()
-        message = ""
-        with contextlib.redirect_stdout(out):
-            try:
-                measure_all(args, bin_dir)
-            except ScriptError as error:
-                message = str(error)
-    assert "load, memory prony" in message, message
-    assert "| load, --jobs 1 | could not be measured |" in out.getvalue(), out.getvalue()
-    assert "| prony | could not be measured |" in out.getvalue(), out.getvalue()
-
-
-def run(bin_dir, measure_all, measure_tpcc, measure_scaling, measure_sysbench, measure_canned, measure_sqlserver, args, arguments):
-    """Returns the exit status."""
-    for test in (
-        arithmetic,
-        report_parsing,
-        tpcc_figures,
-        scaling_figures,
-        sysbench_report,
-        canned_figures,
-        child_cpu_time,
-        interleaving,
-        layout_cases,
-        namespace_is_removed,
-        killed_namespace_is_removed,
-    ):
-        test()
-        print(f"versus self-test: {test.__name__} ok")
-    if os.access(args.canned, os.X_OK):
-        canned_pass(bin_dir, measure_canned, arguments, args.canned)
-        print("versus self-test: canned_pass ok")
+def stored_rows(case, server):
+    """The number of indexes and the rows of all tables that a load has stored; of large tables, their number."""
+    if case.engine == "postgres":
+        if server.sql(f"select count(*) from pg_database where datname = '{scaling.DATABASE}'") == "0":
+            return None
+        query = functools.partial(server.sql, database=scaling.DATABASE)
+        schema, indexes = "table_schema = 'public'", "pg_indexes where schemaname = 'public'"
     else:
-        print(f"versus self-test: canned_pass skipped: there is no {args.canned}")
-    if os.access(args.canned, os.X_OK):
-        sqlserver_pass(bin_dir, measure_sqlserver, arguments, args.canned)
-        print("versus self-test: sqlserver_pass ok")
-    tpcc_pass(bin_dir, measure_tpcc, arguments)
-    print("versus self-test: tpcc_pass ok")
-    scaling_pass(bin_dir, measure_scaling, arguments)
-    print("versus self-test: scaling_pass ok")
-    sysbench_pass(measure_sysbench, arguments)
-    print("versus self-test: sysbench_pass ok")
-    for test in (full_pass, two_builds_pass, a_failure_is_reported):
-        test(bin_dir, measure_all, arguments)
-        print(f"versus self-test: {test.__name__} ok")
+        query, schema = server.sql, "table_schema = database()"
+        indexes = f"information_schema.statistics where {schema}"
+    names = query(f"select table_name from information_schema.tables where {schema} order by 1").split()
+    columns = {name: "count(*)" if "pgbench" in name else "*" for name in names}
+    found = [(name, query(f"select {columns[name]} from {name} order by 1")) for name in names]
+    return (query(f"select count(*) from {indexes}"), found) if names else None
+
+
+def run(bin_dir, canned, arguments, measure):
+    """Returns the exit status."""
+    passes = Passes(bin_dir, canned, arguments, measure)
+    tests = [arithmetic, report_parsing, tpcc_figures, scaling_figures, canned_figures, order_of_runs, skipped_cases]
+    tests += [cpu_time, namespace_is_removed, killed_namespace_is_removed]
+    if os.access(canned, os.X_OK):
+        tests += [passes.canned_server, passes.sqlserver]
+    else:
+        print(f"versus self-test: canned_server skipped: there is no {canned}")
+    tests += [passes.tpcc, passes.scaling, passes.sysbench, passes.pgbench, passes.two_builds]
+    tests.append(passes.a_failure_is_reported)
+    for test in tests:
+        test()
+        print(f"versus self-test: {test.__name__} ok", flush=True)
     return 0

@@ -131,6 +131,13 @@ class Throwaway:
     def __exit__(self, *_):
         self._stop()
 
+    def _launch(self, command, signal_with_parent, options):
+        """Starts the server's process, whose output goes to `log` and which ends with this process."""
+        in_child = end_with_parent(signal_with_parent)
+        with open(self.log, "w") as log:
+            streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+            self.process = subprocess.Popen([str(part) for part in command], preexec_fn=in_child, **streams, **options)
+
     def _stop(self):
         if self.process is not None:
             for number, seconds in self.END:
@@ -157,6 +164,14 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def quiet_settings(args, **others):
+    """Settings of a PostgreSQL with less noise, the same for both tools: the tables fit into memory, and no checkpoint
+    by volume or vacuum falls into only some of the runs. Reports list them."""
+    settings = {"cluster_name": "prony-versus", "shared_buffers": args.shared_buffers, "max_wal_size": "8GB"}
+    settings |= {"checkpoint_timeout": "1h", "autovacuum": "off", **others}
+    return settings | ({"fsync": "off"} if args.no_fsync else {})
 
 
 class Server(Throwaway):
@@ -202,15 +217,7 @@ class Server(Throwaway):
         command += ["-c", f"listen_addresses={','.join(self.addresses.values())}", "-c", f"unix_socket_directories={sock}"]
         for name, value in self.settings.items():
             command += ["-c", f"{name}={value}"]
-        with open(self.log, "w") as log:
-            self.process = subprocess.Popen(
-                [str(part) for part in command],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                preexec_fn=end_with_parent(signal.SIGQUIT),
-                **common,
-            )
+        self._launch(command, signal.SIGQUIT, common)
         self._wait_ready(data / "postmaster.pid")
 
     def _wait_ready(self, pid_file):
@@ -249,6 +256,11 @@ class Server(Throwaway):
         if process_result.returncode != 0:
             raise ScriptError(f"psql: {process_result.stderr.strip()}")
         return process_result.stdout.strip()
+
+    def recreate_database(self, database):
+        """Creates an empty database, and flushes the dirty pages of the previous one."""
+        for text in (f"drop database if exists {database}", f"create database {database}", "checkpoint"):
+            self.sql(text)
 
     @contextlib.contextmanager
     def on_cpus(self, cpus):

@@ -3,15 +3,17 @@
 In: a build of prony, the canned server; for some cases bsqldb or a Python with pymssql. Out: rows of tables. Must never:
 count a client's start: each figure is the difference of two runs of different lengths.
 """
+import contextlib
 import dataclasses
 import os
 import shutil
 import subprocess
 
-from . import cases, counts, figures, tools
+from . import capacity, cases, counts, figures, tools
 from .canned import CannedServer
 from .canned_tools import Program
 from .server import ScriptError
+from .session import print_progress
 
 # Transactions of the two runs that are timed, of one client and of 64, which need less time for each.
 FEW_CALLS, MANY_CALLS = 1_000, 21_000
@@ -82,6 +84,9 @@ class CpuOfCalls:
 
     cpu_us_per_transaction: float
 
+    def __str__(self):
+        return f"{self.cpu_us_per_transaction:.2f} µs CPU"
+
 
 def find_other(case, args):
     """The program that a case compares with; a text says why it is missing."""
@@ -127,73 +132,72 @@ def cpu_head():
 
 def cpu_row(case, prony, other):
     """One line of the table of CPU times."""
-    values = [[run.cpu_us_per_transaction for run in runs] for runs in (prony, other)]
-    ratio = figures.ratio(*values)
-    medians = " / ".join(f"{sorted(runs)[len(runs) // 2]:.2f}" for runs in values)
-    return [case.title, str(ratio), medians, figures.bound_text(case.max_cpu, False), figures.verdict(ratio, case.max_cpu, False)]
+    name = "cpu_us_per_transaction"
+    ratio, *bound = figures.bounded(figures.ratio_of(name, prony, other), case.max_cpu, False)
+    return [case.title, ratio, figures.medians(name, "{:.2f}", prony, other), *bound]
 
 
-def compare(chosen, is_count, args, home, print_progress, measure_row, raw):
+def compare(session, is_count, home):
     """Rows of the table of counts (`is_count`) or of CPU times."""
-    rows = []
-    measure_case, make_row, width = (counts.count, counts.row, len(counts.head(""))) if is_count else (cpu_of_calls, cpu_row, len(cpu_head()))
-    reason = counts.missing() if is_count else None if cases.OTHER_CPUS else "needs two CPUs"
-    server_cpus = cases.ONE_CPU if is_count else cases.OTHER_CPUS
-    for case in (case for case in cases.SQLSERVER if case.id in chosen and case.is_count == is_count):
+    rows, args = [], session.args
+    measure_case, make_row = (counts.measure, counts.row) if is_count else (cpu_of_calls, cpu_row)
+    reason = (counts if is_count else capacity).missing()
+    cpus = cases.ONE_CPU if is_count else cases.OTHER_CPUS
+    for case in (case for case in session.chosen(cases.SQLSERVER) if case.is_count == is_count):
         pair = reason or programs(case, args, home)
         if isinstance(pair, str):
-            print_progress(f"{case.id}: skipped: {pair}")
-            rows.append([case.title, f"skipped: {pair}"] + [""] * (width - 2))
-            raw[case.id] = {"skipped": pair}
+            rows.append(session.skip(case, pair))
             continue
-        print_progress(f"{case.id}: {args.pairs} pairs")
         # The servers of both programs run at the same time, and the one that is not measured has nothing to do.
-        with CannedServer(args.canned, "sqlserver", server_cpus, is_count) as sqlserver, CannedServer(args.canned, "postgres", server_cpus, is_count) as postgres:
+        with contextlib.ExitStack() as stack:
+            servers = {}
+            for protocol in ("sqlserver", "postgres"):
+                servers[protocol] = stack.enter_context(CannedServer(args.canned, protocol, cpus, is_count))
 
-            def measure(program, case=case, servers={"sqlserver": sqlserver, "postgres": postgres}):
+            def measure_one(program, case=case, servers=servers):
                 result = measure_case(program, case, servers[getattr(program, "engine", "sqlserver")])
                 print_progress(f"  {program.name:8} {result}")
                 return result
 
-            rows.append(measure_row(case, make_row, pair, args, measure, raw)[:width])
+            rows.append(session.row(case, make_row, pair, measure_one))
     return rows
 
 
-def load_memory(args, home, print_progress, raw):
+def load_memory(session, home):
     """Rows of the table of a load's memory, by the number of loaders."""
-    program = PronyRun("prony", "sqlserver", args.prony, home)
+    program = PronyRun("prony", "sqlserver", session.args.prony, home)
     peaks = {}
     for jobs in (1, 64):
         print_progress(f"{cases.SQLSERVER_LOAD}: {jobs} loaders")
-        with CannedServer(args.canned, "sqlserver") as server:
-            words = [args.prony, "load", "oltp_point_select", "--url", program.url(server, "empty"), "--scale", 64]
+        with CannedServer(session.args.canned, "sqlserver") as server:
+            words = [program.program, "load", "oltp_point_select", "--url", program.url(server, "empty"), "--scale", 64]
             command = [*words, "--option", "table_size=20000", "--jobs", jobs]
-            peaks[jobs] = tools.execute(command, program.environment(server), watch_memory=True, folder=home)[0].peak_bytes
+            environment = program.environment(server)
+            peaks[jobs] = tools.execute(command, environment, watch_memory=True, folder=home)[0].peak_bytes
         if not peaks[jobs]:
             raise ScriptError("the load ended before its memory was read")
-    raw[cases.SQLSERVER_LOAD] = peaks
-    grown = (peaks[64] - peaks[1]) / 1e6
-    return [[*(f"{peaks[jobs] / 1e6:.1f}" for jobs in peaks), f"{grown:.1f}", f"{peaks[64] / 1e6:.1f} of 20", "met" if peaks[64] < 20e6 else "missed"]]
+    session.raw[cases.SQLSERVER_LOAD] = peaks
+    small, large = (peak / 1e6 for peak in peaks.values())
+    outcome = "met" if large < 20 else "missed"
+    return [[f"{small:.1f}", f"{large:.1f}", f"{large - small:.1f}", f"{large:.1f} of 20", outcome]]
 
 
-def measure(args, home, print_progress, measure_row, raw):
-    """Measures the chosen cases; returns the parts of the report."""
-    parts = []
-    texts = {
-        False: "CPU time of the client process, user and system, by the difference of runs of two lengths",
-        True: "Instructions in user space by callgrind, system calls by strace, without starting and ending",
-    }
-    for is_count, text in texts.items():
-        rows = compare(args.cases, is_count, args, home, print_progress, measure_row, raw)
+def measure(session, home):
+    """Measures the chosen cases with canned servers; returns the parts of the report."""
+    intro = session.programs()
+    intro[-1] += f"; median of {session.args.pairs} interleaved pairs (smallest–largest)"
+    parts = ["## Prony on SQL Server's protocol, with servers that answer from memory", "\n".join(intro)]
+    cpu_text = "CPU time of the client process, user and system, by the difference of runs of two lengths"
+    for is_count, text, head in ((False, cpu_text, cpu_head()), (True, counts.TITLE, counts.head("other"))):
+        rows = compare(session, is_count, home)
         if rows:
-            parts += [f"{text}:", figures.table(counts.head("other") if is_count else cpu_head(), rows)]
-    if cases.SQLSERVER_LOAD in args.cases:
+            parts += [f"{text}:", figures.table(head, rows)]
+    if cases.SQLSERVER_LOAD in session.args.cases:
         try:
-            rows = load_memory(args, home, print_progress, raw)
+            rows = load_memory(session, home)
         except ScriptError as error:
-            print_progress(f"{cases.SQLSERVER_LOAD}: {error}")
-            raw[cases.SQLSERVER_LOAD] = {"failed": str(error)}
-            rows = [["could not be measured"] + [""] * 4]
+            session.fail(cases.SQLSERVER_LOAD, error)
+            rows = [["could not be measured"]]
         head = ["peak with 1 loader, MB", "peak with 64 loaders, MB", "difference, MB", "required: at most, MB", ""]
         parts += ["Memory of a load of 64 tables with 20,000 rows each:", figures.table(head, rows)]
     return parts

@@ -11,11 +11,13 @@ import os
 import re
 import shutil
 
-from . import cases, figures, lua_scripts
+from . import figures, lua_scripts
 from .cases import CONNECTED, CONNECTIONS, ROWS, SYSBENCH_LOADS, SYSBENCH_RUNS, TABLES, SysbenchRun
 from .maria import Maria
 from .server import ScriptError
-from .tools import Measurement, busy_programs, execute
+from .session import print_progress
+from .tools import Measurement, busy_programs, execute, private_environment, sysbench_address, without_tool_variables
+
 
 @dataclasses.dataclass
 class Queries(Measurement):
@@ -49,16 +51,14 @@ class Tool:
 
     def call(self, network, words, watch_memory=False):
         """The Measurement so far, and the output."""
-        address = [f"--mysql-socket={self.server.socket}"] if network == "unix" else ["--mysql-host=127.0.0.1", f"--mysql-port={self.server.port}"]
-        environment = {key: value for key, value in os.environ.items() if not key.startswith(("MYSQL", "LUA_", "PRONY_"))}
-        for name in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
-            environment[name] = self.home
-        command = [self.program, f"--config-file={self.config}", *address, *words]
+        environment = private_environment(without_tool_variables(os.environ), self.home)
+        command = [self.program, f"--config-file={self.config}", *sysbench_address(self.server, network), *words]
         return execute(command, environment, watch_memory=watch_memory, folder=self.home)
 
-    def prepare(self, tables, rows):
+    def prepare(self, tables, rows, threads=2):
         """Creates the tables."""
-        return self.call("unix", ["--threads=2", f"--tables={tables}", f"--table-size={rows}", "oltp_read_write", "prepare"])[0]
+        options = [f"--threads={threads}", f"--tables={tables}", f"--table-size={rows}"]
+        return self.call("unix", [*options, "oltp_read_write", "prepare"])[0]
 
     def run(self, case, seconds, watch_memory=False):
         """Drives the case's load."""
@@ -66,11 +66,6 @@ class Tool:
         words += ["--rand-type=uniform", *case.options, case.test, "run"]
         result, output = self.call(case.network, words, watch_memory)
         return Queries(result.wall_s, result.cpu_s, *read_report(output)[:2], result.peak_bytes, events=read_report(output)[2])
-
-
-def run_head(other):
-    """The header of the table of runs, which counts queries."""
-    return [text.replace("transaction", "query").replace("TPS", "QPS") for text in figures.run_head(other)]
 
 
 CONNECTIONS_HEAD = ["oltp_point_select, " + f"{CONNECTIONS:,} threads", "QPS", "peak of the client, MB"]
@@ -85,18 +80,18 @@ def drop_tables(server):
     server.sql("do sleep(1); set global innodb_max_dirty_pages_pct = 90")
 
 
-def connection_rows(tools, seconds, print_progress):
+def connection_rows(session, tools):
     """Rows of the table of many connections. A failure appears in its row."""
     rows = []
     for tool in tools:
         print_progress(f"{CONNECTED}: {tool.name}, {CONNECTIONS} threads")
         case = SysbenchRun(CONNECTED, "", "oltp_point_select", CONNECTIONS, "unix", None, None)
         try:
-            result = tool.run(case, seconds, watch_memory=True)
+            result = tool.run(case, session.args.seconds, watch_memory=True)
             rows.append([tool.name, f"{result.tps:,.0f}", f"{result.peak_bytes / 1e6:.0f}"])
         except ScriptError as error:
             lines = [line for line in str(error).splitlines() if "FATAL" in line] or str(error).splitlines()[-1:]
-            rows.append([tool.name, "fails: " + lines[0].replace("|", "/")[:160], ""])
+            rows.append([tool.name, "fails: " + lines[0].replace("|", "/")[:160]])
     return rows
 
 
@@ -115,67 +110,68 @@ def sysbench_link(prony, home):
     return link
 
 
-def measure(args, home, print_progress, interleave, intro):
-    """Measures the selected cases on a separate server; returns the report, raw figures, and the server's directory."""
+def two_tools(args, server, home):
+    """Prony and the tool that it is compared with, each with a private folder."""
+    tools = []
+    for name, build in (("prony", args.prony), ("sysbench", args.against)):
+        folder = os.path.join(home, name)
+        os.mkdir(folder)
+        tools.append(Tool(name, sysbench_link(build, folder) if build else find_sysbench(), server, folder))
+    return tools
+
+
+def compare_loads(session, tools, server):
+    """Rows of the table of loads."""
+    def load(tool):
+        drop_tables(server)
+        result = tool.prepare(case.tables, case.rows)
+        print_progress(f"  {tool.name:8} {result.wall_s:6.2f} s, client CPU {result.cpu_s:5.2f} s")
+        return result
+
+    rows = []
+    for case in session.chosen(SYSBENCH_LOADS):
+        rows.append(session.row(case, figures.load_row, tools, load))
+    return rows
+
+
+def compare_runs(session, tools, server):
+    """Rows of the table of runs."""
+    def drive(tool):
+        with busy_programs(case.busy_programs):
+            result = server.with_cpu(lambda: tool.run(case, session.args.seconds))
+        print_progress(f"  {tool.name:8} {result.tps:9,.0f} QPS, {result.cpu_us_per_transaction:6.2f} µs CPU")
+        return result
+
+    rows = []
+    for case in session.chosen(SYSBENCH_RUNS):
+        rows.append(session.row(case, figures.run_row, tools, drive, f" of {session.args.seconds} s"))
+    return rows
+
+
+def measure(session, home):
+    """Measures the chosen cases on a separate server; returns the parts of the report."""
+    args = session.args
     other = "other build" if args.against else "sysbench"
-    bounds = cases.without_bounds if args.against else lambda case: case
-    chosen, raw, parts = set(args.cases), {}, [f"## Prony called as sysbench, and {other}"]
     settings = {"innodb-buffer-pool-size": args.shared_buffers.replace("GB", "G").replace("MB", "M")}
     settings |= {"innodb-log-file-size": "1G", "max-connections": CONNECTIONS + 200, "thread-cache-size": 256}
     settings |= {"back-log": CONNECTIONS, "max-prepared-stmt-count": 1_000_000, "table-open-cache": 10_000}
     with Maria(settings) as server:
-        homes = {name: os.path.join(home, name) for name in ("prony", "sysbench")}
-        for folder in homes.values():
-            os.mkdir(folder)
-        programs = {"prony": sysbench_link(args.prony, homes["prony"])}
-        programs["sysbench"] = sysbench_link(args.against, homes["sysbench"]) if args.against else find_sysbench()
-        tools = [Tool(name, program, server, homes[name]) for name, program in programs.items()]
+        tools = two_tools(args, server, home)
         names = "version() @@innodb_flush_log_at_trx_commit @@sync_binlog @@innodb_buffer_pool_size".split()
-        variables = ", ".join(f"{name.strip('@')} {server.sql('select ' + name)}" for name in names)
-        parts.append("\n".join([
-            *intro(),
-            f"- {variables}",
-            f"- {TABLES} tables of {ROWS:,} rows, uniform distribution; medians of {args.pairs} interleaved pairs (smallest–largest); runs of {args.seconds} s; client CPU per query of the whole process",
+        parts = [f"## Prony called as sysbench, and {other}", "\n".join([
+            *session.programs(args.against or find_sysbench()),
+            "- " + ", ".join(f"{name.strip('@')} {server.sql('select ' + name)}" for name in names),
+            f"- {TABLES} tables of {ROWS:,} rows, uniform distribution; medians of {args.pairs} interleaved pairs "
+            f"(smallest–largest); runs of {args.seconds} s; client CPU per query of the whole process",
             f"- {figures.BOUND_EXPLANATION}",
-        ]))
+        ])]
         print_progress(parts[-1])
-        rows = []
-        for case in (case for case in SYSBENCH_LOADS if case.id in chosen):
-            print_progress(f"{case.id}: {args.pairs} pairs")
-
-            def build(tool, case=case):
-                drop_tables(server)
-                result = tool.prepare(case.tables, case.rows)
-                print_progress(f"  {tool.name:8} {result.wall_s:6.2f} s, client CPU {result.cpu_s:5.2f} s")
-                return result
-
-            raw[case.id] = result = interleave(tools, args.pairs, build)
-            rows.append(figures.load_row(bounds(case), result["prony"], result["sysbench"]))
-        if rows:
-            parts.append(figures.table(figures.load_head(other), rows))
-        if chosen - {case.id for case in SYSBENCH_LOADS}:
+        tables = [(figures.load_head(other), compare_loads(session, tools, server))]
+        if set(args.cases) & {CONNECTED, *(case.id for case in SYSBENCH_RUNS)}:
             drop_tables(server)
             tools[1].prepare(TABLES, ROWS)
-        rows = []
-        for case in (case for case in SYSBENCH_RUNS if case.id in chosen):
-            print_progress(f"{case.id}: {args.pairs} pairs of {args.seconds} s")
-
-            def drive(tool, case=case):
-                with busy_programs(case.busy_programs):
-                    result = server.with_cpu(lambda: tool.run(case, args.seconds))
-                print_progress(f"  {tool.name:8} {result.tps:9,.0f} QPS, {result.cpu_us_per_transaction:6.2f} µs CPU")
-                return result
-
-            try:
-                raw[case.id] = result = interleave(tools, args.pairs, drive)
-            except ScriptError as error:
-                print_progress(f"{case.id}: {error}")
-                raw[case.id] = {"failed": str(error)}
-                rows.append([case.title, "could not be measured"] + [""] * 9)
-                continue
-            rows.append(figures.run_row(bounds(case), result["prony"], result["sysbench"]))
-        if rows:
-            parts.append(figures.table(run_head(other), rows))
-        if CONNECTED in chosen:
-            parts.append(figures.table(CONNECTIONS_HEAD, connection_rows(tools, args.seconds, print_progress)))
-    return "\n\n".join(parts), raw, server.directory
+        head = figures.run_head(f"Prony / {other}", "query", "QPS")
+        tables.append((head, compare_runs(session, tools, server)))
+        if CONNECTED in args.cases:
+            tables.append((CONNECTIONS_HEAD, connection_rows(session, tools)))
+    return parts + [figures.table(head, rows) for head, rows in tables if rows]

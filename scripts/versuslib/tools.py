@@ -86,6 +86,18 @@ def execute(command, env, cpus=None, watch_memory=False, folder=None, namespace_
     return Measurement(wall_s, cpu_s, peak_bytes=peak.end() if peak else 0), output
 
 
+def private_environment(environment, home):
+    """The environment with a private home, in which a program finds no configuration and may write."""
+    names = ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
+    return {**environment, **{name: str(home) for name in names}}
+
+
+def without_tool_variables(environment):
+    """The environment without the variables that only some of the tools read."""
+    prefixes = ("MYSQL", "LUA_", "PRONY_")
+    return {name: value for name, value in environment.items() if not name.startswith(prefixes)}
+
+
 def write_scripts(folder):
     """Writes the pgbench scripts of the cases."""
     for name, text in SCRIPTS.items():
@@ -96,7 +108,8 @@ def write_scripts(folder):
 @contextlib.contextmanager
 def busy_programs(count):
     """Keeps so many CPUs busy inside a block."""
-    programs = [subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=end_with_parent(signal.SIGKILL)) for _ in range(count)]
+    command, in_child = [sys.executable, "-c", "while True: pass"], end_with_parent(signal.SIGKILL)
+    programs = [subprocess.Popen(command, preexec_fn=in_child) for _ in range(count)]
     try:
         yield
     finally:
@@ -155,20 +168,32 @@ def read_pgbench(output):
     return int(count.group(1)), float(tps.group(1))
 
 
-def read_prony(output):
-    """(transactions, TPS of the measured window) of a Run document.
-
-    The transactions include those of the warm-up, because they cost CPU too; the TPS do not.
-    """
+def read_run(output):
+    """A complete Run document, and the figures of its only kind of transaction."""
     run = json.loads(output)
     if run["state"] != "complete":
         raise ScriptError(f"the run is {run['state']}: {run.get('ended_because')}")
     kind = run["measured"]["kinds"][0]
     if kind["failed"]:
         raise ScriptError(f"{kind['failed']} transactions failed: {run['measured']['errors']}")
+    return run, kind
+
+
+def read_prony(output):
+    """(transactions, TPS of the measured window) of a Run document.
+
+    The transactions include those of the warm-up, because they cost CPU too; the TPS do not.
+    """
+    run, kind = read_run(output)
     warmup = run.get("warmup") or {"kinds": []}
-    warmup_transactions = warmup["kinds"][0]["committed"] if warmup["kinds"] else 0
-    return kind["committed"] + warmup_transactions, kind["tps"]
+    return kind["committed"] + sum(kind["committed"] for kind in warmup["kinds"][:1]), kind["tps"]
+
+
+def sysbench_address(server, network):
+    """sysbench's options for `unix` or `tcp`."""
+    if network == "unix":
+        return [f"--mysql-socket={server.socket}"]
+    return ["--mysql-host=127.0.0.1", f"--mysql-port={server.port}"]
 
 
 def dialect_command(program, server, case, options, length, database):
@@ -187,6 +212,22 @@ def run_dialect(program, server, env, case, options, seconds, database, folder=N
     if failed and failed.group(1) != "0":
         raise ScriptError(f"{failed.group(1)} transactions failed:\n{output}")
     return result
+
+
+# Writes the statements that create the tables of a database, without their keys and indexes.
+CREATE_TABLES = """\
+select 'create table ' || c.relname || ' (' || coalesce(string_agg(a.attname || ' '
+  || format_type(a.atttypid, a.atttypmod) || case when a.attnotnull then ' not null' else '' end, ', ' order by a.attnum), '')
+  || ') with (' || coalesce(array_to_string(c.reloptions, ', '), 'fillfactor=100') || ');'
+from pg_class c join pg_attribute a on a.attrelid = c.oid
+where a.attnum > 0 and c.relkind = 'r' and c.relnamespace = 'public'::regnamespace group by c.relname, c.reloptions
+"""
+
+
+def execute_psql(server, path, database):
+    """Runs a file of statements with psql, and measures it."""
+    command = [server.bin_dir / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-f", path]
+    return execute([*command, "-d", server.url("unix", database)], server.environment())[0]
 
 
 class Pgbench:
@@ -238,31 +279,27 @@ class Prony:
         os.symlink(program, self.link)
         write_scripts(home)
 
+    def call(self, words, cpus=None, watch_memory=False):
+        """Runs prony to its end; returns its Measurement so far and its standard output."""
+        environment = private_environment(self.server.environment(), self.home)
+        return execute([self.program, *words], environment, cpus, watch_memory)
+
     def dialect(self, case, options, seconds, database):
         """Drives the load of a pgbench command line, called as pgbench."""
         # The report has the format of version 15, regardless of the installed pgbench.
-        env = {**self._env(), "PRONY_PGBENCH_COMPAT": "15"}
+        env = {**private_environment(self.server.environment(), self.home), "PRONY_PGBENCH_COMPAT": "15"}
         return run_dialect(self.link, self.server, env, case, options, seconds, database, self.home)
-
-    def _env(self):
-        env = self.server.environment()
-        for name in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
-            env[name] = self.home
-        return env
 
     def run(self, case, seconds, database, watch_memory=False):
         """Drives the case's load."""
-        url = self.server.url(case.network, database)
-        command = [self.program, "run", case.workload, "--url", url, "--clients", case.clients]
-        command += ["--threads", 1, "--duration", f"{seconds}s", "--protocol", "prepared", "--json"]
-        if case.io:
-            command += ["--io", case.io]
-        result, output = execute(command, self._env(), case.cpus, watch_memory)
+        words = ["run", case.workload, "--url", self.server.url(case.network, database), "--clients", case.clients]
+        words += ["--threads", 1, "--duration", f"{seconds}s", "--protocol", "prepared", "--json"]
+        words += ["--io", case.io] if case.io else []
+        result, output = self.call(words, case.cpus, watch_memory)
         result.transactions, result.tps = read_prony(output)
         return result
 
-    def load(self, scale, database, jobs):
+    def load(self, scale, database, jobs, workload="tpcb", options=(), watch_memory=False):
         """Loads the tables."""
-        url = self.server.url("unix", database)
-        command = [self.program, "load", "tpcb", "--url", url, "--scale", scale, "--jobs", jobs]
-        return execute(command, self._env())[0]
+        words = ["load", workload, "--url", self.server.url("unix", database), "--scale", scale, "--jobs", jobs]
+        return self.call([*words, *options], watch_memory=watch_memory)[0]

@@ -8,14 +8,15 @@ by psql, and the same function calls by pgbench from script files. HammerDB is n
 show its figures, measured on 2 cores.
 """
 import dataclasses
-import json
 import os
 import re
 import statistics
 
-from . import figures
+from . import figures, tools
 from .cases import TPCC
-from .server import Server, ScriptError
+from .pgbench import environment
+from .server import ScriptError, Server, quiet_settings
+from .session import print_progress
 from .tools import Measurement, execute
 
 DATABASE = "orders"
@@ -66,13 +67,8 @@ class TpccRun(Measurement):
 
 
 def read_document(output):
-    """Fills in a Run document of prony."""
-    run = json.loads(output)
-    if run["state"] != "complete":
-        raise ScriptError(f"the run is {run['state']}: {run.get('ended_because')}")
-    kind = run["measured"]["kinds"][0]
-    if kind["failed"]:
-        raise ScriptError(f"{kind['failed']} transactions failed: {run['measured']['errors']}")
+    """(transactions, TPS, NOPM, TPM) of a Run document of prony."""
+    run, kind = tools.read_run(output)
     rates = {rate["name"]: rate["value"] for rate in run["rates"]}
     return kind["committed"] + kind["rolled_back"], kind["tps"], rates["NOPM"], rates.get("TPM", 0.0)
 
@@ -89,89 +85,59 @@ def read_scripts(output):
     raise ScriptError("cannot read pgbench's report:\n" + output)
 
 
-class Tool:
-    """The common part of both tools."""
+class Prony(tools.Prony):
+    """A build of prony."""
 
-    def __init__(self, server, home):
-        self.server = server
-        self.home = home
-
-    def _psql(self, database, text):
-        path = os.path.join(self.home, "statements.sql")
-        with open(path, "w") as file:
-            file.write(text)
-        command = [self.server.bin_dir / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-f", path]
-        command += ["-d", self.server.url("unix", database)]
-        return execute(command, self.server.environment())[0]
-
-
-class Prony(Tool):
-    """The prony binary."""
-
-    name = "prony"
-
-    def __init__(self, server, home, program):
-        super().__init__(server, home)
-        self.program = program
-
-    def _env(self):
-        env = self.server.environment()
-        for name in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
-            env[name] = self.home
-        return env
-
-    def load(self, warehouses, database, jobs=1, watch_memory=False):
+    def build(self, warehouses, database, jobs=1, watch_memory=False):
         """Builds warehouses."""
-        command = [self.program, "load", "tpcc", "--url", self.server.url("unix", database)]
-        command += ["--scale", warehouses, "--jobs", jobs, "--profile", PROFILE]
-        return execute(command, self._env(), watch_memory=watch_memory)[0]
+        return self.load(warehouses, database, jobs, "tpcc", ["--profile", PROFILE], watch_memory)
 
-    def run(self, seconds):
+    def drive(self, seconds):
         """One user on one warehouse."""
-        command = [self.program, "run", "tpcc", "--url", self.server.url("unix", DATABASE), "--clients", 1]
-        command += ["--threads", 1, "--duration", f"{seconds}s", "--profile", PROFILE, "--json"]
-        result, output = execute(command, self._env())
+        words = ["run", "tpcc", "--url", self.server.url("unix", DATABASE), "--clients", 1, "--threads", 1]
+        result, output = self.call([*words, "--duration", f"{seconds}s", "--profile", PROFILE, "--json"])
         transactions, tps, nopm, tpm = read_document(output)
         return TpccRun(result.wall_s, result.cpu_s, transactions, tps, nopm=nopm, tpm=tpm)
 
 
-class ServerBound(Tool):
+class ServerBound:
     """psql and pgbench: the server's bounds."""
 
     name = "bound"
 
     def __init__(self, server, home):
-        super().__init__(server, home)
+        self.server = server
+        self.home = home
         self.definitions = ""
         for name, (_, text) in SCRIPTS.items():
             with open(os.path.join(home, f"{name}.sql"), "w") as file:
                 file.write(text)
 
+    def _psql(self, database, text):
+        path = os.path.join(self.home, "statements.sql")
+        with open(path, "w") as file:
+            file.write(text)
+        return tools.execute_psql(self.server, path, database)
+
     def copy_definitions(self, database):
         """Saves the rows and the statements of a database that prony has loaded."""
         for table in TABLES:
             self._psql(database, f"\\copy {table} to '{self._file(table)}' (format binary)\n")
-        columns = (
-            "select 'create table ' || c.relname || ' (' || string_agg(a.attname || ' ' ||"
-            " format_type(a.atttypid, a.atttypmod) || case when a.attnotnull then ' not null' else '' end, ', '"
-            " order by a.attnum) || ');' from pg_class c join pg_attribute a on a.attrelid = c.oid"
-            " where a.attnum > 0 and c.relkind = 'r' and c.relnamespace = 'public'::regnamespace group by c.relname"
-        )
-        self.definitions = self.server.sql(columns, database)
+        self.definitions = self.server.sql(tools.CREATE_TABLES, database)
         indexes = "select indexdef || ';' from pg_indexes where schemaname = 'public'"
         self.indexes = self.server.sql(indexes, database)
 
     def _file(self, table):
         return os.path.join(self.home, f"{table}.copy")
 
-    def load(self, warehouses, database):
+    def build(self, warehouses, database):
         """Loads the same bytes with the same statements in one session."""
         del warehouses
         copies = "\n".join(f"\\copy {table} from '{self._file(table)}' (format binary, freeze)" for table in TABLES)
         text = f"begin;\n{self.definitions}\n{copies}\ncommit;\nvacuum (analyze);\n{self.indexes}\n"
         return self._psql(database, text)
 
-    def run(self, seconds):
+    def drive(self, seconds):
         """Runs the same calls with one user."""
         command = [self.server.bin_dir / "pgbench", "-h", self.server.host("unix"), "-p", self.server.port]
         command += ["-U", "postgres", "-n", "-M", "prepared", "-c", 1, "-j", 1, "-T", seconds]
@@ -194,15 +160,16 @@ LOAD_HEAD = ["build", "wall a warehouse, s", "client CPU a warehouse, s", "requi
 
 def load_rows(warehouses, prony, bound):
     """Lines of the table of builds, from two lists of Measurements."""
-    each = [m.cpu_s / warehouses for m in prony]
-    wall = [m.wall_s / warehouses for m in prony]
-    speedup = figures.ratio([m.wall_s for m in prony], [m.wall_s for m in bound])
-    outcome = figures.verdict(figures.Ratio(each), MAX_CPU_S, False)
-    bound_wall = [m.wall_s / warehouses for m in bound]
+    def each(name, runs):
+        return [getattr(run, name) / warehouses for run in runs]
+
+    times = [[spread(each("wall_s", runs)), spread(each("cpu_s", runs))] for runs in (prony, bound)]
+    outcome = figures.verdict(figures.Ratio(each("cpu_s", prony)), MAX_CPU_S, False)
+    speedup = str(figures.ratio_of("wall_s", prony, bound))
     return [
-        [f"prony load tpcc --scale {warehouses}", spread(wall), spread(each), f"≤ {MAX_CPU_S:g}", outcome, str(speedup)],
-        ["psql, COPY of the same bytes from files, the same indexes", spread(bound_wall), spread(m.cpu_s / warehouses for m in bound), "", "", ""],
-        ["HammerDB 4.6, one warehouse, elsewhere", f"{HAMMERDB_WALL_S:g}", f"{HAMMERDB_CPU_S:g}", "", "", ""],
+        [f"prony load tpcc --scale {warehouses}", *times[0], f"≤ {MAX_CPU_S:g}", outcome, speedup],
+        ["psql, COPY of the same bytes from files, the same indexes", *times[1]],
+        ["HammerDB 4.6, one warehouse, elsewhere", f"{HAMMERDB_WALL_S:g}", f"{HAMMERDB_CPU_S:g}"],
     ]
 
 
@@ -210,100 +177,106 @@ RUN_HEAD = ["1 user, 1 warehouse", "NOPM", "TPM", "client CPU, µs a transaction
 
 
 def run_rows(prony, bound):
-    """Lines of the table of runs, from two lists of Orders."""
-    speedup = figures.ratio([m.nopm for m in prony], [m.nopm for m in bound])
-    # The server's count is missing if the window is too short.
-    tpm = [m.tpm for m in prony if m.tpm]
-    integer_format = "{:,.0f}"
+    """Lines of the table of runs, from two lists of TpccRuns."""
+    def cells(runs):
+        # The server's count is missing if the window is too short, and pgbench does not read it.
+        tpm = [run.tpm for run in runs if run.tpm]
+        nopm = spread((run.nopm for run in runs), "{:,.0f}")
+        cpu = spread((run.cpu_us_per_transaction for run in runs), "{:.1f}")
+        return [nopm, spread(tpm, "{:,.0f}") if tpm else "–", cpu]
+
     return [
-        [f"prony run tpcc --profile {PROFILE}", spread((m.nopm for m in prony), integer_format), spread(tpm, integer_format) if tpm else "–", spread((m.cpu_us_per_transaction for m in prony), "{:.1f}"), str(speedup)],
-        ["pgbench -M prepared, the same calls", spread((m.nopm for m in bound), integer_format), "–", spread((m.cpu_us_per_transaction for m in bound), "{:.1f}"), ""],
-        ["HammerDB 4.6, elsewhere", f"{HAMMERDB_NOPM:,}", "", "", ""],
+        [f"prony run tpcc --profile {PROFILE}", *cells(prony), str(figures.ratio_of("nopm", prony, bound))],
+        ["pgbench -M prepared, the same calls", *cells(bound)],
+        ["HammerDB 4.6, elsewhere", f"{HAMMERDB_NOPM:,}"],
     ]
 
 
-MEMORY_HEAD = ["warehouses, 2 loaders", "wall a warehouse, s", f"HammerDB's {HAMMERDB_WALL_S:g} s a warehouse / Prony (required at ten: ≥ {MIN_SPEEDUP})", "peak of the client, MB", "required", ""]
+MEMORY_HEAD = [
+    "warehouses, 2 loaders", "wall a warehouse, s",
+    f"HammerDB's {HAMMERDB_WALL_S:g} s a warehouse / Prony (required at ten: ≥ {MIN_SPEEDUP})",
+    "peak of the client, MB", "required", "",
+]
 
 
 def memory_rows(loads):
     """Lines of the table of larger builds, from (warehouses, Measurement); the projection uses the last two."""
-    rows = [
-        [str(count), f"{load.wall_s / count:.2f}", f"{HAMMERDB_WALL_S * count / load.wall_s:.1f} times", f"{load.peak_bytes / 1e6:.1f}", "", ""]
-        for count, load in loads
-    ]
+    rows = []
+    for count, load in loads:
+        speedup = f"{HAMMERDB_WALL_S * count / load.wall_s:.1f} times"
+        rows.append([str(count), f"{load.wall_s / count:.2f}", speedup, f"{load.peak_bytes / 1e6:.1f}"])
     (few, small), (many, large) = [(count, load.peak_bytes) for count, load in loads[-2:]]
     each = max(0.0, (large - small) / (many - few))
     projected = large + each * (PROJECTED_WAREHOUSES - many)
-    outcome = "met" if projected <= MAX_BYTES else "missed"
-    return [*rows, [f"{PROJECTED_WAREHOUSES:,} (by extrapolation)", "", "", f"{projected / 1e6:.0f}", f"≤ {MAX_BYTES / 1e6:.0f}", outcome]]
+    bound = [f"{projected / 1e6:.0f}", f"≤ {MAX_BYTES / 1e6:.0f}", "met" if projected <= MAX_BYTES else "missed"]
+    return [*rows, [f"{PROJECTED_WAREHOUSES:,} (by extrapolation)", "", "", *bound]]
 
 
-def recreate_database(server, database):
-    """Creates an empty database and flushes the dirty pages of the previous one."""
-    server.sql(f"drop database if exists {database}")
-    server.sql(f"create database {database}")
-    server.sql("checkpoint")
+def measure_load(session, server, prony, bound):
+    """The table of loads."""
+    warehouses = session.args.warehouses
+    server.recreate_database("build")
+    prony.build(warehouses, "build")
+    bound.copy_definitions("build")
+
+    def build(tool):
+        server.recreate_database("build")
+        result = tool.build(warehouses, "build")
+        print_progress(f"  {tool.name:6} {result.wall_s:6.2f} s, client CPU {result.cpu_s:5.2f} s")
+        return result
+
+    results = session.interleave(LOAD, [prony, bound], build, f", {warehouses} warehouses")
+    server.sql("drop database build")
+    return figures.table(LOAD_HEAD, load_rows(warehouses, results["prony"], results["bound"]))
 
 
-def measure(args, bin_dir, home, print_progress, interleave, environment):
-    """Measures the selected cases on a separate server; returns the report, raw figures, and the server's directory."""
-    settings = {
-        "cluster_name": "prony-versus",
-        "shared_buffers": args.shared_buffers,
-        "max_wal_size": "8GB",
-        "checkpoint_timeout": "1h",
-        "autovacuum": "off",
-        "synchronous_commit": "off",
-    }
-    raw, parts = {}, ["## tpcc and the server's bounds"]
-    with Server(bin_dir, settings) as server:
-        prony, bound = Prony(server, home, args.prony), ServerBound(server, home)
-        parts.append("\n".join([
-            *environment(server, args)[:3],
-            f"- medians of {args.pairs} interleaved pairs (smallest–largest); runs of {args.seconds} s; CPU: user and system time of the whole client process",
-        ]))
+def measure_run(session, server, prony, bound):
+    """The table of runs."""
+    server.recreate_database(DATABASE)
+    prony.build(1, DATABASE)
+    # This run installs the functions and warms up the server.
+    prony.drive(4)
+
+    def drive(tool):
+        # Each run adds orders, history and dead rows.
+        server.sql("vacuum; checkpoint", DATABASE)
+        result = tool.drive(session.args.seconds)
+        print_progress(f"  {tool.name:6} {result.nopm:9,.0f} NOPM, {result.cpu_us_per_transaction:6.1f} µs CPU")
+        return result
+
+    results = session.interleave(RUN, [prony, bound], drive, f" of {session.args.seconds} s")
+    server.sql(f"drop database {DATABASE}")
+    return figures.table(RUN_HEAD, run_rows(results["prony"], results["bound"]))
+
+
+def measure_memory(session, server, prony):
+    """The table of larger builds."""
+    loads = []
+    for count in session.args.memory_warehouses:
+        server.recreate_database("memory")
+        load = prony.build(count, "memory", 2, True)
+        loads.append((count, load))
+        print_progress(f"{MEMORY}: {count} warehouses in {load.wall_s:.1f} s, {load.peak_bytes / 1e6:.1f} MB")
+    server.sql("drop database memory")
+    session.raw[MEMORY] = loads
+    return figures.table(MEMORY_HEAD, memory_rows(loads))
+
+
+def measure(session, home):
+    """Measures the chosen cases on a separate server; returns the parts of the report."""
+    args = session.args
+    with Server(session.bin_dir, quiet_settings(args, synchronous_commit="off")) as server:
+        prony, bound = Prony(server, args.prony, home), ServerBound(server, home)
+        parts = ["## tpcc and the server's bounds", "\n".join([
+            *environment(server, session),
+            f"- medians of {args.pairs} interleaved pairs (smallest–largest); runs of {args.seconds} s; "
+            "CPU: user and system time of the whole client process",
+        ])]
         print_progress(parts[-1])
         if LOAD in args.cases:
-            warehouses = args.warehouses
-            recreate_database(server, "build")
-            prony.load(warehouses, "build")
-            bound.copy_definitions("build")
-
-            def build(tool):
-                recreate_database(server, "build")
-                result = tool.load(warehouses, "build")
-                print_progress(f"  {tool.name:6} {result.wall_s:6.2f} s, client CPU {result.cpu_s:5.2f} s")
-                return result
-
-            print_progress(f"{LOAD}: {args.pairs} pairs, {warehouses} warehouses")
-            raw[LOAD] = results = interleave([prony, bound], args.pairs, build)
-            server.sql("drop database build")
-            parts.append(figures.table(LOAD_HEAD, load_rows(warehouses, results["prony"], results["bound"])))
+            parts.append(measure_load(session, server, prony, bound))
         if RUN in args.cases:
-            recreate_database(server, DATABASE)
-            prony.load(1, DATABASE)
-            # This run installs the functions and warms up the server.
-            prony.run(4)
-
-            def drive(tool):
-                # Each run adds orders, history and dead rows.
-                server.sql("vacuum; checkpoint", DATABASE)
-                result = tool.run(args.seconds)
-                print_progress(f"  {tool.name:6} {result.nopm:9,.0f} NOPM, {result.cpu_us_per_transaction:6.1f} µs CPU")
-                return result
-
-            print_progress(f"{RUN}: {args.pairs} pairs of {args.seconds} s")
-            raw[RUN] = results = interleave([prony, bound], args.pairs, drive)
-            parts.append(figures.table(RUN_HEAD, run_rows(results["prony"], results["bound"])))
-            server.sql(f"drop database {DATABASE}")
+            parts.append(measure_run(session, server, prony, bound))
         if MEMORY in args.cases:
-            loads = []
-            for count in args.memory_warehouses:
-                recreate_database(server, "memory")
-                load = prony.load(count, "memory", 2, True)
-                loads.append((count, load))
-                print_progress(f"{MEMORY}: {count} warehouses in {load.wall_s:.1f} s, {load.peak_bytes / 1e6:.1f} MB")
-            server.sql("drop database memory")
-            raw[MEMORY] = loads
-            parts.append(figures.table(MEMORY_HEAD, memory_rows(loads)))
-    return "\n\n".join(parts), raw, server.directory
+            parts.append(measure_memory(session, server, prony))
+    return parts
