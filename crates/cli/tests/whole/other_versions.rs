@@ -2,7 +2,11 @@
 //! separated by spaces, of accounts that may create databases and need no password; `scripts/servers` prints
 //! the URLs of the servers it starts. If a variable is unset, its test is skipped and prints that.
 
-use crate::common::{connect, ok_stdout, parse_run, prony_command, total_figures};
+use crate::common::{
+    connect, ok_stdout, parse_run, prony_command, send_signal, start_run, total_figures,
+};
+use prony_server::Control;
+use prony_server::embedded::shared_mariadb;
 use prony_store::Run;
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -142,6 +146,7 @@ fn other_versions_of_mysql_and_mariadb() {
         run_tpcc(&bench);
         run_ycsb(&bench);
         run_sysbench(&bench, &server, &name);
+        run_beside_others(&mut root, &bench, &name);
         root.execute(&format!("drop database {name}"))
             .expect("it is dropped");
     }
@@ -176,6 +181,46 @@ fn run_sysbench(bench: &OtherVersionTestBench, server: &str, database: &str) {
     );
     let cleaned = sysbench_stdout("oltp_read_write cleanup");
     assert!(cleaned.contains("Dropping table 'sbtest1'"), "{cleaned}");
+}
+
+/// Clients of another database whose statements are so short that most readings find them idle.
+fn run_beside_others(root: &mut Control, bench: &OtherVersionTestBench, name: &str) {
+    let rival_name = format!("{name}_rival");
+    let create = format!("create database {rival_name}");
+    root.execute(&create).expect("a database");
+    let rival_url = bench.url.replacen(name, &rival_name, 1);
+    let rival = OtherVersionTestBench::new(rival_url, &rival_name);
+    for bench in [bench, &rival] {
+        ok_stdout(&bench.prony("load oltp_point_select --scale 1 -o table_size=1000"));
+    }
+    let mut command = rival.command("run oltp_point_select --clients 4 --duration 5m");
+    command.args(["--url", &rival.url]);
+    let (load, _) = start_run(command);
+    let run = parse_run(&bench.prony("run oltp_point_select --clients 4 --duration 8s --json"));
+    send_signal(&load, "-INT");
+    load.wait_with_output().expect("it ends");
+    let series = &run.observed.as_ref().expect("an observation").series;
+    let groups = series.iter().flat_map(|row| &row.sessions);
+    let of_rival = groups.filter(|group| group.database == rival_name);
+    let busy: u32 = of_rival.map(|group| group.busy).sum();
+    assert!(busy as usize > series.len(), "{busy} in {} s", series.len());
+    let check = run.checks.iter().find(|check| check.id == "foreign-load");
+    let check = check.unwrap_or_else(|| panic!("{}: {:?}", bench.url, run.observed));
+    let expected = format!("database {rival_name}, user root");
+    assert!(check.finding.contains(&expected), "{check:?}");
+    root.execute(&format!("drop database {rival_name}"))
+        .expect("it is dropped");
+}
+
+#[test]
+fn clients_of_another_database_of_mariadb_are_named() {
+    let server = shared_mariadb();
+    let name = format!("prony_beside_{}", std::process::id());
+    let mut root = connect(&server.url());
+    root.execute(&format!("create database {name}"))
+        .expect("a database");
+    let bench = OtherVersionTestBench::new(server.url_for("root", &name), &name);
+    run_beside_others(&mut root, &bench, &name);
 }
 
 #[test]
