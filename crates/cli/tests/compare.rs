@@ -30,18 +30,18 @@ impl Home {
             "/started_at",
             json!(format!("2026-11-21T10:00:{start_second:02}+00:00")),
         );
-        set("/server/address", json!("tcp:192.0.2.7:5432"));
+        set("/server/address", json!({"tcp": "192.0.2.7:5432"}));
         set("/drive/io", json!("ring"));
         set("/drive/network", json!("tcp"));
         set(
             "/window",
             json!({"connect_s": 0.1, "warmup_s": 1.0, "measured_s": 60.0, "drain_s": 0.0}),
         );
-        set("/measured/seconds", json!(60.0));
+        set("/measured/length_s", json!(60.0));
         set(
             "/measured/kinds",
             json!([{
-                "kind": "all", "committed": committed, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
+                "kind": null, "committed": committed, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
                 "tps": tps, "response": latency, "service": latency, "busy_s": 1.0,
             }]),
         );
@@ -459,7 +459,7 @@ fn no_undecided_limit_passes() {
     assert_eq!(codes(), [7, 7, 7], "invalid runs");
     // At a rate, the throughput of both sides is the rate: it does not show that a side is not slower.
     store_sides(&|run, _| {
-        run["drive"]["pace"] = json!("open");
+        run["drive"]["open_loop"] = json!(true);
         run["drive"]["rate_tps"] = json!(10_000.0);
         set(run, &format!("{kind}/response/p99_ns"), Value::Null);
         set(run, &format!("{kind}/response/samples"), json!(0));

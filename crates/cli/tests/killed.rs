@@ -43,8 +43,7 @@ fn a_journal_with_only_a_header_has_no_figures_and_is_not_valid() {
     }
 }
 
-/// Documents without checks: the store creates them from the journals of killed runs, and earlier versions
-/// of Prony stored them too.
+/// Documents without checks: the store creates them from the journals of killed runs.
 #[test]
 fn a_killed_run_is_judged_when_read_and_its_document_stays_unchanged() {
     let home = Home::new("cut-off");
@@ -56,9 +55,9 @@ fn a_killed_run_is_judged_when_read_and_its_document_stays_unchanged() {
         run["id"] = json!(id);
         run["state"] = json!(state);
         run["ended_because"] = json!("interrupted: Prony was killed or the machine went down");
-        run["measured"]["seconds"] = json!(60.0);
+        run["measured"]["length_s"] = json!(60.0);
         run["measured"]["kinds"] = json!([{
-            "kind": "all", "committed": 96_000, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
+            "kind": null, "committed": 96_000, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
             "tps": 1600.0, "response": latency, "service": latency, "busy_s": 480.0,
         }]);
         home.write_file(&format!("runs/{id}.json"), &run.to_string());
@@ -91,38 +90,4 @@ fn a_killed_run_is_judged_when_read_and_its_document_stays_unchanged() {
     let verified = home.run(&["verify", &page], 0);
     assert!(verified.contains("are unchanged"), "{verified}");
     assert_eq!(std::fs::read(&path).expect("it is there"), document);
-}
-
-/// A journal left by a version of Prony whose documents did not describe the workload.
-#[test]
-fn a_killed_run_of_an_older_version_is_judged_by_its_workload() {
-    let home = Home::new("former");
-    let latency = json!({
-        "samples": 96_000, "mean_ns": 5e6, "min_ns": 1000, "max_ns": 90_000_000, "p99_ns": 9_000_000,
-    });
-    let mut run = new_run();
-    run["id"] = json!("20261121-1001");
-    run["state"] = json!("partial");
-    run["drive"]["clients"] = json!(16);
-    run["measured"]["seconds"] = json!(60.0);
-    run["measured"]["kinds"] = json!([{
-        "kind": "all", "committed": 96_000, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
-        "tps": 1600.0, "response": latency, "service": latency, "busy_s": 960.0,
-    }]);
-    home.write_file("runs/20261121-1001.json", &run.to_string());
-    let stdout = home.run(&["show", "last", "--full"], 0);
-    let expected = "16 clients shared 10 branches";
-    assert!(stdout.contains(expected), "{stdout}");
-    let json = home.run(&["show", "last", "--json"], 0);
-    assert!(!json.contains("clients_per_scale"), "{json}");
-    // 16 clients on 10 warehouses contend, unless they key and think as the terminals of the specification
-    // do.
-    for (pacing, is_contended) in [("spec", false), ("none", true)] {
-        run["workload"]["name"] = json!("tpcc");
-        run["workload"]["settings"] = json!([format!("pacing {pacing}"), "routines of another"]);
-        run["plan"] = json!({ "workload": { "name": "tpcc", "scale": null, "pacing": pacing } });
-        home.write_file("runs/20261121-1001.json", &run.to_string());
-        let stdout = home.run(&["show", "last", "--full"], 0);
-        assert_eq!(stdout.contains("contention"), is_contended, "{stdout}");
-    }
 }

@@ -26,18 +26,18 @@ fn store_run(home: &Home, day: u32, tps: f64, change: impl Fn(&mut Value)) {
         "/started_at",
         json!(format!("2026-11-{day:02}T10:00:00+00:00")),
     );
-    set("/server/address", json!("tcp:192.0.2.7:5432"));
+    set("/server/address", json!({"tcp": "192.0.2.7:5432"}));
     set("/drive/io", json!("ring"));
     set("/drive/network", json!("tcp"));
     set(
         "/window",
         json!({"connect_s": 0.1, "warmup_s": 1.0, "measured_s": 60.0, "drain_s": 0.0}),
     );
-    set("/measured/seconds", json!(60.0));
+    set("/measured/length_s", json!(60.0));
     set(
         "/measured/kinds",
         json!([{
-            "kind": "all", "committed": committed, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
+            "kind": null, "committed": committed, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
             "tps": tps, "response": latency, "service": latency, "busy_s": 480.0,
         }]),
     );

@@ -11,7 +11,6 @@ mod doctor;
 mod engines;
 mod imported;
 mod intended;
-mod older;
 pub mod rule_table;
 mod rules;
 mod run_figures;
@@ -22,7 +21,6 @@ mod usability;
 
 use crate::all_kinds;
 use Severity::{Caveat, Invalid, Note};
-use older::{NOT_SET, WHY_NEWER_SETTING, document_version, unknown_in_older, unknown_values};
 use prony_store::{Run, Setting, Severity};
 use rules::{
     DURABILITY_SETTINGS, SYNC_BINLOG, UNKNOWN, WHY_NO_BINLOG, WHY_OTHER_DURABILITY, WHY_OTHER_WORK,
@@ -204,13 +202,11 @@ fn property_differences(a: &Run, b: &Run) -> Vec<Difference> {
         .collect();
     differences.extend(DURABILITY_SETTINGS.iter().filter_map(|name| {
         let values = [a, b].map(|run| server_setting(run, name));
-        let missing = values.each_ref().map(|value| value == UNKNOWN);
-        let (severity, why) = match unknown_in_older([a, b], missing) {
-            Some(_) => (Caveat, WHY_NEWER_SETTING),
-            None if *name == SYNC_BINLOG && [a, b].iter().all(|run| has_no_binlog(run)) => {
-                (Note, WHY_NO_BINLOG)
-            }
-            None => (Invalid, WHY_OTHER_DURABILITY),
+        let has_no_effect = *name == SYNC_BINLOG && [a, b].iter().all(|run| has_no_binlog(run));
+        let (severity, why) = if has_no_effect {
+            (Note, WHY_NO_BINLOG)
+        } else {
+            (Invalid, WHY_OTHER_DURABILITY)
         };
         let [value_a, value_b] = values;
         difference(severity, name, value_a, value_b, why)
@@ -251,7 +247,7 @@ fn comparison_key(run: &Run) -> Vec<String> {
             experiment.map(|experiment| (&experiment.id, &experiment.variant))
         ),
         run.plan.to_string(),
-        format!("{:?} {:?}", document_version(run), run.drive.rate_tps),
+        format!("{:?}", run.drive.rate_tps),
     ]);
     key
 }
@@ -282,17 +278,13 @@ fn workload_setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
     )
     .into_iter()
     .filter_map(|(name, value_a, value_b)| {
-        let missing = [&value_a, &value_b].map(|value| value == NOT_SET);
-        match unknown_in_older([a, b], missing) {
-            Some(unknown) => {
-                let [value_a, value_b] = unknown_values([value_a, value_b], unknown);
-                difference(Note, &name, value_a, value_b, WHY_NEWER_SETTING)
-            }
-            None => difference(Invalid, &name, value_a, value_b, WHY_OTHER_WORK),
-        }
+        difference(Invalid, &name, value_a, value_b, WHY_OTHER_WORK)
     })
     .collect()
 }
+
+/// Printed as the value of a setting that a Run lacks and the other Run has.
+const NOT_SET: &str = "not set";
 
 /// Each name that `a` or `b` has, with the values of both; [`NOT_SET`] for a missing value.
 fn merge_by_name(

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_of_older_rules_are_doubts_if_they_are_caveats() {
+    fn findings_without_a_kind_are_doubts_if_they_are_caveats() {
         let check = |severity| Check {
             id: "one-host".to_owned(),
             severity,

@@ -7,7 +7,7 @@ use crate::formatting::count;
 use crate::new_check;
 use prony_store::{Check, Description, Run, Severity};
 
-/// The workload's description; `None` in a document before version 1.3.
+/// The workload's description; `None` if an imported tool's is unknown.
 pub(crate) fn description(run: &Run) -> Option<&Description> {
     run.workload.description.as_ref()
 }

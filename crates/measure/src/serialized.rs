@@ -48,7 +48,6 @@ pub enum InvalidInterval {
 pub struct SerializedInterval {
     index: u32,
     /// Name of the phase.
-    #[serde(rename = "part")]
     phase: String,
     /// Start of the interval, since the start of the load.
     start_ns: u64,
@@ -60,30 +59,26 @@ pub struct SerializedInterval {
     cpu_user_ns: Option<u64>,
     cpu_system_ns: Option<u64>,
     run_queue_ns: Option<u64>,
-    #[serde(rename = "turns")]
     iterations: u64,
-    #[serde(rename = "turn_max_ns")]
     iteration_max_ns: u64,
     replies: u64,
     connections: u32,
-    #[serde(default, rename = "missing")]
+    #[serde(default)]
     connections_lost: u32,
-    #[serde(default, rename = "waiting")]
+    #[serde(default)]
     starts_waiting: u64,
-    #[serde(default, rename = "under_way")]
+    #[serde(default)]
     in_progress: u32,
     /// Workers under `SCHED_BATCH`, workers that returned to the default policy, refused requests.
     #[serde(default)]
     batch: [u32; 3],
-    #[serde(default, rename = "coalescing")]
+    #[serde(default)]
     coalescing_workers: u32,
-    #[serde(default, rename = "pinned")]
+    #[serde(default)]
     pinned_workers: u32,
     /// Usable, missing, impossible, doubtful, clock steps, send cost sum, transmit timestamps.
-    #[serde(rename = "stamps")]
     timestamps: [u64; 7],
     /// Unfinished, never started, counted in a later interval.
-    #[serde(rename = "leftover")]
     excluded: [u64; 3],
     /// Outcomes of the unfinished: committed, rolled back, failed, ambiguous, cut off.
     #[serde(default)]

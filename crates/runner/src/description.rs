@@ -47,8 +47,7 @@ pub fn describe(
     }
 }
 
-/// Describes the workload of a stored run whose document has no description: an imported run, or a run of an
-/// older Prony. `None` if Prony does not have the workload.
+/// Describes the workload of an imported run. `None` if Prony does not have the workload.
 pub fn describe_stored(run: &Run) -> Option<Description> {
     let workload = prony_workload::find(&run.workload.name).ok()?;
     let options = match run.plan.pointer("/workload").and_then(Value::as_object) {

@@ -6,7 +6,6 @@
 use crate::error::{StoreError, io_error, printable};
 use crate::files;
 use crate::run::{Run, SCHEMA_VERSION};
-use crate::version_1;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -68,46 +67,42 @@ impl DocumentError {
     }
 }
 
-/// Parses a document of this version or an older one.
+/// Parses a document of this version, or of an earlier minor one.
 ///
 /// # Errors
 /// If it is not such a document.
 pub fn parse_document(bytes: &[u8]) -> Result<Run, DocumentError> {
-    let document = match serde_json::from_slice::<Run>(bytes) {
-        Ok(run) if is_current(&run.schema_version.0) => return Ok(run),
+    let value = match serde_json::from_slice::<Run>(bytes) {
+        Ok(run) if is_readable(&run.schema_version.0) => return Ok(run),
         Err(error) if error.is_eof() => Err("it ends in the middle".to_owned()),
         Err(error) if error.is_syntax() => Err(format!("not JSON: {error}")),
         // A document of another version, or not a document.
         _ => serde_json::from_slice(bytes).map_err(|error| format!("not JSON: {error}")),
     };
-    parse_value(document.map_err(DocumentError::Invalid)?)
+    parse_value(value.map_err(DocumentError::Invalid)?)
 }
 
-/// Parses a document of this version or an older one.
-pub(crate) fn parse_value(mut document: Value) -> Result<Run, DocumentError> {
+/// Parses a document of this version, or of an earlier minor one.
+pub(crate) fn parse_value(document: Value) -> Result<Run, DocumentError> {
     let Some(version) = document["schema_version"].as_str().map(str::to_owned) else {
         return Err(DocumentError::Invalid(
             "it has no schema_version".to_owned(),
         ));
     };
-    match (version_numbers(&version), version_numbers(SCHEMA_VERSION)) {
-        (None, _) => {
-            let reason = format!("its schema_version `{version}` is not of the form MAJOR.MINOR");
-            return Err(DocumentError::Invalid(reason));
-        }
-        (Some((major_read, _)), Some((major_current, _))) if major_read > major_current => {
-            return Err(DocumentError::Newer(version));
-        }
-        (Some((1, _)), _) => document = version_1::upgrade(document),
-        _ => {}
-    }
-    serde_json::from_value(document).map_err(|error| match version_numbers(&version) {
+    let Some(numbers) = version_numbers(&version) else {
+        let reason = format!("its schema_version `{version}` is not of the form MAJOR.MINOR");
+        return Err(DocumentError::Invalid(reason));
+    };
+    let is_newer = Some(numbers) > version_numbers(SCHEMA_VERSION);
+    match serde_json::from_value(document) {
+        Ok(run) if is_readable(&version) => Ok(run),
         // A later minor version may have values that this one does not know.
-        version_read if version_read > version_numbers(SCHEMA_VERSION) => {
-            DocumentError::Newer(version)
-        }
-        _ => DocumentError::Invalid(error.to_string()),
-    })
+        _ if is_newer => Err(DocumentError::Newer(version)),
+        Ok(_) => Err(DocumentError::Invalid(format!(
+            "its schema_version `{version}` is unknown"
+        ))),
+        Err(error) => Err(DocumentError::Invalid(error.to_string())),
+    }
 }
 
 fn version_numbers(version: &str) -> Option<(u32, u32)> {
@@ -115,7 +110,8 @@ fn version_numbers(version: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-fn is_current(version: &str) -> bool {
+/// Whether a version differs from this one at most in its minor number.
+fn is_readable(version: &str) -> bool {
     let major = |version| version_numbers(version).map(|(major, _)| major);
     major(version) == major(SCHEMA_VERSION)
 }

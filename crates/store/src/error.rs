@@ -21,25 +21,9 @@ pub enum StoreError {
         /// The system's error.
         source: io::Error,
     },
-    /// The journal in the store cannot be written any more; the run continues.
-    Diverted {
-        /// The cause.
-        source: Box<StoreError>,
-        /// The file in which the journal continues; absent if it is buffered in memory.
-        fallback: Option<PathBuf>,
-    },
-    /// The finished run is not in the store, but in a file outside it.
-    StoredElsewhere {
-        /// The cause.
-        source: Box<StoreError>,
-        /// The id of the run.
-        id: String,
-        /// Its document.
-        path: PathBuf,
-        /// Whether the journal in the store names the document's path.
-        is_path_in_journal: bool,
-    },
-    /// The finished run is not stored completely anywhere.
+    /// The journal cannot be written any more; the run continues.
+    JournalEnded(Box<StoreError>),
+    /// The finished run could not be stored.
     NotStored {
         /// The cause.
         source: Box<StoreError>,
@@ -92,21 +76,15 @@ pub enum StoreError {
         /// The run.
         id: String,
     },
-    /// The index failed, and could not be rebuilt in memory either.
-    Index(#[from] rusqlite::Error),
 }
 
 /// Writes the cause with its hint, then the consequence.
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StoreError::Diverted { source, .. }
-            | StoreError::StoredElsewhere { source, .. }
-            | StoreError::NotStored { source, .. } => {
+            StoreError::JournalEnded(source) | StoreError::NotStored { source, .. } => {
                 write!(f, "{source}")?;
-                let (consequence, hint) = consequence(self);
-                write!(f, "; {consequence}")?;
-                hint.map_or(Ok(()), |hint| write!(f, "; {hint}"))
+                write!(f, "; {}", consequence(self))
             }
             other => f.write_str(&other.parts().sentence()),
         }
@@ -133,13 +111,10 @@ impl UserError for StoreError {
                 ),
                 hint(source),
             ),
-            StoreError::Diverted { source, .. }
-            | StoreError::StoredElsewhere { source, .. }
-            | StoreError::NotStored { source, .. } => {
+            StoreError::JournalEnded(source) | StoreError::NotStored { source, .. } => {
                 let mut parts = source.parts();
-                let (consequence, hint) = consequence(self);
-                parts.problem += &format!("; {consequence}");
-                return hint.into_iter().fold(parts, ErrorParts::with_hint);
+                parts.problem += &format!("; {}", consequence(self));
+                return parts;
             }
             StoreError::NotFound { name, similar } => {
                 let parts = ErrorParts::new(format!(
@@ -181,10 +156,6 @@ impl UserError for StoreError {
                 format!("run {id} is still in progress"),
                 Some("stop it first"),
             ),
-            StoreError::Index(error) => (
-                format!("the index of runs cannot be used: {error}"),
-                Some("the documents in the folder `runs` are not affected"),
-            ),
         };
         let parts = ErrorParts::new(problem);
         hint.into_iter().fold(parts, ErrorParts::with_hint)
@@ -199,18 +170,10 @@ impl StoreError {
             StoreError::Io { source, .. } => {
                 matches!(source.kind(), StorageFull | QuotaExceeded | FileTooLarge)
             }
-            StoreError::Diverted { source, .. }
-            | StoreError::StoredElsewhere { source, .. }
-            | StoreError::NotStored { source, .. } => source.is_full(),
+            StoreError::JournalEnded(source) | StoreError::NotStored { source, .. } => {
+                source.is_full()
+            }
             _ => false,
-        }
-    }
-
-    /// The system's error message, if the system caused it.
-    pub(crate) fn cause(&self) -> String {
-        match self {
-            StoreError::Io { source, .. } => system_message(source),
-            other => printable(&other.to_string()),
         }
     }
 
@@ -242,57 +205,27 @@ pub(crate) fn io_error(
     }
 }
 
-/// The system's error message without the number that std adds; short enough for the reserved bytes of a
-/// journal.
+/// The system's error message without the number that std adds.
 pub(crate) fn system_message(error: &io::Error) -> String {
     printable(&system_error(error)).chars().take(120).collect()
 }
 
-/// The consequence of an error while a run is written, and a hint.
-fn consequence(error: &StoreError) -> (String, Option<&'static str>) {
-    const MOVED_LATER: &str = "`prony runs` moves it into the store once there is room";
+/// The consequence of an error while a run is written.
+fn consequence(error: &StoreError) -> String {
     match error {
-        StoreError::Diverted { fallback, .. } => {
-            let journal = match fallback {
-                Some(path) => format!("with its journal in {}", path.display()),
-                None => {
-                    "with its figures in memory until there is room, or until it ends".to_owned()
-                }
-            };
-            (format!("the run continues, {journal}"), None)
-        }
-        StoreError::StoredElsewhere {
-            id,
-            path,
-            is_path_in_journal,
-            ..
-        } => {
-            let stored = format!("the complete run {id} is stored in {}", path.display());
-            match is_path_in_journal {
-                true => (stored, Some(MOVED_LATER)),
-                false => (
-                    format!("{stored}, and the store has no room to record this: keep that file"),
-                    Some(
-                        "`prony runs` moves it into the store once there is room, if TMPDIR is still the same",
-                    ),
-                ),
-            }
+        StoreError::JournalEnded(_) => {
+            "the run continues in memory, and is stored at its end if there is room".to_owned()
         }
         StoreError::NotStored {
             id,
             stored_s,
             measured_s,
             ..
-        } => match *stored_s > 0.0 {
-            true => (
-                format!(
-                    "its journal has {stored_s:.0} of {measured_s:.0} s, which `prony show {id}` shows"
-                ),
-                None,
-            ),
-            false => (format!("nothing of run {id} is stored"), None),
-        },
-        _ => (String::new(), None),
+        } if *stored_s > 0.0 => format!(
+            "its journal has {stored_s:.0} of {measured_s:.0} s, which `prony show {id}` shows"
+        ),
+        StoreError::NotStored { id, .. } => format!("nothing of run {id} is stored"),
+        _ => String::new(),
     }
 }
 
@@ -325,31 +258,10 @@ mod tests {
         };
         let cause = "cannot write /a; b/run.json: no storage space";
         let hint = "make room, or set PRONY_HOME to a folder on another disk";
-        let diverted = StoreError::Diverted {
-            source: disk_full(),
-            fallback: None,
-        };
-        let memory =
-            "the run continues, with its figures in memory until there is room, or until it ends";
+        let ended = StoreError::JournalEnded(disk_full());
+        let memory = "the run continues in memory, and is stored at its end if there is room";
         let expected = ErrorParts::new(format!("{cause}; {memory}")).with_hint(hint);
-        assert_eq!(diverted.parts(), expected);
-        assert_eq!(diverted.to_string(), format!("{cause}; {hint}; {memory}"));
-
-        let stored_elsewhere = StoreError::StoredElsewhere {
-            source: disk_full(),
-            id: "1".to_owned(),
-            path: "/tmp/x".into(),
-            is_path_in_journal: true,
-        };
-        let moved = "`prony runs` moves it into the store once there is room";
-        let stored = "the complete run 1 is stored in /tmp/x";
-        let expected = ErrorParts::new(format!("{cause}; {stored}"))
-            .with_hint(hint)
-            .with_hint(moved);
-        assert_eq!(stored_elsewhere.parts(), expected);
-        assert_eq!(
-            stored_elsewhere.to_string(),
-            format!("{cause}; {hint}; {stored}; {moved}")
-        );
+        assert_eq!(ended.parts(), expected);
+        assert_eq!(ended.to_string(), format!("{cause}; {hint}; {memory}"));
     }
 }

@@ -1,11 +1,10 @@
 //! Files that only their owner can read.
 //!
-//! They have mode 0600 whatever the umask. A link that another user created is never followed, and the mode
-//! of an existing file is never widened.
+//! They have mode 0600 whatever the umask. A link that another user created is never followed.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Runs contain host names, statements and settings, so they are private.
@@ -27,33 +26,12 @@ pub(crate) fn create_replacing(path: &Path) -> io::Result<File> {
     create_new(path)
 }
 
-/// Opens a file for appending; creates it if it is missing.
-pub(crate) fn open_for_appending(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options
-        .append(true)
-        .create(true)
-        .mode(PRIVATE_MODE)
-        .open(path)
-}
-
-/// Restricts a file that an older Prony created as readable by others.
-pub(crate) fn make_private(path: &Path) {
-    let Ok(meta) = fs::metadata(path) else { return };
-    if meta.mode() & 0o077 != 0 && is_own(&meta) {
-        // Fails on file systems without modes; then nothing changes.
-        let _ = fs::set_permissions(path, Permissions::from_mode(PRIVATE_MODE));
+/// Locks an open file if no process holds its lock. A lock never outlives its process: the kernel releases it when the
+/// file is closed, even by kill -9.
+pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
     }
-}
-
-/// Whether a file outside the store can be read as part of it: a regular file and not a link, of the same
-/// user, and writable by nobody else. Anybody can create files in a temporary folder.
-pub(crate) fn is_trusted(path: &Path) -> bool {
-    fs::symlink_metadata(path)
-        .is_ok_and(|meta| meta.is_file() && is_own(&meta) && meta.mode() & 0o022 == 0)
-}
-
-fn is_own(meta: &fs::Metadata) -> bool {
-    // SAFETY: geteuid takes nothing and cannot fail.
-    meta.uid() == unsafe { libc::geteuid() }
 }

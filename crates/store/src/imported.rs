@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 /// The source of an imported Run's figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Imported")]
 pub struct ImportSource {
     /// The tool that printed them.
     pub tool: String,
@@ -21,7 +20,6 @@ pub struct ImportSource {
     /// The file that was read; `-` is standard input.
     pub source: String,
     /// Facts that its output does not report.
-    #[serde(alias = "untold")]
     pub not_reported: Vec<String>,
 }
 

@@ -1,34 +1,27 @@
-//! The SQLite index of stored runs.
+//! The index of stored runs, so that a listing need not read every document.
 //!
-//! It has one row for each document, for listing, and no information of its own: it can be deleted at any
-//! time and is rebuilt from the documents.
+//! In: the main figures of documents, and the size and time of their files. Out: a file with one JSON object a line. It
+//! has no information of its own: a row that is lost, broken or of another form is read again from its document.
+//! Processes therefore need not wait for each other; the last one to replace the file wins.
 
 use crate::MetricName;
 use crate::annotation::Annotation;
 use crate::contradictions::contradictions;
-use crate::error::StoreError;
 use crate::files;
-use crate::filter::{RunVerdict, is_judged};
+use crate::filter::is_judged;
 use crate::id::epoch_ns;
-use crate::lock;
 use crate::run::{Experiment, Run, RunState, ServerEngine, Severity};
-use rusqlite::{Connection, ErrorCode, Row, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::fs;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
-use std::time::Duration;
 
-/// Version of the tables. An index of another version is neither used nor changed.
-const TABLES_VERSION: i64 = 1;
-
-/// The text for a run without doubts. In a row of a Prony that did not tell doubts from other findings the column is
-/// null: that row is not used, and written again from its document.
-const NO_DOUBT: &str = "none";
-
-/// How long to wait for another Prony that writes to the index.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
+/// The first line. Change the number with the fields of [`IndexRow`]: an index with another first line is not used.
+const FIRST_LINE: &str = "{\"prony_index\":1}";
 
 /// The main figures of a stored run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
     /// Id of the run.
     pub id: String,
@@ -50,7 +43,7 @@ pub struct RunSummary {
     pub nopm: Option<f64>,
     /// 99th percentile of the response time of committed transactions, nanoseconds.
     pub p99_ns: Option<u64>,
-    /// Failed transactions; absent if nothing was measured, and in rows of older versions.
+    /// Failed transactions; absent if nothing was measured.
     pub failed: Option<u64>,
     /// 99th percentile of the response time of all transactions that ended, nanoseconds; absent if all
     /// committed.
@@ -66,6 +59,7 @@ pub struct RunSummary {
     /// Its position in an experiment.
     pub experiment: Option<Experiment>,
     /// Its label and note; filled in by listing.
+    #[serde(skip)]
     pub annotation: Annotation,
 }
 
@@ -111,146 +105,6 @@ impl RunSummary {
     }
 }
 
-/// Size and modification time of a document. A difference shows that it changed after it was indexed.
-pub(crate) type FileStamp = (i64, i64);
-
-/// The open index.
-pub(crate) struct Index {
-    db: Connection,
-}
-
-impl Index {
-    /// Opens the index of a store. A broken index is replaced by an empty one; an unusable one by an empty
-    /// one in memory.
-    pub(crate) fn open(path: &Path) -> Result<Index, StoreError> {
-        let error = match open_file(path) {
-            Ok(db) => return Ok(Index { db }),
-            Err(error) => error,
-        };
-        if is_corrupt(&error) {
-            return Index::replace(path);
-        }
-        Index::in_memory()
-    }
-
-    /// Replaces a broken index by an empty one, in memory if the file cannot be replaced.
-    pub(crate) fn replace(path: &Path) -> Result<Index, StoreError> {
-        match replace_file(path) {
-            Some(db) => Ok(Index { db }),
-            None => Index::in_memory(),
-        }
-    }
-
-    pub(crate) fn in_memory() -> Result<Index, StoreError> {
-        let db = Connection::open_in_memory()?;
-        create_tables(&db)?;
-        Ok(Index { db })
-    }
-
-    /// The indexed documents, each with its size and modification time when it was indexed.
-    pub(crate) fn file_stamps(&self) -> Result<HashMap<String, FileStamp>, StoreError> {
-        let mut query = self
-            .db
-            .prepare("SELECT id, bytes, changed_ns FROM runs WHERE doubt IS NOT NULL")?;
-        let rows = query.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    /// Adds, replaces and removes rows, all or nothing.
-    pub(crate) fn change(
-        &mut self,
-        put: &[(RunSummary, FileStamp)],
-        remove: &[String],
-    ) -> Result<(), StoreError> {
-        let transaction = self
-            .db
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for id in remove {
-            transaction.execute("DELETE FROM runs WHERE id = ?1", [id])?;
-        }
-        for (summary, (bytes, changed_ns)) in put {
-            let doubt = match summary.is_judged {
-                true => summary.worst_doubt.map_or(NO_DOUBT, Severity::name),
-                false => RunVerdict::NotJudged.name(),
-            };
-            transaction.execute(
-                "INSERT OR REPLACE INTO runs (id, bytes, changed_ns, started_ns, started_at, state,
-                     workload, scale, clients, rate_tps, tps, p99_ns, server, doubt, experiment, nopm,
-                     failed, attempts_p99_ns, failed_p99_ns)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
-                     ?17, ?18, ?19)",
-                params![
-                    summary.id,
-                    bytes,
-                    changed_ns,
-                    summary.epoch_ns(),
-                    summary.started_at,
-                    summary.state.name(),
-                    summary.workload,
-                    summary.scale,
-                    summary.clients,
-                    summary.rate_tps,
-                    summary.tps,
-                    summary.p99_ns.map(to_integer),
-                    summary.server,
-                    doubt,
-                    experiment_json(summary.experiment.as_ref()),
-                    summary.nopm,
-                    summary.failed.map(to_integer),
-                    summary.attempts_p99_ns.map(to_integer),
-                    summary.failed_p99_ns.map(to_integer),
-                ],
-            )?;
-        }
-        Ok(transaction.commit()?)
-    }
-
-    /// All rows, newest first.
-    pub(crate) fn summaries(&self) -> Result<Vec<RunSummary>, StoreError> {
-        let mut query = self.db.prepare(
-            "SELECT id, started_at, state, workload, scale, clients, rate_tps, tps, p99_ns, server,
-                 doubt, experiment, nopm, failed, attempts_p99_ns, failed_p99_ns FROM runs WHERE doubt IS NOT NULL
-                 ORDER BY started_ns DESC, id DESC",
-        )?;
-        let rows = query.query_map([], summary)?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-}
-
-fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
-    let count = |column: usize| -> rusqlite::Result<Option<u64>> {
-        let value: Option<i64> = row.get(column)?;
-        Ok(value.and_then(|value| u64::try_from(value).ok()))
-    };
-    let (state, doubt): (String, String) = (row.get(2)?, row.get(10)?);
-    let experiment: Option<String> = row.get(11)?;
-    Ok(RunSummary {
-        id: row.get(0)?,
-        started_at: row.get(1)?,
-        state: RunState::from_name(&state).unwrap_or(RunState::Partial),
-        workload: row.get(3)?,
-        scale: row.get(4)?,
-        clients: row.get(5)?,
-        rate_tps: row.get(6)?,
-        tps: row.get(7)?,
-        nopm: row.get(12)?,
-        p99_ns: count(8)?,
-        failed: count(13)?,
-        attempts_p99_ns: count(14)?,
-        failed_p99_ns: count(15)?,
-        server: row.get(9)?,
-        worst_doubt: Severity::from_name(&doubt),
-        is_judged: doubt != RunVerdict::NotJudged.name(),
-        experiment: experiment.and_then(|text| serde_json::from_str(&text).ok()),
-        annotation: Annotation::default(),
-    })
-}
-
-/// A count or a time as SQLite stores it.
-fn to_integer(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
-}
-
 /// New orders committed per minute.
 fn nopm(run: &Run) -> Option<f64> {
     let mut rates = run.rates.iter();
@@ -258,142 +112,54 @@ fn nopm(run: &Run) -> Option<f64> {
     Some(rate.value)
 }
 
-/// The experiment as JSON, as in the document.
-fn experiment_json(experiment: Option<&Experiment>) -> Option<String> {
-    serde_json::to_string(experiment?).ok()
+/// Size and modification time of a document, bytes and nanoseconds since 1970. A difference shows that it changed
+/// after it was indexed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileStamp {
+    pub(crate) bytes: u64,
+    pub(crate) changed_ns: i64,
 }
 
-fn open_file(path: &Path) -> rusqlite::Result<Connection> {
-    // SQLite gives its -wal and -shm files the same mode. An existing file is not opened here: closing it
-    // would drop the locks that another connection of this process holds on it
-    // (https://sqlite.org/howtocorrupt.html, 2.2).
-    let _ = files::create_new(path);
-    files::make_private(path);
-    let db = Connection::open(path)?;
-    db.busy_timeout(BUSY_TIMEOUT)?;
-    // On file systems without shared memory SQLite keeps its rollback journal, which is equally safe. A
-    // corrupt file is detected below.
-    let _ = db.pragma_update(None, "journal_mode", "WAL");
-    db.pragma_update(None, "synchronous", "NORMAL")?;
-    create_tables(&db)?;
-    Ok(db)
+/// A document in the index.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct IndexRow {
+    pub(crate) stamp: FileStamp,
+    pub(crate) summary: RunSummary,
 }
 
-/// Creates the tables of a new index; refuses those of another version.
-fn create_tables(db: &Connection) -> rusqlite::Result<()> {
-    let version = |db: &Connection| db.pragma_query_value(None, "user_version", |row| row.get(0));
-    let mut version_found: i64 = version(db)?;
-    if version_found == 0 {
-        db.execute_batch("BEGIN IMMEDIATE")?;
-        let created = version(db).and_then(|current: i64| match current {
-            0 => db.execute_batch(&format!("{TABLES} PRAGMA user_version = {TABLES_VERSION};")),
-            // Another process has created them first.
-            _ => Ok(()),
-        });
-        db.execute_batch(if created.is_ok() {
-            "COMMIT"
-        } else {
-            "ROLLBACK"
-        })?;
-        created?;
-        version_found = version(db)?;
-    }
-    if version_found != TABLES_VERSION {
-        return Err(rusqlite::Error::InvalidQuery);
-    }
-    add_later_columns(db)?;
-    // Reads the table, so that a broken file is detected here.
-    db.query_row("SELECT count(*) FROM runs", [], |_| Ok(()))
-}
-
-/// Columns that the first tables of this version did not have, each with the statements that add it. Rows are
-/// removed if their documents have the value: the next listing reads these again.
-const LATER_COLUMNS: [(&str, &str); 6] = [
-    ("experiment", "ALTER TABLE runs ADD COLUMN experiment TEXT;"),
-    (
-        "nopm",
-        "ALTER TABLE runs ADD COLUMN nopm REAL; DELETE FROM runs;",
-    ),
-    ("doubt", "ALTER TABLE runs ADD COLUMN doubt TEXT;"),
-    ("failed", "ALTER TABLE runs ADD COLUMN failed INTEGER;"),
-    (
-        "attempts_p99_ns",
-        "ALTER TABLE runs ADD COLUMN attempts_p99_ns INTEGER;",
-    ),
-    (
-        "failed_p99_ns",
-        "ALTER TABLE runs ADD COLUMN failed_p99_ns INTEGER; DELETE FROM runs;",
-    ),
-];
-
-/// Adds the columns that are missing. The version stays the same: an older Prony names the columns that it reads and
-/// writes, so it still works; its rows have no experiment, NOPM, doubt or failures.
-fn add_later_columns(db: &Connection) -> rusqlite::Result<()> {
-    let is_missing = |db: &Connection, name: &str| {
-        let column = "SELECT count(*) FROM pragma_table_info('runs') WHERE name = ?1";
-        db.query_row(column, [name], |row| row.get::<_, i64>(0))
-            .map(|count| count == 0)
+/// The rows of an index by id; none if it cannot be used.
+pub(crate) fn read(path: &Path) -> HashMap<String, IndexRow> {
+    let is_file = fs::metadata(path).is_ok_and(|meta| meta.is_file());
+    let Some(file) = is_file.then(|| fs::File::open(path).ok()).flatten() else {
+        return HashMap::new();
     };
-    for (name, statements) in LATER_COLUMNS {
-        if !is_missing(db, name)? {
-            continue;
-        }
-        db.execute_batch("BEGIN IMMEDIATE")?;
-        let added = is_missing(db, name).and_then(|is_missing| match is_missing {
-            true => db.execute_batch(statements),
-            // Another process has added it first.
-            false => Ok(()),
-        });
-        db.execute_batch(if added.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
-        added?;
+    let mut lines = BufReader::new(file).lines().map_while(Result::ok);
+    if lines.next().as_deref() != Some(FIRST_LINE) {
+        return HashMap::new();
     }
-    Ok(())
+    let rows = lines.filter_map(|line| serde_json::from_str::<IndexRow>(&line).ok());
+    rows.map(|row| (row.summary.id.clone(), row)).collect()
 }
 
-const TABLES: &str = "CREATE TABLE runs (
-    id TEXT PRIMARY KEY,
-    bytes INTEGER NOT NULL,
-    changed_ns INTEGER NOT NULL,
-    started_ns INTEGER NOT NULL,
-    started_at TEXT NOT NULL,
-    state TEXT NOT NULL,
-    workload TEXT NOT NULL,
-    scale INTEGER NOT NULL,
-    clients INTEGER NOT NULL,
-    rate_tps REAL,
-    tps REAL,
-    p99_ns INTEGER,
-    server TEXT NOT NULL,
-    worst TEXT,
-    experiment TEXT,
-    nopm REAL,
-    doubt TEXT,
-    failed INTEGER,
-    attempts_p99_ns INTEGER,
-    failed_p99_ns INTEGER
-) STRICT;
-CREATE INDEX runs_by_start ON runs (started_ns);";
-
-/// Whether the file is not, or no longer, an index that SQLite can read.
-pub(crate) fn is_corrupt(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-    )
-}
-
-/// Removes an index and opens a new one, one process at a time. A process that has the old one open continues
-/// with the removed file; the next listing adds the rows that it writes there.
-fn replace_file(path: &Path) -> Option<Connection> {
-    let _lock = lock::lock_file(&path.with_extension("lock")).ok()?;
-    for ending in ["", "-wal", "-shm", "-journal"] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(ending);
-        // If this fails, opening the new one fails.
-        let _ = std::fs::remove_file(name);
+/// Replaces an index, at once for its readers.
+pub(crate) fn write<'a>(
+    path: &Path,
+    rows: impl IntoIterator<Item = &'a IndexRow>,
+) -> io::Result<()> {
+    let new = path.with_extension(format!("{}.tmp", std::process::id()));
+    let written = write_rows(&new, rows).and_then(|()| fs::rename(&new, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
     }
-    open_file(path).ok()
+    written
 }
 
-#[cfg(test)]
-mod tests;
+fn write_rows<'a>(path: &Path, rows: impl IntoIterator<Item = &'a IndexRow>) -> io::Result<()> {
+    let mut out = BufWriter::new(files::create_replacing(path)?);
+    writeln!(out, "{FIRST_LINE}")?;
+    for row in rows {
+        serde_json::to_writer(&mut out, row)?;
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}

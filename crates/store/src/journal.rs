@@ -7,7 +7,7 @@ use crate::document::parse_value;
 use crate::error::StoreError;
 use crate::figures::{client_health_over, figures_over, timing};
 use crate::histogram_recorder::HistogramRecorder;
-use crate::line::{Diversion, JournalLine};
+use crate::line::JournalLine;
 use crate::observed::ServerSecond;
 use crate::rolling::SecondSeries;
 use crate::run::{Event, Run, RunState, Second, Window};
@@ -43,10 +43,6 @@ pub(crate) struct JournalContent {
     pub(crate) run: Run,
     /// Lines that could not be read.
     pub(crate) broken_lines: u64,
-    /// Lines that could not be written before later ones.
-    pub(crate) dropped_lines: u64,
-    /// The location of the remaining lines or of the document.
-    pub(crate) diversion: Option<Diversion>,
 }
 
 /// Reads a journal's bytes, complete or not. `None` if even its first line is incomplete.
@@ -66,7 +62,7 @@ pub(crate) fn read_journal(
     let (mut warmup, mut measured) = (None, None);
     let (mut series, mut events) = (Vec::<Second>::new(), Vec::new());
     let (mut server, mut server_events) = (Vec::new(), Vec::new());
-    let (mut broken_lines, mut dropped_lines, mut diversion) = (0, 0, None);
+    let mut broken_lines = 0;
     let mut second_series = SecondSeries::default();
     let mut histograms = HistogramRecorder::default();
     let mut last_span: Option<Span> = None;
@@ -76,8 +72,6 @@ pub(crate) fn read_journal(
             Ok(JournalLine::Event(event)) => events.push(event),
             Ok(JournalLine::Server(second)) => server.push(*second),
             Ok(JournalLine::ServerEvent(event)) => server_events.push(event),
-            Ok(JournalLine::Diverted(target)) => diversion = Some(target),
-            Ok(JournalLine::Dropped(lines)) => dropped_lines += lines,
             Ok(JournalLine::Second(line)) => match line.into_row(run.workload.kinds.len()) {
                 // A kill while ten seconds are merged may leave some of them after their sum.
                 Ok(row) if last_span.is_some_and(|last| is_within(row.interval.span, last)) => {}
@@ -92,11 +86,7 @@ pub(crate) fn read_journal(
                 }
                 Err(_) => broken_lines += 1,
             },
-            // A header line of version 1 that is not the first line.
-            Err(_) => match parse_header(path, line) {
-                Ok(later) => run = later,
-                Err(_) => broken_lines += 1,
-            },
+            Err(_) => broken_lines += 1,
         }
     }
     set_figures(&mut run, warmup, measured);
@@ -106,12 +96,7 @@ pub(crate) fn read_journal(
     run.events.extend(events);
     set_observations(&mut run, server, server_events);
     (run.state, run.ended_because) = (RunState::Running, None);
-    Ok(Some(JournalContent {
-        run,
-        broken_lines,
-        dropped_lines,
-        diversion,
-    }))
+    Ok(Some(JournalContent { run, broken_lines }))
 }
 
 /// Computes the figures of both phases from their sums.

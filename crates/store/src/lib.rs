@@ -1,7 +1,7 @@
 //! The Run document and the index of runs.
 //!
 //! Figures, plan and observations become a versioned JSON document, which is written during the run, and rows
-//! of a SQLite index. Figures are never changed, and passwords never stored.
+//! of an index. Figures are never changed, and passwords never stored.
 
 mod annotation;
 mod contradictions;
@@ -18,7 +18,6 @@ mod index;
 mod journal;
 mod journal_file;
 mod line;
-mod lock;
 pub mod named;
 pub mod observed;
 mod observed_topic;
@@ -28,7 +27,6 @@ mod scan;
 pub mod scenario;
 mod similar;
 mod store;
-mod version_1;
 mod writer;
 
 pub use annotation::Annotation;

@@ -8,7 +8,6 @@ use prony_measure::{
     IntervalRow, InvalidInterval, ProcessHealth, RecorderLayout, SerializedInterval,
 };
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 
 /// One line of a journal.
 #[derive(Serialize, Deserialize)]
@@ -24,26 +23,6 @@ pub(crate) enum JournalLine {
     Server(Box<ServerSecond>),
     /// An event in the server.
     ServerEvent(Event),
-    /// The journal or the document could not be written to the store.
-    Diverted(Diversion),
-    /// Replaces this many lines for which neither disk nor memory had room.
-    Dropped(u64),
-}
-
-/// The location of the remaining part of a run that did not fit into the store.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Diversion {
-    /// The system's error message.
-    pub(crate) because: String,
-    /// A journal with all lines of this one and more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) journal: Option<PathBuf>,
-    /// The finished document.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) document: Option<PathBuf>,
-    /// Prony was not killed: it reached the end of the run.
-    #[serde(default)]
-    pub(crate) ended: bool,
 }
 
 /// One row of figures: the interval, and what only the machine that collected it knows.

@@ -68,7 +68,6 @@ impl std::fmt::Display for MetricName {
 
 /// An industry metric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Rate")]
 pub struct IndustryMetric {
     /// Its name, such as `NOPM`.
     pub name: MetricName,
@@ -84,33 +83,26 @@ pub struct IndustryMetric {
 
 /// How often users performed an action, and how often the workload expects it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Share")]
 pub struct ObservedShare {
     /// The action, such as `rolled back`; in the mix, the kind of transaction.
     pub name: String,
     /// What the share is a share of, such as `new orders`.
-    #[serde(rename = "of")]
     pub base: String,
     /// How often users performed the action.
-    #[serde(rename = "part")]
     pub count: u64,
     /// How often users could have performed the action.
-    #[serde(rename = "whole")]
     pub total: u64,
     /// The expected share, 0 to 1; absent if the workload expects none.
-    #[serde(alias = "meant", alias = "expected")]
     pub expected_share: Option<f64>,
     /// The share is exact in each transaction, not random.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
     /// The minimum that a specification allows, 0 to 1.
-    #[serde(alias = "least", alias = "minimum")]
     pub minimum_share: Option<f64>,
 }
 
 /// The response-time limit of a kind of transaction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Limit")]
 pub struct ResponseTimeLimit {
     /// The kind.
     pub kind: String,

@@ -40,7 +40,6 @@ pub struct Observed {
 
 /// A topic that could not be observed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Missing")]
 pub struct MissingObservation {
     /// The topic.
     pub what: ObservedTopic,
@@ -186,7 +185,6 @@ pub struct RoundTrip {
 /// The machine of the server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-#[schemars(rename = "Machine")]
 pub struct ServerMachine {
     /// Source of its figures: `/proc`, or `node_exporter at HOST`; absent if there are none.
     pub source: Option<String>,
@@ -218,7 +216,6 @@ pub struct ServerSecond {
     /// The earlier reading, seconds from the start of the load.
     pub at_s: f64,
     /// Time until the later reading, seconds.
-    #[serde(alias = "seconds")]
     pub length_s: f64,
     /// Transactions committed. The server's statistics may lag by a second.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -316,16 +313,16 @@ pub struct LimitUse {
 #[serde(default)]
 pub struct MachineSecond {
     /// Busy CPUs, share of all, 0 to 1 like the other shares.
-    #[serde(alias = "busy", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub busy_share: Option<f64>,
     /// The busiest CPU's share.
-    #[serde(alias = "busiest_cpu", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub busiest_cpu_share: Option<f64>,
     /// CPUs idle while I/O was in progress, share of all.
-    #[serde(alias = "io_wait", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub io_wait_share: Option<f64>,
     /// CPU time taken by the hypervisor, share of all.
-    #[serde(alias = "steal", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub steal_share: Option<f64>,
     /// CPU time of the database server's processes, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -343,7 +340,7 @@ pub struct MachineSecond {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_write_bytes: Option<u64>,
     /// The busiest disk's share of time with I/O in progress.
-    #[serde(alias = "disk_busy", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_busy_share: Option<f64>,
     /// Received and sent over the network, bytes; without the loopback interface (this machine only).
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -36,7 +36,7 @@ use serde_json::Value;
 use std::sync::LazyLock;
 
 /// Version of this document. Readers refuse a newer major part.
-pub const SCHEMA_VERSION: &str = "2.0";
+pub const SCHEMA_VERSION: &str = "1.0";
 
 /// One run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,7 +53,7 @@ pub struct Run {
     pub ended_because: Option<String>,
     /// Present if the figures were printed by another tool and imported.
     pub imported: Option<ImportSource>,
-    /// Its position in an experiment; absent for a single run, and before version 1.2.
+    /// Its position in an experiment; absent for a single run.
     pub experiment: Option<Experiment>,
     /// The published scenario that it repeats, if any.
     pub scenario: Option<Scenario>,
@@ -64,7 +64,6 @@ pub struct Run {
     /// The machines that drove the clients; empty in an imported run, where they are unknown.
     pub machines: Vec<ClientMachine>,
     /// The request as it was written, without passwords: command line or TOML.
-    #[serde(alias = "asked")]
     pub request: Value,
     /// The plan as executed, with every default filled in.
     pub plan: Value,
@@ -92,8 +91,7 @@ pub struct Run {
     pub statements: Option<Vec<StatementLatency>>,
     /// One entry per second, including the warm-up.
     pub series: Vec<Second>,
-    /// Distributions of the times over the run; absent if nothing was committed, and in documents of older
-    /// versions.
+    /// Distributions of the times over the run; absent if nothing was committed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histograms: Option<HistogramSeries>,
     /// Present if rows of the fields above and of `observed` were merged after the run.
@@ -101,7 +99,7 @@ pub struct Run {
     pub reduced_from: Option<ReducedFrom>,
     /// Reconnects, outages and the like, in order of time.
     pub events: Vec<Event>,
-    /// Observations of the server; absent if it was not observed, and before version 1.1.
+    /// Observations of the server; absent if it was not observed.
     pub observed: Option<Observed>,
     /// The consistency check of the data after the load; absent if none was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,7 +112,7 @@ pub struct Run {
     pub doctor: Option<DoctorReport>,
     /// How the parts of the service time were measured, and how far they can be trusted.
     pub timing: Timing,
-    /// Version of the rules by which it was judged; absent if it was not judged, and before version 2.0.
+    /// Version of the rules by which it was judged; absent if it was not judged.
     pub rules_version: Option<u32>,
     /// The checks of `judge`.
     pub checks: Vec<Check>,

@@ -8,9 +8,6 @@ use crate::error::{StoreError, io_error};
 use crate::files;
 use crate::id::is_id;
 use crate::journal::{JournalContent, read_journal};
-use crate::journal_file::fallback_path;
-use crate::line::Diversion;
-use crate::lock;
 use crate::run::{Run, RunState};
 use crate::store::RunStore;
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,7 +56,7 @@ impl RunStore {
             return Ok(JournalState::Gone);
         };
         // The lock is free only if no process writes the journal any more.
-        let is_dead = lock::try_lock(&file).map_err(io_error("lock", &path))?;
+        let is_dead = files::try_lock(&file).map_err(io_error("lock", &path))?;
         let is_removed = file.metadata().map_err(io_error("read", &path))?.nlink() == 0;
         if is_removed {
             return Ok(JournalState::Gone);
@@ -74,27 +71,21 @@ impl RunStore {
         }
         // Reads the open file, not its path: the run may end at this moment and remove the journal.
         let bytes = read_open_file(&file, &path)?;
-        let Some(content) = read_journal(&path, &bytes)? else {
+        let Some(mut content) = read_journal(&path, &bytes)? else {
             return match is_dead && !bytes.is_empty() {
                 true => Err(StoreError::not_a_run(&path, INCOMPLETE_HEADER)),
                 false => Ok(JournalState::Gone),
             };
         };
-        let diversion = content.diversion.clone().unwrap_or_default();
-        let mut complete = follow_diversion(content, path);
-        complete.run.id = id.to_owned();
+        content.run.id = id.to_owned();
         if !is_dead {
-            complete.run.state = RunState::Running;
-            complete.run.ended_because = None;
-            return Ok(JournalState::Live(Box::new(complete.run), complete.path));
+            return Ok(JournalState::Live(Box::new(content.run), path));
         }
-        // The missing part may become readable later, or for another user. The shorter run must therefore not
-        // become the document.
-        if complete.is_missing_part || write_document(&document, &complete.run).is_err() {
-            return Ok(JournalState::Dead(Box::new(complete.run), complete.path));
+        let run = partial_run(content);
+        if write_document(&document, &run).is_err() {
+            return Ok(JournalState::Dead(Box::new(run), path));
         }
-        remove_diverted(&diversion, id);
-        let _ = fs::remove_file(self.journal_path(id));
+        let _ = fs::remove_file(path);
         Ok(JournalState::Gone)
     }
 
@@ -161,118 +152,28 @@ pub(crate) fn load_path(path: &Path) -> Result<Run, StoreError> {
     let Some(content) = read_journal(path, &read_file(path)?)? else {
         return Err(StoreError::not_a_run(path, INCOMPLETE_HEADER));
     };
-    Ok(follow_diversion(content, path.to_owned()).run)
+    Ok(partial_run(content))
 }
 
-/// The run of a journal, including the part in another file, if there is one.
-struct CompleteRun {
-    run: Run,
-    /// The file with the longer part of the run.
-    path: PathBuf,
-    /// The journal names a file with the missing part that cannot be read or trusted.
-    is_missing_part: bool,
-}
-
-/// Reads the part of a journal's run that is in another file: the file that the journal names or, if there
-/// was no space to name it, the file that this process would have used.
-fn follow_diversion(content: JournalContent, path: PathBuf) -> CompleteRun {
-    let diversion = content.diversion.clone().unwrap_or_default();
-    let id = content.run.id.clone();
-    let is_named = diversion.document.is_some() || diversion.journal.is_some();
-    let document = diversion.document.clone();
-    let document = document.or_else(|| (!is_named).then(|| fallback_path(&id, "json")));
-    if let Some(document) = trusted_path(document.as_deref(), &id)
-        && let Ok(run) = read_document(document)
-        && run.id == id
-    {
-        return CompleteRun {
-            run,
-            path: document.to_owned(),
-            is_missing_part: false,
+/// The run of a journal that nobody writes any more.
+fn partial_run(content: JournalContent) -> Run {
+    let mut reason = "interrupted: Prony was killed, the machine went down or the disk was full; the figures end with the last \
+                      stored second"
+        .to_owned();
+    if content.broken_lines > 0 {
+        let lines = if content.broken_lines == 1 {
+            "line"
+        } else {
+            "lines"
         };
-    }
-    let journal = diversion.journal.clone();
-    let journal = journal.or_else(|| (!is_named).then(|| fallback_path(&id, "jsonl")));
-    let diverted = trusted_path(journal.as_deref(), &id).and_then(|diverted| {
-        let content = read_journal(diverted, &read_file(diverted).ok()?).ok()??;
-        (content.run.id == id).then(|| (content, diverted.to_owned()))
-    });
-    let is_missing_part = is_named && diverted.is_none();
-    let (content, path) = diverted.unwrap_or((content, path));
-    let mut reason =
-        reason_of_incompleteness(content.broken_lines, content.dropped_lines, &diversion);
-    if let (true, Some(missing_path)) = (is_missing_part, diversion.document.or(diversion.journal))
-    {
-        let missing_path = crate::error::printable(&missing_path.display().to_string());
         reason.push_str(&format!(
-            "; the rest is in {missing_path}, which does not exist or belongs to another user"
+            "; {} {lines} of the journal could not be read",
+            content.broken_lines
         ));
     }
-    let mut run = content.run;
-    run.state = RunState::Partial;
-    run.ended_because = Some(reason);
-    CompleteRun {
-        run,
-        path,
-        is_missing_part,
+    Run {
+        state: RunState::Partial,
+        ended_because: Some(reason),
+        ..content.run
     }
-}
-
-/// Returns a path that a journal names if it is a file that Prony created for that run.
-fn trusted_path<'a>(path: Option<&'a Path>, id: &str) -> Option<&'a Path> {
-    let has_run_name = |path: &&Path| {
-        let name = path.file_stem().and_then(|stem| stem.to_str());
-        name.is_some_and(|name| name.strip_prefix("prony-") == Some(id))
-    };
-    path.filter(has_run_name)
-        .filter(|path| files::is_trusted(path))
-}
-
-/// Removes a run's files outside the store, once the store has the run or it is deleted.
-pub(crate) fn remove_diverted(diversion: &Diversion, id: &str) {
-    let named_files = [diversion.journal.clone(), diversion.document.clone()];
-    let default_files = ["jsonl", "json"].map(|extension| fallback_path(id, extension));
-    for path in named_files.into_iter().flatten().chain(default_files) {
-        if let Some(path) = trusted_path(Some(&path), id) {
-            let _ = fs::remove_file(path);
-        }
-    }
-}
-
-/// Why a run is incomplete, as a sentence.
-fn reason_of_incompleteness(
-    broken_lines: u64,
-    dropped_lines: u64,
-    diversion: &Diversion,
-) -> String {
-    let because = crate::error::printable(&diversion.because);
-    let mut text = match (because.is_empty(), diversion.ended) {
-        (true, _) => {
-            "interrupted: Prony was killed or the machine went down; the figures end with the last stored second"
-                .to_owned()
-        }
-        (false, true) => format!(
-            "not stored completely: the store could no longer be written ({because}), and the figures end with the \
-             last stored second; the run itself continued to its end"
-        ),
-        (false, false) => format!(
-            "interrupted: Prony was killed or the machine went down; before that the store could no longer be \
-             written ({because}), and the figures end with the last stored second"
-        ),
-    };
-    let lines = |count| if count == 1 { "line" } else { "lines" };
-    if dropped_lines > 0 {
-        let lines = lines(dropped_lines);
-        text.push_str(&format!(
-            "; {dropped_lines} {lines} before that are missing, because neither disk nor memory had room \
-             for them"
-        ));
-    }
-    if broken_lines > 0 {
-        let lines = lines(broken_lines);
-        text.push_str(&format!(
-            "; {broken_lines} {lines} of the journal could not be read"
-        ));
-    }
-    text
 }

@@ -17,17 +17,14 @@ pub struct Scenario {
     /// The document that publishes its figures.
     pub source: String,
     /// The page or section of that document.
-    #[serde(rename = "place")]
     pub source_location: String,
     /// The published figures.
     pub published: Vec<PublishedFigure>,
     /// How it was run for the publication.
     pub original: OriginalSetup,
     /// The requested share of the published size, above 0 and at most 1.
-    #[serde(alias = "shrink")]
     pub size_share: f64,
     /// Number of statements per transaction that a published QPS counts; absent if it counts all.
-    #[serde(rename = "statements")]
     pub qps_statements_per_txn: Option<u32>,
     /// Whether the scenario requires cold caches.
     pub cold: bool,
@@ -44,7 +41,6 @@ pub struct Scenario {
 
 /// One published figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Published")]
 pub struct PublishedFigure {
     /// The metric.
     pub name: PublishedMetric,
@@ -57,7 +53,6 @@ pub struct PublishedFigure {
 /// How a scenario was run for its publication. Facts that the document does not state are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-#[schemars(rename = "Original")]
 pub struct OriginalSetup {
     /// The server's engine; `mysql` also means MariaDB.
     pub engine: Option<ServerEngine>,
@@ -95,7 +90,6 @@ pub struct OriginalSetup {
 
 /// The requested share of the data in the cache.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Cached")]
 pub struct CachedShare {
     /// The share, above 0 and at most 1.
     pub share: f64,

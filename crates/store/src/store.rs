@@ -6,18 +6,17 @@
 //! PRONY_HOME/runs/<id>.json     the document of a run that has ended
 //! PRONY_HOME/runs/<id>.jsonl    the journal of a run that is in progress, or was killed
 //! PRONY_HOME/runs/<id>.about    a user's label and note
-//! PRONY_HOME/index.sqlite       an index of the documents, rebuilt when lost
+//! PRONY_HOME/index.jsonl        an index of the documents, rebuilt when lost
 //! ```
 
 use crate::annotation;
-use crate::document::{read_document, read_open_file, write_document};
+use crate::document::{read_document, write_document};
 use crate::error::{StoreError, io_error};
+use crate::files;
 use crate::filter::RunFilter;
-use crate::index::{FileStamp, Index, RunSummary, is_corrupt};
-use crate::journal::read_journal;
-use crate::lock;
+use crate::index::{self, FileStamp, IndexRow, RunSummary};
 use crate::run::{Run, RunState};
-use crate::scan::{JournalState, load_path, open_journal, remove_diverted};
+use crate::scan::{JournalState, load_path, open_journal};
 use crate::writer::RunWriter;
 use std::fs::{self, Metadata};
 use std::io;
@@ -75,8 +74,7 @@ impl RunStore {
     pub fn list(&self, filter: &RunFilter) -> Result<Listing, StoreError> {
         let mut listing = Listing::default();
         let journals = self.read_journals(&mut listing.unreadable)?;
-        let mut index = self.open_index()?;
-        let mut runs = self.update_index(&mut index, &mut listing.unreadable)?;
+        let mut runs = self.summaries(&mut listing.unreadable)?;
         for (id, run) in journals {
             runs.retain(|summary| summary.id != id);
             runs.push(RunSummary::new(&id, &run));
@@ -183,13 +181,8 @@ impl RunStore {
         }
         let journal = self.journal_path(id);
         if let Some(file) = open_journal(&journal)? {
-            if !lock::try_lock(&file).map_err(io_error("lock", &journal))? {
+            if !files::try_lock(&file).map_err(io_error("lock", &journal))? {
                 return Err(StoreError::Live { id: id.to_owned() });
-            }
-            if let Ok(bytes) = read_open_file(&file, &journal)
-                && let Ok(Some(content)) = read_journal(&journal, &bytes)
-            {
-                remove_diverted(&content.diversion.unwrap_or_default(), id);
             }
             fs::remove_file(&journal).map_err(io_error("delete", &journal))?;
         }
@@ -197,19 +190,14 @@ impl RunStore {
         let path = self.document_path(id);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(io_error("delete", &path)(error));
+                Err(io_error("delete", &path)(error))
             }
-            _ => {}
+            _ => Ok(()),
         }
-        // If this fails, the next listing removes the row.
-        if let Ok(mut index) = self.open_index() {
-            let _ = index.change(&[], &[id.to_owned()]);
-        }
-        Ok(())
     }
 
     /// Replaces the findings in a document, and the version of the rules by which they were made, by those of
-    /// `run`. All else stays as it is stored; a document of version 1 is stored in the form of this version.
+    /// `run`. All else stays as it is stored.
     ///
     /// # Errors
     /// If the document cannot be read or written, or is not this run's.
@@ -220,11 +208,7 @@ impl RunStore {
         }
         stored.checks.clone_from(&run.checks);
         stored.rules_version = run.rules_version;
-        write_document(document, &stored)?;
-        if document == self.document_path(&run.id) {
-            self.add_to_index(&run.id, &stored);
-        }
-        Ok(())
+        write_document(document, &stored)
     }
 
     /// Rebuilds the index from the documents; returns their number.
@@ -232,11 +216,9 @@ impl RunStore {
     /// # Errors
     /// If the folder cannot be read.
     pub fn reindex(&self) -> Result<usize, StoreError> {
-        let mut index = match self.folder.is_dir() {
-            true => Index::replace(&self.index_path())?,
-            false => Index::in_memory()?,
-        };
-        Ok(self.update_index(&mut index, &mut Vec::new())?.len())
+        // If this fails, the listing replaces it.
+        let _ = fs::remove_file(self.index_path());
+        Ok(self.summaries(&mut Vec::new())?.len())
     }
 
     pub(crate) fn runs_folder(&self) -> PathBuf {
@@ -251,74 +233,38 @@ impl RunStore {
         self.runs_folder().join(format!("{id}.jsonl"))
     }
 
-    /// Adds one document to the index. Errors are ignored: the next listing repairs the index.
-    pub(crate) fn add_to_index(&self, id: &str, run: &Run) {
-        let stamp = fs::metadata(self.document_path(id)).map(|meta| file_stamp(&meta));
-        if let (Ok(stamp), Ok(mut index)) = (stamp, self.open_index()) {
-            let _ = index.change(&[(RunSummary::new(id, run), stamp)], &[]);
-        }
-    }
-
-    fn open_index(&self) -> Result<Index, StoreError> {
-        if !self.folder.is_dir() {
-            return Index::in_memory();
-        }
-        Index::open(&self.index_path())
-    }
-
     fn index_path(&self) -> PathBuf {
-        self.folder.join("index.sqlite")
+        self.folder.join("index.jsonl")
     }
 
-    /// Updates the index to match the documents. An index that is broken or cannot be written is
-    /// replaced by one in memory.
-    fn update_index(
+    /// The summaries of all documents. Reads those that the index lacks or that have changed, and updates the index.
+    fn summaries(
         &self,
-        index: &mut Index,
         unreadable: &mut Vec<(PathBuf, String)>,
     ) -> Result<Vec<RunSummary>, StoreError> {
-        match self.read_changed_documents(index, unreadable) {
-            Err(StoreError::Index(error)) => {
-                *index = match is_corrupt(&error) {
-                    true => Index::replace(&self.index_path())?,
-                    false => Index::in_memory()?,
-                };
-                self.read_changed_documents(index, unreadable)
-            }
-            result => result,
-        }
-    }
-
-    /// Adds and removes rows of the index.
-    ///
-    /// Reads the index before the documents: if another Prony adds a row in between, its document
-    /// exists by then, and the row is not mistaken for that of a deleted document.
-    fn read_changed_documents(
-        &self,
-        index: &mut Index,
-        unreadable: &mut Vec<(PathBuf, String)>,
-    ) -> Result<Vec<RunSummary>, StoreError> {
-        let mut indexed = index.file_stamps()?;
-        let mut added = Vec::new();
-        let mut removed = Vec::new();
+        let mut indexed = index::read(&self.index_path());
+        let mut rows = Vec::new();
+        let mut has_changed = false;
         for (id, (path, meta)) in self.files_with_extension("json")? {
             let stamp = file_stamp(&meta);
-            if indexed.remove(&id) == Some(stamp) {
+            if let Some(row) = indexed.remove(&id).filter(|row| row.stamp == stamp) {
+                rows.push(row);
                 continue;
             }
+            has_changed = true;
             match read_document(&path) {
-                Ok(run) => added.push((RunSummary::new(&id, &run), stamp)),
-                Err(error) => {
-                    removed.push(id);
-                    unreadable.push((path, error.to_string()));
-                }
+                Ok(run) => rows.push(IndexRow {
+                    stamp,
+                    summary: RunSummary::new(&id, &run),
+                }),
+                Err(error) => unreadable.push((path, error.to_string())),
             }
         }
-        removed.extend(indexed.into_keys());
-        if !added.is_empty() || !removed.is_empty() {
-            index.change(&added, &removed)?;
+        if has_changed || !indexed.is_empty() {
+            // Without an index, the next listing reads the documents again.
+            let _ = index::write(&self.index_path(), &rows);
         }
-        index.summaries()
+        Ok(rows.into_iter().map(|row| row.summary).collect())
     }
 
     fn load_id(&self, id: &str) -> Result<(Run, PathBuf), StoreError> {
@@ -343,9 +289,11 @@ impl RunStore {
 }
 
 fn file_stamp(meta: &Metadata) -> FileStamp {
-    let bytes = i64::try_from(meta.len()).unwrap_or(i64::MAX);
     let changed_ns = meta.mtime().saturating_mul(1_000_000_000);
-    (bytes, changed_ns.saturating_add(meta.mtime_nsec()))
+    FileStamp {
+        bytes: meta.len(),
+        changed_ns: changed_ns.saturating_add(meta.mtime_nsec()),
+    }
 }
 
 /// The default folder, from environment variables. The XDG base directory specification requires

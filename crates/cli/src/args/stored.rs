@@ -102,18 +102,9 @@ const VERDICTS: [(&str, RunVerdict, &str); 6] = [
 ];
 
 fn verdict_parser() -> impl TypedValueParser<Value = RunVerdict> {
-    // The name of `doubts` in earlier versions.
-    const CAVEATS: &str = "caveats";
-    let names = VERDICTS.map(|(name, verdict, help)| {
-        let value = PossibleValue::new(name).help(help);
-        match verdict == RunVerdict::Doubts {
-            true => value.alias(CAVEATS),
-            false => value,
-        }
-    });
+    let names = VERDICTS.map(|(name, _, help)| PossibleValue::new(name).help(help));
     PossibleValuesParser::new(names).map(|value| {
-        let name = if value == CAVEATS { "doubts" } else { &value };
-        let entry = VERDICTS.iter().find(|(known, ..)| *known == name);
+        let entry = VERDICTS.iter().find(|(known, ..)| *known == value);
         // The parser only accepts known names.
         entry.map_or(RunVerdict::Valid, |(_, verdict, _)| *verdict)
     })

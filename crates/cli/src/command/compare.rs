@@ -16,7 +16,7 @@ use prony_judge::compare::sides::{
 use prony_judge::experiment::variant_names;
 use prony_plan::suggest::nearest;
 use prony_report::compare::{self, Limits};
-use prony_store::{Experiment, Run, RunFilter, RunState, RunStore, RunSummary};
+use prony_store::{Experiment, Run, RunFilter, RunState, RunStore};
 use std::path::Path;
 
 /// Maximum number of sides: they are labelled with letters.
@@ -294,18 +294,17 @@ fn experiment_sides(
     planned_runs: usize,
     named_run: &Run,
 ) -> Result<Vec<LoadedSide>, Failure> {
-    let listing = store.list(&RunFilter::default())?;
-    let mut runs: Vec<Run> = Vec::new();
-    for summary in candidate_runs(&listing.runs, id, &named_run.id) {
-        if runs.len() >= planned_runs {
-            break;
-        }
-        let run = store.load(&summary.id)?;
-        let experiment = run.experiment.as_ref();
-        if experiment.is_some_and(|experiment| experiment.id == id) {
-            runs.push(run);
-        }
-    }
+    let mut summaries = store.list(&RunFilter::default())?.runs;
+    summaries.retain(|summary| {
+        let experiment = summary.experiment.as_ref();
+        summary.state != RunState::Running
+            && experiment.is_some_and(|experiment| experiment.id == id)
+    });
+    // Oldest first: the runs of a repeated experiment come later.
+    let oldest = summaries.iter().rev().take(planned_runs);
+    let mut runs = oldest
+        .map(|summary| store.load(&summary.id))
+        .collect::<Result<Vec<Run>, _>>()?;
     if !runs.iter().any(|run| run.id == named_run.id) {
         // The candidates do not include a document outside the store or a run in progress: add the named run.
         runs.push(named_run.clone());
@@ -329,36 +328,6 @@ fn experiment_sides(
     Ok(sides)
 }
 
-/// The finished runs that may belong to an experiment, oldest first; those with that experiment in the index
-/// precede those without an experiment. `listed` is newest first.
-fn candidate_runs<'a>(listed: &'a [RunSummary], id: &str, named_id: &str) -> Vec<&'a RunSummary> {
-    // No run of an experiment is older than its first one, which has the experiment's id.
-    let first_run = listed.iter().position(|summary| summary.id == id);
-    let end = first_run.map_or(listed.len(), |index| index + 1);
-    let has_ended = |summary: &&RunSummary| summary.state != RunState::Running;
-    let in_experiment = |summary: &&RunSummary| {
-        let experiment = summary.experiment.as_ref();
-        experiment.is_some_and(|experiment| experiment.id == id)
-    };
-    let newer = listed[..end].iter().rev().filter(has_ended);
-    let (mut candidates, others): (Vec<&RunSummary>, Vec<&RunSummary>) =
-        newer.partition(in_experiment);
-    // Older versions of Prony wrote index rows without the experiment. If the first or the named run has such a row,
-    // the documents of all such rows must be read; otherwise none of them is read.
-    let has_no_experiment = |summary: &RunSummary| summary.experiment.is_none();
-    let mut first_and_named = listed
-        .iter()
-        .filter(|summary| summary.id == id || summary.id == named_id);
-    if first_and_named.any(has_no_experiment) {
-        candidates.extend(
-            others
-                .into_iter()
-                .filter(|summary| has_no_experiment(summary)),
-        );
-    }
-    candidates
-}
-
 /// Writes the XML to a file; replaces only an existing XML file.
 fn write_xml(
     path: &Path,
@@ -370,44 +339,4 @@ fn write_xml(
     file::write_result(path, "XML", |out| {
         compare::write_junit(out, runs, comparison, limits)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn summary(id: &str, experiment: Option<&str>, state: RunState) -> RunSummary {
-        let run = Run {
-            state,
-            experiment: experiment.map(|id| Experiment {
-                id: id.to_owned(),
-                ..Experiment::default()
-            }),
-            ..Run::default()
-        };
-        RunSummary::new(id, &run)
-    }
-
-    #[test]
-    fn only_runs_that_may_belong_to_the_experiment_are_read() {
-        let complete = RunState::Complete;
-        let mut summaries = vec![
-            summary("6", Some("2"), RunState::Running),
-            summary("5", None, complete),
-            summary("4", Some("2"), complete),
-            summary("3", Some("x"), complete),
-            summary("2", Some("2"), complete),
-            summary("1", None, complete),
-        ];
-        let ids = |summaries: &[RunSummary], named_id: &str| -> Vec<String> {
-            let candidates = candidate_runs(summaries, "2", named_id).into_iter();
-            candidates.map(|summary| summary.id.clone()).collect()
-        };
-        assert_eq!(ids(&summaries, "2"), ["2", "4"]);
-        // Runs without an experiment in the index are read too.
-        summaries[2].experiment = None;
-        assert_eq!(ids(&summaries, "4"), ["2", "4", "5"]);
-        summaries[4].experiment = None;
-        assert_eq!(ids(&summaries, "6"), ["2", "4", "5"]);
-    }
 }

@@ -4,7 +4,6 @@
 //! document only with `--again`.
 
 use super::output;
-use super::stored::judge_by_current_rules;
 use crate::args::JudgeArgs;
 use crate::exit::{Exit, Failure};
 use prony_report::terminal::{self, FormerJudgement};
@@ -31,7 +30,7 @@ pub fn judge(args: &JudgeArgs) -> Result<Exit, Failure> {
         rules_version: run.rules_version,
         checks: run.checks.clone(),
     };
-    judge_by_current_rules(&mut run);
+    prony_judge::judge_run(&mut run);
     if args.again {
         store.replace_findings(&document, &run)?;
     }

@@ -12,7 +12,6 @@ use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::text::plain;
 use prony_report::{csv, json};
 use prony_report::{history, settings};
-use prony_runner::description;
 use prony_store::{Annotation, Run, RunFilter, RunState, RunStore, StoreError};
 use std::path::Path;
 use std::time::SystemTime;
@@ -208,13 +207,8 @@ fn has_no_server_series(run: &Run) -> bool {
 /// no verdict for partial runs.
 pub(super) fn judge_if_unjudged<'a>(runs: impl IntoIterator<Item = &'a mut Run>) {
     for run in runs {
-        judge_with_description(run, prony_judge::judge_if_unjudged);
+        prony_judge::judge_if_unjudged(run);
     }
-}
-
-/// Judges a run by the rules of this version, and replaces its findings.
-pub(super) fn judge_by_current_rules(run: &mut Run) {
-    judge_with_description(run, prony_judge::judge_run);
 }
 
 /// Judges runs that have no checks. If the runs were judged by different versions of the rules, judges all of
@@ -230,20 +224,7 @@ pub(super) fn judge_by_same_rules<'a>(runs: impl IntoIterator<Item = &'a mut Run
         return;
     }
     for run in runs {
-        judge_by_current_rules(run);
-    }
-}
-
-/// Calls `judge` on a run that has the description of its workload. Documents before version 1.3 lack it: it
-/// is filled in for the checks and removed again, so that the document is shown as stored.
-fn judge_with_description(run: &mut Run, judge: fn(&mut Run)) {
-    let is_description_missing = run.workload.description.is_none();
-    if is_description_missing {
-        run.workload.description = description::describe_stored(run);
-    }
-    judge(run);
-    if is_description_missing {
-        run.workload.description = None;
+        prony_judge::judge_run(run);
     }
 }
 

@@ -4,7 +4,7 @@
 //! changed. No stored document is changed.
 
 use super::server::find_workload;
-use super::stored::{judge_by_current_rules, listing_start};
+use super::stored::listing_start;
 use super::{compare, file, output};
 use crate::args::TrendArgs;
 use crate::exit::{Exit, Failure};
@@ -143,6 +143,6 @@ fn load_judged(store: &RunStore, id: &str) -> Result<Run, StoreError> {
 /// checks of their own, and a run in progress has none.
 fn judge_ended(run: &mut Run) {
     if run.imported.is_none() && run.state != RunState::Running {
-        judge_by_current_rules(run);
+        prony_judge::judge_run(run);
     }
 }

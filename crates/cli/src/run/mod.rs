@@ -106,9 +106,7 @@ impl RunResult {
     /// The path of its document; `None` if it is not stored.
     fn stored_path(&self) -> Option<String> {
         match &self.storage_result {
-            Some(Ok(path) | Err(StoreError::StoredElsewhere { path, .. })) => {
-                Some(path.display().to_string())
-            }
+            Some(Ok(path)) => Some(path.display().to_string()),
             _ => None,
         }
     }
@@ -137,14 +135,7 @@ impl RunResult {
     /// If the document could not be stored.
     pub fn into_stored_run(self) -> Result<(Run, Exit), Failure> {
         if let Some(Err(error)) = self.storage_result {
-            let hint = match &error {
-                StoreError::StoredElsewhere { .. } => {
-                    "make room; then `prony runs` moves it into the store"
-                }
-                _ => {
-                    "make room before the next run: the result above is complete, but the stored one is not"
-                }
-            };
+            let hint = "make room before the next run: the result above is complete, but the stored one is not";
             return Err(Failure::new(Exit::Unexpected, error.to_string(), hint));
         }
         Ok((self.run, self.exit))

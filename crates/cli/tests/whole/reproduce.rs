@@ -32,7 +32,7 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
     let bench = TestBench::new("scenario_tpcb");
     let call_log = bench.home.join("called");
     let restart = format!("echo called >> '{}' && echo heard", call_log.display());
-    let arguments = "reproduce tpcb-cached --shrink 1/2000 --minutes 0.05 --clients 3 --cleanup";
+    let arguments = "reproduce tpcb-cached --shrink 1/2000 --duration 3s --clients 3 --cleanup";
     let output = prony_with(&bench, arguments, &["--restart-command", &restart]);
     let (result, progress) = (ok_stdout(&output), stderr_text(&output));
     assert_eq!(
@@ -98,7 +98,7 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
 #[test]
 fn a_tpcc_scenario_is_compared_with_published_metrics() {
     let bench = TestBench::new("scenario_tpcc");
-    let arguments = "reproduce tpcc-16vcpu-30pct --shrink 1/3200 --minutes 0.07 --clients 2 --json";
+    let arguments = "reproduce tpcc-16vcpu-30pct --shrink 1/3200 --duration 4s --clients 2 --json";
     let run = parse_run(&bench.prony(arguments));
     assert_eq!(
         (run.workload.name.as_str(), run.workload.scale),
@@ -124,7 +124,7 @@ fn a_tpcc_scenario_is_compared_with_published_metrics() {
 fn a_hot_set_scenario_counts_statements() {
     let bench = TestBench::new("scenario_hot");
     let arguments =
-        "reproduce hotset-2c16g-0.05b-rw --shrink 1/1000 --minutes 0.05 --clients 2 --json";
+        "reproduce hotset-2c16g-0.05b-rw --shrink 1/1000 --duration 3s --clients 2 --json";
     let output = bench.prony(arguments);
     let run = parse_run(&output);
     assert!(
@@ -150,7 +150,7 @@ fn a_hot_set_scenario_counts_statements() {
     let outside_sql = "SELECT count(*) FROM pgbench_history WHERE aid > 50000";
     assert_eq!(query_number(&mut bench.control(), outside_sql), 0);
     // --no-load uses the existing data; the script is stored at the path in the plan.
-    let arguments = "reproduce hotset-2c16g-0.05b-ro --shrink 1/1000 --minutes 0.02 --clients 2 --no-load --json";
+    let arguments = "reproduce hotset-2c16g-0.05b-ro --shrink 1/1000 --duration 1s --clients 2 --no-load --json";
     let run = parse_run(&bench.prony(arguments));
     assert!(!stored_scenario(&run).loaded);
     assert!(bench.home.join("scenarios/hot-set-ro.sql").is_file());
@@ -159,8 +159,7 @@ fn a_hot_set_scenario_counts_statements() {
 #[test]
 fn the_index_insert_scenario_has_five_indexes() {
     let bench = TestBench::new("scenario_index");
-    let arguments =
-        "reproduce index-insert-only --shrink 1/25000 --minutes 0.02 --clients 2 --json";
+    let arguments = "reproduce index-insert-only --shrink 1/25000 --duration 1s --clients 2 --json";
     let run = parse_run(&bench.prony(arguments));
     assert!(total_figures(&run.measured).committed > 0);
     let mut control = bench.control();
@@ -173,7 +172,7 @@ fn the_index_insert_scenario_has_five_indexes() {
 #[test]
 fn a_mysql_scenario_runs_on_mariadb() {
     let bench = maria::MariaTestBench::new("scenario");
-    let arguments = "reproduce mysql80-rw-1c1g-cached --shrink 1/400 --minutes 0.05 --clients 2";
+    let arguments = "reproduce mysql80-rw-1c1g-cached --shrink 1/400 --duration 3s --clients 2";
     let output = bench.prony(arguments);
     let stdout = single_spaced(&ok_stdout(&output));
     assert!(stdout.contains("reads 432,922 "), "{stdout}");
@@ -200,7 +199,7 @@ fn the_server_limits_clients_and_the_option_cached_determines_the_scale() {
     };
     let server = EmbeddedPostgres::start(&installation, &options).expect("a server");
     let bench = TestBench::on(&server, "scenario_cap");
-    let arguments = "reproduce select-only-64vcpu --cached 100% --cached-of cache --minutes 0.05";
+    let arguments = "reproduce select-only-64vcpu --cached 100% --cached-of cache --duration 3s";
     let output = bench.prony(arguments);
     let (stdout, progress) = (single_spaced(&ok_stdout(&output)), stderr_text(&output));
     assert!(
@@ -235,7 +234,7 @@ fn the_server_limits_clients_and_the_option_cached_determines_the_scale() {
     );
     // `prony run` reports the cached share of existing data in the same way.
     let arguments =
-        "run select-only --clients 2 --duration 3s --expect-cached 30% --cached-of cache";
+        "run select-only --clients 2 --duration 3s --expect-cached 30% --expect-cached-of cache";
     let stdout = single_spaced(&ok_stdout(&bench.prony(arguments)));
     assert!(
         stdout.contains("Requested cached share 30.0 % was requested."),
@@ -282,7 +281,7 @@ fn assert_restart_detected(bench: &TestBench, server: &EmbeddedPostgres) {
         request_file.display(),
         done_file.display()
     );
-    let arguments = "reproduce tpcb-cached --shrink 1/4000 --minutes 0.02 --clients 2 --json";
+    let arguments = "reproduce tpcb-cached --shrink 1/4000 --duration 1s --clients 2 --json";
     let mut command = bench.command(arguments);
     command.args(["--url", &bench.url, "--restart-command", &wait]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());

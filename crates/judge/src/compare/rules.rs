@@ -63,9 +63,7 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 23] {
     let cpus = format!("{} of {}", host.cpus, host.cpu);
     let network = text_or_empty(drive.network);
     let (tls, address) = (&server.tls, text_or_empty(server.address.as_ref()));
-    // Older versions slept, as auto does where coalescing does not pay.
     let wait = drive.wait.unwrap_or_default().name();
-    // Older versions pinned threads only for --pin, and did not count them.
     let pinned_threads = run.machine().health.pinned_workers.unwrap_or(0);
     let statement_latency = match run.statements {
         Some(_) => "measured",

@@ -3,10 +3,7 @@
 //! In: two Runs. Out: differences. Must never: call a missing observation on one side a difference.
 
 use super::rules::{DURABILITY_SETTINGS, WHY_IT_MAY_EXPLAIN, WHY_OTHER_DURABILITY, plain_text};
-use super::{
-    Difference, NOT_SET, WHY_NEWER_SETTING, difference, merge_by_name, unknown_in_older,
-    unknown_values,
-};
+use super::{Difference, difference, merge_by_name};
 use prony_store::{Durability, Replication, Run, ServerState, Severity};
 
 /// Settings of memory, parallelism, the log and maintenance, whose differences are caveats. Settings of
@@ -139,7 +136,7 @@ const IRRELEVANT_PREFIXES: [&str; 29] = [
     "version_",
     "xml",
 ];
-/// A document with fewer settings than this is of version 1.0 and has only those in `RELEVANT_SETTINGS`.
+/// A run with fewer settings than this does not have all of its server's, as that of an imported tool.
 const COMPLETE_SETTINGS_MIN: usize = 64;
 
 /// Whether a setting identifies a server, changes by itself, or does not affect the server's speed.
@@ -198,14 +195,7 @@ pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
     settings
         .into_iter()
         .filter_map(|(name, value_a, value_b)| {
-            let missing = [&value_a, &value_b].map(|value| value == NOT_SET);
-            match unknown_in_older(runs, missing) {
-                Some(unknown) => {
-                    let [value_a, value_b] = unknown_values([value_a, value_b], unknown);
-                    difference(Severity::Note, &name, value_a, value_b, WHY_NEWER_SETTING)
-                }
-                None => difference(severity(&name), &name, value_a, value_b, WHY_IT_MAY_EXPLAIN),
-            }
+            difference(severity(&name), &name, value_a, value_b, WHY_IT_MAY_EXPLAIN)
         })
         .collect()
 }

@@ -206,41 +206,6 @@ fn a_caveat_that_both_runs_have_is_no_difference() {
 }
 
 #[test]
-fn a_setting_that_only_a_newer_document_has_is_unknown() {
-    let older = tpcc_run();
-    let mut newer = tpcc_run();
-    newer.build.version = "0.2.0".to_owned();
-    newer
-        .workload
-        .settings
-        .push(Setting::new("partitions", "4"));
-    let settings = &mut newer.server.settings;
-    settings.insert("work_mem".to_owned(), "4MB".into());
-    settings.insert("fsync".to_owned(), "on".into());
-    for (a, b) in [(&older, &newer), (&newer, &older)] {
-        let comparison = compare(a, b, false);
-        assert_eq!(comparison.verdict, Verdict::WithCaveats);
-        assert_eq!(names(&comparison, Severity::Caveat), ["fsync"]);
-        for name in ["partitions", "work_mem"] {
-            let mut differences = comparison.differences.iter();
-            let difference = differences
-                .find(|difference| difference.what == name)
-                .unwrap();
-            assert_eq!(difference.severity, Severity::Note);
-            assert!([&difference.a, &difference.b].contains(&&"unknown".to_owned()));
-        }
-    }
-    // A newer document that lacks a setting of an older one differs.
-    let mut lacking = older.clone();
-    lacking.workload.settings.remove(0);
-    lacking.build.version = "0.2.0".to_owned();
-    assert_eq!(
-        compare(&older, &lacking, false).verdict,
-        Verdict::NotComparable
-    );
-}
-
-#[test]
 fn different_isolation_levels_do_not_compare() {
     let with = |name: &str, level: &str| {
         let mut run = tpcc_run();

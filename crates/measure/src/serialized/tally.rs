@@ -12,9 +12,9 @@ pub(super) struct SerializedTally {
     counts: [u64; 5],
     #[serde(default)]
     retried: u64,
-    #[serde(default, rename = "late")]
+    #[serde(default)]
     over_latency_limit: u64,
-    #[serde(default, rename = "after_window")]
+    #[serde(default)]
     committed_after_window: u64,
     #[serde(with = "large_number")]
     busy_ns: u128,
@@ -30,7 +30,7 @@ pub(super) struct SerializedTally {
     /// Send wait, server, client wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parts: Option<[SerializedTimes; 3]>,
-    #[serde(default, rename = "upper_bounds")]
+    #[serde(default)]
     server_times_upper_bound: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     connect: Option<SerializedTimes>,

@@ -23,7 +23,6 @@ pub struct Window {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figures {
     /// Length of the part, seconds.
-    #[serde(alias = "seconds")]
     pub length_s: f64,
     /// All kinds together first, then one entry per kind.
     pub kinds: Vec<KindFigures>,
@@ -33,11 +32,10 @@ pub struct Figures {
     pub unfinished: u64,
     /// Their outcomes; absent if unknown.
     pub in_flight: Option<InFlight>,
-    /// How long they had been in progress within the part when it ended, summed, seconds; absent if unknown, as
-    /// in documents of older versions.
+    /// How long they had been in progress within the part when it ended, summed, seconds; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight_s: Option<f64>,
-    /// The longest of these times, seconds; absent if unknown, as in documents of older versions.
+    /// The longest of these times, seconds; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight_max_s: Option<f64>,
     /// Scheduled starts that were due but had not begun at the end of the part (rate only).
@@ -90,7 +88,7 @@ pub struct KindFigures {
     #[serde(default)]
     pub retried: u64,
     /// Committed transactions over the latency limit.
-    #[serde(default, rename = "late")]
+    #[serde(default)]
     pub over_latency_limit: u64,
     /// Committed transactions per second of the part.
     pub tps: f64,
@@ -99,11 +97,10 @@ pub struct KindFigures {
     /// Service time of committed transactions: from the actual start. With `connect_per_transaction` the
     /// start is before connecting, so it includes [`KindFigures::connect`].
     pub service: Latency,
-    /// Response time of all transactions that ended, whatever their outcome; absent if all committed, and in
-    /// documents of older versions.
+    /// Response time of all transactions that ended, whatever their outcome; absent if all committed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<Latency>,
-    /// Response time of failed transactions; absent if none failed, and in documents of older versions.
+    /// Response time of failed transactions; absent if none failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_response: Option<Latency>,
     /// From the scheduled start to the actual one (rate only).
@@ -111,7 +108,7 @@ pub struct KindFigures {
     pub lag: Option<Latency>,
     /// Parts of the service time, without connecting: their means add up to the mean service time, less
     /// connecting with `connect_per_transaction`. Absent if no timestamps were available.
-    #[serde(rename = "split", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<PartLatencies>,
     /// Time spent on connecting inside transactions (`connect_per_transaction`).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,7 +130,6 @@ const ALL_KINDS: &str = "all";
 
 /// The parts of the service time, without connecting.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Split")]
 pub struct PartLatencies {
     /// From queueing in the client to transmission.
     pub send_wait: Latency,
@@ -143,7 +139,6 @@ pub struct PartLatencies {
     /// From the arrival of the reply until the client noticed it.
     pub client_wait: Latency,
     /// How many of the server times are upper bounds (several replies in one read).
-    #[serde(rename = "upper_bounds")]
     pub server_times_upper_bound: u64,
 }
 
@@ -210,10 +205,8 @@ pub struct Second {
     /// Start, seconds from the start of the load.
     pub at_s: f64,
     /// Length, seconds; the last one may be shorter.
-    #[serde(alias = "seconds")]
     pub length_s: f64,
     /// Warm-up or measured window.
-    #[serde(rename = "part")]
     pub phase: SecondPhase,
     /// Committed transactions.
     pub committed: u64,
@@ -233,8 +226,8 @@ pub struct Second {
     /// 99th.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<u64>,
-    /// 99th percentile of all transactions that ended, whatever their outcome; absent if all committed, with
-    /// too few samples, and in documents of older versions.
+    /// 99th percentile of all transactions that ended, whatever their outcome; absent if all committed, or
+    /// with too few samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts_p99_ns: Option<u64>,
     /// Percentiles over this second and earlier ones, if this one has too few transactions.
@@ -243,7 +236,7 @@ pub struct Second {
     /// Largest response time, nanoseconds.
     pub max_ns: u64,
     /// The longest times in which no transaction of any client ended: at most four of 50 ms or more, in order of
-    /// time. A time that reaches into the next second is in both. Empty in documents of older versions.
+    /// time. A time that reaches into the next second is in both.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<Gap>,
     /// Mean server time, nanoseconds; absent without timestamps.
@@ -276,7 +269,6 @@ pub struct Gap {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RollingPercentiles {
     /// Length of the window, seconds.
-    #[serde(alias = "seconds")]
     pub length_s: f64,
     /// 95th percentile, nanoseconds.
     pub p95_ns: u64,
@@ -317,7 +309,6 @@ pub struct Event {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until_s: Option<f64>,
     /// Its kind.
-    #[serde(alias = "what")]
     pub kind: EventKind,
     /// A description.
     pub detail: String,

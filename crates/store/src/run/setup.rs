@@ -108,7 +108,7 @@ pub struct Workload {
     pub kinds: Vec<String>,
     /// The statements, with placeholders for their values.
     pub statements: Vec<String>,
-    /// The workload's description; absent before version 1.3.
+    /// The workload's description; absent if an imported tool's is unknown.
     pub description: Option<Description>,
 }
 
@@ -171,7 +171,6 @@ pub struct Description {
     #[serde(default)]
     pub commits_once: bool,
     /// The minimum measurement time that its specification requires.
-    #[serde(alias = "least_duration")]
     pub minimum_duration: Option<MinimumDuration>,
     /// Remarks on the run, each of which becomes a caveat.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -211,7 +210,6 @@ pub struct Contention {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MinimumDuration {
     /// The duration, seconds.
-    #[serde(alias = "seconds")]
     pub duration_s: f64,
     /// Its source, which completes the sentence "less than the N minutes".
     pub source: String,
@@ -252,8 +250,7 @@ pub struct Drive {
     pub io: String,
     /// Why that engine was chosen.
     pub io_reason: String,
-    /// How the workers waited for replies; absent in documents of older versions, which slept until the first
-    /// one.
+    /// How the workers waited for replies; absent if an imported tool does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<ReplyWait>,
     /// How the clients connected to the server; absent before the load starts, or if unknown.
@@ -274,7 +271,7 @@ pub struct ClientHealth {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_system_s: Option<f64>,
     /// The busiest worker's share of one CPU, 0 to 1.
-    #[serde(alias = "busiest_thread", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub busiest_thread_share: Option<f64>,
     /// CPU time per committed transaction, microseconds; also absent if none was committed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -286,19 +283,19 @@ pub struct ClientHealth {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_queue_s: Option<f64>,
     /// CPU time stolen by the hypervisor, share of the machine, 0 to 1.
-    #[serde(alias = "steal", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub steal_share: Option<f64>,
     /// Largest resident memory of the process, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_peak_bytes: Option<u64>,
-    /// Workers that requested `SCHED_BATCH`; absent if none did, and in documents of older versions.
+    /// Workers that requested `SCHED_BATCH`; absent if none did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<BatchScheduling>,
     /// Workers that waited for several replies at once, because a trial at the start of the load had shown
     /// that this raises throughput; absent if none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coalescing_workers: Option<u32>,
-    /// Workers that were pinned to one CPU each; absent if none were, and in documents of older versions.
+    /// Workers that were pinned to one CPU each; absent if none were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned_workers: Option<u32>,
 }
@@ -307,14 +304,11 @@ pub struct ClientHealth {
 /// not preempt the server's processes on the same machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-#[schemars(rename = "Batch")]
 pub struct BatchScheduling {
     /// Workers that ran under `SCHED_BATCH`.
-    #[serde(rename = "under")]
     pub active: u32,
     /// Workers that returned to the default policy during the run, because one of their users slept and had to
     /// wake on time.
-    #[serde(rename = "left")]
     pub reverted: u32,
     /// Workers to which the system refused `SCHED_BATCH`.
     pub refused: u32,
@@ -324,13 +318,10 @@ pub struct BatchScheduling {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
     /// The source of the parts of the service time.
-    #[serde(rename = "split")]
     pub parts_source: ServiceTimePartsSource,
     /// Replies with a usable timestamp.
-    #[serde(rename = "stamped")]
     pub with_timestamp: u64,
     /// Replies without a usable timestamp.
-    #[serde(rename = "unstamped")]
     pub without_timestamp: u64,
     /// Timestamps that are earlier than the request or later than the moment at which the reply was noticed;
     /// discarded.
@@ -342,7 +333,6 @@ pub struct Timing {
     /// Time for one send of a batch, nanoseconds, as calibrated by transmit timestamps.
     pub send_cost_ns: f64,
     /// Transmit timestamps used for that calibration.
-    #[serde(rename = "transmit_stamps")]
     pub transmit_timestamps: u64,
 }
 
@@ -353,8 +343,7 @@ pub struct Check {
     pub id: String,
     /// Its severity.
     pub severity: Severity,
-    /// Whether it casts doubt on the measurement or limits what the figure covers; absent for other notes, and
-    /// in documents judged by rules before version 2.
+    /// Whether it casts doubt on the measurement or limits what the figure covers; absent for other notes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<FindingKind>,
     /// The finding, with figures.
@@ -364,7 +353,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// Whether it casts doubt on the measurement. A caveat without a kind, from older rules, does.
+    /// Whether it casts doubt on the measurement. A caveat without a kind does.
     pub fn is_doubt(&self) -> bool {
         match self.kind {
             Some(kind) => kind == FindingKind::Doubt,
@@ -390,7 +379,7 @@ pub struct Experiment {
     pub order: RunOrder,
     /// Seed of a random order; absent for other orders.
     pub order_seed: Option<u64>,
-    /// Names of all variants in the order of the plan; empty in documents of older versions.
+    /// Names of all variants in the order of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
 }

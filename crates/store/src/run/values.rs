@@ -34,7 +34,6 @@ macro_rules! named_values {
 named_values! {
     /// Whether a run is in progress, or how it ended.
     #[derive(Default)]
-    #[schemars(rename = "State")]
     RunState {
         /// Still in progress (the document of a live run).
         #[default]
@@ -75,7 +74,6 @@ named_values! {
 
     /// The phase of the load to which a second belongs.
     #[derive(Default)]
-    #[schemars(rename = "SecondPart")]
     SecondPhase {
         /// Before the measured window.
         Warmup = "warmup",
@@ -114,7 +112,7 @@ named_values! {
 
     /// How a server replicates, judged by its connected replicas and its settings.
     Replication {
-        /// None, as a publication states it. Older documents have it for what is now "not visible".
+        /// None, as a publication states it.
         None = "none",
         /// No replica is visible. A service may replicate below SQL.
         NotVisible = "not visible",
@@ -256,12 +254,10 @@ impl fmt::Display for Network {
 /// The planned end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "Stop")]
 pub enum PlannedEnd {
     /// After this many seconds of the measured window.
     DurationS(f64),
     /// No transaction starts after this many seconds; transactions in flight are counted.
-    #[serde(rename = "starts_duration_s")]
     NoStartsAfterS(f64),
     /// After this many transactions of each client.
     TransactionsPerClient(u64),
@@ -272,18 +268,14 @@ pub enum PlannedEnd {
 /// The source of the parts of the service time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "SplitSource")]
 pub enum ServiceTimePartsSource {
     /// Kernel timestamps of all clients.
-    #[serde(rename = "kernel_stamps")]
     KernelTimestamps,
     /// Kernel timestamps of some clients.
-    #[serde(rename = "sampled_stamps")]
     SampledTimestamps {
         /// Clients with timestamps.
         clients: u32,
         /// All clients.
-        #[serde(rename = "of_clients")]
         total_clients: u32,
     },
     /// There are no parts.

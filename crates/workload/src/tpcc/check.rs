@@ -41,7 +41,7 @@ fn take_snapshot(control: &mut Control) -> Result<CatalogSnapshot, Error> {
     loop {
         sql::execute(control, "beginning the check", begin)?;
         let tables = catalog::find::<Table>(control)?;
-        let unfinished_load = unfinished_load::find_among(control, &tables)?;
+        let unfinished_load = unfinished_load::find_among(&tables);
         let secondary_indexes = indexes::find_secondary(control)?;
         let locked = lock_tables(control, &tables);
         // The server resolves names at the time of the query, not of the snapshot. If a load replaced
@@ -50,7 +50,7 @@ fn take_snapshot(control: &mut Control) -> Result<CatalogSnapshot, Error> {
         let is_consistent = locked.is_ok() && {
             let tables_after_lock = catalog::find::<Table>(control)?;
             tables_after_lock.len() == tables.len()
-                && unfinished_load::find_among(control, &tables_after_lock)? == unfinished_load
+                && unfinished_load::find_among(&tables_after_lock) == unfinished_load
         };
         tries += 1;
         if is_consistent || tries == TRIES_MAX {
@@ -163,7 +163,7 @@ fn count_rows(
     let dialect = SqlDialect::of(control);
     let count_all = dialect.count_all();
     // While a load is in progress, the last warehouse may exist before the first.
-    let warehouses = match unfinished_load.and_then(UnfinishedLoad::scale) {
+    let warehouses = match unfinished_load.map(UnfinishedLoad::scale) {
         Some(scale) => u64::from(scale),
         // SQL Server accepts no subquery inside an aggregate.
         None => {

@@ -54,10 +54,6 @@ pub fn load(
         };
         let start_s = match unfinished_load::find(control)? {
             Some(unfinished) => unfinished.resume(&layout)?,
-            None => None,
-        };
-        let start_s = match start_s {
-            Some(start_s) => start_s,
             None => now_s(control)?,
         };
         Ok(TpccDataset {
@@ -153,13 +149,7 @@ impl Dataset for TpccDataset {
     fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables, Error> {
         let is_same_data =
             |note: &_| Layout::from_note(note).is_some_and(|(layout, _)| layout == self.layout);
-        let mut existing = dataset::find_existing_tables::<Table>(control, "tpcc", is_same_data)?;
-        if unfinished_load::has_legacy_record(control)? {
-            existing
-                .obsolete
-                .push(unfinished_load::LEGACY_TABLE.to_owned());
-        }
-        Ok(existing)
+        dataset::find_existing_tables::<Table>(control, "tpcc", is_same_data)
     }
 
     fn table_count(&self) -> usize {

@@ -46,7 +46,7 @@ use crate::describe::{
 };
 use crate::{
     CheckReport, Error, LoadReport, LoadRequest, MetricSource, Progress, RateCeiling, RateMetric,
-    ReadyWorkload, Workload, catalog, sql,
+    ReadyWorkload, Workload, catalog,
 };
 use input::TpccTransaction;
 pub use program::OrderEntryProgram;
@@ -256,12 +256,6 @@ impl Workload for OrderEntry {
         crate::engines::require_engine(control, self.engines())?;
         let cleaned = catalog::drop_existing::<Table>(control)?;
         routines::drop_all(control)?;
-        let drop_record = unfinished_load::drop_legacy_table(crate::SqlDialect::of(control));
-        sql::execute(
-            control,
-            "dropping the record of an unfinished load",
-            &drop_record,
-        )?;
         Ok(cleaned)
     }
 

@@ -5,21 +5,17 @@
 
 use super::layout::Layout;
 use super::schema::Table;
+use crate::Error;
 use crate::catalog::{self, CatalogTable};
-use crate::remedy::{LoadSpec, Remedy};
-use crate::{Error, SqlDialect, sql};
+use crate::remedy::Remedy;
 use prony_server::Control;
-
-/// The table in which earlier versions of Prony recorded an unfinished load; this version records it in a
-/// table comment.
-pub const LEGACY_TABLE: &str = "prony_tpcc_load";
 
 /// A load that has not finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnfinishedLoad {
-    /// The layout and its start time, in seconds since 1970; `None` for a load by an earlier version
-    /// of Prony, which cannot be continued.
-    load: Option<(Layout, i64)>,
+    layout: Layout,
+    /// Its start time, in seconds since 1970.
+    start_s: i64,
 }
 
 /// Returns the load that has not finished; `None` if there is none.
@@ -28,94 +24,49 @@ pub struct UnfinishedLoad {
 /// The query failed.
 pub fn find(control: &mut Control) -> Result<Option<UnfinishedLoad>, Error> {
     let tables = catalog::find::<Table>(control)?;
-    find_among(control, &tables)
+    Ok(find_among(&tables))
 }
 
 /// Like [`find`], for tables that have already been looked up in the catalog.
-///
-/// # Errors
-/// The query failed.
-pub fn find_among(
-    control: &mut Control,
-    tables: &[CatalogTable<Table>],
-) -> Result<Option<UnfinishedLoad>, Error> {
+pub fn find_among(tables: &[CatalogTable<Table>]) -> Option<UnfinishedLoad> {
     let mut notes = tables.iter().filter_map(|table| table.note.as_ref());
-    let note = notes.find(|note| note.is_unfinished());
-    let load = note.and_then(Layout::from_note);
-    let is_unfinished = load.is_some() || has_legacy_record(control)?;
-    Ok(is_unfinished.then_some(UnfinishedLoad { load }))
-}
-
-/// Whether an earlier version of Prony has recorded an unfinished load.
-///
-/// # Errors
-/// The query failed.
-pub fn has_legacy_record(control: &mut Control) -> Result<bool, Error> {
-    let sql = match SqlDialect::of(control) {
-        SqlDialect::PostgreSql => {
-            format!("select case when to_regclass('{LEGACY_TABLE}') is not null then 1 end")
-        }
-        SqlDialect::TransactSql => {
-            format!("select case when object_id('{LEGACY_TABLE}') is not null then 1 end")
-        }
-        SqlDialect::MySql => format!(
-            "select max(1) from information_schema.tables \
-             where table_schema = database() and table_name = '{LEGACY_TABLE}'"
-        ),
-    };
-    let row = sql::query_row(control, "looking for an unfinished load", &sql)?;
-    Ok(row.int(0).is_some())
-}
-
-/// The statement that drops the table in which earlier versions of Prony recorded a load.
-pub fn drop_legacy_table(dialect: SqlDialect) -> String {
-    catalog::drop_statement(dialect, &[LEGACY_TABLE])
+    let note = notes.find(|note| note.is_unfinished())?;
+    let (layout, start_s) = Layout::from_note(note)?;
+    Some(UnfinishedLoad { layout, start_s })
 }
 
 impl UnfinishedLoad {
     /// Describes the load: `a load of 10 warehouses (seed 7) is unfinished`.
     pub fn message(&self) -> String {
-        let description = match self.load {
-            Some((layout, _)) => layout.description(),
-            None => "warehouses by an earlier version".to_owned(),
-        };
-        format!("a load of {description} is unfinished")
+        format!("a load of {} is unfinished", self.layout.description())
     }
 
     /// How to continue or replace it.
     pub fn remedy(&self) -> Remedy {
-        match self.load {
-            Some((layout, _)) => layout.continue_remedy(),
-            None => Remedy::Reload(
-                "it cannot be continued, so load the data again",
-                LoadSpec::of("tpcc", vec![("scale", "N".to_owned())]),
-            ),
-        }
+        self.layout.continue_remedy()
     }
 
-    /// Number of warehouses that it loads, if known.
-    pub fn scale(&self) -> Option<u32> {
-        self.load.map(|(layout, _)| layout.scale)
+    /// Number of warehouses that it loads.
+    pub fn scale(&self) -> u32 {
+        self.layout.scale
     }
 
-    /// The start time of this load, if a load of `layout` can continue it; `None` if that load has to start
-    /// from the beginning.
+    /// The start time of this load, which a load of `layout` continues.
     ///
     /// # Errors
-    /// The requested load differs from the one that can be continued.
-    pub fn resume(&self, layout: &Layout) -> Result<Option<i64>, Error> {
-        match self.load {
-            Some((recorded, start_s)) if recorded == *layout => Ok(Some(start_s)),
-            Some(_) => Err(Error::Data {
-                problem: format!(
-                    "{}; the requested load has {}",
-                    self.message(),
-                    layout.description()
-                ),
-                remedy: self.remedy(),
-            }),
-            None => Ok(None),
+    /// The requested load differs from this one.
+    pub fn resume(&self, layout: &Layout) -> Result<i64, Error> {
+        if self.layout == *layout {
+            return Ok(self.start_s);
         }
+        Err(Error::Data {
+            problem: format!(
+                "{}; the requested load has {}",
+                self.message(),
+                layout.description()
+            ),
+            remedy: self.remedy(),
+        })
     }
 }
 
@@ -134,9 +85,10 @@ mod tests {
             has_history_key: false,
         };
         let unfinished = UnfinishedLoad {
-            load: Some((layout, 1_795_213_070)),
+            layout,
+            start_s: 1_795_213_070,
         };
-        assert_eq!(unfinished.resume(&layout).ok(), Some(Some(1_795_213_070)));
+        assert_eq!(unfinished.resume(&layout).ok(), Some(1_795_213_070));
         let [mut scale, mut seed, mut population, mut partitions, mut key] = [layout; 5];
         scale.scale = 11;
         seed.seed = 8;
@@ -151,11 +103,5 @@ mod tests {
                 "{message}"
             );
         }
-        let by_earlier_version = UnfinishedLoad { load: None };
-        assert_eq!(by_earlier_version.resume(&layout).ok(), Some(None));
-        assert_eq!(
-            by_earlier_version.remedy().to_string(),
-            "it cannot be continued, so load the data again: prony load tpcc --scale N"
-        );
     }
 }

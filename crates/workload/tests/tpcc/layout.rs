@@ -3,7 +3,7 @@
 use crate::common::{StopAt, TestDatabase, expect_error};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
-use prony_workload::{Finding, FindingState, LoadPhase, find};
+use prony_workload::{Finding, LoadPhase, find};
 use std::sync::atomic::AtomicBool;
 
 fn workload_plan(
@@ -172,34 +172,4 @@ fn invalid_options_are_refused_before_the_load_starts() {
     let mut control = database.control();
     let tables = "select count(*) from pg_class where relnamespace = 'public'::regnamespace";
     assert_eq!(query_number(&mut control, tables), 0);
-}
-
-/// The tables of an unfinished load by an earlier version are not usable, and a new load replaces them.
-#[test]
-fn an_unfinished_load_of_an_earlier_version_is_restarted() {
-    let database = TestDatabase::new("tpcc_older");
-    database.load("tpcc", 1, 2).expect("loads");
-    let mut control = database.control();
-    let record = "create table prony_tpcc_load (part int primary key, done bool not null); \
-         comment on table order_line is null";
-    control.execute(record).expect("records a load");
-    let tpcc = prony_workload::find("tpcc").expect("listed");
-    let message = expect_error(tpcc.program(&mut control, &database.plan("tpcc", None)));
-    assert!(message.contains("by an earlier version"), "{message}");
-    assert!(
-        message.contains("it cannot be continued, so load the data again: prony load tpcc"),
-        "{message}"
-    );
-    let report = tpcc.check(&mut control).expect("checks");
-    assert!(report.is_unfinished(), "{report:?}");
-    let report = database.load("tpcc", 1, 2).expect("loads again");
-    assert!(!report.method.contains("continued"), "{}", report.method);
-    let count_load_tables = "select count(*) from pg_class where relname = 'prony_tpcc_load'";
-    assert_eq!(query_number(&mut control, count_load_tables), 0);
-    let findings = findings(&mut control);
-    assert!(
-        findings
-            .iter()
-            .all(|finding| finding.state != FindingState::Wrong)
-    );
 }

@@ -148,7 +148,7 @@ fn scale_scenario(
     settings.clients = choose_clients(args, scenario, free_client_connections(&mut control))?;
     settings.threads = commands::thread_count(settings.clients);
     settings.jobs = args.jobs;
-    if let Some(duration) = args.duration.or(args.minutes) {
+    if let Some(duration) = args.duration {
         settings = settings.with_duration(duration);
     }
     Ok(ScaledScenario {

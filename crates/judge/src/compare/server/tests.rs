@@ -160,6 +160,6 @@ fn settings_differ_by_relevance() {
     assert_eq!(
         settings_differences(&run_with_settings(80, "1"), &run_with_settings(0, "2")),
         [work_mem],
-        "an older document"
+        "settings of an imported tool"
     );
 }
