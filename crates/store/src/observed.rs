@@ -101,8 +101,8 @@ pub struct SessionGroup {
     pub own: bool,
     /// Sessions that executed a statement in the last second.
     pub recent: u32,
-    /// Sessions that are executing a statement; without those that wait for their client or sleep. On MariaDB also
-    /// those that began one in the last 20 ms.
+    /// Sessions that are executing a statement; without those that wait for their client or sleep. On MySQL,
+    /// MariaDB and SQL Server also those that had one in the last 20 ms.
     pub busy: u32,
 }
 

@@ -5,9 +5,24 @@
 use sqlparser::dialect::MsSqlDialect;
 use sqlparser::parser::Parser;
 
+/// What the parser lacks, and the most similar text that it has. Options are only replaced as a whole, with their values.
+const LACKING: [(&str, &str); 13] = [
+    ("create clustered index ", "create index "),
+    ("create unique clustered index ", "create unique index "),
+    (" primary key clustered (", " primary key ("),
+    (" with (allow_row_locks = on, allow_page_locks = off)", ""),
+    (" with (allow_row_locks = off, allow_page_locks = on)", ""),
+    (" default next value for ", " default "),
+    ("alter sequence ", "create sequence "),
+    (" restart with ", " start with "),
+    ("alter database ", "drop database "),
+    (" set single_user with rollback immediate", ""),
+    (" set multi_user", ""),
+    ("INSERT BULK ", "create table "),
+    (" WITH (TABLOCK, KEEP_NULLS)", ""),
+];
+
 /// Why a text is not valid T-SQL.
-///
-/// The parser lacks what is replaced here, and CLUSTERED and WITH in statements that create indexes.
 pub fn syntax_error(sql: &str) -> Option<String> {
     let mut text = String::new();
     for (index, piece) in sql.split("if @@rowcount").enumerate() {
@@ -22,7 +37,17 @@ pub fn syntax_error(sql: &str) -> Option<String> {
         text += piece;
     }
     let text = text.replace(" continue;", " return;");
-    let text = text.replace("exec @result =", "exec");
+    let mut text = text.replace("exec @result =", "exec");
+    for (lacking, similar) in LACKING {
+        text = text.replace(lacking, similar);
+    }
+    // It wants parentheses around the parameters of a procedure.
+    if let Some((head, body)) = text.split_once(" as ")
+        && let Some(procedure) = head.strip_prefix("create procedure ")
+        && let Some((name, parameters)) = procedure.split_once(" @")
+    {
+        text = format!("create procedure {name} (@{parameters}) as {body}");
+    }
     let parsed = Parser::parse_sql(&MsSqlDialect {}, &text);
     parsed.err().map(|error| format!("{error} in {text}"))
 }
@@ -39,6 +64,10 @@ mod tests {
             "select cast(a as) from t",
             "select a from t with (updlock",
             "exec p @result = = 1",
+            "create unique clustered index i on t a, b)",
+            "alter table t add constraint k primary key clustered (a) with (allow_row_locks = often)",
+            "create procedure p @a int as select @a from from t",
+            "INSERT BULK t ([a] int WITH (TABLOCK, KEEP_NULLS)",
         ] {
             assert!(syntax_error(wrong).is_some(), "{wrong}");
         }

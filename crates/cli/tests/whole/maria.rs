@@ -1,8 +1,8 @@
 //! load, run, check and clean on MariaDB, over a `mysql://` URL that contains a password.
 
 use crate::common::{
-    assert_hidden, connect, ok_stdout, parse_run, prony_command, send_signal, start_run,
-    stderr_text, total_figures, wait_until,
+    assert_hidden, connect, ok_stdout, parse_run, prony_command, query_number, send_signal,
+    start_run, stderr_text, total_figures, wait_until,
 };
 use prony_server::Control;
 use prony_server::embedded::{MariaDb, MariaDbOptions, shared_mariadb};
@@ -289,30 +289,86 @@ fn defaults_of_the_servers_sessions_do_not_matter() {
     ok_stdout(&bench.prony("load oltp_read_write -o table_size=100"));
     let output = bench.prony("run oltp_point_select --clients 1 --transactions 50 --json");
     assert_eq!(total_figures(&parse_run(&output).measured).committed, 50);
+    assert_independent_of_init_connect(bench, control);
 }
 
-/// Clients whose statements are so short that most readings find them idle.
-#[test]
-fn clients_of_another_database_of_mariadb_are_named() {
-    let (bench, other) = (
-        MariaTestBench::new("beside_others"),
-        MariaTestBench::new("foreign_clients"),
-    );
-    for bench in [&bench, &other] {
-        ok_stdout(&bench.prony("load oltp_point_select --scale 1 -o table_size=1000"));
+/// The server executes `init_connect` after the login, except for administrators.
+fn assert_independent_of_init_connect(bench: MariaTestBench, mut control: Control) {
+    let password = bench.password.as_str();
+    for sql in [
+        "set global autocommit = 1",
+        "set global init_connect = 'set autocommit = 0, innodb_lock_wait_timeout = 7, \
+         time_zone = ''+07:00''; set names latin1; set session transaction isolation level serializable'",
+        &format!("create user plain@'127.0.0.1' identified by '{password}'"),
+        "grant all on odd.* to plain@'127.0.0.1'",
+        "grant all on hammer.* to plain@'127.0.0.1'",
+        "grant process on *.* to plain@'127.0.0.1'",
+    ] {
+        control.execute(sql).expect(sql);
     }
-    let mut command = other.command("run oltp_point_select --clients 4 --duration 5m");
-    command.args(["--url", other.url()]);
-    let (rival, _) = start_run(command);
-    let run = parse_run(&bench.prony("run oltp_point_select --clients 4 --duration 8s --json"));
-    send_signal(&rival, "-INT");
-    rival.wait_with_output().expect("it ends");
-    let check = run.checks.iter().find(|check| check.id == "foreign-load");
-    let check = check.unwrap_or_else(|| panic!("{:?}", run.observed));
+    let plain = &["--url", &bench.url.replace("//prony:", "//plain:")];
+    let run = parse_run(&bench.prony_with(
+        "run oltp_read_write --clients 2 --transactions 50 --json",
+        plain,
+    ));
+    assert_eq!(total_figures(&run.measured).committed, 100);
+    for (name, value) in [
+        ("autocommit", "ON"),
+        ("character_set_client", "utf8mb4"),
+        ("innodb_lock_wait_timeout", "7"),
+        ("time_zone", "+07:00"),
+        ("tx_isolation", "SERIALIZABLE"),
+    ] {
+        assert_eq!(run.server.settings[name], value, "{name}");
+    }
+    let output = bench.prony_with(
+        "run oltp_insert --clients 2 --transactions 50 --json",
+        plain,
+    );
+    assert_eq!(total_figures(&parse_run(&output).measured).committed, 100);
+
+    let (_, port) = bench.url.rsplit_once(':').expect("a port");
+    let port = port.split('/').next().expect("a port");
+    let script = "function prepare() sysbench.sql.driver():connect():query('insert into sbtest1 values (9000000, 1, 2, 3)') end\n\
+        function thread_init() con = sysbench.sql.driver():connect() end\n\
+        function event() con:query('insert into sbtest1 (k) values (4)') end\n";
+    std::fs::write(bench.home.join("own.lua"), script).expect("a script");
+    let login = format!(
+        "--mysql-host=127.0.0.1 --mysql-port={port} --mysql-user=plain --mysql-password={password} --mysql-db=odd"
+    );
+    let count_rows = |control: &mut Control| query_number(control, "select count(*) from sbtest1");
+    let before = count_rows(&mut control);
+    for arguments in [
+        "own.lua prepare",
+        "--events=20 own.lua run",
+        "--events=20 --table-size=100 oltp_point_select run",
+        "--events=20 --table-size=100 oltp_insert run",
+    ] {
+        let mut command = bench.command(&format!("sysbench {login} {arguments}"));
+        ok_stdout(
+            &command
+                .current_dir(&bench.home)
+                .output()
+                .expect("it starts"),
+        );
+    }
+    assert_eq!(count_rows(&mut control), before + 41);
+
+    let hammer = format!(
+        "dbset db maria\ndiset connection maria_host 127.0.0.1\ndiset connection maria_port {port}\n\
+         diset connection maria_socket null\ndiset tpcc maria_user plain\ndiset tpcc maria_pass {password}\n\
+         diset tpcc maria_dbase hammer\nbuildschema\nvudestroy\ndiset tpcc maria_driver timed\n\
+         diset tpcc maria_rampup 1\ndiset tpcc maria_duration 1\nloadscript\nvuset vu 2\nvurun\nvudestroy\n"
+    );
+    let path = bench.home.join("script.tcl");
+    std::fs::write(&path, hammer).expect("a script");
+    let mut command = bench.command(&format!("hammerdbcli auto {}", path.display()));
+    let output = command.env("PRONY_HAMMERDB_MINUTE", "2s").output();
+    std::fs::remove_file(&path).expect("the file exists");
+    let stdout = ok_stdout(&output.expect("it starts"));
+    let rows = query_number(&mut control, "select count(*) from hammer.history");
     assert!(
-        check
-            .finding
-            .contains("database foreign_clients, user prony"),
-        "{check:?}"
+        stdout.contains("System achieved") && rows > 30_000,
+        "{rows} {stdout}"
     );
 }

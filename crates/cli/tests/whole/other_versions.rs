@@ -2,7 +2,11 @@
 //! separated by spaces, of accounts that may create databases and need no password; `scripts/servers` prints
 //! the URLs of the servers it starts. If a variable is unset, its test is skipped and prints that.
 
-use crate::common::{connect, ok_stdout, parse_run, prony_command, total_figures};
+use crate::common::{
+    connect, ok_stdout, parse_run, prony_command, send_signal, start_run, total_figures,
+};
+use prony_server::Control;
+use prony_server::embedded::shared_mariadb;
 use prony_store::Run;
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -90,12 +94,37 @@ fn run_oltp(bench: &OtherVersionTestBench, engine: &str, protocols: &[&str]) {
     ok_stdout(&bench.prony("clean oltp_read_write"));
 }
 
+/// Runs tpcc on a server that requires or generates primary keys, if its version can; history has an invisible one.
+fn run_tpcc_with_keys(root: &mut Control, bench: &OtherVersionTestBench, engine: &str) {
+    let (settings, key) = match (engine, root.server_version()) {
+        ("mysql", 90_000..) => (
+            "sql_generate_invisible_primary_key = 1, global show_gipk_in_create_table_and_information_schema",
+            Some("invisible"),
+        ),
+        ("mysql", 80_023..) => ("sql_require_primary_key", Some("invisible")),
+        ("mysql", _) => {
+            let refused = bench.prony("load tpcc --scale 1 -o history_key=always");
+            let stderr = String::from_utf8_lossy(&refused.stderr).into_owned();
+            assert!(stderr.contains("from 8.0.23 on"), "{stderr}");
+            return run_tpcc(bench, None);
+        }
+        _ => return run_tpcc(bench, None),
+    };
+    let value = u8::from(!settings.contains("show"));
+    let before = format!("set global {settings} = {value}");
+    root.execute(&before).expect(&before);
+    run_tpcc(bench, key);
+    let after = before.replace("= 1", "= 0");
+    root.execute(&after).expect(&after);
+}
+
 /// Runs tpcc in each of its modes.
-fn run_tpcc(bench: &OtherVersionTestBench) {
+fn run_tpcc(bench: &OtherVersionTestBench, history_key: Option<&str>) {
     ok_stdout(&bench.prony("load tpcc --scale 1"));
     for mode in ["procedures", "statements", "pipelined"] {
         let arguments = format!("tpcc --mode {mode} --clients 2 --transactions 20");
-        bench.run(&arguments, 40);
+        let run = bench.run(&arguments, 40);
+        assert_eq!(run.workload.setting("history_key"), history_key);
     }
     ok_stdout(&bench.prony("check tpcc"));
     ok_stdout(&bench.prony("clean tpcc"));
@@ -135,9 +164,10 @@ fn other_versions_of_mysql_and_mariadb() {
             false => "mysql",
         };
         run_oltp(&bench, engine, &["simple", "prepared"]);
-        run_tpcc(&bench);
+        run_tpcc_with_keys(&mut root, &bench, engine);
         run_ycsb(&bench);
         run_sysbench(&bench, &server, &name);
+        run_beside_others(&mut root, &bench, &name);
         root.execute(&format!("drop database {name}"))
             .expect("it is dropped");
     }
@@ -174,6 +204,46 @@ fn run_sysbench(bench: &OtherVersionTestBench, server: &str, database: &str) {
     assert!(cleaned.contains("Dropping table 'sbtest1'"), "{cleaned}");
 }
 
+/// Clients of another database whose statements are so short that most readings find them idle.
+fn run_beside_others(root: &mut Control, bench: &OtherVersionTestBench, name: &str) {
+    let rival_name = format!("{name}_rival");
+    let create = format!("create database {rival_name}");
+    root.execute(&create).expect("a database");
+    let rival_url = bench.url.replacen(name, &rival_name, 1);
+    let rival = OtherVersionTestBench::new(rival_url, &rival_name);
+    for bench in [bench, &rival] {
+        ok_stdout(&bench.prony("load oltp_point_select --scale 1 -o table_size=1000"));
+    }
+    let mut command = rival.command("run oltp_point_select --clients 4 --duration 5m");
+    command.args(["--url", &rival.url]);
+    let (load, _) = start_run(command);
+    let run = parse_run(&bench.prony("run oltp_point_select --clients 4 --duration 8s --json"));
+    send_signal(&load, "-INT");
+    load.wait_with_output().expect("it ends");
+    let series = &run.observed.as_ref().expect("an observation").series;
+    let groups = series.iter().flat_map(|row| &row.sessions);
+    let of_rival = groups.filter(|group| group.database == rival_name);
+    let busy: u32 = of_rival.map(|group| group.busy).sum();
+    assert!(busy as usize > series.len(), "{busy} in {} s", series.len());
+    let check = run.checks.iter().find(|check| check.id == "foreign-load");
+    let check = check.unwrap_or_else(|| panic!("{}: {:?}", bench.url, run.observed));
+    let expected = format!("database {rival_name}, user root");
+    assert!(check.finding.contains(&expected), "{check:?}");
+    root.execute(&format!("drop database {rival_name}"))
+        .expect("it is dropped");
+}
+
+#[test]
+fn clients_of_another_database_of_mariadb_are_named() {
+    let server = shared_mariadb();
+    let name = format!("prony_beside_{}", std::process::id());
+    let mut root = connect(&server.url());
+    root.execute(&format!("create database {name}"))
+        .expect("a database");
+    let bench = OtherVersionTestBench::new(server.url_for("root", &name), &name);
+    run_beside_others(&mut root, &bench, &name);
+}
+
 #[test]
 fn other_versions_of_postgresql() {
     for (index, server) in server_urls("PRONY_TEST_POSTGRES").into_iter().enumerate() {
@@ -197,7 +267,7 @@ fn other_versions_of_postgresql() {
         ok_stdout(&bench.prony("check tpcb"));
         ok_stdout(&bench.prony("clean tpcb"));
         run_oltp(&bench, "postgresql", &["simple", "prepared"]);
-        run_tpcc(&bench);
+        run_tpcc(&bench, None);
         run_ycsb(&bench);
         // A connection of a run may take a moment to close.
         root.execute(&format!("drop database {name} with (force)"))

@@ -16,7 +16,7 @@ use prony_dialect::sysbench::{
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_runner::{ConnectionInfo, GrowthBefore, Signals};
 use prony_server::control::Error;
-use prony_server::{Control, Target};
+use prony_server::{Control, ServerFacts, Target};
 use prony_workload::oltp::policy::OltpPolicy;
 use prony_workload::oltp::{self, OLTP_READ_WRITE, Oltp, OltpProgram, options, statements};
 use std::sync::Arc;
@@ -165,7 +165,8 @@ fn run(
     check_tables(call, command, driver, &mut control)?;
     let program = OltpProgram::for_unchecked_tables(&mut control, &command.plan, command.workload)
         .map_err(|error| call.fail_with_text(&error.render(&SysbenchCommands)))?;
-    let facts = prony_server::read_server_facts(&mut control).unwrap_or_default();
+    let facts = prony_server::read_server_facts(&mut control);
+    let facts = facts.unwrap_or_else(|error| ServerFacts::not_readable(&error));
     let growth = GrowthBefore::read(
         &mut control,
         command.workload,

@@ -110,6 +110,10 @@ pub(super) fn for_number(number: u32) -> Option<&'static str> {
             "The server refuses tables without a primary key (innodb_force_primary_key, sql_require_primary_key); \
              keys can be hidden from MySQL 8.0.23 and MariaDB 10.3 on."
         }
+        4109 => {
+            "The server adds a primary key to tables without one (sql_generate_invisible_primary_key), but this one has \
+             another AUTO_INCREMENT column: create it with a primary key."
+        }
         _ => return None,
     })
 }

@@ -9,10 +9,11 @@ use super::error::Error;
 use super::route::{Account, AfterFailure, Route, routes_to_endpoint};
 use super::socket::{Deadline, Socket};
 use super::waiting::WaitError;
-use crate::target::{AddressRace, Endpoint, SessionAttrs, Target};
+use crate::target::{AddressRace, Endpoint, ProtocolOptions, SessionAttrs, Target};
 use prony_wire::login::LoginProgress;
-use prony_wire::{Channel, ConnectError, Exchange, PendingLogin, QueryMode, Session};
+use prony_wire::{Channel, ConnectError, Exchange, PendingLogin, QueryMode, Session, mysql};
 use std::io;
+use std::sync::atomic::Ordering;
 
 /// A new connection, with the result of its login.
 pub(super) struct NewConnection {
@@ -40,6 +41,8 @@ pub(super) fn connect(target: &Target, mode: QueryMode) -> Result<NewConnection,
                 let checked = opened
                     .connection
                     .check_session(*wanted, &opened.session, deadline);
+                let checked =
+                    checked.and_then(|()| check_mysql_session(&mut opened, target, deadline));
                 checked.map_err(|cause| opened.route.failure(cause, false))?;
                 Ok(opened)
             };
@@ -51,6 +54,37 @@ pub(super) fn connect(target: &Target, mode: QueryMode) -> Result<NewConnection,
         }
     }
     Err(Error::Connect(failures))
+}
+
+/// Checks the state in which sessions of MySQL and MariaDB begin. If it is not the one that the login requests, sets it,
+/// and lets all later connections do so.
+fn check_mysql_session(
+    opened: &mut NewConnection,
+    target: &Target,
+    deadline: Deadline,
+) -> Result<(), FailureCause> {
+    if !matches!(target.protocol, ProtocolOptions::MySql(_)) {
+        return Ok(());
+    }
+    let connection = &mut opened.connection;
+    connection.set_deadline(deadline);
+    let mut checked = connection.request(|exchange| exchange.query(mysql::SESSION_CHECK));
+    let first_row = connection.exchange().rows().next();
+    if checked.is_ok() && first_row.and_then(|(_, row)| row.text(0)) == Some("0") {
+        for target in std::iter::once(target).chain(&target.additional_targets) {
+            if let ProtocolOptions::MySql(options) = &target.protocol {
+                options.sets_session.store(true, Ordering::Relaxed);
+            }
+        }
+        checked = connection.request(|exchange| exchange.query(mysql::SET_SESSION));
+    }
+    connection.set_deadline(Deadline::NEVER);
+    match checked {
+        // A statement that fails in `init_connect` ends the connection.
+        Err(error) if error.is_lost() => Err(FailureCause::SessionCheckFailed(Box::new(error))),
+        // A compatible engine without these variables has no `init_connect` either.
+        _ => Ok(()),
+    }
 }
 
 /// Connects to all endpoints at once, and logs in at the first that answers.

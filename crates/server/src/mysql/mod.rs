@@ -28,6 +28,7 @@ use crate::target::{MysqlOptions, ProtocolOptions, Target, TcpOptions};
 use options::{Options, Origin};
 use prony_wire::Secret;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Default program name in the connection attributes.
@@ -117,6 +118,7 @@ fn build_target(
             server_public_key: key_path.map(tls::read_public_key).transpose()?,
             local_infile: options.is_on("local-infile")?,
             found_rows: options.is_on("found-rows")?,
+            sets_session: Arc::default(),
         }),
         additional_targets: Vec::new(),
         warnings,

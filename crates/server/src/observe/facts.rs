@@ -2,9 +2,10 @@
 //!
 //! Must never: return a setting that may contain a secret.
 
-use super::{cell, sqlserver_facts};
+use super::{cell, first_line, sqlserver_facts};
 use crate::control::{Account, Control, Error, TextRow};
 use prony_wire::Engine;
+use std::collections::BTreeMap;
 
 /// Replacement for a value that may be a secret.
 const WITHHELD: &str = "(not stored)";
@@ -34,6 +35,14 @@ pub struct ServerFacts {
 }
 
 impl ServerFacts {
+    /// The facts of a server to which a connection failed; they have the reason.
+    pub fn not_readable(error: &Error) -> ServerFacts {
+        ServerFacts {
+            settings: vec![("settings".to_owned(), not_readable(error))],
+            ..ServerFacts::default()
+        }
+    }
+
     /// The value of a setting.
     pub fn setting(&self, name: &str) -> Option<&str> {
         let mut settings = self.settings.iter();
@@ -46,7 +55,7 @@ impl ServerFacts {
 /// Reads the server's version and settings.
 ///
 /// # Errors
-/// The connection is lost, or the server refuses.
+/// The connection is lost. What the server refuses is a setting whose value is the reason.
 pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
     let version = control.parameter("server_version").unwrap_or_default();
     let version = version.to_owned();
@@ -60,17 +69,19 @@ pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
                 result => result,
             }
         }
-        Engine::MySql | Engine::MariaDb => control.query("SHOW GLOBAL VARIABLES"),
+        Engine::MySql | Engine::MariaDb => mysql_variables(control),
         Engine::SqlServer => sqlserver_facts::read(control),
-    }?;
-    let custom = custom_settings(control)?;
+    };
+    let mut readable = Vec::new();
+    extend_or_explain(&mut readable, "settings", rows)?;
+    let custom = custom_settings(control);
+    extend_or_explain(&mut readable, "custom settings", custom)?;
     let version = match control.engine() {
-        Engine::SqlServer => sqlserver_facts::version(&rows, &version),
+        Engine::SqlServer => sqlserver_facts::version(&readable, &version),
         Engine::PostgreSql | Engine::MySql | Engine::MariaDb => version,
     };
-    let mut settings: Vec<_> = rows
+    let mut settings: Vec<_> = readable
         .iter()
-        .chain(&custom)
         .filter_map(|row| Some((cell(row, 0)?, cell(row, 1)?)))
         .map(|(name, value)| (name.to_owned(), hide_secret(name, value).to_owned()))
         .collect();
@@ -78,6 +89,27 @@ pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
     settings.sort();
     settings.dedup_by(|a, b| a.0 == b.0);
     Ok(ServerFacts { version, settings })
+}
+
+/// The global variables of MySQL or MariaDB, those of sessions with the value in this session, which `init_connect` may
+/// have changed for this account.
+fn mysql_variables(control: &mut Control) -> Result<Vec<TextRow>, Error> {
+    let mut variables = control.query("SHOW GLOBAL VARIABLES")?;
+    let session = control.query("SHOW SESSION VARIABLES")?;
+    let mut session: BTreeMap<_, _> = session
+        .into_iter()
+        .filter_map(|mut row| Some((row.first_mut()?.take()?, row.pop()?)))
+        .collect();
+    for row in &mut variables {
+        // Scripts of HammerDB set the time-out of their control connection.
+        if let [Some(name), value] = &mut row[..]
+            && name != "wait_timeout"
+            && let Some(in_session) = session.remove(name)
+        {
+            *value = in_session;
+        }
+    }
+    Ok(variables)
 }
 
 /// Custom settings of this session (`x.d`), which PostgreSQL does not list: those of the connection's options, as in a URL or
@@ -100,11 +132,28 @@ fn custom_settings(control: &mut Control) -> Result<Vec<TextRow>, Error> {
          AS names(name) WHERE name LIKE '%.%' AND current_setting(name, true) IS NOT NULL",
         names.join(", ")
     );
-    match control.query(&sql) {
-        // Some compatible engines lack the catalog.
-        Err(error) if !error.is_lost() => Ok(Vec::new()),
-        result => result,
+    control.query(&sql)
+}
+
+/// Adds settings, or the reason why there are none under the name `what`.
+///
+/// # Errors
+/// The connection is lost.
+pub(super) fn extend_or_explain(
+    rows: &mut Vec<TextRow>,
+    what: &str,
+    settings: Result<Vec<TextRow>, Error>,
+) -> Result<(), Error> {
+    match settings {
+        Ok(settings) => rows.extend(settings),
+        Err(error) if error.is_lost() => return Err(error),
+        Err(error) => rows.push(vec![Some(what.to_owned()), Some(not_readable(&error))]),
     }
+    Ok(())
+}
+
+fn not_readable(error: &Error) -> String {
+    format!("(not readable: {})", first_line(error))
 }
 
 /// The names of the custom settings in the options of a session, such as `-c x.d=1 --x.e=2`.

@@ -2,6 +2,7 @@
 //!
 //! Must never: fail because a version has no such view.
 
+use super::facts::extend_or_explain;
 use crate::control::{Control, Error, TextRow};
 
 /// What the server is. Source: documentation of SERVERPROPERTY.
@@ -72,23 +73,6 @@ pub(super) fn read(control: &mut Control) -> Result<Vec<TextRow>, Error> {
         extend_or_explain(&mut rows, "database.scoped_configurations", scoped)?;
     }
     Ok(rows)
-}
-
-/// Adds settings, or the reason why there are none under the name `what`.
-fn extend_or_explain(
-    rows: &mut Vec<TextRow>,
-    what: &str,
-    settings: Result<Vec<TextRow>, Error>,
-) -> Result<(), Error> {
-    match settings {
-        Ok(settings) => rows.extend(settings),
-        Err(error) if error.is_lost() => return Err(error),
-        Err(error) => rows.push(vec![
-            Some(what.to_owned()),
-            Some(format!("(not readable: {error})")),
-        ]),
-    }
-    Ok(())
 }
 
 /// The columns of the first row as rows of a name and a value.

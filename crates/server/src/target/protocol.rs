@@ -7,6 +7,7 @@ use rustls::pki_types::ServerName;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// The protocol that a server speaks, with the options that only it has.
 #[derive(Clone, Debug)]
@@ -71,6 +72,9 @@ pub struct MysqlOptions {
     pub server_public_key: Option<Vec<u8>>,
     /// `local-infile`: LOAD DATA LOCAL may be used on the control connection.
     pub local_infile: bool,
+    /// Whether connections set the state of their sessions after the login, because the server puts it into another.
+    /// The first control connection to it finds out.
+    pub sets_session: Arc<AtomicBool>,
     /// Report matched rows as affected, rather than changed rows (`CLIENT_FOUND_ROWS`).
     pub found_rows: bool,
 }

@@ -52,7 +52,14 @@ fn read_packet(stream: &mut TcpStream) -> Vec<u8> {
 fn log_client_in(stream: &mut TcpStream) {
     stream.write_all(&greeting()).unwrap();
     read_packet(stream);
+    accept_login(stream);
+}
+
+/// Accepts the login, and refuses the query for the session's state.
+fn accept_login(stream: &mut TcpStream) {
     send_packet(stream, 2, OK);
+    read_packet(stream);
+    send_packet(stream, 1, b"\xff\xa9\x04#HY000Unknown system variable");
 }
 
 fn url(port: u16, options: &str) -> String {
@@ -233,7 +240,7 @@ fn failed_tls_is_an_error_if_required_and_skipped_if_preferred() {
         let (mut stream, _) = listener.accept().unwrap();
         stream.write_all(&greeting_with_tls()).unwrap();
         assert!(read_packet(&mut stream).len() > 32);
-        send_packet(&mut stream, 2, OK);
+        accept_login(&mut stream);
     });
     let url = format!("mysql://ann:secret@127.0.0.1:{port}/?ssl-mode=PREFERRED");
     assert!(connect(&url).unwrap().tls().is_none());

@@ -367,6 +367,8 @@ fn settings_are_read_without_rights_on_pg_settings() {
     let reason = limits.not_read.expect("a reason");
     assert!(reason.contains("permission denied"), "{reason}");
     let facts = read_server_facts(&mut restricted).unwrap();
+    let custom = facts.setting("custom settings").unwrap_or_default();
+    assert!(custom.contains("permission denied"), "{custom}");
     control
         .execute("grant select on pg_settings to public")
         .unwrap();

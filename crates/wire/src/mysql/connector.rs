@@ -9,11 +9,12 @@ use super::error;
 use super::flags;
 use super::greeting::{self, Greeting};
 use super::packet::{HEADER, Reader, frame, header, put_bytes, put_number};
-use super::session::Login;
+use super::session::{Login, SET_SESSION};
 use crate::login::{LoginProgress, SessionFlags, TlsParts, TlsUse};
 use crate::{CancelKey, Channel, ConnectError, Parameters, Session};
 use rustls::ClientConnection;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Maximum number of packets of a login; a normal one takes fewer than ten.
 const LOGIN_PACKETS_MAX: u32 = 100;
@@ -33,13 +34,9 @@ enum Phase {
     /// TLS is being set up.
     Tls,
     Authentication,
-    /// The server has accepted the login, and turns autocommit on.
+    /// The server has accepted the login, and sets the session's state.
     Setup,
 }
-
-/// The statement after a login to a server whose sessions begin without autocommit. A program decides itself where its
-/// transactions begin, as on the other engines.
-const SET_AUTOCOMMIT: &[u8] = b"\x03SET autocommit = 1";
 
 /// A connection on which the client logs in.
 pub struct Connector {
@@ -128,10 +125,12 @@ impl Connector {
                     return Ok(LoginProgress::More);
                 }
             } else if let Some(status) = self.authenticate(&payload, &mut reply)? {
-                if status & flags::STATUS_AUTOCOMMIT == 0 && self.phase != Phase::Setup {
+                let is_unset = status & flags::STATUS_AUTOCOMMIT == 0
+                    || self.login.sets_session.load(Ordering::Relaxed);
+                if is_unset && self.phase != Phase::Setup {
                     self.phase = Phase::Setup;
                     self.sequence = 0;
-                    self.put_packet(SET_AUTOCOMMIT, &mut reply);
+                    self.put_packet(&[b"\x03", SET_SESSION.as_bytes()].concat(), &mut reply);
                     continue;
                 }
                 self.channel.send(&reply, to_socket);

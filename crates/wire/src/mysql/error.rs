@@ -16,9 +16,9 @@ pub(crate) const UNKNOWN_STATEMENT: u32 = 1243;
 /// "Deadlock found when trying to get lock": the server has rolled the transaction back.
 pub(crate) const DEADLOCK: u32 = 1213;
 
-/// Errors after which the server closes the connection: shutdown, killed (MariaDB, MySQL), client idle
-/// for too long.
-const ERRORS_THAT_END_SESSION: [u32; 4] = [1053, 1927, 3169, 4031];
+/// Errors after which the server closes the connection: shutdown, a statement of `init_connect` failed, killed (MariaDB,
+/// MySQL), client idle for too long.
+const ERRORS_THAT_END_SESSION: [u32; 5] = [1053, 1184, 1927, 3169, 4031];
 
 /// The number in an ERR packet's payload; 0 if it has none.
 pub(crate) fn number(payload: &[u8]) -> u32 {

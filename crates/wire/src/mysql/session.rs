@@ -1,6 +1,17 @@
 //! The login to MySQL or MariaDB. Must never: show a password.
 
 use crate::Secret;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Whether a session is in the state in which the login put it (1 or 0). The server executes `init_connect` after
+/// the login, and may ignore the character set that a login requests.
+pub const SESSION_CHECK: &str = "SELECT @@autocommit = 1 AND @@character_set_client = 'utf8mb4' \
+     AND @@character_set_connection = 'utf8mb4' AND @@character_set_results <=> 'utf8mb4'";
+
+/// Puts a session into that state. A program decides itself where its transactions begin, as on the other engines.
+pub const SET_SESSION: &str = "SET autocommit = 1, character_set_client = utf8mb4, \
+     character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci";
 
 /// The credentials and permissions of a login, shared by all connections to one endpoint.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +36,9 @@ pub struct Login {
     pub local_infile: bool,
     /// Whether rows that an UPDATE matched but did not change count as affected.
     pub found_rows: bool,
+    /// Whether [`SET_SESSION`] follows each login, because sessions begin in another state. Shared by all logins to
+    /// a server: its first session finds that out, with [`SESSION_CHECK`].
+    pub sets_session: Arc<AtomicBool>,
     /// Whether the connection is a unix socket, on which nobody can eavesdrop.
     pub over_unix_socket: bool,
 }

@@ -10,6 +10,7 @@ use crate::remedy::{LoadOption, LoadSpec, Remedy};
 use crate::{Error, sql};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
+use prony_wire::Engine;
 
 /// Maximum number of partitions of order_line: each is a file that every connection may open.
 pub const PARTITIONS_MAX: u32 = 1_024;
@@ -242,6 +243,11 @@ pub struct DetectedLayout {
 
 /// Detects the layout of loaded tables.
 pub fn detect(control: &mut Control) -> Result<DetectedLayout, Error> {
+    // A key that the server has generated may be hidden from its catalog.
+    if control.engine() == Engine::MySql && control.server_version() >= 80_030 {
+        let show = "set session show_gipk_in_create_table_and_information_schema = on";
+        sql::execute(control, "showing generated primary keys", show)?;
+    }
     let (partition_count, history_key_columns) = match SqlDialect::of(control) {
         SqlDialect::PostgreSql => (
             "select count(*) from pg_inherits where inhparent = to_regclass('order_line')",
@@ -277,25 +283,6 @@ pub fn detect(control: &mut Control) -> Result<DetectedLayout, Error> {
         partitions,
         has_history_key: count(3) > 0,
     })
-}
-
-/// Whether the server refuses tables without a primary key: `sql_require_primary_key` of MySQL 8.0.13 or later,
-/// `innodb_force_primary_key` of MariaDB.
-///
-/// # Errors
-/// The server does not answer.
-pub fn requires_primary_keys(control: &mut Control) -> Result<bool, Error> {
-    if SqlDialect::of(control) != SqlDialect::MySql {
-        return Ok(false);
-    }
-    let variables = "show variables where variable_name in ('sql_require_primary_key', 'innodb_force_primary_key') \
-         and value = 'ON'";
-    let rows = sql::query_rows(
-        control,
-        "asking whether tables need primary keys",
-        variables,
-    )?;
-    Ok(!rows.is_empty())
 }
 
 /// Checks the requested number of partitions, if any.

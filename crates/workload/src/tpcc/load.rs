@@ -4,7 +4,7 @@
 //! HammerDB's driver calls. Each part of a load is a warehouse, or the items.
 
 use super::indexes;
-use super::layout::{self, Layout};
+use super::layout::Layout;
 use super::random::LastNames;
 use super::routines;
 use super::rows::{Content, TpccRows, order_line_count};
@@ -20,6 +20,7 @@ use crate::note::TableStage;
 use crate::row_format::RowFormat;
 use crate::{Error, LoadReport, LoadRequest, Progress, SqlDialect, TableFacts, Workload, sql};
 use prony_server::Control;
+use prony_wire::Engine;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
@@ -48,7 +49,7 @@ pub fn load(
         refuse_partitions(&layout, dialect)?;
         let layout = Layout {
             has_history_key: dialect == SqlDialect::MySql
-                && (layout.has_history_key || layout::requires_primary_keys(control)?),
+                && adds_history_key(control, layout.has_history_key)?,
             ..layout
         };
         let start_s = match unfinished_load::find(control)? {
@@ -67,6 +68,31 @@ pub fn load(
             },
         })
     })
+}
+
+/// Whether history gets an invisible primary key on MySQL or MariaDB: because it is `requested`, or the server refuses
+/// tables without one (`sql_require_primary_key` of MySQL 8.0.13 or later, `innodb_force_primary_key` of MariaDB).
+///
+/// # Errors
+/// The server does not answer, or has no invisible columns.
+fn adds_history_key(control: &mut Control, requested: bool) -> Result<bool, Error> {
+    let variables = "show variables where variable_name in ('sql_require_primary_key', 'innodb_force_primary_key') \
+         and value = 'ON'";
+    let activity = "asking whether tables need primary keys";
+    let is_required = !sql::query_rows(control, activity, variables)?.is_empty();
+    let first_version = match control.engine() {
+        Engine::MariaDb => 100_300,
+        Engine::MySql | Engine::PostgreSql | Engine::SqlServer => 80_023,
+    };
+    if (requested || is_required) && control.server_version() < first_version {
+        return Err(Error::InvalidRequest {
+            problem: "history needs an invisible primary key, which this version does not have".to_owned(),
+            hint: "MySQL has them from 8.0.23 on, MariaDB from 10.3 on; else turn off history_key, and on the server \
+                   sql_require_primary_key or innodb_force_primary_key"
+                .to_owned(),
+        });
+    }
+    Ok(requested || is_required)
 }
 
 /// Seconds from 1970 to 2000, the epoch of PostgreSQL's timestamps.

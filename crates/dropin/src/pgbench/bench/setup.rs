@@ -71,10 +71,10 @@ pub fn prepare(
     let connection = ConnectionInfo::of(&mut control);
     drop(control);
     let plan = store::workload_plan(options, super::report_scale(options, table_facts));
-    let (facts, growth) = read_server_separately(target, &plan).unzip();
+    let (facts, growth) = read_server_separately(target, &plan);
     Ok(PreparedServer {
         table_facts,
-        facts: facts.unwrap_or_default(),
+        facts,
         connection,
         growth,
     })
@@ -82,17 +82,19 @@ pub fn prepare(
 
 /// Reads the server's facts, and what builtin scripts add to, on a separate connection with Prony's application
 /// name, because connections with pgbench's name execute only pgbench's statements. If this fails, the run continues
-/// without them.
+/// without them, and the facts have the reason.
 fn read_server_separately(
     target: &Target,
     plan: &WorkloadPlan,
-) -> Option<(ServerFacts, GrowthBefore)> {
+) -> (ServerFacts, Option<GrowthBefore>) {
     let mut target = target.clone();
     target.set_program_name("prony");
-    let mut control = Control::connect(&target).ok()?;
-    let facts = prony_server::read_server_facts(&mut control).ok()?;
-    let growth = GrowthBefore::read(&mut control, &SCRIPT, plan, plan.scale.unwrap_or(1));
-    Some((facts, growth.with_short_wait()))
+    let read = Control::connect(&target).and_then(|mut control| {
+        let facts = prony_server::read_server_facts(&mut control)?;
+        let growth = GrowthBefore::read(&mut control, &SCRIPT, plan, plan.scale.unwrap_or(1));
+        Ok((facts, Some(growth.with_short_wait())))
+    });
+    read.unwrap_or_else(|error| (ServerFacts::not_readable(&error), None))
 }
 
 fn read_table_facts(

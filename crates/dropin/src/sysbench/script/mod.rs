@@ -137,16 +137,17 @@ fn connected_server(driver: Driver, target: Target) -> ConnectedServer {
     let (facts, connection) = match Control::connect(&facts_target) {
         Ok(mut control) => {
             crate::cleartext::warn_if_password_exposed(&control);
-            let facts = prony_server::read_server_facts(&mut control).unwrap_or_default();
+            let facts = prony_server::read_server_facts(&mut control);
+            let facts = facts.unwrap_or_else(|error| ServerFacts::not_readable(&error));
             (facts, ConnectionInfo::of(&mut control))
         }
-        Err(_) => {
+        Err(error) => {
             let engine = match driver {
                 Driver::Mysql => Engine::MySql,
                 Driver::Pgsql => Engine::PostgreSql,
             };
             (
-                ServerFacts::default(),
+                ServerFacts::not_readable(&error),
                 ConnectionInfo::without_connection(engine),
             )
         }

@@ -193,7 +193,7 @@ impl CounterReader {
         let mut missing = Vec::new();
         let queries = match control.engine() {
             Engine::PostgreSql => postgres::counter_queries(control, &mut missing)?,
-            Engine::MySql | Engine::MariaDb => mysql::counter_queries(control),
+            Engine::MySql | Engine::MariaDb => mysql::counter_queries(control, &mut missing)?,
             Engine::SqlServer => sqlserver::counter_queries(control, &mut missing)?,
         };
         Ok(CounterReader {

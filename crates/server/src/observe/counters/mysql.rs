@@ -3,9 +3,9 @@
 //! Must never: query unused status variables, because the server sums each over all threads.
 
 use super::super::state::replica_status;
-use super::super::{Topic, cell, number, tally};
+use super::super::{MissingValue, Topic, cell, first_line, number, tally};
 use super::{Activity, ActivityKind, Checkpoint, CounterQuery, Counters, read_session_groups};
-use crate::control::{Control, TextRow};
+use crate::control::{Control, Error, TextRow};
 use prony_wire::Engine;
 use std::collections::HashMap;
 
@@ -40,12 +40,21 @@ const THREAD_QUERIES: [&str; 2] = [
     "SELECT COMMAND, STATE, COUNT(*), MIN(LEFT(INFO, 60)) FROM information_schema.PROCESSLIST \
      WHERE ID <> CONNECTION_ID() GROUP BY 1, 2",
 ];
-/// Whether an idle thread of MariaDB began a statement in the last 20 ms. Clients with short statements are idle in most
-/// readings, because the server works for them only for a part of each round trip.
-const MARIADB_BETWEEN_STATEMENTS: &str = "TIME_MS < 20";
+/// Whether MySQL records when the last statement of each thread ended. Without `performance_schema`, its tables are
+/// empty.
+const RECORDS_STATEMENTS_QUERY: &str = "SELECT 1 FROM performance_schema.setup_consumers \
+     WHERE NAME = 'events_statements_current' AND ENABLED = 'YES' AND @@performance_schema";
+/// MySQL's client threads, when the last statement of each ended, and 20 ms before this query began, in picoseconds.
+const MYSQL_THREADS: &str = "performance_schema.threads LEFT JOIN (SELECT THREAD_ID, MAX(TIMER_END) AS ended \
+     FROM performance_schema.events_statements_current GROUP BY THREAD_ID) AS statements USING (THREAD_ID) \
+     JOIN (SELECT MAX(TIMER_START) - 20000000000 AS recently \
+     FROM performance_schema.events_statements_current) AS clock";
+const PROCESS_LIST: &str = "information_schema.PROCESSLIST";
 
 /// A query for client threads by who they are, from a table whose columns have this prefix. `between_statements` is the
-/// condition of idle threads that count as busy. Threads of replication and of the server itself are no clients.
+/// condition of idle threads that count as busy, because they had a statement in the last 20 ms: clients with short
+/// statements are idle in most readings, because the server works for them only for a part of each round trip. Threads of
+/// replication and of the server itself are no clients.
 fn session_groups_query(table: &str, prefix: &str, between_statements: &str) -> String {
     let column = |name: &str| format!("{prefix}{name}");
     let [id, user, database, command, state, time] =
@@ -74,7 +83,25 @@ const MAINTENANCE: [(&str, ActivityKind); 8] = [
 /// Index of the column `Seconds_Behind_Master` (or `_Source`) in a replica's status.
 const SECONDS_BEHIND_COLUMN: usize = 32;
 
-pub(super) fn counter_queries(control: &Control) -> Vec<CounterQuery> {
+/// The counter queries. Adds the values that this user may not see, or that the server does not record, to `missing`.
+///
+/// # Errors
+/// The connection is lost.
+pub(super) fn counter_queries(
+    control: &mut Control,
+    missing: &mut Vec<MissingValue>,
+) -> Result<Vec<CounterQuery>, Error> {
+    let is_mysql = control.engine() == Engine::MySql;
+    let (threads, groups) = if !is_mysql {
+        let groups = session_groups_query(PROCESS_LIST, "", "TIME_MS < 20");
+        (&THREAD_QUERIES[1..], groups)
+    } else if records_statements(control, missing)? {
+        let groups = session_groups_query(MYSQL_THREADS, "PROCESSLIST_", "ended > recently");
+        (&THREAD_QUERIES[..], groups)
+    } else {
+        let groups = session_groups_query(PROCESS_LIST, "", "FALSE");
+        (&THREAD_QUERIES[1..], groups)
+    };
     let names: Vec<String> = STATUS_VARIABLES
         .iter()
         .map(|name| format!("'{name}'"))
@@ -91,31 +118,10 @@ pub(super) fn counter_queries(control: &Control) -> Vec<CounterQuery> {
         CounterQuery {
             topic: Topic::SessionsAndWaits,
             // MariaDB's performance_schema is empty unless it is switched on.
-            variants: match control.engine() {
-                Engine::MySql => THREAD_QUERIES.map(str::to_owned).into(),
-                Engine::MariaDb | Engine::PostgreSql | Engine::SqlServer => {
-                    vec![THREAD_QUERIES[1].to_owned()]
-                }
-            },
+            variants: threads.iter().map(|sql| (*sql).to_owned()).collect(),
             read_rows: read_threads,
         },
-        CounterQuery {
-            topic: Topic::OtherSessions,
-            variants: match control.engine() {
-                Engine::MySql => vec![
-                    session_groups_query("performance_schema.threads", "PROCESSLIST_", "FALSE"),
-                    session_groups_query("information_schema.PROCESSLIST", "", "FALSE"),
-                ],
-                Engine::MariaDb | Engine::PostgreSql | Engine::SqlServer => {
-                    vec![session_groups_query(
-                        "information_schema.PROCESSLIST",
-                        "",
-                        MARIADB_BETWEEN_STATEMENTS,
-                    )]
-                }
-            },
-            read_rows: read_session_groups,
-        },
+        CounterQuery::new(Topic::OtherSessions, groups, read_session_groups),
         CounterQuery::new(
             Topic::ReplicationLag,
             replica_status(control),
@@ -128,15 +134,37 @@ pub(super) fn counter_queries(control: &Control) -> Vec<CounterQuery> {
             },
         ),
     ];
-    match control.engine() {
-        Engine::MySql => queries.push(CounterQuery::new(
+    if is_mysql {
+        queries.push(CounterQuery::new(
             Topic::PurgeAndDeadlocks,
             METRICS_QUERY,
             read_metrics,
-        )),
-        Engine::MariaDb | Engine::PostgreSql | Engine::SqlServer => {}
+        ));
     }
-    queries
+    Ok(queries)
+}
+
+/// Whether this user can read when the last statement of each thread ended. If not, adds the reason to `missing`.
+fn records_statements(
+    control: &mut Control,
+    missing: &mut Vec<MissingValue>,
+) -> Result<bool, Error> {
+    let reason = match control.query(RECORDS_STATEMENTS_QUERY) {
+        Ok(rows) if !rows.is_empty() => return Ok(true),
+        Ok(_) => "performance_schema or its consumer events_statements_current is off".to_owned(),
+        Err(error) if error.is_lost() => return Err(error),
+        Err(error) => format!(
+            "{}; run GRANT SELECT ON performance_schema.* TO the user",
+            first_line(&error)
+        ),
+    };
+    missing.push(MissingValue::new(
+        Topic::OtherSessions,
+        format!(
+            "sessions count only while they execute a statement, which misses short ones: {reason}"
+        ),
+    ));
+    Ok(false)
 }
 
 fn read_status(rows: &[TextRow], counters: &mut Counters) {

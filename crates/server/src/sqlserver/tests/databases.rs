@@ -4,7 +4,7 @@ use super::{env, options};
 use crate::control::Control;
 use crate::database::{create_database, drop_database};
 use crate::{Target, resolve_sql_server};
-use prony_tds_server::{Config, Listener, Outcome};
+use prony_tds_server::{Config, Listener, Outcome, syntax_error};
 use std::sync::{Arc, Mutex};
 
 /// A server that refuses the first `refusals` attempts to drop a database with this error. Returns a
@@ -13,6 +13,7 @@ fn server(refusals: usize, error: i32) -> (Control, Arc<Mutex<Vec<String>>>) {
     let statements = Arc::new(Mutex::new(Vec::new()));
     let received = Arc::clone(&statements);
     let config = Config::new(move |sql, _| {
+        assert_eq!(syntax_error(sql), None);
         let mut received = received.lock().expect("no test has panicked");
         received.push(sql.to_owned());
         let is_drop = |sql: &&String| sql.starts_with("drop database");

@@ -261,16 +261,7 @@ fn schema_procedures_and_conditions_are_t_sql() {
     for population in [Population::Standard, Population::HammerDb] {
         texts.extend(Table::ALL.map(|table| table.create(dialect, population)));
     }
-    // The parser wants parentheses around parameters.
-    let create = |routine: Routine| {
-        let Routine {
-            name,
-            parameters,
-            body,
-            ..
-        } = routine;
-        format!("create procedure {name} ({parameters}) as {body}")
-    };
+    let create = |routine: Routine| (SQL.create)(&routine);
     let profiles = PROFILES.iter().map(|profile| profile.on(dialect));
     texts.extend(
         profiles
