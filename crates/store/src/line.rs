@@ -30,6 +30,12 @@ pub(crate) enum JournalLine {
     Dropped(u64),
 }
 
+/// A [`JournalLine::Run`] to write. Borrowed, because a script may have a million statements.
+#[derive(Serialize)]
+pub(crate) struct RunLine<'a> {
+    pub(crate) run: &'a Run,
+}
+
 /// The location of the remaining part of a run that did not fit into the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Diversion {
