@@ -64,10 +64,12 @@ impl<I: Io> Worker<'_, I> {
             }
             let now_ns = self.clock.now_ns();
             while let Some(due) = self.timers.pop(now_ns) {
-                if let TimerEvent::Retry(slot) = due {
-                    let step = self.begin_connect(slot);
-                    self.apply_connect_step(slot, step)?;
-                }
+                let (slot, step) = match due {
+                    TimerEvent::Retry(slot) => (slot, self.begin_connect(slot)),
+                    TimerEvent::ContinueLogin(slot) => (slot, self.continue_login(slot)),
+                    TimerEvent::Wake(_) | TimerEvent::Refused(_) => continue,
+                };
+                self.apply_connect_step(slot, step)?;
             }
             for slot in self.attempts.overdue_slots(now_ns) {
                 let step = self.time_out_attempt(slot);
@@ -106,6 +108,7 @@ impl<I: Io> Worker<'_, I> {
     fn apply_connect_step(&mut self, slot: Slot, step: LinkStep) -> Result<(), ConnectError> {
         match step {
             LinkStep::Waiting => {}
+            LinkStep::Computing => self.schedule_login(slot),
             LinkStep::Up(flags, trailing_bytes) => {
                 self.on_connection_up(slot, flags, &trailing_bytes)
             }
@@ -144,11 +147,30 @@ impl<I: Io> Worker<'_, I> {
     /// Handles an event of a link that is still connecting.
     pub(crate) fn handle_link_event(&mut self, event: IoEvent) -> LinkStep {
         let step = self.advance_link(event);
-        // If the link has begun an attempt over the next route, that attempt gets its own deadline.
-        if self.clients[event.slot].link.is_opening() {
-            self.set_attempt_deadline(event.slot);
-        }
+        self.set_deadline_of_next_route(event.slot);
         step
+    }
+
+    /// Continues a computation of a login.
+    pub(crate) fn continue_login(&mut self, slot: Slot) -> LinkStep {
+        let routes = self.assignment.routes_of(slot);
+        let link = &mut self.clients[slot].link;
+        let step = link.feed_login(&[], &mut self.io, slot, routes, &mut self.scratch);
+        self.set_deadline_of_next_route(slot);
+        step
+    }
+
+    /// If the link has begun an attempt over the next route, that attempt gets its own deadline.
+    fn set_deadline_of_next_route(&mut self, slot: Slot) {
+        if self.clients[slot].link.is_opening() {
+            self.set_attempt_deadline(slot);
+        }
+    }
+
+    /// Continues a computation of a login after the events that have arrived.
+    fn schedule_login(&mut self, slot: Slot) {
+        let now_ns = self.clock.now_ns();
+        self.timers.add(now_ns, TimerEvent::ContinueLogin(slot));
     }
 
     fn advance_link(&mut self, event: IoEvent) -> LinkStep {
@@ -205,6 +227,7 @@ impl<I: Io> Worker<'_, I> {
     pub(crate) fn apply_reconnect_step(&mut self, slot: Slot, step: LinkStep) {
         match step {
             LinkStep::Waiting => return,
+            LinkStep::Computing => return self.schedule_login(slot),
             LinkStep::Up(flags, trailing_bytes) => {
                 self.on_connection_up(slot, flags, &trailing_bytes);
                 self.on_connection_restored(slot);
@@ -256,7 +279,7 @@ impl<I: Io> Worker<'_, I> {
             return self.attempts.enqueue(slot);
         }
         match self.begin_connect(slot) {
-            LinkStep::Waiting | LinkStep::Up(..) => {}
+            LinkStep::Waiting | LinkStep::Computing | LinkStep::Up(..) => {}
             LinkStep::TryLater => self.retry_with_same_deadline(slot),
             LinkStep::Failed(failures) => {
                 if self.clients[slot]

@@ -72,6 +72,8 @@ enum Phase {
 pub enum LinkStep {
     /// The attempt continues with the next event.
     Waiting,
+    /// The attempt continues with a computation: feed no bytes soon.
+    Computing,
     /// The connection is up. Holds the session flags, and the bytes that followed the login.
     Up(SessionFlags, Vec<u8>),
     /// The server's queue of new connections is full at the moment.
@@ -210,6 +212,7 @@ impl Link {
         }
         match progress {
             Ok(LoginProgress::More) => LinkStep::Waiting,
+            Ok(LoginProgress::Computing) => LinkStep::Computing,
             Ok(LoginProgress::Done(session, channel)) => {
                 if let Some(reason) = session_mismatch(&session, routes.session) {
                     return self.try_next_route(

@@ -9,6 +9,13 @@ use prony_plan::{Arrival, SplitMix};
 /// would take so long that the same number would become due in that time.
 const MAX_GENERATED_STARTS: u64 = 200_000;
 
+/// Minimum mean gap between starts, in nanoseconds: more starts would not fit into their counts.
+const GAP_MIN_NS: f64 = 1.0;
+
+/// Maximum mean gap between starts, in nanoseconds: thirty years. An infinite gap would not be a number when it is
+/// multiplied by a phase of zero.
+const GAP_MAX_NS: f64 = 1e18;
+
 /// The scheduled starts of one worker.
 #[derive(Debug)]
 pub struct StartSchedule {
@@ -38,7 +45,7 @@ impl StartSchedule {
     pub fn new(start_ns: u64, rate_tps: f64, arrival: Arrival, phase: f64, seed: u64) -> Self {
         let mut cursor = Cursor {
             next_ns: start_ns as f64,
-            gap_ns: 1e9 / rate_tps,
+            gap_ns: (1e9 / rate_tps).clamp(GAP_MIN_NS, GAP_MAX_NS),
             arrival,
             random: SplitMix::new(seed),
         };
@@ -138,6 +145,23 @@ mod tests {
     }
 
     #[test]
+    fn at_the_smallest_rate_only_the_first_start_is_due() {
+        for (arrival, phase) in [
+            (Arrival::Even, 0.0),
+            (Arrival::Even, 0.5),
+            (Arrival::Poisson, 0.0),
+        ] {
+            for rate_tps in [1e-300, f64::from_bits(1)] {
+                let mut schedule = StartSchedule::new(1000, rate_tps, arrival, phase, 1);
+                assert!(schedule.next_ns() >= 1000, "{arrival:?} {rate_tps:e}");
+                schedule.take_next();
+                assert!(schedule.next_ns() > 1 << 50, "{arrival:?} {rate_tps:e}");
+                assert_eq!(schedule.count_waiting(1 << 50), 0, "{arrival:?}");
+            }
+        }
+    }
+
+    #[test]
     fn starts_that_are_due_and_not_taken_are_counted_as_waiting() {
         for arrival in [Arrival::Even, Arrival::Poisson] {
             let mut schedule = StartSchedule::new(0, 1000.0, arrival, 0.5, 3);
@@ -164,9 +188,13 @@ mod tests {
 
     #[test]
     fn counting_a_huge_backlog_is_quick() {
-        for arrival in [Arrival::Even, Arrival::Poisson] {
-            // Ten hours of a billion starts per second.
-            let (rate_tps, until_ns) = (1e9, 36_000_000_000_000);
+        // Ten hours of a billion starts per second, which is the highest rate.
+        let until_ns = 36_000_000_000_000;
+        let arrivals = [Arrival::Even, Arrival::Poisson];
+        for (arrival, rate_tps) in arrivals
+            .into_iter()
+            .flat_map(|arrival| [(arrival, 1e9), (arrival, 1e308)])
+        {
             let mut schedule = StartSchedule::new(0, rate_tps, arrival, 0.5, 3);
             let is_close = |count: u64| (count as f64 / until_ns as f64 - 1.0).abs() < 1e-3;
             let waiting = schedule.count_waiting(until_ns);

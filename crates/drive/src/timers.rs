@@ -13,6 +13,8 @@ pub enum TimerEvent {
     Wake(Slot),
     /// A link tries to connect again.
     Retry(Slot),
+    /// A login continues a computation.
+    ContinueLogin(Slot),
     /// A user is resumed to learn that its requested connection could not be opened: no attempt could begin.
     Refused(Slot),
 }

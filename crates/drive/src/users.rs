@@ -116,8 +116,10 @@ impl<I: Io> Worker<'_, I> {
     fn handle_timers(&mut self) {
         let now_ns = self.clock.now_ns();
         while let Some(due) = self.timers.pop(now_ns) {
-            let (TimerEvent::Wake(slot) | TimerEvent::Retry(slot) | TimerEvent::Refused(slot)) =
-                due;
+            let (TimerEvent::Wake(slot)
+            | TimerEvent::Retry(slot)
+            | TimerEvent::ContinueLogin(slot)
+            | TimerEvent::Refused(slot)) = due;
             let client = &self.clients[slot];
             // Before the load there may be no users yet.
             if self.start_gate.is_open() && !self.clients[client.user_slot].has_user() {
@@ -134,6 +136,11 @@ impl<I: Io> Worker<'_, I> {
                 // If the guard fails, the user has opened or closed the connection in the meantime.
                 TimerEvent::Retry(_) if client.link.is_down() && !client.stays_closed => {
                     let step = self.begin_connect(slot);
+                    self.apply_reconnect_step(slot, step);
+                }
+                // If the link has ended its login in the meantime, this changes nothing.
+                TimerEvent::ContinueLogin(_) => {
+                    let step = self.continue_login(slot);
                     self.apply_reconnect_step(slot, step);
                 }
                 TimerEvent::Refused(_)

@@ -95,7 +95,7 @@ pub(crate) fn check_data_grown(run: &Run) -> Option<Check> {
 pub(crate) fn check_dead_rows(run: &Run) -> Option<Check> {
     let with_dead_rows = tables_before(run)?.iter().filter_map(|table| {
         let (rows, dead) = (table.rows?, table.dead_rows?);
-        let share = dead as f64 / (rows + dead).max(1) as f64;
+        let share = dead as f64 / rows.saturating_add(dead).max(1) as f64;
         (dead >= DEAD_ROWS_MIN_COUNT && share > DEAD_ROWS_MAX_SHARE).then_some((table, dead, share))
     });
     let (table, dead, share) = with_dead_rows.max_by_key(|(_, dead, _)| *dead)?;

@@ -136,8 +136,9 @@ pub fn unobserved_maintenance(run: &Run) -> Option<String> {
     let maintenance_count = |tables: &[TableState]| -> u64 {
         let tables = tables.iter();
         tables
-            .map(|table| table.vacuums.unwrap_or(0) + table.analyses.unwrap_or(0))
-            .sum()
+            .flat_map(|table| [table.vacuums, table.analyses])
+            .flatten()
+            .fold(0, u64::saturating_add)
     };
     let observed = run.observed.iter().flat_map(|state| &state.events);
     let observed = observed

@@ -38,6 +38,14 @@ pub fn sum(run: &Run, value_of: impl Fn(&ServerSecond) -> Option<u64>) -> Option
     rows(run).filter_map(value_of).reduce(u64::saturating_add)
 }
 
+/// How many pages the server found in its cache, and how many it needed; `None` if that was not observed, or if it
+/// needed none.
+pub fn cache_pages(run: &Run) -> Option<(u64, u64)> {
+    let (hits, reads) = sum(run, |row| row.cache_hits).zip(sum(run, |row| row.cache_reads))?;
+    let needed = hits.saturating_add(reads);
+    (needed > 0).then_some((hits, needed))
+}
+
 /// Mean of the rows' values over the window, weighted by time; `None` if no row has a value.
 pub fn mean(run: &Run, value_of: impl Fn(&ServerSecond) -> Option<f64>) -> Option<f64> {
     let values = rows(run).filter_map(|row| Some((value_of(row)?, row.length_s)));

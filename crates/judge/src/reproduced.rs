@@ -134,10 +134,8 @@ pub struct CacheObservation {
 /// The observed cache; `None` for a run that did not request a cached share.
 pub fn cache_observation(run: &Run) -> Option<CacheObservation> {
     let requested = run.cached.as_ref()?;
-    let hits = observations::sum(run, |row| row.cache_hits);
-    let reads = observations::sum(run, |row| row.cache_reads);
-    let pages = hits.zip(reads).filter(|(hits, reads)| hits + reads > 0);
-    let hit_ratio = pages.map(|(hits, reads)| crate::formatting::share(hits, hits + reads));
+    let pages = observations::cache_pages(run);
+    let hit_ratio = pages.map(|(hits, all)| crate::formatting::share(hits, all));
     let before = observations::observed(run).and_then(|observed| observed.before.as_ref());
     let data = size::data_size_before(run);
     let data_bytes = data.map(|data| data.bytes);

@@ -13,7 +13,7 @@ use prony_store::{
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The document of a run in progress, and its journal.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Recording(Arc<Mutex<Option<RecordingState>>>);
 
 /// A lock of the recording: while it exists, nothing is written.
@@ -23,8 +23,9 @@ pub struct RecordingLock<'a>(
 );
 
 impl Recording {
-    pub(crate) fn new(state: RecordingState) -> Recording {
-        Recording(Arc::new(Mutex::new(Some(state))))
+    /// Begins to record; until then, nothing is.
+    pub(crate) fn begin(&self, state: RecordingState) {
+        *self.state() = Some(state);
     }
 
     fn state(&self) -> MutexGuard<'_, Option<RecordingState>> {

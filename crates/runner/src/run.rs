@@ -88,8 +88,9 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
     });
     run.observed = Some(observation.observed);
     let storage = open_storage(&job, &mut run, observer)?;
-    let recording = Recording::new(RecordingState::new(storage, run.clone()));
+    let recording = Recording::default();
     observer.begun(&run, &recording);
+    recording.begin(RecordingState::new(storage, run));
     let mut recorder = RunRecorder {
         observer,
         recording,

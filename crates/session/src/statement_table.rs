@@ -2,6 +2,7 @@
 //! parses a text.
 
 use prony_wire::Statement;
+use std::collections::HashMap;
 
 /// A statement of a program, or several that differ only in a table, a field or the like.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +17,7 @@ pub struct NamedStatement {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatementTable {
     named: Vec<NamedStatement>,
+    index_by_name: HashMap<String, usize>,
     /// Index in `named` by statement number; `None` for a statement without a name.
     index_by_id: Vec<Option<usize>>,
 }
@@ -28,14 +30,18 @@ impl StatementTable {
 
     /// Adds a statement whose text is shown as `text`. Statements with the same name are measured together.
     pub fn add(&mut self, name: &str, text: impl Into<String>, statement: &Statement) {
-        let known_index = self.named.iter().position(|named| named.name == name);
-        let index = known_index.unwrap_or_else(|| {
-            self.named.push(NamedStatement {
-                name: name.to_owned(),
-                text: text.into(),
-            });
-            self.named.len() - 1
-        });
+        let index = match self.index_by_name.get(name) {
+            Some(index) => *index,
+            None => {
+                self.named.push(NamedStatement {
+                    name: name.to_owned(),
+                    text: text.into(),
+                });
+                self.index_by_name
+                    .insert(name.to_owned(), self.named.len() - 1);
+                self.named.len() - 1
+            }
+        };
         let id = statement.id() as usize;
         if self.index_by_id.len() <= id {
             self.index_by_id.resize(id + 1, None);

@@ -25,6 +25,12 @@ pub(crate) enum JournalLine {
     ServerEvent(Event),
 }
 
+/// A [`JournalLine::Run`] to write. Borrowed, because a script may have a million statements.
+#[derive(Serialize)]
+pub(crate) struct RunLine<'a> {
+    pub(crate) run: &'a Run,
+}
+
 /// One row of figures: the interval, and what only the machine that collected it knows.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SecondLine {

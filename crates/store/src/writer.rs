@@ -15,11 +15,12 @@ use crate::files;
 use crate::group::SecondGroup;
 use crate::id::new_id;
 use crate::journal_file::JournalFile;
-use crate::line::{JournalLine, SecondLine};
+use crate::line::{JournalLine, RunLine, SecondLine};
 use crate::observed::ServerSecond;
 use crate::run::{Event, Run, RunState};
 use crate::store::RunStore;
 use prony_measure::IntervalRow;
+use serde::Serialize;
 use std::fs::{self, DirBuilder, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
@@ -69,7 +70,7 @@ impl RunWriter {
             group: None,
             written_s: 0.0,
         };
-        let first = writer.serialize(&JournalLine::Run(Box::new(run.clone())));
+        let first = writer.serialize(&RunLine { run });
         match first.and_then(|line| writer.journal.append(line)) {
             Ok(()) => Ok(writer),
             Err(error) => {
@@ -84,14 +85,13 @@ impl RunWriter {
         &self.id
     }
 
-    /// Writes the Run without figures again, for example when the server's version is known.
+    /// Writes the Run without figures again, for example when the server's version is known. It has the id that
+    /// [`RunStore::begin`] set.
     ///
     /// # Errors
     /// The first time that a write of this or another method fails. Earlier lines stay; the journal has no later ones.
     pub fn write_header(&mut self, run: &Run) -> Result<(), StoreError> {
-        let mut run = run.clone();
-        run.id.clone_from(&self.id);
-        self.append_line(&JournalLine::Run(Box::new(run)))
+        self.append_line(&RunLine { run })
     }
 
     /// Writes one row of figures. `load_start_ns` is the start of the load on the run's clock.
@@ -187,7 +187,7 @@ impl RunWriter {
     }
 
     /// Appends a line that is not a second of figures.
-    fn append_line(&mut self, line: &JournalLine) -> Result<(), StoreError> {
+    fn append_line(&mut self, line: &impl Serialize) -> Result<(), StoreError> {
         let bytes = self.serialize(line)?;
         if let Some(group) = &mut self.group {
             group.other_lines.push(bytes.clone());
@@ -201,7 +201,7 @@ impl RunWriter {
             .map_err(|error| StoreError::JournalEnded(Box::new(error)))
     }
 
-    fn serialize(&self, line: &JournalLine) -> Result<Vec<u8>, StoreError> {
+    fn serialize(&self, line: &impl Serialize) -> Result<Vec<u8>, StoreError> {
         serde_json::to_vec(line).map_err(|e| StoreError::not_a_run(self.journal.path(), e))
     }
 }

@@ -258,7 +258,7 @@ fn converse(random: &mut Random, recorded: &Recorded, counts: &mut Counts) -> us
             }
             received += bytes.len();
             match connector.receive(&bytes, &mut out) {
-                Ok(LoginProgress::More) => {}
+                Ok(LoginProgress::More | LoginProgress::Computing) => {}
                 Ok(LoginProgress::Done(session, _)) => {
                     counts.logins += 1;
                     flags = session.flags;

@@ -52,6 +52,9 @@ pub struct SessionFlags {
 pub enum LoginProgress {
     /// Send the appended bytes, then feed the bytes that arrive.
     More,
+    /// Send the appended bytes, then feed no bytes: a computation of many steps continues. Look at time limits and signals
+    /// in between.
+    Computing,
     /// The client is logged in, or its request to cancel is complete. Send the appended bytes. From now on
     /// all bytes pass through the channel.
     Done(Box<Session>, Channel),

@@ -8,6 +8,8 @@ use crate::parameter_type::ParameterType;
 use crate::tds::StatementForm;
 use crate::value::Value;
 use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// How statements are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,17 +33,24 @@ pub enum Effect {
     Writes,
 }
 
-/// One statement of a program.
+/// A placeholder in the text of a statement.
+#[derive(Debug)]
+struct Placeholder {
+    /// Its bytes.
+    range: Range<usize>,
+    /// Index of its value.
+    value_index: u16,
+}
+
+/// One statement of a program. Small, because a script may have a million of them.
 #[derive(Debug)]
 pub struct Statement {
     id: u32,
-    sql: Box<str>,
+    sql: Arc<str>,
     /// The bytes to send, if they are not UTF-8.
     non_utf8_bytes: Option<Box<[u8]>>,
-    /// Byte ranges of the text between placeholders; placeholder `n` follows piece `n`.
-    pieces: Vec<std::ops::Range<usize>>,
-    /// Index of the value of each placeholder.
-    value_indexes: Vec<u16>,
+    /// In the order of the text; none if the text is not parsed.
+    placeholders: Box<[Placeholder]>,
     parameter_count: u16,
     /// The declared types of the parameters; empty if none is declared.
     types: Box<[Option<ParameterType>]>,
@@ -162,11 +171,12 @@ impl Statement {
     /// Index of the value of each placeholder, in the order of the text. For text that was not parsed, one
     /// index per value.
     pub fn value_indexes(&self) -> impl Iterator<Item = usize> {
-        let unparsed_parameters = match self.value_indexes.is_empty() {
+        let unparsed_parameters = match self.placeholders.is_empty() {
             true => self.parameter_count,
             false => 0,
         };
-        let parsed = self.value_indexes.iter().map(|index| usize::from(*index));
+        let parsed = self.placeholders.iter();
+        let parsed = parsed.map(|placeholder| usize::from(placeholder.value_index));
         parsed.chain(0..usize::from(unparsed_parameters))
     }
 
@@ -177,15 +187,20 @@ impl Statement {
 
     /// The pieces of the text between placeholders, each with the index of the value that follows, if any.
     pub fn parts(&self) -> impl Iterator<Item = (&[u8], Option<usize>)> {
-        let value_indexes = self
-            .value_indexes
-            .iter()
-            .map(|index| Some(usize::from(*index)));
-        let bytes = self.bytes();
-        self.pieces
-            .iter()
-            .map(|r| &bytes[r.clone()])
-            .zip(value_indexes.chain(std::iter::once(None)))
+        let (bytes, placeholders) = (self.bytes(), &self.placeholders);
+        (0..=placeholders.len()).map(move |index| {
+            let start = match index {
+                0 => 0,
+                _ => placeholders[index - 1].range.end,
+            };
+            match placeholders.get(index) {
+                Some(next) => (
+                    &bytes[start..next.range.start],
+                    Some(usize::from(next.value_index)),
+                ),
+                None => (&bytes[start..], None),
+            }
+        })
     }
 }
 
@@ -209,7 +224,7 @@ impl StatementIds {
     }
 
     fn add_bytes(&mut self, sql: &[u8]) -> Statement {
-        let (pieces, value_indexes) = split_at_placeholders(sql);
+        let placeholders = find_placeholders(sql);
         let display_text = String::from_utf8_lossy(sql);
         let non_utf8_bytes = match display_text {
             Cow::Borrowed(_) => None,
@@ -220,13 +235,12 @@ impl StatementIds {
             effect: effect(sql),
             sql: display_text.into(),
             non_utf8_bytes,
-            pieces,
-            parameter_count: value_indexes
+            parameter_count: placeholders
                 .iter()
-                .map(|index| index + 1)
+                .map(|placeholder| placeholder.value_index + 1)
                 .max()
                 .unwrap_or(0),
-            value_indexes,
+            placeholders,
             types: Box::default(),
             tds_form: StatementForm::default(),
             wants_columns: false,
@@ -245,15 +259,15 @@ impl StatementIds {
     /// Creates a statement whose text is not parsed. It takes `parameter_count` values, whether or not the
     /// text has placeholders for them. Use it only in the extended protocol: in simple mode the text is sent
     /// unchanged, without the values.
-    pub fn add_unparsed(&mut self, sql: &str, parameter_count: u16) -> Statement {
+    pub fn add_unparsed(&mut self, sql: impl Into<Arc<str>>, parameter_count: u16) -> Statement {
+        let sql = sql.into();
         let statement = Statement {
             id: self.next_free_id(),
-            sql: sql.into(),
-            non_utf8_bytes: None,
-            pieces: std::iter::once(0..sql.len()).collect(),
-            value_indexes: Vec::new(),
-            parameter_count,
             effect: effect(sql.as_bytes()),
+            sql,
+            non_utf8_bytes: None,
+            placeholders: Box::default(),
+            parameter_count,
             types: Box::default(),
             tds_form: StatementForm::default(),
             wants_columns: false,
@@ -361,10 +375,9 @@ fn end_of_quoted_or_comment(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Splits SQL at `$n`, except in quoted text, quoted names and comments.
-fn split_at_placeholders(bytes: &[u8]) -> (Vec<std::ops::Range<usize>>, Vec<u16>) {
-    let (mut pieces, mut value_indexes) = (Vec::new(), Vec::new());
-    let (mut at, mut piece_start) = (0, 0);
+/// Finds each `$n`, except in quoted text, quoted names and comments.
+fn find_placeholders(bytes: &[u8]) -> Box<[Placeholder]> {
+    let (mut placeholders, mut at) = (Vec::new(), 0);
     while at < bytes.len() {
         if let Some(end) = end_of_quoted_or_comment(bytes, at) {
             at = end;
@@ -379,10 +392,11 @@ fn split_at_placeholders(bytes: &[u8]) -> (Vec<std::ops::Range<usize>>, Vec<u16>
                 let number = std::str::from_utf8(&bytes[at + 1..at + 1 + digits]);
                 match number.map(str::parse::<u16>) {
                     Ok(Ok(n)) if n > 0 => {
-                        pieces.push(piece_start..at);
-                        value_indexes.push(n - 1);
+                        placeholders.push(Placeholder {
+                            range: at..at + 1 + digits,
+                            value_index: n - 1,
+                        });
                         at += 1 + digits;
-                        piece_start = at;
                     }
                     _ => at += 1,
                 }
@@ -390,8 +404,7 @@ fn split_at_placeholders(bytes: &[u8]) -> (Vec<std::ops::Range<usize>>, Vec<u16>
             _ => at += 1,
         }
     }
-    pieces.push(piece_start..bytes.len());
-    (pieces, value_indexes)
+    placeholders.into()
 }
 
 /// The position after the next `end`, from `from` on, or the end of the text.

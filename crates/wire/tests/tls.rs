@@ -205,7 +205,7 @@ fn run_login(
         let to_client = server.receive(&std::mem::take(&mut to_server));
         for part in to_client.chunks(piece) {
             match connector.receive(part, &mut to_server)? {
-                LoginProgress::More => {}
+                LoginProgress::More | LoginProgress::Computing => {}
                 LoginProgress::Done(session, channel) => return Ok((session, channel)),
             }
         }
@@ -364,7 +364,7 @@ fn direct_tls_requires_alpn() {
         let result = loop {
             let to_client = server.receive(&std::mem::take(&mut to_server));
             match connector.receive(&to_client, &mut to_server) {
-                Ok(LoginProgress::More) => {}
+                Ok(LoginProgress::More | LoginProgress::Computing) => {}
                 Ok(LoginProgress::Done(..)) => break Ok(()),
                 Err(error) => break Err(error),
             }

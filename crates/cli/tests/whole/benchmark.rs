@@ -54,6 +54,82 @@ fn a_run_is_reported_and_stored() {
     assert!(arguments.contains("--random-seed=5"), "{arguments}");
 }
 
+/// An error or a result, but no panic, of which a debug build makes one for each overflow. The exit codes are those of
+/// the replaced tools; 2 is that of a wrong command line of Prony.
+#[test]
+fn numbers_at_the_limits_of_their_types_are_errors_or_work() {
+    let bench = loaded_bench("extreme_numbers");
+    let write =
+        |name: &str, text: &str| std::fs::write(bench.home.join(name), text).expect("a file");
+    write(
+        "many.tcl",
+        "dbset db pg\nvuset vu 2147483647\nvucreate\nvurun\n",
+    );
+    write("add.sql", "\\set x 9223372036854775807 + 1\n");
+    write(
+        "nan.toml",
+        "[workload]\nname = \"tpcb\"\n[run]\nrate = nan\n",
+    );
+    let cases = [
+        ("pgbench -n -S -t 1 -L 1e300", 0, ""),
+        ("pgbench -n -S -T 1 -R 1e308 -L 9e15 -c 2", 0, ""),
+        ("pgbench -n -S -t 1 -R 1e-300 -T 1", 1, "not both"),
+        ("pgbench -n -S -T 1 -R 1e-300", 0, ""),
+        (
+            "pgbench -n -S -t 1 -R nan",
+            1,
+            "invalid rate limit: \"nan\"",
+        ),
+        (
+            "pgbench -n -S -t 1 -L nan",
+            1,
+            "invalid latency limit: \"nan\"",
+        ),
+        (
+            "pgbench -n -S -T 99999999999",
+            1,
+            "-T/--time must be in range",
+        ),
+        ("pgbench -n -f add.sql -t 1", 2, "bigint add out of range"),
+        (
+            "hammerdbcli auto many.tcl",
+            0,
+            "at most 1000000 Virtual Users can be created",
+        ),
+        (
+            "sysbench --db-driver=pgsql oltp_read_only --table_size=1e300 --time=99999999999 run",
+            1,
+            "'time' option",
+        ),
+        ("run tpcb --clients 100000000", 2, "from 1 to 1000000"),
+        ("run tpcb --duration 1e300s", 2, "invalid value '1e300s'"),
+        (
+            "run tpcb --duration 18446744073709551615",
+            2,
+            "at most 366d",
+        ),
+        ("run tpcb --rate 1e308", 2, "--rate"),
+        ("run nan.toml", 2, "rate"),
+        ("load tpcb --scale 2147483647", 2, "scale"),
+        ("load tpcb --jobs 4294967296", 2, "--jobs"),
+    ];
+    for (line, expected, sentence) in cases {
+        let mut command = bench.command(line);
+        command.current_dir(&bench.home);
+        match line.split(' ').next() {
+            Some("pgbench") => command.arg(&bench.url),
+            Some("run" | "load") => command.args(["--url", &bench.url]),
+            _ => &mut command,
+        };
+        let output = bench.assert_no_password(command.output().expect("it starts"));
+        let texts = [&output.stdout, &output.stderr]
+            .map(|text| String::from_utf8_lossy(text))
+            .concat();
+        assert_eq!(output.status.code(), Some(expected), "{line}: {texts}");
+        assert!(texts.contains(sentence), "{line}: {texts}");
+    }
+}
+
 #[test]
 fn an_interrupted_run_prints_its_report_and_dies_from_the_signal() {
     let bench = loaded_bench("pgbench_signal");

@@ -7,6 +7,7 @@ use super::backend::{Backend, VuserOutcome};
 use super::request::{OutputOptions, RequestBuilder, SchemaRequest};
 use super::session::{Session, VirtualUsers, VuserState, puts, putscli};
 use super::text;
+use prony_plan::MAX_CLIENTS;
 use prony_wire::Engine;
 
 impl Session {
@@ -242,7 +243,11 @@ impl Session {
             );
             return;
         }
-        let active_users = u32::try_from(self.settings.vuser_option("virtual_users")).unwrap_or(1);
+        let virtual_users = u32::try_from(self.settings.vuser_option("virtual_users"));
+        let Ok(active_users @ ..=MAX_CLIENTS) = virtual_users else {
+            let problem = format!("Error: at most {MAX_CLIENTS} Virtual Users can be created");
+            return putscli(backend, &problem);
+        };
         let (total, suffix) = if self.has_timed_driver() {
             (active_users.saturating_add(1), " with Monitor VU")
         } else {
@@ -271,6 +276,9 @@ impl Session {
         }
         if self.users.is_none() {
             self.create_configured_users(backend);
+            if self.users.is_none() {
+                return String::new();
+            }
         }
         if !self.is_script_loaded {
             putscli(

@@ -23,6 +23,8 @@ use prony_workload::script::{Builtin, find_builtin};
 
 /// The maximum number of scripts that pgbench accepts.
 const MAX_SCRIPTS: usize = 128;
+/// The highest latency limit, in microseconds: as nanoseconds, it still fits into an `i64`.
+const LATENCY_LIMIT_MAX_US: i64 = i64::MAX / 1000;
 
 /// Parses a command line. `argv0`: the name by which the program was called (for `prony pgbench`: `pgbench`);
 /// `arguments`: the arguments after it.
@@ -152,14 +154,15 @@ impl ArgsParser<'_> {
             'D' => self.define_variable(text)?,
             'L' => {
                 let limit_ms = number::atof(text);
-                if limit_ms <= 0.0 {
+                if limit_ms.is_nan() || limit_ms <= 0.0 {
                     return Err(self.fatal(&format!("invalid latency limit: \"{text}\"")));
                 }
-                self.parsed.latency_limit_us = (limit_ms * 1000.0) as i64;
+                self.parsed.latency_limit_us =
+                    ((limit_ms * 1000.0) as i64).min(LATENCY_LIMIT_MAX_US);
             }
             'R' => {
                 let rate_tps = number::atof(text);
-                if rate_tps <= 0.0 {
+                if rate_tps.is_nan() || rate_tps <= 0.0 {
                     return Err(self.fatal(&format!("invalid rate limit: \"{text}\"")));
                 }
                 self.parsed.rate_tps = Some(rate_tps);

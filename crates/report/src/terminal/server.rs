@@ -87,10 +87,8 @@ fn describe_machine(run: &Run, observed: &Observed) -> String {
 
 /// The server's cache, log, background work and sessions.
 fn describe_activity(run: &Run, observed: &Observed) -> String {
-    let hits = observations::sum(run, |row| row.cache_hits);
-    let reads = observations::sum(run, |row| row.cache_reads);
-    let pages = hits.zip(reads).filter(|(hits, reads)| hits + reads > 0);
-    let hit_ratio = pages.map(|(hits, reads)| hits as f64 / (hits + reads) as f64);
+    let pages = observations::cache_pages(run);
+    let hit_ratio = pages.map(|(hits, all)| hits as f64 / all as f64);
     let before = observed.before.as_ref();
     let cache = before.and_then(|state| state.cache_bytes);
     let data = before.and_then(|state| state.database_bytes);
@@ -225,7 +223,9 @@ pub(crate) fn by_wait_event<'a>(
 /// The most frequent wait events of active sessions, with their shares.
 fn describe_waits(run: &Run) -> Option<String> {
     let sums = by_wait_event(observations::rows(run));
-    let total: u64 = sums.iter().map(|(_, sum)| sum).sum();
+    let total = sums
+        .iter()
+        .fold(0, |total: u64, (_, sum)| total.saturating_add(*sum));
     let shares = sums.iter().take(MAX_WAITS).map(|(event, sum)| {
         let share = units::percent(*sum as f64 / total as f64);
         format!("{} {share}", plain(event))

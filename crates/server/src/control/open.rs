@@ -218,12 +218,21 @@ pub(super) fn run_login(
         let sent = socket.send_all(&to_send, deadline);
         // Do not report a failure to send yet: a server that refuses the client may close before it has
         // read everything, and its message, which can still be read, says more than "broken pipe".
-        if let LoginProgress::Done(session, channel) = progress.map_err(FailureCause::Login)? {
-            sent.map_err(cause_of_io_error)?;
-            return Ok((session, channel));
-        }
+        let progress_now = progress.map_err(FailureCause::Login)?;
         to_send.clear();
         received.clear();
+        match progress_now {
+            LoginProgress::Done(session, channel) => {
+                sent.map_err(cause_of_io_error)?;
+                return Ok((session, channel));
+            }
+            LoginProgress::Computing => {
+                socket.time_left(deadline).map_err(cause_of_io_error)?;
+                progress = login.receive(&[], &mut to_send);
+                continue;
+            }
+            LoginProgress::More => {}
+        }
         if socket
             .receive(&mut received, deadline)
             .map_err(cause_of_io_error)?

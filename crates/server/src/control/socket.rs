@@ -305,7 +305,7 @@ impl Socket {
     }
 
     /// The remaining time; an error if there is none, or a signal ended the wait.
-    fn time_left(&self, deadline: Deadline) -> io::Result<Option<Duration>> {
+    pub(super) fn time_left(&self, deadline: Deadline) -> io::Result<Option<Duration>> {
         if self.stop.waits_must_end() {
             return Err(io::Error::other(WaitError::Interrupted));
         }

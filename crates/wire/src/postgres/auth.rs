@@ -64,6 +64,8 @@ pub(super) enum Auth {
     PasswordSent,
     /// SCRAM: the first message was sent.
     ScramStarted(Box<Scram>),
+    /// SCRAM: the password is being salted.
+    ScramSalting(Box<Scram>),
     /// SCRAM: the proof was sent.
     ScramProofSent(Box<Scram>),
     /// SCRAM: the server has proved that it knows the password.
@@ -203,10 +205,29 @@ impl Auth {
                 "the server's first message arrived out of sequence",
             ));
         };
-        let answer = scram.answer(data, required_password(login)?, &login.keys)?;
-        message(b'p', out, |out| out.extend_from_slice(answer.as_bytes()));
-        *self = Auth::ScramProofSent(scram);
+        scram.receive_challenge(data, required_password(login)?, &login.keys)?;
+        *self = Auth::ScramSalting(scram);
+        self.continue_salting(out);
         Ok(())
+    }
+
+    /// Whether the password is being salted: no message is received until [`Auth::continue_salting`] has completed that.
+    pub(super) fn is_salting(&self) -> bool {
+        matches!(self, Auth::ScramSalting(_))
+    }
+
+    /// Continues to salt the password, if that is in progress; appends the proof to `out` once it is complete.
+    pub(super) fn continue_salting(&mut self, out: &mut Vec<u8>) {
+        *self = match std::mem::replace(self, Auth::PasswordSent) {
+            Auth::ScramSalting(mut scram) => match scram.answer() {
+                Some(answer) => {
+                    message(b'p', out, |out| out.extend_from_slice(answer.as_bytes()));
+                    Auth::ScramProofSent(scram)
+                }
+                None => Auth::ScramSalting(scram),
+            },
+            other => other,
+        };
     }
 
     fn verify(&mut self, data: &[u8]) -> Result<(), ConnectError> {
@@ -225,7 +246,7 @@ impl Auth {
     /// Checks on AuthenticationOk that the caller's requirements are met.
     fn accept(&self, login: &Login) -> Result<(), ConnectError> {
         match self {
-            Auth::ScramStarted(_) | Auth::ScramProofSent(_) => {
+            Auth::ScramStarted(_) | Auth::ScramSalting(_) | Auth::ScramProofSent(_) => {
                 return Err(ConnectError::Scram(
                     "the server did not prove that it knows the password",
                 ));

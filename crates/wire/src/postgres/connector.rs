@@ -85,7 +85,7 @@ impl Connector {
                 .handshake
                 .tls_established(self.channel.server_end_point(), &mut reply)?;
         }
-        if !plain.is_empty() && matches!(step, HandshakeStep::NeedBytes) {
+        if matches!(step, HandshakeStep::NeedBytes) {
             step = self.handshake.receive(&plain, &mut reply)?;
         }
         self.channel.send(&reply, to_socket);
@@ -104,6 +104,7 @@ impl Connector {
     ) -> Result<LoginProgress, ConnectError> {
         match step {
             HandshakeStep::NeedBytes => Ok(LoginProgress::More),
+            HandshakeStep::Computing => Ok(LoginProgress::Computing),
             HandshakeStep::StartTls => {
                 let (config, name) = self.tls.take().ok_or(ConnectError::TlsNotConfigured)?;
                 let connection = ClientConnection::new(config, name).map_err(ConnectError::Tls)?;

@@ -30,6 +30,8 @@ const CANCEL_REQUEST: u32 = 80_877_102;
 pub enum HandshakeStep {
     /// Send the appended bytes, then feed the server's answer.
     NeedBytes,
+    /// Call [`Handshake::receive`] again, without bytes: a computation continues.
+    Computing,
     /// Set up TLS on the connection, then call [`Handshake::tls_established`].
     StartTls,
     /// Send the appended bytes. The client is logged in, or its request to cancel is complete.
@@ -168,7 +170,10 @@ impl Handshake {
         let mut bytes = std::mem::take(&mut self.partial);
         bytes.extend_from_slice(input);
         let mut consumed = 0;
-        while let Some((tag, body)) = first_message(&bytes[consumed..])? {
+        self.auth.continue_salting(out);
+        while !self.auth.is_salting()
+            && let Some((tag, body)) = first_message(&bytes[consumed..])?
+        {
             consumed += 5 + body.len();
             if self.message(tag, body, out)? {
                 self.state = HandshakeState::Finished;
@@ -179,7 +184,10 @@ impl Handshake {
         }
         bytes.drain(..consumed);
         self.partial = bytes;
-        Ok(HandshakeStep::NeedBytes)
+        Ok(match self.auth.is_salting() {
+            true => HandshakeStep::Computing,
+            false => HandshakeStep::NeedBytes,
+        })
     }
 
     /// Handles the one byte that answers an SSLRequest.

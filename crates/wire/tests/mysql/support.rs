@@ -42,7 +42,7 @@ pub fn replay(
     assert!(out.is_empty(), "the server sends first");
     for (index, piece) in pieces.iter().enumerate() {
         match pending.receive(piece, &mut out) {
-            Ok(LoginProgress::More) => {}
+            Ok(LoginProgress::More | LoginProgress::Computing) => {}
             Ok(LoginProgress::Done(session, _)) => {
                 assert_eq!(index, pieces.len() - 1, "done before the end");
                 return (out, Ok(Some(session)));

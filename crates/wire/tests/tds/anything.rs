@@ -148,7 +148,7 @@ proptest! {
     ) {
         let mode = [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared][mode];
         let mut talk = Talk::with(mode, |_, _| vec![prony_tds_server::Outcome::Done]);
-        let statement = StatementIds::new().add_unparsed(&format!("do {sql}"), 5);
+        let statement = StatementIds::new().add_unparsed(format!("do {sql}"), 5);
         let values = [
             Value::Text(&text),
             Value::Bytes(&bytes),

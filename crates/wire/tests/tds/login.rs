@@ -280,7 +280,7 @@ fn refusal(bytes: &[u8]) -> String {
     pending.start(&mut out).unwrap();
     match pending.receive(bytes, &mut out) {
         Err(error) => error.to_string(),
-        Ok(LoginProgress::More) => "waits".to_owned(),
+        Ok(LoginProgress::More | LoginProgress::Computing) => "waits".to_owned(),
         Ok(LoginProgress::Done(..)) => "done".to_owned(),
     }
 }

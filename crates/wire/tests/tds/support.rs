@@ -83,7 +83,7 @@ pub fn run_login(config: Config, connector: Connector, step: usize) -> Result<Li
         let count = pieces.len();
         for (index, piece) in pieces.enumerate() {
             match pending.receive(piece, &mut to_server)? {
-                LoginProgress::More => {}
+                LoginProgress::More | LoginProgress::Computing => {}
                 LoginProgress::Done(session, channel) => {
                     assert_eq!(index + 1, count, "done before the end");
                     assert!(to_server.is_empty());

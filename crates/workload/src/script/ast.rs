@@ -3,6 +3,7 @@
 use super::expr::Expr;
 use super::variables::VariableId;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Maximum length of a statement's first line in reports, in bytes.
 const FIRST_LINE_BYTES_MAX: usize = 127;
@@ -18,31 +19,43 @@ pub struct Script {
     pub weight: u32,
 }
 
-/// A command.
+/// A command. Small, because a script may have a million of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
     /// The line on which the command begins, from 1.
     pub line: usize,
-    /// The text of a backslash command; empty for a statement.
-    pub(super) text: Box<str>,
-    /// The words of a backslash command as written, its name first, without the command's expression. Empty
-    /// for a statement.
-    pub words: Box<[String]>,
+    /// A backslash command as written; `None` for a statement.
+    pub(super) backslash_text: Option<Box<BackslashText>>,
     /// What the command does.
     pub kind: CommandKind,
+}
+
+/// A backslash command as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BackslashText {
+    /// The whole command.
+    pub(super) text: Box<str>,
+    /// Its words, its name first, without its expression.
+    pub(super) words: Box<[String]>,
 }
 
 impl Command {
     /// The name of a backslash command as written, or `SQL`.
     pub fn name(&self) -> &str {
-        self.words.first().map_or("SQL", String::as_str)
+        self.words().first().map_or("SQL", String::as_str)
+    }
+
+    /// The words of a backslash command as written, its name first, without the command's expression. Empty
+    /// for a statement.
+    pub fn words(&self) -> &[String] {
+        self.backslash_text.as_ref().map_or(&[], |text| &text.words)
     }
 
     /// The command's text in reports: the first line of a statement (at most 127 bytes), or a whole backslash
     /// command.
     pub fn first_line(&self) -> &str {
         let CommandKind::Sql(sql) = &self.kind else {
-            return &self.text;
+            return self.backslash_text.as_ref().map_or("", |text| &text.text);
         };
         let line = sql.text.split(['\n', '\r']).next().unwrap_or_default();
         // Cut between characters; pgbench may cut inside one.
@@ -109,20 +122,27 @@ pub enum CommandKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssignmentTarget {
     /// The variable's name as written.
-    pub name: String,
+    pub name: Box<str>,
     /// `None` if the name is invalid, which is an error only when the command is executed.
     pub id: Option<VariableId>,
 }
 
-/// A statement, or several that `\;` joins. Small, because a script may have a million of them.
+/// A statement, or several that `\;` joins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqlCommand {
     /// The statement's text as written, from the first word to the semicolon.
-    pub text: Box<str>,
+    pub text: Arc<str>,
     /// The `\gset` or `\aset` that stores the results in variables, if any.
     pub store_command: Option<Box<StoreCommand>>,
-    /// The text with `$1`, `$2`, ... for the variables; `None` if there are none.
-    pub(super) numbered_text: Option<Box<str>>,
+    /// Its variables; `None` if there are none.
+    pub(super) variables: Option<Box<SqlVariables>>,
+}
+
+/// The variables of a statement, at least one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SqlVariables {
+    /// The text with `$1`, `$2`, ... for the variables.
+    pub(super) numbered_text: Arc<str>,
     /// The variables, in the order of the text.
     pub(super) parameters: Box<[VariableId]>,
     /// The range of each variable's reference in the text, colon included.

@@ -37,7 +37,7 @@ impl CommandContext<'_> {
     pub fn log_command(&self) {
         let (client, command) = (self.client, self.command);
         self.policy
-            .debug(|| format!("client {client} executing \\{}", command.words.join(" ")));
+            .debug(|| format!("client {client} executing \\{}", command.words().join(" ")));
     }
 
     /// Prony's own message, for runs that do not imitate pgbench: `a.sql:3: division by zero; command 2 (\set x
@@ -128,7 +128,7 @@ impl CommandContext<'_> {
     pub fn server_message(&self, text: &str, error: &DbError, db: &Db) -> String {
         let sql = match (&self.command.kind, db.protocol_mode()) {
             (CommandKind::Sql(_), QueryMode::Simple) => text,
-            (CommandKind::Sql(sql), QueryMode::Extended) => sql.numbered_text(),
+            (CommandKind::Sql(sql), QueryMode::Extended) => &**sql.numbered_text(),
             // libpq does not know the text of a prepared statement.
             _ => "",
         };

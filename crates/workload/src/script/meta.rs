@@ -2,8 +2,8 @@
 //! commands are not resolved yet.
 
 use super::ast::{
-    AssignmentTarget, Command, CommandKind, ShellCommand, ShellWord, SleepAmount, SleepTime,
-    StoreCommand,
+    AssignmentTarget, BackslashText, Command, CommandKind, ShellCommand, ShellWord, SleepAmount,
+    SleepTime, StoreCommand,
 };
 use super::error::{ScriptError, SyntaxError};
 use super::expr::{self, CommandLocation};
@@ -177,12 +177,14 @@ impl CommandWords<'_> {
     fn into_command(self, source: &Source<'_>, kind: CommandKind) -> Command {
         Command {
             line: self.line,
-            text: source.text_from(self.start).into(),
-            words: self
-                .words
-                .iter()
-                .map(|(word, _)| (*word).to_owned())
-                .collect(),
+            backslash_text: Some(Box::new(BackslashText {
+                text: source.text_from(self.start).into(),
+                words: self
+                    .words
+                    .iter()
+                    .map(|(word, _)| (*word).to_owned())
+                    .collect(),
+            })),
             kind,
         }
     }
@@ -296,7 +298,7 @@ fn new_assignment_target(
     pgbench_version: u32,
 ) -> AssignmentTarget {
     AssignmentTarget {
-        name: name.to_owned(),
+        name: name.into(),
         id: intern_if_valid(name, names, pgbench_version),
     }
 }

@@ -164,6 +164,7 @@ fn parse_commands(
             }
         }
         if end == StatementEnd::End {
+            commands.shrink_to_fit();
             return Ok(commands);
         }
         previous_position = source.position;
@@ -216,8 +217,7 @@ fn statement_command(
     let text = trim_leading_comments(&raw.text)?;
     Some(Command {
         line,
-        text: Box::default(),
-        words: Box::default(),
+        backslash_text: None,
         kind: CommandKind::Sql(SqlCommand::new(text, names, pgbench_version)),
     })
 }

@@ -116,7 +116,7 @@ impl Program for ScriptProgram {
                 if let (super::CommandKind::Sql(sql), Some(statement)) = (&command.kind, statement)
                 {
                     let name = format!("{}:{}, command {number}", script.name, command.line);
-                    table.add(&name, sql.numbered_text(), statement);
+                    table.add(&name, &**sql.numbered_text(), statement);
                 }
             }
         }
@@ -143,7 +143,7 @@ fn statements_of(scripts: &[Script]) -> Vec<Vec<Option<Statement>>> {
     let mut statement_ids = StatementIds::new();
     let mut add = |sql: &SqlCommand| {
         let count = u16::try_from(sql.parameters().len()).unwrap_or(u16::MAX);
-        let statement = statement_ids.add_unparsed(sql.numbered_text(), count);
+        let statement = statement_ids.add_unparsed(Arc::clone(sql.numbered_text()), count);
         match sql.store_command {
             Some(_) => statement.with_columns(),
             None => statement,

@@ -1,11 +1,12 @@
 //! Replaces the variables in a statement by their values, or by `$n`. Replaces them in quotes and comments too, as
 //! pgbench does.
 
-use super::ast::SqlCommand;
+use super::ast::{SqlCommand, SqlVariables};
 use super::error::ScriptError;
 use super::variables::{VariableId, VariableNames, Variables, is_name_byte};
 use std::fmt::Write as _;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The maximum number of variables of a statement in the extended protocol.
 pub const PARAMETERS_MAX: usize = 255;
@@ -32,25 +33,31 @@ impl SqlCommand {
         SqlCommand {
             text: text.into(),
             store_command: None,
-            numbered_text: (!references.is_empty()).then(|| numbered_text.into()),
-            parameters: parameters.into(),
-            references: references.into(),
+            variables: (!references.is_empty()).then(|| {
+                Box::new(SqlVariables {
+                    numbered_text: numbered_text.into(),
+                    parameters: parameters.into(),
+                    references: references.into(),
+                })
+            }),
         }
     }
 
     /// The text with `$1`, `$2`, ... for the variables.
-    pub fn numbered_text(&self) -> &str {
-        self.numbered_text.as_deref().unwrap_or(&self.text)
+    pub fn numbered_text(&self) -> &Arc<str> {
+        let variables = self.variables.as_ref();
+        variables.map_or(&self.text, |variables| &variables.numbered_text)
     }
 
     /// The variables of the numbered text, in the order of its parameters. An undefined one is sent as NULL.
     pub fn parameters(&self) -> &[VariableId] {
-        &self.parameters
+        let variables = self.variables.as_ref();
+        variables.map_or(&[], |variables| &variables.parameters)
     }
 
     /// Checks that the statement does not have too many variables for the extended protocol.
     pub fn check_parameters(&self) -> Result<(), ScriptError> {
-        if self.parameters.len() <= PARAMETERS_MAX {
+        if self.parameters().len() <= PARAMETERS_MAX {
             return Ok(());
         }
         Err(ScriptError::TooManyArguments {
@@ -62,7 +69,11 @@ impl SqlCommand {
     /// Appends the text with the variables' values; an undefined variable stays as written.
     pub fn substitute(&self, variables: &Variables, out: &mut String) {
         let mut plain_start = 0;
-        for (id, reference) in self.parameters.iter().zip(&self.references) {
+        let references = self
+            .variables
+            .iter()
+            .flat_map(|variables| &variables.references);
+        for (id, reference) in self.parameters().iter().zip(references) {
             out.push_str(&self.text[plain_start..reference.start]);
             if !variables.append_text(*id, out) {
                 out.push_str(&self.text[reference.clone()]);
