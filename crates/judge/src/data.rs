@@ -194,7 +194,7 @@ mod tests {
             check.finding.contains("scale 100 has 10,000,000"),
             "{check:?}"
         );
-        run.server.engine = Some(Engine::MariaDb.into());
+        run.server.engine = Some(Engine::MariaDb);
         assert_eq!(
             check_data_scale(&run),
             None,
@@ -282,7 +282,7 @@ mod tests {
         assert!(check.finding.starts_with(expected), "{check:?}");
         assert!(check.advice.contains("pg_class"), "{check:?}");
         for engine in [Engine::MySql, Engine::MariaDb] {
-            run.server.engine = Some(engine.into());
+            run.server.engine = Some(engine);
             let advice = check_durability(&run).unwrap().advice;
             assert!(advice.contains("information_schema"), "{advice}");
             assert!(!advice.contains("pg_class"), "{advice}");

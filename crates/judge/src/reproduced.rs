@@ -53,7 +53,7 @@ const TPM_BY_TRANSACTIONS: &str = "TPM by transactions";
 
 /// Whether TPM counts batch requests, as on SQL Server.
 pub(crate) fn counts_batch_requests(run: &Run) -> bool {
-    run.server.engine == Some(Engine::SqlServer.into())
+    run.server.engine == Some(Engine::SqlServer)
         && run.rates.iter().any(|rate| rate.name == MetricName::Tpm)
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn healthy() -> Run {
         started_at: "2026-11-20T23:33:42+00:00".to_owned(),
         state: RunState::Complete,
         server: Server {
-            engine: Some(Engine::PostgreSql.into()),
+            engine: Some(Engine::PostgreSql),
             address: Some(ServerAddress::Tcp("192.0.2.7:5432".to_owned())),
             ..Server::default()
         },

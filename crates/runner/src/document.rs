@@ -72,7 +72,7 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
         request: job.request.clone(),
         plan: to_json(job.plan, &job.server.display_name),
         server: Server {
-            engine: Some(connection.engine.into()),
+            engine: Some(connection.engine),
             version: job.facts.version.clone(),
             address: connection.address.clone(),
             database: job.server.target.database.clone(),

@@ -52,7 +52,7 @@ fn filters_select_by_verdict_workload_server_label_and_start() {
         run.checks = vec![check(Severity::Note), check(Severity::Caveat)];
     });
     let invalid = stored(&store, |run| {
-        run.server.engine = Some(Engine::MariaDb.into());
+        run.server.engine = Some(Engine::MariaDb);
         run.checks = vec![check(Severity::Invalid)];
     });
     let partial = stored(&store, |run| run.state = RunState::Partial);

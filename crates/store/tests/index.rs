@@ -162,7 +162,8 @@ fn a_listing_has_the_experiments_and_forgets_deleted_documents() {
     for _ in 0..2 {
         let runs = store.list(&RunFilter::default()).unwrap().runs;
         let of_experiments = runs.iter().filter_map(|run| run.experiment.clone());
-        assert_eq!(of_experiments.collect::<Vec<_>>(), [experiment.clone()]);
+        let expected = std::slice::from_ref(&experiment);
+        assert_eq!(of_experiments.collect::<Vec<_>>(), expected);
     }
     std::fs::remove_file(folder.runs().join(format!("{other}.json"))).unwrap();
     assert_eq!((count(&store), count(&store)), (1, 1));

@@ -13,7 +13,7 @@ pub fn new_run() -> Value {
             ..Build::default()
         },
         server: Server {
-            engine: Some(Engine::PostgreSql.into()),
+            engine: Some(Engine::PostgreSql),
             version: "17".to_owned(),
             address: Some(ServerAddress::Unix("/run/.s.PGSQL.5432".to_owned())),
             database: "d".to_owned(),

@@ -114,7 +114,7 @@ impl ReportReader {
     fn begin_report(&mut self, title: &str, banner: &(String, String)) {
         let run = &mut self.run;
         run.tool = "pgbench";
-        run.engine = Some(Engine::PostgreSql.into());
+        run.engine = Some(Engine::PostgreSql);
         run.version.clone_from(&banner.0);
         run.server_version.clone_from(&banner.1);
         run.title = title.to_owned();

@@ -61,7 +61,7 @@ mod tests {
 
     fn run_on(engine: Engine) -> Run {
         let mut run = healthy();
-        run.server.engine = Some(engine.into());
+        run.server.engine = Some(engine);
         run.workload.statements = vec![format!("select {engine:?}")];
         run
     }

@@ -227,7 +227,7 @@ mod tests {
         }),
         ("engine", |run| {
             run.plan["server"] = json!("mysql://h/d");
-            run.server.engine = Some(Engine::MySql.into());
+            run.server.engine = Some(Engine::MySql);
         }),
     ];
 

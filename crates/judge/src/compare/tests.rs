@@ -65,9 +65,7 @@ fn different_work_is_not_comparable_and_gives_no_figures() {
             run.drive.connect_per_transaction = true
         }),
         ("pace", |run| run.drive.rate_tps = Some(5000.0)),
-        ("engine", |run| {
-            run.server.engine = Some(Engine::MySql.into())
-        }),
+        ("engine", |run| run.server.engine = Some(Engine::MySql)),
         ("profile", |run| {
             run.workload.settings[1].value = "hammerdb-4.6".to_owned()
         }),

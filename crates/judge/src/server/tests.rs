@@ -50,7 +50,7 @@ fn commit_counts_of_client_and_server_agree() {
     observed_mut(&mut shared).series[30].sessions = vec![rival];
     assert_eq!(severity(&shared), Some(Severity::Invalid));
     let mut cached = with_commits(9_600_000);
-    cached.server.engine = Some(Engine::MariaDb.into());
+    cached.server.engine = Some(Engine::MariaDb);
     assert_eq!(severity(&cached), Some(Severity::Invalid));
     let settings = &mut cached.server.settings;
     settings.insert("query_cache_type".to_owned(), "ON".into());
@@ -60,7 +60,7 @@ fn commit_counts_of_client_and_server_agree() {
         "queries answered by the query cache are not counted as commits"
     );
     let mut unlogged = with_commits(9_600_000);
-    unlogged.server.engine = Some(Engine::MySql.into());
+    unlogged.server.engine = Some(Engine::MySql);
     observed_mut(&mut unlogged).before.as_mut().unwrap().tables[0].unlogged = true;
     assert_eq!(
         severity(&unlogged),

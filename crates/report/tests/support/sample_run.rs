@@ -119,7 +119,7 @@ pub fn closed() -> Run {
         request: serde_json::json!({"arguments": ["run", "tpcb"]}),
         plan: serde_json::json!({"workload": {"name": "tpcb"}}),
         server: Server {
-            engine: Some(Engine::PostgreSql.into()),
+            engine: Some(Engine::PostgreSql),
             version: "17.2".into(),
             address: Some(ServerAddress::Tcp("127.0.0.1:5432".into())),
             database: "bench".into(),

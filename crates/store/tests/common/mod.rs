@@ -53,7 +53,7 @@ pub fn run() -> Run {
         started_at: "2026-11-20T23:33:42.125+01:00".into(),
         request: serde_json::json!({"clients": 4, "rate": 0.1}),
         server: Server {
-            engine: Some(Engine::PostgreSql.into()),
+            engine: Some(Engine::PostgreSql),
             version: "15.14".into(),
             ..Server::default()
         },

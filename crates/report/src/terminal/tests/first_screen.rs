@@ -103,7 +103,7 @@ fn tpcc() -> Run {
 
 fn mysql() -> Run {
     let mut run = tpcc();
-    run.server.engine = Some(Engine::MySql.into());
+    run.server.engine = Some(Engine::MySql);
     run.server.version = "8.4.9-0ubuntu0.24.04.1-log (Ubuntu)".to_owned();
     run
 }
