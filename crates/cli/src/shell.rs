@@ -55,9 +55,12 @@ fn wait_or_kill(
             return Ok(status);
         }
         // The child was not reaped yet, so its id cannot belong to another process.
-        let send_signal = |signal| match has_own_group {
-            true => kill_process_group(Pid::from_child(&child), signal),
-            false => kill_process(Pid::from_child(&child), signal),
+        let send_signal = |signal| {
+            if has_own_group {
+                kill_process_group(Pid::from_child(&child), signal)
+            } else {
+                kill_process(Pid::from_child(&child), signal)
+            }
         };
         if let Some(terminated_at) = terminated_at {
             if terminated_at.elapsed() >= KILL_DELAY {

@@ -186,12 +186,13 @@ impl ModuleFile {
     /// The file of the module `name` in this folder.
     fn of_module(folder: &Path, name: &str) -> ModuleFile {
         let (file, children) = (folder.join(format!("{name}.rs")), folder.join(name));
-        match file.is_file() {
-            true => ModuleFile {
+        if file.is_file() {
+            ModuleFile {
                 path: file,
                 children,
-            },
-            false => ModuleFile::with_children_in_folder(children.join("mod.rs")),
+            }
+        } else {
+            ModuleFile::with_children_in_folder(children.join("mod.rs"))
         }
     }
 

@@ -144,12 +144,13 @@ impl UserError for ConnectError {
             ConnectError::Refused { failures, .. } => connect_parts(failures),
             ConnectError::Engine(error) => {
                 let parts = ErrorParts::new(format!("the I/O engine failed: {error}"));
-                match ring::is_out_of_locked_memory(error) {
-                    true => parts.with_hint(format!(
+                if ring::is_out_of_locked_memory(error) {
+                    parts.with_hint(format!(
                         "{}, or use --io epoll",
                         RingUnavailable::out_of_locked_memory()
-                    )),
-                    false => parts,
+                    ))
+                } else {
+                    parts
                 }
             }
             ConnectError::UserNotReady(reason) => ErrorParts::new(reason),

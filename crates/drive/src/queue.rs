@@ -41,9 +41,10 @@ impl WaitingUsers {
         timing: &mut Timing,
         clock: &Clock,
     ) -> Option<GrantedStart> {
-        let granted = match self.queue.is_empty() {
-            true => take_due(timing, clock),
-            false => None,
+        let granted = if self.queue.is_empty() {
+            take_due(timing, clock)
+        } else {
+            None
         };
         if granted.is_none() {
             self.queue.push_back(slot);

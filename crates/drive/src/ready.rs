@@ -141,9 +141,10 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
             threads: engine_senders.len(),
             clients: slice.clients.len() as u32,
         };
-        let choice = match coordinator.wait_for_engines()? {
-            true => choice.clone(),
-            false => EngineChoice::epoll_fallback(),
+        let choice = if coordinator.wait_for_engines()? {
+            choice.clone()
+        } else {
+            EngineChoice::epoll_fallback()
         };
         for engine_sender in engine_senders {
             let _ = engine_sender.send(choice.name);

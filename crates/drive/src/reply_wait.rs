@@ -106,9 +106,10 @@ impl WaitPolicy {
             SLICES => trial.is_coalescing_better(),
             slice => coalesces_in(slice),
         };
-        self.current = match coalesces {
-            true => trial.coalescing,
-            false => WaitStrategy::default(),
+        self.current = if coalesces {
+            trial.coalescing
+        } else {
+            WaitStrategy::default()
         };
         if trial.slice == SLICES {
             self.trial = None;

@@ -27,9 +27,10 @@ impl<I: Io> Worker<'_, I> {
         }
         for slot in self.clients.user_slots() {
             let (conn, now_ns) = (&self.clients[slot].conn, self.clock.now_ns());
-            match users_are_new {
-                true => conn.set_noticed_ns(now_ns),
-                false => conn.mark_ready(now_ns),
+            if users_are_new {
+                conn.set_noticed_ns(now_ns)
+            } else {
+                conn.mark_ready(now_ns)
             }
             self.resume(slot);
         }

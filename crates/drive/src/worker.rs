@@ -346,9 +346,10 @@ impl<'a, I: Io> Worker<'a, I> {
             (Some(schedule), false) => schedule.next_ns(),
             _ => u64::MAX,
         };
-        let end_ns = match self.context.is_stopped() {
-            false => self.timing.end_ns.unwrap_or(u64::MAX),
-            true => u64::MAX,
+        let end_ns = if self.context.is_stopped() {
+            u64::MAX
+        } else {
+            self.timing.end_ns.unwrap_or(u64::MAX)
         };
         (now_ns + LOOP_WAIT_MAX_NS)
             .min(self.timing.recorder.rotation_due_ns())

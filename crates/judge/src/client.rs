@@ -44,13 +44,14 @@ impl CpuDemand {
     /// `used 16 % of a CPU and waited for one for 67 % of the time, 83 % together`.
     fn describe(&self) -> String {
         let used = format!("used {} of a CPU", percent(self.busy_share));
-        match self.queued_share > RUN_QUEUE_MAX_SHARE {
-            true => format!(
+        if self.queued_share > RUN_QUEUE_MAX_SHARE {
+            format!(
                 "{used} and waited for one for {} of the time, {} together",
                 percent(self.queued_share),
                 percent(self.total_share())
-            ),
-            false => used,
+            )
+        } else {
+            used
         }
     }
 }
@@ -94,9 +95,10 @@ pub(crate) fn check_client_headroom(run: &Run) -> Option<Check> {
         .health
         .batch
         .is_some_and(|batch| batch.active > 0);
-    let used_share = match yields && shared_machine_evidence(run).is_some() {
-        true => demand.busy_share,
-        false => demand.total_share(),
+    let used_share = if yields && shared_machine_evidence(run).is_some() {
+        demand.busy_share
+    } else {
+        demand.total_share()
     };
     if used_share <= BUSY_THREAD_NOTE_SHARE || check_client_limit(run).is_some() {
         return None;

@@ -43,11 +43,12 @@ pub(crate) fn check_errors(run: &Run) -> Option<Check> {
     }
     let failed = share(figures.failed, ended(figures));
     // An expected outage makes transactions fail: these do not make the result invalid.
-    let unexpected = match expects_outage(run) {
-        true => figures
+    let unexpected = if expects_outage(run) {
+        figures
             .failed
-            .saturating_sub(failed_by_lost_connection_count(run)),
-        false => figures.failed,
+            .saturating_sub(failed_by_lost_connection_count(run))
+    } else {
+        figures.failed
     };
     let severity = if share(unexpected, ended(figures)) > ERRORS_INVALID_SHARE {
         Severity::Invalid
@@ -140,9 +141,10 @@ pub(crate) fn expects_outage(run: &Run) -> bool {
 
 /// `severity`, or a note if the plan expects an outage. For outages, stalls and restarts.
 pub(crate) fn severity_unless_outage_expected(run: &Run, severity: Severity) -> Severity {
-    match expects_outage(run) {
-        true => Severity::Note,
-        false => severity,
+    if expects_outage(run) {
+        Severity::Note
+    } else {
+        severity
     }
 }
 
@@ -208,13 +210,12 @@ pub(crate) fn check_outage(run: &Run) -> Option<Check> {
     let not_restored = events
         .iter()
         .filter(|event| event.until_s.is_none() && end_s - event.at_s > minimum_s);
-    let advice = match expects_outage(run) {
-        true => "The plan expects an outage; the throughput includes it.",
-        false => {
-            "Check the server's log for a restart, a crash or a connection limit; run again for \
+    let advice = if expects_outage(run) {
+        "The plan expects an outage; the throughput includes it."
+    } else {
+        "Check the server's log for a restart, a crash or a connection limit; run again for \
              figures without an interruption. If you want to measure an outage, say so with \
              --expect-outage."
-        }
     };
     let (severity, finding) = match not_restored.map(|event| event.at_s).reduce(f64::min) {
         // Invalid even if the outage was expected: without an end, its length is unknown.
@@ -228,9 +229,10 @@ pub(crate) fn check_outage(run: &Run) -> Option<Check> {
         None => (
             severity_unless_outage_expected(
                 run,
-                match disconnected_share > OUTAGE_INVALID_SHARE {
-                    true => Severity::Invalid,
-                    false => Severity::Caveat,
+                if disconnected_share > OUTAGE_INVALID_SHARE {
+                    Severity::Invalid
+                } else {
+                    Severity::Caveat
                 },
             ),
             format!(

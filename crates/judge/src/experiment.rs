@@ -122,9 +122,12 @@ pub fn variant_names(runs: &[impl Borrow<Run>]) -> Vec<String> {
 /// The figures of the variants with these names, from the runs of one experiment.
 pub fn variants(names: &[String], runs: &[impl Borrow<Run>]) -> Vec<VariantFigures> {
     let by_nopm = all_have_nopm(runs);
-    let rate = |run: &&Run| match by_nopm {
-        true => nopm(run),
-        false => all_kinds(run).map(|all| all.tps),
+    let rate = |run: &&Run| {
+        if by_nopm {
+            nopm(run)
+        } else {
+            all_kinds(run).map(|all| all.tps)
+        }
     };
     let figures = |name: &String| {
         let is_of_variant = |run: &&Run| {

@@ -61,9 +61,10 @@ pub(crate) fn check_foreign_load(run: &Run) -> Option<Check> {
         return None;
     }
     let is_certain = commit_share == share || samples >= Some(FOREIGN_INVALID_SAMPLES);
-    let severity = match share > FOREIGN_INVALID_SHARE && is_certain {
-        true => Severity::Invalid,
-        false => Severity::Caveat,
+    let severity = if share > FOREIGN_INVALID_SHARE && is_certain {
+        Severity::Invalid
+    } else {
+        Severity::Caveat
     };
     let mut sentences = Vec::new();
     if !groups.is_empty() {

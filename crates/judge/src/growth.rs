@@ -122,12 +122,13 @@ fn balance(reading: &GrowthReading) -> (Balance, String) {
     let acknowledged = i128::from(*committed);
     let maximum = acknowledged + i128::from(*ambiguous);
     let number = |number: i128| thousands(u64::try_from(number.unsigned_abs()).unwrap_or(u64::MAX));
-    let grown = match growth < 0 {
-        true => format!(
+    let grown = if growth < 0 {
+        format!(
             "There are {} fewer {what} than before the run",
             number(growth)
-        ),
-        false => format!("The run added {} {what}", number(growth)),
+        )
+    } else {
+        format!("The run added {} {what}", number(growth))
     };
     let commits = format!(
         "{} commits that add one each were acknowledged",

@@ -90,9 +90,10 @@ pub(crate) fn check_maintenance(run: &Run) -> Option<Check> {
         texts.push(format!("{unlisted} more"));
     }
     texts.extend(unobserved);
-    let share = match routine.is_empty() {
-        true => String::new(),
-        false => format!("; vacuums and analyzes took {} of it", percent(share)),
+    let share = if routine.is_empty() {
+        String::new()
+    } else {
+        format!("; vacuums and analyzes took {} of it", percent(share))
     };
     new_check(
         "maintenance",
@@ -101,12 +102,11 @@ pub(crate) fn check_maintenance(run: &Run) -> Option<Check> {
             "During the measured window the server also ran: {}{share}.",
             texts.join(", ")
         ),
-        match heavy.is_empty() {
-            true => {
-                "Routine maintenance belongs to a load that writes: measure for longer, or vacuum \
+        if heavy.is_empty() {
+            "Routine maintenance belongs to a load that writes: measure for longer, or vacuum \
                  before each run, so that all runs include the same amount."
-            }
-            false => "Run again without a backup or rebuild in progress.",
+        } else {
+            "Run again without a backup or rebuild in progress."
         },
     )
 }

@@ -16,9 +16,10 @@ use crate::{
 use prony_store::{Check, Run, RunState, Severity};
 
 pub(crate) fn check_partial_run(run: &Run) -> Option<Check> {
-    let covered = match nothing_measured(run) {
-        true => "Nothing was measured.".to_owned(),
-        false => format!("The figures cover {:.1} s.", run.measured.length_s),
+    let covered = if nothing_measured(run) {
+        "Nothing was measured.".to_owned()
+    } else {
+        format!("The figures cover {:.1} s.", run.measured.length_s)
     };
     let finding = match (run.state, &run.ended_because) {
         (RunState::Complete, _) => return None,
@@ -138,12 +139,13 @@ pub(crate) fn check_few_transactions(run: &Run) -> Option<Check> {
     if all.committed == 0 || (all.committed >= FEW_TRANSACTIONS_MIN && !has_long) {
         return None;
     }
-    let length = match has_long {
-        true => format!(
+    let length = if has_long {
+        format!(
             ", each as long as {} of the window on average",
             percent(mean_s / window_s)
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     };
     new_check(
         "few-transactions",

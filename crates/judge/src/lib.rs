@@ -150,9 +150,10 @@ pub fn judge_if_unjudged(run: &mut Run) {
         && run
             .rules_version
             .is_some_and(|version| version != RULES_VERSION);
-    match run.checks.is_empty() && can_be_judged && !was_judged {
-        true => judge_run(run),
-        false => contradiction::add_finding(run),
+    if run.checks.is_empty() && can_be_judged && !was_judged {
+        judge_run(run)
+    } else {
+        contradiction::add_finding(run)
     }
 }
 

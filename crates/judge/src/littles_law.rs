@@ -92,9 +92,10 @@ fn edge_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Opti
         None if gap.abs() * clients * window_s <= most_added_s => describe_stall(figures),
         None => return None,
     };
-    let severity = match gap.abs() > EFFECT_INVALID_SHARE {
-        true => Severity::Invalid,
-        false => Severity::Caveat,
+    let severity = if gap.abs() > EFFECT_INVALID_SHARE {
+        Severity::Invalid
+    } else {
+        Severity::Caveat
     };
     new_check(
         CHECK_ID,
@@ -160,9 +161,10 @@ fn gap_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Optio
     if let Some(wait_share) =
         run_queue_share(run).filter(|wait_share| gap < 0.0 && -gap <= *wait_share)
     {
-        let severity = match -gap <= LITTLE_EXCUSED_GAP_MAX_SHARE {
-            true => Severity::Caveat,
-            false => Severity::Invalid,
+        let severity = if -gap <= LITTLE_EXCUSED_GAP_MAX_SHARE {
+            Severity::Caveat
+        } else {
+            Severity::Invalid
         };
         return new_check(
             CHECK_ID,

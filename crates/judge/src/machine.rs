@@ -166,9 +166,10 @@ pub(crate) fn check_neighbours(run: &Run) -> Option<Check> {
     if other_share <= NEIGHBOURS_MAX_SHARE {
         return None;
     }
-    let severity = match other_share > NEIGHBOURS_INVALID_SHARE {
-        true => Severity::Invalid,
-        false => Severity::Caveat,
+    let severity = if other_share > NEIGHBOURS_INVALID_SHARE {
+        Severity::Invalid
+    } else {
+        Severity::Caveat
     };
     new_check(
         "neighbours",

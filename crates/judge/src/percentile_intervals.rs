@@ -99,22 +99,22 @@ fn design_effect(
         .filter_map(|second| of_second(second).filter(|ns| *ns > 0))
         .map(|ns| (ns as f64).ln())
         .collect();
-    let (series, independent_variance) = match enough(&logs) {
-        true => (logs, distribution.log_percentile_variance(share)),
-        false => {
-            let means = seconds.iter().map(|second| second.mean_ns);
-            let means: Vec<f64> = means.filter(|mean_ns| *mean_ns > 0.0).collect();
-            (means, distribution.mean_variance())
-        }
+    let (series, independent_variance) = if enough(&logs) {
+        (logs, distribution.log_percentile_variance(share))
+    } else {
+        let means = seconds.iter().map(|second| second.mean_ns);
+        let means: Vec<f64> = means.filter(|mean_ns| *mean_ns > 0.0).collect();
+        (means, distribution.mean_variance())
     };
     if !enough(&series) {
         return None;
     }
     let mean = series_mean(&series)?;
-    let factor = match independent_variance > 0.0 {
-        true => (mean.variance / independent_variance).max(1.0),
+    let factor = if independent_variance > 0.0 {
+        (mean.variance / independent_variance).max(1.0)
+    } else {
         // All response times are the same.
-        false => 1.0,
+        1.0
     };
     Some(DesignEffect {
         factor,

@@ -79,9 +79,10 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
     new_check(
         "server-commits",
         // Without a session to which they belong, they may be an earlier run's, which its pooler reports late.
-        match foreign_share > FOREIGN_INVALID_SHARE && has_foreign_sessions(run) {
-            true => Severity::Invalid,
-            false => Severity::Caveat,
+        if foreign_share > FOREIGN_INVALID_SHARE && has_foreign_sessions(run) {
+            Severity::Invalid
+        } else {
+            Severity::Caveat
         },
         format!(
             "{counts_text}: other clients used this database during the run, and committed {} of the transactions.",

@@ -24,9 +24,10 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     if !deviating.is_empty() {
         let expected = |share: &&ObservedShare| {
             let expected = share.expected_share.unwrap_or_default();
-            let expected = match share.exact {
-                true => thousands((expected * share.total as f64).round() as u64),
-                false => percent_with_decimal(expected),
+            let expected = if share.exact {
+                thousands((expected * share.total as f64).round() as u64)
+            } else {
+                percent_with_decimal(expected)
             };
             describe(share, &format!("{expected} expected"))
         };
@@ -37,12 +38,13 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
         } else {
             RANDOM_SHARE_TEXTS
         };
-        let severity = match deviating
+        let severity = if deviating
             .iter()
             .any(|share| !share.exact || deviates_beyond_conflicts(share))
         {
-            true => Severity::Caveat,
-            false => Severity::Note,
+            Severity::Caveat
+        } else {
+            Severity::Note
         };
         return new_check(
             CHECK_ID,

@@ -197,9 +197,10 @@ fn has_waited(run: &Run, stall: &Stall) -> bool {
 
 /// Half of the clients' time passed in transactions of this length or longer, seconds.
 fn time_weighted_median_s(all: &KindFigures) -> f64 {
-    let latency = match all.service.histogram.is_empty() {
-        true => &all.response,
-        false => &all.service,
+    let latency = if all.service.histogram.is_empty() {
+        &all.response
+    } else {
+        &all.service
     };
     let Ok(histogram) = decode_histogram::<u64>(&latency.histogram) else {
         return 2.0 * latency.mean_ns / 1e9;
@@ -262,9 +263,10 @@ fn stalls_of_clients(run: &Run, all: &KindFigures) -> (Vec<Stall>, u64) {
     let counts = client_counts(run, &stalls);
     // A queue that starts of an open loop wait in delays far more transactions than there are clients.
     let is_queue = |clients: &u64| *clients > u64::from(run.drive.clients);
-    match counts.iter().any(is_queue) || (run.drive.open_loop && counts.is_empty()) {
-        true => (Vec::new(), 0),
-        false => (stalls, counts.into_iter().max().unwrap_or(0)),
+    if counts.iter().any(is_queue) || (run.drive.open_loop && counts.is_empty()) {
+        (Vec::new(), 0)
+    } else {
+        (stalls, counts.into_iter().max().unwrap_or(0))
     }
 }
 

@@ -24,9 +24,10 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
         .map(|stretch| stretch.end_s - stretch.start_s)
         .sum();
     let share = stalled_s / run.measured.length_s.max(stalled_s);
-    let severity = match share > STALL_INVALID_SHARE && stalled_s > STALL_INVALID_MIN_S {
-        true => severity_unless_outage_expected(run, Severity::Invalid),
-        false => severity_unless_outage_expected(run, Severity::Caveat),
+    let severity = if share > STALL_INVALID_SHARE && stalled_s > STALL_INVALID_MIN_S {
+        severity_unless_outage_expected(run, Severity::Invalid)
+    } else {
+        severity_unless_outage_expected(run, Severity::Caveat)
     };
     let advice = match severity {
         _ if expects_outage(run) => {

@@ -51,12 +51,13 @@ pub(crate) fn check_warm_up(run: &Run) -> Option<Check> {
             percent(-gap),
             percent(bias.abs()),
         ),
-        match rival.is_empty() {
-            true => format!(
+        if rival.is_empty() {
+            format!(
                 "Warm up for longer: --warmup {:.0}s.",
                 (run.window.warmup_s + cut as f64 * 1.5).ceil()
-            ),
-            false => END_RIVAL.to_owned(),
+            )
+        } else {
+            END_RIVAL.to_owned()
         },
     )
 }
@@ -130,12 +131,11 @@ pub(crate) fn check_unsteady(run: &Run) -> Option<Check> {
              their mean (coefficient of variation, excluding chance).{rival}",
             percent(excess_variation),
         ),
-        match rival.is_empty() {
-            true => {
-                "Look in the series for when it fell, and in the server's events for why; measure several times \
+        if rival.is_empty() {
+            "Look in the series for when it fell, and in the server's events for why; measure several times \
                  longer than the longest of these waves, so that each weighs less."
-            }
-            false => END_RIVAL,
+        } else {
+            END_RIVAL
         },
     )
 }

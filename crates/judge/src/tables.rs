@@ -32,16 +32,17 @@ pub(crate) fn check_tables_replaced(run: &Run) -> Option<Check> {
         .collect();
     let used_tables_known = !used.is_empty();
     let changes = describe_changes(run, |name| !used_tables_known || used.contains(name))?;
-    let (severity, consequence) = match used_tables_known {
-        true => (
+    let (severity, consequence) = if used_tables_known {
+        (
             Severity::Invalid,
             "Not all transactions ran on the same data.",
-        ),
-        false => (
+        )
+    } else {
+        (
             Severity::Caveat,
             "The statements name no table: if the run used these, not all of its transactions ran on the \
              same data.",
-        ),
+        )
     };
     new_check(
         "tables-replaced",

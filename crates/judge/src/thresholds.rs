@@ -222,9 +222,10 @@ pub fn severity_of_counted_share(share: f64, counted_s: f64) -> Option<Severity>
 
 /// The severity of a finding that rests on counted CPU time.
 pub fn limited_by_counted_time(severity: Severity, counted_s: f64) -> Severity {
-    match counted_s < COUNTED_SHARE_INVALID_MIN_S {
-        true => severity.min(Severity::Caveat),
-        false => severity,
+    if counted_s < COUNTED_SHARE_INVALID_MIN_S {
+        severity.min(Severity::Caveat)
+    } else {
+        severity
     }
 }
 

@@ -103,9 +103,10 @@ impl<'a> TrendBuilder<'a> {
         requested: Option<&str>,
     ) -> Result<TrendBuilder<'a>, Vec<String>> {
         let figures = figure_values(reference);
-        let preferred = match reference.drive.open_loop {
-            true => [P99_FIGURE, MetricName::NOPM, TPS_FIGURE],
-            false => [MetricName::NOPM, TPS_FIGURE, P99_FIGURE],
+        let preferred = if reference.drive.open_loop {
+            [P99_FIGURE, MetricName::NOPM, TPS_FIGURE]
+        } else {
+            [MetricName::NOPM, TPS_FIGURE, P99_FIGURE]
         };
         let named = |name: &str| figures.iter().find(|figure| figure.0 == name);
         let figure = match requested {

@@ -17,9 +17,10 @@ impl Random {
     /// A run that scatters by 2 %; a share of the runs is disturbed and up to 40 % lower.
     fn run(&mut self, disturbed_share: f64) -> f64 {
         let value = 16_000.0 * (1.0 + 0.02 * self.normal());
-        match self.uniform() < disturbed_share {
-            true => value * (1.0 - 0.4 * self.uniform()),
-            false => value,
+        if self.uniform() < disturbed_share {
+            value * (1.0 - 0.4 * self.uniform())
+        } else {
+            value
         }
     }
 }

@@ -270,15 +270,12 @@ fn holm_keeps_the_false_positive_rate_of_a_family() {
 
 /// The p value and the interval that comparisons use: by ranks, or by Welch's t if ranks do not suffice.
 fn p_and_interval(a: &[f64], b: &[f64]) -> (f64, [f64; 2]) {
-    match ranks_suffice([a.len(), b.len()], ALPHA) {
-        true => {
-            let ranks = RankComparison::new(a, b, 0.0).unwrap();
-            (ranks.p_value(), ranks.interval(ALPHA).unwrap())
-        }
-        false => {
-            let estimate = welch(a, b, 0.0).unwrap();
-            (estimate.p_value(), estimate.interval(ALPHA))
-        }
+    if ranks_suffice([a.len(), b.len()], ALPHA) {
+        let ranks = RankComparison::new(a, b, 0.0).unwrap();
+        (ranks.p_value(), ranks.interval(ALPHA).unwrap())
+    } else {
+        let estimate = welch(a, b, 0.0).unwrap();
+        (estimate.p_value(), estimate.interval(ALPHA))
     }
 }
 
@@ -291,9 +288,12 @@ fn false_alarms_and_coverage_are_as_promised_from_3_to_20_runs() {
     let mut random = Random(10);
     for disturbed in [false, true] {
         for count in [3, 4, 5, 6, 7, 8, 10, 12, 15, 20] {
-            let mut side = |level: f64| match disturbed {
-                true => random.disturbed_runs(count, level),
-                false => random.runs(count, level, 0.02),
+            let mut side = |level: f64| {
+                if disturbed {
+                    random.disturbed_runs(count, level)
+                } else {
+                    random.runs(count, level, 0.02)
+                }
             };
             let (mut alarms, mut covered) = (0, 0);
             for _ in 0..PAIRS {

@@ -137,9 +137,10 @@ impl ExcludedTransactions {
     pub fn count_cut_off(&mut self, may_have_committed: bool, in_window_ns: u64) {
         self.unfinished += 1;
         self.add_in_flight_time(in_window_ns);
-        match may_have_committed {
-            true => self.in_flight.ambiguous += 1,
-            false => self.in_flight.cut_off += 1,
+        if may_have_committed {
+            self.in_flight.ambiguous += 1
+        } else {
+            self.in_flight.cut_off += 1
         }
     }
 
@@ -225,9 +226,10 @@ impl Interval {
     /// Adds another interval, of the same index or a later one; the result ends at the later of the two ends. Gaps
     /// of intervals with different starts are not known.
     pub fn add(&mut self, other: &Interval) {
-        match self.span.start_ns == other.span.start_ns {
-            true => self.gaps.intersect(&other.gaps),
-            false => self.gaps = Gaps::unknown(),
+        if self.span.start_ns == other.span.start_ns {
+            self.gaps.intersect(&other.gaps)
+        } else {
+            self.gaps = Gaps::unknown()
         }
         self.span.end_ns = self.span.end_ns.max(other.span.end_ns);
         for (index, tally) in other.kinds.iter().enumerate() {

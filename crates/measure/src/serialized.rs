@@ -328,9 +328,10 @@ impl SerializedInterval {
 }
 
 fn check_counts(counts: &[u64]) -> Result<(), InvalidInterval> {
-    match counts.iter().all(|&count| count <= COUNT_MAX) {
-        true => Ok(()),
-        false => Err(InvalidInterval::Count("a count is impossibly large")),
+    if counts.iter().all(|&count| count <= COUNT_MAX) {
+        Ok(())
+    } else {
+        Err(InvalidInterval::Count("a count is impossibly large"))
     }
 }
 

@@ -133,9 +133,10 @@ pub(crate) fn shorten(text: &str) -> String {
 /// Formats a number for messages: in exponential form if it has many digits, `1e300`.
 pub(crate) fn format_number(value: f64) -> String {
     let has_many_digits = value.abs() >= 1e15 || (value != 0.0 && value.abs() < 1e-6);
-    match has_many_digits && value.is_finite() {
-        true => format!("{value:e}"),
-        false => value.to_string(),
+    if has_many_digits && value.is_finite() {
+        format!("{value:e}")
+    } else {
+        value.to_string()
     }
 }
 

@@ -72,9 +72,10 @@ impl FromStr for ListenAddress {
     /// Parses `9187` (loopback only), `127.0.0.1:9187`, `[::1]:9187`, `localhost:9187`.
     fn from_str(text: &str) -> Result<ListenAddress, ListenError> {
         // The text before an @ may be a password.
-        let quoted = match text.contains('@') {
-            true => "this text".to_owned(),
-            false => format!("'{}'", crate::duration::shorten(text)),
+        let quoted = if text.contains('@') {
+            "this text".to_owned()
+        } else {
+            format!("'{}'", crate::duration::shorten(text))
         };
         let error = |message: &str, hint| ListenError {
             message: format!("{quoted} {message}"),

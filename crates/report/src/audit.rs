@@ -55,9 +55,10 @@ fn write_audit(out: &mut Printer<'_>, number: &str, audited: &AuditedRun) -> io:
         }
     }
     out.heading("Checks")?;
-    match audit.checks.is_empty() {
-        true => out.line("  no problems found"),
-        false => write_check_list(out, &audit.checks),
+    if audit.checks.is_empty() {
+        out.line("  no problems found")
+    } else {
+        write_check_list(out, &audit.checks)
     }
 }
 
@@ -91,9 +92,10 @@ fn figures_text(run: &Run) -> String {
         (run.measured.length_s > 0.0).then(|| units::span(run.measured.length_s)),
     ];
     let figures: Vec<String> = rates.chain(measurements.into_iter().flatten()).collect();
-    match figures.is_empty() {
-        true => "no usable figure".to_owned(),
-        false => figures.join(", "),
+    if figures.is_empty() {
+        "no usable figure".to_owned()
+    } else {
+        figures.join(", ")
     }
 }
 

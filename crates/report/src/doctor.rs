@@ -83,9 +83,10 @@ fn summary(report: &DoctorReport) -> String {
     .map(number);
     let counts = format!("{bad} bad, {caution} caution, {unknown} unknown, {ok} ok.");
     let has_commands = report.findings.iter().any(|found| found.command.is_some());
-    match has_commands {
-        true => format!("{counts} --fix-script prints the commands as a script."),
-        false => counts,
+    if has_commands {
+        format!("{counts} --fix-script prints the commands as a script.")
+    } else {
+        counts
     }
 }
 
@@ -112,12 +113,13 @@ pub fn write_fix_script(out: &mut dyn Write, report: &DoctorReport) -> io::Resul
             plain(&finding.reason)
         )?;
         for command in finding.command.iter().flat_map(|text| text.lines()) {
-            match is_risky(command) {
-                true => writeln!(
+            if is_risky(command) {
+                writeln!(
                     out,
                     "# To be decided by you: remove the next line's #.\n# {command}"
-                )?,
-                false => writeln!(out, "{command}")?,
+                )?
+            } else {
+                writeln!(out, "{command}")?
             }
         }
         if let Some(advice) = &finding.advice {

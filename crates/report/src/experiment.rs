@@ -61,9 +61,10 @@ pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()
         (_, _, 0) => "valid".to_owned(),
         (_, _, number) => count_with_noun(number as u64, "doubt", "doubts"),
     };
-    let verdict = match invalid.is_empty() && is_too_short_for_steadiness(run) {
-        true => format!("{verdict}, {TOO_SHORT}"),
-        false => verdict,
+    let verdict = if invalid.is_empty() && is_too_short_for_steadiness(run) {
+        format!("{verdict}, {TOO_SHORT}")
+    } else {
+        verdict
     };
     let id = match run.id.as_str() {
         "" => String::new(),
@@ -135,9 +136,10 @@ pub fn write_summary(
 
 /// The number of counted runs of a variant: `5`, or `3 of 5`.
 pub(crate) fn counted_runs(variant: &VariantFigures) -> String {
-    match variant.counted == variant.runs {
-        true => count(variant.runs as u64),
-        false => format!("{} of {}", variant.counted, variant.runs),
+    if variant.counted == variant.runs {
+        count(variant.runs as u64)
+    } else {
+        format!("{} of {}", variant.counted, variant.runs)
     }
 }
 

@@ -136,9 +136,10 @@ impl<W: Write> LiveView<W> {
             SecondPhase::Warmup => " warm-up",
             _ => "",
         };
-        let connections = match self.outline.connect_per_transaction {
-            true => String::new(),
-            false => format!(", {} connections", units::count(second.connections.into())),
+        let connections = if self.outline.connect_per_transaction {
+            String::new()
+        } else {
+            format!(", {} connections", units::count(second.connections.into()))
         };
         let (p99_ns, window_s) = frame::p99(second);
         let window = window_s.map_or(String::new(), |s| format!(" of the last {s:.0} s"));

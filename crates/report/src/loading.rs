@@ -155,9 +155,10 @@ impl<W: Write> LoadProgressView<W> {
         let step = plain(&self.last.step);
         let Some(share) = self.share() else {
             let step_s = (self.last.at_s - self.step_began_s).round();
-            return match step_s >= 1.0 {
-                true => format!("{step}, {} so far", units::span(step_s)),
-                false => step,
+            return if step_s >= 1.0 {
+                format!("{step}, {} so far", units::span(step_s))
+            } else {
+                step
             };
         };
         let (done, total) = (units::count(self.last.done), units::count(self.last.total));

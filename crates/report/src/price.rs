@@ -89,9 +89,10 @@ fn write_points(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     if prices.points.iter().any(|point| point.one_time_cost > 0.0) {
         out.paragraph("One-time costs are spread over 36 months.")?;
     }
-    match has_nopm {
-        true => out.paragraph(NO_TPMC),
-        false => Ok(()),
+    if has_nopm {
+        out.paragraph(NO_TPMC)
+    } else {
+        Ok(())
     }
 }
 
@@ -192,9 +193,10 @@ fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
 pub(crate) fn describe_spread(point: &PricePoint, range: FigureRange) -> String {
     let (low, high) = (units::rate(range.low), units::rate(range.high));
     let runs = units::count_with_noun(point.runs.len() as u64, "run", "runs");
-    match range.is_confidence_interval {
-        true => format!("median of {runs}; with 95 % confidence between {low} and {high}"),
-        false => format!("median of {runs} from {low} to {high}: too few runs for an interval"),
+    if range.is_confidence_interval {
+        format!("median of {runs}; with 95 % confidence between {low} and {high}")
+    } else {
+        format!("median of {runs} from {low} to {high}: too few runs for an interval")
     }
 }
 
@@ -291,9 +293,10 @@ fn write_load_answer(
             units::rate(point.tps),
             time_or_dash(point.p95_ns),
             time_or_dash(point.p99_ns),
-            match candidate.sustains_in_some_runs() {
-                true => format!("in {sustaining_runs} of {run_count} runs"),
-                false => candidate.answer().to_owned(),
+            if candidate.sustains_in_some_runs() {
+                format!("in {sustaining_runs} of {run_count} runs")
+            } else {
+                candidate.answer().to_owned()
             },
         ]);
     }
@@ -369,14 +372,13 @@ fn table_name(point: &PricePoint) -> String {
 pub(crate) fn short_name(point: &PricePoint, width: usize) -> String {
     let configuration = plain(&point.configuration);
     let variant = plain(&point.variant);
-    match variant.is_empty() {
-        true => cut(&configuration, width),
-        false => {
-            let half = (width / 2).max(width.saturating_sub(variant.chars().count() + 3));
-            let configuration = cut(&configuration, half);
-            let remaining = width.saturating_sub(configuration.chars().count() + 3);
-            format!("{configuration} ({})", cut(&variant, remaining))
-        }
+    if variant.is_empty() {
+        cut(&configuration, width)
+    } else {
+        let half = (width / 2).max(width.saturating_sub(variant.chars().count() + 3));
+        let configuration = cut(&configuration, half);
+        let remaining = width.saturating_sub(configuration.chars().count() + 3);
+        format!("{configuration} ({})", cut(&variant, remaining))
     }
 }
 

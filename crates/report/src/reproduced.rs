@@ -42,9 +42,10 @@ fn write_scenario(out: &mut Printer<'_>, run: &Run, scenario: &Scenario) -> io::
     for deviation in &deviations(run) {
         table.row(deviation_cells(deviation));
     }
-    match table.is_empty() {
-        true => out.paragraph(NO_FIGURE_NOTE)?,
-        false => out.table(&table)?,
+    if table.is_empty() {
+        out.paragraph(NO_FIGURE_NOTE)?
+    } else {
+        out.table(&table)?
     }
     for note in &scenario.notes {
         out.paragraph(&plain(note))?;
@@ -102,9 +103,10 @@ fn write_differences(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 /// Text that compares the requested cached share with the observed one.
 pub(crate) fn cache_sentence(requested: &CachedShare, observed: &CacheObservation) -> String {
     let format_share = |share: f64| format!("{:.1} %", share * 100.0);
-    let data = match observed.whole_database {
-        true => "the whole database, including other tables,",
-        false => "the data",
+    let data = if observed.whole_database {
+        "the whole database, including other tables,"
+    } else {
+        "the data"
     };
     let verdict = match observed.is_as_requested {
         Some(true) => "That matches the request.",

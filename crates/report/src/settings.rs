@@ -148,9 +148,10 @@ fn load_values(run: &Run) -> Vec<NamedValue> {
         }
         None => "closed loop".to_owned(),
     };
-    let connections = match drive.connect_per_transaction {
-        true => "one per transaction",
-        false => "kept",
+    let connections = if drive.connect_per_transaction {
+        "one per transaction"
+    } else {
+        "kept"
     };
     let text = |group, name: &str, value: String| (group, name.to_owned(), value);
     vec![

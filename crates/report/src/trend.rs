@@ -192,9 +192,10 @@ fn change_numbers(trend: &Trend, used: usize, column_of: impl Fn(usize) -> usize
 fn changes(out: &mut Printer<'_>, trend: &Trend) -> io::Result<()> {
     if trend.changes.is_empty() {
         let median = trend.levels.first().map_or(0.0, |level| level.median);
-        let finding = match trend.runs.len() < MIN_RUNS {
-            true => "Too few runs to find a change",
-            false => "No change found",
+        let finding = if trend.runs.len() < MIN_RUNS {
+            "Too few runs to find a change"
+        } else {
+            "No change found"
         };
         let median = value(trend.unit, median);
         return out.line(format!("  {finding}: the median is {median}."));

@@ -35,9 +35,10 @@ pub fn push_escaped(text: &mut String, c: char) {
 /// The text with its control characters visible. Line breaks and tabs stay, and so does a carriage
 /// return at the end of a line or of the text: load progress is redrawn from there.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    match text.contains(is_control) {
-        true => Cow::Owned(escape_controls(text, false)),
-        false => Cow::Borrowed(text),
+    if text.contains(is_control) {
+        Cow::Owned(escape_controls(text, false))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

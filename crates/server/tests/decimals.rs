@@ -39,9 +39,10 @@ fn decimal_text(unscaled: i128, scale: u8) -> String {
 /// The same number without the zeros at the end of its fraction.
 fn without_trailing_zeros(number: &Option<String>) -> Option<String> {
     let number = number.as_ref()?;
-    let trimmed = match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.'),
-        false => number,
+    let trimmed = if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
     };
     Some(trimmed.to_owned())
 }

@@ -251,13 +251,12 @@ fn a_signal_ends_every_wait() {
             (stream, listener)
         });
         let mut control = Control::connect(&target).unwrap();
-        let error = match is_copy {
-            false => control.execute("SELECT 1").unwrap_err(),
-            true => {
-                let mut copy = control.copy_in("COPY t FROM STDIN").unwrap();
-                let data = vec![b'x'; 1 << 20];
-                (0..10_000).find_map(|_| copy.write(&data).err()).unwrap()
-            }
+        let error = if is_copy {
+            let mut copy = control.copy_in("COPY t FROM STDIN").unwrap();
+            let data = vec![b'x'; 1 << 20];
+            (0..10_000).find_map(|_| copy.write(&data).err()).unwrap()
+        } else {
+            control.execute("SELECT 1").unwrap_err()
         };
         assert!(error.is_interrupted(), "{error}");
         drop(control);

@@ -164,9 +164,10 @@ fn check_phase(found: &mut Contradictions, phase: &str, figures: &Figures) {
     }
     for kind in &figures.kinds {
         let name = |figure: &str| format!("{figure} of {} in {phase}", kind.name());
-        let tps = match figures.length_s > 0.0 {
-            true => kind.committed as f64 / figures.length_s,
-            false => 0.0,
+        let tps = if figures.length_s > 0.0 {
+            kind.committed as f64 / figures.length_s
+        } else {
+            0.0
         };
         found.near(&name("tps"), kind.tps, tps, ROUNDING);
         for (time, latency, samples) in [

@@ -121,9 +121,10 @@ pub struct Durability {
 impl Durability {
     /// The class as text, with a remark if the tables are unknown: `D3, unlogged tables not known`.
     pub fn description(&self) -> String {
-        match self.tables_unknown {
-            true => format!("{}, unlogged tables not known", self.class.name()),
-            false => self.class.name().to_owned(),
+        if self.tables_unknown {
+            format!("{}, unlogged tables not known", self.class.name())
+        } else {
+            self.class.name().to_owned()
         }
     }
 }

@@ -72,9 +72,10 @@ impl RunStore {
         // Reads the open file, not its path: the run may end at this moment and remove the journal.
         let bytes = read_open_file(&file, &path)?;
         let Some(mut content) = read_journal(&path, &bytes)? else {
-            return match is_dead && !bytes.is_empty() {
-                true => Err(StoreError::not_a_run(&path, INCOMPLETE_HEADER)),
-                false => Ok(JournalState::Gone),
+            return if is_dead && !bytes.is_empty() {
+                Err(StoreError::not_a_run(&path, INCOMPLETE_HEADER))
+            } else {
+                Ok(JournalState::Gone)
             };
         };
         content.run.id = id.to_owned();
@@ -129,9 +130,12 @@ impl RunStore {
 
 /// Opens a journal if it exists and is a regular file: opening a pipe would wait for its writer.
 pub(crate) fn open_journal(path: &Path) -> Result<Option<File>, StoreError> {
-    let opened = fs::metadata(path).and_then(|meta| match meta.is_file() {
-        true => File::open(path).map(Some),
-        false => Ok(None),
+    let opened = fs::metadata(path).and_then(|meta| {
+        if meta.is_file() {
+            File::open(path).map(Some)
+        } else {
+            Ok(None)
+        }
     });
     match opened {
         Ok(Some(file)) => Ok(Some(file)),

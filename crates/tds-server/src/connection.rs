@@ -271,9 +271,10 @@ impl Connection {
             }
             Request::Bulk(_) | Request::Attention => unreachable!("handled above"),
         };
-        match is_complete {
-            true => self.send(&reply.finish(), out),
-            false => self.phase = Phase::Hanging,
+        if is_complete {
+            self.send(&reply.finish(), out)
+        } else {
+            self.phase = Phase::Hanging
         }
     }
 }

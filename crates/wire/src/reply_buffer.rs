@@ -62,9 +62,10 @@ impl RowBudget {
     /// Checks the length of a whole reply.
     #[inline]
     pub(crate) fn check(&self, min_bytes: usize) -> Result<(), Violation> {
-        match min_bytes > self.max_bytes.saturating_add(OTHER_BYTES_MAX) {
-            true => Err(Violation::TooLong { min_bytes }),
-            false => Ok(()),
+        if min_bytes > self.max_bytes.saturating_add(OTHER_BYTES_MAX) {
+            Err(Violation::TooLong { min_bytes })
+        } else {
+            Ok(())
         }
     }
 }

@@ -98,9 +98,10 @@ impl Statement {
     {
         let types: Box<[_]> = types.into_iter().map(Into::into).collect();
         assert_eq!(types.len(), self.parameter_count(), "{}", self.sql);
-        self.types = match types.iter().any(Option::is_some) {
-            true => types,
-            false => Box::default(),
+        self.types = if types.iter().any(Option::is_some) {
+            types
+        } else {
+            Box::default()
         };
         let mut form = std::mem::take(&mut self.tds_form);
         form.set_types(&self);
@@ -171,9 +172,10 @@ impl Statement {
     /// Index of the value of each placeholder, in the order of the text. For text that was not parsed, one
     /// index per value.
     pub fn value_indexes(&self) -> impl Iterator<Item = usize> {
-        let unparsed_parameters = match self.placeholders.is_empty() {
-            true => self.parameter_count,
-            false => 0,
+        let unparsed_parameters = if self.placeholders.is_empty() {
+            self.parameter_count
+        } else {
+            0
         };
         let parsed = self.placeholders.iter();
         let parsed = parsed.map(|placeholder| usize::from(placeholder.value_index));

@@ -55,9 +55,10 @@ fn workloads_hint(engine: Engine) -> String {
     // The first few: `prony workloads` has all of them with their engines.
     const MAX_NAMES: usize = 4;
     let names = workloads_on(engine);
-    let others = match names.len() > MAX_NAMES {
-        true => " and others",
-        false => "",
+    let others = if names.len() > MAX_NAMES {
+        " and others"
+    } else {
+        ""
     };
     match &names[..names.len().min(MAX_NAMES)] {
         [] => "use PostgreSQL, MySQL or MariaDB".to_owned(),

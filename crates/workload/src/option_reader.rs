@@ -223,9 +223,10 @@ fn value_hint(spec: &OptionSpec, text: &str) -> String {
         None => {
             let values = spec.kind.values();
             let with_help = format!("{values}: {}", spec.help);
-            match with_help.chars().count() <= MAX_HINT_CHARS {
-                true => with_help,
-                false => values,
+            if with_help.chars().count() <= MAX_HINT_CHARS {
+                with_help
+            } else {
+                values
             }
         }
     }

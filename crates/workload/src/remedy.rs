@@ -212,13 +212,14 @@ fn advice_then(advice: &str, next: &str) -> String {
 }
 
 fn reload_text(commands: &dyn Commands, load: &LoadSpec) -> String {
-    match commands.load_replaces_tables() {
-        true => commands.load_command(load),
-        false => format!(
+    if commands.load_replaces_tables() {
+        commands.load_command(load)
+    } else {
+        format!(
             "`{}`, then `{}`",
             commands.clean_command(load),
             commands.load_command(load)
-        ),
+        )
     }
 }
 

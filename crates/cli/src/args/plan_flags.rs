@@ -275,11 +275,14 @@ fn add_options(input: &mut PlanInput, matches: &ArgMatches) {
     {
         let name = format!("--{long}");
         let texts = matches.get_many::<String>(long);
-        let value = texts.map(|mut texts| match is_list {
-            true => toml::Value::from(texts.cloned().collect::<Vec<_>>()),
-            false => texts
-                .next_back()
-                .map_or("".into(), |text| parse_option_value(text)),
+        let value = texts.map(|mut texts| {
+            if *is_list {
+                toml::Value::from(texts.cloned().collect::<Vec<_>>())
+            } else {
+                texts
+                    .next_back()
+                    .map_or("".into(), |text| parse_option_value(text))
+            }
         });
         input.set_option(&name, key, value);
     }

@@ -132,9 +132,10 @@ pub enum ReferenceMemory {
 /// Parses the length of the measured window, at least one second.
 fn parse_window_length(text: &str) -> Result<Duration, Box<dyn std::error::Error + Send + Sync>> {
     let length = prony_plan::parse_duration(text)?;
-    match (Duration::from_secs(1)..=prony_plan::MAX_DURATION).contains(&length) {
-        true => Ok(length),
-        false => Err("give at least 1s, and at most 100 days".into()),
+    if (Duration::from_secs(1)..=prony_plan::MAX_DURATION).contains(&length) {
+        Ok(length)
+    } else {
+        Err("give at least 1s, and at most 100 days".into())
     }
 }
 

@@ -220,13 +220,14 @@ fn first_lines(error: &clap::Error) -> String {
 
 /// The start of a long value.
 fn shorten(value: &str) -> String {
-    match value.chars().count() > MAX_VALUE_CHARS {
-        true => value
+    if value.chars().count() > MAX_VALUE_CHARS {
+        value
             .chars()
             .take(MAX_VALUE_CHARS)
             .chain("...".chars())
-            .collect(),
-        false => value.to_owned(),
+            .collect()
+    } else {
+        value.to_owned()
     }
 }
 

@@ -21,9 +21,12 @@ pub fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
     let hint = "give what the tool printed at the end of its run, or its log";
     let runs = audited_runs(&text, args.scale)
         .map_err(|error| Failure::new(Exit::Unexpected, error.to_string(), hint).at(&args.file))?;
-    output::show(|out, style| match args.json {
-        true => audit::write_json(out, &runs),
-        false => audit::write(out, style, &runs),
+    output::show(|out, style| {
+        if args.json {
+            audit::write_json(out, &runs)
+        } else {
+            audit::write(out, style, &runs)
+        }
     })?;
     let checks = runs.iter().flat_map(|run| run.audit.checks.clone());
     let worst = prony_judge::worst(&checks.collect::<Vec<_>>());

@@ -228,12 +228,13 @@ pub(super) fn load_sides(
     let load = |name: &str| store.load(name);
     if let Some(names) = comma_separated(name) {
         let runs: Vec<Run> = names.into_iter().map(load).collect::<Result<_, _>>()?;
-        return match runs.is_empty() {
-            true => Err(usage_failure(
+        return if runs.is_empty() {
+            Err(usage_failure(
                 "a side has no run",
                 "name runs between the commas",
-            )),
-            false => Ok(vec![LoadedSide::of(runs)]),
+            ))
+        } else {
+            Ok(vec![LoadedSide::of(runs)])
         };
     }
     let run = load(name)?;
@@ -276,12 +277,13 @@ fn common_variant(runs: &[Run]) -> String {
     let Some(first_variant) = runs.first().and_then(variant) else {
         return String::new();
     };
-    match runs
+    if runs
         .iter()
         .all(|run| variant(run).as_ref() == Some(&first_variant))
     {
-        true => first_variant,
-        false => String::new(),
+        first_variant
+    } else {
+        String::new()
     }
 }
 

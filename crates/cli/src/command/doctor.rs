@@ -49,9 +49,12 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
         output::show_raw(|out| doctor::write_fix_script(out, &report))?;
         return Ok(Exit::Success);
     }
-    output::show(|out, style| match args.json {
-        true => json::write_pretty(out, &report),
-        false => doctor::write(out, style, &report),
+    output::show(|out, style| {
+        if args.json {
+            json::write_pretty(out, &report)
+        } else {
+            doctor::write(out, style, &report)
+        }
     })?;
     Ok(match report.worst() {
         DoctorState::Bad => Exit::Invalid,

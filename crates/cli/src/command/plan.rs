@@ -81,9 +81,10 @@ pub fn check_runnable_experiment(input: PlanInput, subject: &str) -> Result<Expe
 /// Problems that only the workload can detect, including values of its options.
 fn run_problems(input: &PlanInput) -> Vec<Problem> {
     let problems = workload_problems(input);
-    match problems.is_empty() {
-        true => value_problems(input),
-        false => problems,
+    if problems.is_empty() {
+        value_problems(input)
+    } else {
+        problems
     }
 }
 
@@ -119,9 +120,10 @@ fn failure_of(subject: &str, mut problems: Vec<Problem>) -> Failure {
         && problem.hint.is_empty()
     {
         let is_flag = problem.message.starts_with("--");
-        problem.hint = match is_flag {
-            true => "--help describes the option".to_owned(),
-            false => "`prony plan schema` describes each key".to_owned(),
+        problem.hint = if is_flag {
+            "--help describes the option".to_owned()
+        } else {
+            "`prony plan schema` describes each key".to_owned()
         };
     }
     // Options of a workload are checked one by one, and a plan may have many.
@@ -276,9 +278,10 @@ fn changed_settings(input: &PlanInput) -> String {
     let settings: Vec<String> = entries
         .map(|(key, entry)| format!("{key} = {}", entry["value"]))
         .collect();
-    match settings.is_empty() {
-        true => "changes nothing".to_owned(),
-        false => prony_report::text::plain(&settings.join(", ")),
+    if settings.is_empty() {
+        "changes nothing".to_owned()
+    } else {
+        prony_report::text::plain(&settings.join(", "))
     }
 }
 

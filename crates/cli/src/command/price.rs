@@ -38,9 +38,10 @@ pub(super) struct PricedRun {
 pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
     let store = RunStore::open(None)?;
     let sheets = load_sheets(args, &store)?;
-    let (mut priced_runs, notes) = match args.runs.is_empty() {
-        true => runs_named_by_sheets(&sheets, &store)?,
-        false => assign_runs(&args.runs, &sheets, &store)?,
+    let (mut priced_runs, notes) = if args.runs.is_empty() {
+        runs_named_by_sheets(&sheets, &store)?
+    } else {
+        assign_runs(&args.runs, &sheets, &store)?
     };
     judge_if_unjudged(priced_runs.iter_mut().map(|priced| &mut priced.run));
     let measured: Vec<MeasuredConfiguration<'_>> = priced_runs
@@ -55,13 +56,17 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
         .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))?;
     // Notes come after more severe remarks.
     prices.remarks.extend(notes);
-    output::show(|out, style| match args.json {
-        true => price::write_json(out, &prices),
-        false => price::write(out, style, &prices),
+    output::show(|out, style| {
+        if args.json {
+            price::write_json(out, &prices)
+        } else {
+            price::write(out, style, &prices)
+        }
     })?;
-    Ok(match price::is_incomplete(&prices) {
-        true => Exit::Invalid,
-        false => Exit::Success,
+    Ok(if price::is_incomplete(&prices) {
+        Exit::Invalid
+    } else {
+        Exit::Success
     })
 }
 

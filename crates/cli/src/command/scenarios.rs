@@ -21,12 +21,13 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
         && let Ok(scenario) = find_scenario(id)
         && !args.json
     {
-        return match args.script {
-            true => print_script(scenario),
-            false => output::show(|out, style| {
+        return if args.script {
+            print_script(scenario)
+        } else {
+            output::show(|out, style| {
                 scenarios::write_details(out, style, &scenario_details(scenario))
             })
-            .map(|()| Exit::Success),
+            .map(|()| Exit::Success)
         };
     }
     let is_selected =
@@ -121,9 +122,10 @@ fn machine_size_text(scenario: &Scenario) -> String {
         .map(|cpus| units::count_with_noun(cpus.into(), "CPU", "CPUs"));
     let memory = scenario.memory_gb.map(|memory| format!("{memory} GB"));
     let parts: Vec<String> = cpus.into_iter().chain(memory).collect();
-    match parts.is_empty() {
-        true => "not stated".to_owned(),
-        false => parts.join(", "),
+    if parts.is_empty() {
+        "not stated".to_owned()
+    } else {
+        parts.join(", ")
     }
 }
 

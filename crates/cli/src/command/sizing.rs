@@ -36,9 +36,10 @@ impl ChosenScale {
         // The scale is an integer, so the share of the data that fits may differ from the requested one.
         let fitting_share = (*of_bytes as f64 / self.data_bytes.max(1) as f64).min(1.0);
         let (fitting_percent, requested_percent) = (fitting_share * 100.0, share * 100.0);
-        let note = match (fitting_percent - requested_percent).abs() < 0.5 {
-            true => String::new(),
-            false => format!("; {requested_percent:.0} % was requested"),
+        let note = if (fitting_percent - requested_percent).abs() < 0.5 {
+            String::new()
+        } else {
+            format!("; {requested_percent:.0} % was requested")
         };
         format!(
             "Scale {}: about {} of data, of which {fitting_percent:.0} % fits into {of} ({}){note}.",

@@ -39,12 +39,13 @@ fn print_list(store: &RunStore, args: &RunsArgs) -> Result<Exit, Failure> {
         ..run_filter(args)
     } == RunFilter::default();
     let now_ns = i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
-    output::show(
-        |out, style| match listing.runs.is_empty() && !is_unfiltered {
-            true => writeln!(out, "No stored run matches."),
-            false => history::write(out, style, &listing.runs, now_ns),
-        },
-    )?;
+    output::show(|out, style| {
+        if listing.runs.is_empty() && !is_unfiltered {
+            writeln!(out, "No stored run matches.")
+        } else {
+            history::write(out, style, &listing.runs, now_ns)
+        }
+    })?;
     for (path, reason) in &listing.unreadable {
         output::notice(&format!("prony: cannot read {}: {reason}", path.display()));
     }
@@ -157,13 +158,14 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
 pub fn diff_settings(args: &DiffSettingsArgs) -> Result<Exit, Failure> {
     let store = RunStore::open(None)?;
     let (a, b) = (store.load(&args.a)?, store.load(&args.b)?);
-    output::show(|out, style| match args.json {
-        true => {
+    output::show(|out, style| {
+        if args.json {
             let (differences, _) = settings::setting_differences(&a, &b);
             serde_json::to_writer_pretty(&mut *out, &differences)?;
             writeln!(out)
+        } else {
+            settings::write(out, style, &a, &b)
         }
-        false => settings::write(out, style, &a, &b),
     })?;
     Ok(Exit::Success)
 }

@@ -18,9 +18,12 @@ pub fn show(args: &TrendArgs) -> Result<Exit, Failure> {
     let store = RunStore::open(None)?;
     let trend = load(&store, args)?;
     match &args.output {
-        None => output::show(|out, style| match args.json {
-            true => trend::json(out, &trend),
-            false => trend::write(out, style, &trend),
+        None => output::show(|out, style| {
+            if args.json {
+                trend::json(out, &trend)
+            } else {
+                trend::write(out, style, &trend)
+            }
         })?,
         Some(path) if path.as_os_str() == "-" => {
             output::show_raw(|out| html::write_trend(out, &trend, &this_build()))?;
@@ -89,13 +92,12 @@ fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Re
             let hint = format!("name a run of {}", args.workload);
             return Err(Failure::new(Exit::Usage, message, hint).at("--like"));
         }
-        return match can_be_reference(&run) {
-            true => Ok(run),
-            false => {
-                let hint = format!("prony show {} has the reason", run.id);
-                let message = "the figures of this run must not be used";
-                Err(Failure::new(Exit::Usage, message, hint).at("--like"))
-            }
+        return if can_be_reference(&run) {
+            Ok(run)
+        } else {
+            let hint = format!("prony show {} has the reason", run.id);
+            let message = "the figures of this run must not be used";
+            Err(Failure::new(Exit::Usage, message, hint).at("--like"))
         };
     }
     for summary in runs {

@@ -187,15 +187,14 @@ fn every_documented_command_is_valid() {
         .map(|block| block_commands(&block).len())
         .sum();
     assert!(commands > 150, "only {commands} commands found");
-    let check = |block: &CodeBlock| match is_checked(block) {
-        true => {
+    let check = |block: &CodeBlock| {
+        if is_checked(block) {
             let lines = block_commands(block).into_iter();
             lines
                 .filter_map(|line| Some(format!("{line}: {}", command_problem(&line)?)))
                 .collect()
-        }
-        // A command in a block of another language would not be checked.
-        false => {
+        } else {
+            // A command in a block of another language would not be checked.
             let mark = block.is_run.then(|| RUN_MARK.to_owned()).into_iter();
             let prompts = block.lines.iter().filter(|line| line.starts_with("$ "));
             mark.chain(prompts.cloned())
@@ -220,12 +219,13 @@ fn every_documented_plan_is_valid() {
         }
         let text = block.lines.join("\n");
         let is_sheet = text.lines().any(|line| line == "[sheet]");
-        let problems = match is_sheet {
-            true => PriceSheet::from_toml("sheet", &text).err(),
-            false => match PlanInput::from_toml("plan", &text) {
+        let problems = if is_sheet {
+            PriceSheet::from_toml("sheet", &text).err()
+        } else {
+            match PlanInput::from_toml("plan", &text) {
                 Ok(input) => input.check_experiment().err(),
                 Err(problems) => Some(problems),
-            },
+            }
         };
         problems
             .map(|problems| format!("{problems}"))

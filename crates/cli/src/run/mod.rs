@@ -209,9 +209,10 @@ pub fn execute(
             seed: part
                 .map_or(plan.drive.seed, |part| part.seed)
                 .unwrap_or_else(random_seed),
-            store_policy: match request.must_store {
-                true => StorePolicy::Required,
-                false => StorePolicy::DoNotStore,
+            store_policy: if request.must_store {
+                StorePolicy::Required
+            } else {
+                StorePolicy::DoNotStore
             },
             store_folder: None,
             interrupt: &signals,

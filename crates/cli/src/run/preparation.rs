@@ -23,15 +23,14 @@ pub(super) fn prepare(
     let prepared = prony_runner::prepare(&mut control, workload, &plan.workload, &observe.server);
     let prepared = prepared.map_err(|error| preparation_failure(&error, server::url_of(plan)))?;
     // It takes ten seconds, so the data is checked first.
-    let doctor_report = match request.doctor {
-        true => {
-            let load = DoctorLoad {
-                clients: plan.drive.clients,
-                threads: plan.drive.threads.min(plan.drive.clients),
-            };
-            Some(doctor::before_run(&mut control, &run_server.target, load)?)
-        }
-        false => None,
+    let doctor_report = if request.doctor {
+        let load = DoctorLoad {
+            clients: plan.drive.clients,
+            threads: plan.drive.threads.min(plan.drive.clients),
+        };
+        Some(doctor::before_run(&mut control, &run_server.target, load)?)
+    } else {
+        None
     };
     Ok((prepared, doctor_report))
 }

@@ -66,13 +66,14 @@ impl RunWarnings {
             return None;
         }
         let (lost, max_connections) = (u64::from(lost), u64::from(self.max_connections));
-        Some(match has_lost {
-            true => format!(
+        Some(if has_lost {
+            format!(
                 "{} of {} connections lost, retrying",
                 count(lost),
                 count(max_connections)
-            ),
-            false => format!("all {} connections are back", count(max_connections)),
+            )
+        } else {
+            format!("all {} connections are back", count(max_connections))
         })
     }
 }

@@ -127,9 +127,10 @@ fn a_load_ends_if_only_its_own_connections_are_frozen() {
         for (relay, url, load) in start_relays(&bench, name) {
             let child = start_command(&bench, &format!("{load} --io-timeout 1s"), &url);
             relay.wait_until_sent(BYTES_BEFORE_FREEZE);
-            match closes_server_side {
-                false => relay.freeze_open_connections(),
-                true => relay.freeze_and_close_at_server(),
+            if closes_server_side {
+                relay.freeze_and_close_at_server()
+            } else {
+                relay.freeze_open_connections()
             }
             let output = wait_without_password(&bench, child);
             let stderr = stderr_text(&output);
@@ -238,9 +239,10 @@ fn the_first_signal_ends_a_wait_for_a_login() {
     let bench = TestBench::new("no_log_in");
     for (relay, url, load) in start_relays(&bench, "no_log_in") {
         relay.freeze();
-        let url = match url.contains('?') {
-            true => format!("{url}&connect_timeout=600"),
-            false => format!("{url}?connect_timeout=600"),
+        let url = if url.contains('?') {
+            format!("{url}&connect_timeout=600")
+        } else {
+            format!("{url}?connect_timeout=600")
         };
         for arguments in ["check tpcb", "run tpcb --duration 1s", "clean tpcb", load] {
             let mut child = start_command(&bench, arguments, &url);

@@ -143,9 +143,10 @@ fn clients_support_every_login_method() {
             expected += 40;
             assert_eq!(rows(), expected, "{user} {options}: by the server's count");
             let tls = run.server.tls.as_deref().expect("it was TLS");
-            let version = match options.contains("TLSv1.2") {
-                true => "TLSv1.2",
-                false => "TLSv1.3",
+            let version = if options.contains("TLSv1.2") {
+                "TLSv1.2"
+            } else {
+                "TLSv1.3"
             };
             assert!(tls.starts_with(version), "{tls}");
             assert_eq!((&*run.drive.io, &*run.server.user), (*engine, user));

@@ -90,9 +90,12 @@ fn what_healthy_runs_add_equals_what_they_committed() {
     for (is_postgres, (load, workload, readings)) in
         cases.chain(common.iter().map(|case| (false, case)))
     {
-        let prony = |arguments: &str| match is_postgres {
-            true => postgres.prony(arguments),
-            false => maria.prony(arguments),
+        let prony = |arguments: &str| {
+            if is_postgres {
+                postgres.prony(arguments)
+            } else {
+                maria.prony(arguments)
+            }
         };
         if !load.is_empty() {
             ok_stdout(&prony(load));
@@ -198,9 +201,10 @@ fn start_standby(primary: &EmbeddedPostgres) -> EmbeddedPostgres {
         (fs::read(&path).expect("a file"), path)
     });
     for entry in fs::read_dir(&data).expect("its data").flatten() {
-        let removed = match entry.file_type().expect("a type").is_dir() {
-            true => fs::remove_dir_all(entry.path()),
-            false => fs::remove_file(entry.path()),
+        let removed = if entry.file_type().expect("a type").is_dir() {
+            fs::remove_dir_all(entry.path())
+        } else {
+            fs::remove_file(entry.path())
         };
         removed.expect("removed");
     }

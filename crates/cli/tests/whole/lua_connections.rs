@@ -336,9 +336,10 @@ fn check_version_1_1(bench: &LuaBench, authority: &str, assert_refused: &dyn Fn(
             &version_1_1,
         );
         assert_eq!(status, i32::from(!is_accepted), "{options}: {out}");
-        match is_accepted {
-            true => assert!(out.contains("Ssl_version\tTLSv1.3\n"), "{out}"),
-            false => assert_refused(&out, "FATAL: error 2026: "),
+        if is_accepted {
+            assert!(out.contains("Ssl_version\tTLSv1.3\n"), "{out}")
+        } else {
+            assert_refused(&out, "FATAL: error 2026: ")
         }
     }
     let (status, out, _) =

@@ -159,9 +159,10 @@ fn other_versions_of_mysql_and_mariadb() {
             .expect("a database");
         let url = format!("{}/{name}", server.trim_end_matches('/'));
         let bench = OtherVersionTestBench::new(url, &name);
-        let engine = match version.contains("MariaDB") {
-            true => "mariadb",
-            false => "mysql",
+        let engine = if version.contains("MariaDB") {
+            "mariadb"
+        } else {
+            "mysql"
         };
         run_oltp(&bench, engine, &["simple", "prepared"]);
         run_tpcc_with_keys(&mut root, &bench, engine);

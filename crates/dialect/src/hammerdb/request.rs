@@ -366,9 +366,10 @@ impl<'a> RequestBuilder<'a> {
         let folder = self.setting_text("connection", "ssl_linux_capath");
         let path = |builder: &Self, name: &str| {
             let file = builder.setting_text("connection", name);
-            match file.starts_with('/') {
-                true => file,
-                false => format!("{}/{file}", folder.trim_end_matches('/')),
+            if file.starts_with('/') {
+                file
+            } else {
+                format!("{}/{file}", folder.trim_end_matches('/'))
             }
         };
         let two_way = self.switch("connection", "ssl_two_way");

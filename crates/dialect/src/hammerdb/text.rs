@@ -222,9 +222,10 @@ pub(super) const UNKNOWN: &str = "unknown";
 
 fn result_figures(nopm: u64, tpm: Option<u64>, database: &str, tpm_first: bool) -> String {
     let tpm = tpm.map_or_else(|| UNKNOWN.to_owned(), |tpm| tpm.to_string());
-    match tpm_first {
-        true => format!("{tpm} {database} TPM at {nopm} NOPM"),
-        false => format!("{nopm} NOPM from {tpm} {database} TPM"),
+    if tpm_first {
+        format!("{tpm} {database} TPM at {nopm} NOPM")
+    } else {
+        format!("{nopm} NOPM from {tpm} {database} TPM")
     }
 }
 

@@ -135,12 +135,13 @@ pub fn mysql_statement_failed(prepared: bool, code: u32, message: &str, query: &
 /// The error of a second or later result of a statement on MySQL, if the error is not ignored. The query is
 /// printed only for a prepared statement.
 pub fn mysql_next_result_failed(prepared: bool, code: u32, message: &str, query: &str) -> String {
-    let (function, query_text) = match prepared {
-        true => (
+    let (function, query_text) = if prepared {
+        (
             "mysql_drv_stmt_next_result",
             format!(" for query '{query}'"),
-        ),
-        false => ("mysql_drv_next_result", String::new()),
+        )
+    } else {
+        ("mysql_drv_next_result", String::new())
     };
     fatal_line(&format!(
         "{function}() returned error {code} ({message}){query_text}"

@@ -110,9 +110,10 @@ impl MySqlSession {
         let affected_rows = match kind {
             StatementKind::Select => {
                 let result_sets = ResultSets::get();
-                let by_state = match is_binary {
-                    true => &result_sets.binary,
-                    false => &result_sets.text,
+                let by_state = if is_binary {
+                    &result_sets.binary
+                } else {
+                    &result_sets.text
                 };
                 out.extend_from_slice(&by_state[usize::from(self.in_transaction)]);
                 return;

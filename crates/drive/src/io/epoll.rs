@@ -137,10 +137,7 @@ impl Epoll {
 
     /// Waits at most `wait_ns` for kernel events, and stores them in `ready`.
     fn wait(&mut self, wait_ns: u64) -> io::Result<()> {
-        let wait_ns = match wait_ns < MIN_SLEEP_NS {
-            true => 0,
-            false => wait_ns,
-        };
+        let wait_ns = if wait_ns < MIN_SLEEP_NS { 0 } else { wait_ns };
         let timeout = libc::timespec {
             tv_sec: (wait_ns / 1_000_000_000) as libc::time_t,
             tv_nsec: (wait_ns % 1_000_000_000) as libc::c_long,
@@ -343,9 +340,10 @@ impl Io for Epoll {
             self.transmit(slot, request_timestamp);
         }
         self.queued = queued;
-        let wait_ns = match self.pending_events.is_empty() {
-            true => deadline_ns.saturating_sub(self.clock.now_ns()),
-            false => 0,
+        let wait_ns = if self.pending_events.is_empty() {
+            deadline_ns.saturating_sub(self.clock.now_ns())
+        } else {
+            0
         };
         if !self.poll_for_reply(wait_ns)? {
             self.wait(wait_ns)?;

@@ -284,9 +284,10 @@ fn a_user_that_waits_for_its_connection_does_not_outlive_the_run() {
     let server = PgServer {
         refuse: |now_ns| now_ns >= 500 * MS,
         statement: |_, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
-            answers.push(match now_ns >= 500 * MS {
-                true => close(0),
-                false => send(MS, DONE),
+            answers.push(if now_ns >= 500 * MS {
+                close(0)
+            } else {
+                send(MS, DONE)
             });
         },
     };

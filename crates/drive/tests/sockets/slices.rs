@@ -192,9 +192,10 @@ fn serve_with_notice(mut stream: TcpStream, notice: &[u8]) {
         if logged_in && let Some(notice) = notice.take() {
             // By the end of this sleep, the client's connection is up.
             std::thread::sleep(Duration::from_millis(300));
-            match notice.is_empty() {
-                true => return,
-                false => drop(stream.write_all(notice)),
+            if notice.is_empty() {
+                return;
+            } else {
+                drop(stream.write_all(notice))
             }
         }
     }

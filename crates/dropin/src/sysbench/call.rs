@@ -114,8 +114,9 @@ pub fn print(output: &Output) {
 /// Prints output, such as a script's, in any encoding. On a terminal, control characters other than colours
 /// become visible, because they may come from rows of the server.
 pub fn print_output_bytes(bytes: &[u8]) {
-    match stdout().is_terminal() {
-        true => print_bytes(visible_colored(bytes).as_bytes()),
-        false => print_bytes(bytes),
+    if stdout().is_terminal() {
+        print_bytes(visible_colored(bytes).as_bytes())
+    } else {
+        print_bytes(bytes)
     }
 }

@@ -101,9 +101,10 @@ pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
 }
 
 fn describe(relation: &Relation, deviation: f64) -> String {
-    let deviation_text = match relation.computed == 0.0 {
-        true => String::new(),
-        false => format!(": {} off", percent(deviation)),
+    let deviation_text = if relation.computed == 0.0 {
+        String::new()
+    } else {
+        format!(": {} off", percent(deviation))
     };
     let verb = if relation.kind == RelationKind::AtMost {
         "is more than"

@@ -66,9 +66,10 @@ pub(super) fn doctor_key(run: &Run) -> String {
         return String::new();
     };
     let findings = doctor.findings.iter().map(|finding| {
-        let value = match MEASURED.contains(&&*finding.id) {
-            true => "",
-            false => &finding.value,
+        let value = if MEASURED.contains(&&*finding.id) {
+            ""
+        } else {
+            &finding.value
         };
         (&finding.id, finding.subject, finding.state, value)
     });

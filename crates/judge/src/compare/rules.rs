@@ -56,9 +56,10 @@ use Severity::{Caveat, Invalid, Note};
 pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 23] {
     let (workload, drive, server) = (&run.workload, &run.drive, &run.server);
     let host = &run.machine().host;
-    let connections = match drive.connect_per_transaction {
-        true => "one for each transaction",
-        false => "kept",
+    let connections = if drive.connect_per_transaction {
+        "one for each transaction"
+    } else {
+        "kept"
     };
     let cpus = format!("{} of {}", host.cpus, host.cpu);
     let network = text_or_empty(drive.network);

@@ -188,9 +188,12 @@ pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
         texts.collect::<Vec<_>>()
     });
     let settings = merge_by_name(settings_a.into_iter(), settings_b.into_iter());
-    let severity = |name: &str| match RELEVANT_SETTINGS.contains(&name) {
-        true => Severity::Caveat,
-        false => Severity::Note,
+    let severity = |name: &str| {
+        if RELEVANT_SETTINGS.contains(&name) {
+            Severity::Caveat
+        } else {
+            Severity::Note
+        }
     };
     settings
         .into_iter()
@@ -300,9 +303,12 @@ pub(super) const WHY_ONE_OBSERVED: &str =
 
 /// The caveat that only one of two servers was observed.
 fn observation_difference(a: &Run, b: &Run) -> Option<Difference> {
-    let text = |run: &Run| match is_observed(run) {
-        true => "observed",
-        false => "not observed",
+    let text = |run: &Run| {
+        if is_observed(run) {
+            "observed"
+        } else {
+            "not observed"
+        }
     };
     difference(
         Severity::Caveat,
@@ -347,9 +353,10 @@ pub(super) fn observed_differences(a: &Run, b: &Run) -> Vec<Difference> {
 /// were not observed, some of them may be unlogged, and therefore faster.
 fn durability_difference(a: &Run, b: &Run) -> Option<Difference> {
     let (durability_a, durability_b) = (durability_before(a)?, durability_before(b)?);
-    let (severity, why) = match durability_a.class == durability_b.class {
-        true => (Severity::Caveat, WHY_TABLES_UNKNOWN),
-        false => (Severity::Invalid, WHY_OTHER_DURABILITY),
+    let (severity, why) = if durability_a.class == durability_b.class {
+        (Severity::Caveat, WHY_TABLES_UNKNOWN)
+    } else {
+        (Severity::Invalid, WHY_OTHER_DURABILITY)
     };
     difference(
         severity,

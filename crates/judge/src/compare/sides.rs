@@ -200,9 +200,10 @@ fn compare_to_first(
             differences.extend(missing_runs_caveat.clone());
             worst_first(&mut differences);
             // A side whose runs are not repeats of each other has no figure.
-            let verdict = match is_mixed(0) || is_mixed(index) {
-                true => Verdict::NotComparable,
-                false => Verdict::from_differences(&differences),
+            let verdict = if is_mixed(0) || is_mixed(index) {
+                Verdict::NotComparable
+            } else {
+                Verdict::from_differences(&differences)
             };
             if verdict == Verdict::NotComparable {
                 figures.clear();

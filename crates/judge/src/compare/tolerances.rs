@@ -53,9 +53,10 @@ fn is_within_tolerance(a: &Run, b: &Run, difference: &mut Difference) -> bool {
         }
         CLIENTS_PROPERTY => {
             let clients = runs.map(|run| f64::from(run.drive.clients));
-            match are_similar(clients, CLIENTS_TOLERANCE_SHARE) {
-                true => reduce_to_caveat(WHY_SIMILAR_CLIENTS),
-                false => false,
+            if are_similar(clients, CLIENTS_TOLERANCE_SHARE) {
+                reduce_to_caveat(WHY_SIMILAR_CLIENTS)
+            } else {
+                false
             }
         }
         "measured" => are_similar_times(runs.map(|run| run.window.measured_s)),

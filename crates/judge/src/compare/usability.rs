@@ -84,8 +84,9 @@ fn sorted_ids(checks: &[Check], severity: Severity) -> Vec<&str> {
 }
 
 fn join_ids(ids: &[&str]) -> String {
-    match ids.is_empty() {
-        true => NO_CHECKS.to_owned(),
-        false => ids.join(", "),
+    if ids.is_empty() {
+        NO_CHECKS.to_owned()
+    } else {
+        ids.join(", ")
     }
 }

@@ -176,9 +176,10 @@ fn cgroup_cpu(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
         return ok(ID, "unlimited", "No control group limits the CPU time.");
     };
     let value = format!("{} CPUs", three_digits(cpus, false));
-    let command = match cgroup.cpu_file.ends_with("cfs_quota_us") {
-        true => format!("echo -1 > {}", shell_quoted(&cgroup.cpu_file)),
-        false => format!("echo max > {}", shell_quoted(&cgroup.cpu_file)),
+    let command = if cgroup.cpu_file.ends_with("cfs_quota_us") {
+        format!("echo -1 > {}", shell_quoted(&cgroup.cpu_file))
+    } else {
+        format!("echo max > {}", shell_quoted(&cgroup.cpu_file))
     };
     let advice = "In a container, start it without a CPU limit and pin it instead (--cpuset-cpus).";
     let finding = match cpus < f64::from(load.threads) {
@@ -220,9 +221,10 @@ fn memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
     };
     let needed = PROCESS_BYTES + CLIENT_BYTES * u64::from(load.clients);
     let is_limited = in_group == Some(available);
-    let value = match is_limited {
-        true => format!("{} available in the control group", bytes(available)),
-        false => format!("{} available", bytes(available)),
+    let value = if is_limited {
+        format!("{} available in the control group", bytes(available))
+    } else {
+        format!("{} available", bytes(available))
     };
     if available >= needed {
         let reason = format!("{} need less than {}.", clients_text(load), bytes(needed));
@@ -234,14 +236,16 @@ fn memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
         bytes(needed)
     );
     let finding = bad(ID, value, reason).advised("Stop other programs, or use a larger machine.");
-    match is_limited && !cgroup.memory_file.is_empty() {
-        true => finding.mended_by({
+    if is_limited && !cgroup.memory_file.is_empty() {
+        finding.mended_by({
             let file = shell_quoted(&cgroup.memory_file);
-            match file.contains("limit_in_bytes") {
-                true => format!("echo -1 > {file}"),
-                false => format!("echo max > {file}"),
+            if file.contains("limit_in_bytes") {
+                format!("echo -1 > {file}")
+            } else {
+                format!("echo max > {file}")
             }
-        }),
-        false => finding,
+        })
+    } else {
+        finding
     }
 }

@@ -112,9 +112,10 @@ fn unknown(id: &str, reason: impl Into<String>) -> DoctorFinding {
 /// A path or a name for a shell command: in quotes, unless it has only characters without a meaning for shells.
 fn shell_quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:@+".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 

@@ -197,9 +197,10 @@ fn receive_queues(machine: &MachineFacts, interface: &NetworkInterface) -> Docto
          \"$q/rps_flow_cnt\"; done",
         shell_quoted(name)
     );
-    match processing == 1 && cpus >= ONE_CPU_BAD_FROM {
-        true => bad(ID, value, reason).mended_by(command),
-        false => caution(ID, value, reason).mended_by(command),
+    if processing == 1 && cpus >= ONE_CPU_BAD_FROM {
+        bad(ID, value, reason).mended_by(command)
+    } else {
+        caution(ID, value, reason).mended_by(command)
     }
 }
 
@@ -213,9 +214,10 @@ fn irq_balance(machine: &MachineFacts, interface: &NetworkInterface) -> DoctorFi
             format!("The kernel does not report the interrupts of {name}."),
         );
     }
-    let daemon = match machine.irqbalance_runs {
-        true => "irqbalance runs",
-        false => "irqbalance does not run",
+    let daemon = if machine.irqbalance_runs {
+        "irqbalance runs"
+    } else {
+        "irqbalance does not run"
     };
     let value = format!("{name}: interrupts on {}, {daemon}", count(handling, "CPU"));
     if interface.receive_queues < 2 || machine.cpus.len() < 2 || handling > 1 {
@@ -258,12 +260,13 @@ fn mtu(interface: &NetworkInterface) -> DoctorFinding {
         IPV6_MTU_MIN.. => caution(ID, value, reason),
         _ => bad(ID, value, reason),
     };
-    match interface.has_device {
-        true => finding.mended_by(command).advised(advice),
+    if interface.has_device {
+        finding.mended_by(command).advised(advice)
+    } else {
         // The packets of a tunnel or a bridge are limited by what is below or behind it.
-        false => finding.advised(
+        finding.advised(
             "The interface has no device: change the packet size where the tunnel, bridge or bond is set up.",
-        ),
+        )
     }
 }
 

@@ -201,10 +201,10 @@ fn grant_command(server: &DatabaseFacts) -> Option<String> {
         Engine::PostgreSql => format!("psql -c 'GRANT pg_monitor TO \"{user}\"'"),
         engine @ (Engine::MySql | Engine::MariaDb) => {
             // MariaDB 10.5 split REPLICATION CLIENT: the state of a replica needs a privilege of its own.
-            let of_replicas = match engine == Engine::MariaDb && has_slave_monitor(&server.version)
-            {
-                true => "REPLICATION CLIENT, SLAVE MONITOR",
-                false => "REPLICATION CLIENT",
+            let of_replicas = if engine == Engine::MariaDb && has_slave_monitor(&server.version) {
+                "REPLICATION CLIENT, SLAVE MONITOR"
+            } else {
+                "REPLICATION CLIENT"
             };
             let account = mysql_account(server)?;
             format!(

@@ -26,9 +26,10 @@ fn swap(machine: &MachineFacts) -> DoctorFinding {
     let has_room = machine
         .memory_available_bytes
         .is_some_and(|available| available / 2 > used);
-    let command = match has_room {
-        true => "swapoff -a",
-        false => "sysctl -w vm.swappiness=1",
+    let command = if has_room {
+        "swapoff -a"
+    } else {
+        "sysctl -w vm.swappiness=1"
     };
     let is_swapping = machine.usage.is_some_and(|usage| {
         let swapped = usage.swapped_bytes.unwrap_or(0) as f64;

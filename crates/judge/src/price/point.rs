@@ -278,9 +278,10 @@ fn repeats_planned(run: &Run) -> Option<usize> {
 impl PricePoint {
     /// The configuration, with the variant if there is one: `small (simple)`.
     pub fn name(&self) -> String {
-        match self.variant.is_empty() {
-            true => self.configuration.clone(),
-            false => format!("{} ({})", self.configuration, self.variant),
+        if self.variant.is_empty() {
+            self.configuration.clone()
+        } else {
+            format!("{} ({})", self.configuration, self.variant)
         }
     }
 

@@ -124,11 +124,13 @@ fn state_before(run: &Run) -> Option<&ServerState> {
 
 fn data_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
     let original = &scenario.original;
-    let size =
-        size::data_size_before(run).map_or(String::new(), |size| match size.whole_database {
-            true => format!(", {} in the whole database", bytes(size.bytes)),
-            false => format!(", {} in all", bytes(size.bytes)),
-        });
+    let size = size::data_size_before(run).map_or(String::new(), |size| {
+        if size.whole_database {
+            format!(", {} in the whole database", bytes(size.bytes))
+        } else {
+            format!(", {} in all", bytes(size.bytes))
+        }
+    });
     let rows = run.workload.setting("table_size");
     let rows = rows.and_then(|rows| rows.parse::<u64>().ok());
     let rows = rows.map_or(String::new(), |rows| {
@@ -153,9 +155,10 @@ fn cached_share_difference(run: &Run, scenario: &Scenario) -> Option<Difference>
     let cache = state_before(run).and_then(|state| state.cache_bytes);
     let measured = cache.zip(size::data_size_before(run)).map(|(cache, data)| {
         let share = (cache as f64 / data.bytes as f64).min(1.0);
-        let extent = match data.whole_database {
-            true => " of the whole database",
-            false => "",
+        let extent = if data.whole_database {
+            " of the whole database"
+        } else {
+            ""
         };
         let text = format!(
             "the cache of {} holds {:.0} %{extent}",
@@ -166,9 +169,12 @@ fn cached_share_difference(run: &Run, scenario: &Scenario) -> Option<Difference>
     });
     let published_share = scenario.original.cached_share;
     let same = measured.as_ref().zip(published_share);
-    let same = same.is_some_and(|((share, _), published)| match published >= 1.0 {
-        true => *share >= 1.0,
-        false => (share / published - 1.0).abs() <= CACHED_SHARE_TOLERANCE,
+    let same = same.is_some_and(|((share, _), published)| {
+        if published >= 1.0 {
+            *share >= 1.0
+        } else {
+            (share / published - 1.0).abs() <= CACHED_SHARE_TOLERANCE
+        }
     });
     if same && cache_observation(run).is_none_or(|observed| observed.is_as_requested != Some(false))
     {

@@ -230,9 +230,12 @@ mod tests {
     #[test]
     fn eight_runs_are_the_fewest_that_show_a_change() {
         let step = |before: usize, after: usize| {
-            let values = (0..before + after).map(|at| match at < before {
-                true => 100.0 + at as f64 / 10.0,
-                false => 90.0 - at as f64 / 10.0,
+            let values = (0..before + after).map(|at| {
+                if at < before {
+                    100.0 + at as f64 / 10.0
+                } else {
+                    90.0 - at as f64 / 10.0
+                }
             });
             change_points(&values.collect::<Vec<_>>(), 0.05)
         };

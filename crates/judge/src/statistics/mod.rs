@@ -79,10 +79,11 @@ impl Estimate {
 
     /// Probability that two equal systems differ by as much or more, in either direction.
     pub fn p_value(&self) -> f64 {
-        match self.std_error > 0.0 {
-            true => student::two_sided_p(self.log_ratio / self.std_error, self.dof),
+        if self.std_error > 0.0 {
+            student::two_sided_p(self.log_ratio / self.std_error, self.dof)
+        } else {
             // Figures without any scatter.
-            false => f64::from(u8::from(self.log_ratio == 0.0)),
+            f64::from(u8::from(self.log_ratio == 0.0))
         }
     }
 
@@ -104,9 +105,10 @@ impl Estimate {
     }
 
     fn half_width(&self, alpha: f64) -> f64 {
-        match self.std_error > 0.0 {
-            true => student::quantile(1.0 - alpha / 2.0, self.dof) * self.std_error,
-            false => 0.0,
+        if self.std_error > 0.0 {
+            student::quantile(1.0 - alpha / 2.0, self.dof) * self.std_error
+        } else {
+            0.0
         }
     }
 }
@@ -115,9 +117,10 @@ impl Estimate {
 fn difference_of_means(first: [f64; 3], second: [f64; 3]) -> Estimate {
     let ([a, var_a, dof_a], [b, var_b, dof_b]) = (first, second);
     let variance = var_a + var_b;
-    let dof = match variance > 0.0 {
-        true => variance.powi(2) / (var_a.powi(2) / dof_a + var_b.powi(2) / dof_b),
-        false => dof_a + dof_b,
+    let dof = if variance > 0.0 {
+        variance.powi(2) / (var_a.powi(2) / dof_a + var_b.powi(2) / dof_b)
+    } else {
+        dof_a + dof_b
     };
     Estimate {
         log_ratio: b - a,

@@ -112,9 +112,10 @@ fn pairs_left_out(runs: [usize; 2], alpha: f64) -> Option<usize> {
     let (mut within, mut beyond) = (None, m * n);
     while beyond > within.map_or(0, |count| count + 1) {
         let middle = (within.unwrap_or(0) + beyond) / 2;
-        match is_within(&mann_whitney_cdf(runs, middle)) {
-            true => within = Some(middle),
-            false => beyond = middle,
+        if is_within(&mann_whitney_cdf(runs, middle)) {
+            within = Some(middle)
+        } else {
+            beyond = middle
         }
     }
     within

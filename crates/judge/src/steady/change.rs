@@ -55,9 +55,10 @@ pub(crate) fn find_change(series: &[f64], summarize: fn(&[f64]) -> f64) -> Optio
     let step = (MIN_SIDE_BINS..=bins.len() - MIN_SIDE_BINS)
         .map(|cut| fit_step(&bins, cut))
         .min_by(|a, b| a.residual_variance.total_cmp(&b.residual_variance))?;
-    let best = match line.residual_variance <= step.residual_variance {
-        true => line,
-        false => step,
+    let best = if line.residual_variance <= step.residual_variance {
+        line
+    } else {
+        step
     };
     let size = best.change.end_value - best.change.start_value;
     (size.abs() > CHANGE_MIN_STD_ERRORS * best.std_error).then_some(best.change)
@@ -102,9 +103,10 @@ fn variances(residuals: &[f64], parameters: f64) -> (f64, f64) {
     let sum_of_squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
     let variance = sum_of_squares / (count - parameters);
     let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
-    let correlation = match sum_of_squares > 0.0 {
-        true => products / sum_of_squares,
-        false => 0.0,
+    let correlation = if sum_of_squares > 0.0 {
+        products / sum_of_squares
+    } else {
+        0.0
     };
     // The correlation of a sample is too small by (1 + 4 rho) / n (Kendall 1954).
     let correlation = (correlation + (1.0 + 4.0 * correlation) / count).clamp(0.0, MAX_CORRELATION);

@@ -67,14 +67,13 @@ fn each_fault_is_found_in_95_of_100_runs() {
             let is_found = |check: &Check| {
                 fault.found_by.contains(&check.id.as_str()) && check.severity >= fault.severity
             };
-            match checks.iter().any(is_found) {
-                true => found += 1,
-                false => {
-                    for check in checks {
-                        *findings_if_missed
-                            .entry(format!("{} {}", check.severity.name(), check.id))
-                            .or_default() += 1;
-                    }
+            if checks.iter().any(is_found) {
+                found += 1
+            } else {
+                for check in checks {
+                    *findings_if_missed
+                        .entry(format!("{} {}", check.severity.name(), check.id))
+                        .or_default() += 1;
                 }
             }
         }

@@ -203,11 +203,12 @@ impl SerializedTimes {
         times.squares_ns2 = self.squares_ns2;
         times.min_ns = self.min_ns;
         times.max_ns = self.max_ns;
-        match is_consistent(&times) {
-            true => Ok(times),
-            false => Err(InvalidInterval::Count(
+        if is_consistent(&times) {
+            Ok(times)
+        } else {
+            Err(InvalidInterval::Count(
                 "a histogram does not match its count, sum or extremes",
-            )),
+            ))
         }
     }
 }

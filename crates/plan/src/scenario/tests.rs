@@ -81,12 +81,11 @@ fn reads_and_writes_have_the_ratio_of_the_workload_except_in_two_rows() {
         let (Some(reads), Some(writes)) = (reads, writes) else {
             continue;
         };
-        match (reads / writes - 3.5).abs() < 1e-4 {
-            true => matching += 1,
-            false => {
-                assert!(scenario.notes.iter().any(|note| note.contains("3.5")));
-                deviating.push(scenario.id.as_str());
-            }
+        if (reads / writes - 3.5).abs() < 1e-4 {
+            matching += 1
+        } else {
+            assert!(scenario.notes.iter().any(|note| note.contains("3.5")));
+            deviating.push(scenario.id.as_str());
         }
     }
     assert_eq!(matching, 28);

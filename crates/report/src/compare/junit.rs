@@ -77,9 +77,10 @@ fn test_cases(
         .collect();
     let mut cases = vec![TestCase {
         name: "comparable".to_owned(),
-        message: match reasons.is_empty() {
-            true => compared_side.verdict.label().to_owned(),
-            false => format!("{}: {}", compared_side.verdict.label(), reasons.join("; ")),
+        message: if reasons.is_empty() {
+            compared_side.verdict.label().to_owned()
+        } else {
+            format!("{}: {}", compared_side.verdict.label(), reasons.join("; "))
         },
         failed: compared_side.verdict == Verdict::NotComparable,
     }];
@@ -116,9 +117,10 @@ fn junit_document(suites: &[(String, Vec<TestCase>)]) -> Result<String, fmt::Err
         for case in cases {
             let (name, message) = (escape_xml(&case.name), escape_xml(&case.message));
             writeln!(out, "    <testcase classname=\"{title}\" name=\"{name}\">")?;
-            match case.failed {
-                true => writeln!(out, "      <failure message=\"{message}\"/>")?,
-                false => writeln!(out, "      <system-out>{message}</system-out>")?,
+            if case.failed {
+                writeln!(out, "      <failure message=\"{message}\"/>")?
+            } else {
+                writeln!(out, "      <system-out>{message}</system-out>")?
             }
             out.push_str("    </testcase>\n");
         }

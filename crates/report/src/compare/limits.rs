@@ -80,10 +80,7 @@ impl Limits {
             GateResult::Undecided => format!(
                 "These runs do not show whether {exceeded_text}: {}; undecided limits {}.",
                 undecided_reason(finding),
-                match self.pass_undecided {
-                    true => "pass",
-                    false => "fail",
-                }
+                if self.pass_undecided { "pass" } else { "fail" }
             ),
         }
     }

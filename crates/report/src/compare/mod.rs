@@ -189,9 +189,10 @@ fn write_side(out: &mut Printer<'_>, compared_side: &SideComparison) -> io::Resu
         .figures
         .iter()
         .any(|figure| figure.is_of_committed());
-    match has_percentile {
-        true => out.paragraph(COMMITTED),
-        false => Ok(()),
+    if has_percentile {
+        out.paragraph(COMMITTED)
+    } else {
+        Ok(())
     }
 }
 
@@ -259,9 +260,10 @@ pub(crate) fn change_text(pair: &FigurePair) -> String {
 
 /// A ratio as a change: `+3.5 %`, `over +1,000 %`.
 pub(crate) fn ratio_as_change(ratio: f64) -> String {
-    match ratio.is_finite() {
-        true => format!("{} %", sentence::format_change(ratio)),
-        false => "–".to_owned(),
+    if ratio.is_finite() {
+        format!("{} %", sentence::format_change(ratio))
+    } else {
+        "–".to_owned()
     }
 }
 

@@ -114,9 +114,10 @@ pub(super) fn column_titles(compared_side: &SideComparison) -> [String; 3] {
     let repeated =
         |compared: &FigureComparison| compared.a.values.len() > 1 || compared.b.values.len() > 1;
     let letter = compared_side.letter;
-    let titles = match compared_side.figures.iter().any(repeated) {
-        true => ["A, median", "{}, median", "{} against A"],
-        false => ["A", "{}", "{} against A"],
+    let titles = if compared_side.figures.iter().any(repeated) {
+        ["A, median", "{}, median", "{} against A"]
+    } else {
+        ["A", "{}", "{} against A"]
     };
     titles.map(|title| title.replace("{}", &letter.to_string()))
 }
@@ -199,9 +200,10 @@ pub(crate) fn figure_sentence(names: [&str; 2], compared: &FigureComparison) -> 
     let is_lower = compared.ratio < 1.0;
     let lower_or_higher = if is_lower { "lower" } else { "higher" };
     let Some(significance) = compared.significance else {
-        return match compared.ratio.is_finite() {
-            true => untested_sentence(names, compared),
-            false => format!("{name}: there is no ratio."),
+        return if compared.ratio.is_finite() {
+            untested_sentence(names, compared)
+        } else {
+            format!("{name}: there is no ratio.")
         };
     };
     let basis = describe_basis(compared, &significance);
@@ -223,9 +225,10 @@ pub(crate) fn figure_sentence(names: [&str; 2], compared: &FigureComparison) -> 
     }
     // Print the two ends of the interval as shares of the first side's figure, starting with the end that
     // is closer to no change.
-    let [near, far] = match is_lower {
-        true => [1.0 - significance.high, 1.0 - significance.low],
-        false => [significance.low - 1.0, significance.high - 1.0],
+    let [near, far] = if is_lower {
+        [1.0 - significance.high, 1.0 - significance.low]
+    } else {
+        [significance.low - 1.0, significance.high - 1.0]
     };
     let comparative = match compared.unit {
         Unit::Nanoseconds => lower_or_higher,
@@ -280,9 +283,10 @@ pub(super) fn format_change(ratio: f64) -> String {
 /// distribution.
 fn describe_basis(compared: &FigureComparison, significance: &Significance) -> String {
     let [a, b] = [&compared.a, &compared.b].map(|sample| sample.values.len() as u64);
-    let runs = match a == b {
-        true => format!("{} runs each", units::count(a)),
-        false => format!("{} and {} runs", units::count(a), units::count(b)),
+    let runs = if a == b {
+        format!("{} runs each", units::count(a))
+    } else {
+        format!("{} and {} runs", units::count(a), units::count(b))
     };
     match significance.basis {
         Basis::Ranks => runs,

@@ -212,9 +212,10 @@ impl Chart<'_> {
                  {} d=\"M1 5H35\"/></svg>{}{}</li>",
                 stroke_attributes(number),
                 &line.name,
-                match line.values.iter().any(Option::is_some) {
-                    true => "",
-                    false => " (not known)",
+                if line.values.iter().any(Option::is_some) {
+                    ""
+                } else {
+                    " (not known)"
                 }
             )?;
         }
@@ -358,9 +359,10 @@ fn path_data(times_s: &[f64], values: &[Option<f64>], x: &Scale, y: &Scale) -> S
         };
         let (x, y) = (x.position(*at_s), y.position(value));
         // A zero-length line with round ends is drawn as a dot.
-        let step = match pen_down {
-            true => format!("L{x:.1} {y:.1}"),
-            false => format!("M{x:.1} {y:.1}h0"),
+        let step = if pen_down {
+            format!("L{x:.1} {y:.1}")
+        } else {
+            format!("M{x:.1} {y:.1}h0")
         };
         d.push_str(&step);
         pen_down = true;

@@ -115,9 +115,10 @@ pub fn write(out: &mut Html, documents: &[Document]) -> fmt::Result {
         _ => Vec::new(),
     };
     for (number, (id, heading)) in sections.iter().enumerate() {
-        match is_folded {
-            true => writeln_markup!(out, "<details id=\"{}\"><summary>{}</summary>", id, heading)?,
-            false => start_section(out, 2, id, heading)?,
+        if is_folded {
+            writeln_markup!(out, "<details id=\"{}\"><summary>{}</summary>", id, heading)?
+        } else {
+            start_section(out, 2, id, heading)?
         }
         match &comparisons {
             ComparisonSections::Runs(indexes) => {

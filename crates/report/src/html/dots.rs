@@ -55,9 +55,10 @@ impl Axis {
         let values: Vec<f64> = values.filter(|value| value.abs() < 1e18).collect();
         let low = values.iter().copied().reduce(f64::min)?;
         let high = values.iter().copied().reduce(f64::max)?;
-        let margin = match high > low {
-            true => (high - low) * 0.06,
-            false => high.abs().max(1e-9) * 0.1,
+        let margin = if high > low {
+            (high - low) * 0.06
+        } else {
+            high.abs().max(1e-9) * 0.1
         };
         let (low, high) = (low - margin, high + margin);
         let power = 10_f64.powf(((high - low) / 4.0).log10().floor());

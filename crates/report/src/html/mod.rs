@@ -138,9 +138,10 @@ fn generate_page(
             out.push_str("<main id=\"main\">\n");
             several::write(&mut out, documents)?;
             write_prices(&mut out)?;
-            let detail = match documents.len() > reduced::MAX_DETAILED_DOCUMENTS {
-                true => Detail::Brief,
-                false => Detail::Full,
+            let detail = if documents.len() > reduced::MAX_DETAILED_DOCUMENTS {
+                Detail::Brief
+            } else {
+                Detail::Full
             };
             if detail == Detail::Brief {
                 writeln_markup!(

@@ -99,22 +99,24 @@ pub fn reduce(run: &Run, sha256: &str, limits: Limits) -> Option<Run> {
             reduced.series = groups.into_iter().map(merge_seconds).collect();
             merged.rows = vec![1; reduced.series.len()];
         }
-        reduced.histograms = match limits.drops_histograms {
-            true => None,
-            false => Some(merge_histograms(
+        reduced.histograms = if limits.drops_histograms {
+            None
+        } else {
+            Some(merge_histograms(
                 &merged,
                 &reduced.series,
                 limits.intervals,
-            )?),
+            )?)
         };
     }
-    match limits.drops_histograms {
-        true => reduced
+    if limits.drops_histograms {
+        reduced
             .measured
             .kinds
             .iter_mut()
-            .for_each(drop_detailed_histograms),
-        false => drop_repeated_histograms(&mut reduced.measured),
+            .for_each(drop_detailed_histograms)
+    } else {
+        drop_repeated_histograms(&mut reduced.measured)
     }
     if let Some(warmup) = &mut reduced.warmup {
         for kind in &mut warmup.kinds {
@@ -177,9 +179,10 @@ fn group<T, K: PartialEq>(items: &[T], max: usize, key: impl Fn(&T) -> K) -> Vec
     let mut largest = items.len().max(size);
     while size < largest {
         let middle = size + (largest - size) / 2;
-        match count(middle) > max {
-            true => size = middle + 1,
-            false => largest = middle,
+        if count(middle) > max {
+            size = middle + 1
+        } else {
+            largest = middle
         }
     }
     parts.iter().flat_map(|part| part.chunks(size)).collect()

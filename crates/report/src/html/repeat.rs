@@ -53,9 +53,10 @@ fn array_of_strings(list: &Value) -> Option<Vec<String>> {
 /// Quotes a word for a shell, if necessary.
 fn quote_for_shell(word: &str) -> String {
     let needs_no_quotes = |c: char| c.is_ascii_alphanumeric() || "-_=/.,:@%+".contains(c);
-    match !word.is_empty() && word.chars().all(needs_no_quotes) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+    if !word.is_empty() && word.chars().all(needs_no_quotes) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 

@@ -94,9 +94,10 @@ impl Scale {
 
     /// The position of a value; values outside the scale are clamped to its ends.
     pub fn position(&self, value: f64) -> f64 {
-        let value = match self.is_logarithmic {
-            true => value.max(f64::MIN_POSITIVE).log10(),
-            false => value,
+        let value = if self.is_logarithmic {
+            value.max(f64::MIN_POSITIVE).log10()
+        } else {
+            value
         };
         let share = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
         let share = if share.is_finite() { share } else { 0.0 };
@@ -106,9 +107,10 @@ impl Scale {
 
 /// The value, or 1 if it is not a positive number.
 fn positive_or_one(value: f64) -> f64 {
-    match value.is_finite() && value > 0.0 {
-        true => value,
-        false => 1.0,
+    if value.is_finite() && value > 0.0 {
+        value
+    } else {
+        1.0
     }
 }
 

@@ -134,9 +134,10 @@ pub fn write(out: &mut Html, run: &Run, number: usize, marks: &[EventMark]) -> f
     let per_second = |tps| format!("{} /s", units::rate(tps));
     charts.draw(out, "tps", title, tps, per_second, Axis::Linear)?;
     let row_s = longest_row_s(run);
-    let period = match row_s > 1.0 {
-        true => format!("each {row_s:.0} seconds"),
-        false => "each second".to_owned(),
+    let period = if row_s > 1.0 {
+        format!("each {row_s:.0} seconds")
+    } else {
+        "each second".to_owned()
     };
     let title = format!("Response time of committed transactions, percentiles of {period}");
     let window_s = longest_window_s(groups.iter().filter_map(|merged| merged.window_s));

@@ -64,9 +64,10 @@ pub fn write_text<'a>(out: &mut Html, run: &'a Run) -> Result<Option<&'a Observe
 fn draw_charts(out: &mut Html, charts: &Charts<'_>, groups: &[ReadingGroup<'_>]) -> fmt::Result {
     let mut draw = |id, title, mut lines: Vec<ChartLine>, unit, axis| {
         lines.retain(|line| line.values.iter().any(Option::is_some));
-        match lines.is_empty() {
-            true => writeln_markup!(out, "<p class=\"absent\">{}: not observed.</p>", title),
-            false => charts.draw(out, id, title, lines, unit, axis),
+        if lines.is_empty() {
+            writeln_markup!(out, "<p class=\"absent\">{}: not observed.</p>", title)
+        } else {
+            charts.draw(out, id, title, lines, unit, axis)
         }
     };
     let bytes_per_second = |bytes| format!("{}/s", units::bytes(bytes as u64));
@@ -125,9 +126,10 @@ fn draw_charts(out: &mut Html, charts: &Charts<'_>, groups: &[ReadingGroup<'_>])
 
 /// Formats a number of sessions; the mean of several readings may be fractional.
 fn format_sessions(mean: f64) -> String {
-    match mean.fract() == 0.0 && mean >= 0.0 {
-        true => units::count(mean as u64),
-        false => format!("{mean:.1}"),
+    if mean.fract() == 0.0 && mean >= 0.0 {
+        units::count(mean as u64)
+    } else {
+        format!("{mean:.1}")
     }
 }
 

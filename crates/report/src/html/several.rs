@@ -92,9 +92,10 @@ fn write_overview(out: &mut Html, documents: &[Document]) -> fmt::Result {
             time_or_dash(all.and_then(|all| field(&all.response)))
         };
         let verdict = verdict_text(run).map_or("not judged yet".into(), |(_, text)| text);
-        let variant = match has_variants {
-            true => markup!("<td class=\"short\">{}</td>", variant_and_repeat(run)),
-            false => Html::default(),
+        let variant = if has_variants {
+            markup!("<td class=\"short\">{}</td>", variant_and_repeat(run))
+        } else {
+            Html::default()
         };
         writeln_markup!(
             out,

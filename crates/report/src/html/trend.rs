@@ -61,9 +61,10 @@ fn page(trend: &Trend, json: &str, build: &Build) -> Result<String, fmt::Error> 
         Raw(STYLE),
         plain(&trend.reference)
     )?;
-    match trend.runs.is_empty() {
-        true => out.push_str("<p class=\"absent\">No run is comparable.</p>\n"),
-        false => draw(&mut out, trend)?,
+    if trend.runs.is_empty() {
+        out.push_str("<p class=\"absent\">No run is comparable.</p>\n")
+    } else {
+        draw(&mut out, trend)?
     }
     changes(&mut out, trend)?;
     writeln_markup!(out, "<p class=\"small\">{}</p>", method(trend))?;

@@ -23,9 +23,10 @@ pub fn write(out: &mut Html, documents: &[Document]) -> fmt::Result {
     let Some(names) = names_if_one_experiment(&runs) else {
         return Ok(());
     };
-    let rate = match all_have_nopm(&runs) {
-        true => "NOPM, median",
-        false => "transactions/s, median",
+    let rate = if all_have_nopm(&runs) {
+        "NOPM, median"
+    } else {
+        "transactions/s, median"
     };
     let columns = ["variant", "runs", rate, "spread", "p99, median"];
     start_table(

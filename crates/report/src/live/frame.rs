@@ -139,9 +139,10 @@ impl LiveState {
             lines.retain(|(rank, _)| *rank != lowest);
         }
         let lines = lines.into_iter().map(|(_, line)| line);
-        match style.unicode {
-            true => lines.collect(),
-            false => lines.map(|line| ascii_keeping_codes(&line)).collect(),
+        if style.unicode {
+            lines.collect()
+        } else {
+            lines.map(|line| ascii_keeping_codes(&line)).collect()
         }
     }
 }
@@ -188,13 +189,14 @@ fn progress_line(outline: &RunOutline, last: &Second, style: &Style, width: usiz
         (true, _) if outline.warmup_s > 0.0 => Some(now_s / outline.warmup_s),
         _ => None,
     };
-    let connections = match outline.connect_per_transaction {
-        true => String::new(),
-        false => format!(
+    let connections = if outline.connect_per_transaction {
+        String::new()
+    } else {
+        format!(
             "   {} of {} connections",
             units::count(u64::from(last.connections)),
             units::count(u64::from(outline.clients)),
-        ),
+        )
     };
     // In a narrow terminal the position matters most, then the connections, then the bar.
     let mut text = format!("{position}{connections}");
@@ -237,9 +239,10 @@ impl MinuteChart {
         format_value: impl Fn(f64) -> String,
     ) -> String {
         let top = minute.top();
-        let peak = match top > 0.0 {
-            true => format!("  max {}", format_value(top)),
-            false => String::new(),
+        let peak = if top > 0.0 {
+            format!("  max {}", format_value(top))
+        } else {
+            String::new()
         };
         let bars = |width| minute.bars(self.at_s, width, mode, top);
         self.line(name, value, bars, &peak)
@@ -261,9 +264,10 @@ impl MinuteChart {
         }
         let bars = bars(chart_width);
         let with_peak = format!("{figure}  {bars:<SECONDS$}{peak}");
-        match with_peak.chars().count() <= self.width {
-            true => with_peak.trim_end().to_owned(),
-            false => cut(format!("{figure}  {bars}").trim_end(), self.width),
+        if with_peak.chars().count() <= self.width {
+            with_peak.trim_end().to_owned()
+        } else {
+            cut(format!("{figure}  {bars}").trim_end(), self.width)
         }
     }
 }

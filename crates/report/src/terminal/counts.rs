@@ -50,9 +50,10 @@ fn write_limits(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
         let mut kinds = run.measured.kinds.iter();
         let kind = kinds.find(|kind| kind.kind.as_ref() == Some(&limit.kind));
         let p90 = kind.and_then(|kind| kind.response.p90_ns);
-        let qualifier = match limit.deferred {
-            true => ", deferred, from queueing to completion",
-            false => "",
+        let qualifier = if limit.deferred {
+            ", deferred, from queueing to completion"
+        } else {
+            ""
         };
         format!(
             "{}{qualifier}: {} (limit {})",
@@ -62,9 +63,10 @@ fn write_limits(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
         )
     });
     let texts: Vec<String> = texts.collect();
-    match texts.is_empty() {
-        true => Ok(()),
-        false => out.paragraph(&format!("90th percentiles: {}", texts.join("; "))),
+    if texts.is_empty() {
+        Ok(())
+    } else {
+        out.paragraph(&format!("90th percentiles: {}", texts.join("; ")))
     }
 }
 

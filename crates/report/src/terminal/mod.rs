@@ -109,12 +109,13 @@ pub(crate) fn incomplete_notice(run: &Run) -> Option<String> {
                 .to_owned(),
         ),
         RunState::Partial => {
-            let covered = match is_unmeasured(run) {
-                true => "Nothing was measured.".to_owned(),
-                false => format!(
+            let covered = if is_unmeasured(run) {
+                "Nothing was measured.".to_owned()
+            } else {
+                format!(
                     "The figures cover the {} that were measured.",
                     span(run.measured.length_s)
-                ),
+                )
             };
             let reason = run.ended_because.as_deref();
             let reason = plain(reason.unwrap_or("no reason recorded"));
@@ -233,9 +234,10 @@ fn describe_in_flight(run: &Run) -> String {
     let outcomes: Vec<String> = outcomes
         .map(|(number, outcome)| format!("{} {outcome}", count(*number)))
         .collect();
-    match outcomes.is_empty() {
-        true => text,
-        false => format!("{text} ({})", outcomes.join(", ")),
+    if outcomes.is_empty() {
+        text
+    } else {
+        format!("{text} ({})", outcomes.join(", "))
     }
 }
 

@@ -252,9 +252,10 @@ fn describe_wait_times(run: &Run) -> Option<String> {
         format!("{} {sessions}", plain(name))
     });
     let waits = waits.collect::<Vec<_>>().join(", ");
-    Some(match waits.is_empty() {
-        true => "no session waited, by the server's wait statistics".to_owned(),
-        false => format!("sessions waiting on average, by the server's wait statistics: {waits}"),
+    Some(if waits.is_empty() {
+        "no session waited, by the server's wait statistics".to_owned()
+    } else {
+        format!("sessions waiting on average, by the server's wait statistics: {waits}")
     })
 }
 

@@ -138,9 +138,10 @@ fn describe_server(server: &Server) -> String {
         Some(tls) => format!("TLS {}", plain(tls).trim_start_matches("TLS ")),
         None => "no TLS".into(),
     };
-    let embedded = match server.embedded {
-        true => ", started by Prony for this run",
-        false => "",
+    let embedded = if server.embedded {
+        ", started by Prony for this run"
+    } else {
+        ""
     };
     format!(
         "{} {} at {}, database {}, role {}, {tls}{embedded}",
@@ -176,9 +177,10 @@ fn describe_drive(drive: &Drive) -> String {
         ),
         None => "closed loop".into(),
     };
-    let connect = match drive.connect_per_transaction {
-        true => ", one connection per transaction",
-        false => "",
+    let connect = if drive.connect_per_transaction {
+        ", one connection per transaction"
+    } else {
+        ""
     };
     format!(
         "{} on {}, {pace}, {} protocol{connect}, seed {}",

@@ -73,9 +73,10 @@ pub fn write_judgement(
     let differences: Vec<String> = differences
         .map(|(label, ids)| format!("{label}: {}", ids.join(", ")))
         .collect();
-    let text = match differences.is_empty() {
-        true => "the same findings".to_owned(),
-        false => differences.join("; "),
+    let text = if differences.is_empty() {
+        "the same findings".to_owned()
+    } else {
+        differences.join("; ")
     };
     out.line("")?;
     out.paragraph(&format!(
@@ -114,9 +115,10 @@ pub(crate) const TOO_SHORT: &str = "too short to judge steadiness";
 pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
     let invalid = check_ids(run, Severity::Invalid);
     if !invalid.is_empty() {
-        let consequence = match is_unmeasured(run) {
-            true => "there is no figure",
-            false => "this figure must not be used",
+        let consequence = if is_unmeasured(run) {
+            "there is no figure"
+        } else {
+            "this figure must not be used"
         };
         return Some(VerdictSentence {
             severity: Severity::Invalid,
@@ -125,9 +127,12 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
     }
     let observed = run.observed.as_ref();
     let is_too_short = is_too_short_for_steadiness(run);
-    let too_short = |conjunction: &str| match is_too_short {
-        true => format!("{conjunction} {TOO_SHORT}"),
-        false => String::new(),
+    let too_short = |conjunction: &str| {
+        if is_too_short {
+            format!("{conjunction} {TOO_SHORT}")
+        } else {
+            String::new()
+        }
     };
     let (severity, text) = match (run.state, doubts(run).len()) {
         (RunState::Running, _) => return None,
@@ -146,9 +151,10 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
             Severity::Note,
             format!(
                 "Valid by the client's figures, but {}the server was not observed",
-                match is_too_short {
-                    true => format!("{TOO_SHORT}, and "),
-                    false => String::new(),
+                if is_too_short {
+                    format!("{TOO_SHORT}, and ")
+                } else {
+                    String::new()
                 }
             ),
         ),
@@ -185,14 +191,16 @@ pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
         return Some((severity, format!("{text}, see the checks below.")));
     }
     let doubts = doubts(run);
-    let verdict = match doubts.is_empty() {
-        true => format!("{text}."),
-        false => format!("{text}: {}.", doubts.join(", ")),
+    let verdict = if doubts.is_empty() {
+        format!("{text}.")
+    } else {
+        format!("{text}: {}.", doubts.join(", "))
     };
     let limits = scope::limits(&run.checks);
-    let text = match limits.is_empty() {
-        true => verdict,
-        false => format!("{verdict} Scope: {}.", limits.join("; ")),
+    let text = if limits.is_empty() {
+        verdict
+    } else {
+        format!("{verdict} Scope: {}.", limits.join("; "))
     };
     Some((severity, text))
 }

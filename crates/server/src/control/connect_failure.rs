@@ -122,9 +122,10 @@ impl ConnectFailure {
             Address::Unix(path) => format!("on socket \"{}\"", path.display()),
             Address::Tcp(address) => {
                 let ip = address.ip().to_string();
-                match host.is_empty() || *host == ip {
-                    true => format!("at \"{ip}\", port {port}"),
-                    false => format!("at \"{host}\" ({ip}), port {port}"),
+                if host.is_empty() || *host == ip {
+                    format!("at \"{ip}\", port {port}")
+                } else {
+                    format!("at \"{host}\" ({ip}), port {port}")
                 }
             }
         }

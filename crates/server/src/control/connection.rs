@@ -228,16 +228,15 @@ impl BlockingConnection {
     }
 
     fn feed(&mut self, answers: &mut Vec<u8>) -> Result<(), Error> {
-        let plain = match self.channel.is_plain() {
-            true => &self.from_socket,
-            false => {
-                self.decrypted.clear();
-                let result = self
-                    .channel
-                    .receive(&self.from_socket, &mut self.decrypted, answers);
-                result.map_err(Error::Tls)?;
-                &self.decrypted
-            }
+        let plain = if self.channel.is_plain() {
+            &self.from_socket
+        } else {
+            self.decrypted.clear();
+            let result = self
+                .channel
+                .receive(&self.from_socket, &mut self.decrypted, answers);
+            result.map_err(Error::Tls)?;
+            &self.decrypted
         };
         self.reply_bytes += plain.len() as u64;
         if self.reply_bytes > self.max_reply_bytes {

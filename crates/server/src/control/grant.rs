@@ -97,9 +97,10 @@ fn postgres_grant(message: &str, role: &str) -> Option<String> {
 /// Quotes a name if needed; the server's message shows names without quotes.
 fn quote_if_needed(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    match name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
-        true => name.to_owned(),
-        false => Engine::PostgreSql.quote_identifier(name),
+    if name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
+        name.to_owned()
+    } else {
+        Engine::PostgreSql.quote_identifier(name)
     }
 }
 

@@ -167,11 +167,13 @@ impl Control {
     pub fn engine(&self) -> Engine {
         match self.route.account {
             Account::Postgres(_) => Engine::PostgreSql,
-            Account::Mysql(_) => match self.version_text().to_ascii_lowercase().contains("mariadb")
-            {
-                true => Engine::MariaDb,
-                false => Engine::MySql,
-            },
+            Account::Mysql(_) => {
+                if self.version_text().to_ascii_lowercase().contains("mariadb") {
+                    Engine::MariaDb
+                } else {
+                    Engine::MySql
+                }
+            }
             Account::Tds(_) => Engine::SqlServer,
         }
     }
@@ -317,9 +319,10 @@ impl Control {
 }
 
 fn refuse_zero_bytes(sql: &str) -> Result<(), Error> {
-    match sql.contains('\0') {
-        true => Err(Error::Usage("a statement cannot contain a zero byte")),
-        false => Ok(()),
+    if sql.contains('\0') {
+        Err(Error::Usage("a statement cannot contain a zero byte"))
+    } else {
+        Ok(())
     }
 }
 

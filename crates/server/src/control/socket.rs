@@ -142,10 +142,13 @@ impl Socket {
                 AddressFamily::UNIX,
                 SocketAddrUnix::new(path.as_path())?.into(),
             ),
-            Address::Tcp(address) => match address.is_ipv4() {
-                true => (AddressFamily::INET, (*address).into()),
-                false => (AddressFamily::INET6, (*address).into()),
-            },
+            Address::Tcp(address) => {
+                if address.is_ipv4() {
+                    (AddressFamily::INET, (*address).into())
+                } else {
+                    (AddressFamily::INET6, (*address).into())
+                }
+            }
         };
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let fd = socket_with(family, SocketType::STREAM, flags, None)?;

@@ -302,10 +302,7 @@ fn is_blank(output: &str) -> bool {
 
 /// A note that replaces a blank output; otherwise empty.
 fn blank_output_note(output: &str) -> &'static str {
-    match is_blank(output) {
-        true => " (nothing)",
-        false => "",
-    }
+    if is_blank(output) { " (nothing)" } else { "" }
 }
 
 #[cfg(test)]

@@ -67,9 +67,10 @@ pub(super) fn resolve(
             Transport::ByHost => is_local && (port_in_url.is_none() || socket_in_url),
         };
         let port = port_in_url.unwrap_or(port);
-        let addresses = match use_socket {
-            true => socket_path(options, env).map(|path| vec![Address::Unix(path)]),
-            false => lookup(if is_local { "localhost" } else { host }, port),
+        let addresses = if use_socket {
+            socket_path(options, env).map(|path| vec![Address::Unix(path)])
+        } else {
+            lookup(if is_local { "localhost" } else { host }, port)
         };
         match addresses {
             Ok(addresses) => endpoints.extend(addresses.into_iter().map(|address| Endpoint {
@@ -121,8 +122,9 @@ fn lookup(host: &str, port: u16) -> Result<Vec<Address>, String> {
         .to_socket_addrs()
         .map_err(|error| failure(&resolver_reason(&error)))?;
     let addresses: Vec<Address> = addresses.map(Address::Tcp).collect();
-    match addresses.is_empty() {
-        true => Err(failure(&"the name has no address")),
-        false => Ok(addresses),
+    if addresses.is_empty() {
+        Err(failure(&"the name has no address"))
+    } else {
+        Ok(addresses)
     }
 }

@@ -138,12 +138,13 @@ fn roots(options: &Options) -> Result<Vec<CertificateDer<'static>>, Error> {
             }
         }
     }
-    match roots.is_empty() {
-        false => Ok(roots),
-        true => Err(Error::tls(
+    if roots.is_empty() {
+        Err(Error::tls(
             "ssl-mode verifies the server's certificate, but no certificate authority is given",
             "name the authority's file with ssl-ca, or use ssl-mode=REQUIRED",
-        )),
+        ))
+    } else {
+        Ok(roots)
     }
 }
 
@@ -163,13 +164,14 @@ fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>,
         .filter(|(name, _)| is_listed(name))
         .map(|(_, version)| version)
         .collect();
-    match versions.is_empty() {
-        false => Ok(versions),
-        true => Err(invalid_value(
+    if versions.is_empty() {
+        Err(invalid_value(
             options,
             "tls-version",
             "use TLSv1.2, TLSv1.3 or both",
-        )),
+        ))
+    } else {
+        Ok(versions)
     }
 }
 

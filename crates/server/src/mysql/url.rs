@@ -121,13 +121,15 @@ fn redact_rest(rest: &str) -> Option<String> {
         shown.push('@');
     }
     let hosts = parts.hosts.iter().map(|(host, port)| {
-        let host = match host.contains(':') {
-            true => format!("[{host}]"),
-            false => (*host).to_owned(),
+        let host = if host.contains(':') {
+            format!("[{host}]")
+        } else {
+            (*host).to_owned()
         };
-        match port.is_empty() {
-            true => host,
-            false => format!("{host}:{port}"),
+        if port.is_empty() {
+            host
+        } else {
+            format!("{host}:{port}")
         }
     });
     shown.push_str(&hosts.collect::<Vec<_>>().join(","));

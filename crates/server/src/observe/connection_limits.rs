@@ -100,9 +100,10 @@ fn postgres_limits(row: &TextRow) -> AccountLimits {
 
 fn mysql_limits(row: &TextRow) -> AccountLimits {
     let of_session = limit_of(row, 1).filter(|limit| *limit > 0);
-    let owner = match limit_of(row, 2) == of_session {
-        true => LimitOwner::EachAccount,
-        false => LimitOwner::Account,
+    let owner = if limit_of(row, 2) == of_session {
+        LimitOwner::EachAccount
+    } else {
+        LimitOwner::Account
     };
     let limit = of_session
         .zip(number(row, 3))

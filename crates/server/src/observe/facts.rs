@@ -176,9 +176,10 @@ fn hide_secret<'a>(name: &str, value: &'a str) -> &'a str {
     // `password_encryption scram-sha-256` and `default_password_lifetime 0` are not secrets.
     let harmless = ["", "on", "off", "ON", "OFF", "md5", "scram-sha-256", "LOW"];
     let is_number = value.parse::<f64>().is_ok();
-    match is_sensitive && !harmless.contains(&value) && !is_number {
-        true => WITHHELD,
-        false => value,
+    if is_sensitive && !harmless.contains(&value) && !is_number {
+        WITHHELD
+    } else {
+        value
     }
 }
 

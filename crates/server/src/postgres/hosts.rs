@@ -87,9 +87,10 @@ pub(crate) fn host_specs(options: &Options, env: &Environment) -> Result<Vec<Hos
 /// One element of the lists.
 fn host_spec(host: &str, addr: &str, port: u16, env: &Environment) -> Result<HostSpec, Error> {
     let is_default = host.is_empty() && addr.is_empty();
-    let folder = match is_default {
-        true => Some(env.socket_dir(port)),
-        false => (addr.is_empty() && host.starts_with('/')).then(|| PathBuf::from(host)),
+    let folder = if is_default {
+        Some(env.socket_dir(port))
+    } else {
+        (addr.is_empty() && host.starts_with('/')).then(|| PathBuf::from(host))
     };
     if addr.is_empty() && host.starts_with('@') {
         return Err(Error::Unsupported {
@@ -231,9 +232,10 @@ fn parse_address(text: &str, port: u16) -> Result<Vec<Address>, String> {
 /// All addresses that getaddrinfo returns, in its order.
 fn lookup(host: &str, port: u16) -> std::io::Result<Vec<Address>> {
     let addresses: Vec<Address> = (host, port).to_socket_addrs()?.map(Address::Tcp).collect();
-    match addresses.is_empty() {
-        true => Err(std::io::Error::other("the name has no address")),
-        false => Ok(addresses),
+    if addresses.is_empty() {
+        Err(std::io::Error::other("the name has no address"))
+    } else {
+        Ok(addresses)
     }
 }
 

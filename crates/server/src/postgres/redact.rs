@@ -98,9 +98,12 @@ fn redact_conninfo(text: &str) -> Option<String> {
         return Some(text.to_owned());
     }
     let pairs = conninfo::parse(text).ok()?;
-    let redacted = pairs.iter().map(|(keyword, value)| match keyword.secret {
-        true => format!("{}={MASK}", keyword.name),
-        false => format!("{}={}", keyword.name, quote(value)),
+    let redacted = pairs.iter().map(|(keyword, value)| {
+        if keyword.secret {
+            format!("{}={MASK}", keyword.name)
+        } else {
+            format!("{}={}", keyword.name, quote(value))
+        }
     });
     Some(redacted.collect::<Vec<_>>().join(" "))
 }

@@ -26,9 +26,10 @@ pub(crate) fn refuse_foreign_scheme(text: &str) -> Result<(), Error> {
     }
     let scheme = scheme.trim();
     let is_plain = scheme.len() <= 20 && scheme.bytes().all(|b| b.is_ascii_alphanumeric());
-    let problem = match is_plain {
-        true => format!("\"{scheme}://\" is not a scheme of PostgreSQL"),
-        false => "it does not begin with a scheme of PostgreSQL".to_owned(),
+    let problem = if is_plain {
+        format!("\"{scheme}://\" is not a scheme of PostgreSQL")
+    } else {
+        "it does not begin with a scheme of PostgreSQL".to_owned()
     };
     Err(Error::conninfo(
         problem,
@@ -55,12 +56,13 @@ impl UriParts<'_> {
     /// A host or port contains an `@`, which most likely belongs to the password.
     pub(crate) fn refuse_at_sign_in_hosts(&self, kind: &str) -> Result<(), Error> {
         let mut texts = self.hosts.iter().flat_map(|(host, port)| [host, port]);
-        match texts.any(|text| text.contains('@')) {
-            true => Err(Error::conninfo(
+        if texts.any(|text| text.contains('@')) {
+            Err(Error::conninfo(
                 format!("the host part of the {kind} contains a second \"@\""),
                 "write %40 for an \"@\" in the user name or password",
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 }

@@ -135,8 +135,9 @@ fn look_up_addresses(host: &str) -> Result<Vec<IpAddr>, Error> {
             distinct.push(address.ip());
         }
     }
-    match distinct.is_empty() {
-        true => Err(failure(&"the name has no address")),
-        false => Ok(distinct),
+    if distinct.is_empty() {
+        Err(failure(&"the name has no address"))
+    } else {
+        Ok(distinct)
     }
 }

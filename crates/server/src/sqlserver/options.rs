@@ -235,9 +235,10 @@ impl Options {
         Error::Value {
             option,
             // An unescaped slash in a password turns a part of it into a port.
-            value: match is_secret(option) || option == "port" {
-                true => "***".to_owned(),
-                false => value.to_owned(),
+            value: if is_secret(option) || option == "port" {
+                "***".to_owned()
+            } else {
+                value.to_owned()
             },
             origin: origin.to_string(),
             hint: hint.to_owned(),

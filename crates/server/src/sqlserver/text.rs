@@ -240,9 +240,12 @@ fn redact_body(form: ConnectionText<'_>) -> Option<String> {
 
 fn redact_pairs(text: &str, quote: char) -> Option<String> {
     let pairs = parse_pairs(text, quote).ok()?;
-    let shown = pairs.iter().map(|(name, value)| match is_secret(name) {
-        true => format!("{name}={MASK}"),
-        false => format!("{name}={value}"),
+    let shown = pairs.iter().map(|(name, value)| {
+        if is_secret(name) {
+            format!("{name}={MASK}")
+        } else {
+            format!("{name}={value}")
+        }
     });
     Some(shown.collect::<Vec<_>>().join(";"))
 }
@@ -267,9 +270,10 @@ fn redact_url(rest: &str) -> Option<String> {
         shown.push('@');
     }
     for (host, port) in &parts.hosts {
-        match host.contains(':') {
-            true => shown.push_str(&format!("[{host}]")),
-            false => shown.push_str(host),
+        if host.contains(':') {
+            shown.push_str(&format!("[{host}]"))
+        } else {
+            shown.push_str(host)
         }
         if !port.is_empty() {
             shown.push_str(&format!(":{port}"));
@@ -289,9 +293,10 @@ fn redact_url(rest: &str) -> Option<String> {
         separator = '&';
         let (name, _) = parameter.split_once('=').unwrap_or((parameter, ""));
         let decoded = decode(&name.replace('+', "%20"), "a name").ok()?;
-        match is_secret(&decoded) || find_option(&decoded) == Some("password") {
-            true => shown.push_str(&format!("{name}={MASK}")),
-            false => shown.push_str(parameter),
+        if is_secret(&decoded) || find_option(&decoded) == Some("password") {
+            shown.push_str(&format!("{name}={MASK}"))
+        } else {
+            shown.push_str(parameter)
         }
     }
     Some(shown)

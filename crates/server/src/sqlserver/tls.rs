@@ -91,9 +91,10 @@ pub(super) fn build_tls(
         None => Arc::new(Verifier::accept_any(&provider)),
     };
     // Before TDS 8.0, the TLS handshake travels inside TDS packets, which is only possible up to TLS 1.2.
-    let versions: &[&rustls::SupportedProtocolVersion] = match is_strict {
-        true => &[&rustls::version::TLS12, &rustls::version::TLS13],
-        false => &[&rustls::version::TLS12],
+    let versions: &[&rustls::SupportedProtocolVersion] = if is_strict {
+        &[&rustls::version::TLS12, &rustls::version::TLS13]
+    } else {
+        &[&rustls::version::TLS12]
     };
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(versions)
@@ -158,9 +159,10 @@ impl ServerCertVerifier for PinnedCertificate {
         _now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
         refuse_short_key(end_entity)?;
-        match end_entity.as_ref() == self.pinned.as_ref() {
-            true => Ok(ServerCertVerified::assertion()),
-            false => Err(CertificateError::ApplicationVerificationFailure.into()),
+        if end_entity.as_ref() == self.pinned.as_ref() {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            Err(CertificateError::ApplicationVerificationFailure.into())
         }
     }
 

@@ -70,9 +70,10 @@ impl Db {
     /// The reason why there is no new connection.
     pub async fn open_connection(&mut self) -> Result<(), DbError> {
         self.wait(UserPhase::OpenConnection).await;
-        match self.conn.is_up() {
-            true => Ok(()),
-            false => Err(self.conn.failure()),
+        if self.conn.is_up() {
+            Ok(())
+        } else {
+            Err(self.conn.failure())
         }
     }
 

@@ -106,9 +106,6 @@ impl HistogramSeries {
                 return Err("a series has more histograms than intervals".to_owned());
             }
         }
-        match found {
-            true => Ok(intervals),
-            false => Ok(Vec::new()),
-        }
+        if found { Ok(intervals) } else { Ok(Vec::new()) }
     }
 }

@@ -39,9 +39,10 @@ pub(super) fn put_statement_text(
 fn put_float(x: f64, out: &mut Vec<u8>) {
     // Only a literal with an exponent is a floating-point number. SQL has no literal for infinity or NaN: send a
     // text, which the server rejects. Writing into memory cannot fail.
-    drop(match x.is_finite() {
-        true => write!(out, "({x:e})"),
-        false => write!(out, "'{x}'"),
+    drop(if x.is_finite() {
+        write!(out, "({x:e})")
+    } else {
+        write!(out, "'{x}'")
     });
 }
 

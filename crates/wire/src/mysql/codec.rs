@@ -365,9 +365,10 @@ impl Codec {
             self.in_flight_index += 1;
         }
         Ok(
-            match reply.error_number() == 0 && self.in_flight_index < self.commands.len() {
-                true => AfterReply::Send,
-                false => AfterReply::Done,
+            if reply.error_number() == 0 && self.in_flight_index < self.commands.len() {
+                AfterReply::Send
+            } else {
+                AfterReply::Done
             },
         )
     }

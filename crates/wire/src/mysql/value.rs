@@ -99,9 +99,12 @@ impl Column {
 
     /// Reads one value that is not NULL.
     pub(super) fn read_value<'a>(self, reader: &mut Reader<'a>) -> Option<BinaryValue<'a>> {
-        let int = |signed: i64, unsigned: u64| match self.is_unsigned {
-            true => BinaryValue::Unsigned(unsigned),
-            false => BinaryValue::Int(signed),
+        let int = |signed: i64, unsigned: u64| {
+            if self.is_unsigned {
+                BinaryValue::Unsigned(unsigned)
+            } else {
+                BinaryValue::Int(signed)
+            }
         };
         Some(match self.column_type {
             column_type::NULL => BinaryValue::Null,

@@ -304,12 +304,13 @@ fn check_allowed(
     method: AuthMethods,
     reason: &'static str,
 ) -> Result<(), ConnectError> {
-    match login.auth_methods.allows(method) {
-        true => Ok(()),
-        false => Err(ConnectError::AuthExcluded {
+    if login.auth_methods.allows(method) {
+        Ok(())
+    } else {
+        Err(ConnectError::AuthExcluded {
             required: login.require_auth.clone(),
             reason,
-        }),
+        })
     }
 }
 

@@ -184,9 +184,10 @@ impl Handshake {
         }
         bytes.drain(..consumed);
         self.partial = bytes;
-        Ok(match self.auth.is_salting() {
-            true => HandshakeStep::Computing,
-            false => HandshakeStep::NeedBytes,
+        Ok(if self.auth.is_salting() {
+            HandshakeStep::Computing
+        } else {
+            HandshakeStep::NeedBytes
         })
     }
 

@@ -308,13 +308,12 @@ impl Codec {
 
     /// Queues a statement as text. `may_join`: whether adjacent texts may be in the same message.
     fn queue_text(&mut self, statement: &Statement, values: &[Value<'_>], may_join: bool) {
-        match may_join && self.has_open_message(packet_type::BATCH) {
+        if may_join && self.has_open_message(packet_type::BATCH) {
             // The previous text may end in a comment, so begin a new line.
-            true => put_utf16("\n;", &mut self.bytes),
-            false => {
-                self.open_message(packet_type::BATCH);
-                put_headers(&mut self.bytes);
-            }
+            put_utf16("\n;", &mut self.bytes)
+        } else {
+            self.open_message(packet_type::BATCH);
+            put_headers(&mut self.bytes);
         }
         put_statement_text(statement, values, &mut self.bytes);
         if !may_join {

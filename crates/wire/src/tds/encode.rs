@@ -68,9 +68,10 @@ pub(super) fn put_parameter_body(
     collation: [u8; 5],
     out: &mut Vec<u8>,
 ) {
-    let sql_type = match fits(sql_type, value) {
-        true => sql_type,
-        false => SqlType::of_value(value, None),
+    let sql_type = if fits(sql_type, value) {
+        sql_type
+    } else {
+        SqlType::of_value(value, None)
     };
     out.push(flags);
     // A value longer than its type allows makes the server close the connection: send it as a `max` type.

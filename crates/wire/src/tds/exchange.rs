@@ -126,12 +126,11 @@ impl Exchange {
         if !self.reply.feed(bytes)? {
             return Ok(FeedStatus::More);
         }
-        match self.codec.record_reply(&self.reply) {
-            false => Ok(FeedStatus::Complete),
-            true => {
-                self.send();
-                Ok(FeedStatus::Send)
-            }
+        if self.codec.record_reply(&self.reply) {
+            self.send();
+            Ok(FeedStatus::Send)
+        } else {
+            Ok(FeedStatus::Complete)
         }
     }
 }

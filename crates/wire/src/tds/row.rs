@@ -50,9 +50,10 @@ impl<'a> Row<'a> {
         let columns = self.columns.iter().enumerate();
         columns.map_while(move |(index, column)| {
             let is_null = null_bitmap.is_some_and(|bits| bits[index / 8] & (1 << (index % 8)) != 0);
-            let raw = match is_null {
-                true => RawValue::Null,
-                false => column.type_info.read_value(&mut reader).ok()?,
+            let raw = if is_null {
+                RawValue::Null
+            } else {
+                column.type_info.read_value(&mut reader).ok()?
             };
             Some((*column, raw))
         })

@@ -66,9 +66,12 @@ fn rows_beyond_the_limit_are_counted_and_dropped_at_any_split() {
 #[test]
 fn each_call_has_a_result_even_if_the_server_counts_nothing() {
     // The server counts no rows after SET NOCOUNT ON.
-    let mut talk = Talk::with(QueryMode::Extended, |text, _| match text.contains("rows") {
-        true => vec![Outcome::Done, ints(&[5]), Outcome::Done],
-        false => vec![Outcome::Done],
+    let mut talk = Talk::with(QueryMode::Extended, |text, _| {
+        if text.contains("rows") {
+            vec![Outcome::Done, ints(&[5]), Outcome::Done]
+        } else {
+            vec![Outcome::Done]
+        }
     });
     let mut set = StatementIds::new();
     let (quiet, rows) = (set.add("select quiet"), set.add("select rows"));

@@ -205,14 +205,15 @@ fn only_reads_share_a_message_with_the_statement_before_them() {
 #[test]
 fn nothing_is_sent_after_a_statement_that_failed() {
     let mut talk = Talk::with(QueryMode::Prepared, |text, _| {
-        match text.contains("update") {
-            true => vec![Outcome::Error(
+        if text.contains("update") {
+            vec![Outcome::Error(
                 2627,
                 1,
                 14,
                 "Violation of PRIMARY KEY".to_owned(),
-            )],
-            false => vec![Outcome::Count(1)],
+            )]
+        } else {
+            vec![Outcome::Count(1)]
         }
     });
     let [read, write, other, _] = mixed(&mut StatementIds::new());

@@ -80,9 +80,10 @@ fn a_transaction_inside_a_call_is_error_266() {
 fn a_deadlock_rolls_back_and_can_be_retried() {
     for step in [1, 4, 100_000] {
         let mut talk = Talk::with(QueryMode::Prepared, |text, _| {
-            match text.contains("update") {
-                true => vec![Outcome::Error(1205, 51, 13, "deadlock victim".to_owned())],
-                false => vec![Outcome::Count(1)],
+            if text.contains("update") {
+                vec![Outcome::Error(1205, 51, 13, "deadlock victim".to_owned())]
+            } else {
+                vec![Outcome::Count(1)]
             }
         });
         talk.step = step;

@@ -156,12 +156,11 @@ mod tests {
             let entries = read(&mut control, &RelationNames::Listed(vec!["t"])).expect("entries");
             let facts = &entries[0].facts;
             let sizes = (facts.table_bytes, facts.index_bytes);
-            match is_refused {
-                true => {
-                    let reason = facts.sizes_unknown.as_deref().expect("a reason");
-                    assert!(reason.contains("permission was denied"), "{reason}");
-                }
-                false => assert_eq!((sizes, &facts.sizes_unknown), ((8192, 16384), &None)),
+            if is_refused {
+                let reason = facts.sizes_unknown.as_deref().expect("a reason");
+                assert!(reason.contains("permission was denied"), "{reason}");
+            } else {
+                assert_eq!((sizes, &facts.sizes_unknown), ((8192, 16384), &None))
             }
         }
     }

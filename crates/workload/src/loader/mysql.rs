@@ -53,9 +53,10 @@ impl BulkStatement {
 
     /// The name in the report of a load.
     pub fn name(self) -> &'static str {
-        match self.is_load_data {
-            true => "LOAD DATA from memory",
-            false => "multi-row INSERTs",
+        if self.is_load_data {
+            "LOAD DATA from memory"
+        } else {
+            "multi-row INSERTs"
         }
     }
 
@@ -71,11 +72,12 @@ impl BulkStatement {
         mut rows: impl RowSource,
     ) -> Result<(), Error> {
         let activity = format!("sending rows of {table}");
-        let prefix = match self.is_load_data {
-            true => format!(
+        let prefix = if self.is_load_data {
+            format!(
                 "load data local infile 'rows' into table {table} character set latin1 ({columns})"
-            ),
-            false => format!("insert into {table} ({columns}) values "),
+            )
+        } else {
+            format!("insert into {table} ({columns}) values ")
         };
         let mut bytes = Vec::with_capacity(self.full_bytes + LAST_ROW_BYTES);
         while !rows.is_done() {
@@ -85,13 +87,12 @@ impl BulkStatement {
                 bytes.extend_from_slice(prefix.as_bytes());
             }
             let count = rows.append_rows(&mut bytes, self.full_bytes);
-            let stored = match self.is_load_data {
-                true => control.load_data(&prefix, &bytes),
-                false => {
-                    // Remove the trailing comma.
-                    bytes.pop();
-                    control.execute(std::str::from_utf8(&bytes).unwrap_or_default())
-                }
+            let stored = if self.is_load_data {
+                control.load_data(&prefix, &bytes)
+            } else {
+                // Remove the trailing comma.
+                bytes.pop();
+                control.execute(std::str::from_utf8(&bytes).unwrap_or_default())
             };
             let stored = stored.map_err(|source| sql::server_error(&activity, source))?;
             check_all_stored(table, count, stored)?;

@@ -98,9 +98,10 @@ impl<D: Dataset> LoadRun<'_, D> {
             // make the rows cheaper to store.
             SqlDialect::MySql | SqlDialect::TransactSql => false,
         };
-        let method = match in_one_transaction {
-            true => self.load_in_one_transaction(control, &existing, state)?,
-            false => self.load_in_parts(control, &existing, state)?,
+        let method = if in_one_transaction {
+            self.load_in_one_transaction(control, &existing, state)?
+        } else {
+            self.load_in_parts(control, &existing, state)?
         };
         *state = LoadState::Loaded;
         Ok(method + &self.data.after_load(control)?)
@@ -215,16 +216,15 @@ impl<D: Dataset> LoadRun<'_, D> {
         self.loader.check_stop()?;
         self.create_tables(control, existing, state)?;
         let parts = data.parts();
-        let (missing, continued) = match existing.unfinished.is_empty() {
-            true => (parts, String::new()),
-            false => {
-                let missing = data.missing_parts(control, &parts)?;
-                let (loaded, all) = (parts.len() - missing.len(), parts.len());
-                (
-                    missing,
-                    format!("continued: {loaded} of {all} parts were already loaded; "),
-                )
-            }
+        let (missing, continued) = if existing.unfinished.is_empty() {
+            (parts, String::new())
+        } else {
+            let missing = data.missing_parts(control, &parts)?;
+            let (loaded, all) = (parts.len() - missing.len(), parts.len());
+            (
+                missing,
+                format!("continued: {loaded} of {all} parts were already loaded; "),
+            )
         };
         let mut target = Loader::target_of_same_server(control, self.request.target);
         let transfer = RowTransfer::choose(control, &mut target, data.loaders_per_table())?;
@@ -235,10 +235,10 @@ impl<D: Dataset> LoadRun<'_, D> {
                 self.collect_statistics(&target, "vacuum (analyze)")?;
                 self.vacuum_unmarked(control)?;
                 self.build_indexes(control, &target)?;
-                match data.parts_are_whole_tables() {
-                    true => "COPY with FREEZE in one transaction per table; then VACUUM and keys"
-                        .to_owned(),
-                    false => "COPY in one transaction per part; then VACUUM and keys".to_owned(),
+                if data.parts_are_whole_tables() {
+                    "COPY with FREEZE in one transaction per table; then VACUUM and keys".to_owned()
+                } else {
+                    "COPY in one transaction per part; then VACUUM and keys".to_owned()
                 }
             }
             RowTransfer::Streams(stream) => {

@@ -84,9 +84,10 @@ unsafe extern "C" fn next_event(context: *const ThreadContext) -> f64 {
         db.end_with_open_block(Outcome::Committed);
         db.try_start(0)
     });
-    match has_begun {
-        true => 1.0,
-        false => context.request_number(Request::NextEvent),
+    if has_begun {
+        1.0
+    } else {
+        context.request_number(Request::NextEvent)
     }
 }
 

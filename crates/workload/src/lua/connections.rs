@@ -129,9 +129,10 @@ impl Connections {
 
 /// Returns the index of the result that a query returns, of `result_count` results.
 pub fn returned_result_index(returns_first_result: bool, result_count: usize) -> usize {
-    match returns_first_result {
-        true => 0,
-        false => result_count.saturating_sub(1),
+    if returns_first_result {
+        0
+    } else {
+        result_count.saturating_sub(1)
     }
 }
 

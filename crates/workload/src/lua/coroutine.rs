@@ -122,9 +122,10 @@ impl Drop for Coroutine {
 #[inline]
 pub fn number_value(number: f64) -> Value<'static> {
     let integer = number as i64;
-    match integer as f64 == number && number < TWO_POW_63 {
-        true => Value::Int(integer),
-        false => Value::Float(number),
+    if integer as f64 == number && number < TWO_POW_63 {
+        Value::Int(integer)
+    } else {
+        Value::Float(number)
     }
 }
 

@@ -144,12 +144,12 @@ impl ScriptState {
         let settings = &context.settings;
         let text = &settings.text;
         // Skip a `#!` line, which is not Lua, but keep its newline to preserve line numbers.
-        let skipped_bytes = match text.starts_with(b"#") {
-            true => text
-                .iter()
+        let skipped_bytes = if text.starts_with(b"#") {
+            text.iter()
                 .position(|byte| *byte == b'\n')
-                .unwrap_or(text.len()),
-            false => 0,
+                .unwrap_or(text.len())
+        } else {
+            0
         };
         let name = match settings.path.as_str() {
             "-" => "=stdin".to_owned(),
@@ -185,12 +185,13 @@ pub fn error_message(error: &mlua::Error) -> String {
 
 /// Adds the memory limit to an out-of-memory message.
 pub fn explain_memory_limit(reason: &str, settings: &ScriptSettings) -> String {
-    match reason.ends_with("not enough memory") {
-        true => format!(
+    if reason.ends_with("not enough memory") {
+        format!(
             "{reason}: a state of the script may use {} MiB (PRONY_LUA_MEMORY)",
             settings.memory_limit_bytes >> 20
-        ),
-        false => reason.to_owned(),
+        )
+    } else {
+        reason.to_owned()
     }
 }
 

@@ -142,12 +142,13 @@ fn run_watchdog(watchdog: &Weak<Watchdog>, context: &ScriptContext) {
         let Some(watchdog) = watchdog.upgrade() else {
             return;
         };
-        let (limit_polls, pause_polls) = match settings.must_scripts_end() {
-            true => (
+        let (limit_polls, pause_polls) = if settings.must_scripts_end() {
+            (
                 run_limit_polls.min(POLLS_BETWEEN_ATTEMPTS_AT_END),
                 POLLS_BETWEEN_ATTEMPTS_AT_END,
-            ),
-            false => (run_limit_polls, POLLS_BETWEEN_ATTEMPTS),
+            )
+        } else {
+            (run_limit_polls, POLLS_BETWEEN_ATTEMPTS)
         };
         let mut heartbeats = watchdog
             .heartbeats

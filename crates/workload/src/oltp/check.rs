@@ -114,12 +114,11 @@ fn read_table(
 ) -> Result<TableContents, Error> {
     let name = table.facts.name.clone();
     let loaded_rows = table.note.as_ref().and_then(|note| note.number("rows"));
-    let has_wrong_length = match workload.is_bulk() {
-        true => "1 = 0".to_owned(),
-        false => {
-            let length = SqlDialect::of(control).length_function();
-            format!("{length}(c) <> 119 or {length}(pad) <> 59")
-        }
+    let has_wrong_length = if workload.is_bulk() {
+        "1 = 0".to_owned()
+    } else {
+        let length = SqlDialect::of(control).length_function();
+        format!("{length}(c) <> 119 or {length}(pad) <> 59")
     };
     let row = sql::query_row(
         control,
@@ -183,9 +182,10 @@ fn check_rows(contents: &[&TableContents], workload: &Oltp) -> Vec<Finding> {
         findings.push(finding(FindingState::Ok, id, text));
     }
     if added_rows > 0 {
-        let added_by = match workload.is_bulk() {
-            true => "bulk_insert",
-            false => "oltp_insert",
+        let added_by = if workload.is_bulk() {
+            "bulk_insert"
+        } else {
+            "oltp_insert"
         };
         let text = format!(
             "{} rows were added since: {added_by} does that",

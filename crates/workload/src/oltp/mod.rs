@@ -278,12 +278,13 @@ impl Workload for Oltp {
                 tables => format!("rows of {} tables sbtest", tables.len()),
             },
             kinds: vec![self.name],
-            counter: match options.auto_inc {
-                true => GrowthCounter::RowsWithNewIds {
+            counter: if options.auto_inc {
+                GrowthCounter::RowsWithNewIds {
                     tables,
                     column: "id",
-                },
-                false => GrowthCounter::RowsOf(tables),
+                }
+            } else {
+                GrowthCounter::RowsOf(tables)
             },
         }])
     }

@@ -71,9 +71,10 @@ pub fn statements(workload: &Oltp, options: &OltpOptions, dialect: SqlDialect) -
             EventPart::TextInsert => {
                 let has_id = !options.auto_inc || dialect.insert_includes_id();
                 let sql = dialect.event_statement(StatementKind::Insert, 1, options);
-                texts.push(match has_id {
-                    true => sql,
-                    false => sql.replace("(id, ", "(").replace(", $4", ""),
+                texts.push(if has_id {
+                    sql
+                } else {
+                    sql.replace("(id, ", "(").replace(", $4", "")
                 });
             }
         }
@@ -464,9 +465,10 @@ impl SharedState {
             // `execute_part` sends inserts, which need more values.
             StatementKind::Insert => return Ok(()),
         };
-        let query = match kind.is_read() {
-            true => QueryKind::Read,
-            false => write_kind(rows.affected_rows()),
+        let query = if kind.is_read() {
+            QueryKind::Read
+        } else {
+            write_kind(rows.affected_rows())
         };
         drop(rows);
         count_query(db, queries, query);

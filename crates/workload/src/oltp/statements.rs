@@ -93,18 +93,20 @@ impl SqlDialect {
             SqlDialect::PostgreSql => format!("create table {name} ({columns}) {table_options}"),
             SqlDialect::TransactSql => {
                 let create = format!("create table {name} ({columns}) {table_options}");
-                match options.auto_inc && !is_bulk {
-                    true => format!(
+                if options.auto_inc && !is_bulk {
+                    format!(
                         "create sequence {} as integer start with 1; {create}",
                         sequence_name(&name)
-                    ),
-                    false => create,
+                    )
+                } else {
+                    create
                 }
             }
             SqlDialect::MySql => {
-                let key = match options.secondary && !is_bulk {
-                    true => "key xid (id)",
-                    false => "primary key (id)",
+                let key = if options.secondary && !is_bulk {
+                    "key xid (id)"
+                } else {
+                    "primary key (id)"
                 };
                 let engine = &options.mysql_storage_engine;
                 format!("create table {name} ({columns}, {key}) engine = {engine} {table_options}")
@@ -122,15 +124,17 @@ impl SqlDialect {
     pub fn indexes(self, options: &OltpOptions, is_bulk: bool) -> Vec<Index> {
         let mut indexes = Vec::new();
         match self {
-            SqlDialect::PostgreSql => indexes.push(match options.secondary && !is_bulk {
-                true => Index::Plain,
-                false => Index::Primary,
+            SqlDialect::PostgreSql => indexes.push(if options.secondary && !is_bulk {
+                Index::Plain
+            } else {
+                Index::Primary
             }),
             // The table was created with its primary key.
             SqlDialect::MySql => {}
-            SqlDialect::TransactSql => indexes.push(match options.secondary && !is_bulk {
-                true => Index::Plain,
-                false => Index::Primary,
+            SqlDialect::TransactSql => indexes.push(if options.secondary && !is_bulk {
+                Index::Plain
+            } else {
+                Index::Primary
             }),
         }
         if options.create_secondary && !is_bulk {

@@ -96,9 +96,10 @@ impl SharedState {
             CurrentStatement::Text | CurrentStatement::Packet
         );
         let is_simple = db.protocol_mode() == QueryMode::Simple;
-        let statement = match is_simple {
-            true => db.last_request_text().unwrap_or(statement),
-            false => statement,
+        let statement = if is_simple {
+            db.last_request_text().unwrap_or(statement)
+        } else {
+            statement
         };
         let failure = StatementFailure {
             client: id.client,

@@ -21,13 +21,12 @@ pub fn execute(text: &str, _: &[Parameter]) -> Vec<Outcome> {
     let first_word = text.split_whitespace().next().unwrap_or_default();
     let returns_rows =
         !["INSERT", "UPDATE", "DELETE"].contains(&first_word) || text.contains(" OUTPUT ");
-    match returns_rows {
-        false => vec![Outcome::Count(1)],
-        true => {
-            let column = Column::new("c", Type::VarChar(9));
-            let row = vec![Datum::Bytes(b"7".to_vec()); 3];
-            vec![Outcome::Rows(vec![column; 3], vec![row])]
-        }
+    if returns_rows {
+        let column = Column::new("c", Type::VarChar(9));
+        let row = vec![Datum::Bytes(b"7".to_vec()); 3];
+        vec![Outcome::Rows(vec![column; 3], vec![row])]
+    } else {
+        vec![Outcome::Count(1)]
     }
 }
 

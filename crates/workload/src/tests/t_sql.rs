@@ -145,9 +145,12 @@ impl Catalog {
             rows.push(cells.map(str::to_owned).into());
         }
         let width = rows.first().map_or(1, Vec::len);
-        let cell = |cell: String| match cell.is_empty() {
-            true => Datum::Null,
-            false => Datum::Bytes(cell.into_bytes()),
+        let cell = |cell: String| {
+            if cell.is_empty() {
+                Datum::Null
+            } else {
+                Datum::Bytes(cell.into_bytes())
+            }
         };
         let rows = rows
             .into_iter()

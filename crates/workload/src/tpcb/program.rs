@@ -83,9 +83,10 @@ impl AccountProgram {
     /// The program of `variant` on tables of this scale.
     pub fn new(variant: TpcbVariant, name: &'static str, scale: u32) -> Self {
         let int = ParameterType::Int;
-        let aid = match scale >= BIGINT_FROM_SCALE {
-            true => ParameterType::BigInt,
-            false => int,
+        let aid = if scale >= BIGINT_FROM_SCALE {
+            ParameterType::BigInt
+        } else {
+            int
         };
         let mut statements = StatementIds::new();
         let mut add =

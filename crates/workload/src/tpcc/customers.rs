@@ -28,9 +28,10 @@ impl SearchNames {
 
     /// The name to send for a number of [`LastNames`].
     pub fn search_text(&self, name: u32) -> &str {
-        match self.finds_names {
-            true => self.names.get(name),
-            false => UNKNOWN_NAME,
+        if self.finds_names {
+            self.names.get(name)
+        } else {
+            UNKNOWN_NAME
         }
     }
 

@@ -95,9 +95,10 @@ impl<'a> StepRunner<'a> {
         step: &TransactionStep,
         values: &[Value<'_>],
     ) -> Result<(), DbError> {
-        match self.pipelined {
-            true => self.queue(step, values, DISCARDED),
-            false => execute(self.db, step, values).await.map(drop),
+        if self.pipelined {
+            self.queue(step, values, DISCARDED)
+        } else {
+            execute(self.db, step, values).await.map(drop)
         }
     }
 

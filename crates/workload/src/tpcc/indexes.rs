@@ -96,9 +96,10 @@ const HAMMERDB_LAST_NAMES: &str = "customer_c_last";
 
 /// The name of an existing index: HammerDB's or Prony's. Babelfish appends a hash to it.
 fn sql_server_name(index: &Index, existing: &str) -> &'static str {
-    match existing.starts_with(HAMMERDB_LAST_NAMES) {
-        true => HAMMERDB_LAST_NAMES,
-        false => index.name,
+    if existing.starts_with(HAMMERDB_LAST_NAMES) {
+        HAMMERDB_LAST_NAMES
+    } else {
+        index.name
     }
 }
 

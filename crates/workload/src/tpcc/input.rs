@@ -214,9 +214,10 @@ impl InputGenerator {
             }
             (false, _, false) => Home::One(random.uniform(1, warehouses.into()) as u32),
         };
-        let district = match profile.spread_homes {
-            true => client % DISTRICTS + 1,
-            false => random.uniform(1, DISTRICTS.into()) as u32,
+        let district = if profile.spread_homes {
+            client % DISTRICTS + 1
+        } else {
+            random.uniform(1, DISTRICTS.into()) as u32
         };
         InputGenerator {
             profile,
@@ -237,9 +238,10 @@ impl InputGenerator {
         let has_unused_item = self.uniform(1, 100) == 1;
         let mut lines = [OrderLine::default(); LINES_MAX];
         for (index, line) in lines[..count].iter_mut().enumerate() {
-            let item = match self.profile.non_uniform {
-                true => self.draw_non_uniform(self.constants.item),
-                false => self.uniform(1, ITEMS),
+            let item = if self.profile.non_uniform {
+                self.draw_non_uniform(self.constants.item)
+            } else {
+                self.uniform(1, ITEMS)
             };
             let remote = self.uniform(1, 100) == 1;
             *line = OrderLine {
@@ -285,9 +287,10 @@ impl InputGenerator {
             _ => (self.draw_other_warehouse(w_id), self.uniform(1, DISTRICTS)),
         };
         let customer = self.draw_customer_key();
-        let cents = match self.profile.amounts_have_cents {
-            true => self.random.uniform(100, 500_000),
-            false => self.random.uniform(1, 5_000) * 100,
+        let cents = if self.profile.amounts_have_cents {
+            self.random.uniform(100, 500_000)
+        } else {
+            self.random.uniform(1, 5_000) * 100
         };
         Payment {
             w_id,
@@ -346,9 +349,10 @@ impl InputGenerator {
     }
 
     fn draw_customer(&mut self) -> u32 {
-        match self.profile.non_uniform {
-            true => self.draw_non_uniform(self.constants.customer),
-            false => self.uniform(1, CUSTOMERS),
+        if self.profile.non_uniform {
+            self.draw_non_uniform(self.constants.customer)
+        } else {
+            self.uniform(1, CUSTOMERS)
         }
     }
 
@@ -357,9 +361,10 @@ impl InputGenerator {
         if self.uniform(1, 100) > 60 {
             return CustomerKey::Number(self.draw_customer());
         }
-        let distribution = match self.profile.own_last_name_constant {
-            true => self.constants.last_name,
-            false => NuRand::LOAD_LAST_NAMES,
+        let distribution = if self.profile.own_last_name_constant {
+            self.constants.last_name
+        } else {
+            NuRand::LOAD_LAST_NAMES
         };
         CustomerKey::Name {
             name: self.draw_non_uniform(distribution),

@@ -190,17 +190,18 @@ impl Workload for OrderEntry {
 
     fn contention(&self, plan: &WorkloadPlan) -> Option<Contention> {
         // Each payment updates its warehouse. Users with think times rarely wait for each other.
-        Some(match is_paced(plan) {
-            true => Contention {
+        Some(if is_paced(plan) {
+            Contention {
                 clients_per_scale: TERMINALS_PER_WAREHOUSE,
                 reason: "each payment locks the row of its warehouse, and the specification has ten \
                           terminals per warehouse",
-            },
-            false => Contention {
+            }
+        } else {
+            Contention {
                 clients_per_scale: 1,
                 reason: "each payment locks the row of its warehouse, so waiting for these locks \
                           dominates the results",
-            },
+            }
         })
     }
 

@@ -45,9 +45,10 @@ fn type_at_start(text: &str) -> Option<(&str, &str)> {
         // PostgreSQL's cast, `::`.
         return None;
     }
-    let arguments = match text[name..].starts_with('(') {
-        true => text[name..].find(')').map_or(0, |end| end + 1),
-        false => 0,
+    let arguments = if text[name..].starts_with('(') {
+        text[name..].find(')').map_or(0, |end| end + 1)
+    } else {
+        0
     };
     Some(text.split_at(name + arguments))
 }

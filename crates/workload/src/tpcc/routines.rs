@@ -89,18 +89,20 @@ const HAMMERDB_46_PREFIX: &str = "prony_tpcc_hammerdb_46_";
 
 /// Name prefix of a profile's routines.
 fn routine_prefix(profile: &Profile) -> String {
-    match profile.calls_hammerdb_routines {
-        true => HAMMERDB_46_PREFIX.to_owned(),
-        false => format!("prony_tpcc_{}_", profile.routine),
+    if profile.calls_hammerdb_routines {
+        HAMMERDB_46_PREFIX.to_owned()
+    } else {
+        format!("prony_tpcc_{}_", profile.routine)
     }
 }
 
 /// The calls of a profile's routines, by kind of transaction.
 pub fn calls(dialect: SqlDialect, profile: &Profile) -> Vec<String> {
     let engine = EngineSql::of(dialect);
-    let calls = match profile.calls_hammerdb_routines {
-        true => engine.hammerdb_calls,
-        false => engine.calls,
+    let calls = if profile.calls_hammerdb_routines {
+        engine.hammerdb_calls
+    } else {
+        engine.calls
     };
     statements(&engine.fill(calls, profile, &routine_prefix(profile), true)).collect()
 }
@@ -108,9 +110,10 @@ pub fn calls(dialect: SqlDialect, profile: &Profile) -> Vec<String> {
 /// The routines of a profile.
 pub fn profile_routines(dialect: SqlDialect, profile: &Profile) -> Vec<Routine> {
     let engine = EngineSql::of(dialect);
-    let texts = match profile.calls_hammerdb_routines {
-        true => engine.hammerdb_routines,
-        false => engine.routines,
+    let texts = if profile.calls_hammerdb_routines {
+        engine.hammerdb_routines
+    } else {
+        engine.routines
     };
     let prefix = routine_prefix(profile);
     let routine = |text: &&str| Routine::parse(&engine.fill(text, profile, &prefix, true));

@@ -49,9 +49,10 @@ pub fn shares(counts: &TpccCounts, profile: &Profile, warehouses: u32) -> Vec<Ac
     let rolled_back = counts.outcomes_by_kind[TpccTransaction::NewOrder as usize].rolled_back;
     // With a single warehouse, no line or payment is remote.
     let unless_single = |share: f64| if warehouses > 1 { share } else { 0.0 };
-    let rolled_back_share = match profile.rolls_back {
-        true => ROLLED_BACK_SHARE,
-        false => 0.0,
+    let rolled_back_share = if profile.rolls_back {
+        ROLLED_BACK_SHARE
+    } else {
+        0.0
     };
     let mut add = |name, base, count, total, share| {
         shares.push(action_share(name, base, count, total, share))

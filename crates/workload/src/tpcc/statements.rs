@@ -55,9 +55,12 @@ impl StatementSet {
         let (_, section) = section.split_once('\n').unwrap_or_default();
         let section = engine.fill(section, profile, "", true);
         let steps = section.split("\n\n").map(|step| {
-            let statements = statements(step).map(|sql| match pipelined {
-                true => self.add(&sql).with_joining(),
-                false => self.add(&sql),
+            let statements = statements(step).map(|sql| {
+                if pipelined {
+                    self.add(&sql).with_joining()
+                } else {
+                    self.add(&sql)
+                }
             });
             statements.collect()
         });

@@ -97,9 +97,10 @@ impl Workload for Ycsb {
             let kinds = vec![Operation::Insert.name()];
             return Growth::Counted(vec![Growth::rows_of(table::NAME, kinds)]);
         }
-        match has(Operation::Update) || has(Operation::ReadModifyWrite) {
-            true => Growth::Uncounted("it updates records and adds none"),
-            false => Growth::ReadOnly,
+        if has(Operation::Update) || has(Operation::ReadModifyWrite) {
+            Growth::Uncounted("it updates records and adds none")
+        } else {
+            Growth::ReadOnly
         }
     }
 

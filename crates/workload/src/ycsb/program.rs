@@ -59,9 +59,10 @@ struct UserState {
 
 /// Returns the field selections that need a statement: all fields (`None`), or each field.
 fn field_selections(all_fields: bool, fields: u32) -> Vec<Option<u32>> {
-    match all_fields {
-        true => vec![None],
-        false => (0..fields).map(Some).collect(),
+    if all_fields {
+        vec![None]
+    } else {
+        (0..fields).map(Some).collect()
     }
 }
 

@@ -238,9 +238,12 @@ pub fn checksums(database: &TestDatabase) -> Vec<String> {
         .map(|table| {
             let columns = table.columns(prony_workload::SqlDialect::MySql).into_iter();
             let values: Vec<String> = columns
-                .map(|(name, _)| match TIMESTAMP_COLUMNS.contains(&name) {
-                    true => format!("{name} is null"),
-                    false => format!("ifnull({name}, '-')"),
+                .map(|(name, _)| {
+                    if TIMESTAMP_COLUMNS.contains(&name) {
+                        format!("{name} is null")
+                    } else {
+                        format!("ifnull({name}, '-')")
+                    }
                 })
                 .collect();
             let sql = format!(

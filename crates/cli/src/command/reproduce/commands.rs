@@ -189,9 +189,10 @@ pub fn all_commands(scenario: &Scenario, settings: &ScenarioSettings) -> Vec<Str
 /// A script's path in the syntax of `--file`, in which a path that contains `@` needs a weight.
 fn file_argument(path: &Path) -> String {
     let path = path.display().to_string();
-    match path.contains('@') {
-        true => format!("{path}@1"),
-        false => path,
+    if path.contains('@') {
+        format!("{path}@1")
+    } else {
+        path
     }
 }
 

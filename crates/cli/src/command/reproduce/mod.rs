@@ -54,9 +54,10 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
     }
     let mut control = server::connect(&target)?;
     server_setup::fail_if_interrupted(&signals)?;
-    let tables = match steps.loaded || commands::requires_prewarm(scenario) {
-        true => check_tables(workload, &mut control, args.flags.url(), steps.loaded)?,
-        false => Vec::new(),
+    let tables = if steps.loaded || commands::requires_prewarm(scenario) {
+        check_tables(workload, &mut control, args.flags.url(), steps.loaded)?
+    } else {
+        Vec::new()
     };
     server_setup::create_indexes(&mut control, scenario)?;
     if scenario.vacuum && steps.loaded {

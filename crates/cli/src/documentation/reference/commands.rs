@@ -247,9 +247,10 @@ fn write_after_help(text: &mut String, help: &str) {
         .map(str::trim_end)
         .filter(|text| !text.is_empty())
     {
-        *text += &match paragraph.lines().any(|line| line.starts_with(' ')) {
-            true => format!("\n```text\n{paragraph}\n```\n"),
-            false => format!("\n{}\n", paragraph.replace('<', "&lt;").replace('*', "\\*")),
+        *text += &if paragraph.lines().any(|line| line.starts_with(' ')) {
+            format!("\n```text\n{paragraph}\n```\n")
+        } else {
+            format!("\n{}\n", paragraph.replace('<', "&lt;").replace('*', "\\*"))
         };
     }
     let examples = examples(help);

@@ -43,9 +43,10 @@ impl RequestBuilder<'_> {
                 "(localhost)" => "localhost".to_owned(),
                 _ => host,
             },
-            port: match connection.uses_port {
-                true => self.setting_number(LOGIN_SECTION, "port", 1, 65_535) as u16,
-                false => 1433,
+            port: if connection.uses_port {
+                self.setting_number(LOGIN_SECTION, "port", 1, 65_535) as u16
+            } else {
+                1433
             },
             ssl_mode: String::new(),
             socket: None,

@@ -190,9 +190,12 @@ impl Interp {
             return error("extra switch pattern with no body");
         }
         let last = cases.len().saturating_sub(2);
-        let fold = |text: &str| match ignore_case {
-            true => text.to_lowercase(),
-            false => text.to_owned(),
+        let fold = |text: &str| {
+            if ignore_case {
+                text.to_lowercase()
+            } else {
+                text.to_owned()
+            }
         };
         let mut matched = None;
         for index in (0..cases.len()).step_by(2) {

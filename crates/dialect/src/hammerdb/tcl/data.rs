@@ -106,9 +106,10 @@ impl Interp {
         let full_name = pattern.filter(|name| !name.contains(['*', '?', '[', '\\']));
         if let Some(name) = full_name {
             let name = name.strip_prefix("::").unwrap_or(name);
-            return match self.has_command(host, name) {
-                true => list::join(&[name]),
-                false => String::new(),
+            return if self.has_command(host, name) {
+                list::join(&[name])
+            } else {
+                String::new()
             };
         }
         let defined = self.procs.keys().chain(self.aliases.keys());

@@ -229,9 +229,10 @@ fn lsearch(args: &[String]) -> TclResult {
         }
     };
     let folded_pattern = fold(pattern);
-    let expression = match is_regex {
-        true => Some(regex::compile(pattern, ignore_case)?),
-        false => None,
+    let expression = if is_regex {
+        Some(regex::compile(pattern, ignore_case)?)
+    } else {
+        None
     };
     let mut matching = Vec::new();
     for (index, element) in split_list(text)?.into_iter().enumerate() {

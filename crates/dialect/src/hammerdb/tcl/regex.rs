@@ -338,13 +338,12 @@ fn all_matches<'t>(
     std::iter::from_fn(move || {
         let captures = pattern.captures_at(text, next?)?;
         let full_match = captures.get(0)?;
-        next = match full_match.is_empty() {
-            false => Some(full_match.end()),
+        next = if full_match.is_empty() {
             // Skip one character after an empty match.
-            true => {
-                let skipped = text[full_match.end()..].chars().next();
-                skipped.map(|c| full_match.end() + c.len_utf8())
-            }
+            let skipped = text[full_match.end()..].chars().next();
+            skipped.map(|c| full_match.end() + c.len_utf8())
+        } else {
+            Some(full_match.end())
         };
         Some(captures)
     })

@@ -42,9 +42,10 @@ impl Interp {
     fn full_name(&self, name: &str) -> String {
         let qualified = self.qualified(name);
         let is_global = matches!(name, "env" | "tcl_platform") || self.frames[0].contains_key(name);
-        match is_global && !self.frames[0].contains_key(&qualified) {
-            true => name.to_owned(),
-            false => qualified,
+        if is_global && !self.frames[0].contains_key(&qualified) {
+            name.to_owned()
+        } else {
+            qualified
         }
     }
 

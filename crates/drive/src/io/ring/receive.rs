@@ -49,9 +49,10 @@ impl Ring {
         let mut starved = std::mem::take(&mut self.starved);
         let armed = starved.drain(..).try_for_each(|(slot, generation)| {
             // If the generations differ, the connection was closed in the meantime, and perhaps reopened.
-            match self.slots[slot as usize].generation & GENERATION_MASK == generation {
-                true => self.arm_receive(slot),
-                false => Ok(()),
+            if self.slots[slot as usize].generation & GENERATION_MASK == generation {
+                self.arm_receive(slot)
+            } else {
+                Ok(())
             }
         });
         self.starved = starved;

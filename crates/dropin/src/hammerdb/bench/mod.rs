@@ -265,12 +265,15 @@ fn drive_load(
         .and_then(|result| result.figures);
     let is_stored = store::report_checks(&finished, figures, &store);
     let (run, drive_result) = (finished.run, finished.drive_result);
-    let result = monitor_result.map_err(|reason| match is_stored {
-        true => format!(
-            "{reason}; the measured part is stored: prony show {}",
-            run.id
-        ),
-        false => reason,
+    let result = monitor_result.map_err(|reason| {
+        if is_stored {
+            format!(
+                "{reason}; the measured part is stored: prony show {}",
+                run.id
+            )
+        } else {
+            reason
+        }
     })?;
     (job.result_lines, job.tpm_readings) = (result.result_lines, result.tpm_readings);
     Ok(EndedRun {

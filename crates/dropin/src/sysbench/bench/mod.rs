@@ -226,9 +226,10 @@ fn print_end(
         call.log(LogLevel::Info, ALL_THREADS_ENDED);
     }
     observer.print_final_report(measured.seconds(), is_forced.then_some(unfinished));
-    match is_forced {
-        true => Err(CommandError::Status(EXIT_STATUS_FORCED_SHUTDOWN)),
-        false => Ok(()),
+    if is_forced {
+        Err(CommandError::Status(EXIT_STATUS_FORCED_SHUTDOWN))
+    } else {
+        Ok(())
     }
 }
 

@@ -49,9 +49,10 @@ impl ParallelCommand<'_> {
         let clients = program.user_count();
         let plan = DrivePlan {
             clients,
-            threads: match self.thread_per_user {
-                true => clients,
-                false => plan.threads.min(clients),
+            threads: if self.thread_per_user {
+                clients
+            } else {
+                plan.threads.min(clients)
             },
             pace: Pace::Closed,
             stop: Stop::Transactions(1),
@@ -84,9 +85,10 @@ impl ParallelCommand<'_> {
         if let Some(event) = events.find(|event| event.kind == RunEventKind::UserFailed) {
             return Err(call.fail_with_text(&event.detail));
         }
-        match drive_result.interrupted {
-            true => Err(CommandError::Status(1)),
-            false => Ok(()),
+        if drive_result.interrupted {
+            Err(CommandError::Status(1))
+        } else {
+            Ok(())
         }
     }
 }

@@ -224,9 +224,12 @@ impl ScriptRun<'_> {
         let outcome = bench::run(call, &bench, self.signals, &|| logger.has_failed());
         // The script may have to close a list of reports, even if its last report was not printed.
         hooks.end_reports();
-        outcome.map_err(|error| match logger.start_timed_out() {
-            true => CommandError::Status(EXIT_STATUS_LATE_START),
-            false => error,
+        outcome.map_err(|error| {
+            if logger.start_timed_out() {
+                CommandError::Status(EXIT_STATUS_LATE_START)
+            } else {
+                error
+            }
         })?;
         // Like sysbench, exit with status 0: the run is complete and its report is printed.
         if let Err(problem) = script.run_done() {

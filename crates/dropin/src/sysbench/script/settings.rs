@@ -122,9 +122,10 @@ fn read_script(command: &ScriptCommand) -> Result<(String, Vec<u8>), CommandErro
         print_usage_error(&format!("cannot open {}: {error}\n", path.display()))
     })?;
     // If the command line names the file itself, messages show that name.
-    let displayed_path = match Path::new(&command.name) == path {
-        true => command.name.clone(),
-        false => path.display().to_string(),
+    let displayed_path = if Path::new(&command.name) == path {
+        command.name.clone()
+    } else {
+        path.display().to_string()
     };
     Ok((displayed_path, text))
 }

@@ -28,9 +28,10 @@ impl Evidence {
 
     /// [`Basis::Ranks`] if the runs are enough for ranks at this level.
     pub fn basis(&self, alpha: f64) -> Basis {
-        match ranks_suffice(self.runs, alpha) {
-            true => Basis::Ranks,
-            false => Basis::Normal,
+        if ranks_suffice(self.runs, alpha) {
+            Basis::Ranks
+        } else {
+            Basis::Normal
         }
     }
 

@@ -114,9 +114,10 @@ pub(super) fn primary_name(
         let mut sides = compared();
         sides.all(|figures| figures.iter().any(|figure| figure.name == **name))
     };
-    let preferred = match paced {
-        true => [P99_FIGURE, MetricName::NOPM, TPS_FIGURE],
-        false => [MetricName::NOPM, TPS_FIGURE, P99_FIGURE],
+    let preferred = if paced {
+        [P99_FIGURE, MetricName::NOPM, TPS_FIGURE]
+    } else {
+        [MetricName::NOPM, TPS_FIGURE, P99_FIGURE]
     };
     let first = compared().next()?;
     // Imported runs may have none of the requested and preferred figures.

@@ -66,9 +66,10 @@ impl SidesComparison {
             runs: figure.map_or([0, 0], |figure| {
                 [&figure.a, &figure.b].map(|sample| sample.values.len())
             }),
-            result: match is_rate_given {
-                true => GateResult::Undecided,
-                false => result,
+            result: if is_rate_given {
+                GateResult::Undecided
+            } else {
+                result
             },
             is_rate_given,
         }

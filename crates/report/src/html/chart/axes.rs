@@ -52,8 +52,9 @@ pub fn time_label(at_s: f64, end_s: f64) -> String {
     }
     let total_s = at_s.round() as u64;
     let (hours, minutes, seconds) = (total_s / 3600, total_s / 60 % 60, total_s % 60);
-    match end_s < 3600.0 {
-        true => format!("{minutes}:{seconds:02}"),
-        false => format!("{hours}:{minutes:02}:{seconds:02}"),
+    if end_s < 3600.0 {
+        format!("{minutes}:{seconds:02}")
+    } else {
+        format!("{hours}:{minutes:02}:{seconds:02}")
     }
 }

@@ -255,9 +255,12 @@ fn text_width(text: &str) -> f64 {
 }
 
 fn overlap(a: &Label, b: &Label) -> bool {
-    let x_range = |label: &Label| match label.ends_at_x {
-        true => (label.x - text_width(&label.text), label.x),
-        false => (label.x, label.x + text_width(&label.text)),
+    let x_range = |label: &Label| {
+        if label.ends_at_x {
+            (label.x - text_width(&label.text), label.x)
+        } else {
+            (label.x, label.x + text_width(&label.text))
+        }
     };
     let ((a_start, a_end), (b_start, b_end)) = (x_range(a), x_range(b));
     (a.y - b.y).abs() < LINE_HEIGHT - 0.5 && a_start < b_end && b_start < a_end

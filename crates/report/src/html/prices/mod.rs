@@ -264,9 +264,10 @@ fn write_ratios(out: &mut Html, prices: &Prices) -> fmt::Result {
         write_row(out, name, &cells)?;
     }
     end_table(out)?;
-    let no_tpmc = match has_nopm {
-        true => format!(" {NO_TPMC}"),
-        false => String::new(),
+    let no_tpmc = if has_nopm {
+        format!(" {NO_TPMC}")
+    } else {
+        String::new()
     };
     writeln_markup!(
         out,

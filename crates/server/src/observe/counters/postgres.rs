@@ -81,13 +81,14 @@ fn progress_query(version: u32) -> String {
     let existing = PROGRESS_VIEWS
         .iter()
         .filter(|(_, first_version, ..)| version >= *first_version);
-    let selects = existing.map(|(view, _, _, concerns_table)| match concerns_table {
-        true => format!(
+    let selects = existing.map(|(view, _, _, concerns_table)| if *concerns_table {
+format!(
             "select '{view}', coalesce(c.relname::text, p.datname || ' ' || p.relid) from {view} p \
              left join pg_class c on c.oid = p.relid and p.datname = current_database()"
-        ),
-        false => format!("select '{view}', 'base backup' from {view}"),
-    });
+        )
+} else {
+format!("select '{view}', 'base backup' from {view}")
+});
     selects.collect::<Vec<_>>().join(" union all ")
 }
 

@@ -158,25 +158,22 @@ pub(super) fn counter_queries(
     ]);
     let edition = query_or_missing(control, Topic::ServiceLimits, EDITION_QUERY, missing)?;
     let edition = edition.as_deref().and_then(|rows| cell(rows.first()?, 0));
-    let view = match edition == Some(AZURE_SQL_DATABASE) {
-        true => {
-            queries.push(CounterQuery::new(
-                Topic::ServiceLimits,
-                LIMITS_QUERY,
-                |rows, counters| counters.limit_use = rows.first().map(read_limit_use),
-            ));
-            "sys.dm_db_wait_stats"
-        }
-        false => {
-            queries.push(CounterQuery::new(
-                Topic::ServerCpu,
-                CPU_QUERY,
-                |rows, counters| {
-                    counters.server_cpu_s = rows.first().and_then(|row| number(row, 0));
-                },
-            ));
-            "sys.dm_os_wait_stats"
-        }
+    let view = if edition == Some(AZURE_SQL_DATABASE) {
+        queries.push(CounterQuery::new(
+            Topic::ServiceLimits,
+            LIMITS_QUERY,
+            |rows, counters| counters.limit_use = rows.first().map(read_limit_use),
+        ));
+        "sys.dm_db_wait_stats"
+    } else {
+        queries.push(CounterQuery::new(
+            Topic::ServerCpu,
+            CPU_QUERY,
+            |rows, counters| {
+                counters.server_cpu_s = rows.first().and_then(|row| number(row, 0));
+            },
+        ));
+        "sys.dm_os_wait_stats"
     };
     queries.push(CounterQuery::new(
         Topic::WaitTimes,

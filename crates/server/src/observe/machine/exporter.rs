@@ -39,9 +39,10 @@ impl Exporter {
                     .to_owned(),
             );
         }
-        let metrics_url = match address.trim_end_matches('/').contains('/') {
-            true => url.to_owned(),
-            false => format!("{}/metrics", url.trim_end_matches('/')),
+        let metrics_url = if address.trim_end_matches('/').contains('/') {
+            url.to_owned()
+        } else {
+            format!("{}/metrics", url.trim_end_matches('/'))
         };
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(TIMEOUT))
@@ -74,12 +75,13 @@ impl Exporter {
         let mut response = self.agent.get(&self.url).call().map_err(message)?;
         let body = response.body_mut().with_config().limit(BODY_BYTES_MAX);
         let reading = parse(&body.read_to_string().map_err(message)?);
-        match reading.cpus.is_empty() {
-            true => Err(format!(
+        if reading.cpus.is_empty() {
+            Err(format!(
                 "{}: no node_cpu_seconds_total in its response",
                 self.name()
-            )),
-            false => Ok(reading),
+            ))
+        } else {
+            Ok(reading)
         }
     }
 }

@@ -71,9 +71,10 @@ fn table_ids_query() -> String {
 fn display_name(row: &TextRow) -> Option<(String, bool)> {
     let (name, engine) = (cell(row, 0)?, cell(row, 1).unwrap_or_default());
     Some(
-        match LOGGED_ENGINES.contains(&engine.to_ascii_lowercase().as_str()) {
-            true => (name.to_owned(), false),
-            false => (format!("{name} ({engine})"), true),
+        if LOGGED_ENGINES.contains(&engine.to_ascii_lowercase().as_str()) {
+            (name.to_owned(), false)
+        } else {
+            (format!("{name} ({engine})"), true)
         },
     )
 }
@@ -237,9 +238,10 @@ pub(in super::super) fn replica_status(control: &Control) -> &'static str {
         Engine::MySql => 80_022,
         Engine::MariaDb | Engine::PostgreSql | Engine::SqlServer => 100_501,
     };
-    match control.server_version() >= renamed_in {
-        true => "SHOW REPLICA STATUS",
-        false => "SHOW SLAVE STATUS",
+    if control.server_version() >= renamed_in {
+        "SHOW REPLICA STATUS"
+    } else {
+        "SHOW SLAVE STATUS"
     }
 }
 

@@ -72,9 +72,10 @@ pub(super) fn read(
     if let Some(rows) = query_or_missing(control, Topic::TableIds, &table_ids_query(), missing)? {
         state.table_ids = table_ids(&rows);
     }
-    let unlogged = match has_durability {
-        true => query_or_missing(control, Topic::UnloggedTables, UNLOGGED_QUERY, missing)?,
-        false => Some(Vec::new()),
+    let unlogged = if has_durability {
+        query_or_missing(control, Topic::UnloggedTables, UNLOGGED_QUERY, missing)?
+    } else {
+        Some(Vec::new())
     };
     let unlogged: Option<Vec<String>> = unlogged.map(|rows| {
         rows.iter()

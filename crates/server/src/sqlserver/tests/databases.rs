@@ -18,9 +18,10 @@ fn server(refusals: usize, error: i32) -> (Control, Arc<Mutex<Vec<String>>>) {
         received.push(sql.to_owned());
         let is_drop = |sql: &&String| sql.starts_with("drop database");
         let attempts = received.iter().filter(is_drop).count();
-        match sql.starts_with("drop database") && attempts <= refusals {
-            true => vec![Outcome::Error(error, 1, 16, "Cannot drop it".to_owned())],
-            false => vec![Outcome::Done],
+        if sql.starts_with("drop database") && attempts <= refusals {
+            vec![Outcome::Error(error, 1, 16, "Cannot drop it".to_owned())]
+        } else {
+            vec![Outcome::Done]
         }
     });
     let port = Listener::start(config).address().port().to_string();

@@ -11,11 +11,10 @@ fn start_browser(ip: &str) {
         let mut request = [0; 64];
         while let Ok((length, client)) = socket.recv_from(&mut request) {
             let name = &request[1..length - 1];
-            let text = match name.eq_ignore_ascii_case(b"sales") {
-                true => {
-                    "ServerName;DB1;InstanceName;SALES;IsClustered;No;Version;16.0.1000.6;tcp;51433;;"
-                }
-                false => continue,
+            let text = if name.eq_ignore_ascii_case(b"sales") {
+                "ServerName;DB1;InstanceName;SALES;IsClustered;No;Version;16.0.1000.6;tcp;51433;;"
+            } else {
+                continue;
             };
             let mut packet = vec![5];
             packet.extend_from_slice(&(text.len() as u16).to_le_bytes());

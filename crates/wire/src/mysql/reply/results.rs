@@ -90,9 +90,10 @@ impl Reply {
                 (0..position.kept_rows).map_while(move |index| {
                     let body = self.packet(at)?;
                     at += HEADER + body.len();
-                    let row = match position.binary {
-                        true => Row::binary(body, self, number, first + index),
-                        false => Row::text(body),
+                    let row = if position.binary {
+                        Row::binary(body, self, number, first + index)
+                    } else {
+                        Row::text(body)
                     };
                     Some((number, row))
                 })

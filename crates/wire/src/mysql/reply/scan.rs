@@ -210,9 +210,10 @@ impl Reply {
         let columns = self.described_columns(last).map_while(Column::read);
         lengths.extend(columns.map(Column::value_length));
         self.value_lengths = lengths;
-        match self.value_lengths.len() == self.column_count(last) {
-            true => Ok(()),
-            false => Err(Violation::Malformed("invalid description of a column")),
+        if self.value_lengths.len() == self.column_count(last) {
+            Ok(())
+        } else {
+            Err(Violation::Malformed("invalid description of a column"))
         }
     }
 
@@ -308,16 +309,18 @@ impl Reply {
     /// Whether a packet of this length, with the first byte of an end packet, ends the rows. A row may
     /// have that first byte too, if its first value is longer than 16 MiB.
     pub(super) fn ends_rows(&self, length: usize) -> bool {
-        match self.deprecate_eof {
-            true => length < MAX_PAYLOAD,
-            false => length < 9,
+        if self.deprecate_eof {
+            length < MAX_PAYLOAD
+        } else {
+            length < 9
         }
     }
 
     pub(super) fn status_of_end(&self, body: &[u8]) -> Result<u16, Violation> {
-        let status = match self.deprecate_eof {
-            true => parse_ok(body).map(|(_, status)| status),
-            false => Reader(body).take(3).and_then(|_| Reader(&body[3..]).u16()),
+        let status = if self.deprecate_eof {
+            parse_ok(body).map(|(_, status)| status)
+        } else {
+            Reader(body).take(3).and_then(|_| Reader(&body[3..]).u16())
         };
         status.ok_or(Violation::Malformed(
             "invalid packet at the end of the rows",

@@ -74,9 +74,10 @@ pub(super) fn parse(message: &[u8]) -> Result<LoginReply, ConnectError> {
             _ => {}
         }
     }
-    match is_accepted && is_done {
-        true => Ok(reply),
-        false => Err(not_tds_error("it does not acknowledge the login")),
+    if is_accepted && is_done {
+        Ok(reply)
+    } else {
+        Err(not_tds_error("it does not acknowledge the login"))
     }
 }
 

@@ -24,9 +24,10 @@ impl Reply {
     }
 
     fn error_without_token(&self) -> Option<ErrorSummary<'static>> {
-        match self.canceled {
-            true => Some(error::canceled()),
-            false => self.failed_without_message.then(error::without_message),
+        if self.canceled {
+            Some(error::canceled())
+        } else {
+            self.failed_without_message.then(error::without_message)
         }
     }
 
@@ -85,12 +86,13 @@ impl Reply {
 
     /// Rows that the command of result `result` (from 0) changed or returned.
     pub(crate) fn affected_rows_of(&self, result: usize) -> u64 {
-        self.results
-            .get(result)
-            .map_or(0, |position| match position.columns.is_empty() {
-                true => position.affected_rows,
-                false => position.rows.len() as u64 + position.dropped_rows,
-            })
+        self.results.get(result).map_or(0, |position| {
+            if position.columns.is_empty() {
+                position.affected_rows
+            } else {
+                position.rows.len() as u64 + position.dropped_rows
+            }
+        })
     }
 
     /// Number of results, including those without rows.

@@ -54,9 +54,10 @@ fn create(routine: &Routine) -> String {
 
 /// The routine's source. It repeats the parameters and the volatility, so equal sources mean equal routines.
 fn fingerprint(routine: &Routine) -> String {
-    let kind = match routine.attributes.contains("stable") {
-        true => "stable",
-        false => "volatile",
+    let kind = if routine.attributes.contains("stable") {
+        "stable"
+    } else {
+        "volatile"
     };
     let Routine {
         parameters, body, ..

@@ -129,16 +129,17 @@ fn with_deadlocks() -> impl Fn(&str, &[Parameter]) -> Vec<Outcome> + Send + Sync
         }
         let mut attempts = attempts.lock().expect("no test has panicked");
         *attempts += 1;
-        match attempts.is_multiple_of(3) {
-            true => execute(text, values),
-            false => vec![Outcome::Error(
+        if attempts.is_multiple_of(3) {
+            execute(text, values)
+        } else {
+            vec![Outcome::Error(
                 1205,
                 51,
                 13,
                 "Transaction was deadlocked on lock resources with another process and has been \
                  chosen as the deadlock victim."
                     .to_owned(),
-            )],
+            )]
         }
     }
 }

@@ -54,9 +54,10 @@ impl PlanConnection {
         let mut query = |text: &str| connection.request(|exchange| exchange.query(text));
         // Babelfish scans small tables if it may.
         let is_babelfish = query("select set_config('enable_seqscan', 'off', false)").is_ok();
-        let (format, statement) = match is_babelfish {
-            true => (PlanFormat::Babelfish, "set babelfish_statistics profile on"),
-            false => (PlanFormat::SqlServer, "set statistics profile on"),
+        let (format, statement) = if is_babelfish {
+            (PlanFormat::Babelfish, "set babelfish_statistics profile on")
+        } else {
+            (PlanFormat::SqlServer, "set statistics profile on")
         };
         query(statement).expect("returns plans");
         // The changes are rolled back when the connection is closed.

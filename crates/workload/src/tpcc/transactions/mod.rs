@@ -51,9 +51,10 @@ impl Transactions {
                     | TpccTransaction::Delivery => call.with_write_effect(),
                     TpccTransaction::OrderStatus | TpccTransaction::StockLevel => call,
                 };
-                match profile.calls_hammerdb_routines {
-                    true => Execution::HammerdbCall(call),
-                    false => Execution::Call(call),
+                if profile.calls_hammerdb_routines {
+                    Execution::HammerdbCall(call)
+                } else {
+                    Execution::Call(call)
                 }
             }
             Mode::Statements => Execution::Steps(set.steps(kind, profile, false)),

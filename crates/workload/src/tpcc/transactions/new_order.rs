@@ -193,9 +193,10 @@ impl Transactions {
         }
         runner.run(commit, &[]).await?;
         runner.run_queued(&mut read).await?;
-        Ok(match self.profile.outputs {
-            true => read.result(input, terms),
-            false => OrderResult::default(),
+        Ok(if self.profile.outputs {
+            read.result(input, terms)
+        } else {
+            OrderResult::default()
         })
     }
 
@@ -245,9 +246,10 @@ impl RowReader for OrderState<'_> {
             _ => {
                 let offset = label - FIRST_LINE;
                 let line = &mut self.lines[offset / 2];
-                match offset.is_multiple_of(2) {
-                    true => line.set_item(row),
-                    false => line.set_stock(row),
+                if offset.is_multiple_of(2) {
+                    line.set_item(row)
+                } else {
+                    line.set_stock(row)
                 }
             }
         }
