@@ -50,7 +50,6 @@ pub fn target_error(error: &TargetError, conninfo: &str) -> String {
     })
 }
 
-/// The error of a statement.
 pub fn statement_error(error: &Error, sql: &str) -> String {
     match error {
         Error::Statement(error) if !error.is_fatal() => error.in_statement(sql),

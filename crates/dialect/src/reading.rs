@@ -37,7 +37,6 @@ pub fn read(text: &str) -> Result<Vec<ReportedRun>, ReadingError> {
 /// A printed number with its precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PrintedNumber {
-    /// The number.
     pub value: f64,
     /// Half a unit of the last printed digit.
     pub tolerance: f64,

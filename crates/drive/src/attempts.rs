@@ -133,7 +133,6 @@ impl ConnectAttempts {
     }
 }
 
-/// The attempts of one slot.
 #[derive(Clone, Debug)]
 struct SlotAttempts {
     /// Deadline of the attempt; `u64::MAX` without one.

@@ -12,7 +12,6 @@ pub trait Reports {
     fn take_spare(&mut self) -> Option<Box<Interval>> {
         None
     }
-    /// Delivers an event.
     fn deliver_event(&mut self, event: RunEvent);
 }
 
@@ -40,7 +39,6 @@ pub struct RunEvent {
     pub count: u64,
 }
 
-/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEventKind {
     /// Connections were lost; the event lasts until all are back.

@@ -6,7 +6,6 @@ use crate::io::Slot;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// An event of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimerEvent {
     /// A sleeping user wakes.

@@ -81,7 +81,6 @@ pub struct ToolRun<'a> {
     pub workload: &'a dyn Workload,
     /// What each client executes.
     pub ready_workload: &'a ReadyWorkload,
-    /// The server.
     pub server: &'a ConnectedServer,
     /// Seed of all random numbers.
     pub seed: u64,

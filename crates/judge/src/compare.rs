@@ -37,7 +37,6 @@ pub(crate) use usability::{NO_CHECKS, check_ids};
 /// The result of comparing two Runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The verdict.
     pub verdict: Verdict,
     /// Differences, the worst first.
     pub differences: Vec<Difference>,
@@ -101,7 +100,6 @@ pub struct Difference {
 pub struct FigurePair {
     /// Its name, such as `NOPM`, `TPS`, `p99`.
     pub name: String,
-    /// Its unit.
     pub unit: Unit,
     /// The first Run's value.
     pub a: f64,

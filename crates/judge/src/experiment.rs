@@ -9,12 +9,9 @@ use crate::{all_kinds, errors, worst};
 use prony_store::{Check, MetricName, Run, RunState, Severity};
 use std::borrow::Borrow;
 
-/// The figures of one variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VariantFigures {
-    /// Its name.
     pub name: String,
-    /// Number of its runs.
     pub runs: usize,
     /// Number of its runs that are complete and may be used.
     pub counted: usize,

@@ -20,7 +20,6 @@ pub struct Deviation {
     pub name: String,
     /// Unit of both.
     pub unit: String,
-    /// Published value.
     pub published: f64,
     /// Value measured here; `None` if this run does not have it.
     pub measured: Option<f64>,

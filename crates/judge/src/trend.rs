@@ -16,11 +16,9 @@ use serde::Serialize;
 /// The history of one figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trend {
-    /// The workload.
     pub workload: String,
     /// Name of the figure, such as `NOPM`, `TPS`, `p99`.
     pub figure: String,
-    /// Its unit.
     pub unit: Unit,
     /// Id of the run with which the others compare.
     pub reference: String,
@@ -61,7 +59,6 @@ pub struct LeftOutRun {
 pub struct Level {
     /// Index of its first run.
     pub first: usize,
-    /// Number of its runs.
     pub runs: usize,
     /// The median of its runs.
     pub median: f64,

@@ -93,7 +93,6 @@ impl CoarseHistogram {
         }
     }
 
-    /// Number of samples.
     pub fn samples(&self) -> u64 {
         self.counts
             .iter()

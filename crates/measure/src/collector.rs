@@ -119,7 +119,6 @@ struct PendingRow {
     health_of_skipped_workers: Health,
 }
 
-/// Progress of a worker.
 #[derive(Clone, Copy, Debug, Default)]
 struct WorkerProgress {
     /// The first interval that the worker has neither delivered nor skipped.

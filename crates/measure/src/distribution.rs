@@ -16,7 +16,6 @@ pub const SIGNIFICANT_DIGITS: u8 = 3;
 /// `u64` for totals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution<C: Counter> {
-    /// Number of samples.
     pub samples: u64,
     /// Exact sum of the times, nanoseconds.
     pub sum_ns: u128,

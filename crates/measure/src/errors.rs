@@ -17,7 +17,6 @@ pub const EXAMPLE_MAX_BYTES: usize = 400;
 pub struct ErrorEntry {
     /// Kind of transaction.
     pub kind: TxnKind,
-    /// Class.
     pub class: ErrorClass,
     /// SQLSTATE or error number.
     pub code: ErrorCode,

@@ -17,7 +17,6 @@ pub enum Outcome {
     Committed,
     /// The workload rolled it back on purpose (TPC-C's one per cent).
     RolledBack,
-    /// It failed.
     Failed(ErrorClass, ErrorCode),
     /// It was never started, because it was already later than the latency limit.
     Skipped,

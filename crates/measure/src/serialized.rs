@@ -47,7 +47,6 @@ pub enum InvalidInterval {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SerializedInterval {
     index: u32,
-    /// Name of the phase.
     phase: String,
     /// Start of the interval, since the start of the load.
     start_ns: u64,

@@ -42,11 +42,9 @@ impl RecorderLayout {
 /// otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tally<C: Counter> {
-    /// Committed.
     pub committed: u64,
     /// Rolled back on purpose.
     pub rolled_back: u64,
-    /// Failed.
     pub failed: u64,
     /// Never started, because they were already later than the latency limit.
     pub skipped: u64,

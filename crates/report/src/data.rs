@@ -35,9 +35,7 @@ pub struct DataFinding {
 /// One table of the database.
 #[derive(Clone, Debug, Default)]
 pub struct TableSize {
-    /// Its name.
     pub name: String,
-    /// Number of rows.
     pub rows: u64,
     /// Size without indexes, in bytes.
     pub table_bytes: u64,

@@ -25,14 +25,12 @@ pub struct RunOutline {
     pub warmup_s: f64,
     /// Length of the measured window, in seconds; absent if a number of transactions ends it.
     pub measured_s: Option<f64>,
-    /// Number of clients.
     pub clients: u32,
     /// Each transaction opens a connection; the number of open connections is then not shown, because it is
     /// arbitrary.
     pub connect_per_transaction: bool,
 }
 
-/// The live view.
 pub struct LiveView<W> {
     out: W,
     style: Style,

@@ -37,7 +37,6 @@ const NARROW_BAR_CHARS: usize = 6;
 /// Seconds without progress after which the line says that the load waits for the server.
 const STALLED_S: f64 = 2.0;
 
-/// The view of a load.
 pub struct LoadProgressView<W> {
     out: W,
     style: Style,

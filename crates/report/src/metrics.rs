@@ -32,7 +32,6 @@ pub fn families() -> impl Iterator<Item = (&'static str, &'static str, &'static 
 pub struct Exposition {
     /// Labels that describe the run, with their values; never a password.
     pub labels: Vec<(&'static str, String)>,
-    /// Number of clients.
     pub clients: u32,
     /// Requested rate, in transactions per second; absent in a closed loop.
     pub target_tps: Option<f64>,
@@ -64,13 +63,10 @@ impl Exposition {
 /// Totals of one kind of transaction since the start of the load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KindTotals {
-    /// Name.
     pub name: String,
-    /// Committed.
     pub committed: u64,
     /// Rolled back intentionally.
     pub rolled_back: u64,
-    /// Failed.
     pub failed: u64,
     /// Skipped because the start was later than the latency limit.
     pub skipped: u64,

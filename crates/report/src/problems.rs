@@ -8,7 +8,6 @@ use crate::text::wrap;
 use crate::visible::visible;
 use std::io::{self, Write};
 
-/// One problem.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problem {
     /// What happened.

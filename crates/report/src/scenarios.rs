@@ -21,13 +21,11 @@ pub struct ScenarioGroup {
 
 /// A row of the list: one scenario.
 pub struct ScenarioRow {
-    /// Its id.
     pub id: String,
     /// CPUs and memory of the machine, abbreviated: `16 CPUs, 128 GB`.
     pub machine: String,
     /// Scale with its unit, abbreviated.
     pub data: String,
-    /// Clients.
     pub clients: Option<u64>,
     /// The name and value of the main figure: `NOPM`, 428,316.
     pub figure: Option<(String, f64)>,
@@ -74,9 +72,7 @@ pub fn write_list(out: &mut dyn Write, style: &Style, groups: &[ScenarioGroup]) 
     )
 }
 
-/// The details of one scenario.
 pub struct ScenarioDetails {
-    /// Its id.
     pub id: String,
     /// Title, one line.
     pub title: String,

@@ -24,7 +24,6 @@ type NamedValue = (&'static str, String, String);
 pub struct SettingDifference {
     /// Its group: `load`, `workload`, `server`, `client` or `server settings`.
     pub group: &'static str,
-    /// Its name.
     pub name: String,
     /// The first run's value; absent if the document has none.
     pub a: Option<String>,

@@ -26,7 +26,6 @@ pub struct RunJob<'a> {
     pub workload: &'a dyn Workload,
     /// The program of the virtual users, and the data that it uses.
     pub ready_workload: &'a ReadyWorkload,
-    /// The server.
     pub server: &'a RunServer,
     /// The server's version and settings.
     pub facts: &'a ServerFacts,

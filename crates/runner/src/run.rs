@@ -41,7 +41,6 @@ pub trait RunObserver {
     }
 }
 
-/// One second of a run.
 pub struct RunSecond<'a> {
     /// What the load generator measured in this second.
     pub row: &'a IntervalRow,

@@ -78,7 +78,6 @@ pub enum Error {
     File {
         /// What the file is for.
         purpose: &'static str,
-        /// Its path.
         path: PathBuf,
         /// What is wrong with it.
         problem: String,

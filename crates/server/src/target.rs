@@ -30,7 +30,6 @@ pub struct Target {
     pub endpoints: Vec<Endpoint>,
     /// Role (PostgreSQL) or account (MySQL).
     pub user: String,
-    /// Database name.
     pub database: String,
     /// TLS settings.
     pub tls: Tls,

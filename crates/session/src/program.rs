@@ -57,7 +57,6 @@ pub struct ActionShare {
 /// The limit for the 90th percentile of a kind's response times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct P90Limit {
-    /// The name of the kind.
     pub kind: &'static str,
     /// 90 % of the kind's transactions must end within this time, in seconds.
     pub p90_s: f64,

@@ -12,7 +12,6 @@ pub struct BulkRows {
     pub statement: String,
     /// Names and types of the columns, as COLMETADATA before the rows declares them.
     pub columns: Vec<(String, Type)>,
-    /// The rows.
     pub rows: Vec<Vec<Datum>>,
 }
 

@@ -40,7 +40,6 @@ enum Phase {
     Closed,
 }
 
-/// One connection.
 pub struct Connection {
     config: Arc<Config>,
     phase: Phase,

@@ -1,13 +1,10 @@
 //! Values that clients send and servers return.
 
-/// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Datum {
-    /// NULL.
     Null,
     /// A whole number.
     Int(i64),
-    /// A bit.
     Bit(bool),
     /// A floating-point number.
     Float(f64),

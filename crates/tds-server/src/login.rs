@@ -22,13 +22,10 @@ pub struct LoginRecord {
     pub password: String,
     /// Name of the program.
     pub application: String,
-    /// Name of the server.
     pub server: String,
     /// Name of the client's library.
     pub library: String,
-    /// Language.
     pub language: String,
-    /// Database.
     pub database: String,
     /// Extensions: type and data.
     pub features: Vec<(u8, Vec<u8>)>,

@@ -8,7 +8,6 @@ use crate::types::Type;
 /// The procedure that an RPC calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Procedure {
-    /// By name.
     Name(String),
     /// By the number of a system procedure.
     Id(u16),
@@ -30,7 +29,6 @@ pub struct Parameter {
 /// A procedure call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rpc {
-    /// The procedure.
     pub procedure: Procedure,
     /// Parameters of the call.
     pub parameters: Vec<Parameter>,
@@ -38,7 +36,6 @@ pub struct Rpc {
 
 /// A request of a client. `descriptor` is the transaction descriptor that the client sent.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs)]
 pub enum Request {
     /// SQL text.
     Batch { descriptor: u64, text: String },

@@ -6,7 +6,6 @@ use crate::packet::{Fields, decode_utf16, encode_utf16};
 
 /// A type. The numbers are bytes, characters, or precision and scale, as in SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum Type {
     /// INTN of 1, 2, 4 or 8 bytes.
     Int(u8),

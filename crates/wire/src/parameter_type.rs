@@ -16,7 +16,6 @@ pub enum ParameterType {
     Int,
     /// A whole number of eight bytes.
     BigInt,
-    /// A decimal number.
     Decimal {
         /// Maximum number of digits.
         precision: u8,

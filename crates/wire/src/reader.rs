@@ -23,7 +23,6 @@ impl<'a> Reader<'a> {
         Some(*taken)
     }
 
-    /// One byte.
     pub(crate) fn byte(&mut self) -> Option<u8> {
         self.array::<1>().map(|[byte]| byte)
     }

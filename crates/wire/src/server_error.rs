@@ -27,7 +27,6 @@ pub struct ServerError {
     pub code: [u8; 5],
     /// The server's own error number; 0 in protocols without error numbers.
     pub number: u32,
-    /// The message.
     pub message: String,
     /// Details of the problem.
     pub detail: Option<String>,

@@ -38,7 +38,6 @@ pub enum Effect {
 struct Placeholder {
     /// Its bytes.
     range: Range<usize>,
-    /// Index of its value.
     value_index: u16,
 }
 

@@ -17,7 +17,6 @@ pub enum Value<'a> {
         /// Number of digits after the point.
         scale: u8,
     },
-    /// Text.
     Text(&'a str),
     /// Text in the encoding of the connection, or bytes.
     Bytes(&'a [u8]),

@@ -8,7 +8,6 @@ pub enum Violation {
     Unexpected(u8),
     /// A message has an invalid length.
     InvalidLength {
-        /// Type of the message.
         message_type: u8,
         /// Its length as the server sent it, bytes.
         length: u32,

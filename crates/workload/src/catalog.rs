@@ -64,7 +64,6 @@ pub struct CatalogTable<T> {
 pub struct CatalogEntry {
     /// Whether it is a table, plain or partitioned.
     pub is_table: bool,
-    /// Names of its columns.
     pub columns: String,
     /// Columns of its valid primary key.
     pub key: String,

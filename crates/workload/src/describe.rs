@@ -6,7 +6,6 @@ use prony_wire::Engine;
 /// An option of a workload, in plans and as `--option NAME=VALUE`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OptionSpec {
-    /// The name.
     pub name: &'static str,
     /// The valid values.
     pub kind: OptionKind,
@@ -68,7 +67,6 @@ pub(crate) const fn option(
 pub struct ScaleUnit {
     /// Singular, such as `branch`.
     pub singular: &'static str,
-    /// Plural.
     pub plural: &'static str,
 }
 
@@ -132,9 +130,7 @@ pub struct CountedGrowth {
 pub enum GrowthCounter {
     /// The sum of a column of a small table.
     SumOf {
-        /// The table.
         table: &'static str,
-        /// The column.
         column: &'static str,
     },
     /// The number of rows of tables. It is not counted if the tables are too large to be read.
@@ -142,7 +138,6 @@ pub enum GrowthCounter {
     /// The number of rows whose id, which the server assigns in ascending order and which has an index, is above
     /// the highest id before the run. The size of the tables does not matter.
     RowsWithNewIds {
-        /// The tables.
         tables: Vec<String>,
         /// The column of the id.
         column: &'static str,
@@ -172,7 +167,6 @@ pub struct Contention {
 /// The minimum measured duration that a specification requires.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MinimumDuration {
-    /// Seconds.
     pub seconds: f64,
     /// What requires it; completes "less than the N minutes", such as "that TPC-C requires of a ...".
     pub source: &'static str,
@@ -189,5 +183,4 @@ pub struct Remark {
     pub advice: String,
 }
 
-/// All engines.
 pub const ALL_ENGINES: &[Engine] = &Engine::ALL;

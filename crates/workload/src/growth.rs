@@ -10,7 +10,6 @@ use prony_server::Control;
 
 /// Maximum size of tables whose rows are counted by reading them, in bytes: a few seconds from a slow disk.
 const READ_BYTES_MAX: u64 = 1 << 30;
-/// Tables per query.
 const TABLES_PER_QUERY: usize = 200;
 const COUNTING: &str = "counting what the transactions add";
 
@@ -38,7 +37,6 @@ pub struct GrowthStart {
     counter: GrowthCounter,
     /// The highest ids before the run, of [`GrowthCounter::RowsWithNewIds`].
     highest_ids: Vec<i64>,
-    /// The count.
     pub count: u64,
 }
 

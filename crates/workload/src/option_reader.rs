@@ -36,7 +36,6 @@ impl<'a> OptionReader<'a> {
         }
     }
 
-    /// Adds a problem.
     pub fn add_problem(&mut self, problem: String, hint: impl Into<String>) {
         let hint = hint.into();
         self.problems.push(Error::InvalidRequest { problem, hint });

@@ -16,7 +16,6 @@ pub trait RowFormat {
     fn prepare_timestamp(micros: i64) -> Self::Timestamp;
     /// Begins a row of this many fields.
     fn begin_row(out: &mut Vec<u8>, fields: i16);
-    /// Ends a row.
     fn end_row(out: &mut Vec<u8>);
     /// Writes a whole number.
     fn write_int(out: &mut Vec<u8>, value: u32);

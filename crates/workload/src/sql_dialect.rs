@@ -6,7 +6,6 @@
 use prony_server::Control;
 use prony_wire::Engine;
 
-/// An SQL dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SqlDialect {
     /// PostgreSQL's.

@@ -38,7 +38,6 @@ pub enum IgnoredErrors {
 pub struct ReportedError {
     /// MySQL's error number, including those of its client; 0 on PostgreSQL.
     pub number: u32,
-    /// SQLSTATE.
     pub sqlstate: String,
     /// The server's message or, if the connection was lost without one, the client's.
     pub message: String,

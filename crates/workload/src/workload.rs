@@ -33,7 +33,6 @@ pub trait Workload: Send + Sync {
     /// they depend on the plan; the program then lists them.
     fn statements(&self) -> Vec<String>;
 
-    /// The options.
     fn options(&self) -> &'static [OptionSpec] {
         &[]
     }
@@ -230,10 +229,8 @@ impl ReadyWorkload {
     }
 }
 
-/// The report of a load.
 #[derive(Clone, Debug)]
 pub struct LoadReport {
-    /// Scale.
     pub scale: u32,
     /// Number of connections that sent rows concurrently.
     pub jobs: u32,
@@ -265,7 +262,6 @@ impl LoadReport {
 /// A table as the server's catalog and statistics show it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableFacts {
-    /// Name.
     pub name: String,
     /// Rows: counted if the data was read, otherwise the catalog's estimate.
     pub rows: u64,
@@ -348,7 +344,6 @@ pub enum FindingState {
     Ok,
     /// The check could not decide, or the finding is only useful to know.
     Note,
-    /// Wrong.
     Wrong,
 }
 

@@ -18,7 +18,6 @@ pub enum Invocation {
     Help,
 }
 
-/// The usage text.
 pub const USAGE: &str = "Usage: hammerdbcli [ tcl ] [ auto [ script_to_autoload.tcl ] ]\n";
 
 /// Parses the arguments after the program's name.

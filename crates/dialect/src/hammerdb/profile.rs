@@ -11,7 +11,6 @@ use std::fmt::Write;
 pub struct ProcTiming {
     /// `NEWORD`, `PAYMENT`, `DELIVERY`, `SLEV` or `OSTAT`.
     pub name: String,
-    /// Number of calls.
     pub calls: u64,
     /// The shortest call.
     pub min_ns: u64,
@@ -68,7 +67,6 @@ pub struct UserTiming {
     pub procs: Vec<ProcTiming>,
 }
 
-/// A time profile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeProfile {
     /// The database's name, such as `PostgreSQL`.

@@ -35,7 +35,6 @@ pub struct SqlServerConnection {
 /// How to connect to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
-    /// The engine.
     pub engine: Engine,
     /// Host name or address (`pg_host`).
     pub host: String,
@@ -54,7 +53,6 @@ pub struct Login {
     pub user: String,
     /// The role's password.
     pub password: Secret,
-    /// The database.
     pub database: String,
 }
 
@@ -125,7 +123,6 @@ pub struct BuildRequest {
     pub owner: Login,
     /// Tablespace (`pg_tspace`).
     pub tablespace: String,
-    /// Warehouses.
     pub warehouses: u64,
     /// Virtual users that load; if more than one, a monitor is added.
     pub vusers: u32,

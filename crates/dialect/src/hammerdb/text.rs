@@ -114,7 +114,6 @@ macro_rules! lines {
     ) => {
         $(#[$about])*
         #[derive(Clone, Debug, PartialEq, Eq)]
-        #[allow(missing_docs)] // Each variant is named after its text.
         pub enum $name {
             $( $(#[$doc])* $variant $({ $($field: $type),* })?, )*
         }

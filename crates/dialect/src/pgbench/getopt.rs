@@ -8,7 +8,6 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// A long option.
 pub(crate) struct LongOption {
     /// The option's name without the dashes.
     pub name: &'static str,
@@ -46,7 +45,6 @@ pub(crate) struct Getopt<'a> {
     stop_at_operand: bool,
 }
 
-/// An option and its value.
 pub(crate) type ParsedOption = (Key, Option<OsString>);
 
 impl<'a> Getopt<'a> {

@@ -45,7 +45,6 @@ pub trait Host {
 pub struct UsageError {
     /// The complete text for standard error, line feeds included.
     pub stderr: String,
-    /// The exit status.
     pub exit_status: u8,
 }
 

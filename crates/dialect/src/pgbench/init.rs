@@ -21,7 +21,6 @@ pub enum SetupAction {
     Sql(String),
     /// Run [`copy_sql`] and send all rows of the table.
     Copy {
-        /// The table.
         table: Table,
         /// Whether COPY freezes the rows.
         freeze: Freeze,

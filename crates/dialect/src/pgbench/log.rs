@@ -37,7 +37,6 @@ pub struct TransactionLine {
     pub client: u32,
     /// The transaction's number among those of its client, from 1; skipped and failed ones count too.
     pub number: u64,
-    /// The outcome.
     pub outcome: LogOutcome,
     /// The script's number, from 0.
     pub script: u32,

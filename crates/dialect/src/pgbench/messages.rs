@@ -41,7 +41,6 @@ impl Messages {
         format!("{}: {severity}{text}\n", self.progname)
     }
 
-    /// An error.
     pub fn error(&self, text: &str) -> String {
         self.line("error: ", text)
     }
@@ -58,7 +57,6 @@ impl Messages {
         )
     }
 
-    /// A warning.
     pub fn warning(&self, text: &str) -> String {
         self.line("warning: ", text)
     }

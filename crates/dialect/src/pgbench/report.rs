@@ -55,7 +55,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// All failures.
     pub fn failures(&self) -> u64 {
         self.serialization_failures + self.deadlock_failures + self.other_failures
     }

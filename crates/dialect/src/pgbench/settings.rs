@@ -11,13 +11,11 @@ pub struct EnvSettings {
     pub load_jobs: Option<u32>,
 }
 
-/// An invalid setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: {value:?} {problem}")]
 pub struct InvalidSetting {
     /// The variable or option.
     pub name: String,
-    /// Its value.
     pub value: String,
     /// The problem, such as `is not a list of percentiles`.
     pub problem: &'static str,

@@ -23,7 +23,6 @@ pub enum Command {
     Help,
 }
 
-/// A bundled test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BundledTest {
     /// The name of the test and of Prony's workload.
@@ -40,7 +39,6 @@ const fn test(name: &'static str) -> BundledTest {
     }
 }
 
-/// All bundled tests.
 pub const BUNDLED_TESTS: &[BundledTest] = &[
     test("oltp_read_write"),
     test("oltp_read_only"),
@@ -85,7 +83,6 @@ impl BundledTest {
         options
     }
 
-    /// The command with this name.
     pub fn command(&self, name: &str, compat: Compat) -> Option<Command> {
         Some(match name {
             "prepare" => Command::Prepare,

@@ -8,7 +8,6 @@
 
 use prony_measure::Distribution;
 
-/// The number of buckets.
 pub const BUCKETS: usize = 1_024;
 /// The value of the first bucket, in ms.
 const LOWEST_MS: f64 = 0.001;

@@ -25,7 +25,6 @@ pub enum Invocation {
 pub struct NativeCommand {
     /// Printed first: warnings and the banner.
     pub preamble: Output,
-    /// The test.
     pub test: &'static BundledTest,
     /// The test's name on the command line, without the directory.
     pub name: String,
@@ -44,13 +43,11 @@ pub struct NativeCommand {
 pub enum ScriptSource {
     /// Standard input.
     Stdin,
-    /// A file.
     File(PathBuf),
     /// The bundled script with this name.
     Bundled(&'static str),
 }
 
-/// A command of a script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptCommand {
     /// Printed first: warnings and the banner.
@@ -187,11 +184,9 @@ pub struct MysqlOptions {
     pub ports: Vec<u16>,
     /// The sockets. If there is one, hosts and ports are ignored.
     pub sockets: Vec<String>,
-    /// The user.
     pub user: String,
     /// The user's password.
     pub password: Secret,
-    /// The database.
     pub database: String,
     /// `--mysql-ssl`: up to version 1.0 `on` or `off`, later a mode of the mysql client, in lower case.
     pub ssl: String,
@@ -218,13 +213,10 @@ pub struct MysqlOptions {
 pub struct PgsqlOptions {
     /// A host in libpq's syntax.
     pub host: String,
-    /// The port.
     pub port: u16,
-    /// The user.
     pub user: String,
     /// The user's password.
     pub password: Secret,
-    /// The database.
     pub database: String,
     /// `--pgsql-sslmode`; `None` up to version 1.0, for libpq's default.
     pub sslmode: Option<String>,

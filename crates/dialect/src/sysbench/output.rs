@@ -19,7 +19,6 @@ pub struct Output {
 pub struct UsageError {
     /// The complete output, earlier warnings included.
     pub output: Output,
-    /// The exit status.
     pub exit_status: u8,
 }
 
@@ -66,9 +65,7 @@ pub fn debug_line(text: &str) -> String {
 pub enum LogLevel {
     /// The reason why a run ends.
     Fatal = 0,
-    /// An alert.
     Alert = 1,
-    /// A warning.
     Warning = 2,
     /// Headers, progress and reports.
     Notice = 3,

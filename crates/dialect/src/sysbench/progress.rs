@@ -36,7 +36,6 @@ impl std::ops::Add for Counters {
 }
 
 impl Counters {
-    /// The number of all queries.
     pub fn queries(&self) -> u64 {
         self.reads
             .saturating_add(self.writes)

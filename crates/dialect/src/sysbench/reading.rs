@@ -20,7 +20,6 @@ struct OutputReader {
     has_report: bool,
 }
 
-/// The figures of one report.
 #[derive(Clone, Default)]
 struct ReportFigures {
     reads: Option<u64>,

@@ -68,7 +68,6 @@ pub struct Report<'a> {
     pub interval_s: f64,
     /// Seconds since the start.
     pub total_s: f64,
-    /// Latency.
     pub latency: Latency,
     /// `--percentile`; 0 means none.
     pub percentile: u8,

@@ -19,11 +19,9 @@ pub enum ValueType {
     Size,
     /// A floating-point number.
     Double,
-    /// Any text.
     Text,
     /// A list of texts, separated by commas.
     List,
-    /// A file name.
     File,
 }
 
@@ -54,7 +52,6 @@ impl ValueType {
     }
 }
 
-/// One option.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionSpec {
     /// The name as help prints it.

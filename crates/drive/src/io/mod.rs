@@ -28,7 +28,6 @@ pub struct IoEvent {
     pub kind: IoEventKind,
 }
 
-/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoEventKind {
     /// The connection that [`Io::open`] began is established.
@@ -47,7 +46,6 @@ pub enum IoEventKind {
 /// Bytes that arrived.
 #[derive(Debug)]
 pub struct Received<'a> {
-    /// The bytes.
     pub bytes: &'a [u8],
     /// When the last of them arrived in this machine's kernel: nanoseconds of the timestamps' clock.
     pub timestamp_ns: Option<u64>,

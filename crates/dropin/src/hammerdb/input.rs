@@ -39,7 +39,6 @@ enum InputEvent {
     Line(String),
     /// A signal ended the session; its exit status.
     Signal(u8),
-    /// The input has ended.
     EndOfInput,
 }
 

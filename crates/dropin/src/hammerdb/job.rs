@@ -47,7 +47,6 @@ pub struct VuserTiming {
 
 /// Timings of one routine in HammerDB's format: numbers as text, keys in HammerDB's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs)] // Each field is named after its key.
 pub struct RoutineTiming {
     pub elapsed_ms: String,
     pub calls: String,

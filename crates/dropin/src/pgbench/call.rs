@@ -2,7 +2,6 @@
 
 use prony_dialect::pgbench::{Level, Messages};
 
-/// One call of pgbench.
 pub struct PgbenchCall {
     /// The version of pgbench to emulate.
     pub level: Level,

@@ -25,7 +25,6 @@ use std::sync::Arc;
 pub struct BundledCommand<'a> {
     /// The command.
     pub native: &'a NativeCommand,
-    /// The workload.
     pub workload: &'static Oltp,
     /// The workload's options.
     pub plan: WorkloadPlan,

@@ -40,7 +40,6 @@ pub struct Side<'a> {
 pub struct SidesComparison {
     /// The worst verdict of all sides.
     pub verdict: Verdict,
-    /// Number of caveats.
     pub caveats: usize,
     /// Whether a side's load had a rate, so that response times differ rather than throughput.
     pub paced: bool,
@@ -50,7 +49,6 @@ pub struct SidesComparison {
     /// Whether it is the one that the options name.
     #[serde(skip)]
     pub(super) is_primary_requested: bool,
-    /// The sides.
     pub sides: Vec<SideSummary>,
     /// Each side except the first, compared with the first.
     #[serde(rename = "against")]

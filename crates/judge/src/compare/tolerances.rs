@@ -26,7 +26,6 @@ pub(super) const MEMORY_TOLERANCE_SHARE: f64 = 0.05;
 /// Difference between the sizes of data in units of the cache that does not matter, a share.
 pub(super) const CACHE_TOLERANCE_SHARE: f64 = 0.10;
 
-/// Applies the tolerances.
 pub(super) fn apply_tolerances(a: &Run, b: &Run, differences: &mut Vec<Difference>) {
     differences.retain_mut(|difference| !is_within_tolerance(a, b, difference));
 }

@@ -105,10 +105,8 @@ pub struct IdleUsage {
     pub swapped_bytes: Option<u64>,
 }
 
-/// A network interface.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NetworkInterface {
-    /// Its name.
     pub name: String,
     /// Whether a device is behind it.
     pub has_device: bool,
@@ -116,17 +114,14 @@ pub struct NetworkInterface {
     pub lower: Vec<String>,
     /// Largest packet, bytes.
     pub mtu: Option<u32>,
-    /// Number of receive queues.
     pub receive_queues: u32,
     /// The CPUs to which receive packet steering (RPS) spreads the packets of the queues together.
     pub rps_cpus: Vec<u32>,
     /// The CPUs that handle its interrupts.
     pub interrupt_cpus: Vec<u32>,
-    /// Its NUMA node.
     pub numa_node: Option<u32>,
 }
 
-/// Settings of TCP.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpSettings {
     /// `tcp_window_scaling`.
@@ -148,7 +143,6 @@ pub struct TcpSettings {
 pub enum LimitOwner {
     /// The role that the clients log in as.
     Role,
-    /// The database of this name.
     Database(String),
     /// The account that the clients log in as (MySQL, MariaDB).
     Account,
@@ -170,7 +164,6 @@ pub struct NarrowerLimit {
 /// The server, and the way to it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DatabaseFacts {
-    /// Its engine.
     pub engine: Option<Engine>,
     /// Version as the server reports it.
     pub version: String,

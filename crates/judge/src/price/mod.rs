@@ -44,7 +44,6 @@ pub struct MeasuredConfiguration<'a> {
 /// Options of the calculation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PriceOptions {
-    /// Today.
     pub today: PriceDate,
     /// Share of the measured throughput that is used over the month, above 0 and up to 1.
     pub utilisation: f64,
@@ -81,13 +80,11 @@ pub struct Prices {
 /// A run without a price.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnpricedRun {
-    /// The configuration.
     pub configuration: String,
     /// The run's id.
     pub run: String,
     /// The reason.
     pub why: String,
-    /// Advice.
     pub advice: String,
 }
 

@@ -15,7 +15,6 @@ const THREE_YEARS_MONTHS: f64 = 36.0;
 /// One configuration with its comparable runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PricePoint {
-    /// Name of the configuration.
     pub configuration: String,
     /// The experiment's variant of its runs; empty if they belong to no experiment.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -39,7 +38,6 @@ pub struct PricePoint {
     /// Cost per month, without one-time costs.
     #[serde(rename = "a_month")]
     pub monthly_cost: f64,
-    /// One-time costs.
     #[serde(rename = "once")]
     pub one_time_cost: f64,
     /// C of the formulas: the cost per month, with a 36th of the one-time costs.

@@ -72,7 +72,6 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The ratio.
     pub fn ratio(&self) -> f64 {
         self.log_ratio.exp()
     }

@@ -26,7 +26,6 @@ const ROUNDING: f64 = 1e-12;
 /// The mean of a series, and its precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeriesMean {
-    /// The mean.
     pub mean: f64,
     /// The variance of that mean.
     pub variance: f64,

@@ -28,7 +28,6 @@ const WARMUP_LABEL_WIDTH: f64 = 58.0;
 /// A note above a drawing; shown if the drawing is wider than the window.
 pub const SCROLL_HINT: Raw = Raw("<p class=\"more\">Wider than the window: scroll sideways.</p>");
 
-/// One line of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChartLine {
     /// The name in the legend.
@@ -48,7 +47,6 @@ pub enum Axis {
     Share,
     /// From zero, or logarithmic if the values differ by more than a factor of 30.
     LinearOrLogarithmic,
-    /// Logarithmic.
     Logarithmic,
 }
 
@@ -59,15 +57,12 @@ pub type Background<'a> = &'a dyn Fn(&mut Html, &Scale, &Scale) -> fmt::Result;
 pub struct Chart<'a> {
     /// Unique in the page.
     pub id: String,
-    /// Title.
     pub title: &'a str,
     /// Times of the values, in seconds from the start of the load, ascending.
     pub times_s: &'a [f64],
-    /// The lines.
     pub lines: Vec<ChartLine>,
     /// Formats a value with its unit.
     pub format_value: fn(f64) -> String,
-    /// The value axis.
     pub axis: Axis,
     /// Marks of events.
     pub marks: &'a [EventMark],
@@ -81,7 +76,6 @@ pub struct Chart<'a> {
 
 /// Charts of one run that share their time axis, marks and table.
 pub struct Charts<'a> {
-    /// The run.
     pub run: &'a Run,
     /// Number of the run in the page; makes the ids unique.
     pub number: usize,

@@ -24,7 +24,6 @@ const MAX_SECTIONS: usize = 3;
 enum ComparisonSections {
     /// Indexes of the runs that are not repeats of the first.
     Runs(Vec<usize>),
-    /// Names of the variants.
     Variants(Vec<String>),
 }
 

@@ -14,7 +14,6 @@ use crate::units::{self, or_dash};
 use prony_store::{Run, TransactionTime};
 use std::fmt;
 
-/// One kind over time.
 struct KindOverTime {
     name: String,
     points: Vec<KindPoint>,

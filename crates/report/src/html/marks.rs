@@ -19,7 +19,6 @@ const ROW_HEIGHT: f64 = 11.0;
 /// The kind of event that a mark represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// A checkpoint.
     Checkpoint,
     /// A vacuum or an analyze.
     Housekeeping,

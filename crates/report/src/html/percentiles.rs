@@ -20,11 +20,9 @@ const LAST_DECADE: f64 = 4.0;
 /// A percentile needs this many samples above it, as everywhere in a Run.
 const SAMPLES_ABOVE: f64 = 10.0;
 
-/// A latency and its name.
 pub struct NamedLatency<'a> {
     /// The name in the legend.
     pub name: String,
-    /// The latency.
     pub latency: &'a Latency,
 }
 

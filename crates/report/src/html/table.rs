@@ -76,7 +76,6 @@ pub fn write_text_row(out: &mut Html, cells: &[&str]) -> fmt::Result {
     Ok(())
 }
 
-/// Ends a table.
 pub fn end_table(out: &mut Html) -> fmt::Result {
     out.push_str("</tbody></table></div>\n");
     Ok(())

@@ -19,7 +19,6 @@ use prony_store::Build;
 /// The contents of an unchanged page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VerifiedPage {
-    /// Its documents.
     pub documents: Vec<Document>,
     /// The version and the commit of the build that generated the page; `None` if the build that verifies it
     /// did. Only the documents were checked if another build generated the page.
@@ -62,7 +61,6 @@ pub enum VerifyError {
     DocumentUnreadable {
         /// The number of the document, from 1.
         number: usize,
-        /// The reason.
         reason: String,
     },
     /// The price sheets do not match the hash in the page, or cannot be read.

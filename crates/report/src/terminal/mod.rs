@@ -26,7 +26,6 @@ use crate::units::{self, count, count_with_noun, span};
 use prony_store::{Engine, IndustryMetric, KindFigures, Run, RunState, Second, SecondPhase};
 use std::io::{self, Write};
 
-/// The location of a document.
 #[derive(Clone, Copy, Debug)]
 pub enum DocumentLocation<'a> {
     /// The current command stored it.

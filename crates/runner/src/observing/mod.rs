@@ -57,7 +57,6 @@ pub struct Observation {
 /// A value and its origin: a flag, or a location in a plan.
 #[derive(Clone, Debug)]
 pub struct WithOrigin<T> {
-    /// The value.
     pub value: T,
     /// The flag or location that set it.
     pub origin: String,
@@ -141,7 +140,6 @@ pub(crate) struct ServerObserver {
 pub(crate) struct ServerUpdate {
     /// The rows, one per second.
     pub seconds: Vec<ServerSecond>,
-    /// The events.
     pub events: Vec<Event>,
 }
 

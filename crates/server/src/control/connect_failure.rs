@@ -56,9 +56,7 @@ pub(super) fn failure_paragraphs(failures: &[ConnectFailure]) -> String {
 /// A failed attempt to connect.
 #[derive(Debug)]
 pub struct ConnectFailure {
-    /// The endpoint.
     pub endpoint: Box<Endpoint>,
-    /// The cause.
     pub cause: FailureCause,
 }
 

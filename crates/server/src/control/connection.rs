@@ -19,7 +19,6 @@ use std::time::Duration;
 /// Time limit for sending the closing message.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A blocking connection.
 pub struct BlockingConnection {
     socket: Socket,
     channel: Channel,

@@ -28,9 +28,7 @@ const SESSION_SETUP: &str = "SET XACT_ABORT ON";
 /// One way to connect: endpoint, TLS or not, and account.
 #[derive(Clone, Debug)]
 pub struct Route {
-    /// The endpoint.
     pub endpoint: Endpoint,
-    /// Whether to use TLS.
     pub tls_use: TlsUse,
     /// The account to log in with.
     pub account: Account,
@@ -223,7 +221,6 @@ pub enum AfterFailure {
     NextRoute,
     /// Try the next endpoint.
     NextEndpoint,
-    /// Give up.
     GiveUp,
 }
 

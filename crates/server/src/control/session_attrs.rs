@@ -8,7 +8,6 @@ use super::error::Error;
 use crate::target::SessionAttrs;
 use prony_wire::Session;
 
-/// A property of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionProperty {
     /// The server is in recovery.

@@ -34,7 +34,6 @@ fn user_cache_dir() -> Option<PathBuf> {
     absolute_path_in("XDG_CACHE_HOME").or_else(|| Some(absolute_path_in("HOME")?.join(".cache")))
 }
 
-/// The deepest ancestor that exists.
 fn deepest_existing_ancestor(path: &Path) -> Option<&Path> {
     path.ancestors().find(|dir| dir.exists())
 }

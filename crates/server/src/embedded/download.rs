@@ -65,7 +65,6 @@ pub struct Package {
     pub sha256: &'static str,
 }
 
-/// Progress of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DownloadProgress {
     /// Bytes received so far.

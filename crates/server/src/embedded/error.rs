@@ -21,7 +21,6 @@ pub enum Error {
     EnvVariable {
         /// The folder.
         bin_dir: PathBuf,
-        /// The reason.
         reason: String,
     },
 
@@ -55,7 +54,6 @@ pub enum Error {
     Archive {
         /// URL, file or entry of the archive.
         origin: String,
-        /// The reason.
         reason: String,
     },
 
@@ -63,7 +61,6 @@ pub enum Error {
     Io {
         /// The operation: a verb.
         action: &'static str,
-        /// Path.
         path: PathBuf,
         /// The reason.
         source: std::io::Error,
@@ -82,20 +79,10 @@ pub enum Error {
     },
 
     /// A setting cannot be written into the configuration file.
-    Setting {
-        /// Its name.
-        name: String,
-        /// The reason.
-        reason: &'static str,
-    },
+    Setting { name: String, reason: &'static str },
 
     /// A program could not be started.
-    Spawn {
-        /// Program.
-        program: PathBuf,
-        /// The reason.
-        reason: String,
-    },
+    Spawn { program: PathBuf, reason: String },
 
     /// initdb failed.
     Initdb {
@@ -120,10 +107,7 @@ pub enum Error {
     },
 
     /// A MariaDB program is not on this machine.
-    NoMariaDb {
-        /// Its name.
-        program: String,
-    },
+    NoMariaDb { program: String },
 
     /// The throw-away MariaDB failed.
     MariaDb {

@@ -106,11 +106,9 @@ enum Line<'a> {
     Blank,
     /// The text after a `!`.
     Directive(&'a str),
-    /// The name of a group.
     Group(&'a str),
     /// A group without its closing bracket.
     UnclosedGroup,
-    /// An option.
     Option(&'a str),
 }
 

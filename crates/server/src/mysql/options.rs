@@ -147,7 +147,6 @@ impl Options {
         }
     }
 
-    /// The value as a number.
     pub(super) fn number<T: std::str::FromStr>(
         &self,
         name: &'static str,

@@ -26,7 +26,6 @@ const MYSQL_QUERY: &str = "SELECT CURRENT_USER(), @@SESSION.max_user_connections
 pub enum LimitOwner {
     /// The role of PostgreSQL that logged in.
     Role,
-    /// The database of this name.
     Database(String),
     /// The account of MySQL or MariaDB.
     Account,
@@ -49,9 +48,7 @@ pub struct ConnectionLimit {
 /// MariaDB only).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccountLimits {
-    /// The account.
     pub account: Option<String>,
-    /// Its limits.
     pub limits: Vec<ConnectionLimit>,
     /// Why they could not be read.
     pub not_read: Option<String>,

@@ -38,7 +38,6 @@ pub enum DurabilityClass {
 /// The durability class of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Durability {
-    /// The class.
     pub class: DurabilityClass,
     /// The settings and tables that determine the class; empty for D3.
     pub reasons: Vec<String>,

@@ -43,7 +43,6 @@ impl ServerFacts {
         }
     }
 
-    /// The value of a setting.
     pub fn setting(&self, name: &str) -> Option<&str> {
         let mut settings = self.settings.iter();
         settings

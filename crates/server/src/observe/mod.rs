@@ -30,7 +30,6 @@ use prony_wire::Protocol;
 pub enum Topic {
     /// When the server was started.
     ServerStart,
-    /// The size of the database.
     DatabaseSize,
     /// Extensions of PostgreSQL.
     Extensions,
@@ -137,7 +136,6 @@ fn first_line(error: &Error) -> String {
     text.lines().next().unwrap_or_default().trim().to_owned()
 }
 
-/// The text of a cell.
 fn cell(row: &TextRow, column: usize) -> Option<&str> {
     row.get(column)?.as_deref()
 }

@@ -27,7 +27,6 @@ pub(crate) struct HostSpec {
     pub host: String,
     /// `hostaddr` as written, or empty.
     pub hostaddr: String,
-    /// Port.
     pub port: u16,
     /// Whether no host was given and `host` is the default socket folder.
     pub is_default: bool,

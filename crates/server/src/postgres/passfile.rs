@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 
 /// A password file.
 pub(crate) struct Passwords {
-    /// Its path.
     pub path: PathBuf,
     text: String,
 }

@@ -29,7 +29,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tls::Encrypt;
 
-/// Default program name.
 const DEFAULT_PROGRAM_NAME: &str = "prony";
 /// Packet size in bytes that ADO.NET and JDBC request.
 const DEFAULT_PACKET_SIZE: u16 = 8000;

@@ -96,7 +96,6 @@ const SQLCMD_VARIABLES: [(&str, &str); 6] = [
 pub(super) enum Origin {
     /// An environment variable.
     Environment(&'static str),
-    /// The connection string.
     ConnectionString,
 }
 

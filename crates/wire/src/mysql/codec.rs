@@ -68,7 +68,6 @@ struct Command {
     text: Option<(Range<usize>, u8)>,
 }
 
-/// The kind of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CommandKind {
     Query,

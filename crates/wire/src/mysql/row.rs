@@ -11,7 +11,6 @@ use super::value::{BinaryValue, Column};
 /// Stands for NULL in place of the length of a text.
 const NULL_MARK: u8 = 0xfb;
 
-/// One row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row<'a> {
     body: &'a [u8],
@@ -104,7 +103,6 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Values as text.
 #[derive(Clone, Debug)]
 pub(crate) struct Values<'a>(Reader<'a>);
 

@@ -48,7 +48,6 @@ pub(super) enum ValueLength {
     Encoded,
 }
 
-/// A value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum BinaryValue<'a> {
     Null,

@@ -9,7 +9,6 @@ use crate::Secret;
 pub struct Login {
     /// Role.
     pub user: String,
-    /// Database.
     pub database: String,
     /// Startup parameters besides user and database.
     pub parameters: Vec<(String, String)>,

@@ -181,7 +181,6 @@ impl BulkLoad {
         self.rows = 0;
     }
 
-    /// Number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }

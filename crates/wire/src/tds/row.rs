@@ -14,7 +14,6 @@ use super::value::decode;
 /// Stands for NULL in place of a length.
 const NULL_LENGTH: u32 = u32::MAX;
 
-/// One row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row<'a> {
     reply: &'a Reply,

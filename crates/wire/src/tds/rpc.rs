@@ -195,15 +195,10 @@ pub enum Isolation {
     /// The session's current level.
     #[default]
     Unchanged,
-    /// READ UNCOMMITTED.
     ReadUncommitted,
-    /// READ COMMITTED.
     ReadCommitted,
-    /// REPEATABLE READ.
     RepeatableRead,
-    /// SERIALIZABLE.
     Serializable,
-    /// SNAPSHOT.
     Snapshot,
 }
 

@@ -19,7 +19,6 @@ pub enum Authentication {
 pub struct Login {
     /// Name of the account.
     pub user: String,
-    /// Password.
     pub password: Secret,
     /// Kind of the account.
     pub authentication: Authentication,

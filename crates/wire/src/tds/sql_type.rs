@@ -33,7 +33,6 @@ pub enum SqlType {
     Bit,
     /// A floating-point number of eight bytes.
     Float,
-    /// A decimal number.
     Decimal {
         /// Maximum number of digits, 1 to 38.
         precision: u8,

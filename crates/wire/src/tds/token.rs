@@ -85,7 +85,6 @@ pub(crate) enum EnvChange<'a> {
     Collation([u8; 5]),
     /// A transaction with this descriptor began.
     TransactionBegun(u64),
-    /// The transaction ended.
     TransactionEnded,
     /// The client must log in to another server: its port, and its host in UTF-16.
     Routing(u16, &'a [u8]),

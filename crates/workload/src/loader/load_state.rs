@@ -22,9 +22,7 @@ pub enum LoadState {
 
 /// The description of a load in commands and messages.
 pub struct LoadSubject {
-    /// The load.
     pub load: LoadSpec,
-    /// Scale.
     pub scale: u32,
     /// Size of all tables with their indexes, in bytes.
     pub bytes: u64,

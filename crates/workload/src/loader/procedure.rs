@@ -76,7 +76,6 @@ pub fn load<D: Dataset>(
     })
 }
 
-/// One load.
 pub(super) struct LoadRun<'a, D> {
     pub(super) request: &'a LoadRequest<'a>,
     pub(super) data: &'a D,

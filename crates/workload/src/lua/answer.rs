@@ -29,7 +29,6 @@ pub enum Answer {
 pub struct FailedAnswer {
     /// MySQL's error number; 0 on PostgreSQL.
     pub error_number: u32,
-    /// The SQLSTATE.
     pub sqlstate: String,
     /// The server's message.
     pub message: String,

@@ -41,7 +41,6 @@ pub trait Listener: Send + Sync {
     fn fatal(&self, text: &str);
     /// An error that does not end the run.
     fn alert(&self, text: &str);
-    /// A warning.
     fn warning(&self, text: &str);
     /// A script needs a driver or a connection, but there is none. `lines` are the log lines to print:
     /// `missing_driver_message` or `missing_server_message` of [`ScriptSettings`](super::ScriptSettings).

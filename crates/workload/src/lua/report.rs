@@ -7,7 +7,6 @@ use super::script::{OutsideState, script_error};
 /// The figures that a report hook gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReportFigures {
-    /// Number of running threads.
     pub threads_running: u32,
     /// Length of the interval, in seconds.
     pub time_interval_s: f64,

@@ -5,7 +5,6 @@ use prony_wire::{Statement, StatementIds};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// An open statement.
 struct OpenStatement {
     statement: Rc<Statement>,
     text: Vec<u8>,

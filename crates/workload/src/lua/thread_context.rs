@@ -67,7 +67,6 @@ impl RowCell {
     };
 }
 
-/// The context of one thread.
 pub struct ThreadContext {
     /// The connections that C functions use: those of the thread that runs the state, while it runs; otherwise null.
     connections: Cell<*mut Connections>,

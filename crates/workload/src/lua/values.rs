@@ -12,7 +12,6 @@ enum CopiedValue {
     Text(Range<usize>),
 }
 
-/// The values of one request.
 pub struct RequestValues {
     texts: Vec<u8>,
     values: Vec<CopiedValue>,

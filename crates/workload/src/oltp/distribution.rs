@@ -45,7 +45,6 @@ impl Distribution {
     /// The names of the distributions as values of the option.
     pub const NAMES: [&'static str; 5] = ["uniform", "gaussian", "special", "pareto", "zipfian"];
 
-    /// The name.
     pub fn name(self) -> &'static str {
         Self::NAMES[match self {
             Distribution::Uniform => 0,

@@ -78,9 +78,7 @@ struct SbtestTables<'a> {
     dialect: SqlDialect,
     /// Number of tables.
     table_count: u32,
-    /// Rows of a table.
     table_rows: u32,
-    /// Rows of a part.
     part_rows: u32,
     /// Number of loaders.
     jobs: u32,

@@ -24,7 +24,6 @@ const STATEMENTS_MAX: u32 = 10_000;
 const VALUES_MAX: u32 = 1_000;
 
 options! {
-    /// The values of the options.
     #[derive(Clone, Debug, PartialEq)]
     OltpOptions {
         auto_inc: bool, Switch, Some("on"), "Let the server assign the row ids";

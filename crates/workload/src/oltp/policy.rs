@@ -13,7 +13,6 @@ use std::sync::Arc;
 pub struct StatementFailure<'a> {
     /// The client that executed it.
     pub client: u32,
-    /// The error.
     pub error: &'a DbError,
     /// The statement, with placeholders if values are sent separately.
     pub statement: &'a str,

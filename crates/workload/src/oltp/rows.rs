@@ -11,7 +11,6 @@ use prony_plan::splitmix64;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Digits of a group.
 const GROUP_DIGITS: usize = 11;
 /// Groups of `c`, joined by hyphens: 119 characters.
 pub const C_GROUPS: usize = 10;

@@ -8,7 +8,6 @@ use std::sync::Arc;
 /// Maximum length of a statement's first line in reports, in bytes.
 const FIRST_LINE_BYTES_MAX: usize = 127;
 
-/// A script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
     /// The name of the script's file, or `<builtin: ...>`.
@@ -79,7 +78,6 @@ pub enum CommandKind {
     SetShell {
         /// The variable.
         target: AssignmentTarget,
-        /// The command.
         command: ShellCommand,
     },
     /// `\shell`: runs a shell command.
@@ -88,7 +86,6 @@ pub enum CommandKind {
     Sleep(SleepTime),
     /// `\if`: continues with the next command if its condition holds.
     If {
-        /// The condition.
         condition: Expr,
         /// The number of the command to continue at if the condition does not hold: an `\elif`, which is
         /// evaluated, or an `\else` or `\endif`, which is skipped.

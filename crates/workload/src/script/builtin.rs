@@ -12,7 +12,6 @@ pub struct Builtin {
     pub name: &'static str,
     /// The name in reports.
     pub description: &'static str,
-    /// Its text.
     pub text: &'static str,
 }
 

@@ -30,7 +30,6 @@ pub enum ScriptError {
     TooManyArguments {
         /// The maximum number of variables.
         maximum: usize,
-        /// Text of the statement.
         statement: String,
     },
     /// No builtin script's name starts with this text, or more than one does.

@@ -33,7 +33,6 @@ pub enum Function {
     Mod,
     /// The position of a number in a pseudorandom permutation of 0 to size - 1.
     Permute,
-    /// The number pi.
     Pi,
     /// A power.
     Pow,

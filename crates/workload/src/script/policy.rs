@@ -21,7 +21,6 @@ pub enum OnError {
 /// Receives messages about clients, in pgbench's wording and without a trailing newline, from any worker
 /// thread.
 pub trait MessageListener: Send + Sync {
-    /// An error.
     fn error(&self, text: &str);
     /// An informational message.
     fn info(&self, text: &str);

@@ -74,7 +74,6 @@ impl ScriptProgram {
         }
     }
 
-    /// The scripts.
     pub fn scripts(&self) -> &[Script] {
         &self.shared.scripts
     }

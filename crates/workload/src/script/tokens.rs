@@ -8,7 +8,6 @@ use super::variables::is_name_byte;
 pub(super) struct Source<'a> {
     /// The script's name.
     pub name: &'a str,
-    /// Its text.
     pub text: &'a str,
     /// Offset of the first unread byte.
     pub position: usize,
@@ -47,7 +46,6 @@ pub(super) enum Token<'a> {
     Binary(BinaryOperator),
 }
 
-/// A binary operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BinaryOperator {
     Or,

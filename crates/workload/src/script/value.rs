@@ -8,7 +8,6 @@ use std::fmt;
 /// A value. The language has no strings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Value {
-    /// NULL.
     #[default]
     Null,
     /// A boolean, which never converts to a number.

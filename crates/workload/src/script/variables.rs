@@ -76,7 +76,6 @@ impl VariableNames {
         self.names.iter().map(|name| &**name)
     }
 
-    /// The number of names.
     pub fn len(&self) -> usize {
         self.names.len()
     }

@@ -21,7 +21,6 @@ use std::sync::atomic::AtomicBool;
 /// The user's own scripts, or pgbench's builtin ones.
 pub static SCRIPT: ScriptWorkload = ScriptWorkload;
 
-/// The workload of scripts.
 pub struct ScriptWorkload;
 
 impl Workload for ScriptWorkload {

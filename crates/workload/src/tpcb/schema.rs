@@ -4,9 +4,7 @@
 use crate::SqlDialect;
 use crate::catalog::Tables;
 
-/// Accounts of one branch.
 pub const ACCOUNTS_PER_BRANCH: u64 = 100_000;
-/// Tellers of one branch.
 pub const TELLERS_PER_BRANCH: u64 = 10;
 /// From this scale, account numbers are `bigint`, as in pgbench.
 pub const BIGINT_FROM_SCALE: u32 = 20_000;
@@ -44,7 +42,6 @@ impl Table {
         }
     }
 
-    /// The names of its columns.
     pub fn columns(self) -> &'static [&'static str] {
         match self {
             Table::Branches => &["bid", "bbalance", "filler"],

@@ -9,7 +9,6 @@ use std::sync::{Mutex, PoisonError};
 /// Numbers of transactions of one kind, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutcomeCounts {
-    /// Committed.
     pub committed: u64,
     /// Rolled back as intended.
     pub rolled_back: u64,
@@ -114,7 +113,6 @@ impl TpccCounts {
         )
     }
 
-    /// Counts a new order.
     pub(super) fn count_new_order(&mut self, input: &NewOrder, result: OrderResult) {
         self.lines += input.lines().len() as u64;
         self.remote_lines += input.remote_lines() as u64;
@@ -123,20 +121,17 @@ impl TpccCounts {
         self.brand_lines += u64::from(result.brand_lines);
     }
 
-    /// Counts a payment.
     pub(super) fn count_payment(&mut self, input: &Payment) {
         self.remote_payments += u64::from(input.c_w_id != input.w_id);
         self.payments_by_name += u64::from(is_by_name(input.customer));
         self.paid_cents += input.cents as u64;
     }
 
-    /// Counts an order-status.
     pub(super) fn count_order_status(&mut self, customer: CustomerKey, lines: u32) {
         self.statuses_by_name += u64::from(is_by_name(customer));
         self.shown_lines += u64::from(lines);
     }
 
-    /// Counts a delivery.
     pub(super) fn count_delivery(&mut self, delivered: u32) {
         self.delivered += u64::from(delivered);
         self.skipped_districts += u64::from(DISTRICTS.saturating_sub(delivered));

@@ -12,7 +12,6 @@ const CARD_COUNT: usize = 23;
 pub enum Deck {
     /// Cards are dealt until none is left, then the deck is shuffled again.
     Shuffled {
-        /// All cards.
         cards: [TpccTransaction; CARD_COUNT],
         /// Number of cards dealt so far.
         dealt: usize,

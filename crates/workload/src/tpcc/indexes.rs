@@ -24,13 +24,10 @@ fn valid_index_names(control: &mut Control, predicate: &str) -> Result<Vec<Strin
 
 /// An index that is not a primary key.
 pub struct SecondaryIndex {
-    /// Name.
     pub name: &'static str,
-    /// The columns.
     pub columns: String,
     /// The statement that builds it.
     pub build: String,
-    /// Whether it exists.
     pub exists: bool,
 }
 

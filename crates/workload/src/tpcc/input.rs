@@ -9,9 +9,7 @@ use crate::random::Random;
 /// The kinds of transaction; the discriminant is the kind's number in samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TpccTransaction {
-    /// A new order.
     NewOrder,
-    /// A payment.
     Payment,
     /// A query of a customer's last order.
     OrderStatus,
@@ -47,10 +45,8 @@ pub const LINES_MAX: usize = 15;
 /// The number of an item that does not exist; an order of it is rolled back.
 pub const UNUSED_ITEM: u32 = ITEMS + 1;
 
-/// One line of an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OrderLine {
-    /// Item.
     pub item: u32,
     /// The warehouse that supplies it.
     pub supply: u32,
@@ -99,7 +95,6 @@ impl NewOrder {
 /// How a transaction identifies its customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CustomerKey {
-    /// By number.
     Number(u32),
     /// By last name, as a number of `LastNames`.
     Name {
@@ -121,7 +116,6 @@ pub struct Payment {
     pub c_w_id: u32,
     /// The customer's district.
     pub c_d_id: u32,
-    /// The customer.
     pub customer: CustomerKey,
     /// Amount in cents.
     pub cents: i64,
@@ -134,7 +128,6 @@ pub struct OrderStatus {
     pub w_id: u32,
     /// District.
     pub d_id: u32,
-    /// The customer.
     pub customer: CustomerKey,
 }
 

@@ -64,7 +64,6 @@ const PROFILE_NAMES: [&str; 3] = ["standard", "hammerdb", "hammerdb-4.6"];
 /// The options of a load or a run.
 #[derive(Clone, Copy, Debug)]
 pub struct TpccOptions {
-    /// The profile.
     pub profile: &'static Profile,
     /// How transactions are executed.
     pub mode: Mode,

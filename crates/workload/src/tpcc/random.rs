@@ -170,7 +170,6 @@ pub struct RunConstants {
     pub last_name: NuRand,
     /// Customers of a district.
     pub customer: NuRand,
-    /// Items.
     pub item: NuRand,
 }
 

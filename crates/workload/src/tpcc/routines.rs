@@ -11,12 +11,10 @@ use prony_server::Control;
 use prony_server::control::Error as ControlError;
 use prony_wire::Protocol;
 
-/// A routine.
 #[derive(Clone, Debug)]
 pub struct Routine {
     /// `function` or `procedure`.
     pub kind: String,
-    /// The name.
     pub name: String,
     /// The parameters, including output parameters.
     pub parameters: String,
@@ -107,7 +105,6 @@ pub fn calls(dialect: SqlDialect, profile: &Profile) -> Vec<String> {
     statements(&engine.fill(calls, profile, &routine_prefix(profile), true)).collect()
 }
 
-/// The routines of a profile.
 pub fn profile_routines(dialect: SqlDialect, profile: &Profile) -> Vec<Routine> {
     let engine = EngineSql::of(dialect);
     let texts = if profile.calls_hammerdb_routines {

@@ -181,9 +181,7 @@ impl Tables for Table {
 pub struct Index {
     /// The indexed table.
     pub table: Table,
-    /// Name.
     pub name: &'static str,
-    /// Columns.
     pub columns: &'static [&'static str],
     /// Whether it is the primary key; all indexes are unique.
     pub primary: bool,

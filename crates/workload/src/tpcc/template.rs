@@ -9,9 +9,7 @@ use super::schema::DISTRICTS;
 /// The flags and values that the parts of a text depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Template<'a> {
-    /// Flags by name.
     pub flags: &'a [(&'a str, bool)],
-    /// Values by name.
     pub values: &'a [(&'a str, &'a str)],
 }
 

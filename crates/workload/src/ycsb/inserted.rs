@@ -11,13 +11,11 @@ use crate::{Error, sql};
 use prony_server::Control;
 use std::collections::HashSet;
 
-/// Keys per query.
 const KEYS_PER_QUERY: u64 = 1_000;
 
 /// Records that runs have inserted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InsertedRecords {
-    /// Number of records.
     pub records: u64,
     /// Sum of the numbers in their keys.
     pub key_sum: u128,

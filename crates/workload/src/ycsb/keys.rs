@@ -41,7 +41,6 @@ pub fn next_series(series: u32) -> Option<u32> {
     Some(series + SERIES_STEP).filter(|next| next >> SERIES_BITS == 0)
 }
 
-/// A key as text.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     bytes: [u8; PREFIX.len() + DIGITS_MAX],
@@ -61,13 +60,11 @@ impl Key {
         Key { bytes, length }
     }
 
-    /// The text as bytes.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
 
-    /// The text.
     pub fn text(&self) -> &str {
         // The bytes are ASCII, so the conversion never fails.
         std::str::from_utf8(self.bytes()).unwrap_or_default()

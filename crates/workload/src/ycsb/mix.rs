@@ -31,7 +31,6 @@ impl Operation {
         Operation::ReadModifyWrite,
     ];
 
-    /// The name.
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }

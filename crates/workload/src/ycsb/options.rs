@@ -19,7 +19,6 @@ const DEFAULT_FIELD_COUNT: u32 = 10;
 const DEFAULT_FIELD_LENGTH: u32 = 100;
 
 options! {
-    /// The values of the options.
     #[derive(Clone, Copy, Debug)]
     YcsbOptions {
         fieldcount: Option<u32>, Integer(1, FIELDS_MAX), None,

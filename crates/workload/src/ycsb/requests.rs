@@ -38,7 +38,6 @@ impl Distribution {
         Distribution::Latest,
     ];
 
-    /// The name.
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }

@@ -17,7 +17,6 @@ pub const MAX_DEPTH: usize = 200;
 /// The maximum length of a value, in bytes.
 pub(crate) const MAX_VALUE_BYTES: usize = 64 << 20;
 
-/// The value of a variable.
 #[derive(Clone, Debug)]
 pub(super) enum Variable {
     Scalar(String),
@@ -247,7 +246,6 @@ impl Interp {
         Ok(text)
     }
 
-    /// Runs one command.
     pub(super) fn run_command(
         &mut self,
         host: &mut dyn Host,

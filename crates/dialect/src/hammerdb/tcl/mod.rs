@@ -36,9 +36,7 @@ pub use parse::is_complete;
 pub enum PathKind {
     /// It does not exist, or is not accessible.
     Missing,
-    /// A file.
     File,
-    /// A directory.
     Directory,
 }
 
@@ -171,7 +169,6 @@ pub trait Host {
         Err(NOT_SUPPORTED.to_owned())
     }
 
-    /// The working directory.
     fn working_directory(&self) -> String {
         "/".to_owned()
     }
@@ -184,7 +181,6 @@ pub trait Host {
         Err(NOT_SUPPORTED.to_owned())
     }
 
-    /// The id of this process.
     fn process_id(&self) -> u32 {
         1
     }

@@ -15,13 +15,11 @@ struct Conversion {
     set: (Vec<char>, bool),
 }
 
-/// A part of a format.
 enum FormatPart {
     /// Any amount of white space.
     Whitespace,
     /// A literal character.
     Literal(char),
-    /// A conversion.
     Conversion(Conversion),
 }
 

@@ -39,7 +39,6 @@ use users::{DelayedUsers, ErrorFlags};
 pub struct RunContext<'a> {
     /// The folder of stored runs; the script may have changed the working directory.
     pub store_folder: Option<&'a Path>,
-    /// The request.
     pub request: &'a RunRequest,
     /// The TPC-C profile.
     pub profile: &'static str,

@@ -48,7 +48,6 @@ pub struct Figures {
 pub struct MonitorResult {
     /// `None` if the window was cut short.
     pub figures: Option<Figures>,
-    /// The lines of the result.
     pub result_lines: Vec<String>,
     /// Readings of the transaction counter: the time, and transactions per minute.
     pub tpm_readings: Vec<(String, u64)>,

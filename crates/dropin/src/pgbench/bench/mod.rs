@@ -26,7 +26,6 @@ use std::sync::Arc;
 
 /// The scripts of `-f` in order, and the names of their variables.
 pub struct ScriptFiles {
-    /// The scripts.
     pub scripts: Vec<Script>,
     /// The names of the scripts' variables.
     pub variable_names: VariableNames,

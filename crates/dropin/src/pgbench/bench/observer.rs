@@ -36,7 +36,6 @@ pub struct RunContext<'a> {
     pub logs: &'a Logs,
     /// The program that runs.
     pub program: &'a ScriptProgram,
-    /// The scripts.
     pub scripts: &'a [Script],
     /// The tables of the builtin scripts.
     pub table_facts: TableFacts,
@@ -60,7 +59,6 @@ impl<'a> PgbenchObserver<'a> {
         }
     }
 
-    /// The exit status.
     pub fn exit_status(&self) -> u8 {
         self.exit_status
     }

@@ -16,7 +16,6 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// The progress of one table.
 pub struct TableProgress {
     started: Instant,
     /// Rows sent, and the progress lines printed for them.

@@ -9,7 +9,6 @@ use prony_measure::{Outcome, Sample};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The counts of one user.
 #[derive(Default)]
 struct UserCounts {
     events: AtomicU64,

@@ -32,7 +32,6 @@ pub struct Bench<'a> {
     pub settings: &'a GeneralOptions,
     /// The kind of server.
     pub driver: Driver,
-    /// The server or servers.
     pub server: ConnectedServer,
     /// The program of each thread of sysbench.
     pub program: Arc<dyn Program>,
@@ -277,7 +276,6 @@ fn start_failure_lines(bench: &Bench<'_>, error: &Error) -> String {
     lines + &function_failed(function, None, NOT_CONNECTED) + &threads_failed(bench.settings.compat)
 }
 
-/// A seed from the time.
 fn time_seed() -> u64 {
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH);
     elapsed.map_or(0, |elapsed| elapsed.as_nanos() as u64 & 0xffff_ffff)

@@ -43,7 +43,6 @@ pub struct SysbenchObserver<'a> {
     latencies: Distribution<u64>,
     /// The users' counts at the last checkpoint.
     counts_at_checkpoint: Vec<(u64, u64)>,
-    /// The number of all events.
     events: u64,
 }
 

@@ -98,7 +98,6 @@ pub fn run_command(call: &SysbenchCall, command: &ScriptCommand) -> Result<(), C
     outcome
 }
 
-/// One run of a script.
 struct ScriptRun<'a> {
     call: &'a SysbenchCall,
     command: &'a ScriptCommand,

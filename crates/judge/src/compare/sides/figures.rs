@@ -16,7 +16,6 @@ use serde::Serialize;
 pub struct FigureComparison {
     /// Its name, such as `NOPM`, `TPS`, `p99`.
     pub name: String,
-    /// Its unit.
     pub unit: Unit,
     /// The first side's values.
     pub a: FigureSample,

@@ -41,7 +41,6 @@ pub struct GateFinding {
     pub figure: String,
     /// Runs of the first side and of this one.
     pub runs: [usize; 2],
-    /// The result.
     pub result: GateResult,
     /// Whether it is undecided because the throughput of a load at a rate is that of the load.
     #[serde(skip)]

@@ -20,7 +20,6 @@ pub struct Counters {
     pub clock_unix_s: Option<f64>,
     /// When the server was started, seconds since 1970.
     pub started_unix_s: Option<f64>,
-    /// Whether it is a replica.
     pub is_replica: Option<bool>,
     /// Committed transactions: of this database in PostgreSQL, otherwise of the server.
     pub commits: Option<u64>,
@@ -34,7 +33,6 @@ pub struct Counters {
     pub log_bytes: Option<u64>,
     /// Bytes of temporary files.
     pub temp_bytes: Option<u64>,
-    /// Deadlocks.
     pub deadlocks: Option<u64>,
     /// Committed transactions of the server's other databases (PostgreSQL).
     pub other_commits: Option<u64>,
@@ -69,9 +67,7 @@ pub struct Counters {
 /// The client sessions of one program of one user in one database, without the connection that reads them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionGroup {
-    /// The database.
     pub database: String,
-    /// The user.
     pub user: String,
     /// The program, as it calls itself; empty if it does not, or the engine does not show it.
     pub application: String,
@@ -102,7 +98,6 @@ fn read_session_groups(rows: &[TextRow], counters: &mut Counters) {
 /// How much of the limits of its service a database has used in the last 15 s, as shares of these limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LimitUse {
-    /// CPU.
     pub cpu_share: Option<f64>,
     /// I/O on the files of the data.
     pub data_io_share: Option<f64>,
@@ -138,14 +133,12 @@ pub struct Activity {
     pub detail: String,
 }
 
-/// The kind of an activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ActivityKind {
     /// A vacuum of a table.
     Vacuum,
     /// The statistics of a table are collected.
     Analyze,
-    /// A backup.
     Backup,
     /// An index is built.
     IndexBuild,

@@ -5,7 +5,6 @@
 use super::proc::TICKS_PER_SECOND;
 use std::fs::read_to_string;
 
-/// The processes of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerProcesses {
     /// Process id of the parent of all other processes.

@@ -9,11 +9,8 @@ use std::path::Path;
 /// Counters of one network interface.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Link {
-    /// Its name.
     pub name: String,
-    /// Bytes received.
     pub received_bytes: u64,
-    /// Bytes sent.
     pub sent_bytes: u64,
     /// Whether a device is behind it. A bridge, a tunnel or a container's interface has none: their bytes also
     /// pass an interface that has one, if they leave the machine.

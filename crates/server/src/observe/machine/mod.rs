@@ -81,9 +81,7 @@ pub struct Cpu {
 /// Counters of one disk.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Disk {
-    /// Its name.
     pub name: String,
-    /// Bytes read.
     pub read_bytes: u64,
     /// Bytes written.
     pub write_bytes: u64,
@@ -104,7 +102,6 @@ pub struct MachineUsage {
     pub steal_share: Option<f64>,
     /// Bytes swapped in and out.
     pub swap_bytes: Option<u64>,
-    /// Bytes read from disks.
     pub disk_read_bytes: Option<u64>,
     /// Bytes written to disks.
     pub disk_write_bytes: Option<u64>,

@@ -75,7 +75,6 @@ pub struct Replica {
     pub mode: String,
 }
 
-/// One table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableState {
     /// Name, with its schema if that is not `public`.

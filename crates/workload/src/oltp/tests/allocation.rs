@@ -11,7 +11,6 @@ const WARMUP: u64 = 300;
 /// Transactions whose allocations are counted.
 const MEASURED: u64 = 300;
 
-/// All workloads.
 pub const ALL_WORKLOADS: [&Oltp; 12] = [
     &oltp::OLTP_READ_WRITE,
     &oltp::OLTP_READ_ONLY,

@@ -9,7 +9,6 @@ use prony_wire::{Exchange, QueryMode};
 /// Replies to every statement: to a `SELECT` with one row (7), to any other with one changed row.
 #[derive(Default)]
 pub struct MockServer {
-    /// The session.
     pub session: MockSession,
     /// The received statements with their bound values; `None` if they are not recorded.
     pub received: Option<Vec<String>>,

@@ -45,7 +45,6 @@ impl LockLevels {
     }
 }
 
-/// An index on SQL Server.
 #[derive(Debug)]
 struct SqlServerIndex {
     table: Table,
