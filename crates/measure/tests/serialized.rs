@@ -284,11 +284,11 @@ fn counts_that_are_impossible_are_refused() {
     assert_eq!(read_changed("/replies", json!(0)), Ok(interval));
     let too_many = json!((1_u64 << 48) + 1);
     for pointer in [
-        "/turns",
+        "/iterations",
         "/replies",
         "/other_errors",
-        "/stamps/0",
-        "/leftover/0",
+        "/timestamps/0",
+        "/excluded/0",
         "/in_flight/4",
         "/queries/2",
         "/kinds/0/counts/2",
@@ -301,7 +301,7 @@ fn counts_that_are_impossible_are_refused() {
     }
     for (pointer, value) in [
         ("/kinds/0/counts/0", json!(2)),
-        ("/kinds/0/late", json!(2)),
+        ("/kinds/0/over_latency_limit", json!(2)),
         ("/kinds/0/retried", json!(1)),
         ("/kinds/0/response/samples", json!(0)),
         ("/kinds/0/response/min_ns", json!(1_001)),
@@ -326,8 +326,8 @@ fn only_intervals_of_the_run_are_accepted() {
     for (pointer, value) in [
         ("/index", json!(u32::MAX)),
         ("/index", json!(3)),
-        ("/part", json!("warmup")),
-        ("/part", json!("unknown")),
+        ("/phase", json!("warmup")),
+        ("/phase", json!("unknown")),
         ("/start_ns", json!(0)),
         ("/start_ns", json!(u64::MAX)),
         ("/start_ns", json!(u64::MAX - 1)),

@@ -154,7 +154,7 @@ impl ArgsParser<'_> {
             'D' => self.define_variable(text)?,
             'L' => {
                 let limit_ms = number::atof(text);
-                if limit_ms.is_nan() || limit_ms <= 0.0 {
+                if limit_ms <= 0.0 {
                     return Err(self.fatal(&format!("invalid latency limit: \"{text}\"")));
                 }
                 self.parsed.latency_limit_us =
@@ -162,10 +162,12 @@ impl ArgsParser<'_> {
             }
             'R' => {
                 let rate_tps = number::atof(text);
-                if rate_tps.is_nan() || rate_tps <= 0.0 {
+                if rate_tps <= 0.0 {
                     return Err(self.fatal(&format!("invalid rate limit: \"{text}\"")));
                 }
-                self.parsed.rate_tps = Some(rate_tps);
+                // pgbench accepts `nan`, with which every start is due.
+                let is_nan = rate_tps.is_nan();
+                self.parsed.rate_tps = Some(if is_nan { f64::MAX } else { rate_tps });
             }
             'M' => match Protocol::of_name(text) {
                 Some(protocol) => self.parsed.protocol = protocol,

@@ -193,11 +193,8 @@ impl Transactions {
         }
         runner.run(commit, &[]).await?;
         runner.run_queued(&mut read).await?;
-        Ok(if self.profile.outputs {
-            read.result(input, terms)
-        } else {
-            OrderResult::default()
-        })
+        let result = self.profile.outputs.then(|| read.result(input, terms));
+        Ok(result.unwrap_or_default())
     }
 
     /// Reads a line's item and its stock. Skips the stock if the order is already known to roll back.
