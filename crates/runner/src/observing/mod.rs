@@ -28,8 +28,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// How long a finished run waits for the server's final state.
-const FINAL_STATE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a finished run waits for the server's final state, which checks need: with many tables, settings and other
+/// clients it takes some seconds.
+const FINAL_STATE_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long an interrupted run waits for the last row.
 const LAST_ROW_TIMEOUT: Duration = Duration::from_millis(300);
 
