@@ -141,16 +141,15 @@ pub fn judge_run(run: &mut Run) {
 
 /// Judges a run that has no verdict: its process was killed and the store restored its document from the journal, or
 /// somebody removed its findings. Adds a finding if the document contradicts itself. Every reader of a stored run calls
-/// this first. A run in progress is not judged, nor is a reduced document, which
-/// lacks seconds. That other versions of the rules found nothing is a verdict.
+/// this first. A run in progress is not judged. That other versions of the rules found nothing is a verdict.
 pub fn judge_if_unjudged(run: &mut Run) {
-    let can_be_judged = run.state != RunState::Running && run.reduced_from.is_none();
+    let has_ended = run.state != RunState::Running;
     // A partial run that was judged has at least the finding `partial-run`.
     let was_judged = run.state == RunState::Complete
         && run
             .rules_version
             .is_some_and(|version| version != RULES_VERSION);
-    if run.checks.is_empty() && can_be_judged && !was_judged {
+    if run.checks.is_empty() && has_ended && !was_judged {
         judge_run(run)
     } else {
         contradiction::add_finding(run)

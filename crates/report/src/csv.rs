@@ -4,103 +4,72 @@
 //! unit in their name are counts or shares from 0 to 1; `seconds` is the length of a row. Cells of missing
 //! figures are empty. Must never: round.
 
-use prony_store::{Latency, MachineSecond, Run, ServerSecond};
+use prony_store::{IndustryMetric, Latency, MachineSecond, Run, Second, ServerSecond};
+use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::{self, Write};
 
-/// Writes the per-second series, warm-up included.
-pub fn write_series(out: &mut dyn Write, run: &Run) -> io::Result<()> {
-    writeln!(
-        out,
-        "at_s,seconds,part,committed,rolled_back,failed,tps,mean_ns,p50_ns,p95_ns,p99_ns,max_ns,\
-         server_mean_ns,client_cpu_s,loop_delay_max_ns,connections,rolling_s,rolling_p95_ns,rolling_p99_ns"
-    )?;
-    for second in &run.series {
-        let tps = if second.length_s > 0.0 {
-            second.committed as f64 / second.length_s
-        } else {
-            0.0
-        };
-        let rolling = second.rolling.as_ref();
-        writeln!(
-            out,
-            "{},{},{},{},{},{},{tps},{},{},{},{},{},{},{},{},{},{},{},{}",
-            second.at_s,
-            second.length_s,
-            second.phase.name(),
-            second.committed,
-            second.rolled_back,
-            second.failed,
-            second.mean_ns,
-            cell(second.p50_ns),
-            cell(second.p95_ns),
-            cell(second.p99_ns),
-            second.max_ns,
-            cell(second.server_mean_ns),
-            cell(second.client_cpu_s),
-            second.loop_delay_max_ns,
-            second.connections,
-            cell(rolling.map(|window| window.length_s)),
-            cell(rolling.map(|window| window.p95_ns)),
-            cell(rolling.map(|window| window.p99_ns)),
-        )?;
-    }
-    Ok(())
-}
+/// The name of a column, and the function that formats its cells.
+type Column<T> = (&'static str, fn(&T) -> String);
 
-/// Writes the observations of the server, one line per reading. All waits are in one cell:
-/// `IO/WalSync 3; Lock/tuple 1`. So are the times of waits, in seconds: `LCK_M 0.5; WRITELOG 1.25`.
-pub fn write_server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
-    writeln!(
-        out,
-        "at_s,seconds,commits,rollbacks,cache_hits,cache_reads,log_bytes,temp_bytes,deadlocks,\
-         connections,active,lock_waits,vacuums,checkpoint_age_bytes,history_length,\
-         replication_lag_bytes,replication_lag_s,{},{},waits,wait_s",
-        machine_column_names("machine"),
-        machine_column_names("client"),
-    )?;
-    let observed = run
-        .observed
-        .iter()
-        .filter(|observed| observed.off.is_none());
-    let seconds = observed.flat_map(|observed| &observed.series);
-    for second in seconds {
-        let counts = [
-            second.commits,
-            second.rollbacks,
-            second.cache_hits,
-            second.cache_reads,
-            second.log_bytes,
-            second.temp_bytes,
-            second.deadlocks,
-            second.connections.map(u64::from),
-            second.active.map(u64::from),
-            second.lock_waits.map(u64::from),
-            second.vacuums.map(u64::from),
-            second.checkpoint_age_bytes,
-            second.history_length,
-            second.replication_lag_bytes,
-        ];
-        writeln!(
-            out,
-            "{},{},{},{},{},{},{},{}",
-            second.at_s,
-            second.length_s,
-            counts.map(cell).join(","),
-            cell(second.replication_lag_s),
-            machine_cells(second.machine.as_ref()),
-            machine_cells(second.client.as_ref()),
-            quoted(&waits_text(second)),
-            quoted(&wait_times_text(second)),
-        )?;
-    }
-    Ok(())
-}
+/// The columns of the per-second series.
+const SECOND_COLUMNS: [Column<Second>; 19] = [
+    ("at_s", |second| second.at_s.to_string()),
+    ("seconds", |second| second.length_s.to_string()),
+    ("part", |second| second.phase.name().to_owned()),
+    ("committed", |second| second.committed.to_string()),
+    ("rolled_back", |second| second.rolled_back.to_string()),
+    ("failed", |second| second.failed.to_string()),
+    ("tps", |second| tps(second).to_string()),
+    ("mean_ns", |second| second.mean_ns.to_string()),
+    ("p50_ns", |second| cell(second.p50_ns)),
+    ("p95_ns", |second| cell(second.p95_ns)),
+    ("p99_ns", |second| cell(second.p99_ns)),
+    ("max_ns", |second| second.max_ns.to_string()),
+    ("server_mean_ns", |second| cell(second.server_mean_ns)),
+    ("client_cpu_s", |second| cell(second.client_cpu_s)),
+    ("loop_delay_max_ns", |second| {
+        second.loop_delay_max_ns.to_string()
+    }),
+    ("connections", |second| second.connections.to_string()),
+    ("rolling_s", |second| {
+        cell(second.rolling.as_ref().map(|window| window.length_s))
+    }),
+    ("rolling_p95_ns", |second| {
+        cell(second.rolling.as_ref().map(|window| window.p95_ns))
+    }),
+    ("rolling_p99_ns", |second| {
+        cell(second.rolling.as_ref().map(|window| window.p99_ns))
+    }),
+];
 
-/// The name of a column and the function that formats its cells.
-type MachineColumn = (&'static str, fn(&MachineSecond) -> String);
+/// The columns of the observations of the server, before those of the machines.
+const SERVER_COLUMNS: [Column<ServerSecond>; 17] = [
+    ("at_s", |second| second.at_s.to_string()),
+    ("seconds", |second| second.length_s.to_string()),
+    ("commits", |second| cell(second.commits)),
+    ("rollbacks", |second| cell(second.rollbacks)),
+    ("cache_hits", |second| cell(second.cache_hits)),
+    ("cache_reads", |second| cell(second.cache_reads)),
+    ("log_bytes", |second| cell(second.log_bytes)),
+    ("temp_bytes", |second| cell(second.temp_bytes)),
+    ("deadlocks", |second| cell(second.deadlocks)),
+    ("connections", |second| cell(second.connections)),
+    ("active", |second| cell(second.active)),
+    ("lock_waits", |second| cell(second.lock_waits)),
+    ("vacuums", |second| cell(second.vacuums)),
+    ("checkpoint_age_bytes", |second| {
+        cell(second.checkpoint_age_bytes)
+    }),
+    ("history_length", |second| cell(second.history_length)),
+    ("replication_lag_bytes", |second| {
+        cell(second.replication_lag_bytes)
+    }),
+    ("replication_lag_s", |second| cell(second.replication_lag_s)),
+];
 
 /// The columns of a machine; shares are from 0 to 1.
-const MACHINE_COLUMNS: [MachineColumn; 12] = [
+const MACHINE_COLUMNS: [Column<MachineSecond>; 12] = [
     ("busy", |second| cell(second.busy_share)),
     ("busiest_cpu", |second| cell(second.busiest_cpu_share)),
     ("io_wait", |second| cell(second.io_wait_share)),
@@ -117,67 +86,117 @@ const MACHINE_COLUMNS: [MachineColumn; 12] = [
     ("link_busy", |second| cell(second.link_busy_share)),
 ];
 
-/// The column names of a machine, with a prefix.
-fn machine_column_names(prefix: &str) -> String {
-    MACHINE_COLUMNS
-        .map(|(name, _)| format!("{prefix}_{name}"))
-        .join(",")
+/// The columns of a latency.
+const LATENCY_COLUMNS: [Column<Latency>; 9] = [
+    ("samples", |latency| latency.samples.to_string()),
+    ("mean_ns", |latency| latency.mean_ns.to_string()),
+    ("min_ns", |latency| latency.min_ns.to_string()),
+    ("p50_ns", |latency| cell(latency.p50_ns)),
+    ("p90_ns", |latency| cell(latency.p90_ns)),
+    ("p95_ns", |latency| cell(latency.p95_ns)),
+    ("p99_ns", |latency| cell(latency.p99_ns)),
+    ("p999_ns", |latency| cell(latency.p999_ns)),
+    ("max_ns", |latency| latency.max_ns.to_string()),
+];
+
+/// The columns of the metrics.
+const METRIC_COLUMNS: [Column<IndustryMetric>; 5] = [
+    ("name", |metric| quoted(metric.name.as_str())),
+    ("value", |metric| metric.value.to_string()),
+    ("per_scale", |metric| metric.per_scale.to_string()),
+    ("note", |metric| {
+        quoted(metric.note.as_deref().unwrap_or_default())
+    }),
+    ("title", |metric| quoted(&metric.title)),
+];
+
+fn header<T>(columns: &[Column<T>]) -> String {
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    names.join(",")
 }
 
-fn machine_cells(machine: Option<&MachineSecond>) -> String {
-    let machine = machine.cloned().unwrap_or_default();
-    MACHINE_COLUMNS.map(|(_, cell)| cell(&machine)).join(",")
+fn cells<T>(columns: &[Column<T>], row: &T) -> String {
+    let cells: Vec<String> = columns.iter().map(|(_, cell)| cell(row)).collect();
+    cells.join(",")
 }
 
-fn waits_text(second: &ServerSecond) -> String {
-    let waits = second.waits.iter();
-    let waits = waits.map(|(name, count)| format!("{name} {count}"));
-    waits.collect::<Vec<_>>().join("; ")
+/// Writes the per-second series, warm-up included.
+pub fn write_series(out: &mut dyn Write, run: &Run) -> io::Result<()> {
+    writeln!(out, "{}", header(&SECOND_COLUMNS))?;
+    let mut seconds = run.series.iter();
+    seconds.try_for_each(|second| writeln!(out, "{}", cells(&SECOND_COLUMNS, second)))
 }
 
-/// The time that sessions waited, by wait type; empty if it is unknown.
-fn wait_times_text(second: &ServerSecond) -> String {
-    let waits = second.wait_s.iter().flatten();
-    let waits = waits.map(|(name, time_s)| format!("{name} {time_s}"));
-    waits.collect::<Vec<_>>().join("; ")
+/// Committed transactions per second.
+fn tps(second: &Second) -> f64 {
+    if second.length_s > 0.0 {
+        second.committed as f64 / second.length_s
+    } else {
+        0.0
+    }
+}
+
+/// Writes the observations of the server, one line per reading. All waits are in one cell:
+/// `IO/WalSync 3; Lock/tuple 1`. So are the times of waits, in seconds: `LCK_M 0.5; WRITELOG 1.25`.
+pub fn write_server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
+    let machine_header = |prefix: &str| {
+        MACHINE_COLUMNS
+            .map(|(name, _)| format!("{prefix}_{name}"))
+            .join(",")
+    };
+    writeln!(
+        out,
+        "{},{},{},waits,wait_s",
+        header(&SERVER_COLUMNS),
+        machine_header("machine"),
+        machine_header("client"),
+    )?;
+    let observed = run
+        .observed
+        .iter()
+        .filter(|observed| observed.off.is_none());
+    for second in observed.flat_map(|observed| &observed.series) {
+        let [machine, client] = [&second.machine, &second.client].map(|machine| {
+            let machine = machine.clone().unwrap_or_default();
+            cells(&MACHINE_COLUMNS, &machine)
+        });
+        writeln!(
+            out,
+            "{},{machine},{client},{},{}",
+            cells(&SERVER_COLUMNS, second),
+            list_cell(&second.waits),
+            second.wait_s.as_ref().map_or(String::new(), list_cell),
+        )?;
+    }
+    Ok(())
+}
+
+/// A cell with names and their values.
+fn list_cell(values: &BTreeMap<String, impl Display>) -> String {
+    let values = values.iter();
+    let texts: Vec<String> = values
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
+    quoted(&texts.join("; "))
 }
 
 /// Writes the percentiles of the measured window, one line per kind and type of time.
 pub fn write_percentiles(out: &mut dyn Write, run: &Run) -> io::Result<()> {
-    writeln!(
-        out,
-        "kind,time,samples,mean_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns"
-    )?;
+    writeln!(out, "kind,time,{}", header(&LATENCY_COLUMNS))?;
     for kind in &run.measured.kinds {
-        let mut times = vec![("response", &kind.response), ("service", &kind.service)];
-        if let Some(parts) = &kind.parts {
-            times.push(("send_wait", &parts.send_wait));
-            times.push(("server", &parts.server));
-            times.push(("client_wait", &parts.client_wait));
-        }
-        if let Some(connect) = &kind.connect {
-            times.push(("connect", connect));
-        }
-        for (name, latency) in times {
-            let Latency {
-                samples,
-                mean_ns,
-                min_ns,
-                max_ns,
-                ..
-            } = latency;
-            let percentiles = [
-                latency.p50_ns,
-                latency.p90_ns,
-                latency.p95_ns,
-                latency.p99_ns,
-                latency.p999_ns,
-            ];
-            let (kind, percentiles) = (quoted(kind.name()), percentiles.map(cell).join(","));
-            writeln!(
-                out,
-                "{kind},{name},{samples},{mean_ns},{min_ns},{percentiles},{max_ns}"
-            )?;
+        let parts = kind.parts.as_ref();
+        let times = [
+            ("response", Some(&kind.response)),
+            ("service", Some(&kind.service)),
+            ("send_wait", parts.map(|parts| &parts.send_wait)),
+            ("server", parts.map(|parts| &parts.server)),
+            ("client_wait", parts.map(|parts| &parts.client_wait)),
+            ("connect", kind.connect.as_ref()),
+        ];
+        let name = quoted(kind.name());
+        let known = times.into_iter();
+        for (time, latency) in known.filter_map(|(time, latency)| Some((time, latency?))) {
+            writeln!(out, "{name},{time},{}", cells(&LATENCY_COLUMNS, latency))?;
         }
     }
     Ok(())
@@ -186,17 +205,9 @@ pub fn write_percentiles(out: &mut dyn Write, run: &Run) -> io::Result<()> {
 /// Writes the industry metrics of the workload, such as NOPM, and transactions per second, one line each.
 /// Metrics without a value have no line; TPS has none if nothing was measured.
 pub fn write_metrics(out: &mut dyn Write, run: &Run) -> io::Result<()> {
-    writeln!(out, "name,value,per_scale,note,title")?;
+    writeln!(out, "{}", header(&METRIC_COLUMNS))?;
     for rate in &run.rates {
-        writeln!(
-            out,
-            "{},{},{},{},{}",
-            quoted(rate.name.as_str()),
-            rate.value,
-            rate.per_scale,
-            quoted(rate.note.as_deref().unwrap_or_default()),
-            quoted(&rate.title),
-        )?;
+        writeln!(out, "{}", cells(&METRIC_COLUMNS, rate))?;
     }
     let Some(all) = run.measured.all_kinds() else {
         return Ok(());
@@ -207,7 +218,7 @@ pub fn write_metrics(out: &mut dyn Write, run: &Run) -> io::Result<()> {
 }
 
 /// The cell of a value; empty if it is missing.
-fn cell<T: ToString>(value: Option<T>) -> String {
+fn cell(value: Option<impl Display>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 

@@ -6,8 +6,9 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
-use crate::terminal::{TOO_SHORT, check_ids, incomplete_notice, is_unmeasured};
+use crate::text::counts::counted_runs;
 use crate::text::plain;
+use crate::text::verdict::{TOO_SHORT, check_ids, incomplete_notice, is_unmeasured};
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
 use prony_judge::experiment::{Spread, VariantFigures, is_counted};
 use prony_judge::is_too_short_for_steadiness;
@@ -132,15 +133,6 @@ pub fn write_summary(
         out.line(format!("\nTo see whether they differ: prony compare {id}"))?;
     }
     Ok(())
-}
-
-/// The number of counted runs of a variant: `5`, or `3 of 5`.
-pub(crate) fn counted_runs(variant: &VariantFigures) -> String {
-    if variant.counted == variant.runs {
-        count(variant.runs as u64)
-    } else {
-        format!("{} of {}", variant.counted, variant.runs)
-    }
 }
 
 /// The number of variants with a run that counts; a comparison requires two.

@@ -123,29 +123,11 @@ fn span(seconds: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample_run;
+    use crate::sample_run::{self, histogram, latency_of};
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
     use hdrhistogram::serialization::Deserializer;
     use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-    use prony_store::encode_histogram;
-
-    fn histogram(times: impl Iterator<Item = u64>) -> Histogram<u64> {
-        let mut histogram = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
-        times.for_each(|time_ns| histogram.record(time_ns).unwrap());
-        histogram
-    }
-
-    fn latency(histogram: &Histogram<u64>) -> Latency {
-        Latency {
-            samples: histogram.len(),
-            mean_ns: histogram.mean(),
-            min_ns: histogram.min(),
-            max_ns: histogram.max(),
-            histogram: encode_histogram(histogram),
-            ..Latency::default()
-        }
-    }
 
     /// Decodes a log with HdrHistogram's reader: tag, start, length and histogram per line.
     fn read(text: &str) -> Vec<(Option<String>, f64, f64, Histogram<u64>)> {
@@ -171,20 +153,19 @@ mod tests {
     #[test]
     fn a_reader_decodes_the_same_histograms() {
         let mut run = sample_run::closed();
-        let (first, second) = (
-            histogram((1..5_000).map(|n| n * 977)),
-            histogram((1..300).map(|n| n * 10_000_001)),
-        );
+        let first_times = || (1..5_000).map(|n| (n * 977, 1));
+        let second_times = || (1..300).map(|n| (n * 10_000_001, 1));
+        let (first, second) = (histogram(first_times()), histogram(second_times()));
         let mut all = first.clone();
         all.add(&second).unwrap();
         let mut third = run.measured.kinds[1].clone();
         third.kind = Some("pay, by card\n".into());
         run.measured.kinds.push(third);
-        for (index, histogram) in [&all, &first, &second].into_iter().enumerate() {
-            run.measured.kinds[index].response = latency(histogram);
-        }
+        run.measured.kinds[0].response = latency_of(first_times().chain(second_times()));
+        run.measured.kinds[1].response = latency_of(first_times());
+        run.measured.kinds[2].response = latency_of(second_times());
         run.measured.kinds[2].lag = Some(Latency::default());
-        run.measured.kinds[2].service = latency(&first);
+        run.measured.kinds[2].service = latency_of(first_times());
         let started = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_215_222_125);
         let mut out = Vec::new();
         let log = HdrLog::of(&run).unwrap();
@@ -218,7 +199,7 @@ mod tests {
         let mut run = sample_run::closed();
         let error = HdrLog::of(&run).err().expect("no histograms");
         assert!(error.contains("no histograms"), "{error}");
-        let mut invalid = latency(&histogram(1..100));
+        let mut invalid = latency_of((1..100).map(|n| (n, 1)));
         invalid.samples = 5;
         run.measured.kinds[0].response = invalid;
         assert!(HdrLog::of(&run).is_err());

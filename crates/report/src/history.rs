@@ -35,7 +35,8 @@ pub fn write(
     let used = widest_id.unwrap_or(0) + MIDDLE_WIDTH;
     let label_width = style.width.saturating_sub(used).max(MIN_LABEL_WIDTH);
     // The id contains the time: a separate column would not fit.
-    let mut table = Table::new(&["run", "age", "figure", "p99 ok", "verdict<", "label<"]);
+    let mut table =
+        Table::new(&["run", "age", "figure", "p99 ok"]).with_texts(&["verdict", "label"]);
     for run in runs {
         let label = plain(run.annotation.label.as_deref().unwrap_or_default());
         let shown_label = cut(&label, label_width);

@@ -22,7 +22,6 @@ pub mod price;
 mod printer;
 pub mod problems;
 mod redraw;
-mod reproduced;
 pub mod scenarios;
 pub mod settings;
 pub mod style;

@@ -3,18 +3,17 @@
 //! In: prices computed by `judge`. Out: tables, or JSON. Must never: print an amount
 //! without its currency and the date of its prices, or call anything tpmC.
 
-mod amounts;
-mod failures;
-
-pub(crate) use amounts::{format_money, format_ratio};
-
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
 use crate::terminal::findings::write_check_list;
+use crate::text::prices::{
+    NO_TPMC, basis_phrase, describe_failures, describe_spread, format_money, format_ratio,
+    ratio_cells, run_count_cell, short_name,
+};
 use crate::text::{cut, plain, wrap};
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
-use prony_judge::price::{Candidate, FigureRange, LoadAnswer, PricePoint, Prices, RankingObstacle};
+use prony_judge::price::{Candidate, LoadAnswer, PricePoint, Prices, RankingObstacle};
 use std::io::{self, Write};
 
 /// Maximum length of a configuration's name in a table, in characters.
@@ -96,26 +95,6 @@ fn write_points(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     }
 }
 
-/// A note that the cost per NOPM is not TPC-C's price-performance metric.
-pub(crate) const NO_TPMC: &str = "The three-year cost per NOPM resembles TPC-C's price metric but is not that metric: NOPM is not tpmC.";
-
-/// The cost of a configuration and the ratios derived from it, in the column order of all views. `has_nopm`:
-/// the table has columns for NOPM.
-pub(crate) fn ratio_cells(point: &PricePoint, has_nopm: bool) -> Vec<String> {
-    let mut cells = vec![
-        format_money(point.total_monthly_cost),
-        units::rate(point.tps),
-        units::or_unknown(point.tps_per_money, format_ratio),
-        format_money(point.per_million_flat_out),
-        format_money(point.per_million_at_utilisation),
-    ];
-    if has_nopm {
-        cells.push(or_dash(point.nopm, units::rate));
-        cells.push(or_dash(point.three_years_per_nopm, format_money));
-    }
-    cells
-}
-
 /// Writes the sources of a configuration's figures and prices.
 fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
     out.heading(&plain(&point.name()))?;
@@ -134,70 +113,59 @@ fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
         _ => String::new(),
     };
     let example_note = if point.example { ", an example" } else { "" };
-    let spread = point
-        .tps_interval
-        .map(|tps| ("TPS", describe_spread(point, tps)));
-    let mut items = vec![
-        ("workload", point.workload.clone()),
+    let items = [
+        ("workload", Some(point.workload.clone())),
         (
             "runs",
-            format!("{}: {}", run_count_cell(point), point.runs.join(", ")),
+            Some(format!(
+                "{}: {}",
+                run_count_cell(point),
+                point.runs.join(", ")
+            )),
         ),
-    ];
-    items.extend(spread);
-    items.extend([(
-        "response",
-        format!(
-            "of committed transactions: 95th percentile {}, 99th {}{slowest_note}",
-            format_time(point.p95_ns),
-            format_time(point.p99_ns),
+        (
+            "TPS",
+            point.tps_interval.map(|tps| describe_spread(point, tps)),
         ),
-    )]);
-    items.extend(failures::describe(point).map(|text| ("failures", text)));
-    items.extend([
+        (
+            "response",
+            Some(format!(
+                "of committed transactions: 95th percentile {}, 99th {}{slowest_note}",
+                format_time(point.p95_ns),
+                format_time(point.p99_ns),
+            )),
+        ),
+        ("failures", describe_failures(point)),
         (
             "safety",
-            format!(
+            Some(format!(
                 "durability {}; pays for {replicas}, {observed}",
                 point.durability.as_deref().unwrap_or("unknown")
-            ),
+            )),
         ),
         (
             "prices",
-            format!(
+            Some(format!(
                 "{} per month{one_time_cost}, as of {}, {}, {}",
                 format_money(point.monthly_cost),
                 point.as_of,
                 point.regions.join(" and "),
                 point.terms.join(" and "),
-            ),
+            )),
         ),
         (
             "from",
-            format!(
+            Some(format!(
                 "{}{example_note}: {}; entered by {}",
                 point.sheet,
                 point.sources.join("; "),
                 point.entered_by.join(", "),
-            ),
+            )),
         ),
-    ]);
-    let items: Vec<_> = items
-        .into_iter()
-        .map(|(name, text)| (name, plain(&text)))
-        .collect();
-    out.named(10, &items)
-}
-
-/// The number of runs behind the median TPS, and its confidence interval or range.
-pub(crate) fn describe_spread(point: &PricePoint, range: FigureRange) -> String {
-    let (low, high) = (units::rate(range.low), units::rate(range.high));
-    let runs = units::count_with_noun(point.runs.len() as u64, "run", "runs");
-    if range.is_confidence_interval {
-        format!("median of {runs}; with 95 % confidence between {low} and {high}")
-    } else {
-        format!("median of {runs} from {low} to {high}: too few runs for an interval")
-    }
+    ];
+    let known = items.into_iter();
+    let known = known.filter_map(|(name, text)| Some((name, plain(&text?))));
+    out.named(10, &known.collect::<Vec<_>>())
 }
 
 /// Writes the configurations, ranked by throughput per unit of money.
@@ -212,14 +180,8 @@ fn write_ranking(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     }
     let tps_per_money = format!("TPS/{}", plain(&prices.currency));
     let per_month = |cost| format!("{} per month", format_money(cost));
-    let mut table = Table::new(&[
-        "",
-        "runs",
-        &tps_per_money,
-        "rank",
-        "break-even",
-        "frontier<",
-    ]);
+    let mut table =
+        Table::new(&["", "runs", &tps_per_money, "rank", "break-even"]).with_texts(&["frontier"]);
     for index in &ranking.order {
         let point = &prices.points[*index];
         table.row([
@@ -228,10 +190,12 @@ fn write_ranking(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
             units::or_unknown(point.tps_per_money, format_ratio),
             or_dash(point.rank, |rank| rank.to_string()),
             or_dash(point.break_even, per_month),
-            match point.on_frontier {
-                Some(true) => "yes".to_owned(),
-                _ => "no".to_owned(),
-            },
+            if point.on_frontier == Some(true) {
+                "yes"
+            } else {
+                "no"
+            }
+            .to_owned(),
         ]);
     }
     out.table(&table)?;
@@ -281,7 +245,8 @@ fn write_load_answer(
     for line in wrap(&verdict, out.style.width - 2) {
         out.line(format!("  {}", out.style.bold(&line)))?;
     }
-    let mut table = Table::new(&["", "runs", "per month", "TPS", "p95", "p99", "sustains it<"]);
+    let mut table =
+        Table::new(&["", "runs", "per month", "TPS", "p95", "p99"]).with_texts(&["sustains it"]);
     for candidate in &answer.candidates {
         let point = &prices.points[candidate.point];
         let run_count = point.runs.len();
@@ -365,35 +330,6 @@ pub fn is_incomplete(prices: &Prices) -> bool {
 
 fn table_name(point: &PricePoint) -> String {
     short_name(point, MAX_NAME_CHARS)
-}
-
-/// The names of the configuration and its variant in at most `width` characters; both are cut if they are too
-/// long.
-pub(crate) fn short_name(point: &PricePoint, width: usize) -> String {
-    let configuration = plain(&point.configuration);
-    let variant = plain(&point.variant);
-    if variant.is_empty() {
-        cut(&configuration, width)
-    } else {
-        let half = (width / 2).max(width.saturating_sub(variant.chars().count() + 3));
-        let configuration = cut(&configuration, half);
-        let remaining = width.saturating_sub(configuration.chars().count() + 3);
-        format!("{configuration} ({})", cut(&variant, remaining))
-    }
-}
-
-/// The number of runs behind a point, for a table column.
-pub(crate) fn run_count_cell(point: &PricePoint) -> String {
-    plain(&point.runs_text())
-}
-
-/// The number of runs behind a point, for a sentence: `by the median of 6 runs`.
-pub(crate) fn basis_phrase(point: &PricePoint) -> String {
-    match (point.runs.len(), point.repeats_planned) {
-        (1, None | Some(..=1)) => "by one run".to_owned(),
-        (1, Some(planned)) => format!("by one run of {planned}"),
-        _ => format!("by the median of {} runs", point.runs_text()),
-    }
 }
 
 #[cfg(test)]

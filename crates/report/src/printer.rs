@@ -44,6 +44,12 @@ impl<'a> Printer<'a> {
         self.item("", 0, text)
     }
 
+    /// Writes each text as a paragraph.
+    pub fn paragraphs(&mut self, texts: impl IntoIterator<Item = String>) -> io::Result<()> {
+        let mut texts = texts.into_iter();
+        texts.try_for_each(|text| self.paragraph(&text))
+    }
+
     /// Writes indented, wrapped text after a label of `columns` characters, not counting escape codes; later
     /// lines are indented by the same width.
     pub fn item(&mut self, label: &str, columns: usize, text: &str) -> io::Result<()> {

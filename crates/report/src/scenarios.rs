@@ -4,10 +4,10 @@
 //! without its source.
 
 use crate::printer::Printer;
-use crate::reproduced::NO_FIGURE_NOTE;
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::cut;
+use crate::text::scenario::NO_FIGURE_NOTE;
 use crate::units::{self, or_dash};
 use std::io::{self, Write};
 
@@ -41,15 +41,10 @@ pub fn write_list(out: &mut dyn Write, style: &Style, groups: &[ScenarioGroup]) 
             out.line("")?;
         }
         out.line(style.bold(&group.title))?;
-        let mut table = Table::new(&[
-            "id",
-            "machine<",
-            "data<",
-            "clients",
-            "published",
-            "",
-            "source<",
-        ]);
+        let mut table = Table::new(&["id"])
+            .with_texts(&["machine", "data"])
+            .with_numbers(&["clients", "published", ""])
+            .with_texts(&["source"]);
         for row in &group.rows {
             let figure = row.figure.as_ref();
             table.row([
@@ -111,7 +106,7 @@ pub fn write_details(
     if scenario.figures.is_empty() {
         out.paragraph(NO_FIGURE_NOTE)?;
     } else {
-        let mut table = Table::new(&["", "", "<"]);
+        let mut table = Table::new(&["", ""]).with_texts(&[""]);
         for (name, value, unit) in &scenario.figures {
             table.row([name.clone(), units::rate(*value), unit.clone()]);
         }

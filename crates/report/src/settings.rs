@@ -6,8 +6,8 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
-use crate::terminal::engine_name;
-use crate::text::{plain, wrap};
+use crate::text::plain;
+use crate::text::setup::engine_name;
 use crate::units::{self, count_with_noun};
 use prony_store::{Choice, Durability, Run};
 use serde::Serialize;
@@ -75,24 +75,14 @@ pub fn write(out: &mut dyn Write, style: &Style, a: &Run, b: &Run) -> io::Result
         out.line(format!("{letter}  {}", out.style.bold(&id)))?;
     }
     for group in GROUPS {
-        let mut table = Table::new(&["", "A<", "B<"]);
+        let mut table = Table::new(&[""]).with_texts(&["A", "B"]);
         let in_group = differences
             .iter()
             .filter(|difference| difference.group == group);
         for difference in in_group {
-            let [value_a, value_b] = [&difference.a, &difference.b].map(|value| {
-                let text = value.as_ref().map_or("–".to_owned(), |text| plain(text));
-                wrap(&text, MAX_VALUE_WIDTH)
-            });
-            for row in 0..value_a.len().max(value_b.len()).max(1) {
-                let line = |value: &[String]| value.get(row).cloned().unwrap_or_default();
-                let name = if row == 0 {
-                    plain(&difference.name)
-                } else {
-                    String::new()
-                };
-                table.row([name, line(&value_a), line(&value_b)]);
-            }
+            let values = [&difference.a, &difference.b]
+                .map(|value| value.as_ref().map_or("–".to_owned(), |text| plain(text)));
+            table.wrapped_row(&plain(&difference.name), &values, MAX_VALUE_WIDTH);
         }
         if !table.is_empty() {
             out.heading(group)?;

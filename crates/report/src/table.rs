@@ -1,37 +1,69 @@
-//! Tables with aligned columns.
+//! Tables of a terminal and of a page.
 //!
-//! In: rows of cells. Out: lines, the first column left-aligned and the others right-aligned unless
-//! marked otherwise. Must never: cut a cell.
+//! In: rows of cells. Out: on a terminal lines, with texts left-aligned and numbers right-aligned; `html::table` writes the
+//! same table into a page. Must never: cut a cell.
 
 use crate::style::Style;
+use crate::text::wrap;
 use std::io::{self, Write};
+
+/// A column of a table.
+struct Column {
+    title: String,
+    /// Whether its cells are texts; otherwise they are numbers.
+    is_text: bool,
+}
 
 /// A table with a header line.
 pub struct Table {
-    left_aligned: Vec<bool>,
+    columns: Vec<Column>,
     rows: Vec<Vec<String>>,
     /// Lines below rows, with the index of the row; they do not affect column widths.
     below: Vec<(usize, String)>,
 }
 
 impl Table {
-    /// Creates a table with this header. The first column and each column with a title that ends in `<`
-    /// (not printed) are left-aligned.
-    pub fn new(header: &[&str]) -> Table {
-        let left_aligned = header
-            .iter()
-            .enumerate()
-            .map(|(i, title)| i == 0 || title.ends_with('<'))
-            .collect();
-        let titles = header
-            .iter()
-            .map(|title| title.trim_end_matches('<').to_owned())
-            .collect();
-        Table {
-            left_aligned,
-            rows: vec![titles],
+    /// Creates a table with a first column of texts; the other columns have numbers.
+    pub fn new(titles: &[&str]) -> Table {
+        let table = Table {
+            columns: Vec::new(),
+            rows: Vec::new(),
             below: Vec::new(),
+        };
+        match titles {
+            [] => table,
+            [first, others @ ..] => table.with_texts(&[first]).with_numbers(others),
         }
+    }
+
+    /// Adds columns of texts.
+    #[must_use]
+    pub fn with_texts(self, titles: &[&str]) -> Table {
+        self.with_columns(titles, true)
+    }
+
+    /// Adds columns of numbers.
+    #[must_use]
+    pub fn with_numbers(self, titles: &[&str]) -> Table {
+        self.with_columns(titles, false)
+    }
+
+    fn with_columns(mut self, titles: &[&str], is_text: bool) -> Table {
+        self.columns.extend(titles.iter().map(|title| Column {
+            title: (*title).to_owned(),
+            is_text,
+        }));
+        self
+    }
+
+    /// The titles of the columns.
+    pub fn titles(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|column| column.title.as_str())
+    }
+
+    /// The rows below the header.
+    pub fn rows(&self) -> &[Vec<String>] {
+        &self.rows
     }
 
     /// Adds a row; missing cells are empty.
@@ -39,45 +71,57 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
+    /// Adds a row with texts behind its name, which are wrapped to `width` characters.
+    pub fn wrapped_row(&mut self, name: &str, texts: &[String], width: usize) {
+        let texts = texts.iter().map(|text| wrap(text, width));
+        let texts: Vec<Vec<String>> = texts.collect();
+        let lines = texts.iter().map(Vec::len).max().unwrap_or(0);
+        for line in 0..lines.max(1) {
+            let name = if line == 0 { name } else { "" };
+            let texts = texts
+                .iter()
+                .map(|text| text.get(line).cloned().unwrap_or_default());
+            self.row(std::iter::once(name.to_owned()).chain(texts));
+        }
+    }
+
     /// Adds a line below the last row.
     pub fn below(&mut self, line: String) {
-        self.below.push((self.rows.len() - 1, line));
+        self.below.push((self.rows.len().saturating_sub(1), line));
     }
 
     /// Whether the table has no rows below the header.
     pub fn is_empty(&self) -> bool {
-        self.rows.len() < 2
+        self.rows.is_empty()
     }
 
     /// Writes the table, each line indented by `indent` characters and without trailing spaces.
     pub fn write(&self, out: &mut dyn Write, style: &Style, indent: usize) -> io::Result<()> {
-        let widths: Vec<usize> = (0..self.left_aligned.len())
+        let titles: Vec<String> = self.titles().map(str::to_owned).collect();
+        let widths: Vec<usize> = (0..titles.len())
             .map(|column| {
                 let cells = self.rows.iter().filter_map(|row| row.get(column));
+                let cells = cells.chain(titles.get(column));
                 cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
             })
             .collect();
-        for (number, row) in self.rows.iter().enumerate() {
+        let line = |cells: &[String]| {
             let mut line = " ".repeat(indent);
-            for (column, cell) in row.iter().enumerate() {
-                let gap = " ".repeat(widths[column] - cell.chars().count());
+            for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
                 if column > 0 {
                     line.push_str("  ");
                 }
-                if self.left_aligned[column] {
-                    line.push_str(cell);
-                    line.push_str(&gap);
+                line += &if self.columns[column].is_text {
+                    format!("{cell:<width$}")
                 } else {
-                    line.push_str(&gap);
-                    line.push_str(cell);
-                }
+                    format!("{cell:>width$}")
+                };
             }
-            let line = line.trim_end();
-            if number == 0 {
-                writeln!(out, "{}", style.dim(line))?;
-            } else {
-                writeln!(out, "{line}")?;
-            }
+            line.trim_end().to_owned()
+        };
+        writeln!(out, "{}", style.dim(&line(&titles)))?;
+        for (number, row) in self.rows.iter().enumerate() {
+            writeln!(out, "{}", line(row))?;
             for (_, line) in self.below.iter().filter(|(row, _)| *row == number) {
                 writeln!(out, "{}{}", " ".repeat(indent), style.dim(line))?;
             }
@@ -92,7 +136,7 @@ mod tests {
 
     #[test]
     fn columns_are_aligned_by_characters() {
-        let mut table = Table::new(&["kind", "p50", "note<"]);
+        let mut table = Table::new(&["kind", "p50"]).with_texts(&["note"]);
         table.row(["all".into(), "1.23 ms".into(), "x".into()]);
         table.row(["µ".into(), "5 µs".into()]);
         let mut out = Vec::new();

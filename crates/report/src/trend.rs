@@ -7,10 +7,10 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
+use crate::text::comparison::format_figure;
+use crate::text::trend::{MIN_RUNS, change_text, method, minute, reasons, title};
 use crate::text::{cut, plain};
-use crate::units::{self, count_with_noun};
-use prony_judge::compare::Unit;
-use prony_judge::statistics::MIN_RUNS_OF_LEVEL;
+use crate::units::count_with_noun;
 use prony_judge::trend::{LevelChange, Trend};
 use std::io::{self, Write};
 
@@ -20,8 +20,6 @@ const HEIGHT: usize = 10;
 const MAX_DIFFERENCES: usize = 4;
 /// Maximum number of reasons that are listed for runs left out; JSON has all of them.
 const MAX_REASONS: usize = 8;
-/// Fewest runs of a history in which a change can be found at 5 %.
-const MIN_RUNS: usize = 8;
 
 /// Writes the history for a person.
 ///
@@ -50,73 +48,7 @@ pub fn write(out: &mut dyn Write, style: &Style, trend: &Trend) -> io::Result<()
 /// # Errors
 /// If `out` cannot be written.
 pub fn json(out: &mut dyn Write, trend: &Trend) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, trend)?;
-    writeln!(out)
-}
-
-/// `tpcc: NOPM of 24 runs, 2026-09-01 to 2026-11-24`.
-pub(crate) fn title(trend: &Trend) -> String {
-    let runs = count_with_noun(trend.runs.len() as u64, "run", "runs");
-    let mut title = format!(
-        "{}: {} of {runs}",
-        plain(&trend.workload),
-        figure_name(trend)
-    );
-    if let [first, .., last] = &trend.runs[..] {
-        title += &format!(
-            ", {} to {}",
-            date(&first.started_at),
-            date(&last.started_at)
-        );
-    }
-    title
-}
-
-/// The figure, with the transactions that a response time is of.
-pub(crate) fn figure_name(trend: &Trend) -> String {
-    match trend.unit {
-        Unit::Rate => trend.figure.clone(),
-        Unit::Nanoseconds => format!("{} response time", trend.figure),
-    }
-}
-
-/// The day of a time in RFC 3339.
-fn date(started_at: &str) -> String {
-    plain(started_at.get(..10).unwrap_or(started_at))
-}
-
-/// The minute of a time in RFC 3339: `2026-11-20 23:33`.
-pub(crate) fn minute(started_at: &str) -> String {
-    plain(&started_at.get(..16).unwrap_or(started_at).replace('T', " "))
-}
-
-/// A value of the figure.
-pub(crate) fn value(unit: Unit, value: f64) -> String {
-    match unit {
-        Unit::Rate => units::rate(value),
-        Unit::Nanoseconds => units::time(value),
-    }
-}
-
-/// The change of a level: `+5.1 %`.
-pub(crate) fn change_text(change: &LevelChange) -> String {
-    let sign = if change.ratio < 1.0 { '−' } else { '+' };
-    format!("{sign}{}", units::percent((change.ratio - 1.0).abs()))
-}
-
-/// How chance explains a history as clear.
-pub(crate) fn method(trend: &Trend) -> String {
-    let alarms = format!("{:.0} %", trend.false_alarm_rate * 100.0);
-    let mut text = format!(
-        "A change is where the ranks of the runs before and after differ by more than random orders of the \
-         runs explain, with at least {MIN_RUNS_OF_LEVEL} runs on each side. If the runs of a history without a \
-         change are independent, it shows one in at most {alarms} of cases; a machine that drifts slowly shows \
-         changes more often.",
-    );
-    if trend.runs.len() < MIN_RUNS {
-        text += &format!(" It takes {MIN_RUNS} runs to find any.");
-    }
-    text
+    crate::json::write_pretty(out, trend)
 }
 
 /// The drawing: an `o` for each run, and a line at the median of each level. The runs are in order, at equal
@@ -135,7 +67,7 @@ fn drawing(trend: &Trend, width: usize) -> Vec<String> {
     };
     let label_of = |row: usize| {
         let share = row as f64 / (HEIGHT - 1) as f64;
-        value(trend.unit, high - share * (high - low))
+        format_figure(trend.unit, high - share * (high - low))
     };
     let labels: Vec<String> = (0..HEIGHT)
         .map(|row| match row % 3 {
@@ -197,18 +129,18 @@ fn changes(out: &mut Printer<'_>, trend: &Trend) -> io::Result<()> {
         } else {
             "No change found"
         };
-        let median = value(trend.unit, median);
+        let median = format_figure(trend.unit, median);
         return out.line(format!("  {finding}: the median is {median}."));
     }
-    let mut table = Table::new(&["change", "from", "old", "new", "", "first run<"]);
+    let mut table = Table::new(&["change", "from", "old", "new", ""]).with_texts(&["first run"]);
     for (number, change) in trend.changes.iter().enumerate() {
         let run = &trend.runs[change.index];
         let level_of = |index: usize| trend.levels.get(index).map_or(0.0, |level| level.median);
         table.row([
             (number + 1).to_string(),
             minute(&run.started_at),
-            value(trend.unit, level_of(number)),
-            value(trend.unit, level_of(number + 1)),
+            format_figure(trend.unit, level_of(number)),
+            format_figure(trend.unit, level_of(number + 1)),
             change_text(change),
             plain(&run.run),
         ]);
@@ -238,22 +170,6 @@ fn difference_lines(change: &LevelChange) -> Vec<String> {
         )),
     }
     lines
-}
-
-/// Runs left out with the same reason: the reason, and their ids.
-pub(crate) fn reasons(trend: &Trend) -> Vec<(&str, Vec<&str>)> {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for left_out in &trend.left_out {
-        match reasons
-            .iter_mut()
-            .find(|(reason, _)| *reason == left_out.reason)
-        {
-            Some((_, runs)) => runs.push(&left_out.run),
-            None => reasons.push((&left_out.reason, vec![&left_out.run])),
-        }
-    }
-    reasons.sort_by_key(|(_, runs)| std::cmp::Reverse(runs.len()));
-    reasons
 }
 
 /// Writes how many runs are left out, and why.

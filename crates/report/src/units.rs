@@ -6,6 +6,7 @@
 pub use prony_judge::formatting::thousands as count;
 pub use prony_judge::formatting::{bytes, percent, time};
 
+use prony_judge::compare::Unit;
 use prony_judge::formatting::three_digits;
 
 /// A time given in seconds; see [`time`].
@@ -35,6 +36,11 @@ pub fn span(s: f64) -> String {
     }
 }
 
+/// A whole number with thousands separators: `1,234,567`.
+pub fn whole(number: f64) -> String {
+    count(number as u64)
+}
+
 /// A count with its noun: `1 client`, `2,000 clients`.
 pub fn count_with_noun(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
@@ -49,6 +55,29 @@ pub fn rate(per_second: f64) -> String {
         count(per_second.round() as u64)
     } else {
         three_digits(per_second, false)
+    }
+}
+
+/// A rate with its unit: `27,700 /s`.
+pub fn per_second(per_second: f64) -> String {
+    format!("{} /s", rate(per_second))
+}
+
+/// An amount of bytes in a second: `22.7 MB/s`.
+pub fn bytes_per_second(per_second: f64) -> String {
+    format!("{}/s", bytes(per_second as u64))
+}
+
+/// A share with one decimal, so that 42.9 % does not become 43 %.
+pub fn percent_with_tenths(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// The format of a figure with this unit.
+pub fn format_of(unit: Unit) -> fn(f64) -> String {
+    match unit {
+        Unit::Rate => rate,
+        Unit::Nanoseconds => time,
     }
 }
 

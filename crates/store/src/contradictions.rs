@@ -1,7 +1,7 @@
 //! Figures of a document that contradict one another.
 //!
 //! In: a Run. Out: a sentence for each contradiction, at most [`MAX_SENTENCES`]. Must never: name a document that
-//! Prony writes, also of a run that was cut off, or reduced for a page; or change a figure.
+//! Prony writes, also of a run that was cut off; or change a figure.
 //!
 //! A document is a file that anybody can edit. What a report shows and can be computed from other figures is computed
 //! again: rates, sums over kinds and seconds, and what histograms contain.
@@ -199,7 +199,7 @@ fn check_phase(found: &mut Contradictions, phase: &str, figures: &Figures) {
     }
 }
 
-/// A distribution of times, and its histogram, which reduced and older documents lack.
+/// A distribution of times, and its histogram, which older documents lack.
 fn check_latency(found: &mut Contradictions, name: &str, latency: &Latency) {
     if latency.samples == 0 {
         return;

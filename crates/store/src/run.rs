@@ -7,7 +7,6 @@ mod consistency;
 mod doctor;
 mod histograms;
 mod measured;
-mod reduced;
 mod setup;
 mod statements;
 mod values;
@@ -16,7 +15,6 @@ pub use consistency::*;
 pub use doctor::*;
 pub use histograms::*;
 pub use measured::*;
-pub use reduced::*;
 pub use setup::*;
 pub use statements::*;
 pub use values::{
@@ -90,9 +88,6 @@ pub struct Run {
     /// Distributions of the times over the run; absent if nothing was committed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histograms: Option<HistogramSeries>,
-    /// Present if rows of the fields above and of `observed` were merged after the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reduced_from: Option<ReducedFrom>,
     /// Reconnects, outages and the like, in order of time.
     pub events: Vec<Event>,
     /// Observations of the server; absent if it was not observed.

@@ -115,14 +115,7 @@ pub fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
     output::show(|out, _| {
         for document in &verified.documents {
             let id = plain(&document.run.id);
-            writeln!(out, "{}  {id}", document.sha256)?;
-            if let Some(full) = &document.run.reduced_from {
-                let full_hash = plain(&full.sha256);
-                writeln!(
-                    out,
-                    "  reduced from the document with the SHA-256 {full_hash}"
-                )?;
-            }
+            writeln!(out, "{}  {id}", document.json.sha256)?;
         }
         match &verified.generated_by_other_build {
             None => writeln!(out, "The page and its documents are unchanged."),

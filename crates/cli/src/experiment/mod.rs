@@ -133,7 +133,6 @@ fn run_all(
         completed.runs.push(Run {
             series: Vec::new(),
             histograms: None,
-            reduced_from: None,
             observed: None,
             ..run
         });

@@ -4,8 +4,7 @@
 //! earlier version: `a`, `b`, `differences` and `figures` are those of the first two sides, and the
 //! figures are medians.
 
-use super::Limits;
-use super::sentence::sentences;
+use super::{Limits, sentences};
 use prony_judge::compare::sides::{SidesComparison, typical_runs_needed};
 use serde_json::{Value, json};
 use std::io::{self, Write};

@@ -4,8 +4,8 @@
 //! case for comparability, one for each figure, and one for each limit. Must never: let a name of a
 //! document end its attribute or element.
 
-use super::sentence::{side_figure_sentence, too_short_sentence};
 use super::{Limits, side_name};
+use crate::text::comparison::{side_figure_sentence, too_short_sentence};
 use crate::text::plain;
 use prony_judge::compare::sides::{Gate, SideComparison, SidesComparison};
 use prony_judge::compare::{Difference, Verdict};

@@ -63,7 +63,7 @@ impl Limits {
         };
         let [exceeded_text, kept_text] = match finding.gate {
             Gate::Slower(allowed) | Gate::P99Slower(allowed) => ["", "not "].map(|not| {
-                let allowed = format_share(allowed);
+                let allowed = units::percent_with_tenths(allowed);
                 format!("{letter} is {not}slower than A by more than {allowed}{figure_note}")
             }),
             Gate::P99Above(limit_ns) => ["", "not "].map(|not| {
@@ -96,8 +96,4 @@ fn undecided_reason(finding: &GateFinding) -> &'static str {
         }
         _ => "run both more often, alternately",
     }
-}
-
-fn format_share(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }

@@ -3,10 +3,9 @@
 //! In: documents, and `judge`'s comparison of them. Out: GitHub's Markdown. Must never: let a name
 //! of a document become markup, a link or a mention, or end a cell.
 
-use super::sentence::{cautions, column_titles, no_ratio_notice, sentences};
-use super::{
-    Limits, MAX_CELL_CHARS, change_interval_text, describe_workload, format_figure,
-    group_by_severity, ratio_as_change, side_name, sides_of_mixed_runs,
+use super::{Limits, MAX_CELL_CHARS, describe_workload, sentences, side_name, sides_of_mixed_runs};
+use crate::text::comparison::{
+    cautions, column_titles, figure_cells, group_by_severity, no_ratio_notice,
 };
 use crate::text::{cut, plain};
 use prony_judge::compare::Difference;
@@ -59,13 +58,8 @@ fn write_side(out: &mut dyn Write, compared_side: &SideComparison) -> io::Result
         writeln!(out, "| --- | ---: | ---: | ---: | ---: |")?;
         for compared in &compared_side.figures {
             let name = escape_markdown(&cut(&plain(&compared.name), MAX_CELL_CHARS));
-            let [a, b] =
-                [&compared.a, &compared.b].map(|side| format_figure(compared.unit, side.median));
-            let (change, interval) = (
-                ratio_as_change(compared.ratio),
-                change_interval_text(compared),
-            );
-            writeln!(out, "| {name} | {a} | {b} | {change} | {interval} |")?;
+            let cells = figure_cells(compared).join(" | ");
+            writeln!(out, "| {name} | {cells} |")?;
         }
     }
     for (heading, severity, matching) in group_by_severity(&compared_side.differences) {

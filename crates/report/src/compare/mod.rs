@@ -8,22 +8,24 @@ mod json;
 mod junit;
 mod limits;
 mod markdown;
-mod sentence;
 
 pub use json::write_json;
 pub use junit::write_junit;
 pub use limits::Limits;
 pub use markdown::write_markdown;
-use sentence::{cautions, column_titles, format_interval, no_ratio_notice, sentences};
-pub(crate) use sentence::{figure_sentence, single_runs_caution};
 
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
+use crate::text::comparison::{
+    cautions, column_titles, figure_cells, group_by_severity, left_out_sentences, no_ratio_notice,
+    side_figure_sentence, too_short_sentence,
+};
+use crate::text::setup::options_suffix;
 use crate::text::{cut, plain, wrap};
 use crate::units::{self, count_with_noun};
-use prony_judge::compare::sides::{FigureComparison, SideComparison, SideSummary, SidesComparison};
-use prony_judge::compare::{Difference, FigurePair, Unit};
+use prony_judge::compare::Difference;
+use prony_judge::compare::sides::{SideComparison, SideSummary, SidesComparison};
 use prony_store::{Run, Severity};
 use std::io::{self, Write};
 
@@ -39,24 +41,24 @@ const COMMITTED: &str = "p50 to p99.9 and the mean: of committed transactions.";
 /// Maximum length of a line that describes a run, in characters.
 const MAX_LINE_CHARS: usize = 95;
 
-/// Severities with their headings, the worst first.
-const SEVERITY_HEADINGS: [(Severity, &str); 3] = [
-    (Severity::Invalid, "Why they are not comparable"),
-    (Severity::Caveat, "Caveats"),
-    (Severity::Note, "Notes"),
-];
-
-/// The differences of each severity under its heading, the worst first.
-pub(crate) fn group_by_severity(
-    differences: &[Difference],
-) -> impl Iterator<Item = (&'static str, Severity, Vec<&Difference>)> {
-    let groups = SEVERITY_HEADINGS.into_iter().map(|(severity, heading)| {
-        let matching = differences
-            .iter()
-            .filter(|difference| difference.severity == severity);
-        (heading, severity, matching.collect::<Vec<_>>())
-    });
-    groups.filter(|(_, _, matching)| !matching.is_empty())
+/// One sentence for each headline figure of every side, and whether the side keeps each limit.
+fn sentences(comparison: &SidesComparison, limits: &Limits) -> Vec<String> {
+    let findings = comparison
+        .side_comparisons
+        .iter()
+        .flat_map(|compared_side| {
+            let headline_figures = comparison.headline_figures(compared_side).into_iter();
+            let figures: Vec<String> = headline_figures
+                .map(|figure| side_figure_sentence(compared_side.letter, figure))
+                .collect();
+            let results = limits.results(comparison, compared_side);
+            let results: Vec<String> = results.map(|result| result.text).collect();
+            figures.into_iter().chain(results)
+        });
+    let left_out = comparison.sides.iter().flat_map(left_out_sentences);
+    let too_short = comparison.sides.iter().filter_map(too_short_sentence);
+    let too_short = too_short.map(|text| format!("{text}."));
+    left_out.chain(findings).chain(too_short).collect()
 }
 
 /// The sides whose runs are not repeats of one another: a heading, and the differences among the
@@ -77,16 +79,12 @@ fn sides_of_mixed_runs(
 /// The workload of a run, on one line.
 fn describe_workload(run: &Run) -> String {
     let workload = &run.workload;
-    let settings = workload
-        .settings
-        .iter()
-        .map(|setting| format!(", {setting}"));
     plain(&format!(
         "{}, scale {}, {}{}",
         workload.name,
         units::count(workload.scale.into()),
         count_with_noun(run.drive.clients.into(), "client", "clients"),
-        settings.collect::<String>(),
+        options_suffix(workload),
     ))
 }
 
@@ -129,7 +127,7 @@ pub fn write(
     sentences.iter().try_for_each(|line| out.paragraph(line))?;
     for (heading, mixed_differences) in sides_of_mixed_runs(comparison) {
         out.heading(&heading)?;
-        write_differences(out, &mixed_differences, ["one<", "another<"])?;
+        write_differences(out, &mixed_differences, ["one", "another"])?;
     }
     for compared_side in &comparison.side_comparisons {
         if comparison.side_comparisons.len() > 1 {
@@ -154,14 +152,14 @@ pub fn write(
 }
 
 fn write_side(out: &mut Printer<'_>, compared_side: &SideComparison) -> io::Result<()> {
-    let second = format!("{}<", compared_side.letter);
+    let second = compared_side.letter.to_string();
     for (heading, severity, matching) in group_by_severity(&compared_side.differences) {
         out.heading(heading)?;
         let listed = match severity {
             Severity::Note => matching.len().min(MAX_NOTES),
             _ => matching.len(),
         };
-        write_differences(out, &matching[..listed], ["A<", &second])?;
+        write_differences(out, &matching[..listed], ["A", &second])?;
         if listed < matching.len() {
             let omitted = units::count((matching.len() - listed) as u64);
             out.paragraph(&format!(
@@ -176,13 +174,8 @@ fn write_side(out: &mut Printer<'_>, compared_side: &SideComparison) -> io::Resu
     let [first, second, change] = column_titles(compared_side);
     let mut table = Table::new(&["", &first, &second, &change, "interval"]);
     for compared in &compared_side.figures {
-        table.row([
-            cut(&plain(&compared.name), MAX_CELL_CHARS),
-            format_figure(compared.unit, compared.a.median),
-            format_figure(compared.unit, compared.b.median),
-            ratio_as_change(compared.ratio),
-            change_interval_text(compared),
-        ]);
+        let name = cut(&plain(&compared.name), MAX_CELL_CHARS);
+        table.row(std::iter::once(name).chain(figure_cells(compared)));
     }
     out.table(&table)?;
     let has_percentile = compared_side
@@ -201,7 +194,7 @@ fn write_differences(
     differences: &[&Difference],
     sides: [&str; 2],
 ) -> io::Result<()> {
-    let mut table = Table::new(&["", sides[0], sides[1]]);
+    let mut table = Table::new(&[""]).with_texts(&sides);
     // The reasons, each with the properties that differ for it.
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for difference in differences {
@@ -234,37 +227,6 @@ fn list_properties(properties: &[String]) -> String {
     let (listed, others) = properties.split_at(MAX_LISTED_PROPERTIES - 1);
     let others = units::count(others.len() as u64);
     format!("{} and {others} others", listed.join(", "))
-}
-
-/// A figure with its unit, unless its name includes the unit.
-pub(crate) fn format_figure(unit: Unit, value: f64) -> String {
-    match unit {
-        Unit::Rate => units::rate(value),
-        Unit::Nanoseconds => units::time(value),
-    }
-}
-
-/// The interval of the change; `none` if it was not computed.
-pub(crate) fn change_interval_text(compared: &FigureComparison) -> String {
-    compared
-        .significance
-        .map_or("none".to_owned(), |significance| {
-            format_interval(&significance)
-        })
-}
-
-/// The change relative to the first side.
-pub(crate) fn change_text(pair: &FigurePair) -> String {
-    ratio_as_change(pair.b / pair.a)
-}
-
-/// A ratio as a change: `+3.5 %`, `over +1,000 %`.
-pub(crate) fn ratio_as_change(ratio: f64) -> String {
-    if ratio.is_finite() {
-        format!("{} %", sentence::format_change(ratio))
-    } else {
-        "–".to_owned()
-    }
 }
 
 #[cfg(test)]

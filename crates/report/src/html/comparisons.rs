@@ -7,10 +7,10 @@ use super::document::Document;
 use super::one::severity_class;
 use super::table::{end_table, start_table, write_row, write_text_row};
 use super::{dots, start_section, variants};
-use crate::compare::{
+use crate::html::markup::{Html, write_markup, writeln_markup};
+use crate::text::comparison::{
     change_text, figure_sentence, format_figure, group_by_severity, single_runs_caution,
 };
-use crate::html::markup::{Html, write_markup, writeln_markup};
 use prony_judge::compare::sides::{CompareOptions, Side, compare_sides};
 use prony_judge::compare::{Comparison, Difference, Verdict, compare};
 use prony_store::{Run, Severity};

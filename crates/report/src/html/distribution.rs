@@ -3,12 +3,13 @@
 //! In: the stored histogram of all kinds. Out: bars over a logarithmic time axis, and the stored percentiles
 //! in the chart and in a table. Must never: recompute a percentile.
 
-use super::chart::{PLOT_LEFT, PLOT_RIGHT, SCROLL_HINT, draw_grid, draw_tick};
+use super::drawing::Drawing;
 use super::escape::EscapedName;
+use super::figure::{Figure, Plot};
 use super::scale::Scale;
 use super::table::{end_table, start_table, write_row};
-use crate::html::markup::{Html, write_markup, writeln_markup};
-use crate::terminal::latency::{
+use crate::html::markup::{Html, writeln_markup};
+use crate::text::latency::{
     FROM_SCHEDULE, FROM_START, RESPONSE, SPLIT, cells, intervals_text, names_and_latencies,
     title_row,
 };
@@ -16,8 +17,12 @@ use crate::units;
 use prony_store::{KindFigures, Latency, Run, decode_histogram};
 use std::fmt;
 
-const PLOT_TOP: f64 = 40.0;
-const PLOT_BOTTOM: f64 = 196.0;
+/// The plot has room for the names of the percentiles above it.
+const PLOT: Plot = Plot {
+    top: 40.0,
+    bottom: 196.0,
+    ..Plot::STANDARD
+};
 /// Number of bars over the whole width.
 const BAR_COUNT: usize = 56;
 
@@ -33,14 +38,17 @@ pub fn write(out: &mut Html, run: &Run, number: usize) -> fmt::Result {
     }
 }
 
+/// All kinds together, and each of them if there are several: the figures of a single kind equal the total.
+pub fn kinds(run: &Run) -> &[KindFigures] {
+    match run.measured.kinds.as_slice() {
+        [all, _] => std::slice::from_ref(all),
+        kinds => kinds,
+    }
+}
+
 /// Writes the tables of percentiles.
 pub fn write_tables(out: &mut Html, run: &Run) -> fmt::Result {
-    let kinds = &run.measured.kinds;
-    // With a single kind, its figures equal the total.
-    let kinds = match kinds.len() {
-        2 => &kinds[..1],
-        _ => &kinds[..],
-    };
+    let kinds = kinds(run);
     let is_open_loop = run.drive.open_loop;
     let caption = if is_open_loop {
         FROM_SCHEDULE
@@ -94,18 +102,6 @@ struct HistogramBars {
     counts: Vec<u64>,
 }
 
-impl HistogramBars {
-    fn contains(&self, ns: f64) -> bool {
-        (self.low_ns..=self.high_ns).contains(&ns)
-    }
-
-    /// The x position of a time. The axis ends at the bars, not at round values.
-    fn position(&self, ns: f64) -> f64 {
-        let share = (ns / self.low_ns).ln() / (self.high_ns / self.low_ns).ln();
-        PLOT_LEFT + share.clamp(0.0, 1.0) * (PLOT_RIGHT - PLOT_LEFT)
-    }
-}
-
 /// Groups the histogram of a latency into bars. Fails if there is no histogram, or if it is empty or
 /// malformed.
 fn histogram_bars(latency: &Latency) -> Result<HistogramBars, String> {
@@ -147,41 +143,21 @@ fn draw_histogram(
     let max = bars.counts.iter().copied().max().unwrap_or(0) as f64;
     let total: f64 = bars.counts.iter().map(|count| *count as f64).sum();
     let total = total.max(1.0);
-    let y = Scale::from_zero(max / total, PLOT_BOTTOM, PLOT_TOP);
-    let title = "Distribution of the response time, all kinds";
-    writeln_markup!(
-        out,
-        "<figure><figcaption id=\"bars-{0}-t\">{1}, logarithmic axis</figcaption>\
-         {2}<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"bars-{0}-t\">\
-         <svg viewBox=\"0 0 760 232\" role=\"img\" aria-labelledby=\"bars-{0}-t bars-{0}-d\">\
-         <title>{1}</title><desc id=\"bars-{0}-d\">From {3} to {4}, in {5} bars; the \
-         percentiles are in the table.</desc>",
-        number,
-        title,
-        SCROLL_HINT,
-        units::time(latency.min_ns as f64),
-        units::time(latency.max_ns as f64),
-        BAR_COUNT
-    )?;
-    draw_grid(out, &y, units::percent)?;
-    let width = (PLOT_RIGHT - PLOT_LEFT) / BAR_COUNT as f64;
+    // The axis ends at the bars, not at round values.
+    let x = Scale::between(bars.low_ns, bars.high_ns, PLOT.left, PLOT.right);
+    let y = Scale::from_zero(max / total, PLOT.bottom, PLOT.top);
+    let mut drawing = Drawing::default();
+    PLOT.draw_grid(&mut drawing, &y, units::percent)?;
+    let width = (PLOT.right - PLOT.left) / BAR_COUNT as f64;
     let bars_by_number = bars.counts.iter().enumerate();
     for (number, count) in bars_by_number.filter(|(_, count)| **count > 0) {
         // Keep a bar of few transactions visible.
-        let top = y.position(*count as f64 / total).min(PLOT_BOTTOM - 1.0);
-        let left = PLOT_LEFT + number as f64 * width;
-        write_markup!(
-            out,
-            "<rect class=\"bar\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
-            left,
-            top,
-            width - 1.0,
-            PLOT_BOTTOM - top
-        )?;
+        let top = y.position(*count as f64 / total).min(PLOT.bottom - 1.0);
+        let left = PLOT.left + number as f64 * width;
+        drawing.rectangle("bar", [left, top, width - 1.0, PLOT.bottom - top])?;
     }
-    let ticks = Scale::logarithmic(bars.low_ns, bars.high_ns, PLOT_LEFT, PLOT_RIGHT).ticks;
-    for ns in ticks.into_iter().filter(|ns| bars.contains(*ns)) {
-        draw_tick(out, bars.position(ns), PLOT_BOTTOM, &units::time(ns))?;
+    for ns in &x.ticks {
+        PLOT.draw_tick(&mut drawing, x.position(*ns), &units::time(*ns))?;
     }
     let percentiles = [
         ("p50", latency.p50_ns),
@@ -190,49 +166,29 @@ fn draw_histogram(
     ];
     for (row, (name, ns)) in percentiles.into_iter().enumerate() {
         let Some(ns) = ns else { continue };
-        let (x, label_y) = (
-            bars.position(ns as f64),
-            PLOT_TOP - 4.0 - 11.0 * (2 - row) as f64,
-        );
-        write_markup!(
-            out,
-            "<line class=\"percentile\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{plot_top}\" y2=\"{plot_bottom}\"/>\
-             <text class=\"x\" x=\"{x:.1}\" y=\"{label_y:.1}\">{name}</text>",
-            x = x,
-            plot_top = PLOT_TOP,
-            plot_bottom = PLOT_BOTTOM,
-            label_y = label_y,
-            name = name
-        )?;
+        let x = x.position(ns as f64);
+        PLOT.draw_vertical_line(&mut drawing, "percentile", x)?;
+        let y = PLOT.top - 4.0 - 11.0 * (2 - row) as f64;
+        drawing.text("x", x, y, name)?;
     }
-    out.push_str("</svg></div></figure>\n");
-    Ok(())
+    let [min, max] = [latency.min_ns, latency.max_ns].map(|ns| units::time(ns as f64));
+    let figure = Figure {
+        id: &format!("bars-{number}"),
+        title: "Distribution of the response time, all kinds",
+        axis_note: ", logarithmic axis",
+        description: format!(
+            "From {min} to {max}, in {BAR_COUNT} bars; the percentiles are in the table."
+        ),
+        height: Plot::STANDARD_HEIGHT,
+        ..Figure::default()
+    };
+    figure.write(out, &drawing)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample_run::closed;
-    use prony_store::encode_histogram;
-
-    fn latency_with_histogram_of(values: &[u64]) -> Latency {
-        Latency {
-            histogram: histogram(values),
-            samples: values.len() as u64,
-            ..Latency::default()
-        }
-    }
-
-    /// Encodes a histogram of these values with the bounds that a run uses.
-    fn histogram(values: &[u64]) -> String {
-        let mut histogram =
-            hdrhistogram::Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3);
-        let histogram = histogram.as_mut().unwrap();
-        values
-            .iter()
-            .for_each(|value| histogram.record(*value).unwrap());
-        encode_histogram(histogram)
-    }
+    use crate::sample_run::{closed, latency_of};
 
     #[test]
     fn a_latency_without_a_histogram_has_no_bars() {
@@ -242,21 +198,16 @@ mod tests {
 
     #[test]
     fn every_sample_is_in_the_right_bar() {
-        let three_values = histogram_bars(&latency_with_histogram_of(&[
-            1_000, 1_000, 30_000, 1_000_000,
-        ]))
-        .unwrap();
-        assert_eq!(three_values.counts.iter().sum::<u64>(), 4);
-        assert_eq!(three_values.counts[0], 2);
-        assert_eq!(three_values.counts[BAR_COUNT - 1], 1);
-        assert_eq!(
-            three_values.counts[BAR_COUNT / 2 - 3..BAR_COUNT / 2 + 3]
-                .iter()
-                .sum::<u64>(),
-            1
-        );
-        let one_value = histogram_bars(&latency_with_histogram_of(&[0])).unwrap();
-        assert_eq!(one_value.counts.iter().sum::<u64>(), 1);
+        let counts = |times_ns: &[u64]| {
+            let latency = latency_of(times_ns.iter().map(|time_ns| (*time_ns, 1)));
+            histogram_bars(&latency).unwrap().counts
+        };
+        let three_values = counts(&[1_000, 1_000, 30_000, 1_000_000]);
+        assert_eq!(three_values.iter().sum::<u64>(), 4);
+        assert_eq!((three_values[0], three_values[BAR_COUNT - 1]), (2, 1));
+        let middle = BAR_COUNT / 2;
+        assert_eq!(three_values[middle - 3..middle + 3].iter().sum::<u64>(), 1);
+        assert_eq!(counts(&[0]).iter().sum::<u64>(), 1);
     }
 
     #[test]

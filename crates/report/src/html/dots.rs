@@ -3,10 +3,13 @@
 //! In: runs, or the comparisons of sides. Out: a row for each with a dot and, where an interval is known, a
 //! line; all figures are in the labels. Must never: draw an interval that was not computed.
 
-use super::chart::{SCROLL_HINT, draw_tick};
 use super::document::Document;
-use crate::compare::{change_interval_text, ratio_as_change};
-use crate::html::markup::{Html, write_markup, writeln_markup};
+use super::drawing::Drawing;
+use super::figure::{Figure, Plot};
+use super::scale::Scale;
+use crate::html::markup::Html;
+use crate::text::comparison::{change_interval_text, ratio_as_change};
+use crate::text::verdict::is_unmeasured;
 use crate::text::{cut, plain};
 use crate::units;
 use prony_judge::compare::sides::SidesComparison;
@@ -35,48 +38,24 @@ struct DotRow {
     text: String,
 }
 
-/// The values at the edges of a plot, and its ticks.
-struct Axis {
-    low: f64,
-    high: f64,
-    ticks: Vec<f64>,
-}
-
-impl Axis {
-    /// An axis for the values of all rows, with a margin; `reference` is included.
-    fn of(rows: &[DotRow], reference: Option<f64>) -> Option<Axis> {
-        let ends = rows
-            .iter()
-            .flat_map(|row| row.interval.into_iter().flatten());
-        let values = ends
-            .chain(rows.iter().filter_map(|row| row.value))
-            .chain(reference);
-        // Larger values are not real.
-        let values: Vec<f64> = values.filter(|value| value.abs() < 1e18).collect();
-        let low = values.iter().copied().reduce(f64::min)?;
-        let high = values.iter().copied().reduce(f64::max)?;
-        let margin = if high > low {
-            (high - low) * 0.06
-        } else {
-            high.abs().max(1e-9) * 0.1
-        };
-        let (low, high) = (low - margin, high + margin);
-        let power = 10_f64.powf(((high - low) / 4.0).log10().floor());
-        let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
-        let step = steps.into_iter().find(|step| (high - low) / step <= 5.0)?;
-        let first = (low / step).ceil();
-        let ticks = (0..6).map(|n| (first + f64::from(n)) * step);
-        Some(Axis {
-            low,
-            high,
-            ticks: ticks.filter(|tick| *tick <= high).collect(),
-        })
-    }
-
-    fn position(&self, value: f64) -> f64 {
-        let share = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
-        LEFT + if share.is_finite() { share } else { 0.0 } * (RIGHT - LEFT)
-    }
+/// An axis for the values of all rows, with a margin; `reference` is included. `None` if there is no value.
+fn axis(rows: &[DotRow], reference: Option<f64>) -> Option<Scale> {
+    let ends = rows
+        .iter()
+        .flat_map(|row| row.interval.into_iter().flatten());
+    let values = ends
+        .chain(rows.iter().filter_map(|row| row.value))
+        .chain(reference);
+    // Larger values are not real.
+    let values: Vec<f64> = values.filter(|value| value.abs() < 1e18).collect();
+    let low = values.iter().copied().reduce(f64::min)?;
+    let high = values.iter().copied().reduce(f64::max)?;
+    let margin = if high > low {
+        (high - low) * 0.06
+    } else {
+        high.abs().max(1e-9) * 0.1
+    };
+    Some(Scale::linear(low - margin, high + margin, LEFT, RIGHT))
 }
 
 /// Draws a plot; nothing if no row has a figure.
@@ -88,87 +67,53 @@ fn draw(
     reference: Option<f64>,
     format_value: fn(f64) -> String,
 ) -> fmt::Result {
-    let Some(axis) =
-        Axis::of(rows, reference).filter(|_| rows.iter().any(|row| row.value.is_some()))
-    else {
+    let has_value = rows.iter().any(|row| row.value.is_some());
+    let Some(axis) = axis(rows, reference).filter(|_| has_value) else {
         return Ok(());
     };
-    let bottom = TOP + ROW_HEIGHT * rows.len() as f64;
-    write_markup!(
-        out,
-        "<figure><figcaption id=\"{0}-t\">{1}</figcaption>{2}<div class=\"plot\" tabindex=\"0\" \
-         role=\"group\" aria-labelledby=\"{0}-t\"><svg viewBox=\"0 0 760 {3}\" role=\"img\" \
-         aria-labelledby=\"{0}-t\"><title>{1}</title>",
-        id,
-        title,
-        SCROLL_HINT,
-        bottom + 26.0
-    )?;
+    let plot = Plot {
+        left: LEFT,
+        right: RIGHT,
+        top: TOP,
+        bottom: TOP + ROW_HEIGHT * rows.len() as f64,
+    };
+    let mut drawing = Drawing::default();
     for tick in &axis.ticks {
         let x = axis.position(*tick);
-        write_markup!(
-            out,
-            "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom}\"/>",
-            x = x,
-            top = TOP,
-            bottom = bottom
-        )?;
-        draw_tick(out, x, bottom, &format_value(*tick))?;
+        plot.draw_vertical_line(&mut drawing, "grid", x)?;
+        plot.draw_tick(&mut drawing, x, &format_value(*tick))?;
     }
     if let Some(reference) = reference {
-        let x = axis.position(reference);
-        write_markup!(
-            out,
-            "<line class=\"percentile\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom}\"/>",
-            x = x,
-            top = TOP,
-            bottom = bottom
-        )?;
+        plot.draw_vertical_line(&mut drawing, "percentile", axis.position(reference))?;
     }
     for (index, row) in rows.iter().enumerate() {
-        draw_row(out, row, TOP + ROW_HEIGHT * (index as f64 + 0.5), &axis)?;
+        let y = TOP + ROW_HEIGHT * (index as f64 + 0.5);
+        draw_row(&mut drawing, row, y, &axis)?;
     }
-    out.push_str("</svg></div></figure>\n");
-    Ok(())
+    let figure = Figure {
+        id,
+        title,
+        description: "All figures are in the labels.".to_owned(),
+        height: plot.bottom + 26.0,
+        ..Figure::default()
+    };
+    figure.write(out, &drawing)
 }
 
 /// Draws the name, the dot, the interval and the text of a row at height `y`.
-fn draw_row(out: &mut Html, row: &DotRow, y: f64, axis: &Axis) -> fmt::Result {
-    write_markup!(
-        out,
-        "<text class=\"y name\" x=\"{}\" y=\"{}\">{}</text>",
-        LEFT - 10.0,
-        y + 4.0,
-        cut(&row.name, MAX_NAME_CHARS)
-    )?;
-    if let Some([low, high]) = row.interval {
-        write_markup!(
-            out,
-            "<path class=\"spread\" d=\"M{0:.1} {1}H{2:.1}M{0:.1} {3}v8M{2:.1} {3}v8\"/>",
-            axis.position(low),
-            y,
-            axis.position(high),
-            y - 4.0
-        )?;
+fn draw_row(out: &mut Drawing, row: &DotRow, y: f64, axis: &Scale) -> fmt::Result {
+    let name = cut(&row.name, MAX_NAME_CHARS);
+    out.text("y name", LEFT - 10.0, y + 4.0, &name)?;
+    if let Some(ends) = row.interval {
+        let [low, high] = ends.map(|end| axis.position(end));
+        let top = y - 4.0;
+        let d = format!("M{low:.1} {y}H{high:.1}M{low:.1} {top}v8M{high:.1} {top}v8");
+        out.path("spread", &d)?;
     }
     if let Some(value) = row.value {
-        let x = axis.position(value);
-        write_markup!(
-            out,
-            "<circle class=\"point on\" cx=\"{:.1}\" cy=\"{}\" r=\"5\"/>",
-            x,
-            y
-        )?;
+        out.dot(axis.position(value), y, 5.0, &row.text)?;
     }
-    let text = &row.text;
-    writeln_markup!(
-        out,
-        "<text x=\"{}\" y=\"{}\">{}</text>",
-        RIGHT + 12.0,
-        y + 4.0,
-        text
-    )?;
-    Ok(())
+    out.text("", RIGHT + 12.0, y + 4.0, &row.text)
 }
 
 /// Draws the throughput of all runs, and their 99th percentiles with their intervals within each run.
@@ -180,7 +125,7 @@ pub fn write_runs(out: &mut Html, documents: &[Document], names: &[String]) -> f
             name: name.clone(),
             value: tps,
             interval: None,
-            text: units::or_dash(tps, |tps| format!("{} /s", units::rate(tps))),
+            text: units::or_dash(tps, units::per_second),
         }
     });
     let throughput: Vec<DotRow> = throughput.collect();
@@ -194,7 +139,7 @@ pub fn write_runs(out: &mut Html, documents: &[Document], names: &[String]) -> f
 }
 
 fn measured_tps(run: &Run) -> Option<f64> {
-    let is_measured = !crate::terminal::is_unmeasured(run);
+    let is_measured = !is_unmeasured(run);
     let all = run.measured.all_kinds().filter(|_| is_measured)?;
     Some(all.tps).filter(|tps| tps.is_finite())
 }
@@ -296,18 +241,17 @@ mod tests {
 
     #[test]
     fn the_axis_contains_all_intervals() {
-        let rows = [row(Some(10.0), Some([8.0, 13.0]))];
-        let axis = Axis::of(&rows, None).unwrap();
-        assert!(axis.low < 8.0 && axis.high > 13.0);
-        assert_eq!(axis.ticks, [8.0, 10.0, 12.0]);
-        assert!(axis.position(8.0) > LEFT && axis.position(13.0) < RIGHT);
-        let same = Axis::of(&[row(Some(5.0), None)], None).unwrap();
-        assert!(same.low < 5.0 && 5.0 < same.high);
+        let axis_of = |row| axis(&[row], None).unwrap();
+        let with_interval = axis_of(row(Some(10.0), Some([8.0, 13.0])));
+        assert_eq!(with_interval.ticks, [8.0, 10.0, 12.0]);
+        assert!(with_interval.position(8.0) > LEFT && with_interval.position(13.0) < RIGHT);
+        let position = axis_of(row(Some(5.0), None)).position(5.0);
+        assert!(LEFT < position && position < RIGHT);
     }
 
     #[test]
     fn every_run_has_a_row() {
-        let document = Document::from_run(&closed(), 1).unwrap();
+        let document = Document::from_run(&closed()).unwrap();
         let names = ["run 1".to_owned(), "run 2".to_owned()];
         let mut out = Html::default();
         write_runs(&mut out, &[document.clone(), document], &names).unwrap();

@@ -4,15 +4,14 @@
 //! time, as shades; the extremes, the median and the 99.9th percentile as lines; and a table. Must never:
 //! show a percentile with too few transactions.
 
-use super::chart::{Axis, Chart, ChartLine, PLOT_BOTTOM, time_label};
-use super::marks::EventMark;
-use super::reduced::sum;
+use super::drawing::Drawing;
+use super::figure::{Plot, write_legend};
+use super::over_time::{HistogramPoint, RunOverTime};
 use super::scale::Scale;
-use super::seconds::{end_s, group_size};
-use super::table::{end_table, start_table_with_id, write_row_at_time};
-use crate::html::markup::{Html, write_markup, writeln_markup};
-use crate::units::{self, or_dash};
-use prony_store::{CoarseHistogram, Run, TransactionTime};
+use super::timeline::{Axis, Chart, ChartLine, Column};
+use crate::html::markup::{Html, markup, writeln_markup};
+use crate::units;
+use prony_store::TransactionTime;
 use std::fmt::{self, Write};
 
 /// Height of a cell, in units of the drawing.
@@ -20,85 +19,58 @@ const CELL_HEIGHT: f64 = 4.0;
 /// Lowest share of an interval's transactions for each shade above the faintest, in ascending order.
 const SHADES: [f64; 5] = [0.001, 0.01, 0.05, 0.15, 0.3];
 
-/// The response times of one column of the map.
-struct Column {
-    start_s: f64,
-    length_s: f64,
-    histogram: CoarseHistogram,
-    min_ns: Option<f64>,
-    max_ns: Option<f64>,
-}
-
-impl Column {
-    fn middle_s(&self) -> f64 {
-        self.start_s + self.length_s / 2.0
-    }
-
-    fn quantile_ns(&self, quantile: f64) -> Option<f64> {
-        self.histogram.quantile_ns(quantile).map(|ns| ns as f64)
-    }
-}
-
-/// The columns of the map; empty if the document has no histograms over time.
-fn columns(run: &Run) -> Result<Vec<Column>, String> {
-    let Some(histograms) = &run.histograms else {
-        return Ok(Vec::new());
-    };
-    let intervals = histograms.intervals(TransactionTime::Response, None, &run.series)?;
-    let groups = intervals.chunks(group_size(intervals.len()));
-    let columns = groups.map(|group| {
-        let histogram = sum(group);
-        let min_ns = histogram.buckets().next().map(|bucket| bucket.0 as f64);
-        let rows = group.iter().flat_map(|interval| interval.rows);
-        let max_ns = rows.map(|row| row.max_ns).max();
-        Column {
-            start_s: group.first().map_or(0.0, |interval| interval.at_s()),
-            length_s: group.iter().map(|interval| interval.length_s()).sum(),
-            min_ns,
-            // The maximum of the seconds is exact.
-            max_ns: max_ns.filter(|ns| *ns > 0).map(|ns| ns as f64),
-            histogram,
-        }
-    });
-    Ok(columns.collect())
-}
-
 /// Writes the map and its table; nothing if the document has no histograms over time.
-pub fn write(out: &mut Html, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
-    let columns = match columns(run) {
-        Ok(columns) => columns,
+pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
+    let points = match time.histograms(TransactionTime::Response, None) {
+        Ok(points) => points,
         Err(reason) => {
             return writeln_markup!(out, "<p class=\"absent\">No heat map: {}.</p>", reason);
         }
     };
-    if columns.is_empty() {
+    if points.is_empty() {
         return Ok(());
     }
-    let times_s: Vec<f64> = columns.iter().map(Column::middle_s).collect();
-    let line = |name: &str, value: &dyn Fn(&Column) -> Option<f64>| ChartLine {
-        name: name.to_owned(),
-        values: columns.iter().map(value).collect(),
+    let timeline = time.timeline("heat-table", points.iter().map(|point| point.span));
+    let line = |name: &str, value: fn(&HistogramPoint) -> Option<f64>| {
+        ChartLine::new(name, points.iter().map(value))
     };
+    let p50 = line("50th percentile", |point| point.quantile_ns(0.5));
+    let p999 = line("99.9th percentile", |point| point.quantile_ns(0.999));
+    let longest = line("longest", |point| point.max_ns);
+    let shortest = line("shortest", |point| {
+        let mut buckets = point.histogram.buckets();
+        buckets.next().map(|(low_ns, ..)| low_ns as f64)
+    });
+    let committed = points
+        .iter()
+        .map(|point| units::count(point.histogram.samples()));
+    let columns = [
+        Column::new("committed", committed),
+        shortest.column("shortest", units::time),
+        p50.column("p50", units::time),
+        line("", |point| point.quantile_ns(0.99)).column("p99", units::time),
+        p999.column("p99.9", units::time),
+        longest.column("longest", units::time),
+    ];
     let chart = Chart {
-        id: format!("heat-{number}"),
+        id: "heat",
         title: "Response time of committed transactions: share of the transactions of each interval",
-        times_s: &times_s,
-        lines: vec![
-            line("50th percentile", &|column| column.quantile_ns(0.5)),
-            line("99.9th percentile", &|column| column.quantile_ns(0.999)),
-            line("longest", &|column| column.max_ns),
-            line("shortest", &|column| column.min_ns),
-        ],
-        format_value: units::time,
-        axis: Axis::Logarithmic,
-        marks,
-        warmup_s: run.window.warmup_s,
-        end_s: end_s(run),
-        table_id: format!("heat-table-{number}"),
+        lines: vec![p50, p999, longest, shortest],
+        axis: Axis::Logarithmic(units::time),
     };
-    chart.draw_over(out, &|out, x, y| draw_cells(out, &columns, x, y))?;
-    write_legend(out)?;
-    write_table(out, number, &columns, end_s(run))
+    timeline.draw_over(out, &chart, &|out, x, y| draw_cells(out, &points, x, y))?;
+    let shades = (0..=SHADES.len()).map(|shade| {
+        let name = match shade.checked_sub(1) {
+            None => format!("less than {} %", SHADES[0] * 100.0),
+            Some(below) => format!("from {} %", SHADES[below] * 100.0),
+        };
+        let sample = markup!("<path class=\"heat h{}\" d=\"M0 0h36v10h-36z\"/>", shade);
+        (sample, name)
+    });
+    write_legend(out, &shades.collect::<Vec<_>>())?;
+    let summary = "The response times of the intervals as a table";
+    let caption = "Response time of committed transactions, percentiles to two digits";
+    timeline.write_table(out, summary, caption, &columns)
 }
 
 /// The shade of a cell, from 0; `share` is above zero.
@@ -107,27 +79,31 @@ fn shade(share: f64) -> usize {
 }
 
 /// Draws the cells, one path for each shade.
-fn draw_cells(out: &mut Html, columns: &[Column], x: &Scale, y: &Scale) -> fmt::Result {
+fn draw_cells(out: &mut Drawing, points: &[HistogramPoint], x: &Scale, y: &Scale) -> fmt::Result {
+    let plot_bottom = Plot::STANDARD.bottom;
     let mut paths = vec![String::new(); SHADES.len() + 1];
-    for column in columns {
-        let samples = column.histogram.samples() as f64;
+    for HistogramPoint {
+        span, histogram, ..
+    } in points
+    {
+        let samples = histogram.samples() as f64;
         let mut cells: Vec<u64> = Vec::new();
-        for (low_ns, high_ns, count) in column.histogram.buckets() {
+        for (low_ns, high_ns, count) in histogram.buckets() {
             let middle_ns = (low_ns as f64 + high_ns as f64) / 2.0;
-            let row = ((PLOT_BOTTOM - y.position(middle_ns)) / CELL_HEIGHT).max(0.0) as usize;
+            let row = ((plot_bottom - y.position(middle_ns)) / CELL_HEIGHT).max(0.0) as usize;
             if row >= cells.len() {
                 cells.resize(row + 1, 0);
             }
             cells[row] = cells[row].saturating_add(count);
         }
-        let left = x.position(column.start_s);
+        let left = x.position(span.start_s);
         // Columns share their rounded edges, so that no gap shows between them.
-        let right = x.position(column.start_s + column.length_s).max(left + 0.5);
+        let right = x.position(span.start_s + span.length_s).max(left + 0.5);
         let mut row = 0;
         let shade_of = |count: u64| (count > 0).then(|| shade(count as f64 / samples));
         // Cells of equal shade on top of each other are one rectangle.
         for group in cells.chunk_by(|a, b| shade_of(*a) == shade_of(*b)) {
-            let bottom = PLOT_BOTTOM - row as f64 * CELL_HEIGHT;
+            let bottom = plot_bottom - row as f64 * CELL_HEIGHT;
             let height = group.len() as f64 * CELL_HEIGHT;
             row += group.len();
             if let Some(shade) = shade_of(group[0]) {
@@ -137,72 +113,22 @@ fn draw_cells(out: &mut Html, columns: &[Column], x: &Scale, y: &Scale) -> fmt::
         }
     }
     for (shade, d) in paths.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
-        writeln_markup!(out, "<path class=\"heat h{}\" d=\"{}\"/>", shade, d)?;
+        out.path(&format!("heat h{shade}"), d)?;
     }
-    Ok(())
-}
-
-/// Writes the legend of the shades.
-fn write_legend(out: &mut Html) -> fmt::Result {
-    out.push_str("<ul class=\"legend\">");
-    for shade in 0..=SHADES.len() {
-        let name = match shade.checked_sub(1) {
-            None => format!("less than {} %", SHADES[0] * 100.0),
-            Some(below) => format!("from {} %", SHADES[below] * 100.0),
-        };
-        write_markup!(
-            out,
-            "<li><svg class=\"sample\" viewBox=\"0 0 36 10\" aria-hidden=\"true\"><path class=\"heat h{}\" \
-             d=\"M0 0h36v10h-36z\"/></svg>{}</li>",
-            shade,
-            name
-        )?;
-    }
-    out.push_str("</ul>\n");
-    Ok(())
-}
-
-fn write_table(out: &mut Html, number: usize, columns: &[Column], end_s: f64) -> fmt::Result {
-    out.push_str("<details><summary>The response times of the intervals as a table</summary>");
-    let titles = [
-        "from",
-        "committed",
-        "shortest",
-        "p50",
-        "p99",
-        "p99.9",
-        "longest",
-    ];
-    let caption = "Response time of committed transactions, percentiles to two digits";
-    start_table_with_id(out, &format!("heat-table-{number}"), caption, &titles)?;
-    for column in columns {
-        let time = |ns: Option<f64>| or_dash(ns, units::time);
-        let cells = [
-            units::count(column.histogram.samples()),
-            time(column.min_ns),
-            time(column.quantile_ns(0.5)),
-            time(column.quantile_ns(0.99)),
-            time(column.quantile_ns(0.999)),
-            time(column.max_ns),
-        ];
-        let from = time_label(column.start_s, end_s);
-        write_row_at_time(out, column.middle_s(), &from, &cells)?;
-    }
-    end_table(out)?;
-    out.push_str("</details>\n");
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::html::over_time::max_points;
     use crate::sample_run::{closed, with_part_histograms};
 
     #[test]
     fn every_interval_is_a_column_of_its_transactions() {
         let run = with_part_histograms();
         let mut out = Html::default();
-        write(&mut out, &run, 1, &[]).unwrap();
+        write(&mut out, &RunOverTime::new(&run, 1, max_points(1))).unwrap();
         // In the fixture, every transaction of a second takes 1.25 ms.
         let path = out.split("<path class=\"heat h5\" d=\"M").nth(1).unwrap();
         let path = path.split('"').next().unwrap();
@@ -223,11 +149,11 @@ mod tests {
     #[test]
     fn a_run_without_histograms_has_no_map_and_broken_ones_are_reported() {
         let mut out = Html::default();
-        write(&mut out, &closed(), 1, &[]).unwrap();
+        write(&mut out, &RunOverTime::new(&closed(), 1, max_points(1))).unwrap();
         assert_eq!(out, "");
         let mut run = with_part_histograms();
         run.series.pop();
-        write(&mut out, &run, 1, &[]).unwrap();
+        write(&mut out, &RunOverTime::new(&run, 1, max_points(1))).unwrap();
         assert!(
             out.contains("No heat map: the histograms cover more seconds"),
             "{out}"

@@ -3,6 +3,8 @@
 //! In: a Run. Out: a band or line with a letter at the time of each event. Must never: distinguish events by
 //! colour alone.
 
+use super::drawing::Drawing;
+use super::figure::Plot;
 use super::scale::Scale;
 use crate::html::markup::{Html, Raw, write_markup};
 use prony_judge::observations;
@@ -118,13 +120,11 @@ pub fn letters_height(marks: &[EventMark]) -> f64 {
     ROW_HEIGHT * occurring_kinds(marks).count() as f64
 }
 
-/// Draws a band from `top` to `bottom` for each mark, with its letter above.
-pub fn draw(out: &mut Html, marks: &[EventMark], x: &Scale, top: f64, bottom: f64) -> fmt::Result {
+/// Draws a band of the height of the plot for each mark, with its letter above.
+pub fn draw(out: &mut Drawing, marks: &[EventMark], x: &Scale, plot: &Plot) -> fmt::Result {
     for (row, kind) in occurring_kinds(marks).enumerate() {
-        let (letter_y, class) = (top - 4.0 - ROW_HEIGHT * row as f64, kind as usize);
         let mut bands: Vec<[f64; 2]> = Vec::new();
-        let mut letters = Html::default();
-        let mut last_letter_x = f64::NEG_INFINITY;
+        let mut letters: Vec<f64> = Vec::new();
         for mark in marks.iter().filter(|mark| mark.kind == kind) {
             let from = x.position(mark.start_s);
             let to = x.position(mark.end_s).max(from + 1.0);
@@ -133,33 +133,25 @@ pub fn draw(out: &mut Html, marks: &[EventMark], x: &Scale, top: f64, bottom: f6
                 Some(last) if from - last[1] < MIN_GAP => last[1] = last[1].max(to),
                 _ => bands.push([from, to]),
             }
-            if from - last_letter_x >= MIN_LETTER_DISTANCE {
-                let (letter, middle) = (kind.letter_and_meaning().0, (from + to) / 2.0);
-                write_markup!(
-                    letters,
-                    "<text class=\"letter m{}\" x=\"{:.1}\" y=\"{}\">{}</text>",
-                    class,
-                    middle,
-                    letter_y,
-                    letter
-                )?;
-                last_letter_x = from;
+            let middle = (from + to) / 2.0;
+            if letters
+                .last()
+                .is_none_or(|last| middle - last >= MIN_LETTER_DISTANCE)
+            {
+                letters.push(middle);
             }
         }
-        write_markup!(out, "<path class=\"mark m{}\" d=\"", class)?;
-        for [from, to] in bands {
-            write_markup!(
-                out,
-                "M{from:.1} {top}H{to:.1}V{bottom}H{from:.1}z",
-                from = from,
-                top = top,
-                to = to,
-                bottom = bottom
-            )?;
+        let (top, bottom) = (plot.top, plot.bottom);
+        let bands = bands.iter();
+        let bands = bands.map(|[from, to]| format!("M{from:.1} {top}H{to:.1}V{bottom}H{from:.1}z"));
+        let class = kind as usize;
+        out.path(&format!("mark m{class}"), &bands.collect::<String>())?;
+        let baseline = top - 4.0 - ROW_HEIGHT * row as f64;
+        for x in letters {
+            let letter = kind.letter_and_meaning().0;
+            out.text(&format!("letter m{class}"), x, baseline, letter)?;
         }
-        write_markup!(out, "\"/>{}", letters)?;
     }
-    out.push_str("\n");
     Ok(())
 }
 
@@ -211,15 +203,14 @@ mod tests {
             end_s: at_s,
         };
         let marks: Vec<EventMark> = (0..1000).map(|n| mark(f64::from(n) * 0.1)).collect();
-        let mut out = Html::default();
-        draw(
-            &mut out,
-            &marks,
-            &Scale::time(100.0, 0.0, 600.0),
-            40.0,
-            200.0,
-        )
-        .unwrap();
+        let mut drawing = Drawing::default();
+        let plot = Plot {
+            top: 40.0,
+            bottom: 200.0,
+            ..Plot::STANDARD
+        };
+        draw(&mut drawing, &marks, &Scale::time(100.0, 0.0, 600.0), &plot).unwrap();
+        let out = drawing.0;
         // The marks are 0.6 units apart and 1 unit wide: together they are one band over the whole plot.
         assert_eq!(out.matches('M').count(), 1, "{out}");
         assert!(out.contains("M0.0 40H600.4V200H0.0z"), "{out}");

@@ -1,30 +1,32 @@
 //! An HTML page of one or more runs.
 //!
 //! In: documents. Out: a page in one file that needs no network, and a script only for the cursor on its
-//! charts and for another warm-up (`recut`); all else is there without it. The page embeds the documents, each
-//! with its SHA-256. Must never: let a text of a document become markup (`markup` prevents it), or show a figure
-//! that is not in the documents.
+//! charts, for another warm-up (`recut`) and to save the documents; all else is there without it. The page embeds the
+//! documents (`embedded`), each with its SHA-256. Must never: let a text of a document become markup (`markup` prevents
+//! it), or show a figure that is not in the documents.
 //!
 //! A page is a pure function of its documents, of its price sheets if it has prices, and of the build: [`verify`]
 //! generates it again and compares.
 
-mod chart;
 mod client;
 mod comparisons;
 mod distribution;
 mod document;
 mod dots;
+mod drawing;
+mod embedded;
 mod escape;
+mod figure;
 mod heat;
 mod kinds;
 mod marks;
 mod markup;
 mod one;
+mod over_time;
 mod parts;
 mod percentiles;
 mod prices;
 mod recut;
-mod reduced;
 mod repeat;
 mod scale;
 mod scenario;
@@ -33,20 +35,21 @@ mod server;
 mod several;
 mod statements;
 mod table;
+mod timeline;
 mod trend;
 mod variants;
 mod verify;
 
-use crate::html::markup::{Html, Raw, write_markup, writeln_markup};
+use crate::html::markup::{Html, Raw, markup, write_markup, writeln_markup};
 use document::Document;
-use one::Detail;
 pub use prices::{PriceInputs, PriceInputsError, RunPlacement, SheetText};
 pub use trend::{is_trend_page, write_trend};
 pub use verify::{VerifiedPage, VerifyError, verify};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use escape::EmbeddedJson;
+use embedded::{Content, EmbeddedText};
+use over_time::MAX_RUNS_IN_FULL;
 use prices::PagePrices;
 use prony_store::{Build, Run};
 use sha2::{Digest, Sha256};
@@ -56,22 +59,12 @@ use std::io::{self, Write};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("recut.js"));
 
-/// Start of every page. The version of the page format follows; [`verify`] rejects a version newer than
-/// [`NEWEST_FORMAT`].
+/// Start of every page. The version of the page format follows; [`verify`] rejects a version newer than [`FORMAT`].
 const PAGE_START: &str = "<!doctype html>\n<html lang=\"en\" data-prony-report=\"";
-/// Format version of a page without prices.
-const FORMAT_WITHOUT_PRICES: u32 = 1;
-/// Format version of a page with prices.
-const FORMAT_WITH_PRICES: u32 = 2;
-/// The newest format version that this code reads.
-const NEWEST_FORMAT: u32 = FORMAT_WITH_PRICES;
+/// The version of the page format.
+const FORMAT: u32 = 1;
 /// End of every page.
 const PAGE_END: &str = "</html>\n";
-/// Start of an embedded document; its hash follows.
-const DOCUMENT_START: &str = "<script type=\"application/json\" class=\"run\" data-sha256=\"";
-const DOCUMENT_END: &str = "</script>";
-/// Start of the embedded inputs of the prices.
-const PRICES_START: &str = "<script type=\"application/json\" class=\"prices\" data-sha256=\"";
 /// Start of the element that names the build; its version follows.
 const GENERATOR_START: &str = "<meta name=\"generator\" content=\"Prony ";
 /// The entry for the prices in the table of contents.
@@ -94,8 +87,7 @@ pub fn write(
     inputs: Option<&PriceInputs>,
     build: &Build,
 ) -> io::Result<()> {
-    let documents = runs.iter();
-    let documents = documents.map(|run| Document::from_run(run, runs.len()));
+    let documents = runs.iter().map(Document::from_run);
     let documents = documents.collect::<Result<Vec<_>, _>>()?;
     let page_prices = inputs.map(|inputs| PagePrices::from_inputs(inputs, &documents));
     let page_prices = page_prices.transpose().map_err(io::Error::other)?;
@@ -120,7 +112,7 @@ fn generate_page(
     build: &Build,
 ) -> Result<String, fmt::Error> {
     let mut out = Html::default();
-    write_head(&mut out, documents, page_prices.is_some(), build)?;
+    write_header(&mut out, documents, build)?;
     let prices_entry = page_prices.map_or("", |_| PRICES_ENTRY);
     let write_prices = |out: &mut Html| match page_prices {
         Some(page_prices) => prices::write(out, &page_prices.prices),
@@ -130,7 +122,7 @@ fn generate_page(
         [document] => {
             one::write_nav(&mut out, prices_entry)?;
             out.push_str("<main id=\"main\">\n");
-            one::write(&mut out, &document.run, 1, 2, Detail::Full)?;
+            one::write(&mut out, &document.run, 1, 1, 2)?;
             write_prices(&mut out)?;
         }
         documents => {
@@ -138,36 +130,37 @@ fn generate_page(
             out.push_str("<main id=\"main\">\n");
             several::write(&mut out, documents)?;
             write_prices(&mut out)?;
-            let detail = if documents.len() > reduced::MAX_DETAILED_DOCUMENTS {
-                Detail::Brief
-            } else {
-                Detail::Full
-            };
-            if detail == Detail::Brief {
-                writeln_markup!(
-                    out,
-                    "<p class=\"small\">A page of more than {} runs shows less of each run. <code>prony \
-                     report</code> with the id of one run shows its parts of the response time, its server \
-                     over time, its distributions and its settings.</p>",
-                    reduced::MAX_DETAILED_DOCUMENTS
-                )?;
-            }
-            for (index, document) in documents.iter().enumerate() {
-                let (number, id) = (index + 1, &document.run.id);
-                writeln_markup!(
-                    out,
-                    "<article id=\"run-{number}\" aria-labelledby=\"run-{number}-h\">\
-                     <h2 id=\"run-{number}-h\">Run {number}: {id}</h2>",
-                    number = number,
-                    id = id
-                )?;
-                one::write(&mut out, &document.run, number, 3, detail)?;
-                out.push_str("</article>\n");
-            }
+            write_runs(&mut out, documents)?;
         }
     }
     write_foot(&mut out, documents, page_prices)?;
     Ok(out.into_string())
+}
+
+/// Writes the parts of the runs on a page of several.
+fn write_runs(out: &mut Html, documents: &[Document]) -> fmt::Result {
+    if documents.len() > MAX_RUNS_IN_FULL {
+        writeln_markup!(
+            out,
+            "<p class=\"small\">A page of more than {} runs shows less of each run. <code>prony \
+             report</code> with the id of one run shows its parts of the response time, its server \
+             over time, its distributions and its settings.</p>",
+            MAX_RUNS_IN_FULL
+        )?;
+    }
+    for (index, document) in documents.iter().enumerate() {
+        let (number, id) = (index + 1, &document.run.id);
+        writeln_markup!(
+            out,
+            "<article id=\"run-{number}\" aria-labelledby=\"run-{number}-h\">\
+             <h2 id=\"run-{number}-h\">Run {number}: {id}</h2>",
+            number = number,
+            id = id
+        )?;
+        one::write(out, &document.run, number, documents.len(), 3)?;
+        out.push_str("</article>\n");
+    }
+    Ok(())
 }
 
 /// The text by which a page names the build that wrote it. The commit distinguishes builds of one version.
@@ -179,40 +172,49 @@ fn generator_text(build: &Build) -> String {
     }
 }
 
+/// Writes the head of a page, which allows its style and its script and nothing else.
 fn write_head(
     out: &mut Html,
-    documents: &[Document],
-    has_prices: bool,
+    start: Html,
+    title: &str,
+    script: &str,
     build: &Build,
 ) -> fmt::Result {
-    let format = if has_prices {
-        FORMAT_WITH_PRICES
-    } else {
-        FORMAT_WITHOUT_PRICES
+    let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
+    let script_policy = match script {
+        "" => Html::default(),
+        script => markup!("script-src 'sha256-{}'; ", hash(script)),
     };
+    write_markup!(
+        out,
+        "{}\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
+         'sha256-{}'; {}base-uri 'none'; form-action 'none'\">\n\
+         {}{}\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{} – Prony</title>\n<style>{}</style>\n</head>\n<body>\n",
+        start,
+        hash(STYLE),
+        script_policy,
+        Raw(GENERATOR_START),
+        generator_text(build),
+        title,
+        Raw(STYLE)
+    )
+}
+
+fn write_header(out: &mut Html, documents: &[Document], build: &Build) -> fmt::Result {
     let title = match documents {
         [document] => one::title(&document.run),
         documents => format!("{} runs side by side", documents.len()),
     };
-    let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
-    write_markup!(
+    let start = markup!("{}{}\">", Raw(PAGE_START), FORMAT);
+    write_head(out, start, &title, SCRIPT, build)?;
+    writeln_markup!(
         out,
-        "{0}{1}\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
-         'sha256-{2}'; script-src 'sha256-{3}'; base-uri 'none'; form-action 'none'\">\n\
-         {4}{5}\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{6} – Prony</title>\n<style>{7}</style>\n</head>\n<body>\n\
-         <a class=\"skip\" href=\"#main\">Skip to the verdict</a>\n<header>\n<h1>{6}</h1>\n",
-        Raw(PAGE_START),
-        format,
-        hash(STYLE),
-        hash(SCRIPT),
-        Raw(GENERATOR_START),
-        &generator_text(build),
-        title,
-        Raw(STYLE)
+        "<a class=\"skip\" href=\"#main\">Skip to the verdict</a>\n<header>\n<h1>{}</h1>",
+        title
     )?;
     if let [document] = documents {
         let workload = crate::text::plain(&document.run.workload.title);
@@ -238,57 +240,21 @@ fn write_foot(
          name of this file computes their hashes and generates the page again, to verify that nothing \
          was changed.</p>\n",
     );
-    let columns = ["run", "format", "SHA-256"];
+    let columns = ["run", "format", "SHA-256", ""];
     table::start_table(out, "Hashes of the documents", &columns)?;
-    let rows = documents.iter().map(|document| {
-        let run = &document.run;
-        (&*run.id, &*run.schema_version.0, &*document.sha256)
-    });
-    let prices = page_prices.map(|page_prices| ("price sheets", "–", &*page_prices.sha256));
-    for (name, format, hash) in rows.chain(prices) {
-        writeln_markup!(
-            out,
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td><code>{}</code></td></tr>",
-            name,
-            format,
-            hash
-        )?;
-    }
-    table::end_table(out)?;
-    for document in documents {
-        if let Some(full) = &document.run.reduced_from {
-            let (id, hash) = (&document.run.id, &full.sha256);
-            writeln_markup!(
-                out,
-                "<p>The document of {} in this page is reduced; the SHA-256 of the full document is \
-                 <code>{}</code>.</p>",
-                id,
-                hash
-            )?;
-        }
-    }
-    out.push_str("</section>\n</main>\n");
-    for document in documents {
-        let json = EmbeddedJson(&document.json);
-        writeln_markup!(
-            out,
-            "{}{}\">{}{}",
-            Raw(DOCUMENT_START),
-            document.sha256,
-            json,
-            Raw(DOCUMENT_END)
-        )?;
+    for Document { run, json } in documents {
+        write_document_row(out, &run.id, &run.schema_version.0, json)?;
     }
     if let Some(page_prices) = page_prices {
-        let json = EmbeddedJson(&page_prices.json);
-        writeln_markup!(
-            out,
-            "{}{}\">{}{}",
-            Raw(PRICES_START),
-            page_prices.sha256,
-            json,
-            Raw(DOCUMENT_END)
-        )?;
+        write_document_row(out, "price sheets", "–", &page_prices.json)?;
+    }
+    table::end_table(out)?;
+    out.push_str("</section>\n</main>\n");
+    for document in documents {
+        document.json.write(out, Content::Run)?;
+    }
+    if let Some(page_prices) = page_prices {
+        page_prices.json.write(out, Content::Prices)?;
     }
     write_markup!(
         out,
@@ -296,6 +262,23 @@ fn write_foot(
         env!("CARGO_PKG_VERSION"),
         Raw(SCRIPT),
         Raw(PAGE_END)
+    )
+}
+
+/// Writes the row of an embedded text. The script shows its button, which saves the text.
+fn write_document_row(
+    out: &mut Html,
+    name: &str,
+    format: &str,
+    json: &EmbeddedText,
+) -> fmt::Result {
+    writeln_markup!(
+        out,
+        "<tr><th scope=\"row\">{name}</th><td>{format}</td><td><code>{hash}</code></td>\
+         <td><button class=\"save\" data-file=\"{name}.json\" hidden>Save</button></td></tr>",
+        name = name,
+        format = format,
+        hash = json.sha256
     )
 }
 

@@ -3,20 +3,18 @@
 //! In: a Run. Out: its part of the page: the verdict, the figures, then the set-up. Must never: hide a
 //! finding.
 
-use super::escape::EscapedName;
-use super::table::{end_table, start_table, write_row, write_text_row};
+use super::over_time::{MAX_RUNS_IN_FULL, RunOverTime, max_points};
+use super::table::{end_table, start_table, write_table, write_text_row};
 use super::{
     client, distribution, heat, kinds, marks, parts, percentiles, recut, repeat, scenario, seconds,
     server, start_section, statements,
 };
 use crate::html::markup::{Html, write_markup, writeln_markup};
-use crate::terminal::findings::{describe_event, failed_in_warmup, worst_first};
-use crate::terminal::setup::{client_health_sentences, setup_lines};
-use crate::terminal::{
-    KIND_COLUMNS, describe_counts, engine_name, incomplete_notice, is_unmeasured, kind_rows,
-    verdict_text,
-};
+use crate::text::counts::{KINDS, describe_counts, kind_table, metric_meaning};
+use crate::text::findings::{describe_event, failed_in_warmup, worst_first};
 use crate::text::plain;
+use crate::text::setup::{client_health_sentences, server_name, setup_lines};
+use crate::text::verdict::{incomplete_notice, is_unmeasured, verdict_text};
 use crate::units::{self, count};
 use prony_store::{Check, Run, Severity};
 use std::fmt;
@@ -36,20 +34,9 @@ const SECTIONS: [(&str, &str); 8] = [
     ("repeat", "Repeat it"),
 ];
 
-/// How much of a run a page shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
-    /// Everything.
-    Full,
-    /// What tells runs apart, for a page of many: no chart but those of throughput and response time, and neither
-    /// statements nor settings.
-    Brief,
-}
-
 /// The title of a run: workload, scale and server, on one line.
 pub fn title(run: &Run) -> String {
-    let version = run.server.version.split(" (").next().unwrap_or_default();
-    let server = format!("{} {}", engine_name(&run.server), plain(version));
+    let server = server_name(&run.server);
     let scale = match run.workload.scale {
         0 => String::new(),
         scale => format!(", scale {}", count(scale.into())),
@@ -74,29 +61,27 @@ pub fn write_nav(out: &mut Html, entries: &str) -> fmt::Result {
     )
 }
 
-/// Writes all sections; `level` is the level of their headings.
-pub fn write(
-    out: &mut Html,
-    run: &Run,
-    number: usize,
-    level: usize,
-    detail: Detail,
-) -> fmt::Result {
-    let marks = marks::marks(run, seconds::end_s(run));
+/// Writes all sections of run `number` on a page with `runs`; `level` is the level of their headings.
+///
+/// A page of many runs shows what tells them apart: no chart but those of throughput and response time, and neither
+/// statements nor settings.
+pub fn write(out: &mut Html, run: &Run, number: usize, runs: usize, level: usize) -> fmt::Result {
+    let time = &RunOverTime::new(run, number, max_points(runs));
+    let is_brief = runs > MAX_RUNS_IN_FULL;
     for (id, title) in SECTIONS {
         start_section(out, level, &format!("{id}-{number}"), title)?;
         match id {
             "verdict" => write_verdict(out, run)?,
-            "time" if detail == Detail::Brief => seconds::write(out, run, number, &marks)?,
-            "latency" if detail == Detail::Brief => distribution::write_tables(out, run)?,
-            "server" if detail == Detail::Brief => server::write_text(out, run).map(drop)?,
+            "time" if is_brief => seconds::write(out, time)?,
+            "latency" if is_brief => distribution::write_tables(out, run)?,
+            "server" if is_brief => server::write_text(out, run).map(drop)?,
             "time" => {
                 recut::write(out, run, number)?;
-                seconds::write(out, run, number, &marks)?;
-                heat::write(out, run, number, &marks)?;
-                parts::write(out, run, number, &marks)?;
-                kinds::write(out, run, number, &marks)?;
-                client::write(out, run, number, &marks)?;
+                seconds::write(out, time)?;
+                heat::write(out, time)?;
+                parts::write(out, time)?;
+                kinds::write(out, time)?;
+                client::write(out, time)?;
             }
             "latency" => {
                 distribution::write(out, run, number)?;
@@ -105,12 +90,12 @@ pub fn write(
                 percentiles::write(out, &format!("percentiles-{number}"), title, &curves)?;
                 statements::write(out, run)?;
             }
-            "server" => server::write(out, run, number, &marks)?,
+            "server" => server::write(out, time)?,
             "events" => write_errors_and_events(out, run)?,
             "checks" => write_checks(out, run)?,
             "setup" => {
                 write_setup(out, run)?;
-                if detail == Detail::Full {
+                if !is_brief {
                     write_statements_and_settings(out, run)?;
                 }
             }
@@ -146,15 +131,8 @@ fn write_verdict(out: &mut Html, run: &Run) -> fmt::Result {
     out.push_str("<ul class=\"figures\">");
     let unmeasured = is_unmeasured(run);
     for rate in run.rates.iter().filter(|_| !unmeasured) {
-        let note = rate.note.as_deref();
-        let note = note.map_or(String::new(), |note| format!("; {note}"));
-        let title = plain(&format!("{}{note}", rate.title));
-        write_figure(
-            out,
-            &units::rate(rate.value),
-            &plain(rate.name.as_str()),
-            &title,
-        )?;
+        let (value, name) = (units::rate(rate.value), plain(rate.name.as_str()));
+        write_figure(out, &value, &name, &metric_meaning(rate))?;
     }
     if let Some(all) = run.measured.all_kinds().filter(|_| !unmeasured) {
         write_figure(out, &units::rate(all.tps), "transactions/s", "committed")?;
@@ -175,15 +153,10 @@ fn write_verdict(out: &mut Html, run: &Run) -> fmt::Result {
     }
     writeln_markup!(out, "<p>{}</p>", describe_counts(run))?;
     scenario::write(out, run)?;
-    let kinds = kind_rows(run);
-    if kinds.is_empty() {
-        return Ok(());
+    match kind_table(run) {
+        Some(table) => write_table(out, KINDS, &table),
+        None => Ok(()),
     }
-    start_table(out, "Transactions by kind", &KIND_COLUMNS)?;
-    for cells in &kinds {
-        write_row(out, EscapedName(&cells[0]), &cells[1..])?;
-    }
-    end_table(out)
 }
 
 /// Writes a main figure with its unit or name and a description.

@@ -1,6 +1,24 @@
 
-// A cursor on the charts: it follows the pointer or the arrow keys and reads the table beside them.
 "use strict";
+// Decompresses base64 of a format such as gzip; the response gives it as a text, bytes or a blob.
+const unpacked = (text, format) => {
+  const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream(format)));
+};
+const canUnpack = "DecompressionStream" in window;
+// A button for each embedded text saves it, byte for byte.
+const buttons = document.querySelectorAll("button.save");
+document.querySelectorAll("script[data-sha256]").forEach((element, n) => {
+  buttons[n].hidden = !canUnpack;
+  buttons[n].addEventListener("click", async () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(await unpacked(element.textContent, "gzip").blob());
+    link.download = buttons[n].dataset.file;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  });
+});
+// A cursor on the charts: it follows the pointer or the arrow keys and reads the table beside them.
 for (const svg of document.querySelectorAll("svg[data-table]")) {
   const table = document.getElementById(svg.dataset.table);
   if (!table) continue;

@@ -3,18 +3,17 @@
 //! In: latencies with their histograms. Out: one line for each over a logarithmic axis of the percentiles, and
 //! a table. Must never: draw a percentile with too few samples, or recompute a stored one for the table.
 
-use super::chart::{
-    PLOT_BOTTOM, PLOT_LEFT, PLOT_RIGHT, SCROLL_HINT, draw_grid, draw_tick, stroke_attributes,
-};
+use super::distribution::kinds;
+use super::drawing::{Drawing, line_sample, path_through};
 use super::escape::EscapedName;
+use super::figure::{Figure, Plot};
 use super::scale::Scale;
 use super::table::{end_table, start_table, write_row};
-use crate::html::markup::{Html, write_markup, writeln_markup};
+use crate::html::markup::Html;
 use crate::units::{self, time_or_dash};
 use prony_store::{Latency, Run, decode_histogram};
-use std::fmt::{self, Write};
+use std::fmt;
 
-const PLOT_TOP: f64 = 10.0;
 /// The end of the axis: the 99.99th percentile.
 const LAST_DECADE: f64 = 4.0;
 /// A percentile needs this many samples above it, as everywhere in a Run.
@@ -74,14 +73,7 @@ fn curve(named: &NamedLatency<'_>) -> Option<Curve> {
 
 /// The response times of all kinds together and, if there are several, of each kind.
 pub fn of_run(run: &Run) -> Vec<NamedLatency<'_>> {
-    let kinds = &run.measured.kinds;
-    // With a single kind, its figures equal the total.
-    let kinds = if kinds.len() == 2 {
-        &kinds[..1]
-    } else {
-        &kinds[..]
-    };
-    let named = kinds.iter().map(|kind| NamedLatency {
+    let named = kinds(run).iter().map(|kind| NamedLatency {
         name: crate::text::plain(kind.name()),
         latency: &kind.response,
     });
@@ -103,60 +95,40 @@ pub fn write(out: &mut Html, id: &str, title: &str, named: &[NamedLatency<'_>]) 
     if drawn.is_empty() {
         return Ok(());
     }
-    let y = Scale::logarithmic(min_ns, max_ns, PLOT_BOTTOM, PLOT_TOP);
-    let position = |decade: f64| PLOT_LEFT + decade / LAST_DECADE * (PLOT_RIGHT - PLOT_LEFT);
-    writeln_markup!(
-        out,
-        "<figure><figcaption id=\"{}-t\">{}, logarithmic axes</figcaption>",
-        id,
-        title
-    )?;
-    out.push_str("<ul class=\"legend\">");
-    for (number, curve) in drawn.iter().enumerate() {
-        write_markup!(
-            out,
-            "<li><svg class=\"sample\" viewBox=\"0 0 36 10\" aria-hidden=\"true\"><path {} d=\"M1 5H35\"/></svg>{}</li>",
-            stroke_attributes(number),
-            &curve.name
-        )?;
-    }
-    writeln_markup!(
-        out,
-        "</ul>\n{0}<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"{1}-t\">\
-         <svg viewBox=\"0 0 760 232\" role=\"img\" aria-labelledby=\"{1}-t {1}-d\"><title>{2}</title>\
-         <desc id=\"{1}-d\">From {3} to {4}; the percentiles are in the table.</desc>",
-        SCROLL_HINT,
-        id,
-        title,
-        units::time(min_ns),
-        units::time(max_ns)
-    )?;
-    draw_grid(out, &y, units::time)?;
+    let plot = Plot::STANDARD;
+    let x = Scale::linear(0.0, LAST_DECADE, plot.left, plot.right);
+    let y = Scale::logarithmic(min_ns, max_ns, plot.bottom, plot.top);
+    let mut drawing = Drawing::default();
+    plot.draw_grid(&mut drawing, &y, units::time)?;
     let ticks = [
         (0.0, "0"),
-        (0.5_f64.log10().abs(), "p50"),
+        (std::f64::consts::LOG10_2, "p50"),
         (1.0, "p90"),
         (2.0, "p99"),
         (3.0, "p99.9"),
         (4.0, "p99.99"),
     ];
     for (decade, label) in ticks {
-        draw_tick(out, position(decade), PLOT_BOTTOM, label)?;
+        plot.draw_tick(&mut drawing, x.position(decade), label)?;
     }
     for (number, curve) in drawn.iter().enumerate() {
-        let mut d = String::new();
-        for (index, (decade, time_ns)) in curve.points.iter().enumerate() {
-            let step = if index == 0 { 'M' } else { 'L' };
-            write!(
-                d,
-                "{step}{:.1} {:.1}",
-                position(*decade),
-                y.position(*time_ns)
-            )?;
-        }
-        writeln_markup!(out, "<path {} d=\"{}\"/>", stroke_attributes(number), d)?;
+        let points = curve.points.iter();
+        let d = path_through(points.map(|point| (x.position(point.0), y.position(point.1))));
+        drawing.numbered_line(number, &d)?;
     }
-    out.push_str("</svg></div></figure>\n");
+    let legend = drawn.iter().enumerate();
+    let legend = legend.map(|(number, curve)| (line_sample(number), curve.name.clone()));
+    let [min, max] = [min_ns, max_ns].map(units::time);
+    let figure = Figure {
+        id,
+        title,
+        axis_note: ", logarithmic axes",
+        legend: legend.collect(),
+        description: format!("From {min} to {max}; the percentiles are in the table."),
+        height: Plot::STANDARD_HEIGHT,
+        ..Figure::default()
+    };
+    figure.write(out, &drawing)?;
     write_table(out, named, &curves)
 }
 
@@ -199,18 +171,11 @@ fn write_table(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_store::encode_histogram;
+    use crate::sample_run::latency_of;
 
     /// A latency of the times from 1 µs to `samples` µs.
     fn uniform(samples: u64) -> Latency {
-        let histogram = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3);
-        let mut histogram = histogram.unwrap();
-        (1..=samples).for_each(|us| histogram.record(us * 1_000).unwrap());
-        Latency {
-            samples,
-            histogram: encode_histogram(&histogram),
-            ..Latency::default()
-        }
+        latency_of((1..=samples).map(|us| (us * 1_000, 1)))
     }
 
     fn curve_of(latency: &Latency) -> Option<Curve> {
@@ -253,22 +218,19 @@ mod tests {
         );
         assert!(curve_of(&uniform(15)).is_none());
         assert!(curve_of(&Latency::default()).is_none());
-        let mut out = Html::default();
-        let latency = uniform(5);
-        let name = "<b>".to_owned();
-        let named = NamedLatency {
-            name,
-            latency: &latency,
+        let page_of = |latency: &Latency| {
+            let (mut out, name) = (Html::default(), "<b>".to_owned());
+            write(
+                &mut out,
+                "c",
+                "Percentiles",
+                &[NamedLatency { name, latency }],
+            )
+            .unwrap();
+            out
         };
-        write(&mut out, "c", "Percentiles", &[named]).unwrap();
-        assert_eq!(out, "");
-        let latency = uniform(5_000);
-        let name = "<b>".to_owned();
-        let named = NamedLatency {
-            name,
-            latency: &latency,
-        };
-        write(&mut out, "c", "Percentiles", &[named]).unwrap();
+        assert_eq!(page_of(&uniform(5)), "");
+        let out = page_of(&uniform(5_000));
         assert!(out.contains("&lt;b&gt;") && !out.contains("<b>"), "{out}");
     }
 }

@@ -2,11 +2,6 @@
 for (const box of document.querySelectorAll(".recut")) {
   const input = box.querySelector("input");
   const [chosen, output] = box.querySelectorAll("output");
-  const bytesOf = (text) => {
-    const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return new Response(stream).arrayBuffer();
-  };
   // The histograms of consecutive intervals, each as pairs of bucket and count.
   const decode = (bytes, intervals) => {
     let at = 0;
@@ -31,7 +26,8 @@ for (const box of document.querySelectorAll(".recut")) {
     });
   };
   const load = async () => {
-    const run = JSON.parse(document.querySelectorAll("script.run")[box.dataset.run].textContent);
+    const embedded = document.querySelectorAll("script.run")[box.dataset.run];
+    const run = await unpacked(embedded.textContent, "gzip").json();
     let row = 0;
     const intervals = run.histograms.rows.map((count) => {
       const rows = run.series.slice(row, row + count);
@@ -43,7 +39,7 @@ for (const box of document.querySelectorAll(".recut")) {
     const response = run.histograms.times.filter((one) => one.time === "response");
     const all = response.filter((one) => one.kind === null);
     for (const one of all.length ? all : response) {
-      const histograms = decode(new Uint8Array(await bytesOf(one.counts)), intervals);
+      const histograms = decode(new Uint8Array(await unpacked(one.counts, "deflate").arrayBuffer()), intervals);
       intervals.forEach((interval, n) => (interval.histograms ??= []).push(histograms[n]));
     }
     return intervals;
@@ -80,5 +76,5 @@ for (const box of document.querySelectorAll(".recut")) {
   };
   let intervals;
   input.addEventListener("input", async () => show(await (intervals ??= load())));
-  box.hidden = !("DecompressionStream" in window);
+  box.hidden = !canUnpack;
 }

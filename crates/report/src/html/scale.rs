@@ -21,24 +21,36 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// A linear scale from zero to a round value of at least `maximum`, drawn from position `start` to `end`.
-    pub fn from_zero(maximum: f64, start: f64, end: f64) -> Scale {
-        let maximum = positive_or_one(maximum);
-        let step = round_step(maximum / 4.0);
-        let count = (maximum / step).ceil().clamp(1.0, MAX_TICKS as f64);
-        let ticks = (0..=count as u32).map(|n| f64::from(n) * step).collect();
+    /// A linear scale from `low` to exactly `high`, drawn from position `start` to `end`, with at most six ticks at
+    /// round values.
+    pub fn linear(low: f64, high: f64, start: f64, end: f64) -> Scale {
+        let step = round_up(((high - low) / 5.0).max(f64::MIN_POSITIVE));
+        let first = (low / step).ceil();
+        let ticks = (0..6).map(|n| (first + f64::from(n)) * step);
         Scale {
-            low: 0.0,
-            high: (count * step).max(f64::MIN_POSITIVE),
+            low,
+            high,
             start,
             end,
             is_logarithmic: false,
-            ticks,
+            ticks: ticks.filter(|tick| *tick <= high).collect(),
         }
     }
 
-    /// A logarithmic scale, for values with a range too wide for a linear axis. Both limits must be above
-    /// zero.
+    /// A linear scale from zero to a round value of at least `maximum`.
+    pub fn from_zero(maximum: f64, start: f64, end: f64) -> Scale {
+        let maximum = positive_or_one(maximum);
+        let step = round_up((maximum / 4.0).max(1e-300));
+        let count = (maximum / step).ceil().clamp(1.0, MAX_TICKS as f64);
+        let ticks = (0..=count as u32).map(|n| f64::from(n) * step).collect();
+        Scale {
+            ticks,
+            ..Scale::linear(0.0, (count * step).max(f64::MIN_POSITIVE), start, end)
+        }
+    }
+
+    /// A logarithmic scale between round values, for values with a range too wide for a linear axis. Both limits must be
+    /// above zero.
     pub fn logarithmic(minimum: f64, maximum: f64, start: f64, end: f64) -> Scale {
         // Times outside this range are not real: shorter than any clock's resolution or longer than any run.
         let minimum = if minimum.is_finite() { minimum } else { 1.0 }.clamp(1e-3, 1e18);
@@ -48,7 +60,16 @@ impl Scale {
             minimum
         }
         .clamp(minimum, 1e18);
-        let (low, high) = (round_down(minimum), round_up(maximum * 1.000_001));
+        Scale::between(
+            round_down(minimum),
+            round_up(maximum * 1.000_001),
+            start,
+            end,
+        )
+    }
+
+    /// A logarithmic scale between exactly these limits, both above zero.
+    pub fn between(low: f64, high: f64, start: f64, end: f64) -> Scale {
         let decades = (high / low).log10().ceil() as i32 + 1;
         let first = low.log10().floor() as i32;
         let powers = (first..=first + decades).map(|power| 10_f64.powi(power));
@@ -80,15 +101,11 @@ impl Scale {
         let end_s = positive_or_one(end_s);
         let fits = |step: &&f64| end_s / **step <= MAX_TICKS as f64 - 1.0;
         let step = STEPS_S.iter().find(fits).copied();
-        let step = step.unwrap_or_else(|| round_step(end_s / 8.0));
+        let step = step.unwrap_or_else(|| round_up(end_s / 8.0));
         let ticks = (0..=MAX_TICKS as u32).map(|n| f64::from(n) * step);
         Scale {
-            low: 0.0,
-            high: end_s,
-            start,
-            end,
-            is_logarithmic: false,
             ticks: ticks.filter(|tick| *tick <= end_s).collect(),
+            ..Scale::linear(0.0, end_s, start, end)
         }
     }
 
@@ -114,12 +131,7 @@ fn positive_or_one(value: f64) -> f64 {
     }
 }
 
-/// The smallest 1, 2 or 5 times a power of ten that is at least `value`.
-fn round_step(value: f64) -> f64 {
-    round_up(value.max(1e-300))
-}
-
-/// Like [`round_step`], for a value above zero.
+/// The smallest 1, 2 or 5 times a power of ten that is at least `value`, which is above zero.
 fn round_up(value: f64) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
@@ -164,6 +176,19 @@ mod tests {
     }
 
     #[test]
+    fn axes_with_exact_ends_have_round_ticks_inside() {
+        let scale = Scale::linear(7.7, 13.3, 0.0, 100.0);
+        assert_eq!(scale.ticks, [8.0, 10.0, 12.0]);
+        assert_eq!(scale.position(7.7), 0.0);
+        let scale = Scale::between(230.0, 4_100.0, 0.0, 100.0);
+        assert_eq!(scale.ticks, [500.0, 1000.0, 2000.0]);
+        assert_eq!(
+            (scale.position(230.0), scale.position(4_100.0)),
+            (0.0, 100.0)
+        );
+    }
+
+    #[test]
     fn time_axes_have_round_ticks() {
         assert_eq!(Scale::time(20.0, 0.0, 1.0).ticks.last(), Some(&20.0));
         assert_eq!(
@@ -182,6 +207,7 @@ mod tests {
                 Scale::logarithmic(value, value, 0.0, 10.0),
                 Scale::logarithmic(1.0, value, 0.0, 10.0),
                 Scale::time(value, 0.0, 10.0),
+                Scale::linear(-value, value, 0.0, 10.0),
             ];
             for scale in all {
                 assert!(scale.ticks.len() <= 13, "{value}: {scale:?}");

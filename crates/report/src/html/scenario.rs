@@ -5,11 +5,11 @@
 
 use super::table::{end_table, start_table, write_row, write_text_row};
 use crate::html::markup::{Html, writeln_markup};
-use crate::reproduced::{
+use crate::text::plain;
+use crate::text::scenario::{
     DIFFERENCES_HEADING, NO_DIFFERENCE_NOTE, NO_FIGURE_NOTE, cache_sentence, deviation_cells,
     source_line,
 };
-use crate::text::plain;
 use prony_judge::reproduced::{cache_observation, deviations, differences};
 use prony_store::Run;
 use prony_store::scenario::Scenario;
@@ -75,8 +75,8 @@ fn write_scenario(out: &mut Html, run: &Run, scenario: &Scenario) -> fmt::Result
 #[cfg(test)]
 mod tests {
     use crate::html::verify;
-    use crate::reproduced::tests::run_with_scenario;
     use crate::sample_run::{closed, test_build};
+    use crate::terminal::reproduced::tests::run_with_scenario;
     use prony_store::Run;
     use prony_store::scenario::CachedShare;
 

@@ -3,38 +3,29 @@
 //! In: a Run. Out: charts of CPU, sessions, the cache, bytes and replication, a table, and sentences. Must never: show an
 //! unobserved value as zero.
 
-mod lines;
+mod readings;
 
-use super::chart::{Axis, ChartLine, Charts, time_label};
-use super::marks::EventMark;
-use super::seconds::{end_s, group_size};
-use super::table::{end_table, start_table_with_id, write_row_at_time};
+use super::over_time::{RunOverTime, Span, groups};
+use super::timeline::{Axis, ChartLine, Column, Timeline};
 use crate::html::markup::{Html, writeln_markup};
-use crate::terminal::server::describe_server;
 use crate::text::plain;
-use crate::units::{self, or_dash};
-use lines::*;
+use crate::text::server::describe_server;
+use crate::units;
 use prony_store::{Observed, Run};
+use readings::Readings;
 use std::fmt;
 
 /// Writes the section.
-pub fn write(out: &mut Html, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
-    let Some(observed) = write_text(out, run)? else {
+pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
+    let Some(observed) = write_text(out, time.run)? else {
         return Ok(());
     };
-    let groups: Vec<ReadingGroup<'_>> = observed
-        .series
-        .chunks(group_size(observed.series.len()))
-        .collect();
-    let charts = Charts {
-        run,
-        number,
-        times_s: groups.iter().map(|rows| middle_s(rows)).collect(),
-        marks,
-        table_id_prefix: "readings",
-    };
-    draw_charts(out, &charts, &groups)?;
-    write_table(out, number, &groups, end_s(run))
+    let groups = groups(&observed.series, time.max_points);
+    let timeline = time.timeline(
+        "readings",
+        groups.iter().map(|rows| Span::of_readings(rows)),
+    );
+    write_readings(out, &timeline, &Readings(groups))
 }
 
 /// Writes the sentences about the server, and returns the observations if there are readings to draw.
@@ -54,181 +45,125 @@ pub fn write_text<'a>(out: &mut Html, run: &'a Run) -> Result<Option<&'a Observe
         writeln_markup!(out, "<p>{}</p>", line)?;
     }
     if observed.series.is_empty() {
-        let notice = "No readings of the server during the load.";
-        writeln_markup!(out, "<p class=\"absent\">{}</p>", notice)?;
+        out.push_str("<p class=\"absent\">No readings of the server during the load.</p>\n");
         return Ok(None);
     }
     Ok(Some(observed))
 }
 
-fn draw_charts(out: &mut Html, charts: &Charts<'_>, groups: &[ReadingGroup<'_>]) -> fmt::Result {
-    let mut draw = |id, title, mut lines: Vec<ChartLine>, unit, axis| {
-        lines.retain(|line| line.values.iter().any(Option::is_some));
-        if lines.is_empty() {
-            writeln_markup!(out, "<p class=\"absent\">{}: not observed.</p>", title)
-        } else {
-            charts.draw(out, id, title, lines, unit, axis)
-        }
-    };
-    let bytes_per_second = |bytes| format!("{}/s", units::bytes(bytes as u64));
+/// Draws the charts, and writes the table of their figures.
+fn write_readings(out: &mut Html, timeline: &Timeline<'_>, readings: &Readings<'_>) -> fmt::Result {
+    let commits = readings.per_second("commits", |row| row.commits);
+    let busy = readings.machine("busy", |machine| machine.busy_share);
+    let io_wait = readings.machine("idle, waiting for I/O", |machine| machine.io_wait_share);
+    let server_cpus = readings.server_cpus();
+    let connections = readings.sessions("connections", |row| row.connections);
+    let active = readings.sessions("active", |row| row.active);
+    let lock_waits = readings.sessions("waiting for a lock", |row| row.lock_waits);
+    let pages_found = readings.pages_found();
+    let log = readings.per_second("log", |row| row.log_bytes);
+    let disk_writes = readings.per_second("written to disks", |row| {
+        row.machine.as_ref()?.disk_write_bytes
+    });
+    let [lag_s, lag_bytes] = readings.replication_lag();
+    let lag = lag_s.values.iter().zip(&lag_bytes.values);
+    let lag = lag.map(|(lag_s, lag_bytes)| match lag_s {
+        Some(lag_s) => units::seconds(*lag_s),
+        None => units::or_dash(*lag_bytes, format_bytes),
+    });
+    let columns = [
+        commits.column("commits /s", units::rate),
+        busy.column("CPU busy", units::percent),
+        io_wait.column("I/O wait", units::percent),
+        server_cpus.column("server's processes, CPUs", units::rate),
+        connections.column("connections", format_sessions),
+        active.column("active sessions", format_sessions),
+        lock_waits.column("waiting for a lock", format_sessions),
+        pages_found.column("pages in cache", units::percent),
+        log.column("log /s", format_bytes),
+        disk_writes.column("disk writes /s", format_bytes),
+        Column::new("replication lag", lag),
+        Column::new("waits", readings.wait_cells()),
+    ];
+    let stolen = readings.machine("stolen by the hypervisor", |machine| machine.steal_share);
+    let cpu = vec![busy, io_wait, stolen, readings.client_busy()];
     let title = "CPU of the server's machine, share of all its CPUs";
-    draw("cpu", title, cpu_lines(groups), units::percent, Axis::Share)?;
-    // SQL Server counts the time of each wait; the other servers show the wait event of each active session.
-    let mut waits = wait_time_lines(groups);
+    let axis = Axis::Share;
+    draw(out, timeline, "cpu", title, cpu, axis)?;
+    draw_waits(out, timeline, readings)?;
+    let title = "Connections at the server";
+    let sessions = vec![connections, active, lock_waits];
+    let axis = Axis::Linear(format_sessions);
+    draw(out, timeline, "connections", title, sessions, axis)?;
+    let title = "Pages found in the server's cache, share of all pages";
+    let axis = Axis::Share;
+    draw(out, timeline, "cache", title, vec![pages_found], axis)?;
+    let title = "Log and disks, bytes per second";
+    let disk_reads = readings.per_second("read from disks", |row| {
+        row.machine.as_ref()?.disk_read_bytes
+    });
+    let bytes = vec![log, disk_writes, disk_reads];
+    let axis = Axis::Linear(units::bytes_per_second);
+    draw(out, timeline, "bytes", title, bytes, axis)?;
+    if lag_s.is_known() {
+        let axis = Axis::Linear(units::seconds);
+        timeline.draw(out, "lag", "Replication lag", vec![lag_s], axis)?;
+    }
+    if lag_bytes.is_known() {
+        let title = "Replication lag, bytes of log";
+        let axis = Axis::Linear(format_bytes);
+        timeline.draw(out, "lag-bytes", title, vec![lag_bytes], axis)?;
+    }
+    timeline.write_table(out, "The readings as a table", "The readings", &columns)
+}
+
+/// Draws the lines that were observed; writes a sentence if none was.
+fn draw(
+    out: &mut Html,
+    timeline: &Timeline<'_>,
+    id: &str,
+    title: &str,
+    mut lines: Vec<ChartLine>,
+    axis: Axis,
+) -> fmt::Result {
+    lines.retain(ChartLine::is_known);
+    if lines.is_empty() {
+        writeln_markup!(out, "<p class=\"absent\">{}: not observed.</p>", title)
+    } else {
+        timeline.draw(out, id, title, lines, axis)
+    }
+}
+
+/// Draws what sessions waited for. SQL Server counts the time of each wait; the other servers show the wait event of each
+/// active session.
+fn draw_waits(out: &mut Html, timeline: &Timeline<'_>, readings: &Readings<'_>) -> fmt::Result {
+    let mut waits = readings.wait_times();
     let mut title = "Sessions waiting on average, by wait type, stacked";
     if waits.is_empty() {
-        waits = wait_lines(groups);
+        waits = readings.waits();
         title = "Active sessions by wait event, at each reading, stacked";
     }
-    draw("waits", title, waits, format_sessions, Axis::Stacked)?;
-    let title = "Connections at the server";
-    draw(
-        "connections",
-        title,
-        connection_lines(groups),
-        format_sessions,
-        Axis::Linear,
-    )?;
-    let title = "Pages found in the server's cache, share of all pages";
-    draw(
-        "cache",
-        title,
-        cache_lines(groups),
-        units::percent,
-        Axis::Share,
-    )?;
-    let title = "Log and disks, bytes per second";
-    draw(
-        "bytes",
-        title,
-        bytes_lines(groups),
-        bytes_per_second,
-        Axis::Linear,
-    )?;
-    let [lag_s, lag_bytes] = replication_lines(groups);
-    let is_known = |lines: &[ChartLine]| lines[0].values.iter().any(Option::is_some);
-    if is_known(&lag_s) {
-        draw(
-            "lag",
-            "Replication lag",
-            lag_s,
-            units::seconds,
-            Axis::Linear,
-        )?;
-    }
-    if is_known(&lag_bytes) {
-        let format_bytes = |bytes: f64| units::bytes(bytes as u64);
-        let title = "Replication lag, bytes of log";
-        draw("lag-bytes", title, lag_bytes, format_bytes, Axis::Linear)?;
-    }
-    Ok(())
+    let axis = Axis::Stacked(format_sessions);
+    draw(out, timeline, "waits", title, waits, axis)
 }
 
 /// Formats a number of sessions; the mean of several readings may be fractional.
 fn format_sessions(mean: f64) -> String {
     if mean.fract() == 0.0 && mean >= 0.0 {
-        units::count(mean as u64)
+        units::whole(mean)
     } else {
         format!("{mean:.1}")
     }
 }
 
-const TABLE_COLUMNS: [&str; 13] = [
-    "from",
-    "commits /s",
-    "CPU busy",
-    "I/O wait",
-    "server's processes, CPUs",
-    "connections",
-    "active sessions",
-    "waiting for a lock",
-    "pages in cache",
-    "log /s",
-    "disk writes /s",
-    "replication lag",
-    "waits",
-];
-
-fn write_table(
-    out: &mut Html,
-    number: usize,
-    groups: &[ReadingGroup<'_>],
-    end_s: f64,
-) -> fmt::Result {
-    out.push_str("<details><summary>The readings as a table</summary>");
-    start_table_with_id(
-        out,
-        &format!("readings-{number}"),
-        "The readings",
-        &TABLE_COLUMNS,
-    )?;
-    for rows in groups {
-        let disk_writes = per_second(rows, |row| row.machine.as_ref()?.disk_write_bytes);
-        let format_bytes = |bytes: f64| units::bytes(bytes as u64);
-        let cells = [
-            or_dash(per_second(rows, |row| row.commits), units::rate),
-            or_dash(
-                machine_mean(rows, |second| second.busy_share),
-                units::percent,
-            ),
-            or_dash(
-                machine_mean(rows, |second| second.io_wait_share),
-                units::percent,
-            ),
-            or_dash(server_cpus(rows), units::rate),
-            or_dash(
-                weighted_mean(rows, |row| row.connections.map(f64::from)),
-                format_sessions,
-            ),
-            or_dash(
-                weighted_mean(rows, |row| row.active.map(f64::from)),
-                format_sessions,
-            ),
-            or_dash(
-                weighted_mean(rows, |row| row.lock_waits.map(f64::from)),
-                format_sessions,
-            ),
-            or_dash(cache_hit_share(rows), units::percent),
-            or_dash(per_second(rows, |row| row.log_bytes), format_bytes),
-            or_dash(disk_writes, format_bytes),
-            match replication_lag_s(rows) {
-                Some(lag_s) => units::seconds(lag_s),
-                None => or_dash(replication_lag_bytes(rows), format_bytes),
-            },
-            wait_events_cell(rows),
-        ];
-        let from_s = rows.first().map_or(0.0, |row| row.at_s);
-        write_row_at_time(out, middle_s(rows), &time_label(from_s, end_s), &cells)?;
-    }
-    end_table(out)?;
-    out.push_str("</details>\n");
-    Ok(())
-}
-
-/// The sessions that waited on average, by wait type, or the wait events of the sessions in the first of the merged
-/// readings.
-fn wait_events_cell(rows: ReadingGroup<'_>) -> String {
-    let wait_times = wait_time_lines(&[rows]);
-    if !wait_times.is_empty() {
-        let texts = wait_times.iter().filter_map(|line| {
-            let sessions = line.values[0].filter(|sessions| *sessions > 0.0)?;
-            Some(format!("{} {}", line.name, units::rate(sessions)))
-        });
-        return texts.collect::<Vec<_>>().join(", ");
-    }
-    let Some(row) = rows.first().filter(|row| has_sessions(row)) else {
-        return "–".to_owned();
-    };
-    let waits = row.waits.iter();
-    let texts: Vec<String> = waits
-        .map(|(event, count)| format!("{} {count}", plain(event)))
-        .collect();
-    texts.join(", ")
+fn format_bytes(bytes: f64) -> String {
+    units::bytes(bytes as u64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::html::over_time::max_points;
     use crate::sample_run::closed;
     use prony_store::{MissingObservation, ServerSecond};
 
@@ -249,7 +184,7 @@ mod tests {
         let mut run = closed();
         run.observed = observed;
         let mut out = Html::default();
-        write(&mut out, &run, 1, &[]).unwrap();
+        write(&mut out, &RunOverTime::new(&run, 1, max_points(1))).unwrap();
         out.into_string()
     }
 
@@ -286,8 +221,7 @@ mod tests {
             reading(1, &[("a", 1)]),
             ServerSecond::default(),
         ];
-        let groups: Vec<ReadingGroup<'_>> = rows.chunks(1).collect();
-        let lines = wait_lines(&groups);
+        let lines = Readings(rows.chunks(1).collect()).waits();
         let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "c", "d", "all others"]);
         assert_eq!(lines[4].values, [Some(9.0), Some(0.0), None]);
@@ -320,14 +254,13 @@ mod tests {
             reading(1, 2.0, &[("A", 3.0)]),
             ServerSecond::default(),
         ];
-        let groups: Vec<ReadingGroup<'_>> = rows.chunks(1).collect();
-        let lines = wait_time_lines(&groups);
+        let lines = Readings(rows.chunks(1).collect()).wait_times();
         let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
         assert_eq!(names, ["A", "B", "C", "D", "all others"]);
         assert_eq!(lines[0].values, [Some(6.0), Some(1.5), None]);
         assert_eq!(lines[4].values, [Some(3.0), Some(0.0), None]);
         // Several readings of one point are weighted by their lengths.
-        let merged = wait_time_lines(&[&rows[..2]]);
+        let merged = Readings(vec![&rows[..2]]).wait_times();
         assert_eq!(merged[0].values, [Some(3.0)]);
 
         let text = section_text(Some(Observed {

@@ -3,16 +3,16 @@
 //! In: documents. Out: a table of all runs, their throughput over time, dot plots and percentile curves, then
 //! the comparisons. Must never: take the best of several runs.
 
-use super::chart::{Axis, Chart, ChartLine, time_label};
 use super::document::Document;
 use super::one::title;
+use super::over_time::{Span, end_s, max_points};
 use super::percentiles::{self, NamedLatency};
-use super::seconds::{ThroughputPoint, end_s, group_size, throughput_points};
-use super::table::{end_table, start_table, start_table_with_id, write_row_at_time};
-use super::{comparisons, dots, start_section, variants};
+use super::table::{end_table, start_table};
+use super::timeline::{Axis, ChartLine, Column, Timeline};
+use super::{comparisons, dots, seconds, start_section, variants};
 use crate::html::markup::{Html, markup, write_markup, writeln_markup};
-use crate::terminal::{is_unmeasured, verdict_text};
 use crate::text::plain;
+use crate::text::verdict::{is_unmeasured, verdict_text};
 use crate::units::{self, or_dash, time_or_dash};
 use std::fmt;
 
@@ -132,69 +132,50 @@ fn variant_and_repeat(run: &prony_store::Run) -> String {
     }
 }
 
-/// Writes the throughput of all runs over time, in one chart with its table.
+/// Writes the throughput of all runs over time, in one chart with its table. Times count from the start of each run.
 fn write_throughput_chart(out: &mut Html, documents: &[Document]) -> fmt::Result {
-    let max_length = documents
-        .iter()
-        .map(|document| document.run.series.len())
-        .max();
-    let group_size = group_size(max_length.unwrap_or(0));
-    let series = documents
-        .iter()
-        .map(|document| throughput_points(&document.run, group_size));
+    let runs = || documents.iter().map(|document| &document.run);
+    let rows = runs().map(|run| run.series.len()).max().unwrap_or(0);
+    let rows_of_point = rows.div_ceil(max_points(documents.len())).max(1);
+    let series = runs().map(|run| {
+        let points = run.series.chunks(rows_of_point);
+        let points = points.map(|rows| (Span::of_seconds(rows), seconds::tps(rows)));
+        points.collect::<Vec<_>>()
+    });
     let series: Vec<_> = series.collect();
-    let Some(longest_series) = series.iter().max_by_key(|points| points.len()) else {
+    let Some(longest) = series.iter().max_by_key(|points| points.len()) else {
         return Ok(());
     };
-    // Times count from the start of each run. Points are matched by time, not by index, because a row of a
-    // killed long run covers ten seconds.
-    let times_s: Vec<f64> = longest_series.iter().map(|point| point.middle_s).collect();
-    let tps_at = |points: &[ThroughputPoint], index: usize| {
-        let time_s = times_s[index];
-        let contains_time = |point: &&ThroughputPoint| {
-            point.start_s <= time_s && time_s < 2.0 * point.middle_s - point.start_s
-        };
-        points.iter().find(contains_time)?.tps
-    };
+    // Points are matched by time, not by index, because a row of a killed long run covers ten seconds.
     let lines = series.iter().zip(documents).enumerate();
-    let lines = lines.map(|(index, (points, document))| ChartLine {
-        name: run_name((index, document)),
-        values: (0..times_s.len())
-            .map(|index| tps_at(points, index))
-            .collect(),
+    let lines = lines.map(|(index, (points, document))| {
+        let tps_at = |time_s: f64| {
+            let mut points = points.iter();
+            points.find(|(span, _)| span.contains(time_s))?.1
+        };
+        let name = run_name((index, document));
+        ChartLine::new(
+            name,
+            longest.iter().map(|(span, _)| tps_at(span.middle_s())),
+        )
     });
-    let end_s = documents.iter().map(|document| end_s(&document.run));
-    let end_s = end_s.fold(1.0, f64::max);
-    let chart = Chart {
-        id: "courses".to_owned(),
-        title: "Throughput of the runs, each from its own start: transactions committed per second",
-        times_s: &times_s,
-        lines: lines.collect(),
-        format_value: |tps| format!("{} /s", units::rate(tps)),
-        axis: Axis::Linear,
+    let lines: Vec<ChartLine> = lines.collect();
+    let columns = lines.iter().enumerate();
+    let columns =
+        columns.map(|(index, line)| line.column(format!("run {}", index + 1), units::rate));
+    let columns: Vec<Column> = columns.collect();
+    let timeline = Timeline {
+        id_suffix: "runs".to_owned(),
+        table_id: "seconds-runs".to_owned(),
+        spans: longest.iter().map(|(span, _)| *span).collect(),
         marks: &[],
         warmup_s: 0.0,
-        end_s,
-        table_id: "courses-table".to_owned(),
+        end_s: runs().map(end_s).fold(1.0, f64::max),
     };
-    chart.draw(out)?;
-    out.push_str("<details><summary>The seconds of all runs as a table</summary>");
-    let names: Vec<String> = (1..=documents.len()).map(|n| format!("run {n}")).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let columns = [&["from"], names.as_slice()].concat();
-    let caption = "Transactions committed per second";
-    start_table_with_id(out, "courses-table", caption, &columns)?;
-    for (index, point) in longest_series.iter().enumerate() {
-        let cell = |points: &Vec<_>| or_dash(tps_at(points, index), units::rate);
-        let cells: Vec<String> = series.iter().map(cell).collect();
-        write_row_at_time(
-            out,
-            point.middle_s,
-            &time_label(point.start_s, end_s),
-            &cells,
-        )?;
-    }
-    end_table(out)?;
-    out.push_str("</details>\n");
-    Ok(())
+    let title =
+        "Throughput of the runs, each from its own start: transactions committed per second";
+    let axis = Axis::Linear(units::per_second);
+    timeline.draw(out, "throughput", title, lines, axis)?;
+    let summary = "The seconds of all runs as a table";
+    timeline.write_table(out, summary, "Transactions committed per second", &columns)
 }

@@ -1,9 +1,8 @@
 //! Latencies of the workload's statements.
 
-use super::escape::EscapedName;
-use super::table::{end_table, start_table, write_row};
+use super::table::write_table;
 use crate::html::markup::{Html, writeln_markup};
-use crate::terminal::statements::{STATEMENT_COLUMNS, STATEMENTS, statement_rows, statements_text};
+use crate::text::statements::{STATEMENTS, statement_table, statements_text};
 use prony_store::Run;
 use std::fmt;
 
@@ -12,13 +11,8 @@ pub fn write(out: &mut Html, run: &Run) -> fmt::Result {
     let Some(text) = statements_text(run) else {
         return Ok(());
     };
-    let rows = statement_rows(run);
-    if !rows.is_empty() {
-        start_table(out, STATEMENTS, &STATEMENT_COLUMNS)?;
-        for cells in &rows {
-            write_row(out, EscapedName(&cells[0]), &cells[1..])?;
-        }
-        end_table(out)?;
+    if let Some(table) = statement_table(run) {
+        write_table(out, STATEMENTS, &table)?;
     }
     writeln_markup!(out, "<p>{}. {}</p>", STATEMENTS, text)
 }

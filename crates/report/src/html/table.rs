@@ -5,8 +5,20 @@
 
 use super::escape::EscapedName;
 use crate::html::markup::{Html, Markup, markup, write_markup};
+use crate::table::Table;
 use crate::text::plain;
 use std::fmt;
+
+/// Writes a table whose cells are plain texts.
+pub fn write_table(out: &mut Html, caption: &str, table: &Table) -> fmt::Result {
+    start_table(out, caption, &table.titles().collect::<Vec<_>>())?;
+    for row in table.rows() {
+        if let [name, cells @ ..] = row.as_slice() {
+            write_row(out, EscapedName(name), cells)?;
+        }
+    }
+    end_table(out)
+}
 
 /// Begins a table.
 pub fn start_table(out: &mut Html, caption: &str, columns: &[&str]) -> fmt::Result {

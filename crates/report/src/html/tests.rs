@@ -1,8 +1,10 @@
 //! Tests of whole pages.
 
 use super::*;
-use crate::sample_run::{closed, open_partial, test_build, with_tps};
-use prony_store::{ErrorCount, Event, KindFigures, Observed, ServerSecond};
+use crate::sample_run::{
+    closed, coarse_histogram, open_partial, test_build, time_histograms, with_tps,
+};
+use prony_store::{ErrorCount, Event, KindFigures, Observed, ServerSecond, TransactionTime};
 
 fn page_of(runs: &[Run]) -> String {
     let mut out = Vec::new();
@@ -133,10 +135,8 @@ fn text_from_documents_is_escaped() {
     assert_eq!(occurrences(&page, "<script"), 2);
     assert_eq!(occurrences(&page, "</script"), 2);
     assert!(!page.contains("<img") && !page.contains("<!--"));
-    let (before, rest) = page.split_once(DOCUMENT_START).unwrap();
-    let page_around = format!("{before}{}", rest.split_once(DOCUMENT_END).unwrap().1);
     for bad in ["<img", "alert(1)</script", "\"'>", "onerror=alert(2)>"] {
-        assert!(!page_around.contains(bad), "{bad}");
+        assert!(!page.contains(bad), "{bad}");
     }
     assert_eq!(occurrences(&page, "<body"), occurrences(&plain, "<body"));
     let pair = page_of(&[hostile_run(), closed()]);
@@ -180,9 +180,10 @@ fn verify_detects_every_change() {
     let verified = verify(&page, &test_build()).unwrap();
     assert_eq!(verified.documents.len(), 2);
     assert_eq!(verified.generated_by_other_build, None);
-    let seed = page.replacen("\"seed\":42", "\"seed\":43", 1);
+    let [first, second] = [&verified.documents[0].json, &verified.documents[1].json];
+    let exchanged = page.replacen(&first.sha256, &second.sha256, 2);
     assert!(matches!(
-        verify(&seed, &test_build()),
+        verify(&exchanged, &test_build()),
         Err(VerifyError::DocumentChanged { number: 1, .. })
     ));
     let changed = page.replacen("<b>27,700</b>", "<b>99,700</b>", 1);
@@ -231,13 +232,19 @@ fn pages_with_invalid_documents_have_specific_errors() {
         verify(&format!("{begin}{PAGE_END}"), &test_build()),
         Err(VerifyError::NoDocument)
     );
-    let hash = document::sha256(b"{}");
-    let page = format!("{begin}{DOCUMENT_START}{hash}\">{{}}{DOCUMENT_END}{PAGE_END}");
+    let mut element = Html::default();
+    let text = EmbeddedText::new("{}".to_owned());
+    text.write(&mut element, Content::Run).unwrap();
+    let page = format!("{begin}{element}{PAGE_END}");
     assert!(matches!(
         verify(&page, &test_build()),
         Err(VerifyError::DocumentUnreadable { number: 1, .. })
     ));
-    let page = format!("{begin}{DOCUMENT_START}{hash}{PAGE_END}");
+    let page = format!(
+        "{begin}{}{}{PAGE_END}",
+        Content::Run.element_start(),
+        text.sha256
+    );
     assert_eq!(verify(&page, &test_build()), Err(VerifyError::CutOff));
 }
 
@@ -258,7 +265,7 @@ fn extreme_numbers_are_drawn_at_finite_positions() {
         observed.series[0].length_s = number;
         observed.series[0].log_bytes = Some(u64::MAX);
         let page = page_of(&[run.clone(), run]);
-        let (drawing, _) = page.split_once(DOCUMENT_START).unwrap();
+        let (drawing, _) = page.split_once(Content::Run.element_start()).unwrap();
         for attribute in [
             "x=\"",
             "y=\"",
@@ -339,9 +346,9 @@ fn variants_of_an_experiment_are_compared_by_their_medians() {
 #[test]
 fn each_run_has_a_distinct_line_in_the_throughput_chart() {
     let page = page_of(&vec![closed(); 7]);
-    let chart = page.split("id=\"courses-t\"").nth(1).unwrap();
+    let chart = page.split("id=\"throughput-runs-t\"").nth(1).unwrap();
     let chart = chart.split("</figure>").next().unwrap();
-    let drawing = chart.split("<title>").nth(1).unwrap();
+    let (_, drawing) = chart.split_once("<title>").unwrap();
     let lines: Vec<&str> = drawing
         .split("<path ")
         .skip(1)
@@ -364,11 +371,7 @@ fn an_unjudged_run_is_judged_and_its_document_is_unchanged() {
     assert!(!page.contains("no problems were found"));
     let verified = verify(&page, &test_build()).unwrap();
     let stored = serde_json::to_string(&run).unwrap();
-    assert_eq!(verified.documents[0].json, stored);
-    assert_eq!(
-        verified.documents[0].sha256,
-        document::sha256(stored.as_bytes())
-    );
+    assert_eq!(verified.documents[0].json.text, stored);
     run.measured = prony_store::Figures {
         kinds: vec![Default::default()],
         ..Default::default()
@@ -395,4 +398,76 @@ fn many_runs_have_one_section_of_comparisons() {
     let plot = plot.split("</figure>").next().unwrap();
     assert!(plot.contains(">run 12, TPS</text>"), "{plot}");
     verify(&page, &test_build()).unwrap();
+}
+
+/// A run of this many seconds, with readings of its server and histograms of five kinds of transaction.
+fn long_run(seconds: u32) -> Run {
+    let mut run = closed();
+    let second = run.series[1].clone();
+    let second = |n: u32| prony_store::Second {
+        at_s: f64::from(n),
+        committed: 27_000 + u64::from(n * 7_919 % 997),
+        p99_ns: Some(9_000_000 + u64::from(n * 104_729 % 1_009) * 1_000),
+        ..second.clone()
+    };
+    run.series = (0..seconds).map(second).collect();
+    let intervals = seconds / 10;
+    let kinds = [
+        "new_order",
+        "payment",
+        "order_status",
+        "delivery",
+        "stock_level",
+    ];
+    let kinds = kinds.iter().zip(1..).map(|(kind, salt)| {
+        let histogram = |interval: u32| {
+            let times = (1..100).map(|n| (20_000 * n, 1 + u64::from(interval) * salt * n % 31));
+            coarse_histogram(times)
+        };
+        let histograms = (0..intervals).map(histogram);
+        time_histograms(TransactionTime::Response, Some(kind), histograms)
+    });
+    run.histograms = Some(prony_store::HistogramSeries {
+        times: kinds.collect(),
+        rows: vec![10; intervals as usize],
+    });
+    let reading = |n: u32| ServerSecond {
+        at_s: f64::from(n),
+        length_s: 1.0,
+        log_bytes: Some(2_246_168 + u64::from(n)),
+        waits: [
+            ("IO/WALSync".to_owned(), n % 5),
+            ("LWLock/WALWrite".to_owned(), n % 3),
+        ]
+        .into(),
+        ..ServerSecond::default()
+    };
+    run.observed = Some(Observed {
+        series: (0..seconds).map(reading).collect(),
+        ..Observed::default()
+    });
+    run
+}
+
+/// The page around the documents does not grow with the runs, and the documents are in it as they are.
+#[test]
+fn pages_of_long_runs_and_of_many_are_small_and_have_the_whole_documents() {
+    for (count, seconds) in [(1, 7_200), (6, 600), (30, 120)] {
+        let run = long_run(seconds);
+        let page = page_of(&vec![run.clone(); count]);
+        let (around, _) = page.split_once(Content::Run.element_start()).unwrap();
+        println!(
+            "{count} runs of {seconds} s: {} and {} bytes",
+            around.len(),
+            page.len()
+        );
+        assert!(around.len() < 3_000_000, "{}", around.len());
+        let is_brief = page.contains("A page of more than 6 runs shows less of each run.");
+        assert_eq!(is_brief, count > 6);
+        let verified = verify(&page, &test_build()).unwrap();
+        assert_eq!(verified.documents.len(), count);
+        for document in &verified.documents {
+            assert_eq!(document.json.text, serde_json::to_string(&run).unwrap());
+        }
+    }
 }

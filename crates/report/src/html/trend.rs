@@ -4,28 +4,28 @@
 //! level, the changes, the runs left out, a table of all runs, and the trend as JSON. Must never: let a text
 //! of a document become markup.
 
-use super::chart::{PLOT_LEFT, PLOT_RIGHT, SCROLL_HINT, draw_grid, draw_tick};
+use super::drawing::Drawing;
 use super::escape::EmbeddedJson;
+use super::figure::{Figure, Plot};
 use super::scale::Scale;
-use super::{STYLE, table};
-use crate::html::markup::{Html, Raw, write_markup, writeln_markup};
+use super::table;
+use crate::html::markup::{Html, Raw, markup, writeln_markup};
+use crate::text::comparison::format_figure;
 use crate::text::plain;
-use crate::trend::{change_text, figure_name, method, minute, reasons, title, value};
-use crate::units::{self, count_with_noun};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use prony_judge::compare::Unit;
+use crate::text::trend::{change_text, figure_name, method, minute, reasons, title};
+use crate::units::{count_with_noun, format_of};
 use prony_judge::trend::Trend;
 use prony_store::Build;
-use sha2::{Digest, Sha256};
 use std::fmt;
 use std::io::{self, Write};
 
 /// Start of every page of a trend; the version of its format follows.
 const PAGE_START: &str = "<!doctype html>\n<html lang=\"en\" data-prony-trend=\"1\">";
-/// Top and bottom of the plot, in units of the drawing.
-const TOP: f64 = 16.0;
-const BOTTOM: f64 = 206.0;
+/// The plot has room for the numbers of the changes above it.
+const PLOT: Plot = Plot {
+    top: 16.0,
+    ..Plot::STANDARD
+};
 /// Maximum number of dates below the plot.
 const MAX_DATES: usize = 6;
 
@@ -46,19 +46,12 @@ pub fn write_trend(out: &mut dyn Write, trend: &Trend, build: &Build) -> io::Res
 
 fn page(trend: &Trend, json: &str, build: &Build) -> Result<String, fmt::Error> {
     let mut out = Html::default();
-    write_markup!(
+    let title = title(trend);
+    super::write_head(&mut out, markup!("{}", Raw(PAGE_START)), &title, "", build)?;
+    writeln_markup!(
         out,
-        "{0}\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
-         'sha256-{1}'; base-uri 'none'; form-action 'none'\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{2} – Prony</title>\n<style>{3}</style>\n</head>\n<body>\n<header>\n\
-         <h1>{2}</h1>\n<p>Runs that are comparable with {4}.</p>\n</header>\n<main>\n",
-        Raw(PAGE_START),
-        STANDARD.encode(Sha256::digest(STYLE)),
-        title(trend),
-        Raw(STYLE),
+        "<header>\n<h1>{}</h1>\n<p>Runs that are comparable with {}.</p>\n</header>\n<main>",
+        title,
         plain(&trend.reference)
     )?;
     if trend.runs.is_empty() {
@@ -84,76 +77,52 @@ fn page(trend: &Trend, json: &str, build: &Build) -> Result<String, fmt::Error> 
 fn draw(out: &mut Html, trend: &Trend) -> fmt::Result {
     let count = trend.runs.len();
     let highest = trend.runs.iter().map(|run| run.value).fold(0.0, f64::max);
-    let y = Scale::from_zero(highest, BOTTOM, TOP);
-    let step = (PLOT_RIGHT - PLOT_LEFT) / count as f64;
-    let x = |index: usize| PLOT_LEFT + (index as f64 + 0.5) * step;
-    let caption = format!("{}, each run", figure_name(trend));
-    writeln_markup!(
-        out,
-        "<figure><figcaption id=\"trend-t\">{}</figcaption>{}\
-         <div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"trend-t\">\
-         <svg viewBox=\"0 0 760 232\" role=\"img\" aria-labelledby=\"trend-t trend-d\">\
-         <desc id=\"trend-d\">{}. All figures are in the table of runs.</desc>",
-        caption,
-        SCROLL_HINT,
-        levels_text(trend)
-    )?;
-    let unit: fn(f64) -> String = match trend.unit {
-        Unit::Rate => units::rate,
-        Unit::Nanoseconds => units::time,
-    };
-    draw_grid(out, &y, unit)?;
+    let y = Scale::from_zero(highest, PLOT.bottom, PLOT.top);
+    let step = (PLOT.right - PLOT.left) / count as f64;
+    let x = |index: usize| PLOT.left + (index as f64 + 0.5) * step;
+    let mut drawing = Drawing::default();
+    PLOT.draw_grid(&mut drawing, &y, format_of(trend.unit))?;
     let every = count.div_ceil(MAX_DATES);
     for (index, run) in trend.runs.iter().enumerate().step_by(every) {
         let date = plain(run.started_at.get(..10).unwrap_or_default());
-        draw_tick(out, x(index), BOTTOM, &date)?;
+        PLOT.draw_tick(&mut drawing, x(index), &date)?;
     }
     // Many runs have smaller dots.
     let radius = (step * 0.4).clamp(1.5, 4.0);
     for (index, run) in trend.runs.iter().enumerate() {
-        writeln_markup!(
-            out,
-            "<circle class=\"point on\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{:.1}\"><title>{}: {}</title></circle>",
-            x(index),
-            y.position(run.value),
-            radius,
-            plain(&run.run),
-            value(trend.unit, run.value)
-        )?;
+        let value = format_figure(trend.unit, run.value);
+        let title = format!("{}: {value}", plain(&run.run));
+        drawing.dot(x(index), y.position(run.value), radius, &title)?;
     }
     for level in &trend.levels {
-        let (from, to) = (x(level.first), x(level.first + level.runs - 1));
-        let at = y.position(level.median);
-        writeln_markup!(
-            out,
-            "<path class=\"line l1\" d=\"M{:.1} {:.1}H{:.1}\"/>",
-            from - step / 2.0,
-            at,
-            to + step / 2.0
-        )?;
+        let from = x(level.first) - step / 2.0;
+        let to = x(level.first + level.runs - 1) + step / 2.0;
+        let median = y.position(level.median);
+        drawing.path("line l1", &format!("M{from:.1} {median:.1}H{to:.1}"))?;
     }
     for (number, change) in trend.changes.iter().enumerate() {
         let at = x(change.index) - step / 2.0;
-        writeln_markup!(
-            out,
-            "<line class=\"cursor\" x1=\"{0:.1}\" x2=\"{0:.1}\" y1=\"{1}\" y2=\"{2}\"/>\
-             <text class=\"letter\" x=\"{0:.1}\" y=\"{3:.1}\">{4}</text>",
-            at,
-            TOP,
-            BOTTOM,
-            TOP - 4.0,
-            number + 1
-        )?;
+        PLOT.draw_vertical_line(&mut drawing, "cursor", at)?;
+        drawing.text("letter", at, PLOT.top - 4.0, &(number + 1).to_string())?;
     }
-    out.push_str("</svg></div></figure>\n");
-    Ok(())
+    let figure = Figure {
+        id: "trend",
+        title: &format!("{}, each run", figure_name(trend)),
+        description: format!(
+            "{}. All figures are in the table of runs.",
+            levels_text(trend)
+        ),
+        height: Plot::STANDARD_HEIGHT,
+        ..Figure::default()
+    };
+    figure.write(out, &drawing)
 }
 
 /// The levels in words: `12 runs at 1,002, then 8 runs at 902`.
 fn levels_text(trend: &Trend) -> String {
     let levels = trend.levels.iter().map(|level| {
         let runs = count_with_noun(level.runs as u64, "run", "runs");
-        format!("{runs} at {}", value(trend.unit, level.median))
+        format!("{runs} at {}", format_figure(trend.unit, level.median))
     });
     let levels: Vec<String> = levels.collect();
     levels.join(", then ")
@@ -177,8 +146,8 @@ fn changes(out: &mut Html, trend: &Trend) -> fmt::Result {
         let cells = [
             minute(&run.started_at),
             plain(&run.run),
-            value(trend.unit, levels[0].median),
-            value(trend.unit, levels[1].median),
+            format_figure(trend.unit, levels[0].median),
+            format_figure(trend.unit, levels[1].median),
             format!(
                 "{} ({})",
                 change_text(change),
@@ -226,7 +195,10 @@ fn runs(out: &mut Html, trend: &Trend) -> fmt::Result {
     );
     table::start_table(out, "Runs", &["run", "started", &figure_name(trend)])?;
     for run in &trend.runs {
-        let cells = [minute(&run.started_at), value(trend.unit, run.value)];
+        let cells = [
+            minute(&run.started_at),
+            format_figure(trend.unit, run.value),
+        ];
         table::write_row(out, plain(&run.run), &cells)?;
     }
     table::end_table(out)?;

@@ -6,9 +6,9 @@
 use super::comparisons::{write_differences, write_verdict};
 use super::document::Document;
 use super::table::{end_table, start_table, write_row};
-use crate::compare::{change_interval_text, figure_sentence, format_figure, ratio_as_change};
-use crate::experiment::counted_runs;
 use crate::html::markup::{Html, writeln_markup};
+use crate::text::comparison::{figure_cells, figure_sentence};
+use crate::text::counts::counted_runs;
 use crate::units::{self, or_dash};
 use prony_judge::compare::sides::{
     CompareOptions, Side, SideComparison, SidesComparison, compare_sides,
@@ -96,15 +96,7 @@ pub fn write_comparison(
         let columns = ["figure", &first_title, &second_title, "change", "interval"];
         start_table(out, "Figures", &columns)?;
         for pair in &comparison.figures {
-            let [first, second] =
-                [&pair.a, &pair.b].map(|side| format_figure(pair.unit, side.median));
-            let cells = [
-                first,
-                second,
-                ratio_as_change(pair.ratio),
-                change_interval_text(pair),
-            ];
-            write_row(out, &pair.name, &cells)?;
+            write_row(out, &pair.name, &figure_cells(pair))?;
         }
         end_table(out)?;
     }

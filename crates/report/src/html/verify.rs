@@ -6,13 +6,11 @@
 //! Hashes detect accidental and partial changes. They are not a signature: somebody can change a document,
 //! compute its hash and generate a new page.
 
-use super::document::{Document, sha256};
-use super::escape::{Escaped, unescape_json};
+use super::document::Document;
+use super::embedded::{Content, EmbeddedError, EmbeddedText};
+use super::escape::Escaped;
 use super::prices::PagePrices;
-use super::{
-    DOCUMENT_END, DOCUMENT_START, GENERATOR_START, NEWEST_FORMAT, PAGE_END, PAGE_START,
-    PRICES_START, generate_page, generator_text,
-};
+use super::{FORMAT, GENERATOR_START, PAGE_END, PAGE_START, generate_page, generator_text};
 use crate::text::{cut, plain};
 use prony_store::Build;
 
@@ -35,7 +33,7 @@ pub enum VerifyError {
     NotAReport,
     /// A later version of Prony generated the page.
     #[error(
-        "this report has a newer format ({0}; this Prony reads up to {NEWEST_FORMAT}): verify it with the Prony that wrote it"
+        "this report has a newer format ({0}; this Prony reads up to {FORMAT}): verify it with the Prony that wrote it"
     )]
     NewerFormat(String),
     /// The end of the page is missing.
@@ -45,16 +43,11 @@ pub enum VerifyError {
     #[error("this report contains no document")]
     NoDocument,
     /// A document does not match the hash in the page.
-    #[error(
-        "document {number} was changed: its SHA-256 is {computed_hash}, the page says {stated_hash}"
-    )]
+    #[error("document {number} was changed: {reason}")]
     DocumentChanged {
         /// The number of the document, from 1.
         number: usize,
-        /// The hash in the page.
-        stated_hash: String,
-        /// The hash of the document.
-        computed_hash: String,
+        reason: String,
     },
     /// A document cannot be read.
     #[error("document {number} is not a run of Prony: {reason}")]
@@ -101,7 +94,7 @@ pub fn verify(text: &str, build: &Build) -> Result<VerifiedPage, VerifyError> {
         .ok_or(VerifyError::NotAReport)?;
     let format = format.split('"').next().unwrap_or_default();
     match format.parse::<u32>() {
-        Ok(format) if format <= NEWEST_FORMAT => {}
+        Ok(format) if format <= FORMAT => {}
         Ok(newer) => return Err(VerifyError::NewerFormat(newer.to_string())),
         Err(_) => return Err(VerifyError::NotAReport),
     }
@@ -139,72 +132,29 @@ pub fn verify(text: &str, build: &Build) -> Result<VerifiedPage, VerifyError> {
 }
 
 fn read_documents(text: &str) -> Result<Vec<Document>, VerifyError> {
-    let elements = text.split(DOCUMENT_START).skip(1).enumerate();
-    elements
-        .map(|(index, element)| read_document(index + 1, element))
-        .collect()
-}
-
-/// An embedded text with its hash.
-struct EmbeddedText {
-    json: String,
-    /// The SHA-256 in the page.
-    stated_hash: String,
-    /// The SHA-256 of `json`.
-    computed_hash: String,
-}
-
-impl EmbeddedText {
-    /// Reads the text of an element; `element` starts with the hash.
-    fn parse(element: &str) -> Result<EmbeddedText, VerifyError> {
-        let (stated_hash, content) = element.split_once("\">").ok_or(VerifyError::CutOff)?;
-        let (json, _) = content
-            .split_once(DOCUMENT_END)
-            .ok_or(VerifyError::CutOff)?;
-        let json = unescape_json(json);
-        Ok(EmbeddedText {
-            stated_hash: cut(&plain(stated_hash), 64),
-            computed_hash: sha256(json.as_bytes()),
-            json,
+    let texts = EmbeddedText::read_all(text, Content::Run).zip(1..);
+    let documents = texts.map(|(json, number)| {
+        let json = json.map_err(|error| match error {
+            EmbeddedError::CutOff => VerifyError::CutOff,
+            EmbeddedError::Changed(reason) => VerifyError::DocumentChanged { number, reason },
+        })?;
+        Document::parse(json).map_err(|error| VerifyError::DocumentUnreadable {
+            number,
+            reason: plain(&error.to_string()),
         })
-    }
+    });
+    documents.collect()
 }
 
 /// The prices of a page, if it has any.
 fn read_prices(text: &str, documents: &[Document]) -> Result<Option<PagePrices>, VerifyError> {
-    let Some((_, element)) = text.split_once(PRICES_START) else {
-        return Ok(None);
-    };
-    let EmbeddedText {
-        json,
-        stated_hash,
-        computed_hash,
-    } = EmbeddedText::parse(element)?;
-    if computed_hash != stated_hash {
-        let reason = format!("their SHA-256 is {computed_hash}, the page says {stated_hash}");
-        return Err(VerifyError::PricesChanged(reason));
-    }
-    let page_prices = PagePrices::from_json(json, documents);
-    page_prices
-        .map(Some)
+    let json = EmbeddedText::read_all(text, Content::Prices).next();
+    let json = json.transpose().map_err(|error| match error {
+        EmbeddedError::CutOff => VerifyError::CutOff,
+        EmbeddedError::Changed(reason) => VerifyError::PricesChanged(reason),
+    })?;
+    let prices = json.map(|json| PagePrices::parse(json, documents));
+    prices
+        .transpose()
         .map_err(|error| VerifyError::PricesChanged(error.to_string()))
-}
-
-fn read_document(number: usize, element: &str) -> Result<Document, VerifyError> {
-    let EmbeddedText {
-        json,
-        stated_hash,
-        computed_hash,
-    } = EmbeddedText::parse(element)?;
-    if computed_hash != stated_hash {
-        return Err(VerifyError::DocumentChanged {
-            number,
-            stated_hash,
-            computed_hash,
-        });
-    }
-    Document::parse(json).map_err(|error| VerifyError::DocumentUnreadable {
-        number,
-        reason: plain(&error.to_string()),
-    })
 }

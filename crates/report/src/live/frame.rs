@@ -120,8 +120,8 @@ impl LiveState {
             let row = chart.row("p99 all", &value, attempts, worst, units::time);
             lines.push((5, row));
         }
-        let (value, integer) = (units::count(self.failed), |n: f64| units::count(n as u64));
-        let row = chart.row("failed", &value, &self.failures, worst, integer);
+        let value = units::count(self.failed);
+        let row = chart.row("failed", &value, &self.failures, worst, units::whole);
         let failing = last.failed > 0;
         lines.push((4, if failing { style.alarm(&row) } else { row }));
         if self.last_cpu_share.is_some() || !self.cpu.is_empty() {

@@ -2,44 +2,20 @@
 //!
 //! In: a Run. Out: tables, and a sentence below. Must never: show a share of an empty total as zero.
 
-use super::is_unmeasured;
 use crate::printer::Printer;
 use crate::table::Table;
+use crate::text::counts::{KINDS, kind_table};
 use crate::text::plain;
 use crate::units::{self, count, count_with_noun, or_dash};
 use prony_store::{ObservedShare, Run};
 use std::io;
 
-/// Columns of [`kind_rows`].
-pub(crate) const KIND_COLUMNS: [&str; 5] =
-    ["kind", "committed", "per second", "rolled back", "failed"];
-
-/// The counts of each kind, the total first; empty if there is only one kind.
-pub(crate) fn kind_rows(run: &Run) -> Vec<[String; 5]> {
-    if run.measured.kinds.len() < 3 || is_unmeasured(run) {
-        return Vec::new();
-    }
-    let kinds = run.measured.kinds.iter().map(|kind| {
-        [
-            plain(kind.name()),
-            count(kind.committed),
-            format!("{} /s", units::rate(kind.tps)),
-            count(kind.rolled_back),
-            count(kind.failed),
-        ]
-    });
-    kinds.collect()
-}
-
 /// Writes throughput by kind, if there are several.
 pub fn write_kinds(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    let rows = kind_rows(run);
-    if rows.is_empty() {
+    let Some(table) = kind_table(run) else {
         return Ok(());
-    }
-    out.heading("Transactions by kind")?;
-    let mut table = Table::new(&KIND_COLUMNS);
-    rows.into_iter().for_each(|row| table.row(row));
+    };
+    out.heading(KINDS)?;
     out.table(&table)?;
     write_limits(out, run)
 }
@@ -82,17 +58,19 @@ pub fn write_shares(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
         return Ok(());
     }
     out.heading("Shares over the whole run, observed and target")?;
-    let mut table = Table::new(&["share", "of<", "of all", "observed", "target", "at least"]);
+    let mut table = Table::new(&["share"])
+        .with_texts(&["of"])
+        .with_numbers(&["of all", "observed", "target", "at least"]);
     for share in drawn {
         table.row([
             plain(&share.name),
             plain(&share.base),
             count(share.total),
-            or_dash(observed_share(share), percent_with_tenths),
-            or_dash(share.expected_share, percent_with_tenths),
+            or_dash(observed_share(share), units::percent_with_tenths),
+            or_dash(share.expected_share, units::percent_with_tenths),
             share
                 .minimum_share
-                .map_or(String::new(), percent_with_tenths),
+                .map_or(String::new(), units::percent_with_tenths),
         ]);
     }
     out.table(&table)
@@ -118,7 +96,7 @@ fn write_share_counts(
             plain(&share.name),
             count(share.count),
             or_dash(share.expected_share, target),
-            or_dash(observed_share(share), percent_with_tenths),
+            or_dash(observed_share(share), units::percent_with_tenths),
         ]);
     }
     out.table(&table)?;
@@ -149,9 +127,4 @@ fn describe_retried_queries(run: &Run) -> Option<String> {
         count_with_noun(queries.reads, "read", "reads"),
         count_with_noun(queries.writes, "write", "writes"),
     ))
-}
-
-/// A percentage with one decimal, so that 42.9 % does not become 43 %.
-fn percent_with_tenths(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }

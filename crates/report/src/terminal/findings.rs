@@ -5,22 +5,16 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
+use crate::text::findings::{describe_event, failed_in_warmup, worst_first};
 use crate::text::{cut, plain};
-use crate::units::{count, span};
-use prony_store::{Check, Event, EventKind, FindingKind, Run, Severity};
-use std::cmp::Reverse;
+use crate::units::count;
+use prony_store::{Check, FindingKind, Run, Severity};
 use std::io;
 
 /// Width of the columns before the messages in the table of errors.
 const WIDTH_BEFORE_MESSAGE: usize = 42;
 /// Maximum number of events listed.
 const MAX_EVENTS: usize = 12;
-
-/// The number of failed transactions in the warm-up.
-pub(crate) fn failed_in_warmup(run: &Run) -> u64 {
-    let errors = run.warmup.iter().flat_map(|part| &part.errors);
-    errors.map(|error| error.count).sum()
-}
 
 /// Writes the failed transactions by class and code, and the number of those in the warm-up.
 pub fn write_errors(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
@@ -30,7 +24,8 @@ pub fn write_errors(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     }
     out.heading("Failed transactions")?;
     if !run.measured.errors.is_empty() {
-        let mut table = Table::new(&["count", "class<", "SQLSTATE<", "kind<", "first message<"]);
+        let mut table =
+            Table::new(&["count"]).with_texts(&["class", "SQLSTATE", "kind", "first message"]);
         let width = out.style.width.saturating_sub(WIDTH_BEFORE_MESSAGE).max(30);
         let mut full_messages = Vec::new();
         for error in &run.measured.errors {
@@ -76,22 +71,6 @@ pub fn write_events(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     }
 }
 
-/// The time of an event, and its description.
-pub fn describe_event(event: &Event) -> (String, String) {
-    let at = span(event.at_s);
-    let time = match event.until_s {
-        Some(end_s) => format!("at {at}, for {}", span((end_s - event.at_s).max(0.0))),
-        None if event.kind == EventKind::Outage => format!("from {at} to the end"),
-        None => format!("at {at}"),
-    };
-    let affected = match event.count {
-        0 | 1 => String::new(),
-        number => format!(" ({} affected)", count(number)),
-    };
-    let text = format!("{}{affected}: {}", event.kind.name(), plain(&event.detail));
-    (time, text.trim_end_matches([':', ' ']).to_owned())
-}
-
 /// Writes the findings of the checks.
 pub fn write_checks(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     if run.checks.is_empty() {
@@ -99,13 +78,6 @@ pub fn write_checks(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     }
     out.heading("Checks")?;
     write_check_list(out, &run.checks)
-}
-
-/// Checks, the worst first, and doubt before scope.
-pub(crate) fn worst_first(checks: &[Check]) -> Vec<&Check> {
-    let mut checks: Vec<&Check> = checks.iter().collect();
-    checks.sort_by_key(|check| Reverse((check.severity, check.is_doubt())));
-    checks
 }
 
 /// Writes checks, the worst first. Notes are printed without advice, because they rarely require action.

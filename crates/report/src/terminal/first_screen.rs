@@ -4,19 +4,20 @@
 //! In: a Run. Out: its figure, its verdict, response and server times, what limited it, one advice, and the command
 //! that prints the rest. Must never: print a line that the terminal would wrap, or cut a word.
 
-use super::latency::unavailable_reason;
 use super::paragraph::{Paragraph, fit};
-use super::verdict::{severity_format, verdict_sentence};
-use super::{engine_name, incomplete_notice, is_unmeasured, outcome_counts};
+use super::verdict::severity_format;
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
+use crate::text::counts::{outcome_counts, per_scale_text, throughput_by_second, throughput_text};
+use crate::text::findings::worst_first;
+use crate::text::latency::unavailable_reason;
+use crate::text::setup::{options_suffix, server_name};
+use crate::text::verdict::{incomplete_notice, is_unmeasured, verdict_sentence};
 use crate::text::{plain, sparkline};
 use crate::units::{self, count, count_with_noun, time_or_dash};
 use prony_judge::scope;
-use prony_store::{
-    Annotation, Check, FindingKind, IndustryMetric, Latency, Run, Second, SecondPhase, Severity,
-};
+use prony_store::{Annotation, Check, FindingKind, IndustryMetric, Latency, Run, Severity};
 use std::io;
 
 /// Maximum number of lines. A terminal of 24 lines also shows the prompt below them.
@@ -70,7 +71,7 @@ pub(super) fn write(
         }
     }
     // For a scenario, its published figures are the point of the run: they follow in full.
-    crate::reproduced::write(out, run)?;
+    super::reproduced::write(out, run)?;
     out.line("")?;
     let line = &last_line(run, stored, width);
     out.line(line)
@@ -83,18 +84,13 @@ fn title(run: &Run, width: usize) -> Paragraph {
         Some(rate) => format!(", {} transactions/s scheduled", units::rate(rate)),
         None => String::new(),
     };
-    let settings = workload
-        .settings
-        .iter()
-        .map(|setting| format!(", {setting}"));
     let title = format!(
-        "{}, scale {}, on {} {}: {}{load}{}",
+        "{}, scale {}, on {}: {}{load}{}",
         workload.name,
         count(workload.scale.into()),
-        engine_name(&run.server),
-        run.server.version.split(" (").next().unwrap_or_default(),
+        server_name(&run.server),
         count_with_noun(drive.clients.into(), "client", "clients"),
-        settings.collect::<String>(),
+        options_suffix(workload),
     );
     Paragraph::text(&plain(&title), width, 2)
         .with_format(Style::bold)
@@ -112,11 +108,9 @@ fn figures(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
             .iter()
             .map(|rate| metric_text(run, rate, width - 2));
         paragraphs.extend(rates.map(|text| indented(&text, 1).with_format(Style::bold)));
-        let tps = run.measured.all_kinds().map_or(0.0, |all| all.tps);
-        let figure = format!("{} transactions/s committed", units::rate(tps));
         paragraphs.push(Paragraph {
             format: figure_in_bold,
-            ..Paragraph::line(figure_with_bars(&figure, &run.series, width))
+            ..Paragraph::line(figure_with_bars(run, width))
         });
     }
     paragraphs.push(indented(&outcome_counts(run, None), 2).with_rank(1));
@@ -128,7 +122,7 @@ fn metric_text(run: &Run, rate: &IndustryMetric, width: usize) -> String {
     let label = label.map_or(String::new(), |(label, _)| format!(", {label}"));
     let value = format!("{} {}{label}", units::rate(rate.value), rate.name);
     let meaning = &rate.title;
-    let per_scale = super::per_scale_text(run, rate);
+    let per_scale = per_scale_text(run, rate);
     let texts = [
         format!("{value} ({meaning}); {per_scale}"),
         format!("{value} ({meaning})"),
@@ -139,20 +133,12 @@ fn metric_text(run: &Run, rate: &IndustryMetric, width: usize) -> String {
     fitting.unwrap_or(&texts[2]).clone()
 }
 
-/// The figure, and one bar per second of the measured window with their range, as far as they fit the width.
-fn figure_with_bars(figure: &str, series: &[Second], width: usize) -> String {
-    let is_whole =
-        |second: &&Second| second.phase == SecondPhase::Measured && second.length_s > 0.5;
-    let whole_seconds = series.iter().filter(is_whole);
-    let tps: Vec<f64> = whole_seconds
-        .map(|second| second.committed as f64 / second.length_s)
-        .collect();
-    if tps.len() < 3 {
+/// The throughput, and one bar per second of the measured window with their range, as far as they fit the width.
+fn figure_with_bars(run: &Run, width: usize) -> String {
+    let figure = throughput_text(run);
+    let Some((tps, range)) = throughput_by_second(run) else {
         return format!("  {figure}");
-    }
-    let lowest = units::rate(tps.iter().copied().fold(f64::INFINITY, f64::min));
-    let highest = units::rate(tps.iter().copied().fold(0.0, f64::max));
-    let range = format!("{lowest} to {highest}");
+    };
     let rest = width.saturating_sub(figure.chars().count() + range.chars().count() + 6);
     let bars = sparkline(&tps, rest.min(MAX_BARS));
     format!("  {figure}  {bars}  {range}")
@@ -177,7 +163,7 @@ fn verdict(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     let sentence = Paragraph::indented(&text, width, 2);
     paragraphs.push(sentence.with_format(severity_format(verdict.severity)));
     let is_invalid = verdict.severity == Severity::Invalid;
-    let doubts: Vec<&Check> = super::findings::worst_first(&run.checks)
+    let doubts: Vec<&Check> = worst_first(&run.checks)
         .into_iter()
         .filter(|check| check.is_doubt())
         .collect();
@@ -254,8 +240,7 @@ fn limit_and_advice(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
         paragraphs.push(Paragraph::labelled("limit", &limit, width, 2).with_rank(2));
     }
     let has_advice = |check: &&Check| !check.advice.is_empty();
-    let worst_first = super::findings::worst_first(&run.checks);
-    let mut with_advice = worst_first.iter().copied().filter(has_advice);
+    let mut with_advice = worst_first(&run.checks).into_iter().filter(has_advice);
     let needs_action =
         |check: &&Check| check.severity > Severity::Note || check.kind == Some(FindingKind::Scope);
     let limiter = run.checks.iter().find(|check| check.id == "limiter");

@@ -5,24 +5,14 @@
 
 use crate::printer::Printer;
 use crate::table::Table;
+use crate::text::latency::{
+    ATTEMPTS, FAILED, FROM_SCHEDULE, FROM_START, RESPONSE, SPLIT, cells, intervals_text,
+    names_and_latencies, title_row, unavailable_reason, with_no_break_spaces,
+};
 use crate::text::plain;
-use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
-use prony_judge::percentile_intervals::percentile_intervals;
-use prony_store::{KindFigures, Latency, PartLatencies, Run, ServiceTimePartsSource};
+use crate::units::{self, count, count_with_noun};
+use prony_store::{KindFigures, Latency, PartLatencies, Run};
 use std::io;
-
-/// Columns of [`cells`].
-const PERCENTILES: [&str; 7] = ["p50", "p90", "p95", "p99", "p99.9", "max", "mean"];
-
-/// Headings, which say when each time starts.
-pub(crate) const FROM_SCHEDULE: &str =
-    "Response time of committed transactions, from the scheduled start";
-pub(crate) const FROM_START: &str = "Service time of committed transactions, from the actual start";
-pub(crate) const RESPONSE: &str = "Response time of committed transactions";
-pub(crate) const ATTEMPTS: &str =
-    "Response time of all transactions that ended: committed, rolled back, failed";
-pub(crate) const FAILED: &str = "Response time of failed transactions";
-pub(crate) const SPLIT: &str = "Where the service time went";
 
 /// Writes response time by kind; in an open loop, service time as well.
 pub fn write_response_times(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
@@ -54,32 +44,6 @@ pub fn write_response_times(out: &mut Printer<'_>, run: &Run) -> io::Result<()> 
         out.line(format!("  {}", out.style.dim(note)))?;
     }
     Ok(())
-}
-
-/// A sentence with the confidence intervals of the percentiles of the response time; `None` if there are none.
-pub(crate) fn intervals_text(run: &Run) -> Option<String> {
-    let intervals = percentile_intervals(run);
-    let texts = intervals.iter().map(|interval| {
-        let [low, high] = [interval.low_ns, interval.high_ns]
-            .map(|ns| with_no_break_spaces(&units::time(ns as f64)));
-        format!("p{} {low} to {high}", interval.percentile)
-    });
-    let texts: Vec<String> = texts.collect();
-    (!texts.is_empty()).then(|| {
-        format!(
-            "95 % intervals over all kinds, by the scatter of the seconds: {}. Repeats may differ by more.",
-            texts.join("; ")
-        )
-    })
-}
-
-/// The names and the latencies of the parts of the service time.
-pub(crate) fn names_and_latencies(parts: &PartLatencies) -> [(&'static str, &Latency); 3] {
-    [
-        ("send wait", &parts.send_wait),
-        ("server", &parts.server),
-        ("client wait", &parts.client_wait),
-    ]
 }
 
 /// Writes send wait, server time and client wait, or the reason why they are unknown.
@@ -163,54 +127,12 @@ fn parts_summary(parts: &PartLatencies, connects: bool) -> String {
     )
 }
 
-/// Replaces spaces by no-break spaces, so that a number and its unit stay on one line.
-fn with_no_break_spaces(text: &str) -> String {
-    text.replace(' ', "\u{a0}")
-}
-
-/// Why the parts of the service time are not known; `None` if the source of timestamps does not tell.
-pub(super) fn unavailable_reason(
-    source: &ServiceTimePartsSource,
-    committed: u64,
-) -> Option<String> {
-    match source {
-        ServiceTimePartsSource::Unavailable { reason } if !reason.is_empty() => Some(plain(reason)),
-        ServiceTimePartsSource::Unavailable { .. } => {
-            Some("no receive timestamps were available".into())
-        }
-        // Timestamps are available, but there is no committed transaction.
-        _ if committed == 0 => Some("no transaction committed".into()),
-        _ => None,
-    }
-}
-
 /// `all` and every kind; if there is only one kind, that kind without `all`.
 fn kinds_to_show(run: &Run) -> Vec<&KindFigures> {
     match run.measured.kinds.as_slice() {
         [_, only] => vec![only],
         kinds => kinds.iter().collect(),
     }
-}
-
-/// The column titles of a table of latencies; `first` is the title of the first column.
-pub(crate) fn title_row(first: &str) -> Vec<&str> {
-    std::iter::once(first).chain(PERCENTILES).collect()
-}
-
-/// The percentiles, the maximum and the mean, if known.
-pub(crate) fn cells(latency: &Latency) -> [String; 7] {
-    [
-        time_or_dash(latency.p50_ns),
-        time_or_dash(latency.p90_ns),
-        time_or_dash(latency.p95_ns),
-        time_or_dash(latency.p99_ns),
-        time_or_dash(latency.p999_ns),
-        time_or_dash((latency.max_ns > 0).then_some(latency.max_ns)),
-        or_dash(
-            (latency.samples > 0).then_some(latency.mean_ns),
-            units::time,
-        ),
-    ]
 }
 
 fn add_row(table: &mut Table, name: String, latency: &Latency) {
@@ -238,20 +160,14 @@ fn write_latency_table<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample_run::closed;
-    use prony_store::{Second, SecondPhase, encode_histogram};
+    use crate::sample_run::{closed, latency_of};
+    use prony_store::{Second, SecondPhase};
 
     /// A run of 30 s with the same response times in each.
     fn run_with_intervals() -> Run {
         let mut run = closed();
         run.events.clear();
         run.measured.errors.clear();
-        let mut histogram =
-            hdrhistogram::Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3)
-                .expect("valid bounds");
-        for ns in 1..=1000_u64 {
-            histogram.record_n(ns * 10_000, 30).expect("in bounds");
-        }
         let second = |at: u32| Second {
             at_s: f64::from(at),
             length_s: 1.0,
@@ -264,11 +180,12 @@ mod tests {
             ..Second::default()
         };
         run.series = (0..30).map(second).collect();
-        let response = &mut run.measured.kinds[0].response;
-        response.histogram = encode_histogram(&histogram);
-        response.p50_ns = Some(5_000_000);
-        response.p95_ns = Some(9_500_000);
-        response.p99_ns = Some(9_900_000);
+        run.measured.kinds[0].response = Latency {
+            p50_ns: Some(5_000_000),
+            p95_ns: Some(9_500_000),
+            p99_ns: Some(9_900_000),
+            ..latency_of((1..=1000).map(|n| (n * 10_000, 30)))
+        };
         run
     }
 

@@ -6,24 +6,24 @@
 mod counts;
 pub(crate) mod findings;
 mod first_screen;
-pub(crate) mod latency;
+mod latency;
 mod paragraph;
-pub(crate) mod server;
-pub(crate) mod setup;
-pub(crate) mod statements;
+pub(crate) mod reproduced;
 mod verdict;
 
 pub use first_screen::{MAX_LINES, StoredRun};
 pub use verdict::{FormerJudgement, write_judgement};
 
-pub(crate) use counts::{KIND_COLUMNS, kind_rows};
-pub(crate) use verdict::{TOO_SHORT, check_ids, verdict_text};
-
 use crate::printer::Printer;
 use crate::style::Style;
+use crate::text::counts::{describe_counts, per_scale_text, throughput_by_second, throughput_text};
+use crate::text::server::describe_server;
+use crate::text::setup::{client_health_sentences, server_name, setup_lines};
+use crate::text::statements::{STATEMENTS, statement_table, statements_text};
+use crate::text::verdict::{incomplete_notice, is_unmeasured};
 use crate::text::{plain, sparkline, wrap};
-use crate::units::{self, count, count_with_noun, span};
-use prony_store::{Engine, IndustryMetric, KindFigures, Run, RunState, Second, SecondPhase};
+use crate::units::{self, count};
+use prony_store::Run;
 use std::io::{self, Write};
 
 #[derive(Clone, Copy, Debug)]
@@ -72,71 +72,31 @@ pub fn write_full(
     write_headline(out, run)?;
     latency::write_response_times(out, run)?;
     latency::write_service_time_parts(out, run)?;
-    statements::write_statements(out, run)?;
+    write_statements(out, run)?;
     counts::write_kinds(out, run)?;
     counts::write_shares(out, run)?;
     findings::write_errors(out, run)?;
     findings::write_events(out, run)?;
     findings::write_checks(out, run)?;
-    server::write_server(out, run)?;
-    setup::write_client_health(out, run)?;
-    setup::write_setup(out, run)?;
-    crate::reproduced::write(out, run)?;
-    setup::write_location(out, stored)
+    write_server(out, run)?;
+    write_client_health(out, run)?;
+    out.heading("Set-up")?;
+    out.named(9, &setup_lines(run))?;
+    reproduced::write(out, run)?;
+    write_location(out, stored)
 }
 
 fn write_title(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let workload = &run.workload;
     let title = format!(
-        "{}, scale {}, on {} {}",
+        "{}, scale {}, on {}",
         plain(&workload.name),
         count(workload.scale.into()),
-        engine_name(&run.server),
-        plain(run.server.version.split(" (").next().unwrap_or_default()),
+        server_name(&run.server),
     );
     out.wrapped(Style::bold, &title)?;
     out.wrapped(Style::dim, &plain(&workload.title))?;
     incomplete_notice(run).map_or(Ok(()), |notice| out.wrapped(Style::caution, &notice))
-}
-
-/// A notice that a run is not complete; `None` if it is.
-pub(crate) fn incomplete_notice(run: &Run) -> Option<String> {
-    match run.state {
-        RunState::Complete => None,
-        RunState::Running => Some(
-            "STILL RUNNING, or killed: the figures cover the seconds that were recorded."
-                .to_owned(),
-        ),
-        RunState::Partial => {
-            let covered = if is_unmeasured(run) {
-                "Nothing was measured.".to_owned()
-            } else {
-                format!(
-                    "The figures cover the {} that were measured.",
-                    span(run.measured.length_s)
-                )
-            };
-            let reason = run.ended_because.as_deref();
-            let reason = plain(reason.unwrap_or("no reason recorded"));
-            let reason = reason.trim_end_matches('.');
-            Some(format!("PARTIAL RESULT: ended early: {reason}. {covered}"))
-        }
-    }
-}
-
-/// Whether no part of the load was measured; zeros in the document are then not figures.
-pub(crate) fn is_unmeasured(run: &Run) -> bool {
-    let ended = |kind: &KindFigures| kind.committed + kind.rolled_back + kind.failed;
-    let any_ended = run.measured.kinds.iter().any(|kind| ended(kind) > 0);
-    run.measured.length_s <= 0.0 && !any_ended
-}
-
-/// A metric per unit of scale: `548 per warehouse`.
-fn per_scale_text(run: &Run, rate: &IndustryMetric) -> String {
-    let description = run.workload.description.as_ref();
-    let unit = description.and_then(|description| description.scale_unit.as_ref());
-    let unit = unit.map_or("unit of scale", |unit| unit.one.as_str());
-    format!("{} per {unit}", units::rate(rate.per_scale))
 }
 
 fn write_headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
@@ -161,8 +121,7 @@ fn write_headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
                 out.line(format!("  {line}"))?;
             }
         }
-        let tps = run.measured.all_kinds().map_or(0.0, |all| all.tps);
-        let figure = format!("{} transactions/s committed", units::rate(tps));
+        let figure = throughput_text(run);
         out.line(format!("  {}", out.style.bold(&figure)))?;
     }
     out.paragraph(&describe_counts(run))?;
@@ -170,98 +129,58 @@ fn write_headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     verdict::write_verdict(out, run)
 }
 
-/// The number of transactions and their outcomes.
-pub(crate) fn describe_counts(run: &Run) -> String {
-    outcome_counts(run, Some(describe_in_flight(run)))
-}
-
-/// The number of transactions and their outcomes; those in flight at the end are counted only if they are
-/// described.
-fn outcome_counts(run: &Run, in_flight: Option<String>) -> String {
-    if is_unmeasured(run) {
-        return match run.window.warmup_s {
-            warmup_s if warmup_s > 0.0 => format!(
-                "The measured window had not begun after {} of warm-up.",
-                span(warmup_s)
-            ),
-            _ => "No second of the load was recorded.".to_owned(),
-        };
-    }
-    let empty = KindFigures::default();
-    let all = run.measured.all_kinds().unwrap_or(&empty);
-    let mut text = format!(
-        "{} in the {} measured",
-        count_with_noun(all.committed, "transaction", "transactions"),
-        span(run.measured.length_s)
-    );
-    if run.window.warmup_s > 0.0 {
-        text += &format!(", after {} of warm-up", span(run.window.warmup_s));
-    }
-    let unfinished = in_flight.as_ref().map_or(0, |_| run.measured.unfinished);
-    let in_flight = in_flight.unwrap_or_default();
-    let counts = [
-        (all.failed, "failed"),
-        (all.rolled_back, "rolled back by intent"),
-        (all.skipped, "skipped"),
-        (unfinished, &*in_flight),
-        (run.measured.never_started, "due but never started"),
-        (all.retries, "extra tries"),
-    ];
-    // Of the zero counts, only that of failures is worth mentioning.
-    for (number, outcome) in counts {
-        if number > 0 || outcome == "failed" {
-            text += &format!("; {} {outcome}", count(number));
-        }
-    }
-    text
-}
-
-/// The outcomes of the transactions in flight at the end.
-fn describe_in_flight(run: &Run) -> String {
-    let text = "in flight at the end, not counted".to_owned();
-    let Some(in_flight) = &run.measured.in_flight else {
-        return text;
-    };
-    let outcomes = [
-        (in_flight.committed, "committed after it"),
-        (in_flight.rolled_back, "rolled back by intent"),
-        (in_flight.failed, "failed"),
-        (in_flight.ambiguous, "may have committed"),
-        (in_flight.cut_off, "cut off"),
-    ];
-    let outcomes = outcomes.iter().filter(|(number, _)| *number > 0);
-    let outcomes: Vec<String> = outcomes
-        .map(|(number, outcome)| format!("{} {outcome}", count(*number)))
-        .collect();
-    if outcomes.is_empty() {
-        text
-    } else {
-        format!("{text} ({})", outcomes.join(", "))
-    }
-}
-
 /// Writes the throughput as one bar per second of the measured window, with its range.
 fn write_throughput_bars(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    let is_full_second =
-        |second: &&Second| second.phase == SecondPhase::Measured && second.length_s > 0.5;
-    let seconds = run.series.iter().filter(is_full_second);
-    let tps = seconds.map(|second| second.committed as f64 / second.length_s);
-    let tps: Vec<f64> = tps.collect();
-    if tps.len() < 3 {
+    let Some((tps, range)) = throughput_by_second(run) else {
         return Ok(());
-    }
-    let lowest = units::rate(tps.iter().copied().fold(f64::INFINITY, f64::min));
-    let highest = units::rate(tps.iter().copied().fold(0.0, f64::max));
+    };
     let bars = sparkline(&tps, out.style.width - 42);
-    let range = out
-        .style
-        .dim(&format!("each second: {lowest} to {highest} /s"));
+    let range = out.style.dim(&format!("each second: {range} /s"));
     out.line(format!("  {bars}  {range}"))
 }
 
-/// The name of the server's engine; empty if unknown.
-pub(crate) fn engine_name(server: &prony_store::Server) -> String {
-    server.engine.map_or("", Engine::name).to_owned()
+/// Writes the latency of each statement, if the run measured them.
+fn write_statements(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    let Some(text) = statements_text(run) else {
+        return Ok(());
+    };
+    out.heading(STATEMENTS)?;
+    if let Some(table) = statement_table(run) {
+        out.table(&table)?;
+    }
+    out.paragraph(&text)
+}
+
+/// Writes the observations of the server; nothing if the run's server was not observed.
+fn write_server(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    let Some(observed) = &run.observed else {
+        return Ok(());
+    };
+    out.heading("The server, in the measured window")?;
+    if let Some(reason) = &observed.off {
+        return out.paragraph(&format!("not observed: {}", plain(reason)));
+    }
+    out.paragraphs(describe_server(run, observed))
+}
+
+fn write_client_health(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    out.heading("This client")?;
+    out.paragraphs(client_health_sentences(run))
+}
+
+/// Writes where the result is stored and how to print it again.
+fn write_location(out: &mut Printer<'_>, stored: Option<DocumentLocation<'_>>) -> io::Result<()> {
+    out.line("")?;
+    match stored {
+        Some(DocumentLocation::JustStored { place, id }) => {
+            out.line(format!("Stored in {}", plain(place)))?;
+            out.line(format!("Show it again with: prony show {}", plain(id)))
+        }
+        Some(DocumentLocation::ReadFrom { document }) => {
+            out.line(format!("Read from {}", plain(document)))
+        }
+        None => out.line("Not stored."),
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod first_screen;
 mod server;
+mod statements;
 mod verdict;
 
 use super::{DocumentLocation, write_first_screen, write_full};

@@ -1,5 +1,5 @@
 use super::*;
-use prony_judge::compare::Difference;
+use prony_judge::compare::{Difference, Unit};
 use prony_judge::trend::{LeftOutRun, Level, TrendRun};
 use prony_store::Severity;
 

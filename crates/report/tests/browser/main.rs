@@ -156,6 +156,30 @@ fn open_page(browser: &Path, folder: &Path, page: &str, arguments: &[&str]) -> O
         .unwrap()
 }
 
+/// Writes the page of some runs and opens it. Returns the page without its policy, which forbids a probe's script, with
+/// that probe; `None` if there is no browser.
+fn open_quietly(
+    folder: &TempFolder,
+    runs: &[Run],
+    inputs: Option<&html::PriceInputs>,
+    probe: &str,
+) -> Option<(PathBuf, String)> {
+    let Some(browser) = chromium() else {
+        eprintln!("skipped: Chromium is not installed");
+        return None;
+    };
+    let mut page = Vec::new();
+    html::write(&mut page, runs, inputs, &sample_run::test_build()).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    let output = open_page(&browser, &folder.0, &page, &[]);
+    assert!(output.status.success());
+    assert_eq!(console_messages(&output), "");
+    let (before, tail) = page.split_once("<meta http-equiv").unwrap();
+    let (_, after) = tail.split_once('\n').unwrap();
+    let with_probe = format!("{before}{after}").replace("</body>", &format!("{probe}</body>"));
+    Some((browser, with_probe))
+}
+
 /// The messages in the page's console.
 fn console_messages(output: &Output) -> String {
     let log = String::from_utf8_lossy(&output.stderr);
@@ -181,35 +205,11 @@ fn probe_page(browser: &Path, folder: &Path, page: &str, arguments: &[&str]) -> 
 
 #[test]
 fn the_page_renders_without_console_messages() {
-    let Some(browser) = chromium() else {
-        eprintln!("skipped: Chromium is not installed");
+    let folder = TempFolder::new("one");
+    let Some((browser, without_policy)) = open_quietly(&folder, &[observed_run()], None, PROBE)
+    else {
         return;
     };
-    let folder = TempFolder::new("one");
-    let mut page = Vec::new();
-    html::write(
-        &mut page,
-        &[observed_run()],
-        None,
-        &sample_run::test_build(),
-    )
-    .unwrap();
-    let page = String::from_utf8(page).unwrap();
-
-    let output = open_page(&browser, &folder.0, &page, &[]);
-    let messages = console_messages(&output);
-    assert!(output.status.success(), "{messages}");
-    assert_eq!(messages, "");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("id=\"verdict-1\""));
-    // A script that the policy forbids does appear in the console.
-    let broken = page.replacen("<b>", "<script>boom()</script><b>", 1);
-    let output = open_page(&browser, &folder.0, &broken, &[]);
-    let messages = console_messages(&output);
-    assert!(messages.contains("Content Security Policy"), "{messages}");
-
-    let (before, tail) = page.split_once("<meta http-equiv").unwrap();
-    let (_, after) = tail.split_once('\n').unwrap();
-    let without_policy = format!("{before}{after}").replace("</body>", &format!("{PROBE}</body>"));
     let light = probe_page(
         &browser,
         &folder.0,
@@ -258,6 +258,54 @@ fn the_page_renders_without_console_messages() {
             "broken words: {report}"
         );
     }
+}
+
+#[test]
+fn a_script_that_the_policy_forbids_is_in_the_console() {
+    let (folder, script) = (TempFolder::new("policy"), "<script>boom()</script>");
+    let Some((browser, _)) = open_quietly(&folder, &[observed_run()], None, "") else {
+        return;
+    };
+    let mut page = Vec::new();
+    html::write(
+        &mut page,
+        &[observed_run()],
+        None,
+        &sample_run::test_build(),
+    )
+    .unwrap();
+    let broken = String::from_utf8(page)
+        .unwrap()
+        .replacen("<b>", &format!("{script}<b>"), 1);
+    let messages = console_messages(&open_page(&browser, &folder.0, &broken, &[]));
+    assert!(messages.contains("Content Security Policy"), "{messages}");
+}
+
+/// A script that reports what the button of the document saves.
+const SAVE_PROBE: &str = r##"<script>
+const button = document.querySelector("button.save");
+URL.createObjectURL = (blob) => {
+  blob.text().then((text) => {
+    const report = { text, file: button.dataset.file, hidden: button.hidden };
+    document.documentElement.dataset.probe = btoa(unescape(encodeURIComponent(JSON.stringify(report))));
+  });
+  return "#";
+};
+button.click();
+</script>"##;
+
+#[test]
+fn the_saved_document_is_the_stored_one() {
+    let (folder, run) = (TempFolder::new("save"), observed_run());
+    let runs = std::slice::from_ref(&run);
+    let Some((browser, page)) = open_quietly(&folder, runs, None, SAVE_PROBE) else {
+        return;
+    };
+    let report = probe_page(&browser, &folder.0, &page, &[]);
+    let stored = serde_json::to_string(&run).unwrap();
+    assert_eq!(report["text"].as_str().unwrap(), stored);
+    assert_eq!(report["file"].as_str().unwrap(), format!("{}.json", run.id));
+    assert_eq!(report["hidden"], false);
 }
 
 /// A script that reports the positions of the points and names in the cost chart.
@@ -328,25 +376,12 @@ fn priced_runs() -> (Vec<Run>, html::PriceInputs) {
 
 #[test]
 fn points_and_frontier_render_without_console_messages() {
-    let Some(browser) = chromium() else {
-        eprintln!("skipped: Chromium is not installed");
-        return;
-    };
     let folder = TempFolder::new("prices");
     let (runs, inputs) = priced_runs();
-    let mut page = Vec::new();
-    html::write(&mut page, &runs, Some(&inputs), &sample_run::test_build()).unwrap();
-    let page = String::from_utf8(page).unwrap();
-    if let Some(file) = std::env::var_os("PRONY_KEEP_PAGE") {
-        std::fs::write(file, &page).unwrap();
-    }
-    let output = open_page(&browser, &folder.0, &page, &[]);
-    assert!(output.status.success());
-    assert_eq!(console_messages(&output), "");
-    let (before, tail) = page.split_once("<meta http-equiv").unwrap();
-    let (_, after) = tail.split_once('\n').unwrap();
-    let without_policy =
-        format!("{before}{after}").replace("</body>", &format!("{COST_PROBE}</body>"));
+    let opened = open_quietly(&folder, &runs, Some(&inputs), COST_PROBE);
+    let Some((browser, without_policy)) = opened else {
+        return;
+    };
     for size in ["--window-size=1200,900", "--window-size=500,900"] {
         let report = probe_page(&browser, &folder.0, &without_policy, &[size]);
         assert_eq!(

@@ -1,7 +1,6 @@
 //! The slider that cuts the warm-up elsewhere, as a browser computes it.
 
-use super::{TempFolder, chromium, console_messages, open_page, probe_page, sample_run};
-use prony_report::html;
+use super::{TempFolder, open_quietly, probe_page, sample_run};
 
 /// A script that moves the slider of the warm-up and reports what the page then shows.
 const RECUT_PROBE: &str = r##"<script>
@@ -25,32 +24,14 @@ const shown = async (value) => {
 
 #[test]
 fn another_warm_up_is_computed_from_the_document_and_labelled() {
-    let Some(browser) = chromium() else {
-        eprintln!("skipped: Chromium is not installed");
-        return;
-    };
-    let folder = TempFolder::new("recut");
     let mut run = sample_run::with_part_histograms();
     // A window from 3 s is without the longest transaction.
     run.series[1].max_ns = 77_000_000;
-    let mut page = Vec::new();
-    html::write(
-        &mut page,
-        std::slice::from_ref(&run),
-        None,
-        &sample_run::test_build(),
-    )
-    .unwrap();
-    let page = String::from_utf8(page).unwrap();
-    assert_eq!(
-        console_messages(&open_page(&browser, &folder.0, &page, &[])),
-        ""
-    );
-    let (before, tail) = page.split_once("<meta http-equiv").unwrap();
-    let (_, after) = tail.split_once('\n').unwrap();
-    let with_probe =
-        format!("{before}{after}").replace("</body>", &format!("{RECUT_PROBE}</body>"));
-    let report = probe_page(&browser, &folder.0, &with_probe, &[]);
+    let (folder, runs) = (TempFolder::new("recut"), std::slice::from_ref(&run));
+    let Some((browser, page)) = open_quietly(&folder, runs, None, RECUT_PROBE) else {
+        return;
+    };
+    let report = probe_page(&browser, &folder.0, &page, &[]);
     assert_eq!(
         (&report["hidden"], &report["same"]),
         (&false.into(), &true.into()),

@@ -189,7 +189,6 @@ pub fn closed() -> Run {
         },
         series,
         histograms: None,
-        reduced_from: None,
         events: vec![Event {
             at_s: 2.0,
             until_s: Some(2.4),
@@ -243,6 +242,51 @@ pub fn with_tps(mut run: Run, tps: u64) -> Run {
     run
 }
 
+/// A histogram with the bounds that a run uses, of times in nanoseconds with their counts.
+pub fn histogram(times: impl IntoIterator<Item = (u64, u64)>) -> hdrhistogram::Histogram<u64> {
+    let histogram = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3);
+    let mut histogram = histogram.unwrap();
+    for (time_ns, count) in times {
+        histogram.record_n(time_ns, count).unwrap();
+    }
+    histogram
+}
+
+/// A latency with the histogram of these times, in nanoseconds with their counts.
+pub fn latency_of(times: impl IntoIterator<Item = (u64, u64)>) -> Latency {
+    let histogram = histogram(times);
+    Latency {
+        samples: histogram.len(),
+        min_ns: histogram.min(),
+        max_ns: histogram.max(),
+        mean_ns: histogram.mean(),
+        histogram: encode_histogram(&histogram),
+        ..Latency::default()
+    }
+}
+
+/// A histogram of one interval, of times in nanoseconds with their counts.
+pub fn coarse_histogram(times: impl IntoIterator<Item = (u64, u64)>) -> CoarseHistogram {
+    CoarseHistogram::of(&latency_of(times).distribution().unwrap())
+}
+
+/// The histograms of a time over a run, one for each interval.
+pub fn time_histograms(
+    time: TransactionTime,
+    kind: Option<&str>,
+    intervals: impl IntoIterator<Item = CoarseHistogram>,
+) -> TimeHistograms {
+    let mut bytes = Vec::new();
+    for histogram in intervals {
+        histogram.append_to(&mut bytes);
+    }
+    TimeHistograms {
+        time,
+        kind: kind.map(str::to_owned),
+        counts: encode_series(&bytes),
+    }
+}
+
 /// A closed-loop run with histograms over time: in every transaction the server takes 1 ms, the client wait
 /// 200 µs and the send wait 50 µs.
 pub fn with_part_histograms() -> Run {
@@ -254,27 +298,9 @@ pub fn with_part_histograms() -> Run {
         (TransactionTime::ClientWait, 200_000),
     ];
     let times = times.map(|(time, time_ns)| {
-        let mut bytes = Vec::new();
-        for second in &run.series {
-            let histogram =
-                hdrhistogram::Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3);
-            let mut histogram = histogram.unwrap();
-            histogram.record_n(time_ns, second.committed).unwrap();
-            let times = Latency {
-                samples: second.committed,
-                min_ns: time_ns,
-                max_ns: time_ns,
-                mean_ns: time_ns as f64,
-                histogram: encode_histogram(&histogram),
-                ..Latency::default()
-            };
-            CoarseHistogram::of(&times.distribution().unwrap()).append_to(&mut bytes);
-        }
-        TimeHistograms {
-            time,
-            kind: None,
-            counts: encode_series(&bytes),
-        }
+        let seconds = run.series.iter();
+        let seconds = seconds.map(|second| coarse_histogram([(time_ns, second.committed)]));
+        time_histograms(time, None, seconds)
     });
     run.histograms = Some(HistogramSeries {
         rows: vec![1; run.series.len()],

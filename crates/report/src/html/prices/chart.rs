@@ -3,21 +3,24 @@
 //! In: prices of comparable configurations. Out: a figure with title, description and legend. Must never: mark
 //! the frontier only by colour, or draw it without a ranking.
 
-use crate::html::chart::{PLOT_LEFT, SCROLL_HINT, draw_grid, draw_tick};
-use crate::html::markup::{Html, Raw, markup, write_markup, writeln_markup};
+use crate::html::drawing::Drawing;
+use crate::html::figure::{DRAWING_WIDTH, Figure, Plot};
+use crate::html::markup::{Html, markup};
 use crate::html::scale::Scale;
-use crate::price::{basis_phrase, format_money, short_name};
 use crate::text::plain;
+use crate::text::prices::{basis_phrase, format_money, short_name};
 use crate::units;
 use prony_judge::price::{PricePoint, Prices};
-use std::fmt::{self, Write};
+use std::fmt;
 
-/// Size of the drawing, and the positions of its plot's edges, in units of the drawing.
-const DRAWING_WIDTH: f64 = 760.0;
+const PLOT: Plot = Plot {
+    left: 70.0,
+    right: 730.0,
+    top: 24.0,
+    bottom: 280.0,
+};
+/// Height of the drawing, in units of the drawing.
 const DRAWING_HEIGHT: f64 = 330.0;
-const PLOT_TOP: f64 = 24.0;
-const PLOT_BOTTOM: f64 = 280.0;
-const PLOT_RIGHT: f64 = 730.0;
 /// Height of a label, and maximum width of a letter, in units of the drawing.
 const LINE_HEIGHT: f64 = 14.0;
 const MAX_LETTER_WIDTH: f64 = 7.0;
@@ -37,173 +40,103 @@ struct Label {
 pub fn draw(out: &mut Html, prices: &Prices) -> fmt::Result {
     let points = &prices.points;
     let currency = plain(&prices.currency);
-    let title = format!(
-        "Throughput against cost: transactions committed per second, by {currency} per month"
-    );
-    writeln_markup!(
-        out,
-        "<figure><figcaption id=\"prices-t\">{}</figcaption>",
-        &title
-    )?;
-    write_legend(out, prices)?;
     let max_of = |value: fn(&PricePoint) -> f64| points.iter().map(value).fold(0.0, f64::max);
-    let highest_tps = |point: &PricePoint| point.tps_interval.map_or(0.0, |interval| interval.high);
-    let max_tps = max_of(|point| point.tps).max(points.iter().map(highest_tps).fold(0.0, f64::max));
-    let x = Scale::from_zero(
-        max_of(|point| point.total_monthly_cost),
-        PLOT_LEFT,
-        PLOT_RIGHT,
-    );
-    let y = Scale::from_zero(max_tps, PLOT_BOTTOM, PLOT_TOP);
-    writeln_markup!(
-        out,
-        "{}<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"prices-t\"><svg \
-         viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"prices-t prices-d\">\
-         <title>{}</title><desc id=\"prices-d\">{}</desc>",
-        SCROLL_HINT,
-        DRAWING_WIDTH,
-        DRAWING_HEIGHT,
-        &title,
-        description(prices)
-    )?;
-    draw_grid(out, &y, units::rate)?;
+    let highest_tps = max_of(|point| {
+        let interval = point.tps_interval;
+        interval.map_or(point.tps, |interval| interval.high.max(point.tps))
+    });
+    let highest_cost = max_of(|point| point.total_monthly_cost);
+    let x = Scale::from_zero(highest_cost, PLOT.left, PLOT.right);
+    let y = Scale::from_zero(highest_tps, PLOT.bottom, PLOT.top);
+    let mut drawing = Drawing::default();
+    PLOT.draw_grid(&mut drawing, &y, units::rate)?;
     for cost in &x.ticks {
-        draw_tick(out, x.position(*cost), PLOT_BOTTOM, &units::rate(*cost))?;
+        PLOT.draw_tick(&mut drawing, x.position(*cost), &units::rate(*cost))?;
     }
-    write_markup!(
-        out,
-        "<text class=\"small\" x=\"{}\" y=\"12\">transactions/s</text>\
-         <text class=\"small y\" x=\"{}\" y=\"{}\">{} per month</text>",
-        PLOT_LEFT - 56.0,
-        PLOT_RIGHT,
-        PLOT_BOTTOM + 38.0,
-        &currency
-    )?;
+    drawing.text("small", PLOT.left - 56.0, 12.0, "transactions/s")?;
+    let cost_label = format!("{currency} per month");
+    drawing.text("small y", PLOT.right, PLOT.bottom + 38.0, &cost_label)?;
     if let Some(ranking) = &prices.ranking {
         let frontier = ranking
             .frontier
             .iter()
             .filter_map(|index| points.get(*index));
-        draw_frontier(out, &frontier.collect::<Vec<_>>(), &x, &y)?;
+        draw_frontier(&mut drawing, &frontier.collect::<Vec<_>>(), &x, &y)?;
     }
     for point in points {
-        draw_point(out, point, x.position(point.total_monthly_cost), &y)?;
+        draw_point(
+            &mut drawing,
+            point,
+            x.position(point.total_monthly_cost),
+            &y,
+        )?;
     }
     for label in place_labels(points, &x, &y) {
-        let Label {
-            text,
-            x,
-            y,
-            ends_at_x,
-        } = label;
-        let class = if ends_at_x { "name y" } else { "name" };
-        write_markup!(
-            out,
-            "<text class=\"{}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            class,
-            x,
-            y,
-            text
-        )?;
+        let class = if label.ends_at_x { "name y" } else { "name" };
+        drawing.text(class, label.x, label.y, &label.text)?;
     }
-    out.push_str("</svg></div></figure>\n");
-    Ok(())
+    let figure = Figure {
+        id: "prices",
+        title: &format!(
+            "Throughput against cost: transactions committed per second, by {currency} per month"
+        ),
+        legend: legend(prices),
+        description: description(prices),
+        height: DRAWING_HEIGHT,
+        ..Figure::default()
+    };
+    figure.write(out, &drawing)
 }
 
-fn write_legend(out: &mut Html, prices: &Prices) -> fmt::Result {
-    let legend_sample = |drawing: &'static str| {
-        markup!(
-            "<svg class=\"sample\" viewBox=\"0 0 36 10\" aria-hidden=\"true\">{}</svg>",
-            Raw(drawing)
-        )
-    };
-    out.push_str("<ul class=\"legend\">");
+fn legend(prices: &Prices) -> Vec<(Html, String)> {
+    let mut legend = Vec::new();
     if prices.ranking.is_some() {
-        let frontier_sample = legend_sample(
-            "<path class=\"line l1\" d=\"M1 5H35\"/><circle class=\"point on\" cx=\"18\" cy=\"5\" r=\"4.5\"/>",
+        let on_frontier = markup!(
+            "<path class=\"line l1\" d=\"M1 5H35\"/><circle class=\"point on\" cx=\"18\" cy=\"5\" r=\"4.5\"/>"
         );
-        let off_frontier_sample =
-            legend_sample("<path class=\"point\" d=\"M18 .5L22.5 5L18 9.5L13.5 5Z\"/>");
-        write_markup!(
-            out,
-            "<li>{}on the frontier: no other is faster at this price or less</li>\
-             <li>{}not on it</li>",
-            frontier_sample,
-            off_frontier_sample
-        )?;
+        let off_frontier = markup!("<path class=\"point\" d=\"M18 .5L22.5 5L18 9.5L13.5 5Z\"/>");
+        let on_text = "on the frontier: no other is faster at this price or less";
+        legend.push((on_frontier, on_text.to_owned()));
+        legend.push((off_frontier, "not on it".to_owned()));
     }
-    let mut intervals = prices.points.iter().map(|point| point.tps_interval);
-    if intervals.any(|interval| interval.is_some()) {
-        let interval_sample = legend_sample("<path class=\"spread\" d=\"M4 5H32M4 2V8M32 2V8\"/>");
-        write_markup!(
-            out,
-            "<li>{}lowest to highest of several runs</li>",
-            interval_sample
-        )?;
+    let mut points = prices.points.iter();
+    if points.any(|point| point.tps_interval.is_some()) {
+        let interval = markup!("<path class=\"spread\" d=\"M4 5H32M4 2V8M32 2V8\"/>");
+        legend.push((interval, "lowest to highest of several runs".to_owned()));
     }
-    out.push_str("</ul>\n");
-    Ok(())
+    legend
 }
 
 /// Draws the highest throughput available at each cost: horizontal from one point to the next, then up.
-fn draw_frontier(out: &mut Html, frontier: &[&PricePoint], x: &Scale, y: &Scale) -> fmt::Result {
-    let Some(first) = frontier.first() else {
+fn draw_frontier(out: &mut Drawing, frontier: &[&PricePoint], x: &Scale, y: &Scale) -> fmt::Result {
+    let [first, others @ ..] = frontier else {
         return Ok(());
     };
-    let mut d = format!(
-        "M{:.1} {:.1}",
-        x.position(first.total_monthly_cost),
-        y.position(first.tps)
-    );
-    for next in &frontier[1..] {
-        write!(
-            d,
-            "H{:.1}V{:.1}",
-            x.position(next.total_monthly_cost),
-            y.position(next.tps)
-        )?;
+    let position =
+        |point: &PricePoint| (x.position(point.total_monthly_cost), y.position(point.tps));
+    let (first_x, first_y) = position(first);
+    let mut d = format!("M{first_x:.1} {first_y:.1}");
+    for next in others {
+        let (next_x, next_y) = position(next);
+        d += &format!("H{next_x:.1}V{next_y:.1}");
     }
-    writeln_markup!(out, "<path class=\"line l1\" d=\"{}H{}\"/>", d, PLOT_RIGHT)
+    out.path("line l1", &format!("{d}H{}", PLOT.right))
 }
 
 /// Draws a point with its range of throughput.
-fn draw_point(out: &mut Html, point: &PricePoint, x: f64, y: &Scale) -> fmt::Result {
+fn draw_point(out: &mut Drawing, point: &PricePoint, x: f64, y: &Scale) -> fmt::Result {
     if let Some(interval) = point.tps_interval {
         let (low, high) = (y.position(interval.low), y.position(interval.high));
-        let (left, right) = (x - 5.0, x + 5.0);
-        write_markup!(
-            out,
-            "<path class=\"spread\" d=\"M{x:.1} {low:.1}V{high:.1}M{left:.1} {low:.1}H{right:.1}\
-             M{left:.1} {high:.1}H{right:.1}\"/>",
-            x = x,
-            low = low,
-            high = high,
-            left = left,
-            right = right
-        )?;
+        let left = x - 5.0;
+        let d = format!("M{x:.1} {low:.1}V{high:.1}M{left:.1} {low:.1}h10M{left:.1} {high:.1}h10");
+        out.path("spread", &d)?;
     }
     let center = y.position(point.tps);
-    match point.on_frontier {
-        Some(false) => {
-            let (left, right, up, down) = (x - 7.0, x + 7.0, center - 7.0, center + 7.0);
-            writeln_markup!(
-                out,
-                "<path class=\"point\" d=\"M{x:.1} {up:.1}L{right:.1} {center:.1}L{x:.1} {down:.1}L{left:.1} \
-                 {center:.1}Z\"/>",
-                x = x,
-                up = up,
-                right = right,
-                center = center,
-                down = down,
-                left = left
-            )
-        }
-        _ => writeln_markup!(
-            out,
-            "<circle class=\"point on\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"6\"/>",
-            x,
-            center
-        ),
+    if point.on_frontier == Some(false) {
+        let top = center - 7.0;
+        out.path("point", &format!("M{x:.1} {top:.1}l7 7l-7 7l-7 -7Z"))
+    } else {
+        out.dot(x, center, 6.0, &point.name())
     }
 }
 

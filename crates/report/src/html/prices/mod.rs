@@ -7,13 +7,14 @@
 
 mod chart;
 
-use super::document::{Document, sha256};
+use super::document::Document;
+use super::embedded::EmbeddedText;
 use super::one::write_check_list;
 use super::start_section;
 use super::table::{end_table, start_table, write_row, write_text_row};
 use crate::html::markup::{Html, writeln_markup};
-use crate::price::{self as price_view, NO_TPMC, format_money};
 use crate::text::plain;
+use crate::text::prices::{NO_TPMC, describe_spread, format_money, ratio_cells, run_count_cell};
 use crate::units::{self, or_dash};
 use prony_judge::price::{
     MeasuredConfiguration, PriceDate, PriceError, PriceOptions, PricePoint, PriceSheet, Prices,
@@ -91,10 +92,8 @@ pub enum PriceInputsError {
 /// The prices of a page, with the text from which they are computed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PagePrices {
-    /// The inputs, as embedded in the page.
-    pub json: String,
-    /// SHA-256 of `json`, in hexadecimal.
-    pub sha256: String,
+    /// The inputs, as JSON.
+    pub json: EmbeddedText,
     /// The prices computed by `judge`.
     pub prices: Prices,
 }
@@ -107,19 +106,19 @@ impl PagePrices {
     ) -> Result<PagePrices, PriceInputsError> {
         let json = serde_json::to_string(inputs);
         let json = json.map_err(|error| PriceInputsError::InvalidJson(error.to_string()))?;
-        PagePrices::from_json(json, documents)
+        PagePrices::parse(EmbeddedText::new(json), documents)
     }
 
     /// Like [`PagePrices::from_inputs`], from the JSON text of the inputs.
-    pub fn from_json(json: String, documents: &[Document]) -> Result<PagePrices, PriceInputsError> {
+    pub fn parse(
+        json: EmbeddedText,
+        documents: &[Document],
+    ) -> Result<PagePrices, PriceInputsError> {
         let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
-        let inputs: PriceInputs = serde_json::from_str(&json)
+        let inputs: PriceInputs = serde_json::from_str(&json.text)
             .map_err(|error| PriceInputsError::InvalidJson(plain(&error.to_string())))?;
-        Ok(PagePrices {
-            sha256: sha256(json.as_bytes()),
-            prices: inputs.compute_prices(&runs)?,
-            json,
-        })
+        let prices = inputs.compute_prices(&runs)?;
+        Ok(PagePrices { json, prices })
     }
 }
 
@@ -254,8 +253,8 @@ fn write_ratios(out: &mut Html, prices: &Prices) -> fmt::Result {
     start_table(out, &caption, &columns)?;
     for (index, point) in prices.points.iter().enumerate() {
         let name = format!("{}: {}", index + 1, plain(&point.name()));
-        let mut cells = vec![price_view::run_count_cell(point)];
-        cells.extend(price_view::ratio_cells(point, has_nopm));
+        let mut cells = vec![run_count_cell(point)];
+        cells.extend(ratio_cells(point, has_nopm));
         cells.push(or_dash(point.rank, |rank| rank.to_string()));
         cells.push(or_dash(point.break_even, format_money));
         cells.push(or_dash(point.on_frontier, |is_on| {
@@ -322,7 +321,7 @@ fn write_sources(out: &mut Html, points: &[PricePoint]) -> fmt::Result {
         );
         let mut runs = point.runs.join(", ");
         if let Some(interval) = point.tps_interval {
-            runs += &format!("; TPS: {}", price_view::describe_spread(point, interval));
+            runs += &format!("; TPS: {}", describe_spread(point, interval));
         }
         let name = point.name();
         write_text_row(

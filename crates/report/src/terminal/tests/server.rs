@@ -123,7 +123,7 @@ fn unobserved_events_are_not_reported_as_absent() {
         (row.cache_hits, row.log_bytes, row.active) = (None, None, None);
     }
     let activity = |run: &Run| {
-        super::super::server::describe_server(run, run.observed.as_ref().unwrap())[1].clone()
+        crate::text::server::describe_server(run, run.observed.as_ref().unwrap())[1].clone()
     };
     assert_eq!(activity(&run), "no checkpoint, vacuum or backup observed");
     let mut vacuumed = run.clone();
@@ -172,7 +172,7 @@ fn unobserved_events_are_not_reported_as_absent() {
 #[test]
 fn a_durability_class_that_no_check_explains_has_its_meaning() {
     let durability = |class, tables_unknown| {
-        super::super::server::durability_text(&prony_store::Durability {
+        crate::text::server::durability_text(&prony_store::Durability {
             class,
             tables_unknown,
             because: Vec::new(),

@@ -1,7 +1,20 @@
-//! Fits text to a line, and makes text from outside safe to print.
+//! What terminal and pages say in the same words, one file for each topic. This file fits text to a line, and makes text
+//! from outside safe to print.
 //!
 //! In: text, partly from a server. Out: text without control characters, in lines of a given width. Must
 //! never: let a server's message control the terminal.
+
+pub(crate) mod comparison;
+pub(crate) mod counts;
+pub(crate) mod findings;
+pub(crate) mod latency;
+pub(crate) mod prices;
+pub(crate) mod scenario;
+pub(crate) mod server;
+pub(crate) mod setup;
+pub(crate) mod statements;
+pub(crate) mod trend;
+pub(crate) mod verdict;
 
 use crate::visible::{is_control, push_escaped};
 

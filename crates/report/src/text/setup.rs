@@ -1,25 +1,16 @@
-//! The set-up of a run, the client's health, and the location of the result.
+//! The set-up of a run, and the client's health.
 //!
-//! In: a Run. Out: labelled parts and sentences. Must never: print a value for an unknown one.
+//! In: a Run. Out: labelled parts and sentences. Must never: give a value for an unknown one.
 
-use super::{DocumentLocation, engine_name};
-use crate::printer::Printer;
 use crate::text::plain;
 use crate::units::{self, count_with_noun, or_unknown};
 use prony_store::{
-    BatchScheduling, Choice, DoctorState, Drive, Experiment, Host, Run, Server, Setting,
+    BatchScheduling, Choice, DoctorState, Drive, Engine, Experiment, Host, Run, Server, Setting,
+    Workload,
 };
-use std::io;
-
-/// Writes the client's health.
-pub fn write_client_health(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    out.heading("This client")?;
-    let mut lines = client_health_sentences(run).into_iter();
-    lines.try_for_each(|line| out.paragraph(&line))
-}
 
 /// The client's health, in sentences.
-pub fn client_health_sentences(run: &Run) -> Vec<String> {
+pub(crate) fn client_health_sentences(run: &Run) -> Vec<String> {
     let client = &run.machine().health;
     // Every iteration of the loop takes some time: zero means not measured.
     let delay_ns = Some(client.loop_delay_max_ns).filter(|ns| *ns > 0);
@@ -71,14 +62,8 @@ fn describe_batch(batch: BatchScheduling) -> String {
     format!("SCHED_BATCH, requested by {all}: {}", outcomes.join(", "))
 }
 
-/// Writes the set-up: server, load, machine.
-pub fn write_setup(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    out.heading("Set-up")?;
-    out.named(9, &setup_lines(run))
-}
-
 /// The set-up as labels and values.
-pub fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
+pub(crate) fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
     let parts = [
         ("server", describe_server(&run.server)),
         ("options", describe_options(run)),
@@ -247,20 +232,19 @@ fn commit_settings(run: &Run) -> String {
     settings.collect::<Vec<_>>().join(", ")
 }
 
-/// Writes where the result is stored and how to print it again.
-pub fn write_location(
-    out: &mut Printer<'_>,
-    stored: Option<DocumentLocation<'_>>,
-) -> io::Result<()> {
-    out.line("")?;
-    match stored {
-        Some(DocumentLocation::JustStored { place, id }) => {
-            out.line(format!("Stored in {}", plain(place)))?;
-            out.line(format!("Show it again with: prony show {}", plain(id)))
-        }
-        Some(DocumentLocation::ReadFrom { document }) => {
-            out.line(format!("Read from {}", plain(document)))
-        }
-        None => out.line("Not stored."),
-    }
+/// The name of the server's engine; empty if unknown.
+pub(crate) fn engine_name(server: &Server) -> String {
+    server.engine.map_or("", Engine::name).to_owned()
+}
+
+/// The name and the version of the server, without the build in parentheses: `PostgreSQL 17.2`.
+pub(crate) fn server_name(server: &Server) -> String {
+    let version = server.version.split(" (").next().unwrap_or_default();
+    format!("{} {}", engine_name(server), plain(version))
+}
+
+/// The options of a workload behind its name: `, mode statements`; empty if it has none.
+pub(crate) fn options_suffix(workload: &Workload) -> String {
+    let options = workload.settings.iter();
+    options.map(|option| format!(", {option}")).collect()
 }

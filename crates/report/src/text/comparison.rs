@@ -1,18 +1,38 @@
 //! The findings of a comparison, in sentences.
 //!
 //! In: `judge`'s comparison of the sides. Out: plain text; of the text in the documents, only names of
-//! figures and the reasons for omitted repeats are printed. Must never: claim more than the interval
+//! figures and the reasons for omitted repeats are in it. Must never: claim more than the interval
 //! supports, or hide how the interval was computed.
 
-use super::{Limits, format_figure, ratio_as_change};
-use crate::terminal::TOO_SHORT;
 use crate::text::plain;
-use crate::units;
+use crate::text::verdict::TOO_SHORT;
+use crate::units::{self, format_of};
 use prony_judge::compare::sides::{
     Basis, FigureComparison, SideComparison, SideSummary, SidesComparison, Significance,
     typical_runs_needed,
 };
-use prony_judge::compare::{Unit, Verdict};
+use prony_judge::compare::{Difference, FigurePair, Unit, Verdict};
+use prony_store::Severity;
+
+/// Severities with their headings, the worst first.
+const SEVERITY_HEADINGS: [(Severity, &str); 3] = [
+    (Severity::Invalid, "Why they are not comparable"),
+    (Severity::Caveat, "Caveats"),
+    (Severity::Note, "Notes"),
+];
+
+/// The differences of each severity under its heading, the worst first.
+pub(crate) fn group_by_severity(
+    differences: &[Difference],
+) -> impl Iterator<Item = (&'static str, Severity, Vec<&Difference>)> {
+    let groups = SEVERITY_HEADINGS.into_iter().map(|(severity, heading)| {
+        let matching = differences
+            .iter()
+            .filter(|difference| difference.severity == severity);
+        (heading, severity, matching.collect::<Vec<_>>())
+    });
+    groups.filter(|(_, _, matching)| !matching.is_empty())
+}
 
 /// A change above this limit, in percent, is printed as `over 1,000 %`.
 const MAX_PERCENT: f64 = 1_000.0;
@@ -65,28 +85,8 @@ fn whole_percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// One sentence for each headline figure of every side, and whether the side keeps each limit.
-pub(super) fn sentences(comparison: &SidesComparison, limits: &Limits) -> Vec<String> {
-    let findings = comparison
-        .side_comparisons
-        .iter()
-        .flat_map(|compared_side| {
-            let headline_figures = comparison.headline_figures(compared_side).into_iter();
-            let figures: Vec<String> = headline_figures
-                .map(|figure| side_figure_sentence(compared_side.letter, figure))
-                .collect();
-            let results = limits.results(comparison, compared_side);
-            let results: Vec<String> = results.map(|result| result.text).collect();
-            figures.into_iter().chain(results)
-        });
-    let left_out = comparison.sides.iter().flat_map(left_out_sentences);
-    let too_short = comparison.sides.iter().filter_map(too_short_sentence);
-    let too_short = too_short.map(|text| format!("{text}."));
-    left_out.chain(findings).chain(too_short).collect()
-}
-
 /// Whether runs of a side are too short, without a final period; `None` if none is.
-pub(super) fn too_short_sentence(side: &SideSummary) -> Option<String> {
+pub(crate) fn too_short_sentence(side: &SideSummary) -> Option<String> {
     let (short, all) = (side.too_short.len(), side.runs.len());
     let subject = match short {
         0 => return None,
@@ -97,7 +97,7 @@ pub(super) fn too_short_sentence(side: &SideSummary) -> Option<String> {
 }
 
 /// One sentence for each repeat that the comparison leaves out, with the reason.
-fn left_out_sentences(side: &SideSummary) -> impl Iterator<Item = String> + '_ {
+pub(crate) fn left_out_sentences(side: &SideSummary) -> impl Iterator<Item = String> + '_ {
     side.left_out.iter().map(|left_out| {
         format!(
             "{}: run {} left out: {}.",
@@ -110,7 +110,7 @@ fn left_out_sentences(side: &SideSummary) -> impl Iterator<Item = String> + '_ {
 
 /// The column titles of both sides and of the change. Repeats are shown by their medians, and the change
 /// is computed from the medians.
-pub(super) fn column_titles(compared_side: &SideComparison) -> [String; 3] {
+pub(crate) fn column_titles(compared_side: &SideComparison) -> [String; 3] {
     let repeated =
         |compared: &FigureComparison| compared.a.values.len() > 1 || compared.b.values.len() > 1;
     let letter = compared_side.letter;
@@ -123,7 +123,7 @@ pub(super) fn column_titles(compared_side: &SideComparison) -> [String; 3] {
 }
 
 /// Cautions that apply to all figures.
-pub(super) fn cautions(comparison: &SidesComparison) -> Vec<String> {
+pub(crate) fn cautions(comparison: &SidesComparison) -> Vec<String> {
     let figures = || {
         comparison
             .side_comparisons
@@ -173,7 +173,7 @@ pub(super) fn cautions(comparison: &SidesComparison) -> Vec<String> {
 }
 
 /// A note that names the sides without a ratio; `None` if all sides have one.
-pub(super) fn no_ratio_notice(comparison: &SidesComparison) -> Option<String> {
+pub(crate) fn no_ratio_notice(comparison: &SidesComparison) -> Option<String> {
     let not_comparable = comparison.side_comparisons.iter();
     let not_comparable =
         not_comparable.filter(|compared_side| compared_side.verdict == Verdict::NotComparable);
@@ -188,7 +188,7 @@ pub(super) fn no_ratio_notice(comparison: &SidesComparison) -> Option<String> {
 }
 
 /// One figure in a sentence, the side named by its letter.
-pub(super) fn side_figure_sentence(letter: char, compared: &FigureComparison) -> String {
+pub(crate) fn side_figure_sentence(letter: char, compared: &FigureComparison) -> String {
     figure_sentence(["A", letter.encode_utf8(&mut [0; 4])], compared)
 }
 
@@ -263,13 +263,13 @@ fn slower_or_faster(is_lower: bool) -> &'static str {
 }
 
 /// The interval of the change: `-1.2 to +2.0 %`.
-pub(super) fn format_interval(significance: &Significance) -> String {
+pub(crate) fn format_interval(significance: &Significance) -> String {
     let ends = [significance.low, significance.high].map(format_change);
     format!("{} to {} %", ends[0], ends[1])
 }
 
 /// A ratio as a change in percent, without the percent sign: `-1.2`, `over +1,000`.
-pub(super) fn format_change(ratio: f64) -> String {
+pub(crate) fn format_change(ratio: f64) -> String {
     match (ratio - 1.0) * 100.0 {
         // Changes this large usually come from the wide interval of only two runs: their digits would be
         // false precision.
@@ -303,6 +303,44 @@ fn format_level(significance: &Significance) -> String {
 fn format_share(share: f64) -> String {
     match share * 100.0 {
         percent if percent > MAX_PERCENT => "over 1,000 %".to_owned(),
-        percent => format!("{percent:.1} %"),
+        _ => units::percent_with_tenths(share),
+    }
+}
+
+/// A figure with its unit, unless its name includes the unit.
+pub(crate) fn format_figure(unit: Unit, value: f64) -> String {
+    format_of(unit)(value)
+}
+
+/// The interval of the change; `none` if it was not computed.
+pub(crate) fn change_interval_text(compared: &FigureComparison) -> String {
+    compared
+        .significance
+        .map_or("none".to_owned(), |significance| {
+            format_interval(&significance)
+        })
+}
+
+/// The cells of a figure behind its name: both medians, the change and its interval.
+pub(crate) fn figure_cells(compared: &FigureComparison) -> [String; 4] {
+    [
+        format_figure(compared.unit, compared.a.median),
+        format_figure(compared.unit, compared.b.median),
+        ratio_as_change(compared.ratio),
+        change_interval_text(compared),
+    ]
+}
+
+/// The change relative to the first side.
+pub(crate) fn change_text(pair: &FigurePair) -> String {
+    ratio_as_change(pair.b / pair.a)
+}
+
+/// A ratio as a change: `+3.5 %`, `over +1,000 %`.
+pub(crate) fn ratio_as_change(ratio: f64) -> String {
+    if ratio.is_finite() {
+        format!("{} %", format_change(ratio))
+    } else {
+        "–".to_owned()
     }
 }

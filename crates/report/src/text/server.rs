@@ -1,8 +1,7 @@
 //! A summary of the observations of the server.
 //!
-//! In: a Run. Out: a few paragraphs. Must never: show an unobserved value as zero.
+//! In: a Run. Out: sentences. Must never: show an unobserved value as zero.
 
-use crate::printer::Printer;
 use crate::text::plain;
 use crate::units::{self, bytes, count, count_with_noun, or_unknown};
 use prony_judge::memory::data_fit;
@@ -13,26 +12,12 @@ use prony_store::{
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::io;
 
 /// Maximum number of wait events listed.
 const MAX_WAITS: usize = 4;
 
-/// Writes the section; nothing if the run's server was not observed.
-pub fn write_server(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    let Some(observed) = &run.observed else {
-        return Ok(());
-    };
-    out.heading("The server, in the measured window")?;
-    if let Some(reason) = &observed.off {
-        return out.paragraph(&format!("not observed: {}", plain(reason)));
-    }
-    let mut lines = describe_server(run, observed).into_iter();
-    lines.try_for_each(|line| out.paragraph(&line))
-}
-
 /// The observations, in sentences.
-pub fn describe_server(run: &Run, observed: &Observed) -> Vec<String> {
+pub(crate) fn describe_server(run: &Run, observed: &Observed) -> Vec<String> {
     let lines = [
         Some(describe_machine(run, observed)),
         Some(describe_activity(run, observed)),
@@ -67,9 +52,7 @@ fn describe_machine(run: &Run, observed: &Observed) -> String {
     let seconds = seconds.max(f64::MIN_POSITIVE);
     let per_second = |field: fn(&MachineSecond) -> Option<u64>| {
         let sum = observations::sum(run, |row| field(row.machine.as_ref()?));
-        or_unknown(sum, |sum| {
-            format!("{}/s", bytes((sum as f64 / seconds) as u64))
-        })
+        or_unknown(sum, |sum| units::bytes_per_second(sum as f64 / seconds))
     };
     let cpus = observed.machine.cpus.map_or(String::new(), |cpus| {
         format!(" of {}", count_with_noun(cpus.into(), "CPU", "CPUs"))
@@ -111,7 +94,10 @@ fn describe_cache(hit_ratio: Option<f64>, cache: Option<u64>, data: Option<u64>)
     let text = match (hit_ratio, cache.map(bytes)) {
         (Some(share), cache) => {
             let size = cache.map_or(String::new(), |size| format!(" in {size}"));
-            format!("cache: {:.1} % of the pages found{size}", share * 100.0)
+            format!(
+                "cache: {} of the pages found{size}",
+                units::percent_with_tenths(share)
+            )
         }
         (None, Some(size)) => format!("cache: {size}"),
         (None, None) => return data,
@@ -234,21 +220,33 @@ fn describe_waits(run: &Run) -> Option<String> {
     (total > 0).then(|| format!("active sessions: {}", shares.join(", ")))
 }
 
-/// How many sessions waited on average, by wait type, as the server counts their time; `None` if it is unknown.
-fn describe_wait_times(run: &Run) -> Option<String> {
-    let rows = || observations::rows(run).filter_map(|row| Some((row, row.wait_s.as_ref()?)));
-    let length_s: f64 = rows().map(|(row, _)| row.length_s).sum();
+/// Wait types with the time that sessions waited in each, in seconds, the longest first.
+pub(crate) fn by_wait_type<'a>(
+    rows: impl IntoIterator<Item = &'a ServerSecond>,
+) -> Vec<(&'a str, f64)> {
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
-    for (name, time_s) in rows().flat_map(|(_, waits)| waits) {
+    for (name, time_s) in rows
+        .into_iter()
+        .filter_map(|row| row.wait_s.as_ref())
+        .flatten()
+    {
         *sums.entry(name).or_default() += time_s;
-    }
-    if length_s <= 0.0 {
-        return None;
     }
     let mut sums: Vec<(&str, f64)> = sums.into_iter().collect();
     sums.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-    let waits = sums.iter().map(|(name, sum_s)| {
-        let sessions = units::rate(sum_s / length_s);
+    sums
+}
+
+/// How many sessions waited on average, by wait type, as the server counts their time; `None` if it is unknown.
+fn describe_wait_times(run: &Run) -> Option<String> {
+    let rows = observations::rows(run).filter(|row| row.wait_s.is_some());
+    let length_s: f64 = rows.map(|row| row.length_s).sum();
+    if length_s <= 0.0 {
+        return None;
+    }
+    let waits = by_wait_type(observations::rows(run)).into_iter();
+    let waits = waits.map(|(name, time_s)| {
+        let sessions = units::rate(time_s / length_s);
         format!("{} {sessions}", plain(name))
     });
     let waits = waits.collect::<Vec<_>>().join(", ");
@@ -277,7 +275,7 @@ fn describe_limit_use(run: &Run) -> Option<String> {
 }
 
 /// The class, with its meaning if no check explains it: checks do for the classes that may lose a commit.
-pub(super) fn durability_text(durability: &Durability) -> String {
+pub(crate) fn durability_text(durability: &Durability) -> String {
     let class = plain(&durability.description());
     match durability.class {
         _ if durability.tables_unknown => class,

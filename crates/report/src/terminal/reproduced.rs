@@ -3,23 +3,20 @@
 //! In: a Run with its scenario, and `judge`'s comparison of the two. Out: published and measured
 //! figures, and the differences in set-up. Must never: print a deviation without these differences.
 
-use crate::compare::ratio_as_change;
 use crate::printer::Printer;
 use crate::table::Table;
-use crate::text::{plain, wrap};
-use crate::units::{self, or_dash};
-use prony_judge::reproduced::{
-    CacheObservation, Deviation, cache_observation, deviations, differences,
+use crate::text::plain;
+use crate::text::scenario::{
+    DIFFERENCES_HEADING, NO_DIFFERENCE_NOTE, NO_FIGURE_NOTE, cache_sentence, deviation_cells,
+    source_line,
 };
+use prony_judge::reproduced::{cache_observation, deviations, differences};
 use prony_store::Run;
-use prony_store::scenario::{CachedShare, Scenario};
+use prony_store::scenario::Scenario;
 use std::io;
 
 /// Maximum width of a table cell, in characters; longer text is wrapped.
 const MAX_CELL_WIDTH: usize = 34;
-pub(crate) const NO_FIGURE_NOTE: &str = "The document has no figure for this scenario.";
-pub(crate) const NO_DIFFERENCE_NOTE: &str = "No difference from the document was found.";
-pub(crate) const DIFFERENCES_HEADING: &str = "Why they differ: these conditions were different.";
 
 /// Writes the comparison with the scenario, and whether the requested share of the data fits into memory;
 /// nothing if the run has neither.
@@ -38,7 +35,7 @@ fn write_scenario(out: &mut Printer<'_>, run: &Run, scenario: &Scenario) -> io::
     let id = plain(&scenario.id);
     out.heading(&format!("Compared with the scenario {id}"))?;
     out.paragraph(&source_line(scenario))?;
-    let mut table = Table::new(&["", "published", "measured", "deviation", "unit<"]);
+    let mut table = Table::new(&["", "published", "measured", "deviation"]).with_texts(&["unit"]);
     for deviation in &deviations(run) {
         table.row(deviation_cells(deviation));
     }
@@ -53,32 +50,6 @@ fn write_scenario(out: &mut Printer<'_>, run: &Run, scenario: &Scenario) -> io::
     write_differences(out, run)
 }
 
-/// The title of the scenario and the source of its figures.
-pub(crate) fn source_line(scenario: &Scenario) -> String {
-    let Scenario {
-        title,
-        source,
-        source_location,
-        ..
-    } = scenario;
-    plain(&format!("{title}. {source}: {source_location}."))
-}
-
-/// The cells of a row: name, published, measured, deviation and unit.
-pub(crate) fn deviation_cells(deviation: &Deviation) -> [String; 5] {
-    // The same format as in a comparison: digits of large deviations would be false precision.
-    let format_change = |change: f64| ratio_as_change(1.0 + change);
-    [
-        plain(&deviation.name),
-        units::rate(deviation.published),
-        deviation
-            .measured
-            .map_or("not known".to_owned(), units::rate),
-        or_dash(deviation.change, format_change),
-        plain(&deviation.unit),
-    ]
-}
-
 /// Writes the differences in set-up side by side.
 fn write_differences(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let differences = differences(run);
@@ -87,50 +58,20 @@ fn write_differences(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     }
     out.line("")?;
     out.paragraph(DIFFERENCES_HEADING)?;
-    let mut table = Table::new(&["", "published<", "here<"]);
+    let mut table = Table::new(&[""]).with_texts(&["published", "here"]);
     for difference in &differences {
-        let [published, measured] = [&difference.published, &difference.measured]
-            .map(|text| wrap(&plain(text), MAX_CELL_WIDTH));
-        for row in 0..published.len().max(measured.len()).max(1) {
-            let line = |cell: &[String]| cell.get(row).cloned().unwrap_or_default();
-            let condition = if row == 0 { difference.what } else { "" };
-            table.row([condition.to_owned(), line(&published), line(&measured)]);
-        }
+        let texts = [&difference.published, &difference.measured].map(|text| plain(text));
+        table.wrapped_row(difference.what, &texts, MAX_CELL_WIDTH);
     }
     out.table(&table)
-}
-
-/// Text that compares the requested cached share with the observed one.
-pub(crate) fn cache_sentence(requested: &CachedShare, observed: &CacheObservation) -> String {
-    let format_share = |share: f64| format!("{:.1} %", share * 100.0);
-    let data = if observed.whole_database {
-        "the whole database, including other tables,"
-    } else {
-        "the data"
-    };
-    let verdict = match observed.is_as_requested {
-        Some(true) => "That matches the request.",
-        Some(false) => "That does not match the request.",
-        None => "Whether that matches the request is unknown.",
-    };
-    plain(&format!(
-        "{} was requested. Of {data} of {}, {} fit into {} ({}), and {} into the server's own cache, \
-         in which {} of the pages were found. {verdict}",
-        format_share(requested.share),
-        units::or_unknown(observed.data_bytes, units::bytes),
-        units::or_unknown(observed.share, format_share),
-        requested.of,
-        units::bytes(requested.of_bytes),
-        units::or_unknown(observed.server_cache_share, format_share),
-        units::or_unknown(observed.hit_ratio, format_share),
-    ))
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use crate::sample_run::closed;
-    use prony_store::scenario::{OriginalSetup, PublishedFigure};
+    use prony_judge::reproduced::{CacheObservation, Deviation};
+    use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure};
 
     pub(crate) fn run_with_scenario() -> Run {
         let mut run = closed();

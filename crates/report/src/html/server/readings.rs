@@ -1,0 +1,173 @@
+//! The lines of the charts of the server.
+//!
+//! In: readings of the server. Out: means over the readings of each point, and counts per second. Must never:
+//! turn an unobserved value into zero.
+
+use crate::html::timeline::ChartLine;
+use crate::text::plain;
+use crate::text::server::{by_wait_event, by_wait_type};
+use crate::units;
+use prony_store::{MachineSecond, ServerSecond};
+
+/// Maximum number of wait events with separate lines.
+const MAX_WAIT_EVENTS: usize = 4;
+
+/// The readings of a server, one group for each point.
+pub struct Readings<'a>(pub Vec<&'a [ServerSecond]>);
+
+/// The mean of a value weighted by time; `None` if no reading has the value.
+fn mean(rows: &[ServerSecond], value: impl Fn(&ServerSecond) -> Option<f64>) -> Option<f64> {
+    let known = rows
+        .iter()
+        .filter_map(|row| Some((value(row)?, row.length_s)));
+    let (sum, total_s) = known.fold((0.0, 0.0), |(sum, total_s), (value, length_s)| {
+        (sum + value * length_s, total_s + length_s)
+    });
+    (total_s > 0.0).then(|| sum / total_s)
+}
+
+/// An amount of a reading per second.
+fn rate(row: &ServerSecond, amount: Option<f64>) -> Option<f64> {
+    amount
+        .filter(|_| row.length_s > 0.0)
+        .map(|amount| amount / row.length_s)
+}
+
+impl Readings<'_> {
+    fn line(&self, name: &str, value: impl Fn(&[ServerSecond]) -> Option<f64>) -> ChartLine {
+        ChartLine::new(name, self.0.iter().map(|rows| value(rows)))
+    }
+
+    /// A count per second.
+    pub fn per_second(
+        &self,
+        name: &str,
+        count: impl Fn(&ServerSecond) -> Option<u64>,
+    ) -> ChartLine {
+        let rate_of = |row: &ServerSecond| rate(row, count(row).map(|count| count as f64));
+        self.line(name, |rows| mean(rows, rate_of))
+    }
+
+    /// A share of the server's machine.
+    pub fn machine(&self, name: &str, share: fn(&MachineSecond) -> Option<f64>) -> ChartLine {
+        self.line(name, |rows| mean(rows, |row| share(row.machine.as_ref()?)))
+    }
+
+    pub fn client_busy(&self) -> ChartLine {
+        let busy = |row: &ServerSecond| row.client.as_ref()?.busy_share;
+        self.line("the client's machine, busy", |rows| mean(rows, busy))
+    }
+
+    /// The number of CPUs used by the server's processes.
+    pub fn server_cpus(&self) -> ChartLine {
+        let cpus = |row: &ServerSecond| rate(row, row.machine.as_ref()?.server_cpu_s);
+        self.line("CPUs of the server's processes", |rows| mean(rows, cpus))
+    }
+
+    /// A number of sessions.
+    pub fn sessions(&self, name: &str, count: fn(&ServerSecond) -> Option<u32>) -> ChartLine {
+        self.line(name, |rows| mean(rows, |row| count(row).map(f64::from)))
+    }
+
+    /// The share of pages that were in the server's cache.
+    pub fn pages_found(&self) -> ChartLine {
+        self.line("pages found", |rows| {
+            let sum = |pages: fn(&ServerSecond) -> Option<u64>| {
+                rows.iter().filter_map(pages).reduce(u64::saturating_add)
+            };
+            let (hits, reads) = (sum(|row| row.cache_hits)?, sum(|row| row.cache_reads)?);
+            let pages = hits.saturating_add(reads);
+            (pages > 0).then(|| hits as f64 / pages as f64)
+        })
+    }
+
+    /// The lag of the slowest replica, in seconds and in bytes of log: the longest of each point.
+    pub fn replication_lag(&self) -> [ChartLine; 2] {
+        [
+            self.line("slowest replica", |rows| {
+                let lags_s = rows.iter().filter_map(|row| row.replication_lag_s);
+                lags_s.reduce(f64::max)
+            }),
+            self.line("slowest replica", |rows| {
+                let lags_bytes = rows.iter().filter_map(|row| row.replication_lag_bytes);
+                lags_bytes.max().map(|bytes| bytes as f64)
+            }),
+        ]
+    }
+
+    /// The active sessions by wait event: one line for each of the most frequent, and a line for all others.
+    pub fn waits(&self) -> Vec<ChartLine> {
+        let sums = by_wait_event(self.0.iter().copied().flatten());
+        let events: Vec<&str> = sums.iter().map(|(event, _)| *event).collect();
+        self.lines_of_largest(&events, |row, is_counted| {
+            let sessions = row.waits.iter().filter(|(event, _)| is_counted(event));
+            let sessions = sessions.map(|(_, count)| f64::from(*count)).sum();
+            has_sessions(row).then_some(sessions)
+        })
+    }
+
+    /// The sessions that waited on average, by wait type, as the server counts their time: one line for each of the
+    /// longest, and a line for all others. No lines if no reading has these times.
+    pub fn wait_times(&self) -> Vec<ChartLine> {
+        let sums = by_wait_type(self.0.iter().copied().flatten());
+        let types: Vec<&str> = sums.iter().map(|(name, _)| *name).collect();
+        self.lines_of_largest(&types, |row, is_counted| {
+            let waits = row.wait_s.as_ref()?.iter();
+            let waits = waits.filter(|(name, _)| is_counted(name));
+            // An empty sum of floating-point numbers is -0.
+            let time_s = waits.map(|(_, time_s)| *time_s).sum::<f64>() + 0.0;
+            rate(row, Some(time_s))
+        })
+    }
+
+    /// One line for each of the first [`MAX_WAIT_EVENTS`] names, and a line for all others. `sessions`: the number of
+    /// sessions in a reading whose names are counted.
+    fn lines_of_largest(
+        &self,
+        names: &[&str],
+        sessions: impl Fn(&ServerSecond, &dyn Fn(&str) -> bool) -> Option<f64>,
+    ) -> Vec<ChartLine> {
+        let (largest, others) = names.split_at(names.len().min(MAX_WAIT_EVENTS));
+        let line = |name: &str, is_counted: &dyn Fn(&str) -> bool| {
+            self.line(name, |rows| mean(rows, |row| sessions(row, is_counted)))
+        };
+        let lines = largest
+            .iter()
+            .map(|name| line(&plain(name), &|counted| counted == *name));
+        let mut lines: Vec<ChartLine> = lines.collect();
+        if !others.is_empty() {
+            lines.push(line("all others", &|counted| !largest.contains(&counted)));
+        }
+        lines
+    }
+
+    /// The cells of the waits: the sessions that waited on average, by wait type, or the wait events of the sessions in the
+    /// first of the readings of a point.
+    pub fn wait_cells(&self) -> Vec<String> {
+        let cells = self.0.iter().map(|rows| {
+            let wait_times = Readings(vec![rows]).wait_times();
+            let texts: Vec<String> = if wait_times.is_empty() {
+                let row = rows.first().filter(|row| has_sessions(row))?;
+                let waits = row.waits.iter();
+                waits
+                    .map(|(event, count)| format!("{} {count}", plain(event)))
+                    .collect()
+            } else {
+                let waits = wait_times.iter().filter_map(|line| {
+                    let sessions = line.values[0].filter(|sessions| *sessions > 0.0)?;
+                    Some(format!("{} {}", line.name, units::rate(sessions)))
+                });
+                waits.collect()
+            };
+            Some(texts.join(", "))
+        });
+        cells
+            .map(|cell| units::or_dash(cell, |cell| cell))
+            .collect()
+    }
+}
+
+/// Whether a reading includes sessions, possibly none that is active.
+fn has_sessions(row: &ServerSecond) -> bool {
+    !row.waits.is_empty() || row.active == Some(0)
+}

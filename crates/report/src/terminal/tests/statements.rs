@@ -1,0 +1,65 @@
+//! Tests of the latencies of statements.
+
+use super::super::write_statements;
+use crate::printer::Printer;
+use crate::style::Style;
+use prony_store::{Latency, Run, StatementLatency};
+
+fn statement(name: &str, statements: u32, p99_ns: Option<u64>, share: f64) -> StatementLatency {
+    StatementLatency {
+        name: name.to_owned(),
+        statements,
+        text: "SELECT 1".to_owned(),
+        latency: Latency {
+            samples: 1_200,
+            mean_ns: 150_000.0,
+            max_ns: 2_000_000,
+            p50_ns: Some(140_000),
+            p95_ns: Some(190_000),
+            p99_ns,
+            ..Latency::default()
+        },
+        service_time_share: Some(share),
+    }
+}
+
+fn written(run: &Run) -> String {
+    let (mut bytes, style) = (Vec::new(), Style::plain());
+    write_statements(&mut Printer::new(&mut bytes, &style), run).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn each_statement_has_its_row_and_a_missing_percentile_a_dash() {
+    let run = Run {
+        statements: Some(vec![
+            statement("begin", 1, Some(200_000), 0.3),
+            statement("update-account", 6, None, 0.45),
+        ]),
+        ..Run::default()
+    };
+    let text = written(&run);
+    for part in [
+        "Latency of statements",
+        "begin                    1,200",
+        "update-account + 5 more  1,200",
+        "30.0 %",
+        "25.0 % of the service time",
+        "round trip are measured together",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let grouped = text.lines().find(|line| line.contains("+ 5 more")).unwrap();
+    assert_eq!(grouped.matches('–').count(), 1, "{grouped}");
+}
+
+#[test]
+fn runs_that_measured_no_statements_say_so_only_if_they_were_asked_to() {
+    assert_eq!(written(&Run::default()), "");
+    let run = Run {
+        statements: Some(Vec::new()),
+        ..Run::default()
+    };
+    let text = written(&run);
+    assert!(text.contains("None was measured"), "{text}");
+}

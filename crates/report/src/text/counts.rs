@@ -1,0 +1,144 @@
+//! The transactions of a run: how many ended, and how.
+//!
+//! In: a Run. Out: sentences, and the table of the kinds.
+
+use super::verdict::is_unmeasured;
+use crate::table::Table;
+use crate::text::plain;
+use crate::units::{self, count, count_with_noun, span};
+use prony_judge::experiment::VariantFigures;
+use prony_store::{IndustryMetric, KindFigures, Run, Second, SecondPhase};
+
+/// The heading of [`kind_table`].
+pub(crate) const KINDS: &str = "Transactions by kind";
+
+/// The counts of each kind, the total first; `None` if there is only one kind.
+pub(crate) fn kind_table(run: &Run) -> Option<Table> {
+    if run.measured.kinds.len() < 3 || is_unmeasured(run) {
+        return None;
+    }
+    let mut table = Table::new(&["kind", "committed", "per second", "rolled back", "failed"]);
+    for kind in &run.measured.kinds {
+        table.row([
+            plain(kind.name()),
+            count(kind.committed),
+            units::per_second(kind.tps),
+            count(kind.rolled_back),
+            count(kind.failed),
+        ]);
+    }
+    Some(table)
+}
+
+/// The main figure: `27,700 transactions/s committed`.
+pub(crate) fn throughput_text(run: &Run) -> String {
+    let tps = run.measured.all_kinds().map_or(0.0, |all| all.tps);
+    format!("{} transactions/s committed", units::rate(tps))
+}
+
+/// Throughput in each whole second of the measured window, and its range; `None` if there are fewer than three.
+pub(crate) fn throughput_by_second(run: &Run) -> Option<(Vec<f64>, String)> {
+    let is_whole =
+        |second: &&Second| second.phase == SecondPhase::Measured && second.length_s > 0.5;
+    let seconds = run.series.iter().filter(is_whole);
+    let tps: Vec<f64> = seconds
+        .map(|second| second.committed as f64 / second.length_s)
+        .collect();
+    let lowest = units::rate(tps.iter().copied().fold(f64::INFINITY, f64::min));
+    let highest = units::rate(tps.iter().copied().fold(0.0, f64::max));
+    (tps.len() >= 3).then(|| (tps, format!("{lowest} to {highest}")))
+}
+
+/// What an industry metric means, and what qualifies it.
+pub(crate) fn metric_meaning(rate: &IndustryMetric) -> String {
+    let note = rate.note.as_deref();
+    let note = note.map_or(String::new(), |note| format!("; {note}"));
+    plain(&format!("{}{note}", rate.title))
+}
+
+/// A metric per unit of scale: `548 per warehouse`.
+pub(crate) fn per_scale_text(run: &Run, rate: &IndustryMetric) -> String {
+    let description = run.workload.description.as_ref();
+    let unit = description.and_then(|description| description.scale_unit.as_ref());
+    let unit = unit.map_or("unit of scale", |unit| unit.one.as_str());
+    format!("{} per {unit}", units::rate(rate.per_scale))
+}
+
+/// The number of transactions and their outcomes.
+pub(crate) fn describe_counts(run: &Run) -> String {
+    outcome_counts(run, Some(describe_in_flight(run)))
+}
+
+/// The number of transactions and their outcomes; those in flight at the end are counted only if they are
+/// described.
+pub(crate) fn outcome_counts(run: &Run, in_flight: Option<String>) -> String {
+    if is_unmeasured(run) {
+        return match run.window.warmup_s {
+            warmup_s if warmup_s > 0.0 => format!(
+                "The measured window had not begun after {} of warm-up.",
+                span(warmup_s)
+            ),
+            _ => "No second of the load was recorded.".to_owned(),
+        };
+    }
+    let empty = KindFigures::default();
+    let all = run.measured.all_kinds().unwrap_or(&empty);
+    let mut text = format!(
+        "{} in the {} measured",
+        count_with_noun(all.committed, "transaction", "transactions"),
+        span(run.measured.length_s)
+    );
+    if run.window.warmup_s > 0.0 {
+        text += &format!(", after {} of warm-up", span(run.window.warmup_s));
+    }
+    let unfinished = in_flight.as_ref().map_or(0, |_| run.measured.unfinished);
+    let in_flight = in_flight.unwrap_or_default();
+    let counts = [
+        (all.failed, "failed"),
+        (all.rolled_back, "rolled back by intent"),
+        (all.skipped, "skipped"),
+        (unfinished, &*in_flight),
+        (run.measured.never_started, "due but never started"),
+        (all.retries, "extra tries"),
+    ];
+    // Of the zero counts, only that of failures is worth mentioning.
+    for (number, outcome) in counts {
+        if number > 0 || outcome == "failed" {
+            text += &format!("; {} {outcome}", count(number));
+        }
+    }
+    text
+}
+
+/// The outcomes of the transactions in flight at the end.
+fn describe_in_flight(run: &Run) -> String {
+    let text = "in flight at the end, not counted".to_owned();
+    let Some(in_flight) = &run.measured.in_flight else {
+        return text;
+    };
+    let outcomes = [
+        (in_flight.committed, "committed after it"),
+        (in_flight.rolled_back, "rolled back by intent"),
+        (in_flight.failed, "failed"),
+        (in_flight.ambiguous, "may have committed"),
+        (in_flight.cut_off, "cut off"),
+    ];
+    let outcomes = outcomes.iter().filter(|(number, _)| *number > 0);
+    let outcomes: Vec<String> = outcomes
+        .map(|(number, outcome)| format!("{} {outcome}", count(*number)))
+        .collect();
+    if outcomes.is_empty() {
+        text
+    } else {
+        format!("{text} ({})", outcomes.join(", "))
+    }
+}
+
+/// The number of counted runs of a variant: `5`, or `3 of 5`.
+pub(crate) fn counted_runs(variant: &VariantFigures) -> String {
+    if variant.counted == variant.runs {
+        count(variant.runs as u64)
+    } else {
+        format!("{} of {}", variant.counted, variant.runs)
+    }
+}

@@ -1,0 +1,89 @@
+//! Response times and service times: headings, columns, and sentences about them.
+//!
+//! In: a Run. Out: texts and cells. Must never: give a percentile that the document does not contain.
+
+use crate::text::plain;
+use crate::units::{self, or_dash, time_or_dash};
+use prony_judge::percentile_intervals::percentile_intervals;
+use prony_store::{Latency, PartLatencies, Run, ServiceTimePartsSource};
+
+/// Columns of [`cells`].
+const PERCENTILES: [&str; 7] = ["p50", "p90", "p95", "p99", "p99.9", "max", "mean"];
+
+/// Headings, which say when each time starts.
+pub(crate) const FROM_SCHEDULE: &str =
+    "Response time of committed transactions, from the scheduled start";
+pub(crate) const FROM_START: &str = "Service time of committed transactions, from the actual start";
+pub(crate) const RESPONSE: &str = "Response time of committed transactions";
+pub(crate) const ATTEMPTS: &str =
+    "Response time of all transactions that ended: committed, rolled back, failed";
+pub(crate) const FAILED: &str = "Response time of failed transactions";
+pub(crate) const SPLIT: &str = "Where the service time went";
+
+/// The column titles of a table of latencies; `first` is the title of the first column.
+pub(crate) fn title_row(first: &str) -> Vec<&str> {
+    std::iter::once(first).chain(PERCENTILES).collect()
+}
+
+/// The percentiles, the maximum and the mean, if known.
+pub(crate) fn cells(latency: &Latency) -> [String; 7] {
+    [
+        time_or_dash(latency.p50_ns),
+        time_or_dash(latency.p90_ns),
+        time_or_dash(latency.p95_ns),
+        time_or_dash(latency.p99_ns),
+        time_or_dash(latency.p999_ns),
+        time_or_dash((latency.max_ns > 0).then_some(latency.max_ns)),
+        or_dash(
+            (latency.samples > 0).then_some(latency.mean_ns),
+            units::time,
+        ),
+    ]
+}
+
+/// A sentence with the confidence intervals of the percentiles of the response time; `None` if there are none.
+pub(crate) fn intervals_text(run: &Run) -> Option<String> {
+    let intervals = percentile_intervals(run);
+    let texts = intervals.iter().map(|interval| {
+        let [low, high] = [interval.low_ns, interval.high_ns]
+            .map(|ns| with_no_break_spaces(&units::time(ns as f64)));
+        format!("p{} {low} to {high}", interval.percentile)
+    });
+    let texts: Vec<String> = texts.collect();
+    (!texts.is_empty()).then(|| {
+        format!(
+            "95 % intervals over all kinds, by the scatter of the seconds: {}. Repeats may differ by more.",
+            texts.join("; ")
+        )
+    })
+}
+
+/// The names and the latencies of the parts of the service time.
+pub(crate) fn names_and_latencies(parts: &PartLatencies) -> [(&'static str, &Latency); 3] {
+    [
+        ("send wait", &parts.send_wait),
+        ("server", &parts.server),
+        ("client wait", &parts.client_wait),
+    ]
+}
+
+/// Why the parts of the service time are not known; `None` if the source of timestamps does not tell.
+pub(crate) fn unavailable_reason(
+    source: &ServiceTimePartsSource,
+    committed: u64,
+) -> Option<String> {
+    match source {
+        ServiceTimePartsSource::Unavailable { reason } if !reason.is_empty() => Some(plain(reason)),
+        ServiceTimePartsSource::Unavailable { .. } => {
+            Some("no receive timestamps were available".into())
+        }
+        // Timestamps are available, but there is no committed transaction.
+        _ if committed == 0 => Some("no transaction committed".into()),
+        _ => None,
+    }
+}
+
+/// Replaces spaces by no-break spaces, so that a number and its unit stay on one line.
+pub(crate) fn with_no_break_spaces(text: &str) -> String {
+    text.replace(' ', "\u{a0}")
+}

@@ -1,0 +1,64 @@
+//! A run beside the published scenario that it reproduces, in words.
+//!
+//! In: a scenario, and `judge`'s comparison with it. Out: sentences, and the cells of a table.
+
+use super::comparison::ratio_as_change;
+use crate::text::plain;
+use crate::units::{self, or_dash};
+use prony_judge::reproduced::{CacheObservation, Deviation};
+use prony_store::scenario::{CachedShare, Scenario};
+
+pub(crate) const NO_FIGURE_NOTE: &str = "The document has no figure for this scenario.";
+pub(crate) const NO_DIFFERENCE_NOTE: &str = "No difference from the document was found.";
+pub(crate) const DIFFERENCES_HEADING: &str = "Why they differ: these conditions were different.";
+
+/// The title of the scenario and the source of its figures.
+pub(crate) fn source_line(scenario: &Scenario) -> String {
+    let Scenario {
+        title,
+        source,
+        source_location,
+        ..
+    } = scenario;
+    plain(&format!("{title}. {source}: {source_location}."))
+}
+
+/// The cells of a row: name, published, measured, deviation and unit.
+pub(crate) fn deviation_cells(deviation: &Deviation) -> [String; 5] {
+    // The same format as in a comparison: digits of large deviations would be false precision.
+    let format_change = |change: f64| ratio_as_change(1.0 + change);
+    [
+        plain(&deviation.name),
+        units::rate(deviation.published),
+        deviation
+            .measured
+            .map_or("not known".to_owned(), units::rate),
+        or_dash(deviation.change, format_change),
+        plain(&deviation.unit),
+    ]
+}
+
+/// Text that compares the requested cached share with the observed one.
+pub(crate) fn cache_sentence(requested: &CachedShare, observed: &CacheObservation) -> String {
+    let data = if observed.whole_database {
+        "the whole database, including other tables,"
+    } else {
+        "the data"
+    };
+    let verdict = match observed.is_as_requested {
+        Some(true) => "That matches the request.",
+        Some(false) => "That does not match the request.",
+        None => "Whether that matches the request is unknown.",
+    };
+    plain(&format!(
+        "{} was requested. Of {data} of {}, {} fit into {} ({}), and {} into the server's own cache, \
+         in which {} of the pages were found. {verdict}",
+        units::percent_with_tenths(requested.share),
+        units::or_unknown(observed.data_bytes, units::bytes),
+        units::or_unknown(observed.share, units::percent_with_tenths),
+        requested.of,
+        units::bytes(requested.of_bytes),
+        units::or_unknown(observed.server_cache_share, units::percent_with_tenths),
+        units::or_unknown(observed.hit_ratio, units::percent_with_tenths),
+    ))
+}

@@ -1,0 +1,73 @@
+//! Latencies of the workload's statements.
+//!
+//! In: a Run. Out: a table, and a sentence below. Must never: give a percentile that the document does not
+//! contain.
+
+use crate::table::Table;
+use crate::text::plain;
+use crate::units::{self, count, or_dash, time_or_dash};
+use prony_store::Run;
+
+/// The heading of the table.
+pub(crate) const STATEMENTS: &str = "Latency of statements";
+
+/// The latencies of the statements; `None` if none was measured.
+pub(crate) fn statement_table(run: &Run) -> Option<Table> {
+    let statements = run.statements.as_ref()?;
+    let titles = [
+        "statement",
+        "count",
+        "mean",
+        "p50",
+        "p95",
+        "p99",
+        "max",
+        "of service",
+    ];
+    let mut table = Table::new(&titles);
+    for statement in statements {
+        let latency = &statement.latency;
+        table.row([
+            plain(&statement.display_name()),
+            count(latency.samples),
+            units::time(latency.mean_ns),
+            time_or_dash(latency.p50_ns),
+            time_or_dash(latency.p95_ns),
+            time_or_dash(latency.p99_ns),
+            units::time(latency.max_ns as f64),
+            or_dash(statement.service_time_share, units::percent_with_tenths),
+        ]);
+    }
+    Some(table).filter(|table| !table.is_empty())
+}
+
+/// What the figures mean, or why there are none; `None` if the run did not measure statements.
+pub(crate) fn statements_text(run: &Run) -> Option<String> {
+    let statements = run.statements.as_ref()?;
+    if statements.is_empty() {
+        return Some(
+            "None was measured: the load executed no statement of the workload's own. Statements that a script \
+             sends as text, as with the simple protocol, are not measured separately."
+                .to_owned(),
+        );
+    }
+    let mut text =
+        "Successful executions in the window, from the moment at which the client could send to \
+                    the moment at which it noticed the reply."
+            .to_owned();
+    if statements.iter().any(|statement| statement.statements > 1) {
+        text += " Statements that share a round trip are measured together, under the first one's name.";
+    }
+    let shares = statements
+        .iter()
+        .filter_map(|statement| statement.service_time_share);
+    let rest = 1.0 - shares.sum::<f64>();
+    if rest >= 0.005 {
+        text += &format!(
+            " The remaining {} of the service time is connecting, think time within transactions, plain \
+             text and failed statements.",
+            units::percent_with_tenths(rest)
+        );
+    }
+    Some(text)
+}

@@ -1,0 +1,151 @@
+//! Whether the figures of a run can be used.
+//!
+//! In: a Run with its findings. Out: sentences. Must never: judge; the findings are already in the Run.
+
+use crate::text::plain;
+use crate::units::{count_with_noun, span};
+use prony_judge::{is_too_short_for_steadiness, scope};
+use prony_store::{KindFigures, Run, RunState, Severity};
+
+/// The verdict on a run whose window has too few seconds.
+pub(crate) const TOO_SHORT: &str = "too short to judge steadiness";
+
+/// A notice that a run is not complete; `None` if it is.
+pub(crate) fn incomplete_notice(run: &Run) -> Option<String> {
+    match run.state {
+        RunState::Complete => None,
+        RunState::Running => Some(
+            "STILL RUNNING, or killed: the figures cover the seconds that were recorded."
+                .to_owned(),
+        ),
+        RunState::Partial => {
+            let covered = if is_unmeasured(run) {
+                "Nothing was measured.".to_owned()
+            } else {
+                format!(
+                    "The figures cover the {} that were measured.",
+                    span(run.measured.length_s)
+                )
+            };
+            let reason = run.ended_because.as_deref();
+            let reason = plain(reason.unwrap_or("no reason recorded"));
+            let reason = reason.trim_end_matches('.');
+            Some(format!("PARTIAL RESULT: ended early: {reason}. {covered}"))
+        }
+    }
+}
+
+/// Whether no part of the load was measured; zeros in the document are then not figures.
+pub(crate) fn is_unmeasured(run: &Run) -> bool {
+    let ended = |kind: &KindFigures| kind.committed + kind.rolled_back + kind.failed;
+    let any_ended = run.measured.kinds.iter().any(|kind| ended(kind) > 0);
+    run.measured.length_s <= 0.0 && !any_ended
+}
+
+/// The verdict on a run.
+pub(crate) struct VerdictSentence {
+    /// The worst severity.
+    pub severity: Severity,
+    /// Whether the figures can be used, without a final period.
+    pub text: String,
+}
+
+/// The verdict; `None` for a run in progress, which has not been checked.
+pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
+    let invalid = check_ids(run, Severity::Invalid);
+    if !invalid.is_empty() {
+        let consequence = if is_unmeasured(run) {
+            "there is no figure"
+        } else {
+            "this figure must not be used"
+        };
+        return Some(VerdictSentence {
+            severity: Severity::Invalid,
+            text: format!("Invalid ({}): {consequence}", invalid.join(", ")),
+        });
+    }
+    let observed = run.observed.as_ref();
+    let is_too_short = is_too_short_for_steadiness(run);
+    let too_short = |conjunction: &str| {
+        if is_too_short {
+            format!("{conjunction} {TOO_SHORT}")
+        } else {
+            String::new()
+        }
+    };
+    let (severity, text) = match (run.state, doubts(run).len()) {
+        (RunState::Running, _) => return None,
+        (RunState::Partial, 0) if run.checks.is_empty() => (
+            Severity::Caveat,
+            "Not judged, and partial: the run ended early".to_owned(),
+        ),
+        (RunState::Partial, 0) => (
+            Severity::Caveat,
+            format!(
+                "Partial: the run ended early{}; no other problems were found",
+                too_short(" and is")
+            ),
+        ),
+        (RunState::Complete, 0) if observed.is_some_and(|observed| observed.off.is_some()) => (
+            Severity::Note,
+            format!(
+                "Valid by the client's figures, but {}the server was not observed",
+                if is_too_short {
+                    format!("{TOO_SHORT}, and ")
+                } else {
+                    String::new()
+                }
+            ),
+        ),
+        (RunState::Complete, 0) if is_too_short => {
+            (Severity::Note, format!("Valid{}", too_short(", but")))
+        }
+        (RunState::Complete, 0) => (Severity::Note, "Valid: no problems were found".to_owned()),
+        (_, number) => {
+            let number = count_with_noun(number as u64, "doubt", "doubts");
+            let state = match run.state {
+                RunState::Partial => "Partial",
+                RunState::Complete | RunState::Running => "Valid",
+            };
+            (
+                Severity::Caveat,
+                format!("{state}{}, with {number}", too_short(", but")),
+            )
+        }
+    };
+    Some(VerdictSentence { severity, text })
+}
+
+/// The worst severity and the verdict in one or two sentences, for a result with its checks; `None` for a run in
+/// progress. The first sentence names the checks that raise doubts; the second one states the scope of the figure.
+pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
+    let VerdictSentence { severity, text } = verdict_sentence(run)?;
+    if severity == Severity::Invalid {
+        return Some((severity, format!("{text}, see the checks below.")));
+    }
+    let doubts = doubts(run);
+    let verdict = if doubts.is_empty() {
+        format!("{text}.")
+    } else {
+        format!("{text}: {}.", doubts.join(", "))
+    };
+    let limits = scope::limits(&run.checks);
+    let text = if limits.is_empty() {
+        verdict
+    } else {
+        format!("{verdict} Scope: {}.", limits.join("; "))
+    };
+    Some((severity, text))
+}
+
+/// The ids of the checks of this severity.
+pub(crate) fn check_ids(run: &Run, severity: Severity) -> Vec<String> {
+    let checks = run.checks.iter().filter(|check| check.severity == severity);
+    checks.map(|check| plain(&check.id)).collect()
+}
+
+/// The ids of the checks that raise doubts about the measurement.
+fn doubts(run: &Run) -> Vec<String> {
+    let doubts = run.checks.iter().filter(|check| check.is_doubt());
+    doubts.map(|check| plain(&check.id)).collect()
+}
