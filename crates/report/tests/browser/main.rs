@@ -228,7 +228,7 @@ fn the_page_renders_without_console_messages() {
     assert!(light["marks"].as_u64().unwrap() >= 5 * 3, "{light}");
     let readout = light["byPointer"].as_str().unwrap();
     assert!(
-        readout.starts_with("from 2 s · committed /s 27,400"),
+        readout.starts_with("from 2 s · committed /s 27,600"),
         "{light}"
     );
     assert!(
@@ -348,11 +348,8 @@ fn priced_runs() -> (Vec<Run>, html::PriceInputs) {
         );
         // The first configuration has two runs: a median and a spread.
         for tenths in if index == 0 { vec![9, 10] } else { vec![10] } {
-            let mut run = observed_run();
+            let mut run = sample_run::with_tps(sample_run::closed(), tps * tenths / 10);
             run.id = format!("2026112{index}-{tenths}");
-            for kind in &mut run.measured.kinds {
-                kind.committed = 4 * tps * tenths / 10;
-            }
             placements.push(html::RunPlacement {
                 sheet: 0,
                 configuration: index,
