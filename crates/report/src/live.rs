@@ -32,14 +32,11 @@ pub struct RunOutline {
 }
 
 pub struct LiveView<W> {
-    out: W,
-    style: Style,
+    terminal: Redraw<W>,
     outline: RunOutline,
     interval_s: f64,
     /// End of the last second in a plain line, in seconds since the start of the load.
     printed_until_s: f64,
-    redraw: Redraw,
-    size: fn() -> Option<Size>,
     state: LiveState,
     unprinted: UnprintedTotals,
 }
@@ -58,13 +55,10 @@ impl<W: Write> LiveView<W> {
     /// is zero or less.
     pub fn new(out: W, style: Style, outline: RunOutline, interval_s: f64) -> LiveView<W> {
         LiveView {
-            out,
-            style,
+            terminal: Redraw::new(out, style),
             outline,
             interval_s,
             printed_until_s: 0.0,
-            redraw: Redraw::default(),
-            size: || None,
             state: LiveState::default(),
             unprinted: UnprintedTotals::default(),
         }
@@ -72,8 +66,8 @@ impl<W: Write> LiveView<W> {
 
     /// Sets the function that returns the size of the terminal; it is called before each drawing.
     #[must_use]
-    pub fn with_size_from(mut self, size: fn() -> Option<Size>) -> LiveView<W> {
-        self.size = size;
+    pub fn with_size_from(mut self, size: impl Fn() -> Option<Size> + Send + 'static) -> Self {
+        self.terminal.set_size_from(size);
         self
     }
 
@@ -87,13 +81,11 @@ impl<W: Write> LiveView<W> {
         if self.interval_s <= 0.0 {
             return Ok(());
         }
-        if self.style.terminal {
+        if self.terminal.style.terminal {
             self.state.add_second(second);
-            let size = self.size();
-            let lines = self.state.frame(&self.outline, second, &self.style, size);
-            return self
-                .redraw
-                .draw(&mut self.out, &lines, size.columns, &self.style);
+            let (style, size) = (&self.terminal.style, self.terminal.size());
+            let lines = self.state.frame(&self.outline, second, style, size);
+            return self.terminal.draw(&lines);
         }
         self.unprinted.seconds += second.length_s;
         self.unprinted.committed += second.committed;
@@ -109,23 +101,14 @@ impl<W: Write> LiveView<W> {
 
     /// Prints a message above the view.
     pub fn print_message(&mut self, line: &str) -> io::Result<()> {
-        let columns = self.size().columns;
-        self.redraw.clear(&mut self.out, columns)?;
-        writeln!(self.out, "{}", crate::text::plain(line))?;
-        self.out.flush()
+        self.terminal.clear()?;
+        writeln!(self.terminal.out, "{}", crate::text::plain(line))?;
+        self.terminal.out.flush()
     }
 
     /// Removes the view; plain lines stay.
     pub fn finish(&mut self) -> io::Result<()> {
-        let columns = self.size().columns;
-        self.redraw.clear(&mut self.out, columns)
-    }
-
-    fn size(&self) -> Size {
-        (self.size)().unwrap_or(Size {
-            columns: self.style.width,
-            rows: 24,
-        })
+        self.terminal.clear()
     }
 
     fn print_plain_line(&mut self, second: &Second, now_s: f64) -> io::Result<()> {
@@ -146,14 +129,14 @@ impl<W: Write> LiveView<W> {
             format!(" (p99 of all attempts {})", units::time(ns as f64))
         });
         writeln!(
-            self.out,
+            self.terminal.out,
             "{now_s:.0} s{part}: {} transactions/s, committed p50 {}, p99 {}{window}, {} failed{attempts}{connections}",
             units::rate(unprinted.committed as f64 / unprinted.seconds.max(1e-9)),
             time_or_dash(second.p50_ns),
             time_or_dash(p99_ns),
             units::count(unprinted.failed),
         )?;
-        self.out.flush()
+        self.terminal.out.flush()
     }
 }
 

@@ -38,10 +38,7 @@ const NARROW_BAR_CHARS: usize = 6;
 const STALLED_S: f64 = 2.0;
 
 pub struct LoadProgressView<W> {
-    out: W,
-    style: Style,
-    redraw: Redraw,
-    size: Box<dyn Fn() -> Option<Size> + Send>,
+    terminal: Redraw<W>,
     last: LoadStepProgress,
     step_began_s: f64,
     /// Time of the last progress, in seconds.
@@ -56,10 +53,7 @@ impl<W: Write> LoadProgressView<W> {
     /// Creates a view on `out`.
     pub fn new(out: W, style: Style) -> LoadProgressView<W> {
         LoadProgressView {
-            out,
-            style,
-            redraw: Redraw::default(),
-            size: Box::new(|| None),
+            terminal: Redraw::new(out, style),
             last: LoadStepProgress::default(),
             step_began_s: 0.0,
             progressed_at_s: 0.0,
@@ -71,12 +65,8 @@ impl<W: Write> LoadProgressView<W> {
     /// Asks this function for the size of the terminal before each drawing, because it may change.
     #[must_use]
     pub fn with_size_from(mut self, size: impl Fn() -> Option<Size> + Send + 'static) -> Self {
-        self.size = Box::new(size);
+        self.terminal.set_size_from(size);
         self
-    }
-
-    fn columns(&self) -> usize {
-        (self.size)().map_or(self.style.width, |size| size.columns)
     }
 
     /// Shows the progress.
@@ -103,12 +93,10 @@ impl<W: Write> LoadProgressView<W> {
 
     fn draw(&mut self, new_step: bool) -> io::Result<()> {
         let at_s = self.last.at_s;
-        if self.style.terminal {
-            let columns = self.columns();
+        if self.terminal.style.terminal {
+            let columns = self.terminal.size().columns;
             let line = self.terminal_line(columns.saturating_sub(1));
-            return self
-                .redraw
-                .draw(&mut self.out, &[line], columns, &self.style);
+            return self.terminal.draw(&[line]);
         }
         let line = self.plain_line();
         // Skip a line that equals the last one.
@@ -123,20 +111,19 @@ impl<W: Write> LoadProgressView<W> {
                 Some(due_s) => self.step_began_s + due_s,
                 None => at_s + PLAIN_EVERY_S,
             };
-            writeln!(self.out, "{line}")?;
-            self.out.flush()?;
+            writeln!(self.terminal.out, "{line}")?;
+            self.terminal.out.flush()?;
         }
         Ok(())
     }
 
     /// Removes the view and prints one line in its place.
     pub fn finish(&mut self, line: &str) -> io::Result<()> {
-        let columns = self.columns();
-        self.redraw.clear(&mut self.out, columns)?;
+        self.terminal.clear()?;
         if !line.is_empty() {
-            writeln!(self.out, "{}", visible(line))?;
+            writeln!(self.terminal.out, "{}", visible(line))?;
         }
-        self.out.flush()
+        self.terminal.out.flush()
     }
 
     /// The share that is done; `None` for a step that is not counted.

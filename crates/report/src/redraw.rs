@@ -1,59 +1,78 @@
 //! Lines at the bottom of a terminal that are redrawn repeatedly.
 //!
-//! In: lines, the width of the terminal. Out: escape codes that replace the previous lines. Must never: be
+//! In: lines, the size of the terminal. Out: escape codes that replace the previous lines. Must never: be
 //! used on a stream that is not a terminal; change a terminal mode, because the process can be killed at
 //! any moment.
 
-use crate::style::Style;
+use crate::style::{Size, Style};
 use crate::text::visible_width;
 use crate::visible::visible_line;
 use std::io::{self, Write};
 
-/// The lines currently drawn on the terminal.
-#[derive(Debug, Default)]
-pub struct Redraw {
-    /// Their widths, in characters.
+/// A stream with lines that are redrawn, and other text above them.
+pub struct Redraw<W> {
+    pub out: W,
+    pub style: Style,
+    size: Box<dyn Fn() -> Option<Size> + Send>,
+    /// Widths of the lines that are drawn, in characters.
     drawn_widths: Vec<usize>,
 }
 
-impl Redraw {
-    /// Replaces the lines; the terminal is `columns` characters wide now.
-    pub fn draw(
-        &mut self,
-        out: &mut dyn Write,
-        lines: &[String],
-        columns: usize,
-        style: &Style,
-    ) -> io::Result<()> {
+impl<W: Write> Redraw<W> {
+    pub fn new(out: W, style: Style) -> Redraw<W> {
+        Redraw {
+            out,
+            style,
+            size: Box::new(|| None),
+            drawn_widths: Vec::new(),
+        }
+    }
+
+    /// Asks this function for the size of the terminal before each drawing, because it may change.
+    pub fn set_size_from(&mut self, size: impl Fn() -> Option<Size> + Send + 'static) {
+        self.size = Box::new(size);
+    }
+
+    /// The size of the terminal now.
+    pub fn size(&self) -> Size {
+        (self.size)().unwrap_or(Size {
+            columns: self.style.width,
+            rows: 24,
+        })
+    }
+
+    /// Replaces the lines.
+    pub fn draw(&mut self, lines: &[String]) -> io::Result<()> {
         // Write each frame at once, so that a half-drawn frame is never visible.
-        let old = self.rows(columns);
+        let old = self.rows();
         let mut frame = cursor_up(old);
         self.drawn_widths.clear();
         for line in lines {
-            let line = visible_line(line, style);
+            let line = visible_line(line, &self.style);
             self.drawn_widths.push(visible_width(&line));
             frame.push_str(ERASE_LINE);
             frame.push_str(&line);
             frame.push('\n');
         }
         frame.push_str(&erase_rows(old.saturating_sub(lines.len())));
-        out.write_all(frame.as_bytes())?;
-        out.flush()
+        self.out.write_all(frame.as_bytes())?;
+        self.out.flush()
     }
 
     /// Removes the lines.
-    pub fn clear(&mut self, out: &mut dyn Write, columns: usize) -> io::Result<()> {
-        let old = self.rows(columns);
+    pub fn clear(&mut self) -> io::Result<()> {
+        let old = self.rows();
         let frame = cursor_up(old) + &erase_rows(old);
         self.drawn_widths.clear();
-        out.write_all(frame.as_bytes())?;
-        out.flush()
+        self.out.write_all(frame.as_bytes())?;
+        self.out.flush()
     }
 
     /// The number of terminal rows that the lines take: a terminal that became narrower has wrapped the
     /// lines that no longer fit.
-    fn rows(&self, columns: usize) -> usize {
-        let rows = |width: &usize| width.div_ceil(columns.max(1)).max(1);
+    fn rows(&self) -> usize {
+        let columns = self.size().columns.max(1);
+        let rows = |width: &usize| width.div_ceil(columns).max(1);
         self.drawn_widths.iter().map(rows).sum()
     }
 }
@@ -82,7 +101,7 @@ fn erase_rows(rows: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::Redraw;
-    use crate::style::Style;
+    use crate::style::{Size, Style};
 
     const PLAIN: Style = Style {
         color: false,
@@ -91,30 +110,47 @@ mod tests {
         unicode: true,
     };
 
+    /// A terminal of `columns` columns that has drawn these lines.
+    fn drawn(lines: &[&str], columns: usize, style: Style) -> Redraw<Vec<u8>> {
+        let mut view = Redraw::new(Vec::new(), style);
+        resize(&mut view, columns);
+        draw(&mut view, lines);
+        view
+    }
+
+    fn resize(view: &mut Redraw<Vec<u8>>, columns: usize) {
+        view.set_size_from(move || Some(Size { columns, rows: 24 }));
+    }
+
+    fn draw(view: &mut Redraw<Vec<u8>>, lines: &[&str]) {
+        let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        view.draw(&lines).unwrap();
+    }
+
+    /// What was written since the last call.
+    fn take(view: &mut Redraw<Vec<u8>>) -> String {
+        String::from_utf8(std::mem::take(&mut view.out)).unwrap()
+    }
+
     #[test]
     fn a_hostile_line_cannot_move_the_cursor() {
-        let (mut view, mut out) = (Redraw::default(), Vec::new());
-        let lines = ["tpcb\x1b[2J\x1b]0;x\x07\n\x1b[1mb\tc\r".to_owned()];
-        view.draw(&mut out, &lines, 80, &PLAIN).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let hostile = "tpcb\x1b[2J\x1b]0;x\x07\n\x1b[1mb\tc\r";
+        let mut view = drawn(&[hostile], 80, PLAIN);
         let line = "tpcb\\x1b[2J\\x1b]0;x\\x07\\x0a\\x1b[1mb\\x09c\\x0d";
-        assert_eq!(text, format!("\r\x1b[2K{line}\n"));
+        assert_eq!(take(&mut view), format!("\r\x1b[2K{line}\n"));
         // The escaped line takes one row.
-        out = Vec::new();
-        view.clear(&mut out, 80).unwrap();
-        assert!(out.starts_with(b"\x1b[1A\r"), "{out:?}");
+        view.clear().unwrap();
+        assert!(take(&mut view).starts_with("\x1b[1A\r"));
     }
 
     #[test]
     fn a_frame_replaces_exactly_the_lines_of_the_previous_frame() {
-        let (mut view, mut out) = (Redraw::default(), Vec::new());
-        view.draw(&mut out, &["a".into(), "b".into()], 80, &PLAIN)
-            .unwrap();
-        view.draw(&mut out, &["c".into()], 80, &PLAIN).unwrap();
-        view.clear(&mut out, 80).unwrap();
-        view.clear(&mut out, 80).unwrap();
+        let mut view = drawn(&["a", "b"], 80, PLAIN);
+        draw(&mut view, &["c"]);
+        view.clear().unwrap();
+        view.clear().unwrap();
         assert_eq!(
-            String::from_utf8(out).unwrap(),
+            take(&mut view),
             "\r\x1b[2Ka\n\r\x1b[2Kb\n\
              \x1b[2A\r\x1b[2Kc\n\r\x1b[2K\n\x1b[1A\r\
              \x1b[1A\r\x1b[2K\n\x1b[1A\r"
@@ -158,34 +194,29 @@ mod tests {
 
     #[test]
     fn a_frame_is_removed_without_clearing_the_screen() {
-        let (mut view, mut out) = (Redraw::default(), Vec::new());
-        let long = "x".repeat(15);
-        view.draw(&mut out, &[long, "b".into(), "c".into()], 20, &PLAIN)
-            .unwrap();
+        let mut view = drawn(&[&"x".repeat(15), "b", "c"], 20, PLAIN);
         // In a narrower terminal, the line of one row takes two.
-        let narrow = out.clone();
-        view.draw(&mut out, &["d".into()], 20, &PLAIN).unwrap();
-        assert_eq!(screen(&out, 20), ["d", "", "", ""]);
-        view.clear(&mut out, 20).unwrap();
-        out.extend(b"end\n");
-        assert_eq!(screen(&out, 20)[0], "end");
+        let narrow = view.out.clone();
+        draw(&mut view, &["d"]);
+        assert_eq!(screen(&view.out, 20), ["d", "", "", ""]);
+        view.clear().unwrap();
+        view.out.extend(b"end\n");
+        assert_eq!(screen(&view.out, 20)[0], "end");
         assert_eq!(screen(&narrow, 10)[..2], ["x".repeat(10), "x".repeat(5)]);
-        let text = String::from_utf8(out).unwrap();
-        assert!(!text.contains('J'), "{text:?}");
+        assert!(!take(&mut view).contains('J'));
     }
 
     #[test]
     fn lines_wrapped_by_a_narrower_terminal_are_removed() {
-        let (mut view, mut out) = (Redraw::default(), Vec::new());
         let colored = Style {
             color: true,
             ..PLAIN
         };
-        let lines = ["x".repeat(79), "\x1b[1mshort\x1b[0m".into(), String::new()];
-        view.draw(&mut out, &lines, 80, &colored).unwrap();
-        out.clear();
-        view.clear(&mut out, 40).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let mut view = drawn(&[&"x".repeat(79), "\x1b[1mshort\x1b[0m", ""], 80, colored);
+        take(&mut view);
+        resize(&mut view, 40);
+        view.clear().unwrap();
+        let text = take(&mut view);
         assert!(text.starts_with("\x1b[4A"), "{text:?}");
         assert_eq!(text.matches("\x1b[2K").count(), 4, "{text:?}");
     }

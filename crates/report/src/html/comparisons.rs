@@ -1,59 +1,94 @@
 //! The comparisons on a page of several runs.
 //!
-//! In: documents, and `judge`'s comparison of each with the first. Out: a plot of the changes, then the
+//! In: documents, and `judge`'s comparison of each side with the first. Out: a plot of the changes, then the
 //! differences and figures of each pair. Must never: show a ratio that the verdict forbids.
 
 use super::document::Document;
 use super::one::severity_class;
 use super::table::{end_table, start_table, write_row, write_text_row};
-use super::{dots, start_section, variants};
+use super::{dots, start_section};
 use crate::html::markup::{Html, write_markup, writeln_markup};
 use crate::text::comparison::{
-    change_text, figure_sentence, format_figure, group_by_severity, single_runs_caution,
+    change_text, figure_cells, figure_sentence, format_figure, group_by_severity,
+    single_runs_caution,
 };
-use prony_judge::compare::sides::{CompareOptions, Side, compare_sides};
+use prony_judge::compare::sides::{
+    CompareOptions, Side, SideComparison, SidesComparison, compare_sides,
+};
 use prony_judge::compare::{Comparison, Difference, Verdict, compare};
+use prony_judge::experiment::variant_names;
 use prony_store::{Run, Severity};
 use std::fmt;
 
 /// Maximum number of comparisons with sections of their own.
 const MAX_SECTIONS: usize = 3;
+const NO_RATIO: &str = "<p>No ratio is given, because it would mislead.</p>\n";
 
-/// The comparisons after the overview: of runs with the first run, or, if all runs belong to one experiment,
-/// of variants with the first variant.
-enum ComparisonSections {
-    /// Indexes of the runs that are not repeats of the first.
-    Runs(Vec<usize>),
-    Variants(Vec<String>),
+/// What a page compares with its first run; if all runs belong to one experiment, with its first variant.
+pub struct PageSides<'a> {
+    /// Whether a side is a variant; otherwise it is a run.
+    pub are_variants: bool,
+    /// The sides; at least one.
+    sides: Vec<Side<'a>>,
+    /// The number of each side: of the variant, or of the run in the page.
+    numbers: Vec<usize>,
 }
 
-impl ComparisonSections {
-    fn for_documents(documents: &[Document]) -> ComparisonSections {
+impl<'a> PageSides<'a> {
+    pub fn of(documents: &'a [Document]) -> PageSides<'a> {
         let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
-        if let Some(names) = variants::names_if_one_experiment(&runs) {
-            return ComparisonSections::Variants(names);
+        if let Some(names) = names_if_one_experiment(&runs) {
+            let side = |name: String| {
+                let is_of_variant = |run: &&Run| {
+                    run.experiment
+                        .iter()
+                        .any(|experiment| experiment.variant == name)
+                };
+                let runs = runs.iter().copied().filter(is_of_variant).collect();
+                Side { name, runs }
+            };
+            return PageSides {
+                are_variants: true,
+                numbers: (1..=names.len()).collect(),
+                sides: names.into_iter().map(side).collect(),
+            };
         }
-        let others = (1..runs.len()).filter(|index| !are_repeats(runs[0], runs[*index]));
-        ComparisonSections::Runs(others.collect())
+        // Repeats of the first run's variant are not compared with it.
+        let is_side = |number: &usize| *number == 1 || !are_repeats(runs[0], runs[number - 1]);
+        let numbers: Vec<usize> = (1..=runs.len()).filter(is_side).collect();
+        let sides = numbers.iter().map(|number| Side {
+            name: format!("run {number}"),
+            runs: vec![runs[number - 1]],
+        });
+        PageSides {
+            are_variants: false,
+            sides: sides.collect(),
+            numbers,
+        }
     }
 
-    /// Ids and headings of the sections.
+    pub fn names(&self) -> Vec<String> {
+        self.sides.iter().map(|side| side.name.clone()).collect()
+    }
+
+    /// The comparison of all sides with the first.
+    pub fn compare(&self) -> SidesComparison {
+        compare_sides(&self.sides, &CompareOptions::default())
+    }
+
+    /// The id and the heading of the section of each side except the first.
     fn ids_and_headings(&self) -> Vec<(String, String)> {
-        match self {
-            ComparisonSections::Runs(indexes) => {
-                let numbers = indexes.iter().map(|index| index + 1);
-                let section = |n| (format!("pair-{n}"), format!("Run {n} against run 1"));
-                numbers.map(section).collect()
+        let others = self.sides.iter().zip(&self.numbers).skip(1);
+        let section = |(side, number): (&Side<'_>, &usize)| {
+            if self.are_variants {
+                let heading = format!("{} against {}", side.name, self.sides[0].name);
+                (format!("variant-{number}"), heading)
+            } else {
+                let heading = format!("Run {number} against run 1");
+                (format!("pair-{number}"), heading)
             }
-            ComparisonSections::Variants(names) => {
-                let others = names.iter().enumerate().skip(1);
-                let section = |(index, name)| {
-                    let heading = format!("{} against {}", name, &names[0]);
-                    (format!("variant-{}", index + 1), heading)
-                };
-                others.map(section).collect()
-            }
-        }
+        };
+        others.map(section).collect()
     }
 }
 
@@ -65,71 +100,52 @@ fn are_repeats(a: &Run, b: &Run) -> bool {
     }
 }
 
+/// The names of the variants, if all runs belong to one experiment.
+fn names_if_one_experiment(runs: &[&Run]) -> Option<Vec<String>> {
+    let id = |run: &Run| Some(run.experiment.as_ref()?.id.clone());
+    let first = id(runs.first()?)?;
+    let is_one_experiment = runs.iter().all(|run| id(run).as_ref() == Some(&first));
+    is_one_experiment.then(|| variant_names(runs))
+}
+
 /// Writes the entries of the comparisons in the table of contents.
-pub fn write_nav_entries(out: &mut Html, documents: &[Document]) -> fmt::Result {
-    let sections = ComparisonSections::for_documents(documents).ids_and_headings();
+pub fn write_nav_entries(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
+    let sections = sides.ids_and_headings();
     if sections.len() > MAX_SECTIONS {
         out.push_str("<li><a href=\"#comparisons\">Comparisons</a></li>");
-    } else {
-        for (id, heading) in sections {
-            write_markup!(out, "<li><a href=\"#{}\">{}</a></li>", id, heading)?;
-        }
+        return Ok(());
     }
-    Ok(())
+    let mut sections = sections.iter();
+    sections.try_for_each(|(id, heading)| {
+        write_markup!(out, "<li><a href=\"#{}\">{}</a></li>", id, heading)
+    })
 }
 
 /// Draws the changes of all comparisons in one plot; nothing if there is no comparison.
-pub fn write_effects(out: &mut Html, documents: &[Document]) -> fmt::Result {
-    let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
-    let (names, comparison) = match ComparisonSections::for_documents(documents) {
-        ComparisonSections::Runs(indexes) => {
-            let indexes = || std::iter::once(0).chain(indexes.iter().copied());
-            let sides: Vec<Side> = indexes().map(|index| single_run(runs[index])).collect();
-            let names: Vec<String> = indexes()
-                .map(|index| format!("run {}", index + 1))
-                .collect();
-            (names, compare_sides(&sides, &CompareOptions::default()))
-        }
-        ComparisonSections::Variants(names) => {
-            let comparison = variants::compare_variants(&names, &runs);
-            (names, comparison)
-        }
-    };
-    dots::write_effects(out, &comparison, &names)
+pub fn write_effects(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
+    dots::write_effects(out, &sides.compare(), &sides.names())
 }
 
 /// Writes a section for each comparison; if there are many, one section in which each can be opened.
-pub fn write(out: &mut Html, documents: &[Document]) -> fmt::Result {
-    let comparisons = ComparisonSections::for_documents(documents);
-    let sections = comparisons.ids_and_headings();
+pub fn write(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
+    let sections = sides.ids_and_headings();
     let is_folded = sections.len() > MAX_SECTIONS;
     if is_folded {
         start_section(out, 2, "comparisons", "Comparisons")?;
     }
-    let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
-    let compared_variants = match &comparisons {
-        ComparisonSections::Variants(names) if !sections.is_empty() => {
-            variants::compare_variants(names, &runs).side_comparisons
-        }
-        _ => Vec::new(),
-    };
-    for (number, (id, heading)) in sections.iter().enumerate() {
+    let compared = sides.compare().side_comparisons;
+    let others = sides.sides[1..].iter().zip(&compared).zip(&sections);
+    for ((other, comparison), (id, heading)) in others {
         if is_folded {
             writeln_markup!(out, "<details id=\"{}\"><summary>{}</summary>", id, heading)?
         } else {
             start_section(out, 2, id, heading)?
         }
-        match &comparisons {
-            ComparisonSections::Runs(indexes) => {
-                let other = indexes[number];
-                write_comparison(out, other + 1, &compare(runs[0], runs[other], false))?;
-                write_significance(out, other + 1, runs[0], runs[other])?;
-            }
-            ComparisonSections::Variants(names) => {
-                if let Some(side) = compared_variants.get(number) {
-                    variants::write_comparison(out, [&names[0], &names[number + 1]], side)?;
-                }
-            }
+        let names = [sides.sides[0].name.as_str(), &other.name];
+        if sides.are_variants {
+            write_comparison_of_variants(out, names, comparison)?
+        } else {
+            write_comparison_of_runs(out, names, [sides.sides[0].runs[0], other.runs[0]])?
         }
         out.push_str(if is_folded {
             "</details>\n"
@@ -143,28 +159,70 @@ pub fn write(out: &mut Html, documents: &[Document]) -> fmt::Result {
     Ok(())
 }
 
-fn single_run(run: &Run) -> Side<'_> {
-    Side {
-        name: String::new(),
-        runs: vec![run],
+/// Writes the comparison of two runs, and a sentence on each main figure, unless they are not comparable.
+fn write_comparison_of_runs(out: &mut Html, names: [&str; 2], runs: [&Run; 2]) -> fmt::Result {
+    let Comparison {
+        verdict,
+        differences,
+        figures,
+    } = compare(runs[0], runs[1], false);
+    write_verdict(out, verdict)?;
+    if figures.is_empty() {
+        out.push_str(NO_RATIO);
+    } else {
+        start_table(out, "Figures", &["figure", names[0], names[1], "change"])?;
+        for pair in &figures {
+            let [first, second] = [pair.a, pair.b].map(|value| format_figure(pair.unit, value));
+            write_row(out, &pair.name, &[first, second, change_text(pair)])?;
+        }
+        end_table(out)?;
+        writeln_markup!(out, "<p>{}</p>", single_runs_caution())?;
     }
+    write_differences(out, names, &differences)?;
+    let sides = [0, 1].map(|index| Side {
+        name: names[index].to_owned(),
+        runs: vec![runs[index]],
+    });
+    let comparison = compare_sides(&sides, &CompareOptions::default());
+    let mut compared = comparison.side_comparisons.iter();
+    compared.try_for_each(|side| write_sentences(out, names, &comparison, side))
 }
 
-/// Writes a sentence on each main figure; nothing if the two runs are not comparable.
-fn write_significance(out: &mut Html, number: usize, first: &Run, other: &Run) -> fmt::Result {
-    let sides = [single_run(first), single_run(other)];
-    let comparison = compare_sides(&sides, &CompareOptions::default());
-    let second = format!("run {number}");
-    let sides = comparison.side_comparisons.iter();
-    for figure in sides.flat_map(|side| comparison.headline_figures(side)) {
-        let text = figure_sentence(["run 1", &second], figure);
-        writeln_markup!(out, "<p>{}</p>", text)?;
+/// Writes the comparison of a variant with the first, by the medians of their repeats.
+fn write_comparison_of_variants(
+    out: &mut Html,
+    names: [&str; 2],
+    comparison: &SideComparison,
+) -> fmt::Result {
+    write_verdict(out, comparison.verdict)?;
+    if comparison.figures.is_empty() {
+        out.push_str(NO_RATIO);
+    } else {
+        let [first_title, second_title] = names.map(|name| format!("{name}, median"));
+        let columns = ["figure", &first_title, &second_title, "change", "interval"];
+        start_table(out, "Figures", &columns)?;
+        for pair in &comparison.figures {
+            write_row(out, &pair.name, &figure_cells(pair))?;
+        }
+        end_table(out)?;
     }
-    Ok(())
+    write_differences(out, names, &comparison.differences)
+}
+
+/// Writes a sentence on each main figure of a side.
+pub fn write_sentences(
+    out: &mut Html,
+    names: [&str; 2],
+    comparison: &SidesComparison,
+    side: &SideComparison,
+) -> fmt::Result {
+    let figures = comparison.headline_figures(side);
+    let mut sentences = figures.iter().map(|figure| figure_sentence(names, figure));
+    sentences.try_for_each(|text| writeln_markup!(out, "<p>{}</p>", text))
 }
 
 /// Writes the verdict of a comparison.
-pub fn write_verdict(out: &mut Html, verdict: Verdict) -> fmt::Result {
+fn write_verdict(out: &mut Html, verdict: Verdict) -> fmt::Result {
     let worst = match verdict {
         Verdict::Comparable => Severity::Note,
         Verdict::WithCaveats => Severity::Caveat,
@@ -178,24 +236,8 @@ pub fn write_verdict(out: &mut Html, verdict: Verdict) -> fmt::Result {
     )
 }
 
-/// Writes the comparison of run `number` with the first run.
-fn write_comparison(out: &mut Html, number: usize, comparison: &Comparison) -> fmt::Result {
-    write_verdict(out, comparison.verdict)?;
-    if comparison.figures.is_empty() {
-        out.push_str("<p>No ratio is given, because it would mislead.</p>\n");
-    } else {
-        write_figures(out, number, comparison)?;
-    }
-    let second = format!("run {number}");
-    write_differences(out, ["run 1", &second], &comparison.differences)
-}
-
 /// Writes the differences between two sides, the worst first.
-pub fn write_differences(
-    out: &mut Html,
-    sides: [&str; 2],
-    differences: &[Difference],
-) -> fmt::Result {
+fn write_differences(out: &mut Html, sides: [&str; 2], differences: &[Difference]) -> fmt::Result {
     for (heading, _, group) in group_by_severity(differences) {
         let columns = ["what differs", sides[0], sides[1], "why it matters"];
         start_table(out, heading, &columns)?;
@@ -211,15 +253,4 @@ pub fn write_differences(
         end_table(out)?;
     }
     Ok(())
-}
-
-fn write_figures(out: &mut Html, number: usize, comparison: &Comparison) -> fmt::Result {
-    let second = format!("run {number}");
-    start_table(out, "Figures", &["figure", "run 1", &second, "change"])?;
-    for pair in &comparison.figures {
-        let [first, second] = [pair.a, pair.b].map(|value| format_figure(pair.unit, value));
-        write_row(out, &pair.name, &[first, second, change_text(pair)])?;
-    }
-    end_table(out)?;
-    writeln_markup!(out, "<p>{}</p>", single_runs_caution())
 }

@@ -41,6 +41,7 @@ mod variants;
 mod verify;
 
 use crate::html::markup::{Html, Raw, markup, write_markup, writeln_markup};
+use comparisons::PageSides;
 use document::Document;
 pub use prices::{PriceInputs, PriceInputsError, RunPlacement, SheetText};
 pub use trend::{is_trend_page, write_trend};
@@ -126,9 +127,10 @@ fn generate_page(
             write_prices(&mut out)?;
         }
         documents => {
-            several::write_nav(&mut out, documents, prices_entry)?;
+            let sides = PageSides::of(documents);
+            several::write_nav(&mut out, documents, &sides, prices_entry)?;
             out.push_str("<main id=\"main\">\n");
-            several::write(&mut out, documents)?;
+            several::write(&mut out, documents, &sides)?;
             write_prices(&mut out)?;
             write_runs(&mut out, documents)?;
         }

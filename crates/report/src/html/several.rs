@@ -3,6 +3,7 @@
 //! In: documents. Out: a table of all runs, their throughput over time, dot plots and percentile curves, then
 //! the comparisons. Must never: take the best of several runs.
 
+use super::comparisons::PageSides;
 use super::document::Document;
 use super::one::title;
 use super::over_time::{Span, end_s, max_points};
@@ -17,10 +18,15 @@ use crate::units::{self, or_dash, time_or_dash};
 use std::fmt;
 
 /// Writes the table of contents; `entries` are inserted after the entry of the overview.
-pub fn write_nav(out: &mut Html, documents: &[Document], entries: &'static str) -> fmt::Result {
+pub fn write_nav(
+    out: &mut Html,
+    documents: &[Document],
+    sides: &PageSides<'_>,
+    entries: &'static str,
+) -> fmt::Result {
     out.push_str("<nav aria-label=\"Sections\"><ul><li><a href=\"#overview\">Overview</a></li>");
     out.push_str(entries);
-    comparisons::write_nav_entries(out, documents)?;
+    comparisons::write_nav_entries(out, sides)?;
     for (index, document) in documents.iter().enumerate() {
         let (number, id) = (index + 1, &document.run.id);
         write_markup!(
@@ -35,9 +41,9 @@ pub fn write_nav(out: &mut Html, documents: &[Document], entries: &'static str) 
 }
 
 /// Writes the table of all runs, and the comparison of each with the first.
-pub fn write(out: &mut Html, documents: &[Document]) -> fmt::Result {
+pub fn write(out: &mut Html, documents: &[Document], sides: &PageSides<'_>) -> fmt::Result {
     start_section(out, 2, "overview", "Overview")?;
-    variants::write(out, documents)?;
+    variants::write(out, documents, sides)?;
     write_overview(out, documents)?;
     write_throughput_chart(out, documents)?;
     let names: Vec<String> = documents.iter().enumerate().map(run_name).collect();
@@ -51,9 +57,9 @@ pub fn write(out: &mut Html, documents: &[Document]) -> fmt::Result {
     });
     let title = "Response time by percentile, all kinds of each run";
     percentiles::write(out, "percentiles-runs", title, &curves.collect::<Vec<_>>())?;
-    comparisons::write_effects(out, documents)?;
+    comparisons::write_effects(out, sides)?;
     out.push_str("</section>\n");
-    comparisons::write(out, documents)
+    comparisons::write(out, sides)
 }
 
 /// The name of a run in charts: its number, and its variant and repeat.
