@@ -114,6 +114,7 @@ pub fn write_json(out: &mut dyn Write, runs: &[AuditedRun]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample_run::written;
 
     fn entry(reported: ReportedRun) -> AuditedRun {
         let run = reported.to_run();
@@ -135,14 +136,13 @@ mod tests {
             messages: vec!["bad \u{7} line".into()],
             ..ReportedRun::default()
         };
-        let mut out = Vec::new();
-        write(
-            &mut out,
-            &Style::plain(),
-            &[entry(reported.clone()), entry(reported)],
-        )
-        .unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let text = written(|out| {
+            write(
+                out,
+                &Style::plain(),
+                &[entry(reported.clone()), entry(reported)],
+            )
+        });
         assert!(text.starts_with("1 of 2: pgbench, "), "{text}");
         assert!(
             text.contains("script <b>.sql") && text.contains("trouble"),

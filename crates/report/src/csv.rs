@@ -235,11 +235,10 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::sample_run;
+    use crate::sample_run::written;
 
     fn lines(write: fn(&mut dyn Write, &Run) -> io::Result<()>, run: &Run) -> Vec<String> {
-        let mut out = Vec::new();
-        write(&mut out, run).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let text = written(|out| write(out, run));
         text.lines().map(str::to_owned).collect()
     }
 

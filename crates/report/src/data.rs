@@ -136,6 +136,7 @@ pub fn write_table_sizes(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample_run::written;
 
     #[test]
     fn wrong_findings_stand_out_without_colour() {
@@ -158,9 +159,8 @@ mod tests {
             index_bytes: 500_000,
             ..TableSize::default()
         };
-        let mut out = Vec::new();
-        write_table_sizes(&mut out, &Style::plain(), &[table("a"), table("b")]).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let text =
+            written(|out| write_table_sizes(out, &Style::plain(), &[table("a"), table("b")]));
         assert!(text.contains("1,200"), "{text}");
         assert!(text.contains("3.0 MB") && text.contains("1.0 MB"), "{text}");
         assert!(!text.contains("dead rows"), "{text}");
@@ -169,9 +169,7 @@ mod tests {
     #[test]
     fn only_what_the_server_reports_is_shown() {
         let headings = |table: TableSize| {
-            let mut out = Vec::new();
-            write_table_sizes(&mut out, &Style::plain(), &[table]).unwrap();
-            let text = String::from_utf8(out).unwrap();
+            let text = written(|out| write_table_sizes(out, &Style::plain(), &[table]));
             let line = text.lines().find(|line| line.contains("table")).unwrap();
             line.split_whitespace().collect::<Vec<_>>().join(" ")
         };

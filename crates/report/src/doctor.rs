@@ -135,6 +135,7 @@ pub fn write_fix_script(out: &mut dyn Write, report: &DoctorReport) -> io::Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample_run::written;
 
     fn report() -> DoctorReport {
         let finding = |id: &str, state, value: &str| DoctorFinding {
@@ -189,9 +190,7 @@ The server
 
     #[test]
     fn the_script_has_commands_and_comments() {
-        let mut out = Vec::new();
-        write_fix_script(&mut out, &report()).unwrap();
-        let script = String::from_utf8(out).unwrap();
+        let script = written(|out| write_fix_script(out, &report()));
         let lines: Vec<&str> = script.lines().collect();
         let commands = lines
             .iter()

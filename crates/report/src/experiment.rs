@@ -148,7 +148,7 @@ fn variants_that_count(runs: &[Run]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample_run::{closed, open_partial};
+    use crate::sample_run::{closed, open_partial, written};
     use prony_judge::experiment::{all_have_nopm, variants};
 
     /// The run as part of an experiment.
@@ -246,10 +246,8 @@ mod tests {
 
     #[test]
     fn a_run_shows_its_position_in_an_experiment() {
-        let mut out = Vec::new();
         let run = in_experiment("new", 2, closed());
-        crate::terminal::write_full(&mut out, &Style::plain(), &run, None).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let text = written(|out| crate::terminal::write_full(out, &Style::plain(), &run, None));
         assert!(text.contains("part of"), "{text}");
         assert!(text.contains("run 2 of 3, variant new, repeat 2"), "{text}");
     }

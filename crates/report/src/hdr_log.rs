@@ -123,7 +123,7 @@ fn span(seconds: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample_run::{self, histogram, latency_of};
+    use crate::sample_run::{self, histogram, latency_of, written};
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
     use hdrhistogram::serialization::Deserializer;
@@ -167,10 +167,8 @@ mod tests {
         run.measured.kinds[2].lag = Some(Latency::default());
         run.measured.kinds[2].service = latency_of(first_times());
         let started = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_215_222_125);
-        let mut out = Vec::new();
         let log = HdrLog::of(&run).unwrap();
-        log.write(&mut out, Some(started)).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let text = written(|out| log.write(out, Some(started)));
         assert!(text.starts_with("#[Histogram log format version 1.3]\n#[Prony 0.1.0: run 2026"));
         assert!(
             text.contains("#[BaseTime: 1795215222.125 (seconds since epoch)]\n"),

@@ -136,7 +136,7 @@ pub fn write_annotation(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample_run::closed;
+    use crate::sample_run::{closed, written};
     use prony_store::{Annotation, Experiment, RunState, Severity};
 
     fn summary() -> RunSummary {
@@ -145,10 +145,8 @@ mod tests {
     }
 
     fn shown(runs: &[RunSummary]) -> String {
-        let mut out = Vec::new();
         let now_ns = summary().epoch_ns() + 3 * 3_600 * 1_000_000_000;
-        write(&mut out, &Style::plain(), runs, now_ns).unwrap();
-        String::from_utf8(out).unwrap()
+        written(|out| write(out, &Style::plain(), runs, now_ns))
     }
 
     fn position_in_experiment(variant: &str) -> Option<Experiment> {

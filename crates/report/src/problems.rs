@@ -80,6 +80,7 @@ fn write_details(out: &mut dyn Write, style: &Style, problem: &Problem) -> io::R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample_run::written;
 
     fn problem(message: &str) -> Problem {
         Problem {
@@ -102,9 +103,7 @@ mod tests {
     #[test]
     fn all_problems_are_listed() {
         let five: Vec<Problem> = (1..=5).map(|i| problem(&format!("mistake {i}"))).collect();
-        let mut out = Vec::new();
-        write_problems(&mut out, &Style::plain(), "plan.toml", &five).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let text = written(|out| write_problems(out, &Style::plain(), "plan.toml", &five));
         assert!(text.starts_with("prony: plan.toml has 5 problems\n"));
         for i in 1..=5 {
             assert!(text.contains(&format!("- mistake {i}\n")));

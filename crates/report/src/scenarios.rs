@@ -142,12 +142,7 @@ pub fn write_details(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn text(view: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
-        let mut out = Vec::new();
-        view(&mut out).unwrap();
-        String::from_utf8(out).unwrap()
-    }
+    use crate::sample_run::written;
 
     #[test]
     fn each_row_of_the_list_has_figure_and_source() {
@@ -163,7 +158,7 @@ mod tests {
             title: "pgbench".to_owned(),
             rows: vec![row(Some(("TPS".to_owned(), 20_359.0))), row(None)],
         }];
-        let shown = text(|out| write_list(out, &Style::plain(), &groups));
+        let shown = written(|out| write_list(out, &Style::plain(), &groups));
         let lines: Vec<&str> = shown.lines().collect();
         assert!(
             lines[2].contains("20,359  TPS") && lines[2].contains("AlloyDB-2023"),
@@ -188,7 +183,7 @@ mod tests {
             commands: vec!["prony load tpcb".to_owned()],
             script: Some(("a.sql".to_owned(), "SELECT 1;\n".to_owned())),
         };
-        let shown = text(|out| write_details(out, &Style::plain(), &scenario));
+        let shown = written(|out| write_details(out, &Style::plain(), &scenario));
         for part in [
             "  machine  16 CPUs\n  data     much\n",
             "Source: a document: a page.",

@@ -216,17 +216,13 @@ fn server_values(run: &Run) -> Vec<NamedValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample_run::closed;
+    use crate::sample_run::{closed, written};
     use serde_json::json;
 
     #[test]
     fn differing_settings_are_listed_by_group_and_equal_ones_counted() {
         let (a, mut b) = (closed(), closed());
-        let text = |a: &Run, b: &Run| {
-            let mut out = Vec::new();
-            write(&mut out, &Style::plain(), a, b).unwrap();
-            String::from_utf8(out).unwrap()
-        };
+        let text = |a: &Run, b: &Run| written(|out| write(out, &Style::plain(), a, b));
         assert!(text(&a, &b).contains("\nNo setting differs; "));
         b.drive.clients = 128;
         b.server

@@ -4,7 +4,7 @@ mod mixed;
 mod names;
 
 use super::*;
-use crate::sample_run::closed;
+use crate::sample_run::{closed, written};
 use prony_judge::compare::sides::{CompareOptions, Gate, Side, compare_sides};
 use prony_store::IndustryMetric;
 
@@ -46,18 +46,13 @@ fn compare_named(name: &str, sides: &[Vec<Run>], limits: &Limits) -> ComparisonV
         })
         .collect();
     let comparison = compare_sides(&named, &CompareOptions::default());
-    let text = |view: &dyn Fn(&mut Vec<u8>) -> io::Result<()>| {
-        let mut out = Vec::new();
-        view(&mut out).unwrap();
-        String::from_utf8(out).unwrap()
-    };
     let style = Style::plain();
-    let json_text = text(&|out| write_json(out, &comparison, limits));
+    let json_text = written(|out| write_json(out, &comparison, limits));
     ComparisonViews {
-        text: text(&|out| write(out, &style, &runs, &comparison, limits)),
+        text: written(|out| write(out, &style, &runs, &comparison, limits)),
         json: serde_json::from_str(&json_text).unwrap(),
-        markdown: text(&|out| write_markdown(out, &runs, &comparison, limits)),
-        xml: text(&|out| write_junit(out, &runs, &comparison, limits)),
+        markdown: written(|out| write_markdown(out, &runs, &comparison, limits)),
+        xml: written(|out| write_junit(out, &runs, &comparison, limits)),
         comparison,
     }
 }

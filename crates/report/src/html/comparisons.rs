@@ -134,7 +134,7 @@ pub fn write(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
         start_section(out, 2, "comparisons", "Comparisons")?;
     }
     let compared = sides.compare().side_comparisons;
-    let others = sides.sides[1..].iter().zip(&compared).zip(&sections);
+    let others = sides.sides.iter().skip(1).zip(&compared).zip(&sections);
     for ((other, comparison), (id, heading)) in others {
         if is_folded {
             writeln_markup!(out, "<details id=\"{}\"><summary>{}</summary>", id, heading)?

@@ -111,7 +111,7 @@ fn draw_row(out: &mut Drawing, row: &DotRow, y: f64, axis: &Scale) -> fmt::Resul
         out.path("spread", &d)?;
     }
     if let Some(value) = row.value {
-        out.dot(axis.position(value), y, 5.0, &row.text)?;
+        out.dot(axis.position(value), y, 5.0, None)?;
     }
     out.text("", RIGHT + 12.0, y + 4.0, &row.text)
 }

@@ -51,11 +51,12 @@ impl Drawing {
         )
     }
 
-    /// Draws a filled circle around a point, with a title that a browser shows under the pointer.
-    pub fn dot(&mut self, x: f64, y: f64, radius: f64, title: &str) -> fmt::Result {
+    /// Draws a filled circle; a browser shows its title under the pointer.
+    pub fn dot(&mut self, x: f64, y: f64, radius: f64, title: Option<&str>) -> fmt::Result {
+        let title = title.map_or_else(Html::default, |title| markup!("<title>{}</title>", title));
         writeln_markup!(
             self.0,
-            "<circle class=\"point on\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{:.1}\"><title>{}</title></circle>",
+            "<circle class=\"point on\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{:.1}\">{}</circle>",
             x,
             y,
             radius,

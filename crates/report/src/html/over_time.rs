@@ -1,7 +1,7 @@
 //! A run on the time axis of its charts.
 //!
-//! In: a Run. Out: its rows over time, as many of them merged into a point as a screen can show. Must never: average a
-//! percentile; a percentile of several rows is computed from their histograms.
+//! In: a Run. Out: its rows over time, several of them in one point if a screen cannot show more points. Must never:
+//! average a percentile.
 
 use super::marks::{self, EventMark};
 use super::timeline::Timeline;
@@ -11,7 +11,7 @@ use prony_store::{CoarseHistogram, Run, Second, ServerSecond, TransactionTime};
 const MAX_POINTS: usize = 600;
 /// Maximum number of points in the lines of all runs of a page that shows each in full.
 const MAX_POINTS_OF_RUNS: usize = 800;
-/// Maximum number of points in a line of a page that shows less of each run: enough for a course.
+/// Maximum number of points in a line of a page that shows less of each run: enough to see a change.
 const MAX_POINTS_OF_BRIEF: usize = 45;
 /// Maximum number of runs of a page that shows each in full. With more, a page would be too large.
 pub const MAX_RUNS_IN_FULL: usize = 6;

@@ -75,15 +75,13 @@ fn write_scenario(out: &mut Html, run: &Run, scenario: &Scenario) -> fmt::Result
 #[cfg(test)]
 mod tests {
     use crate::html::verify;
-    use crate::sample_run::{closed, test_build};
+    use crate::sample_run::{closed, test_build, written};
     use crate::terminal::reproduced::tests::run_with_scenario;
     use prony_store::Run;
     use prony_store::scenario::CachedShare;
 
     fn page_of(run: &Run) -> String {
-        let mut out = Vec::new();
-        crate::html::write(&mut out, std::slice::from_ref(run), None, &test_build()).unwrap();
-        String::from_utf8(out).unwrap()
+        written(|out| crate::html::write(out, std::slice::from_ref(run), None, &test_build()))
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn draw(out: &mut Html, trend: &Trend) -> fmt::Result {
     for (index, run) in trend.runs.iter().enumerate() {
         let value = format_figure(trend.unit, run.value);
         let title = format!("{}: {value}", plain(&run.run));
-        drawing.dot(x(index), y.position(run.value), radius, &title)?;
+        drawing.dot(x(index), y.position(run.value), radius, Some(&title))?;
     }
     for level in &trend.levels {
         let from = x(level.first) - step / 2.0;
@@ -209,12 +209,11 @@ fn runs(out: &mut Html, trend: &Trend) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample_run::written;
     use crate::trend::tests::sample;
 
     fn shown(trend: &Trend) -> String {
-        let mut out = Vec::new();
-        write_trend(&mut out, trend, &Build::default()).unwrap();
-        String::from_utf8(out).unwrap()
+        written(|out| write_trend(out, trend, &Build::default()))
     }
 
     #[test]

@@ -3,9 +3,7 @@ use prony_store::MachineSecond;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn text(all: &Exposition) -> String {
-    let mut out = Vec::new();
-    all.write(&mut out).unwrap();
-    String::from_utf8(out).unwrap()
+    crate::sample_run::written(|out| all.write(out))
 }
 
 /// The metrics of a run with two kinds, an error and observations of the server.

@@ -1,20 +1,13 @@
 //! Tests of the views of price-performance.
 
 use super::*;
-use crate::sample_run::closed;
+use crate::sample_run::{closed, price_sheet, written};
 use prony_judge::price::{MeasuredConfiguration, PriceOptions, TargetLoad, price};
 use prony_judge::price::{PriceDate, PriceSheet};
 
 fn sheet(names: [&str; 2]) -> PriceSheet {
-    let mut text = "[sheet]\ncurrency = \"USD\"\nregion = \"r\"\nterm = \"on demand\"\n\
-                    as_of = 2019-03-20\nsource = \"a talk\"\nentered_by = \"dba\"\nexample = true\n"
-        .to_owned();
-    for (name, price) in names.iter().zip([1000.0, 1234.5]) {
-        text += &format!(
-            "[[configuration]]\nname = \"{name}\"\n[[configuration.item]]\nname = \"i\"\n\
-             quantity = 1\nunit_price = {price}\nper = \"month\"\n"
-        );
-    }
+    let head = "currency = \"USD\"\nas_of = 2019-03-20\nsource = \"a talk\"\nexample = true\n";
+    let text = price_sheet(head, &[(names[0], 1000.0), (names[1], 1234.5)]);
     PriceSheet::from_toml("p.toml", &text).unwrap()
 }
 
@@ -106,9 +99,7 @@ fn a_variant_is_shown_with_its_runs_in_every_table() {
     });
     let measured: Vec<MeasuredConfiguration<'_>> = measured.collect();
     let prices = price(&measured, &options()).unwrap();
-    let mut out = Vec::new();
-    write(&mut out, &Style::plain(), &prices).unwrap();
-    let text = String::from_utf8(out).unwrap();
+    let text = written(|out| write(out, &Style::plain(), &prices));
     let rows = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
     // In the table, the ranking and the answer to the load.
     for start in [
@@ -143,7 +134,7 @@ fn incomparable_configurations_are_reported() {
 #[test]
 fn foreign_names_cannot_control_the_terminal() {
     let long = "x".repeat(200);
-    let (text, _) = text_of_prices(["a\\u001b[2J", &long], |_| {});
+    let (text, _) = text_of_prices(["a\u{1b}[2J", &long], |_| {});
     assert!(!text.contains('\u{1b}'), "{text}");
 }
 

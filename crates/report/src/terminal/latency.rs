@@ -14,6 +14,9 @@ use crate::units::{self, count, count_with_noun};
 use prony_store::{KindFigures, Latency, PartLatencies, Run};
 use std::io;
 
+/// A latency of a kind of transaction; `None` if the kind does not have it.
+type LatencyOf = fn(&KindFigures) -> Option<&Latency>;
+
 /// Writes response time by kind; in an open loop, service time as well.
 pub fn write_response_times(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let kinds = kinds_to_show(run);
@@ -27,17 +30,16 @@ pub fn write_response_times(out: &mut Printer<'_>, run: &Run) -> io::Result<()> 
         out.heading(FROM_START)?;
         absent |= write_latency_table(out, &kinds, |kind| Some(&kind.service))?;
     }
-    if kinds.iter().any(|kind| kind.attempts.is_some()) {
-        out.heading(ATTEMPTS)?;
-        absent |= write_latency_table(out, &kinds, |kind| kind.attempts.as_ref())?;
-    }
-    if kinds.iter().any(|kind| kind.failed_response.is_some()) {
-        out.heading(FAILED)?;
-        absent |= write_latency_table(out, &kinds, |kind| kind.failed_response.as_ref())?;
-    }
-    if kinds.iter().any(|kind| kind.connect.is_some()) {
-        out.heading("Of this, connecting")?;
-        absent |= write_latency_table(out, &kinds, |kind| kind.connect.as_ref())?;
+    let others: [(&str, LatencyOf); 3] = [
+        (ATTEMPTS, |kind| kind.attempts.as_ref()),
+        (FAILED, |kind| kind.failed_response.as_ref()),
+        ("Of this, connecting", |kind| kind.connect.as_ref()),
+    ];
+    for (heading, latency_of) in others {
+        if kinds.iter().any(|kind| latency_of(kind).is_some()) {
+            out.heading(heading)?;
+            absent |= write_latency_table(out, &kinds, latency_of)?;
+        }
     }
     if absent {
         let note = "– too few transactions: percentile q needs at least 10 / (1 – q) of them.";
@@ -140,10 +142,10 @@ fn add_row(table: &mut Table, name: String, latency: &Latency) {
 }
 
 /// Writes a table of one latency by kind; returns whether a percentile is absent.
-fn write_latency_table<'a>(
+fn write_latency_table(
     out: &mut Printer<'_>,
-    kinds: &[&'a KindFigures],
-    latency_of: impl Fn(&'a KindFigures) -> Option<&'a Latency>,
+    kinds: &[&KindFigures],
+    latency_of: LatencyOf,
 ) -> io::Result<bool> {
     let mut table = Table::new(&title_row("kind"));
     let mut absent = false;

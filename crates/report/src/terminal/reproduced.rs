@@ -69,7 +69,7 @@ fn write_differences(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::sample_run::closed;
+    use crate::sample_run::{closed, written};
     use prony_judge::reproduced::{CacheObservation, Deviation};
     use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure};
 
@@ -98,10 +98,8 @@ pub(crate) mod tests {
     }
 
     fn section_text(run: &Run) -> String {
-        let mut out = Vec::new();
         let style = crate::Style::plain();
-        write(&mut Printer::new(&mut out, &style), run).unwrap();
-        String::from_utf8(out).unwrap()
+        written(|out| write(&mut Printer::new(out, &style), run))
     }
 
     #[test]

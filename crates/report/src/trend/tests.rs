@@ -53,9 +53,7 @@ pub(crate) fn sample() -> Trend {
 }
 
 fn shown(trend: &Trend) -> String {
-    let mut out = Vec::new();
-    write(&mut out, &Style::plain(), trend).unwrap();
-    String::from_utf8(out).unwrap()
+    crate::sample_run::written(|out| write(out, &Style::plain(), trend))
 }
 
 fn joined(text: &str) -> String {

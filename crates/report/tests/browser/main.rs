@@ -330,22 +330,14 @@ document.documentElement.dataset.probe = btoa(unescape(encodeURIComponent(JSON.s
 
 /// Five runs on four configurations, and their prices.
 fn priced_runs() -> (Vec<Run>, html::PriceInputs) {
-    let mut text = "[sheet]\ncurrency = \"EUR\"\nregion = \"r\"\nterm = \"on demand\"\n\
-                    as_of = 2026-05-01\nsource = \"</text><script>throw 1</script>\"\n\
-                    entered_by = \"dba\"\n"
-        .to_owned();
     let (mut runs, mut placements) = (Vec::new(), Vec::new());
     let configurations = [
-        ("small", 410, 9_000),
-        ("</text><b>", 1_250, 14_000),
-        ("other", 900, 8_000),
-        ("big", 1_640, 31_000),
+        ("small", 410.0, 9_000),
+        ("</text><b>", 1_250.0, 14_000),
+        ("other", 900.0, 8_000),
+        ("big", 1_640.0, 31_000),
     ];
-    for (index, (name, price, tps)) in configurations.into_iter().enumerate() {
-        text += &format!(
-            "[[configuration]]\nname = \"{name}\"\n[[configuration.item]]\nname = \"i\"\n\
-             quantity = 1\nunit_price = {price}\nper = \"month\"\n"
-        );
+    for (index, (_, _, tps)) in configurations.into_iter().enumerate() {
         // The first configuration has two runs: a median and a spread.
         for tenths in if index == 0 { vec![9, 10] } else { vec![10] } {
             let mut run = sample_run::with_tps(sample_run::closed(), tps * tenths / 10);
@@ -358,10 +350,13 @@ fn priced_runs() -> (Vec<Run>, html::PriceInputs) {
             runs.push(run);
         }
     }
+    let head =
+        "currency = \"EUR\"\nas_of = 2026-05-01\nsource = \"</text><script>throw 1</script>\"\n";
+    let prices = configurations.map(|(name, price, _)| (name, price));
     let inputs = html::PriceInputs {
         sheets: vec![html::SheetText {
             file: "prices.toml".to_owned(),
-            text,
+            text: sample_run::price_sheet(head, &prices),
         }],
         today: "2026-11-21".to_owned(),
         utilisation: 0.3,

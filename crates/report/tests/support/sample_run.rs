@@ -38,6 +38,28 @@ fn kind(name: Option<&str>, committed: u64, seconds: f64) -> KindFigures {
     }
 }
 
+/// The TOML of a price sheet: lines of its head, and configurations with their prices per month.
+pub fn price_sheet(head: &str, configurations: &[(&str, f64)]) -> String {
+    let mut text =
+        format!("[sheet]\nregion = \"r\"\nterm = \"on demand\"\nentered_by = \"dba\"\n{head}");
+    for (name, price) in configurations {
+        // JSON strings are valid TOML.
+        let name = serde_json::to_string(name).unwrap();
+        text += &format!(
+            "[[configuration]]\nname = {name}\n[[configuration.item]]\nname = \"i\"\nquantity = 1\n\
+             unit_price = {price:.2}\nper = \"month\"\n"
+        );
+    }
+    text
+}
+
+/// The text that a view writes.
+pub fn written(view: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
+    let mut out = Vec::new();
+    view(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
 /// The build that writes and verifies the pages of the tests.
 pub fn test_build() -> Build {
     Build {
@@ -77,14 +99,9 @@ pub fn closed() -> Run {
         })
         .collect();
     Run {
-        schema_version: SchemaVersion::default(),
         id: "20261120-233342-tpcb-7f3a".into(),
         started_at: "2026-11-20T23:33:42+01:00".into(),
         state: RunState::Complete,
-        ended_because: None,
-        experiment: None,
-        scenario: None,
-        cached: None,
         build: Build {
             version: "0.1.0".into(),
             target: "x86_64-linux".into(),
@@ -103,8 +120,6 @@ pub fn closed() -> Run {
             clients: 64,
             threads: 2,
         health: ClientHealth {
-            coalescing_workers: None,
-            pinned_workers: None,
             cpu_user_s: Some(3.2),
             cpu_system_s: Some(2.1),
             busiest_thread_share: Some(0.97),
@@ -113,7 +128,7 @@ pub fn closed() -> Run {
             run_queue_s: Some(0.02),
             steal_share: Some(0.0),
             memory_peak_bytes: Some(34_000_000),
-            batch: None,
+            ..ClientHealth::default()
         },
         }],
         request: serde_json::json!({"arguments": ["run", "tpcb"]}),
@@ -136,13 +151,10 @@ pub fn closed() -> Run {
             title: "bank accounts: update an account, its teller and its branch, add to the history (7 statements)".into(),
             scale: 100,
             settings: vec![Setting::new("mode", "statements")],
-            limits: Vec::new(),
             kinds: vec!["tpcb".into()],
             statements: vec!["SELECT 1".into()],
-            description: None,
+            ..Workload::default()
         },
-        statements: None,
-        rules_version: None,
         drive: Drive {
             clients: 64,
             threads: 2,
@@ -159,9 +171,6 @@ pub fn closed() -> Run {
             measured_s: seconds,
             drain_s: 0.01,
         },
-        warmup: None,
-        rates: Vec::new(),
-        shares: Vec::new(),
         measured: Figures {
             length_s: seconds,
             kinds: vec![
@@ -184,11 +193,9 @@ pub fn closed() -> Run {
             }),
             in_flight_s: Some(0.01),
             in_flight_max_s: Some(0.01),
-            never_started: 0,
-            queries: None,
+            ..Figures::default()
         },
         series,
-        histograms: None,
         events: vec![Event {
             at_s: 2.0,
             until_s: Some(2.4),
@@ -196,19 +203,14 @@ pub fn closed() -> Run {
             detail: "connections lost until restored".into(),
             count: 64,
         }],
-        observed: None,
-        consistency: None,
-        growth: Vec::new(),
-        doctor: None,
         timing: Timing {
             parts_source: ServiceTimePartsSource::KernelTimestamps,
             with_timestamp: 554_000,
             without_timestamp: 2,
             impossible: 1,
-            doubtful: 0,
-            clock_steps: 0,
             send_cost_ns: 1_800.0,
             transmit_timestamps: 400,
+            ..Timing::default()
         },
         checks: vec![
             Check {
@@ -226,6 +228,7 @@ pub fn closed() -> Run {
                 advice: "Use more threads, or fewer clients per thread.".into(),
             },
         ],
+        ..Run::default()
     }
 }
 

@@ -136,7 +136,7 @@ fn draw_point(out: &mut Drawing, point: &PricePoint, x: f64, y: &Scale) -> fmt::
         let top = center - 7.0;
         out.path("point", &format!("M{x:.1} {top:.1}l7 7l-7 7l-7 -7Z"))
     } else {
-        out.dot(x, center, 6.0, &point.name())
+        out.dot(x, center, 6.0, None)
     }
 }
 

@@ -38,7 +38,6 @@ pub struct PriceInputs {
     /// Whether prices of different regions are ranked together.
     pub across_regions: bool,
     /// The configuration that each run of the page was measured on.
-    #[serde(rename = "placed")]
     pub placements: Vec<RunPlacement>,
 }
 

@@ -3,30 +3,15 @@
 use super::*;
 use crate::html::embedded::Content;
 use crate::html::{VerifyError, verify, write};
-use crate::sample_run::{closed, test_build, with_tps};
-
-const HEAD: &str = "[sheet]\ncurrency = \"USD\"\nregion = \"r\"\nterm = \"on demand\"\n\
-                    as_of = 2026-11-01\nsource = \"a list\"\nentered_by = \"dba\"\n";
+use crate::sample_run::{closed, price_sheet, test_build, with_tps, written};
 
 /// A price sheet with these configurations, each with its price per month.
 fn sheet(configurations: &[(&str, f64)]) -> SheetText {
-    let mut text = HEAD.to_owned();
-    for (name, price) in configurations {
-        text += &format!(
-            "[[configuration]]\nname = {}\n[[configuration.item]]\nname = \"i\"\nquantity = 1\n\
-             unit_price = {price:.2}\nper = \"month\"\n",
-            toml_text(name)
-        );
-    }
+    let head = "currency = \"USD\"\nas_of = 2026-11-01\nsource = \"a list\"\n";
     SheetText {
         file: "p.toml".to_owned(),
-        text,
+        text: price_sheet(head, configurations),
     }
-}
-
-/// A TOML string literal; JSON strings are valid TOML.
-fn toml_text(text: &str) -> String {
-    serde_json::to_string(text).unwrap()
 }
 
 fn price_inputs(sheet: SheetText, runs: usize) -> PriceInputs {
@@ -55,9 +40,7 @@ fn runs(tps: &[u64]) -> Vec<Run> {
 }
 
 fn page_with_prices(runs: &[Run], price_inputs: &PriceInputs) -> String {
-    let mut out = Vec::new();
-    write(&mut out, runs, Some(price_inputs), &test_build()).unwrap();
-    String::from_utf8(out).unwrap()
+    written(|out| write(out, runs, Some(price_inputs), &test_build()))
 }
 
 fn prices_section(page: &str) -> &str {
