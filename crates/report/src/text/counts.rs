@@ -60,7 +60,7 @@ pub(crate) fn metric_meaning(rate: &IndustryMetric) -> String {
 pub(crate) fn per_scale_text(run: &Run, rate: &IndustryMetric) -> String {
     let description = run.workload.description.as_ref();
     let unit = description.and_then(|description| description.scale_unit.as_ref());
-    let unit = unit.map_or("unit of scale", |unit| unit.one.as_str());
+    let unit = unit.map_or("unit of scale", |unit| &unit.singular);
     format!("{} per {unit}", units::rate(rate.per_scale))
 }
 
