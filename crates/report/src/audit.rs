@@ -82,7 +82,7 @@ fn figures_text(run: &Run) -> String {
     let rates = run.rates.iter();
     let rates = rates.map(|rate| format!("{} {}", units::rate(rate.value), rate.name));
     let measurements = [
-        (all.tps > 0.0).then(|| format!("{} transactions/s", units::rate(all.tps))),
+        (all.tps > 0.0).then(|| units::transactions_per_second(all.tps)),
         (response.samples > 0).then(|| time("mean", response.mean_ns)),
         percentile("p95", response.p95_ns),
         percentile("p99", response.p99_ns),

@@ -47,8 +47,8 @@ pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()
     let all = run.measured.all_kinds();
     text += &match all.filter(|_| !is_unmeasured(run)) {
         Some(all) => format!(
-            "{} transactions/s, p99 {}, {} failed",
-            units::rate(all.tps),
+            "{}, p99 {}, {} failed",
+            units::transactions_per_second(all.tps),
             time_or_dash(all.response.p99_ns),
             count(all.failed)
         ),

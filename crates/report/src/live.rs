@@ -130,8 +130,10 @@ impl<W: Write> LiveView<W> {
         });
         writeln!(
             self.terminal.out,
-            "{now_s:.0} s{part}: {} transactions/s, committed p50 {}, p99 {}{window}, {} failed{attempts}{connections}",
-            units::rate(unprinted.committed as f64 / unprinted.seconds.max(1e-9)),
+            "{now_s:.0} s{part}: {}, committed p50 {}, p99 {}{window}, {} failed{attempts}{connections}",
+            units::transactions_per_second(
+                unprinted.committed as f64 / unprinted.seconds.max(1e-9)
+            ),
             time_or_dash(second.p50_ns),
             time_or_dash(p99_ns),
             units::count(unprinted.failed),

@@ -234,7 +234,7 @@ fn write_load_answer(
     answer: &LoadAnswer,
 ) -> io::Result<()> {
     let target_load = &answer.demand;
-    let mut target_text = format!("{} transactions/s", units::rate(target_load.tps));
+    let mut target_text = units::transactions_per_second(target_load.tps);
     for (percentile, limit) in [("95th", target_load.p95_ns), ("99th", target_load.p99_ns)] {
         if let Some(ns) = limit {
             target_text += &format!(", {percentile} percentile up to {}", units::time(ns as f64));

@@ -58,6 +58,11 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
+/// A throughput: `27,700 transactions/s`.
+pub fn transactions_per_second(tps: f64) -> String {
+    format!("{} transactions/s", rate(tps))
+}
+
 /// A rate with its unit: `27,700 /s`.
 pub fn per_second(per_second: f64) -> String {
     format!("{} /s", rate(per_second))
@@ -66,6 +71,11 @@ pub fn per_second(per_second: f64) -> String {
 /// An amount of bytes in a second: `22.7 MB/s`.
 pub fn bytes_per_second(per_second: f64) -> String {
     format!("{}/s", bytes(per_second as u64))
+}
+
+/// A share in whole percent.
+pub fn whole_percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
 }
 
 /// A share with one decimal, so that 42.9 % does not become 43 %.

@@ -1,6 +1,4 @@
-//! A Run with its JSON text.
-//!
-//! In: a Run, or its JSON text. Out: both. Must never: contain a Run that differs from the text, except in checks.
+//! A Run with its JSON text. Must never: contain a Run that differs from the text, except in checks.
 
 use super::embedded::EmbeddedText;
 use prony_store::{DocumentError, Run, parse_document};

@@ -1,7 +1,4 @@
-//! Tables of a page.
-//!
-//! In: titles and cells. Out: a table that may be wider than the page. Must never: let a cell become
-//! markup.
+//! Tables of a page, which may be wider than the page.
 
 use super::escape::EscapedName;
 use crate::html::markup::{Html, Markup, markup, write_markup};

@@ -81,7 +81,7 @@ pub(super) fn write(
 fn title(run: &Run, width: usize) -> Paragraph {
     let (workload, drive) = (&run.workload, &run.drive);
     let load = match drive.rate_tps {
-        Some(rate) => format!(", {} transactions/s scheduled", units::rate(rate)),
+        Some(rate) => format!(", {} scheduled", units::transactions_per_second(rate)),
         None => String::new(),
     };
     let title = format!(
@@ -263,7 +263,7 @@ fn limit(run: &Run) -> String {
     }
     match (run.drive.rate_tps, run.observed.as_ref()) {
         (Some(rate), _) if finding("rate").is_none() => {
-            format!("the scheduled {} transactions/s", units::rate(rate))
+            format!("the scheduled {}", units::transactions_per_second(rate))
         }
         (_, Some(observed)) if observed.off.is_none() => {
             "not known: neither CPUs and disk of the server nor one of its waits stood out"

@@ -75,14 +75,10 @@ fn runs_needed_sentence() -> String {
     format!(
         "If runs of the same system scatter by {}, as is usual on a quiet machine, {} runs per side are needed \
          to detect a difference of {}.",
-        whole_percent(needed.scatter),
+        units::whole_percent(needed.scatter),
         needed.runs,
-        whole_percent(needed.effect)
+        units::whole_percent(needed.effect)
     )
-}
-
-fn whole_percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
 }
 
 /// Whether runs of a side are too short, without a final period; `None` if none is.

@@ -1,6 +1,4 @@
 //! The transactions of a run: how many ended, and how.
-//!
-//! In: a Run. Out: sentences, and the table of the kinds.
 
 use super::verdict::is_unmeasured;
 use crate::table::Table;
@@ -33,7 +31,7 @@ pub(crate) fn kind_table(run: &Run) -> Option<Table> {
 /// The main figure: `27,700 transactions/s committed`.
 pub(crate) fn throughput_text(run: &Run) -> String {
     let tps = run.measured.all_kinds().map_or(0.0, |all| all.tps);
-    format!("{} transactions/s committed", units::rate(tps))
+    format!("{} committed", units::transactions_per_second(tps))
 }
 
 /// Throughput in each whole second of the measured window, and its range; `None` if there are fewer than three.

@@ -1,6 +1,4 @@
-//! Events, failures and findings of checks.
-//!
-//! In: a Run. Out: texts, and findings in their order.
+//! Events, failures and findings of checks, in words and in their order.
 
 use crate::text::plain;
 use crate::units::{count, span};

@@ -1,6 +1,4 @@
 //! A run beside the published scenario that it reproduces, in words.
-//!
-//! In: a scenario, and `judge`'s comparison with it. Out: sentences, and the cells of a table.
 
 use super::comparison::ratio_as_change;
 use crate::text::plain;

@@ -156,8 +156,8 @@ fn describe_experiment(experiment: &Experiment) -> String {
 fn describe_drive(drive: &Drive) -> String {
     let pace = match drive.rate_tps {
         Some(rate) => format!(
-            "open loop at {} transactions/s ({} arrivals)",
-            units::rate(rate),
+            "open loop at {} ({} arrivals)",
+            units::transactions_per_second(rate),
             drive.arrival.map_or("unknown", Choice::name),
         ),
         None => "closed loop".into(),

@@ -1,6 +1,4 @@
 //! The history of a workload's runs in words.
-//!
-//! In: a [`Trend`]. Out: its title, its method, and the formats of its values.
 
 use crate::text::plain;
 use crate::units::{self, count_with_noun};
@@ -55,7 +53,7 @@ pub(crate) fn change_text(change: &LevelChange) -> String {
 
 /// How chance explains a history as clear.
 pub(crate) fn method(trend: &Trend) -> String {
-    let alarms = format!("{:.0} %", trend.false_alarm_rate * 100.0);
+    let alarms = units::whole_percent(trend.false_alarm_rate);
     let mut text = format!(
         "A change is where the ranks of the runs before and after differ by more than random orders of the \
          runs explain, with at least {MIN_RUNS_OF_LEVEL} runs on each side. If the runs of a history without a \
