@@ -433,7 +433,7 @@ fn long_run(seconds: u32) -> Run {
 /// The page around the documents does not grow with the runs, and the documents are in it as they are.
 #[test]
 fn pages_of_long_runs_and_of_many_are_small_and_have_the_whole_documents() {
-    for (count, seconds) in [(1, 7_200), (6, 600), (30, 120)] {
+    for (count, seconds) in [(1, 3_600), (6, 300), (30, 60)] {
         let run = long_run(seconds);
         let page = page_of(&vec![run.clone(); count]);
         let (around, _) = page.split_once(Content::Run.element_start()).unwrap();
