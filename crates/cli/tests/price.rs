@@ -265,7 +265,8 @@ fn a_report_with_prices_is_verified_with_its_sheet() {
         assert!(html.contains(line), "{line}");
     }
     assert!(home.run(&["verify", &page], 0).contains("are unchanged"));
-    std::fs::write(&page, html.replace("unit_price = 300", "unit_price = 200")).expect("written");
+    let changed = html.replace("300.00 EUR per month", "200.00 EUR per month");
+    std::fs::write(&page, changed).expect("written");
     home.run(&["verify", &page], 7);
     // Without a sheet, the page has no section of prices.
     home.run(&["report", &small, &big, "--output", &page], 0);
