@@ -4,15 +4,14 @@
 //! in the chart and in a table. Must never: recompute a percentile.
 
 use super::drawing::Drawing;
-use super::escape::EscapedName;
 use super::figure::{Figure, Plot};
 use super::scale::Scale;
-use super::table::{end_table, start_table, write_row};
+use super::table::write_table;
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::latency::{
-    FROM_SCHEDULE, FROM_START, RESPONSE, SPLIT, cells, intervals_text, names_and_latencies,
-    title_row,
+    FROM_SCHEDULE, FROM_START, RESPONSE, SPLIT, intervals_text, latency_table, names_and_latencies,
 };
+use crate::text::plain;
 use crate::units;
 use prony_store::{KindFigures, Latency, Run, decode_histogram};
 use std::fmt;
@@ -66,11 +65,11 @@ pub fn write_tables(out: &mut Html, run: &Run) -> fmt::Result {
         return Ok(());
     };
     if let Some(parts) = &all_kinds.parts {
-        start_table(out, SPLIT, &title_row("part"))?;
-        for (name, latency) in names_and_latencies(parts) {
-            write_row(out, name, &cells(latency))?;
-        }
-        end_table(out)?;
+        write_table(
+            out,
+            SPLIT,
+            &latency_table("part", names_and_latencies(parts)),
+        )?;
     }
     Ok(())
 }
@@ -82,11 +81,8 @@ fn write_percentiles(
     kinds: &[KindFigures],
     latency: fn(&KindFigures) -> &Latency,
 ) -> fmt::Result {
-    start_table(out, caption, &title_row("kind"))?;
-    for kind in kinds {
-        write_row(out, EscapedName(kind.name()), &cells(latency(kind)))?;
-    }
-    end_table(out)?;
+    let named = kinds.iter().map(|kind| (plain(kind.name()), latency(kind)));
+    write_table(out, caption, &latency_table("kind", named))?;
     if kinds.iter().any(|kind| latency(kind).p999_ns.is_none()) {
         let reason = "too few transactions for this percentile, or not reported";
         writeln_markup!(out, "<p class=\"small\">– {}.</p>", reason)?;

@@ -4,10 +4,9 @@
 //! contain.
 
 use crate::printer::Printer;
-use crate::table::Table;
 use crate::text::latency::{
-    ATTEMPTS, FAILED, FROM_SCHEDULE, FROM_START, RESPONSE, SPLIT, cells, intervals_text,
-    names_and_latencies, title_row, unavailable_reason, with_no_break_spaces,
+    ATTEMPTS, FAILED, FROM_SCHEDULE, FROM_START, RESPONSE, SPLIT, intervals_text, latency_table,
+    names_and_latencies, unavailable_reason, with_no_break_spaces,
 };
 use crate::text::plain;
 use crate::units::{self, count, count_with_noun};
@@ -61,18 +60,13 @@ pub fn write_service_time_parts(out: &mut Printer<'_>, run: &Run) -> io::Result<
             .unwrap_or_else(|| timing.parts_source.to_string());
         return out.paragraph(&format!("Not known: {reason}."));
     };
-    let mut table = Table::new(&title_row("part"));
-    for (name, latency) in names_and_latencies(parts) {
-        add_row(&mut table, name.to_owned(), latency);
-    }
     // Server time by kind is the figure for comparing servers.
-    for kind in kinds.iter().skip(1) {
-        if let Some(kind_parts) = &kind.parts {
-            let name = format!("server, {}", plain(kind.name()));
-            add_row(&mut table, name, &kind_parts.server);
-        }
-    }
-    out.table(&table)?;
+    let server_times = kinds.iter().skip(1).filter_map(|kind| {
+        let name = format!("server, {}", plain(kind.name()));
+        Some((name, &kind.parts.as_ref()?.server))
+    });
+    let all_parts = names_and_latencies(parts).into_iter().chain(server_times);
+    out.table(&latency_table("part", all_parts))?;
     out.paragraph(&parts_summary(parts, all.connect.is_some()))?;
     let covered = parts.server.samples;
     if covered < all.service.samples {
@@ -137,26 +131,21 @@ fn kinds_to_show(run: &Run) -> Vec<&KindFigures> {
     }
 }
 
-fn add_row(table: &mut Table, name: String, latency: &Latency) {
-    table.row(std::iter::once(name).chain(cells(latency)));
-}
-
 /// Writes a table of one latency by kind; returns whether a percentile is absent.
 fn write_latency_table(
     out: &mut Printer<'_>,
     kinds: &[&KindFigures],
     latency_of: LatencyOf,
 ) -> io::Result<bool> {
-    let mut table = Table::new(&title_row("kind"));
-    let mut absent = false;
-    for kind in kinds {
-        if let Some(latency) = latency_of(kind) {
-            absent |= latency.p999_ns.is_none();
-            add_row(&mut table, plain(kind.name()), latency);
-        }
-    }
-    out.table(&table)?;
-    Ok(absent)
+    let latencies = kinds
+        .iter()
+        .filter_map(|kind| Some((plain(kind.name()), latency_of(kind)?)));
+    let latencies: Vec<(String, &Latency)> = latencies.collect();
+    let is_absent = latencies
+        .iter()
+        .any(|(_, latency)| latency.p999_ns.is_none());
+    out.table(&latency_table("kind", latencies))?;
+    Ok(is_absent)
 }
 
 #[cfg(test)]

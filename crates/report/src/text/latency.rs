@@ -2,13 +2,11 @@
 //!
 //! In: a Run. Out: texts and cells. Must never: give a percentile that the document does not contain.
 
+use crate::table::Table;
 use crate::text::plain;
 use crate::units::{self, or_dash, time_or_dash};
 use prony_judge::percentile_intervals::percentile_intervals;
 use prony_store::{Latency, PartLatencies, Run, ServiceTimePartsSource};
-
-/// Columns of [`cells`].
-const PERCENTILES: [&str; 7] = ["p50", "p90", "p95", "p99", "p99.9", "max", "mean"];
 
 /// Headings, which say when each time starts.
 pub(crate) const FROM_SCHEDULE: &str =
@@ -20,25 +18,38 @@ pub(crate) const ATTEMPTS: &str =
 pub(crate) const FAILED: &str = "Response time of failed transactions";
 pub(crate) const SPLIT: &str = "Where the service time went";
 
-/// The column titles of a table of latencies; `first` is the title of the first column.
-pub(crate) fn title_row(first: &str) -> Vec<&str> {
-    std::iter::once(first).chain(PERCENTILES).collect()
-}
-
-/// The percentiles, the maximum and the mean, if known.
-pub(crate) fn cells(latency: &Latency) -> [String; 7] {
-    [
-        time_or_dash(latency.p50_ns),
-        time_or_dash(latency.p90_ns),
-        time_or_dash(latency.p95_ns),
-        time_or_dash(latency.p99_ns),
-        time_or_dash(latency.p999_ns),
-        time_or_dash((latency.max_ns > 0).then_some(latency.max_ns)),
-        or_dash(
-            (latency.samples > 0).then_some(latency.mean_ns),
-            units::time,
-        ),
-    ]
+/// A table of latencies, each with its name: the percentiles, the maximum and the mean, if known.
+pub(crate) fn latency_table<'a>(
+    first_title: &str,
+    latencies: impl IntoIterator<Item = (String, &'a Latency)>,
+) -> Table {
+    let titles = [
+        first_title,
+        "p50",
+        "p90",
+        "p95",
+        "p99",
+        "p99.9",
+        "max",
+        "mean",
+    ];
+    let mut table = Table::new(&titles);
+    for (name, latency) in latencies {
+        table.row([
+            name,
+            time_or_dash(latency.p50_ns),
+            time_or_dash(latency.p90_ns),
+            time_or_dash(latency.p95_ns),
+            time_or_dash(latency.p99_ns),
+            time_or_dash(latency.p999_ns),
+            time_or_dash((latency.max_ns > 0).then_some(latency.max_ns)),
+            or_dash(
+                (latency.samples > 0).then_some(latency.mean_ns),
+                units::time,
+            ),
+        ]);
+    }
+    table
 }
 
 /// A sentence with the confidence intervals of the percentiles of the response time; `None` if there are none.
@@ -59,11 +70,11 @@ pub(crate) fn intervals_text(run: &Run) -> Option<String> {
 }
 
 /// The names and the latencies of the parts of the service time.
-pub(crate) fn names_and_latencies(parts: &PartLatencies) -> [(&'static str, &Latency); 3] {
+pub(crate) fn names_and_latencies(parts: &PartLatencies) -> [(String, &Latency); 3] {
     [
-        ("send wait", &parts.send_wait),
-        ("server", &parts.server),
-        ("client wait", &parts.client_wait),
+        ("send wait".to_owned(), &parts.send_wait),
+        ("server".to_owned(), &parts.server),
+        ("client wait".to_owned(), &parts.client_wait),
     ]
 }
 
