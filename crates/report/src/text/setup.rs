@@ -5,8 +5,7 @@
 use crate::text::plain;
 use crate::units::{self, count_with_noun, or_unknown};
 use prony_store::{
-    BatchScheduling, Choice, DoctorState, Drive, Engine, Experiment, Host, Run, Server, Setting,
-    Workload,
+    BatchScheduling, Choice, DoctorState, Drive, Experiment, Host, Run, Server, Setting, Workload,
 };
 
 /// The client's health, in sentences.
@@ -130,7 +129,7 @@ fn describe_server(server: &Server) -> String {
     };
     format!(
         "{} {} at {}, database {}, role {}, {tls}{embedded}",
-        engine_name(server),
+        product_name(server),
         plain(&server.version),
         or_unknown(server.address.as_ref(), |address| plain(
             &address.to_string()
@@ -232,15 +231,15 @@ fn commit_settings(run: &Run) -> String {
     settings.collect::<Vec<_>>().join(", ")
 }
 
-/// The name of the server's engine; empty if unknown.
-pub(crate) fn engine_name(server: &Server) -> String {
-    server.engine.map_or("", Engine::name).to_owned()
+/// The name of the server's product; empty if unknown.
+pub(crate) fn product_name(server: &Server) -> String {
+    server.product.map_or("", |product| product.name).to_owned()
 }
 
 /// The name and the version of the server, without the build in parentheses: `PostgreSQL 17.2`.
 pub(crate) fn server_name(server: &Server) -> String {
     let version = server.version.split(" (").next().unwrap_or_default();
-    format!("{} {}", engine_name(server), plain(version))
+    format!("{} {}", product_name(server), plain(version))
 }
 
 /// The options of a workload behind its name: `, mode statements`; empty if it has none.
