@@ -66,8 +66,6 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
         build: host::this_build(),
         machines: vec![ClientMachine {
             host: host::this_machine(),
-            clients: job.plan.drive.clients,
-            threads: job.plan.drive.threads.min(job.plan.drive.clients),
             ..ClientMachine::default()
         }],
         request: job.request.clone(),

@@ -101,8 +101,6 @@ pub fn closed() -> Run {
                 memory_bytes: 34_000_000_000,
                 cpu_frequency: None,
             },
-            clients: 64,
-            threads: 2,
         health: ClientHealth {
             coalescing_workers: None,
             pinned_workers: None,
