@@ -5,6 +5,7 @@
 use crate::io_engine::EngineKind;
 use crate::link::Routes;
 use crate::run_event::RunEvent;
+use prony_document::Network;
 use prony_measure::{
     CollectedFigures, IntervalRow, RecorderLayout, RoundTripTimes, RunSchedule, Sample,
 };
@@ -99,20 +100,6 @@ pub struct DriveResult {
     pub interrupted: bool,
     /// A failure of the client side that ended the run early, as text.
     pub failure: Option<String>,
-}
-
-/// How the clients reach the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network {
-    /// All clients use the unix socket.
-    Unix,
-    /// All clients use TCP.
-    Tcp,
-    /// All clients use the unix socket, except for some that use TCP to estimate the server time.
-    UnixWithTcpSample {
-        /// Number of clients that use TCP.
-        clients: u32,
-    },
 }
 
 impl DriveJob<'_> {

@@ -32,9 +32,7 @@ mod worker;
 
 pub use error::{ConnectError, Error};
 pub use io_engine::EngineKind;
-pub use job::{
-    DriveJob, DriveResult, LoadStart, Network, Observer, OnConnectRefused, SampleListener,
-};
+pub use job::{DriveJob, DriveResult, LoadStart, Observer, OnConnectRefused, SampleListener};
 pub use ready::ReadySlice;
 pub use run::{connect, run, run_simulated};
 pub use run_event::{RunEvent, RunEventKind};

@@ -12,13 +12,14 @@ use crate::tool_run::{ConnectedServer, StartWarning, ToolRun, ToolStore};
 use fairness::EventCounts;
 use observer::SysbenchObserver;
 use prony_dialect::sysbench::{
-    ALL_THREADS_ENDED, Command, Compat, Counters, Driver, EVENT_LIMIT_REACHED,
-    EXIT_STATUS_FORCED_SHUTDOWN, EXIT_STATUS_LATE_START, FORCED_SHUTDOWN, GeneralOptions, LogLevel,
-    NOT_CONNECTED, ProgramCost, Progress, QUEUE_FULL, Report, TIME_LIMIT_REACHED, checkpoint_text,
-    debug_line, drive_plan, failing_function, fatal_line, function_failed, progress_text,
-    repetitions_line, report_text, thread_not_created, threads_failed, threads_not_ready,
+    ALL_THREADS_ENDED, Command, Compat, Driver, EVENT_LIMIT_REACHED, EXIT_STATUS_FORCED_SHUTDOWN,
+    EXIT_STATUS_LATE_START, FORCED_SHUTDOWN, GeneralOptions, LogLevel, NOT_CONNECTED, ProgramCost,
+    Progress, QUEUE_FULL, Report, TIME_LIMIT_REACHED, checkpoint_text, debug_line, drive_plan,
+    failing_function, fatal_line, function_failed, progress_text, repetitions_line, report_text,
+    thread_not_created, threads_failed, threads_not_ready,
 };
 use prony_drive::{ConnectError, DriveResult, OnConnectRefused, RunEventKind};
+use prony_measure::QueryCounts;
 use prony_plan::{DrivePlan, Plan, WorkloadPlan, cpu_count};
 use prony_runner::{Error, Recording, Signals};
 use prony_session::Program;
@@ -65,8 +66,8 @@ pub trait ReportTexts {
     fn threads_started(&self) {}
 
     /// Returns the counts of queries made outside of threads since the last call; reports include them.
-    fn take_outside_queries(&self) -> Counters {
-        Counters::default()
+    fn take_outside_queries(&self) -> QueryCounts {
+        QueryCounts::default()
     }
 
     /// A line of `--report-interval`.

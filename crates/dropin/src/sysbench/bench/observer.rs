@@ -12,7 +12,7 @@ use prony_dialect::sysbench::{
     debug_line, warming_up,
 };
 use prony_drive::{DriveResult, LoadStart};
-use prony_measure::{Distribution, Queries, RecorderLayout, RunPhase, Totals};
+use prony_measure::{Distribution, QueryCounts, RecorderLayout, RunPhase, Totals};
 use prony_plan::DrivePlan;
 use prony_runner::{Recording, RunObserver, RunSecond};
 use prony_store::Run;
@@ -128,7 +128,7 @@ impl<'a> SysbenchObserver<'a> {
 
     /// Adds queries made outside of threads to the counts.
     fn add_outside_queries(&mut self) {
-        let queries = self.bench.texts.take_outside_queries();
+        let queries = counters(&self.bench.texts.take_outside_queries(), 0);
         self.outside_since_line = self.outside_since_line + queries;
         self.outside_since_checkpoint = self.outside_since_checkpoint + queries;
     }
@@ -173,13 +173,13 @@ impl<'a> SysbenchObserver<'a> {
     }
 }
 
-fn counters(queries: &Queries, events: u64) -> Counters {
+fn counters(queries: &QueryCounts, events: u64) -> Counters {
     Counters {
         events,
         reads: queries.reads,
         writes: queries.writes,
         others: queries.others,
-        errors: queries.errors,
+        errors: queries.ignored_errors,
         reconnects: queries.reconnects,
     }
 }

@@ -10,8 +10,9 @@ use prony_dialect::sysbench::{
     Compat, Counters, GeneralOptions, LogLevel, Progress, Report, checkpoint_header,
     checkpoint_text, progress_text, report_text,
 };
+use prony_measure::QueryCounts;
 use prony_runner::Recording;
-use prony_workload::lua::{LuaScript, LuaScriptError, OutsideQueries, ReportFigures, Reporter};
+use prony_workload::lua::{LuaScript, LuaScriptError, ReportFigures, Reporter};
 
 /// The reports of a script.
 pub struct ReportHooks<'a> {
@@ -131,22 +132,8 @@ impl ReportTexts for ReportHooks<'_> {
         self.logger.set_starting(false);
     }
 
-    fn take_outside_queries(&self) -> Counters {
-        let OutsideQueries {
-            reads,
-            writes,
-            others,
-            errors,
-            reconnects,
-        } = self.script.take_outside_queries();
-        Counters {
-            events: 0,
-            reads,
-            writes,
-            others,
-            errors,
-            reconnects,
-        }
+    fn take_outside_queries(&self) -> QueryCounts {
+        self.script.take_outside_queries()
     }
 
     fn progress(&self, figures: &Progress) -> String {
