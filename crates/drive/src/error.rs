@@ -11,20 +11,16 @@ use std::io;
 pub enum Error {
     /// The process may not open enough files.
     FileLimit {
-        /// Clients requested.
         requested: u32,
-        /// Threads requested.
         threads: u32,
         /// Files needed, for the clients and everything else.
         needed: u64,
-        /// The hard limit.
         limit: u64,
     },
     /// The system does not allow enough threads.
     ThreadStart {
         /// Threads that had been started before.
         started: u32,
-        /// Threads requested.
         requested: u32,
         /// Why the next one could not start.
         source: io::Error,
@@ -33,11 +29,9 @@ pub enum Error {
     RingUnavailable(RingUnavailable),
     /// The connections could not be opened.
     Connect {
-        /// Clients requested.
         requested: u32,
         /// Connections of all workers that were up at the time.
         connected: u32,
-        /// The cause.
         source: ConnectError,
     },
     /// A user ended before the load started.
@@ -53,14 +47,11 @@ pub enum ConnectError {
     Refused {
         /// Connections of this worker that were up at the time.
         connected: u32,
-        /// The failure of each route.
         failures: Vec<ConnectFailure>,
     },
-    /// The I/O engine failed.
     Engine(#[from] io::Error),
     /// A user could not get ready for the common start.
     UserNotReady(String),
-    /// The run was interrupted.
     Interrupted,
 }
 

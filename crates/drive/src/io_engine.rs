@@ -32,7 +32,6 @@ impl EngineKind {
     }
 }
 
-/// An I/O engine.
 pub(crate) enum AnyIo<S> {
     Ring(Box<Ring>),
     Epoll(Box<Epoll>),

@@ -17,9 +17,7 @@ use std::sync::atomic::AtomicBool;
 
 /// A run to execute.
 pub struct DriveJob<'a> {
-    /// The workload.
     pub program: &'a dyn Program,
-    /// The server.
     pub target: &'a Target,
     /// The same server over TCP, for the first `tcp_sample` clients of the plan.
     pub tcp_target: Option<&'a Target>,
@@ -70,7 +68,6 @@ pub trait Observer {
 pub struct LoadStart {
     /// The I/O engine that drives the sockets.
     pub engine: EngineKind,
-    /// Why this engine was chosen.
     pub engine_reason: String,
     /// How the clients reach the server.
     pub network: Network,
@@ -80,23 +77,19 @@ pub struct LoadStart {
     pub connect_s: f64,
     /// When warm-up, window and intervals begin and end.
     pub schedule: RunSchedule,
-    /// Which figures are recorded.
     pub layout: RecorderLayout,
 }
 
-/// The result of a run.
 #[derive(Debug)]
 pub struct DriveResult {
     /// The state when the load started.
     pub start: LoadStart,
-    /// All figures.
     pub collected: CollectedFigures,
     /// Events, in order of time.
     pub events: Vec<RunEvent>,
     /// The times of the window's round trips, by index in the program's statement table; present if the plan
     /// asks for the latency of each statement.
     pub round_trips: Option<RoundTripTimes<u64>>,
-    /// Whether the run was interrupted.
     pub interrupted: bool,
     /// A failure of the client side that ended the run early, as text.
     pub failure: Option<String>,
@@ -112,7 +105,6 @@ impl DriveJob<'_> {
         1 + self.target.additional_targets.len()
     }
 
-    /// The addresses of all servers.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = &Address> {
         let endpoints = self.servers().flat_map(|target| &target.endpoints);
         endpoints.map(|endpoint| &endpoint.address)

@@ -19,7 +19,6 @@ pub(crate) enum WorkerMessage {
     Refused(ConnectError),
     /// A finished interval of the worker with this index.
     Interval(usize, Box<Interval>),
-    /// An event of the run.
     Event(RunEvent),
     /// The times of a worker's round trips by statement, at its end, if the run measures them.
     RoundTrips(RoundTripTimes<u32>),
@@ -31,7 +30,6 @@ pub(crate) enum WorkerMessage {
 pub(crate) enum Command {
     /// Drive the sockets with this engine, as all other workers do.
     UseEngine(EngineKind),
-    /// Start the load.
     Start(RunSchedule, RecorderLayout),
     /// Reuse an interval that was read and cleared.
     Reuse(Box<Interval>),

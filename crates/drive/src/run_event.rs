@@ -9,7 +9,6 @@ pub struct RunEvent {
     pub from_ns: u64,
     /// When it ended; `None` if it has no duration, or was not over at the end of the run.
     pub until_ns: Option<u64>,
-    /// Kind of the event.
     pub kind: RunEventKind,
     /// The cause, as text.
     pub detail: String,

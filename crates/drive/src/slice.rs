@@ -76,7 +76,6 @@ pub(crate) struct WorkerShare {
     pub worker: u32,
     /// Number of threads in the whole run.
     pub workers: u32,
-    /// The clients of the thread.
     pub clients: Range<u32>,
     /// Number of transactions that may still start, shared by all workers; `None` if it is unlimited.
     pub budget: Option<Arc<StartBudget>>,

@@ -17,7 +17,6 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 
-/// What a worker's thread needs.
 pub(crate) struct WorkerThread<'a> {
     pub job: &'a DriveJob<'a>,
     pub routes: &'a [Routes],
@@ -79,13 +78,11 @@ impl WorkerThread<'_> {
         let is_pinned = self.scheduling.pins_workers && affinity::pin_thread(self.share.index);
         let (job, share, channel) = (self.job, &self.share, &self.channel);
         let mut worker = Worker::new(engine, job, self.routes, share, self.interrupt, channel);
-        if let Err(error) = worker.connect().and_then(|()| worker.run_prologue()) {
+        if let Err(error) = worker.get_ready() {
             channel.send(WorkerMessage::Refused(error));
             worker.close();
             return Ok(());
         }
-        let ready_ns = worker.clock().now_ns();
-        channel.send(WorkerMessage::Connected(worker.tls(), ready_ns));
         let Some((schedule, layout)) = channel.await_start() else {
             worker.close();
             return Ok(());
@@ -96,9 +93,6 @@ impl WorkerThread<'_> {
             timing.batch_policy = BatchPolicy::request();
         }
         let result = worker.drive(timing);
-        if let Some(times) = worker.take_round_trip_times() {
-            channel.send(WorkerMessage::RoundTrips(times));
-        }
         worker.close();
         result
     }

@@ -37,7 +37,6 @@ pub(crate) enum Request {
     Send(Slot),
     /// Open a new connection in place of this one.
     Open(Slot),
-    /// Close this connection.
     Close(Slot),
     /// Create an additional connection: see [`Users::add_connection`].
     AddConnection,
@@ -52,7 +51,6 @@ struct UserSlot {
     user: Option<User>,
     /// The record of its own connection.
     conn: Rc<Conn>,
-    /// Its additional connections.
     extra_conns: Vec<(Slot, Rc<Conn>)>,
     /// Whether a connection that the user requested was refused after the end of the run. If so, the user
     /// gets no further attempt.
@@ -111,7 +109,6 @@ pub(crate) struct Users<'a> {
     not_ready_reason: Option<String>,
     /// When to drop users next that wait for a connection; `u64::MAX`: never.
     connect_check_ns: u64,
-    /// Receives each sample.
     sample_listener: Option<Box<dyn SampleListener>>,
     channel: &'a CollectorChannel,
 }
@@ -437,7 +434,6 @@ impl<'a> Users<'a> {
             .min(end_ns)
     }
 
-    /// Whether the window has ended.
     #[inline]
     fn is_stopped(&self) -> bool {
         self.context.is_stopped()

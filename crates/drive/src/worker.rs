@@ -16,11 +16,10 @@ use crate::error::ConnectError;
 use crate::io::{Io, IoEvent, Slot};
 use crate::job::DriveJob;
 use crate::link::Routes;
-use crate::messages::CollectorChannel;
+use crate::messages::{CollectorChannel, WorkerMessage};
 use crate::slice::WorkerShare;
 use crate::timing::Timing;
 use crate::users::{Request, Users};
-use prony_measure::RoundTripTimes;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,6 +35,7 @@ pub(crate) struct Worker<'a, I> {
     users: Users<'a>,
     /// When set, the run ends at once.
     interrupt: &'a AtomicBool,
+    channel: &'a CollectorChannel,
 }
 
 impl<'a, I: Io> Worker<'a, I> {
@@ -56,25 +56,25 @@ impl<'a, I: Io> Worker<'a, I> {
             job,
             connections,
             interrupt,
+            channel,
         }
     }
 
-    /// The clock of the I/O engine.
-    pub fn clock(&self) -> &Clock {
-        &self.clock
-    }
-
-    /// TLS version and cipher of the first connection that is up and uses TLS.
-    pub fn tls(&self) -> Option<String> {
-        self.connections.tls()
+    /// Opens the connections and runs the prologue; reports when both are done.
+    ///
+    /// # Errors
+    /// A connection was refused, a user could not get ready, the run was interrupted, or the I/O engine failed.
+    pub fn get_ready(&mut self) -> Result<(), ConnectError> {
+        self.connect()?;
+        self.run_prologue()?;
+        let (tls, ready_ns) = (self.connections.tls(), self.clock.now_ns());
+        self.channel.send(WorkerMessage::Connected(tls, ready_ns));
+        Ok(())
     }
 
     /// Opens all connections. Opens none if users open them themselves, or if each transaction opens its own: the
     /// server may allow fewer connections than there are users.
-    ///
-    /// # Errors
-    /// See [`Connections::connect`].
-    pub fn connect(&mut self) -> Result<(), ConnectError> {
+    fn connect(&mut self) -> Result<(), ConnectError> {
         let program = self.job.program;
         // A prologue needs a connection, even if each transaction opens its own.
         let per_transaction = self.job.plan.connect_per_transaction && !program.has_prologue();
@@ -86,10 +86,7 @@ impl<'a, I: Io> Worker<'a, I> {
 
     /// If the program has a prologue, runs all users until they wait for the common start. No figure includes their
     /// work.
-    ///
-    /// # Errors
-    /// A user ended before the common start, the run was interrupted, or the I/O engine failed.
-    pub fn run_prologue(&mut self) -> Result<(), ConnectError> {
+    fn run_prologue(&mut self) -> Result<(), ConnectError> {
         if !self.job.program.has_prologue() {
             return Ok(());
         }
@@ -142,10 +139,16 @@ impl<'a, I: Io> Worker<'a, I> {
     /// If the I/O engine itself fails.
     pub fn drive(&mut self, timing: Timing) -> io::Result<()> {
         self.users.set_timing(timing);
-        let connection_count = self.users.slots().len();
-        let mut events = Vec::with_capacity(connection_count.min(4096));
-        self.await_start(&mut events)?;
-        self.begin_load();
+        let mut events = Vec::with_capacity(self.users.slots().len().min(4096));
+        let result = self.await_start(&mut events).and_then(|()| {
+            self.begin_load();
+            self.run_loop(&mut events)
+        });
+        self.users.send_round_trip_times();
+        result
+    }
+
+    fn run_loop(&mut self, events: &mut Vec<IoEvent>) -> io::Result<()> {
         let mut hard_end_ns = u64::MAX;
         let mut resumed_ns = self.clock.now_ns();
         while self.users.live_count() > 0 {
@@ -176,7 +179,7 @@ impl<'a, I: Io> Worker<'a, I> {
             }
             events.clear();
             let deadline_ns = self.users.next_deadline_ns().min(hard_end_ns);
-            self.connections.wait(now_ns, deadline_ns, &mut events)?;
+            self.connections.wait(now_ns, deadline_ns, events)?;
             resumed_ns = self.clock.now_ns();
             self.connections
                 .refresh_clock_offset(resumed_ns, self.users.timestamps());
@@ -302,11 +305,6 @@ impl<'a, I: Io> Worker<'a, I> {
     fn end_user(&mut self, slot: Slot) {
         self.users.end(slot);
         self.connections.on_user_ended(slot);
-    }
-
-    /// Takes the times of the window's round trips; `None` if the run does not measure statements.
-    pub fn take_round_trip_times(&self) -> Option<RoundTripTimes<u32>> {
-        self.users.take_round_trip_times()
     }
 
     /// Closes all connections.

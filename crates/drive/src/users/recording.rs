@@ -7,8 +7,8 @@ use crate::connection_counts::ConnectionCounts;
 use crate::io::{Slot, WaitStrategy};
 use crate::messages::WorkerMessage;
 use crate::run_event::{RunEvent, RunEventKind};
+use prony_measure::ExcludedTransactions;
 use prony_measure::interval::TimestampCounts;
-use prony_measure::{ExcludedTransactions, RoundTripTimes};
 
 impl Users<'_> {
     /// How to wait for replies at first.
@@ -159,8 +159,10 @@ impl Users<'_> {
         self.send_finished_intervals();
     }
 
-    /// Takes the times of the window's round trips; `None` if the run does not measure statements.
-    pub fn take_round_trip_times(&self) -> Option<RoundTripTimes<u32>> {
-        self.context.take_round_trip_times()
+    /// Sends the times of the window's round trips, if the run measures them.
+    pub fn send_round_trip_times(&self) {
+        if let Some(times) = self.context.take_round_trip_times() {
+            self.channel.send(WorkerMessage::RoundTrips(times));
+        }
     }
 }
