@@ -1,13 +1,9 @@
-//! Chooses the I/O engine, which drives the sockets. It is the same for all workers, and each worker creates
-//! its own on its thread.
+//! Chooses the I/O engine, which drives the sockets. It is the same for all workers, because the result names one.
 //!
-//! In: the engine that the plan requests, and what the kernel allows. Out: one engine for each worker.
-//! Must never: give two workers of a run different engines, because the result names one.
+//! In: the engine that the plan requests, and what the kernel allows. Out: the choice, and its reason.
 
 use crate::error::Error;
-use crate::io::epoll::Epoll;
-use crate::io::ring::{self, Ring};
-use crate::io::sim;
+use crate::io::ring;
 use prony_plan::IoEngine;
 use std::io;
 
@@ -29,24 +25,6 @@ impl EngineKind {
             EngineKind::Epoll => "epoll",
             EngineKind::Sim => "sim",
         }
-    }
-}
-
-pub(crate) enum AnyIo<S> {
-    Ring(Box<Ring>),
-    Epoll(Box<Epoll>),
-    Sim(Box<sim::Sim<S>>),
-}
-
-/// Stands for the type of a simulated server where an engine has real sockets, and thus no such server.
-pub(crate) enum NoSimServer {}
-
-impl sim::SimServer for NoSimServer {
-    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
-        match *self {}
-    }
-    fn request(&mut self, _: u32, _: &[u8], _: u64, _: &mut Vec<sim::Answer>) {
-        match *self {}
     }
 }
 
@@ -107,17 +85,4 @@ pub(crate) fn choose(requested: IoEngine) -> Result<EngineChoice, Error> {
             },
         }),
     }
-}
-
-/// Creates an engine with real sockets, for this many connections. It must stay on the thread that created
-/// it.
-///
-/// # Errors
-/// If the kernel refuses any resource the engine needs.
-pub(crate) fn create(kind: EngineKind, connections: usize) -> io::Result<AnyIo<NoSimServer>> {
-    Ok(match kind {
-        EngineKind::Ring => AnyIo::Ring(Box::new(Ring::new(connections)?)),
-        EngineKind::Epoll => AnyIo::Epoll(Box::new(Epoll::new(connections)?)),
-        EngineKind::Sim => unreachable!("only a test chooses it, and creates it with a server"),
-    })
 }

@@ -9,13 +9,15 @@ use crate::affinity;
 use crate::clock::Clock;
 use crate::coordinate::Coordinator;
 use crate::error::Error;
+use crate::io::epoll::Epoll;
+use crate::io::ring::Ring;
 use crate::io::sim;
-use crate::io_engine::{self, AnyIo, EngineChoice, EngineKind};
+use crate::io_engine::{self, EngineChoice, EngineKind};
 use crate::job::{DriveJob, DriveResult, LoadStart, Observer};
 use crate::messages::CollectorChannel;
 use crate::scheduling::{Cpus, Scheduling};
 use crate::slice::{RunSlice, WorkerShare};
-use crate::thread::WorkerThread;
+use crate::thread::{AnyIo, WorkerThread};
 use prony_document::Network;
 use prony_measure::{RecorderLayout, RunSchedule};
 use prony_plan::{DrivePlan, Stop};
@@ -59,7 +61,15 @@ pub fn connect<R>(
         affinity::raise_file_limit();
     }
     let choice = io_engine::choose(job.plan.io)?;
-    with_ready_slice(job, slice, choice, io_engine::create, drive_slice)
+    // Each worker creates its own engine on its thread.
+    let create = |kind, connections| {
+        Ok(match kind {
+            EngineKind::Ring => Box::new(Ring::new(connections)?) as Box<dyn AnyIo>,
+            EngineKind::Epoll => Box::new(Epoll::new(connections)?),
+            EngineKind::Sim => unreachable!("only `run_simulated` chooses it"),
+        })
+    };
+    with_ready_slice(job, slice, choice, create, drive_slice)
 }
 
 /// Ensures that a slice may open enough files, before any client connects.
@@ -88,8 +98,7 @@ pub fn run_simulated<S: sim::SimServer + Send>(
     let create = |_: EngineKind, clients| {
         let server = server.lock().expect("one thread").take();
         let server = server.expect("one worker");
-        let sim = sim::Sim::new(clients, machine, server);
-        Ok(AnyIo::Sim(Box::new(sim)))
+        Ok(Box::new(sim::Sim::new(clients, machine, server)) as Box<dyn AnyIo + '_>)
     };
     let slice = RunSlice::whole(job.plan);
     let choice = EngineChoice::requested(EngineKind::Sim);
@@ -146,11 +155,11 @@ impl ReadySlice<'_> {
 
 /// Starts the threads of a slice, waits until all are ready, and calls `drive_slice`. Returns once all
 /// threads have ended.
-fn with_ready_slice<S: sim::SimServer, R>(
+fn with_ready_slice<'io, R>(
     job: &DriveJob,
     slice: &RunSlice,
     choice: EngineChoice,
-    create: impl Fn(EngineKind, usize) -> io::Result<AnyIo<S>> + Sync,
+    create: impl Fn(EngineKind, usize) -> io::Result<Box<dyn AnyIo + 'io>> + Sync,
     drive_slice: impl FnOnce(ReadySlice<'_>) -> R,
 ) -> Result<R, Error> {
     let routes = job.routes();

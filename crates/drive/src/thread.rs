@@ -3,8 +3,8 @@
 //! In: a share of the clients. Out: messages to the collecting thread. Must never: outlive the run.
 
 use crate::affinity;
-use crate::io::{Io, sim};
-use crate::io_engine::{AnyIo, EngineChoice, EngineKind};
+use crate::io::Io;
+use crate::io_engine::{EngineChoice, EngineKind};
 use crate::job::DriveJob;
 use crate::link::Routes;
 use crate::messages::{CollectorChannel, WorkerMessage};
@@ -27,18 +27,28 @@ pub(crate) struct WorkerThread<'a> {
     pub channel: CollectorChannel,
 }
 
+/// An I/O engine of any type. It stays on the thread that created it.
+pub(crate) trait AnyIo {
+    /// Drives a worker with this engine.
+    fn drive(self: Box<Self>, thread: &WorkerThread<'_>) -> io::Result<()>;
+}
+
+impl<I: Io> AnyIo for I {
+    fn drive(self: Box<Self>, thread: &WorkerThread<'_>) -> io::Result<()> {
+        thread.drive(*self)
+    }
+}
+
 impl WorkerThread<'_> {
     /// The body of the thread. Reports how it ended, even if it panics: a panic in one worker must not lose the
     /// figures of the others.
-    pub fn run<S: sim::SimServer>(
+    pub fn run<'io>(
         &self,
         choice: &EngineChoice,
-        create: &impl Fn(EngineKind, usize) -> io::Result<AnyIo<S>>,
+        create: impl Fn(EngineKind, usize) -> io::Result<Box<dyn AnyIo + 'io>>,
     ) {
         let body = || match self.create_engine(choice, create)? {
-            Some(AnyIo::Ring(io)) => self.drive(*io),
-            Some(AnyIo::Epoll(io)) => self.drive(*io),
-            Some(AnyIo::Sim(io)) => self.drive(*io),
+            Some(io) => io.drive(self),
             None => Ok(()),
         };
         let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
@@ -53,11 +63,11 @@ impl WorkerThread<'_> {
     ///
     /// # Errors
     /// If the kernel refuses any resource the engine needs.
-    fn create_engine<S>(
+    fn create_engine<'io>(
         &self,
         choice: &EngineChoice,
-        create: &impl Fn(EngineKind, usize) -> io::Result<AnyIo<S>>,
-    ) -> io::Result<Option<AnyIo<S>>> {
+        create: impl Fn(EngineKind, usize) -> io::Result<Box<dyn AnyIo + 'io>>,
+    ) -> io::Result<Option<Box<dyn AnyIo + 'io>>> {
         let connections = self.share.clients.len();
         let engine = create(choice.kind, connections);
         let is_final = choice.is_final(&engine);
