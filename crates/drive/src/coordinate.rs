@@ -66,7 +66,7 @@ impl Coordinator<'_> {
                 }
                 // A thread that panics while it creates its engine sends no other message.
                 Some(WorkerMessage::Ended(_, Err(error))) => {
-                    return Err(self.connect_error(0, ConnectError::Engine(error)));
+                    return Err(self.start_error(ConnectError::Engine(error)));
                 }
                 Some(_) => {}
                 None => break,
@@ -89,19 +89,23 @@ impl Coordinator<'_> {
         }
     }
 
-    fn connect_error(&self, connected: u32, source: ConnectError) -> Error {
-        Error::Connect {
-            requested: self.clients,
-            connected,
-            source,
+    /// Why the load cannot start. Ends the other workers.
+    fn start_error(&self, error: ConnectError) -> Error {
+        self.interrupt.store(true, Ordering::Relaxed);
+        match error {
+            ConnectError::Interrupted => Error::Interrupted,
+            ConnectError::UserNotReady(reason) => Error::UserNotReady(reason),
+            source @ (ConnectError::Refused { .. } | ConnectError::Engine(_)) => Error::Connect {
+                requested: self.clients,
+                source,
+            },
         }
     }
 
     /// Waits until all connections are up and all users ready. Returns the TLS version and cipher, if
-    /// connections use TLS, and the time when the last user was ready.
+    /// connections use TLS, and the time when the last user was ready. The first error ends the wait.
     pub fn wait_for_connections(&self) -> Result<(Option<String>, u64), Error> {
-        let (mut ready_threads, mut tls, mut first_error) = (0, None, None);
-        let (mut connected, mut ready_ns) = (0, 0);
+        let (mut ready_threads, mut tls, mut ready_ns) = (0, None, 0);
         while ready_threads < self.commands.len() {
             match self.receive() {
                 Some(WorkerMessage::Connected(description, at_ns)) => {
@@ -109,32 +113,15 @@ impl Coordinator<'_> {
                     ready_threads += 1;
                     tls = tls.or(description);
                 }
-                Some(WorkerMessage::Refused(error)) => {
-                    if let ConnectError::Refused { connected: up, .. } = &error {
-                        connected += up;
-                    }
-                    // Keep the first error, because it is the most useful one, and end the other workers.
-                    self.interrupt.store(true, Ordering::Relaxed);
-                    first_error = first_error.or(Some(error));
-                }
+                Some(WorkerMessage::Refused(error)) => return Err(self.start_error(error)),
                 Some(WorkerMessage::Ended(_, Err(error))) => {
-                    self.interrupt.store(true, Ordering::Relaxed);
-                    first_error = first_error.or(Some(ConnectError::Engine(error)));
+                    return Err(self.start_error(ConnectError::Engine(error)));
                 }
                 Some(_) => {}
-                None => break,
-            }
-            if first_error.is_some() {
-                break;
+                None => return Err(Error::Interrupted),
             }
         }
-        match first_error {
-            Some(ConnectError::Interrupted) => Err(Error::Interrupted),
-            Some(ConnectError::UserNotReady(reason)) => Err(Error::UserNotReady(reason)),
-            Some(source) => Err(self.connect_error(connected, source)),
-            None if ready_threads < self.commands.len() => Err(Error::Interrupted),
-            None => Ok((tls, ready_ns)),
-        }
+        Ok((tls, ready_ns))
     }
 
     /// Collects the results of the threads until all have ended. Sends the intervals that it has read back to

@@ -29,9 +29,8 @@ pub enum Error {
     RingUnavailable(RingUnavailable),
     /// The connections could not be opened.
     Connect {
+        /// Clients of all workers.
         requested: u32,
-        /// Connections of all workers that were up at the time.
-        connected: u32,
         source: ConnectError,
     },
     /// A user ended before the load started.
@@ -58,11 +57,9 @@ pub enum ConnectError {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Connect {
-                requested,
-                connected,
-                source,
-            } => write!(f, "{}{source}", opened_context(*connected, *requested)),
+            Error::Connect { requested, source } => {
+                write!(f, "{}{source}", source.opened_context(*requested))
+            }
             other => f.write_str(&other.parts().sentence()),
         }
     }
@@ -102,17 +99,25 @@ impl UserError for Error {
                     None => other_engine.to_owned(),
                 })
             }
-            Error::Connect {
-                requested,
-                connected,
-                source,
-            } => source.parts().with_context(opened_context(*connected, *requested)),
+            Error::Connect { requested, source } => {
+                source.parts().with_context(source.opened_context(*requested))
+            }
             Error::UserNotReady(reason) => {
                 ErrorParts::new(format!("a user could not get ready: {reason}"))
             }
             Error::Interrupted => ErrorParts::new("interrupted before the load started")
                 .with_hint("nothing was measured or stored"),
         }
+    }
+}
+
+impl ConnectError {
+    fn opened_context(&self, requested: u32) -> String {
+        let connected = match self {
+            ConnectError::Refused { connected, .. } => *connected,
+            _ => 0,
+        };
+        format!("{connected} of {requested} connections were opened, then: ")
     }
 }
 
@@ -148,10 +153,6 @@ impl UserError for ConnectError {
             ConnectError::Interrupted => ErrorParts::new("interrupted while connecting"),
         }
     }
-}
-
-fn opened_context(connected: u32, requested: u32) -> String {
-    format!("{connected} of {requested} connections were opened, then: ")
 }
 
 /// Advice for a run that needs more files than the `limit`; `other_files`: how many of them are not sockets
