@@ -7,6 +7,8 @@ mod counts;
 mod metrics;
 mod names;
 mod observed;
+mod product;
+mod sql_dialect;
 mod topic;
 mod workload;
 
@@ -14,5 +16,7 @@ pub use counts::*;
 pub use metrics::*;
 pub use names::*;
 pub use observed::*;
+pub use product::*;
+pub use sql_dialect::*;
 pub use topic::*;
 pub use workload::*;

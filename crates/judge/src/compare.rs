@@ -151,7 +151,7 @@ const NEVER_INTENDED: [&str; 3] = ["durability", "pace", "scale"];
 /// Differences that matter for ranking two Runs by price, the worst first.
 pub(crate) fn price_ranking_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let unadjusted = differences(a, b);
-    let engines_differ = a.server.engine != b.server.engine;
+    let engines_differ = a.server.product != b.server.product;
     let mut ranked = differences_allowing_intended(a, b, false);
     for difference in &mut ranked {
         // Each configuration is measured with as many clients as it takes to load it fully.

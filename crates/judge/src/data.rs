@@ -11,7 +11,8 @@ use crate::thresholds::{
     DEAD_ROWS_MAX_SHARE, DEAD_ROWS_MIN_COUNT, STATISTICS_MIN_ROWS,
 };
 use crate::workload::description;
-use prony_store::{Check, DurabilityClass, Engine, Run, ScaledTable, Severity, TableState};
+use prony_store::SqlDialect;
+use prony_store::{Check, DurabilityClass, Run, ScaledTable, Severity, TableState};
 
 /// Tables with fewer rows than this per unit of scale are not checked, because the server's statistics of
 /// small tables are coarse.
@@ -34,11 +35,11 @@ fn row_count(tables: &[TableState], name: &str) -> Option<u64> {
 
 pub(crate) fn check_data_scale(run: &Run) -> Option<Check> {
     let tables = tables_before(run)?;
-    let max_deviation = match run.server.engine {
-        Some(Engine::PostgreSql) => DATA_SCALE_MAX_DEVIATION,
+    let max_deviation = match run.server.dialect() {
+        Some(SqlDialect::PostgreSql) => DATA_SCALE_MAX_DEVIATION,
         // The partitions' counts of rows are exact.
-        Some(Engine::SqlServer) => DATA_SCALE_MAX_DEVIATION,
-        Some(Engine::MySql | Engine::MariaDb) | None => DATA_SCALE_INNODB_MAX_DEVIATION,
+        Some(SqlDialect::TransactSql) => DATA_SCALE_MAX_DEVIATION,
+        Some(SqlDialect::MySql) | None => DATA_SCALE_INNODB_MAX_DEVIATION,
     };
     let has_fixed_size = |table: &&ScaledTable| {
         table.grows_per_scale.is_none() && table.rows_per_scale >= MIN_ROWS_PER_SCALE
@@ -141,15 +142,15 @@ pub(crate) fn check_durability(run: &Run) -> Option<Check> {
                 "Durability class {}: a crash would empty any unlogged tables.",
                 durability.description()
             );
-            let advice = match run.server.engine {
-                Some(Engine::PostgreSql) => {
+            let advice = match run.server.dialect() {
+                Some(SqlDialect::PostgreSql) => {
                     "Let the role read pg_class, or check yourself that its tables are logged."
                 }
-                Some(Engine::SqlServer) => {
+                Some(SqlDialect::TransactSql) => {
                     "Check in sys.tables that none of its tables has the durability SCHEMA_ONLY; the stored run \
                      says why it could not be queried."
                 }
-                Some(Engine::MySql | Engine::MariaDb) | None => {
+                Some(SqlDialect::MySql) | None => {
                     "Check with SHOW TABLE STATUS that its tables use InnoDB or another engine with a \
                      log; the stored run says why information_schema could not be queried."
                 }
@@ -175,6 +176,7 @@ pub(crate) fn check_durability(run: &Run) -> Option<Check> {
 mod tests {
     use super::*;
     use crate::sample::{healthy, observed_mut, observed_run};
+    use prony_store::Product;
     use prony_store::{Description, Durability};
 
     fn with_tables(change: impl FnOnce(&mut Vec<TableState>)) -> Run {
@@ -194,7 +196,7 @@ mod tests {
             check.finding.contains("scale 100 has 10,000,000"),
             "{check:?}"
         );
-        run.server.engine = Some(Engine::MariaDb);
+        run.server.product = Some(Product::MARIADB);
         assert_eq!(
             check_data_scale(&run),
             None,
@@ -281,8 +283,8 @@ mod tests {
         let expected = "Durability class D3, unlogged tables not known";
         assert!(check.finding.starts_with(expected), "{check:?}");
         assert!(check.advice.contains("pg_class"), "{check:?}");
-        for engine in [Engine::MySql, Engine::MariaDb] {
-            run.server.engine = Some(engine);
+        for engine in [Product::MYSQL, Product::MARIADB] {
+            run.server.product = Some(engine);
             let advice = check_durability(&run).unwrap().advice;
             assert!(advice.contains("information_schema"), "{advice}");
             assert!(!advice.contains("pg_class"), "{advice}");

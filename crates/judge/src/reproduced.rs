@@ -8,9 +8,10 @@ mod differences;
 mod size;
 
 pub use differences::{Difference, differences};
+use prony_store::SqlDialect;
 
 use crate::observations;
-use prony_store::{Choice, Engine, MetricName, PublishedMetric, Run};
+use prony_store::{Choice, MetricName, PublishedMetric, Run};
 use serde::Serialize;
 
 /// A published figure with the measured one.
@@ -52,7 +53,7 @@ const TPM_BY_TRANSACTIONS: &str = "TPM by transactions";
 
 /// Whether TPM counts batch requests, as on SQL Server.
 pub(crate) fn counts_batch_requests(run: &Run) -> bool {
-    run.server.engine == Some(Engine::SqlServer)
+    run.server.dialect() == Some(SqlDialect::TransactSql)
         && run.rates.iter().any(|rate| rate.name == MetricName::Tpm)
 }
 

@@ -1,5 +1,6 @@
 //! A healthy run, which tests then modify.
 
+use prony_store::Product;
 use prony_store::*;
 
 fn latency(samples: u64, mean_ns: f64) -> Latency {
@@ -61,7 +62,7 @@ pub(crate) fn healthy() -> Run {
         started_at: "2026-11-20T23:33:42+00:00".to_owned(),
         state: RunState::Complete,
         server: Server {
-            engine: Some(Engine::PostgreSql),
+            product: Some(Product::POSTGRESQL),
             address: Some(ServerAddress::Tcp("192.0.2.7:5432".to_owned())),
             ..Server::default()
         },

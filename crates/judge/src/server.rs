@@ -17,8 +17,9 @@ use crate::thresholds::{
 };
 use crate::workload::description;
 use crate::{all_kinds, new_check};
+use prony_store::SqlDialect;
 use prony_store::{
-    Check, Engine, EventKind, Figures, ObservedTopic, Run, RunState, ServerSecond, Severity,
+    Check, EventKind, Figures, ObservedTopic, Run, RunState, ServerSecond, Severity,
 };
 use std::collections::BTreeMap;
 
@@ -65,11 +66,7 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
         + 2 * queries
         + run.measured.unfinished;
     let maximum = client as f64 * (1.0 + COMMITS_GAP_MAX_SHARE) + allowed as f64;
-    let is_postgres = match run.server.engine {
-        Some(Engine::PostgreSql) => true,
-        Some(Engine::MySql | Engine::MariaDb | Engine::SqlServer) | None => false,
-    };
-    let counts_are_exact = is_postgres
+    let counts_are_exact = run.server.dialect() == Some(SqlDialect::PostgreSql)
         && description(run).is_some_and(|description| description.commits_once)
         && !run.drive.connect_per_transaction;
     if !counts_are_exact || server as f64 <= maximum {
@@ -95,11 +92,11 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
 /// Whether the server counts each successful transaction as a commit. MySQL and MariaDB count neither replies
 /// from the query cache nor transactions on tables without transactions.
 fn counts_all_commits(run: &Run) -> bool {
-    match run.server.engine {
-        Some(Engine::PostgreSql) => return true,
+    match run.server.dialect() {
+        Some(SqlDialect::PostgreSql) => return true,
         // It counts the transactions that begin.
-        Some(Engine::SqlServer) => return false,
-        Some(Engine::MySql | Engine::MariaDb) | None => {}
+        Some(SqlDialect::TransactSql) => return false,
+        Some(SqlDialect::MySql) | None => {}
     }
     let cache = run.server.settings.get("query_cache_type");
     let has_query_cache = cache.is_some_and(|value| !matches!(value.as_str(), Some("OFF" | "0")));

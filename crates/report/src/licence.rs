@@ -2,7 +2,7 @@
 //!
 //! Must never: say what a licence permits, because editions and versions differ.
 
-use prony_store::{Engine, Run};
+use prony_store::Run;
 
 /// The notice for pages with results of SQL Server.
 const SQL_SERVER: &str = "Licences of SQL Server, above all of older versions, may forbid publishing the results of \
@@ -12,9 +12,9 @@ const SQL_SERVER: &str = "Licences of SQL Server, above all of older versions, m
 pub(crate) fn publication_notice<'a>(
     runs: impl IntoIterator<Item = &'a Run>,
 ) -> Option<&'static str> {
-    let is_restricted = |run: &Run| match run.server.engine {
-        Some(Engine::SqlServer) => true,
-        Some(Engine::PostgreSql | Engine::MySql | Engine::MariaDb) | None => false,
+    let is_restricted = |run: &Run| {
+        let product = run.server.product;
+        product.is_some_and(|product| product.may_forbid_publication)
     };
     runs.into_iter().any(is_restricted).then_some(SQL_SERVER)
 }

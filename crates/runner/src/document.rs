@@ -13,14 +13,15 @@ use prony_server::observe::machine::{Colocation, find_colocation};
 use prony_server::{Address, Control};
 use prony_session::{ActionShare, P90Limit};
 use prony_store::{
-    ClientMachine, Drive, Engine, Event, EventKind, IndustryMetric, Network, Run, RunState, Server,
-    ServerAddress, ServiceTimePartsSource, Setting, Window, Workload as WorkloadRun, started_now,
+    ClientMachine, Drive, Event, EventKind, IndustryMetric, Network, Product, Run, RunState,
+    Server, ServerAddress, ServiceTimePartsSource, Setting, Window, Workload as WorkloadRun,
+    started_now,
 };
 use prony_workload::{MetricSource, RateMetric};
 
-/// The engine, address and TLS of the control connection, for the document.
+/// The product, address and TLS of the control connection, for the document.
 pub struct ConnectionInfo {
-    engine: Engine,
+    product: Product,
     address: Option<ServerAddress>,
     tls: Option<String>,
     /// Whether the server runs on this machine, and as which process.
@@ -29,9 +30,9 @@ pub struct ConnectionInfo {
 
 impl ConnectionInfo {
     /// For a sysbench script that runs without a server, and so without a connection.
-    pub fn without_connection(engine: Engine) -> ConnectionInfo {
+    pub fn without_connection(product: Product) -> ConnectionInfo {
         ConnectionInfo {
-            engine,
+            product,
             address: None,
             tls: None,
             colocation: Colocation::unknown("there is no server"),
@@ -42,7 +43,7 @@ impl ConnectionInfo {
     pub fn of(control: &mut Control) -> ConnectionInfo {
         ConnectionInfo {
             colocation: find_colocation(control),
-            engine: control.engine(),
+            product: control.product(),
             address: Some(match &control.endpoint().address {
                 Address::Unix(path) => ServerAddress::Unix(path.display().to_string()),
                 Address::Tcp(address) => ServerAddress::Tcp(address.to_string()),
@@ -72,7 +73,7 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
         request: job.request.clone(),
         plan: to_json(job.plan, &job.server.display_name),
         server: Server {
-            engine: Some(connection.engine),
+            product: Some(connection.product),
             version: job.facts.version.clone(),
             address: connection.address.clone(),
             database: job.server.target.database.clone(),
@@ -216,7 +217,7 @@ fn industry_metrics(
     run: &Run,
     server_rates: Option<ServerRates>,
 ) -> Vec<IndustryMetric> {
-    let engine = job.connection.engine;
+    let dialect = job.connection.product.dialect;
     let industry_metric = |metric: &RateMetric| {
         let mut kinds = run.measured.kinds.iter();
         let value = match metric.source {
@@ -238,7 +239,7 @@ fn industry_metrics(
             .map(|ceiling| format!("{}: above {} for each", ceiling.label_above, ceiling.value));
         Some(IndustryMetric {
             name: metric.name.into(),
-            title: metric.title_on(engine).to_owned(),
+            title: metric.title_on(dialect).to_owned(),
             value,
             per_scale,
             note,

@@ -6,7 +6,7 @@ use prony_judge::thresholds::SAME_START_MAX_GAP_S;
 use prony_server::Control;
 use prony_server::control::Error;
 use prony_server::observe::{read_server_facts, read_server_state};
-use prony_wire::Engine;
+use prony_store::SqlDialect;
 
 /// Number of connections that a run needs besides its clients': for observing, for the transaction count, and
 /// a spare one.
@@ -15,15 +15,15 @@ pub const SPARE_CONNECTIONS: u64 = 3;
 /// Number of connections that this server has left for clients; `None` if the server does not report its
 /// limit.
 pub fn free_client_connections(control: &mut Control) -> Option<u64> {
-    let sql = match control.engine() {
-        Engine::PostgreSql => {
+    let sql = match control.dialect() {
+        SqlDialect::PostgreSql => {
             "SELECT sum(CASE WHEN name = 'max_connections' THEN setting::int ELSE -setting::int END) \
              - (SELECT sum(numbackends) FROM pg_stat_database) + 1 FROM pg_settings WHERE name IN \
              ('max_connections', 'superuser_reserved_connections', 'reserved_connections')"
         }
-        Engine::MySql | Engine::MariaDb => "SELECT @@global.max_connections",
+        SqlDialect::MySql => "SELECT @@global.max_connections",
         // A limit of 0 means the largest number of connections.
-        Engine::SqlServer => {
+        SqlDialect::TransactSql => {
             "SELECT CASE WHEN CAST(value_in_use AS int) = 0 THEN 32767 ELSE CAST(value_in_use AS int) END \
              - (SELECT count(*) FROM sys.dm_exec_sessions WHERE is_user_process = 1) + 1 \
              FROM sys.configurations WHERE name = 'user connections'"
@@ -31,9 +31,9 @@ pub fn free_client_connections(control: &mut Control) -> Option<u64> {
     };
     let number = |text: String| text.parse::<i64>().ok();
     let mut available = control.query_value(sql).ok().flatten().and_then(number)?;
-    match control.engine() {
-        Engine::PostgreSql | Engine::SqlServer => {}
-        Engine::MySql | Engine::MariaDb => {
+    match control.dialect() {
+        SqlDialect::PostgreSql | SqlDialect::TransactSql => {}
+        SqlDialect::MySql => {
             let rows = control
                 .query("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
                 .ok()?;
@@ -58,9 +58,9 @@ pub fn started_unix_s(control: &mut Control) -> Option<f64> {
 pub fn was_restarted(control: &mut Control, before_unix_s: Option<f64>) -> bool {
     // PostgreSQL reports its start time; that of other servers is computed from the uptime, so it varies
     // slightly.
-    let tolerance_s = match control.engine() {
-        Engine::PostgreSql => 0.0,
-        Engine::MySql | Engine::MariaDb | Engine::SqlServer => SAME_START_MAX_GAP_S,
+    let tolerance_s = match control.dialect() {
+        SqlDialect::PostgreSql => 0.0,
+        SqlDialect::MySql | SqlDialect::TransactSql => SAME_START_MAX_GAP_S,
     };
     let after = started_unix_s(control);
     before_unix_s
@@ -73,35 +73,35 @@ pub fn was_restarted(control: &mut Control, before_unix_s: Option<f64>) -> bool 
 /// # Errors
 /// If the server refuses the statement.
 pub fn create_index(control: &mut Control, table: &str, column: &str) -> Result<(), Error> {
-    let engine = control.engine();
+    let dialect = control.dialect();
     control
-        .execute(&create_index_statement(engine, table, column))
+        .execute(&create_index_statement(dialect, table, column))
         .map(drop)
 }
 
-fn create_index_statement(engine: Engine, table: &str, column: &str) -> String {
+fn create_index_statement(dialect: SqlDialect, table: &str, column: &str) -> String {
     let name = format!("{table}_{column}_idx");
     let [quoted_name, table, column] =
-        [name.as_str(), table, column].map(|name| engine.quote_identifier(name));
+        [name.as_str(), table, column].map(|name| dialect.quote_identifier(name));
     let on_table = format!("{quoted_name} ON {table} ({column})");
-    match engine {
-        Engine::PostgreSql | Engine::MySql | Engine::MariaDb => {
+    match dialect {
+        SqlDialect::PostgreSql | SqlDialect::MySql => {
             format!("CREATE INDEX IF NOT EXISTS {on_table}")
         }
-        Engine::SqlServer => format!(
+        SqlDialect::TransactSql => format!(
             "IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = object_id({}) AND name = {}) \
              CREATE INDEX {on_table}",
-            engine.quote_literal(&table),
-            engine.quote_literal(&name)
+            dialect.quote_literal(&table),
+            dialect.quote_literal(&name)
         ),
     }
 }
 
 /// Whether this server has VACUUM.
 pub fn has_vacuum(control: &Control) -> bool {
-    match control.engine() {
-        Engine::PostgreSql => true,
-        Engine::MySql | Engine::MariaDb | Engine::SqlServer => false,
+    match control.dialect() {
+        SqlDialect::PostgreSql => true,
+        SqlDialect::MySql | SqlDialect::TransactSql => false,
     }
 }
 
@@ -110,7 +110,7 @@ pub fn has_vacuum(control: &Control) -> bool {
 /// # Errors
 /// If the server refuses the statement.
 pub fn vacuum_analyze(control: &mut Control, table: &str) -> Result<(), Error> {
-    let table = control.engine().quote_identifier(table);
+    let table = control.dialect().quote_identifier(table);
     control
         .execute(&format!("VACUUM ANALYZE {table}"))
         .map(drop)
@@ -130,10 +130,10 @@ pub enum Prewarm {
 impl Prewarm {
     /// The best method that this server has.
     pub fn best_for(control: &mut Control) -> Prewarm {
-        match control.engine() {
-            Engine::MySql | Engine::MariaDb => Prewarm::Checksum,
-            Engine::SqlServer => Prewarm::Scan,
-            Engine::PostgreSql => {
+        match control.dialect() {
+            SqlDialect::MySql => Prewarm::Checksum,
+            SqlDialect::TransactSql => Prewarm::Scan,
+            SqlDialect::PostgreSql => {
                 let sql = "SELECT count(*) FROM pg_extension WHERE extname = 'pg_prewarm'";
                 match control.query_value(sql).ok().flatten().as_deref() {
                     Some("1") => Prewarm::Extension,
@@ -148,14 +148,14 @@ impl Prewarm {
     /// # Errors
     /// If the server refuses the statement.
     pub fn read_table(self, control: &mut Control, table: &str) -> Result<(), Error> {
-        let engine = control.engine();
-        let name = engine.quote_identifier(table);
+        let dialect = control.dialect();
+        let name = dialect.quote_identifier(table);
         let sql = match self {
             Prewarm::Extension => format!(
                 "SELECT sum(pg_prewarm(c.oid)) FROM pg_class c WHERE c.relkind IN ('r', 'i') AND \
                  (c.oid = {table}::regclass OR c.oid IN (SELECT indexrelid FROM pg_index WHERE \
                  indrelid = {table}::regclass))",
-                table = engine.quote_literal(&name),
+                table = dialect.quote_literal(&name),
             ),
             Prewarm::Scan => format!("SELECT count(*) FROM {name}"),
             Prewarm::Checksum => format!("CHECKSUM TABLE {name}"),
@@ -171,10 +171,10 @@ mod tests {
     #[test]
     fn an_index_is_created_unless_it_exists() {
         assert_eq!(
-            create_index_statement(Engine::PostgreSql, "history", "aid"),
+            create_index_statement(SqlDialect::PostgreSql, "history", "aid"),
             "CREATE INDEX IF NOT EXISTS \"history_aid_idx\" ON \"history\" (\"aid\")"
         );
-        let text = create_index_statement(Engine::SqlServer, "it's", "k");
+        let text = create_index_statement(SqlDialect::TransactSql, "it's", "k");
         assert!(text.contains("object_id('[it''s]')"), "{text}");
         assert!(text.contains("name = 'it''s_k_idx'"), "{text}");
         assert!(

@@ -5,12 +5,12 @@
 
 use crate::Control;
 use crate::control::Error;
-use prony_wire::Engine;
+use prony_document::SqlDialect;
 use prony_wire::Secret;
 use prony_wire::postgres::stored_password;
 
 /// The quoting rules for roles, owners and schemas, which only PostgreSQL has.
-const POSTGRES: Engine = Engine::PostgreSql;
+const POSTGRES: SqlDialect = SqlDialect::PostgreSql;
 
 /// Why a role or a database could not be looked up or created.
 #[derive(Debug, thiserror::Error)]
@@ -43,10 +43,10 @@ fn execute(control: &mut Control, sql: &str) -> Result<(), DatabaseError> {
 /// # Errors
 /// The server refuses the statement.
 pub fn database_exists(control: &mut Control, name: &str) -> Result<bool, DatabaseError> {
-    let (catalog, column) = match control.engine() {
-        Engine::PostgreSql => ("pg_database", "datname"),
-        Engine::MySql | Engine::MariaDb => ("information_schema.schemata", "schema_name"),
-        Engine::SqlServer => ("sys.databases", "name"),
+    let (catalog, column) = match control.dialect() {
+        SqlDialect::PostgreSql => ("pg_database", "datname"),
+        SqlDialect::MySql => ("information_schema.schemata", "schema_name"),
+        SqlDialect::TransactSql => ("sys.databases", "name"),
     };
     exists(control, catalog, column, name)
 }
@@ -65,7 +65,7 @@ fn exists(
     column: &str,
     name: &str,
 ) -> Result<bool, DatabaseError> {
-    let name = control.engine().quote_literal(name);
+    let name = control.dialect().quote_literal(name);
     let sql = format!("select 1 from {catalog} where {column} = {name}");
     let found = control.query_value(&sql);
     found
@@ -78,17 +78,17 @@ fn exists(
 /// # Errors
 /// The server refuses the statement.
 pub fn table_names(control: &mut Control) -> Result<Vec<String>, DatabaseError> {
-    let sql = match control.engine() {
-        Engine::PostgreSql => {
+    let sql = match control.dialect() {
+        SqlDialect::PostgreSql => {
             "select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace \
              where c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname !~ '^pg_' \
              and n.nspname <> 'information_schema' order by 1"
         }
-        Engine::MySql | Engine::MariaDb => {
+        SqlDialect::MySql => {
             "select table_name from information_schema.tables where table_schema = database() \
              order by 1"
         }
-        Engine::SqlServer => {
+        SqlDialect::TransactSql => {
             "select name from sys.objects where type in ('U', 'V') and is_ms_shipped = 0 order by 1"
         }
     };
@@ -109,8 +109,8 @@ const DATABASE_IN_USE: u32 = 3702;
 /// # Errors
 /// The server refuses the statement.
 pub fn drop_database(control: &mut Control, name: &str) -> Result<(), Error> {
-    let engine = control.engine();
-    let name = engine.quote_identifier(name);
+    let dialect = control.dialect();
+    let name = dialect.quote_identifier(name);
     let drop_statement = format!("drop database {name}");
     let error = match control.execute(&drop_statement) {
         Ok(_) => return Ok(()),
@@ -119,7 +119,7 @@ pub fn drop_database(control: &mut Control, name: &str) -> Result<(), Error> {
     let is_in_use = error
         .server_error()
         .is_some_and(|error| error.number == DATABASE_IN_USE);
-    if engine != Engine::SqlServer || !is_in_use {
+    if dialect != SqlDialect::TransactSql || !is_in_use {
         return Err(error);
     }
     control.execute(&format!(
@@ -241,7 +241,7 @@ pub fn create_owned_database(
 /// # Errors
 /// The server refuses the statement.
 pub fn create_database(control: &mut Control, name: &str) -> Result<(), DatabaseError> {
-    let name = control.engine().quote_identifier(name);
+    let name = control.dialect().quote_identifier(name);
     execute(control, &format!("create database {name}"))
 }
 
@@ -250,7 +250,7 @@ pub fn create_database(control: &mut Control, name: &str) -> Result<(), Database
 /// # Errors
 /// The server refuses the statement.
 pub fn create_latin1_database(control: &mut Control, name: &str) -> Result<(), DatabaseError> {
-    let name = control.engine().quote_identifier(name);
+    let name = control.dialect().quote_identifier(name);
     let sql = format!("create database {name} character set latin1 collate latin1_swedish_ci");
     execute(control, &sql)
 }

@@ -13,7 +13,7 @@
 //! not lag: the server adds up the counts of all sessions at each reading.
 
 use crate::control::{Control, Error, TextRow};
-use prony_wire::Engine;
+use prony_document::SqlDialect;
 
 /// One reading of the server's transaction counters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,23 +60,23 @@ pub fn read_txn_counts(
     readings: u32,
     mut pause: impl FnMut(u32) -> bool,
 ) -> Result<Option<Vec<TxnCount>>, Error> {
-    let engine = control.engine();
-    match engine {
+    let dialect = control.dialect();
+    match dialect {
         // At isolation level read committed, the transaction does not hold back VACUUM between two readings.
-        Engine::PostgreSql => {
+        SqlDialect::PostgreSql => {
             control.execute("begin transaction isolation level read committed read only")?;
         }
-        Engine::MySql | Engine::MariaDb | Engine::SqlServer => {}
+        SqlDialect::MySql | SqlDialect::TransactSql => {}
     }
     let mut series = Vec::new();
     for index in 0..readings {
         if !pause(index) {
             return Ok(None);
         }
-        let reading = match engine {
-            Engine::PostgreSql => read_one_row(&control.query(READ_POSTGRES)?),
-            Engine::SqlServer => read_one_row(&control.query(READ_SQL_SERVER)?),
-            Engine::MySql | Engine::MariaDb => {
+        let reading = match dialect {
+            SqlDialect::PostgreSql => read_one_row(&control.query(READ_POSTGRES)?),
+            SqlDialect::TransactSql => read_one_row(&control.query(READ_SQL_SERVER)?),
+            SqlDialect::MySql => {
                 read_mysql(&control.query(READ_MYSQL)?, &control.query(CLOCK_MYSQL)?)
             }
         };
@@ -85,9 +85,9 @@ pub fn read_txn_counts(
         };
         series.push(reading);
     }
-    match engine {
-        Engine::PostgreSql => drop(control.execute("commit")?),
-        Engine::MySql | Engine::MariaDb | Engine::SqlServer => {}
+    match dialect {
+        SqlDialect::PostgreSql => drop(control.execute("commit")?),
+        SqlDialect::MySql | SqlDialect::TransactSql => {}
     }
     Ok(Some(series))
 }
@@ -184,12 +184,12 @@ const RESET_QUERY: &str = "select concat_ws(' ', (select stats_reset from pg_sta
 /// # Errors
 /// The connection is lost.
 pub fn read_counter_start(control: &mut Control) -> Result<CounterStart, Error> {
-    let start = match control.engine() {
-        Engine::PostgreSql => control
+    let start = match control.dialect() {
+        SqlDialect::PostgreSql => control
             .query_value(RESET_QUERY)
             .map(|value| CounterStart::Reset(value.unwrap_or_default())),
-        Engine::MySql | Engine::MariaDb => read_server_start(control),
-        Engine::SqlServer => control.query_value(START_SQL_SERVER).map(|value| {
+        SqlDialect::MySql => read_server_start(control),
+        SqlDialect::TransactSql => control.query_value(START_SQL_SERVER).map(|value| {
             let seconds = value.and_then(|text| text.parse().ok());
             seconds.map_or(CounterStart::Reset(String::new()), CounterStart::Started)
         }),

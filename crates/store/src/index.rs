@@ -12,7 +12,6 @@ use crate::filter::is_judged;
 use crate::id::epoch_ns;
 use crate::run::{Experiment, Run};
 use prony_document::{RunState, Severity};
-use prony_wire::Engine;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
@@ -52,7 +51,7 @@ pub struct RunSummary {
     pub attempts_p99_ns: Option<u64>,
     /// 99th percentile of the response time of failed transactions, nanoseconds; absent with too few.
     pub failed_p99_ns: Option<u64>,
-    /// Engine and version of the server.
+    /// Product and version of the server.
     pub server: String,
     /// The highest severity among the findings that cast doubt on it; absent if none does.
     pub worst_doubt: Option<Severity>,
@@ -89,7 +88,7 @@ impl RunSummary {
             failed_p99_ns: measured.and_then(|all| all.failed_response.as_ref()?.p99_ns),
             server: format!(
                 "{} {}",
-                run.server.engine.map_or("", Engine::id),
+                run.server.product.map_or("", |product| product.id),
                 run.server.version
             ),
             worst_doubt: doubts.chain(contradicts).max(),

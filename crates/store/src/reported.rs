@@ -5,9 +5,8 @@
 
 use crate::run::*;
 use prony_document::{
-    IndustryMetric, MetricName, ObservedShare, QueryCounts, QueryMode, RunState, Setting,
+    IndustryMetric, MetricName, ObservedShare, Product, QueryCounts, QueryMode, RunState, Setting,
 };
-use prony_wire::Engine;
 use serde::Serialize;
 
 /// One run of another tool, as its output reports it. Facts that it does not report are absent.
@@ -17,9 +16,8 @@ pub struct ReportedRun {
     pub tool: &'static str,
     /// Its version.
     pub version: String,
-    /// The server's engine.
-    #[serde(with = "engine_id")]
-    pub engine: Option<Engine>,
+    /// The server's product.
+    pub product: Option<Product>,
     /// The server's version.
     pub server_version: String,
     /// Prony's name of the workload, if Prony has it.
@@ -162,7 +160,7 @@ impl ReportedRun {
                 RunState::Partial
             },
             server: Server {
-                engine: self.engine,
+                product: self.product,
                 version: self.server_version.clone(),
                 ..Server::default()
             },

@@ -5,7 +5,6 @@
 
 mod consistency;
 mod doctor;
-pub(crate) mod engine_id;
 mod histograms;
 mod measured;
 mod reduced;

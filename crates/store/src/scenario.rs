@@ -1,10 +1,8 @@
 //! The published scenario that a run repeats. It never holds figures measured by Prony.
 
-use crate::run::engine_id;
-use prony_document::Replication;
+use prony_document::{Replication, SqlDialect};
 use prony_plan::QueryMode;
 use prony_plan::scenario::PublishedMetric;
-use prony_wire::Engine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -56,10 +54,8 @@ pub struct PublishedFigure {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct OriginalSetup {
-    /// The server's engine; `mysql` also means MariaDB.
-    #[serde(with = "engine_id")]
-    #[schemars(with = "Option<String>")]
-    pub engine: Option<Engine>,
+    /// The SQL that the server understands; `mysql` also means MariaDB.
+    pub dialect: Option<SqlDialect>,
     /// The database product.
     pub product: String,
     /// Its version.

@@ -3,6 +3,7 @@
 mod common;
 
 use common::*;
+use prony_document::Product;
 use prony_store::*;
 use std::os::unix::fs::PermissionsExt;
 
@@ -52,7 +53,7 @@ fn filters_select_by_verdict_workload_server_label_and_start() {
         run.checks = vec![check(Severity::Note), check(Severity::Caveat)];
     });
     let invalid = stored(&store, |run| {
-        run.server.engine = Some(Engine::MariaDb);
+        run.server.product = Some(Product::MARIADB);
         run.checks = vec![check(Severity::Invalid)];
     });
     let partial = stored(&store, |run| run.state = RunState::Partial);

@@ -5,7 +5,6 @@
 
 pub mod channel;
 mod connect_error;
-mod engine;
 mod error_class;
 pub mod exchange;
 pub mod login;
@@ -27,7 +26,6 @@ pub mod violation;
 
 pub use channel::Channel;
 pub use connect_error::ConnectError;
-pub use engine::Engine;
 pub use error_class::{Classification, ErrorClass};
 pub use exchange::{BlockState, Exchange, FeedStatus};
 pub use login::{PendingLogin, SessionFlags};

@@ -4,12 +4,12 @@
 //! Must never touch another application's table with the same name. Must not query MySQL's catalog separately
 //! for each table, because each such query makes an old server open all tables.
 
-use crate::SqlDialect;
 use crate::foreign_table::foreign_table_error;
 use crate::note::LoadNote;
 use crate::remedy::{LoadSpec, Remedy};
 use crate::sql::{self, ResultRow};
 use crate::{Error, TableFacts};
+use prony_document::SqlDialect;
 use prony_server::Control;
 use std::collections::HashMap;
 
@@ -151,7 +151,7 @@ pub fn read_entries(
     control: &mut Control,
     names: &RelationNames<'_>,
 ) -> Result<Vec<CatalogEntry>, Error> {
-    match SqlDialect::of(control) {
+    match control.dialect() {
         SqlDialect::PostgreSql => {
             let rows = sql::query_rows(
                 control,
@@ -301,7 +301,7 @@ fn add_indexes(entries: &mut HashMap<&str, CatalogEntry>, indexes: &[ResultRow])
 
 /// Returns the existing tables, in the order of [`Tables::ALL`].
 pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<CatalogTable<T>>, Error> {
-    let dialect = SqlDialect::of(control);
+    let dialect = control.dialect();
     let names = T::ALL.iter().map(|table| table.name()).collect();
     let entries = read_entries(control, &RelationNames::Listed(names))?.into_iter();
     let tables = entries.filter_map(|entry| {
@@ -329,7 +329,7 @@ pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<CatalogTable<T>>, Er
 /// # Errors
 /// The server refuses.
 pub fn read_indexes(control: &mut Control) -> Result<HashMap<(String, String), bool>, Error> {
-    let select = match SqlDialect::of(control) {
+    let select = match control.dialect() {
         SqlDialect::PostgreSql => {
             "select t.relname, c.relname, i.indisprimary from pg_index i \
              join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid \
@@ -424,7 +424,7 @@ pub fn drop_existing<T: Tables>(control: &mut Control) -> Result<Vec<String>, Er
     reject_foreign_tables(&tables)?;
     let names: Vec<&str> = tables.iter().map(|table| table.table.name()).collect();
     if !names.is_empty() {
-        let drop = drop_statement(SqlDialect::of(control), &names);
+        let drop = drop_statement(control.dialect(), &names);
         sql::execute(control, "dropping the tables", &drop)?;
     }
     Ok(names.into_iter().map(str::to_owned).collect())

@@ -1,8 +1,8 @@
 //! Descriptions of workloads, as constants for the help, the Run document and the checks of a run. Must never
 //! query a server, or name a workload.
 
+use prony_document::SqlDialect;
 pub use prony_document::{Contention, MinimumDuration, Remark, ScaleUnit};
-use prony_wire::Engine;
 
 /// An option of a workload, in plans and as `--option NAME=VALUE`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -148,4 +148,4 @@ impl Growth {
     }
 }
 
-pub const ALL_ENGINES: &[Engine] = &Engine::ALL;
+pub const ALL_DIALECTS: &[SqlDialect] = &SqlDialect::ALL;

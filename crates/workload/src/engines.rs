@@ -2,47 +2,47 @@
 //! workload never sends its statements to an engine that it does not support.
 
 use crate::{Error, registry};
+use prony_document::SqlDialect;
 use prony_server::Control;
-use prony_wire::Engine;
 
 /// Checks that the server is PostgreSQL, the only engine that tpcb and scripts run on.
 ///
 /// # Errors
 /// The server is a different engine.
 pub fn require_postgres(control: &Control) -> Result<(), Error> {
-    require_engine(control, &[Engine::PostgreSql])
+    require_engine(control, &[SqlDialect::PostgreSql])
 }
 
 /// Checks that a workload that runs on these engines runs on this server.
 ///
 /// # Errors
 /// The server is a different engine.
-pub fn require_engine(control: &Control, engines: &[Engine]) -> Result<(), Error> {
-    let engine = control.engine();
-    if engines.contains(&engine) {
+pub fn require_engine(control: &Control, dialects: &[SqlDialect]) -> Result<(), Error> {
+    let product = control.product();
+    if dialects.contains(&product.dialect) {
         return Ok(());
     }
-    if engines != [Engine::PostgreSql] {
+    if dialects != [SqlDialect::PostgreSql] {
         return Err(unsupported_engine(control));
     }
-    let (name, version) = (engine.name(), version(control));
+    let (name, version) = (product.name, version(control));
     Err(Error::InvalidRequest {
         problem: format!(
             "this workload runs only on PostgreSQL, but the server is {name} {version}"
         ),
-        hint: workloads_hint(engine),
+        hint: workloads_hint(product.dialect),
     })
 }
 
 /// The error for an engine that a workload does not support.
 pub fn unsupported_engine(control: &Control) -> Error {
-    let (engine, version) = (control.engine(), version(control));
+    let (product, version) = (control.product(), version(control));
     Error::InvalidRequest {
         problem: format!(
             "this workload does not run on {} {version} yet",
-            engine.name()
+            product.name
         ),
-        hint: workloads_hint(engine),
+        hint: workloads_hint(product.dialect),
     }
 }
 
@@ -51,10 +51,10 @@ fn version(control: &Control) -> &str {
 }
 
 /// A hint that lists the workloads that run on an engine.
-fn workloads_hint(engine: Engine) -> String {
+fn workloads_hint(dialect: SqlDialect) -> String {
     // The first few: `prony workloads` has all of them with their engines.
     const MAX_NAMES: usize = 4;
-    let names = workloads_on(engine);
+    let names = workloads_on(dialect);
     let others = if names.len() > MAX_NAMES {
         " and others"
     } else {
@@ -70,9 +70,9 @@ fn workloads_hint(engine: Engine) -> String {
 }
 
 /// The names of the workloads that run on an engine.
-fn workloads_on(engine: Engine) -> Vec<&'static str> {
+fn workloads_on(dialect: SqlDialect) -> Vec<&'static str> {
     let workloads = registry::list().iter();
-    let supported = workloads.filter(|workload| workload.engines().contains(&engine));
+    let supported = workloads.filter(|workload| workload.dialects().contains(&dialect));
     supported.map(|workload| workload.name()).collect()
 }
 
@@ -82,11 +82,11 @@ mod tests {
 
     #[test]
     fn only_workloads_that_run_on_the_engine_are_listed() {
-        let names = workloads_on(Engine::MySql);
+        let names = workloads_on(SqlDialect::MySql);
         assert!(names.contains(&"tpcc") && names.contains(&"oltp_read_write"));
         assert!(!names.contains(&"tpcb"), "{names:?}");
-        assert!(workloads_on(Engine::PostgreSql).contains(&"tpcb"));
-        let names = workloads_on(Engine::SqlServer);
+        assert!(workloads_on(SqlDialect::PostgreSql).contains(&"tpcb"));
+        let names = workloads_on(SqlDialect::TransactSql);
         for name in ["ycsb", "oltp_read_write", "tpcc"] {
             assert!(names.contains(&name), "{name}");
         }

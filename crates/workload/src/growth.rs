@@ -5,7 +5,7 @@
 
 use crate::catalog::{self, RelationNames};
 use crate::describe::GrowthCounter;
-use crate::{Error, SqlDialect, sql};
+use crate::{Error, sql};
 use prony_server::Control;
 
 /// Maximum size of tables whose rows are counted by reading them, in bytes: a few seconds from a slow disk.
@@ -73,7 +73,7 @@ impl GrowthStart {
     /// # Errors
     /// The server refused, or the connection was lost.
     pub fn read_again(&self, control: &mut Control) -> Result<u64, NotCounted> {
-        let dialect = SqlDialect::of(control);
+        let dialect = control.dialect();
         let count_all = dialect.count_all();
         let selects: Vec<String> = match &self.counter {
             GrowthCounter::SumOf { table, column } => {

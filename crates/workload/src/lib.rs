@@ -33,7 +33,6 @@ mod loader;
 mod number_format;
 mod row_format;
 mod sql;
-mod sql_dialect;
 mod unique_numbers;
 mod zipf;
 
@@ -45,7 +44,6 @@ pub use error::Error;
 pub use findings::LOAD_UNFINISHED;
 pub use progress::{LoadPhase, Progress, ProgressUpdate};
 pub use registry::{find, list, unknown_option_problems};
-pub use sql_dialect::SqlDialect;
 pub use workload::{
     CheckReport, Finding, FindingState, LoadReport, LoadRequest, MetricSource, RateCeiling,
     RateMetric, ReadyWorkload, TableFacts, Workload,

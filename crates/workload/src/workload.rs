@@ -3,15 +3,15 @@
 //! This module must not distinguish between workloads.
 
 use crate::describe::{
-    ALL_ENGINES, Contention, Growth, MinimumDuration, OptionSpec, Remark, ScaleUnit, TableSpec,
+    ALL_DIALECTS, Contention, Growth, MinimumDuration, OptionSpec, Remark, ScaleUnit, TableSpec,
 };
 use crate::findings::LOAD_UNFINISHED;
 use crate::remedy::{Commands, Remedy};
 use crate::{Error, Progress};
+use prony_document::SqlDialect;
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::{Control, Target};
 use prony_session::Program;
-use prony_wire::Engine;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -38,8 +38,8 @@ pub trait Workload: Send + Sync {
     }
 
     /// The engines that it runs on.
-    fn engines(&self) -> &'static [Engine] {
-        ALL_ENGINES
+    fn dialects(&self) -> &'static [SqlDialect] {
+        ALL_DIALECTS
     }
 
     /// The unit of its scale; `None` if its tables are the user's.
@@ -52,7 +52,7 @@ pub trait Workload: Send + Sync {
 
     /// Bytes per unit of scale after loading, with indexes, as measured on PostgreSQL 15 and MariaDB
     /// 10.11; `None` if unknown.
-    fn bytes_per_scale(&self, _engine: Engine, _plan: &WorkloadPlan) -> Option<u64> {
+    fn bytes_per_scale(&self, _dialect: SqlDialect, _plan: &WorkloadPlan) -> Option<u64> {
         None
     }
 
@@ -151,10 +151,10 @@ pub struct RateMetric {
 
 impl RateMetric {
     /// What it counts on an engine.
-    pub fn title_on(&self, engine: Engine) -> &'static str {
-        match engine {
-            Engine::SqlServer => self.sql_server_title.unwrap_or(self.title),
-            Engine::PostgreSql | Engine::MySql | Engine::MariaDb => self.title,
+    pub fn title_on(&self, dialect: SqlDialect) -> &'static str {
+        match dialect {
+            SqlDialect::TransactSql => self.sql_server_title.unwrap_or(self.title),
+            SqlDialect::PostgreSql | SqlDialect::MySql => self.title,
         }
     }
 }

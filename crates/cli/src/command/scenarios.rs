@@ -108,7 +108,7 @@ fn matches_word(scenario: &Scenario, word: &str) -> bool {
         scenario.machine.as_deref(),
         Some(&scenario.workload),
         Some(scenario.source.name()),
-        Some(scenario.engine.name()),
+        Some(scenario.dialect.name()),
     ];
     texts
         .into_iter()
@@ -209,7 +209,7 @@ fn scenario_facts(scenario: &Scenario) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         (
             "server",
-            format!("{}{version}, {}", scenario.engine.name(), scenario.product),
+            format!("{}{version}, {}", scenario.dialect.name(), scenario.product),
         ),
         (
             "machine",

@@ -70,7 +70,7 @@ fn is_missing_socket(attempt: &ConnectFailure) -> bool {
 
 /// Checks that a workload runs on the engine of the server, before anything is said to begin.
 pub fn require_engine(control: &Control, workload: &dyn Workload) -> Result<(), Failure> {
-    prony_workload::require_engine(control, workload.engines())
+    prony_workload::require_engine(control, workload.dialects())
         .map_err(|error| workload_failure(&error, None, None))
 }
 

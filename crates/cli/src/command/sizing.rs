@@ -12,8 +12,8 @@ use prony_report::units;
 use prony_server::Control;
 use prony_server::observe::machine::{Exporter, find_colocation, read_this_machine};
 use prony_server::observe::{self, read_server_state};
+use prony_store::SqlDialect;
 use prony_store::scenario::CachedShare;
-use prony_wire::Engine;
 
 /// A scale that was chosen by a share of cached data.
 pub struct ChosenScale {
@@ -65,7 +65,7 @@ pub fn choose_scale(
         return Ok(None);
     };
     let workload = server::find_workload(&plan.name)?;
-    let bytes_per_scale = workload.bytes_per_scale(control.engine(), plan);
+    let bytes_per_scale = workload.bytes_per_scale(control.dialect(), plan);
     let bytes_per_scale = bytes_per_scale.ok_or_else(|| {
         let message = format!("--cached: the size of the data of {} is unknown", plan.name);
         Failure::new(Exit::Usage, message, "give --scale")
@@ -117,10 +117,10 @@ fn reference_memory(
         |error: prony_server::control::Error| Failure::of(Exit::Connect, &error);
     let facts = observe::read_server_facts(control).map_err(connection_failure)?;
     let (server_state, _) = read_server_state(control, &facts).map_err(connection_failure)?;
-    let name = match control.engine() {
-        Engine::PostgreSql => "shared_buffers",
-        Engine::MySql | Engine::MariaDb => "innodb_buffer_pool_size",
-        Engine::SqlServer => "the buffer pool",
+    let name = match control.dialect() {
+        SqlDialect::PostgreSql => "shared_buffers",
+        SqlDialect::MySql => "innodb_buffer_pool_size",
+        SqlDialect::TransactSql => "the buffer pool",
     };
     let bytes = server_state.cache_bytes.filter(|bytes| *bytes > 0);
     let bytes = bytes.ok_or_else(|| {

@@ -120,7 +120,8 @@ fn write_section(
 
 /// The engines on which a workload runs.
 pub fn engine_names(workload: &dyn Workload) -> String {
-    let names = workload.engines().iter().map(|engine| engine.name());
+    let dialects = workload.dialects().iter();
+    let names = dialects.flat_map(|dialect| dialect.products().map(|product| product.name));
     names.collect::<Vec<_>>().join(", ")
 }
 

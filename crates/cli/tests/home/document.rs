@@ -1,6 +1,6 @@
 //! The document of a run, for tests that write runs by hand.
 
-use prony_store::{Build, Drive, Engine, Host, QueryMode, Run, Server, ServerAddress, Workload};
+use prony_store::{Build, Drive, Host, Product, QueryMode, Run, Server, ServerAddress, Workload};
 use serde_json::Value;
 
 /// The run in the first line of a journal, which has measured nothing yet.
@@ -13,7 +13,7 @@ pub fn new_run() -> Value {
             ..Build::default()
         },
         server: Server {
-            engine: Some(Engine::PostgreSql),
+            product: Some(Product::POSTGRESQL),
             version: "17".to_owned(),
             address: Some(ServerAddress::Unix("/run/.s.PGSQL.5432".to_owned())),
             database: "d".to_owned(),

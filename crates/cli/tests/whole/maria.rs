@@ -6,7 +6,7 @@ use crate::common::{
 };
 use prony_server::Control;
 use prony_server::embedded::{MariaDb, MariaDbOptions, shared_mariadb};
-use prony_store::{Engine, Run, ServerSecond};
+use prony_store::{Product, Run, ServerSecond};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -84,7 +84,7 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
         let run: Run = parse_run(&bench.prony(&arguments));
         assert_eq!(total_figures(&run.measured).committed, 100, "{protocol}");
         assert_eq!(total_figures(&run.measured).failed, 0, "{protocol}");
-        assert_eq!(run.server.engine, Some(Engine::MariaDb));
+        assert_eq!(run.server.product, Some(Product::MARIADB));
         assert!(run.server.version.contains("MariaDB"), "{:?}", run.server);
         for name in [
             "sync_binlog",
@@ -207,7 +207,7 @@ fn tpcc_on_mariadb_is_loaded_run_checked_and_cleaned() {
             attempts.push((run.rates, committed_per_minute));
             assert!(attempts.len() < 5, "{mode}: {attempts:?}");
         };
-        assert_eq!(run.server.engine, Some(Engine::MariaDb), "{mode}");
+        assert_eq!(run.server.product, Some(Product::MARIADB), "{mode}");
         // The first entry is all kinds together.
         let committed = total_figures(&run.measured).committed;
         assert!(committed > 0, "{mode}: {committed}");

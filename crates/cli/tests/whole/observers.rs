@@ -89,7 +89,7 @@ fn prometheus_can_scrape_a_run() {
             "prony_response_seconds_bucket{kind=\"tpcb\",le=\"+Inf\"}",
         );
         assert_eq!(count, bucket_count);
-        assert!(body.contains("workload=\"tpcb\"") && body.contains("engine=\"postgresql\""));
+        assert!(body.contains("workload=\"tpcb\"") && body.contains("product=\"postgresql\""));
         assert!(!body.contains(&bench.password), "{body}");
         let busy = sum_samples(body, "prony_server_cpu_busy_ratio ").expect("the server's CPU");
         assert!((0.0..=1.0).contains(&busy), "{busy}");

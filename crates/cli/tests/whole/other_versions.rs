@@ -85,7 +85,7 @@ fn run_oltp(bench: &OtherVersionTestBench, engine: &str, protocols: &[&str]) {
         let arguments =
             format!("oltp_read_write --clients 4 --transactions 25 --protocol {protocol}");
         let run = bench.run(&arguments, 100);
-        let actual = run.server.engine.map(prony_store::Engine::id);
+        let actual = run.server.product.map(|product| product.id);
         assert_eq!(actual, Some(engine), "{}", bench.url);
         let reads = run.shares.iter().find(|share| share.name == "reads");
         assert!(reads.expect("counted").count >= 1_400, "{protocol}");
@@ -263,7 +263,7 @@ fn other_versions_of_postgresql() {
         for protocol in ["simple", "extended", "prepared"] {
             let arguments = format!("tpcb --clients 4 --transactions 25 --protocol {protocol}");
             let server = bench.run(&arguments, 100).server;
-            assert_eq!(server.engine, Some(prony_store::Engine::PostgreSql));
+            assert_eq!(server.product, Some(prony_store::Product::POSTGRESQL));
         }
         ok_stdout(&bench.prony("check tpcb"));
         ok_stdout(&bench.prony("clean tpcb"));

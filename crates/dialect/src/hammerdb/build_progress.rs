@@ -8,7 +8,7 @@
 //! then a line with the number of rows is printed every ten seconds.
 
 use super::text::BuildLine;
-use prony_wire::Engine;
+use prony_document::SqlDialect;
 use prony_workload::{LoadPhase, Progress, ProgressUpdate};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -63,22 +63,20 @@ impl<'a> BuildProgress<'a> {
     pub fn new(
         print: &'a (dyn Fn(String) + Sync),
         now_as_text: fn() -> String,
-        engine: Engine,
+        dialect: SqlDialect,
         vusers: u32,
         creates_tables: bool,
     ) -> Self {
         BuildProgress {
             print,
             now_as_text,
-            items_per_line: match engine {
-                Engine::PostgreSql | Engine::SqlServer => 10_000,
-                Engine::MySql | Engine::MariaDb => 50_000,
+            items_per_line: match dialect {
+                SqlDialect::PostgreSql | SqlDialect::TransactSql => 10_000,
+                SqlDialect::MySql => 50_000,
             },
-            statistics_line: match engine {
-                Engine::PostgreSql | Engine::MySql | Engine::MariaDb => {
-                    BuildLine::GatheringStatistics
-                }
-                Engine::SqlServer => BuildLine::UpdatingStatistics,
+            statistics_line: match dialect {
+                SqlDialect::PostgreSql | SqlDialect::MySql => BuildLine::GatheringStatistics,
+                SqlDialect::TransactSql => BuildLine::UpdatingStatistics,
             },
             workers: vusers,
             creates_tables,
@@ -300,7 +298,7 @@ mod tests {
         steps(&BuildProgress::new(
             &print,
             now_as_text,
-            Engine::PostgreSql,
+            SqlDialect::PostgreSql,
             vusers,
             true,
         ));

@@ -3,7 +3,7 @@
 //! [`super::Settings`] contains the values that a user changed.
 
 use crate::table;
-use prony_wire::Engine;
+use prony_document::Product;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -11,13 +11,13 @@ use std::sync::LazyLock;
 pub(super) type Section = (&'static str, Vec<(&'static str, &'static str)>);
 
 /// HammerDB's databases, in its order: name and prefix.
-pub(super) const DATABASES: [(&str, &str); 6] = [
-    ("Oracle", "ora"),
-    ("MSSQLServer", "mssqls"),
-    ("Db2", "db2"),
-    ("MySQL", "mysql"),
-    ("PostgreSQL", "pg"),
-    ("MariaDB", "maria"),
+pub(super) const DATABASES: [(&str, &str, Option<Product>); 6] = [
+    ("Oracle", "ora", None),
+    ("MSSQLServer", "mssqls", Some(Product::SQL_SERVER)),
+    ("Db2", "db2", None),
+    ("MySQL", "mysql", Some(Product::MYSQL)),
+    ("PostgreSQL", "pg", Some(Product::POSTGRESQL)),
+    ("MariaDB", "maria", Some(Product::MARIADB)),
 ];
 
 /// The prefix of settings that apply to all databases.
@@ -43,26 +43,30 @@ pub(super) fn sections(prefix: &str) -> Option<&'static [Section]> {
 }
 
 /// The prefix of a database's settings.
-pub(super) fn database_prefix(engine: Engine) -> &'static str {
-    match engine {
-        Engine::PostgreSql => "pg",
-        Engine::MySql => "mysql",
-        Engine::MariaDb => "maria",
-        Engine::SqlServer => "mssqls",
-    }
+pub(super) fn database_prefix(product: Product) -> &'static str {
+    let database = DATABASES.iter().find(|(.., known)| *known == Some(product));
+    database.map_or(GENERIC, |(_, prefix, _)| prefix)
+}
+
+/// The product of the database with this name or prefix; `None` for those that Prony's hammerdbcli does not support.
+pub(super) fn database_product(text: &str) -> Option<Product> {
+    let mut databases = DATABASES.iter();
+    databases
+        .find(|(name, prefix, _)| *name == text || *prefix == text)?
+        .2
 }
 
 /// The name of the database with this prefix; `generic` if there is none.
 pub(super) fn database_name(prefix: &str) -> &'static str {
     let database = DATABASES
         .iter()
-        .find(|(_, database_prefix)| *database_prefix == prefix);
-    database.map_or("generic", |(name, _)| name)
+        .find(|(_, database_prefix, _)| *database_prefix == prefix);
+    database.map_or("generic", |(name, ..)| name)
 }
 
 /// The error for a database that Prony's hammerdbcli does not support.
 pub(super) fn unsupported_message(prefix: &str) -> String {
-    let supported = DATABASES.map(|(_, prefix)| prefix);
+    let supported = DATABASES.map(|(_, prefix, _)| prefix);
     let supported: Vec<&str> = supported
         .into_iter()
         .filter(|prefix| sections(prefix).is_some())

@@ -107,7 +107,7 @@ impl Session {
         match *item {
             "db" => {
                 let list: String = DATABASES
-                    .map(|(name, prefix)| format!("{name} = {prefix} "))
+                    .map(|(name, prefix, _)| format!("{name} = {prefix} "))
                     .concat();
                 let text = format!(
                     "Database {} set.\nTo change do: dbset db prefix, one of:\n{list}",

@@ -6,7 +6,7 @@
 use super::text;
 use super::time_profile::{self, Section};
 use crate::reading::{leading_count, record_unreadable, to_u32};
-use prony_store::{Engine, ReportedRun, Setting};
+use prony_store::{ReportedRun, Setting};
 
 /// Reads one output, line by line.
 #[derive(Default)]
@@ -136,10 +136,7 @@ impl OutputReader {
         };
         let database: String = database.join(" ").chars().take(40).collect();
         let run = &mut self.run;
-        run.engine = match database.as_str() {
-            "MSSQLServer" => Some(Engine::SqlServer),
-            name => Engine::ALL.into_iter().find(|engine| engine.name() == name),
-        };
+        run.product = super::dictionary::database_product(&database);
         run.title = format!("HammerDB's TPROC-C on {database}");
         (run.nopm, run.tpm) = (Some(nopm), tpm);
         run.tps = tpm.map(|tpm| tpm / 60.0);

@@ -4,7 +4,8 @@
 
 mod sql_server;
 
-use prony_wire::{Engine, Secret};
+use prony_document::{Product, SqlDialect};
+use prony_wire::Secret;
 
 use super::dictionary;
 use super::settings::Settings;
@@ -35,7 +36,7 @@ pub struct SqlServerConnection {
 /// How to connect to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
-    pub engine: Engine,
+    pub product: Product,
     /// Host name or address (`pg_host`).
     pub host: String,
     /// Port (`pg_port`).
@@ -69,26 +70,26 @@ impl Login {
 
     /// The name of the database in time profiles and counts: that of `print db`.
     pub fn database_name(&self) -> &'static str {
-        dictionary::database_name(dictionary::database_prefix(self.engine))
+        dictionary::database_name(dictionary::database_prefix(self.product))
     }
 
     /// The section of the dictionary that has the password.
     pub fn password_section(&self) -> &'static str {
-        match self.engine {
-            Engine::PostgreSql | Engine::MySql | Engine::MariaDb => "tpcc",
-            Engine::SqlServer => sql_server::LOGIN_SECTION,
+        match self.product.dialect {
+            SqlDialect::PostgreSql | SqlDialect::MySql => "tpcc",
+            SqlDialect::TransactSql => sql_server::LOGIN_SECTION,
         }
     }
 
     /// The full key of a setting of this database, such as `pg_host` for `host`.
     pub fn key(&self, setting: &str) -> String {
-        key(self.engine, setting)
+        key(self.product, setting)
     }
 }
 
 /// The full key of a database's setting, such as `pg_host` for `host`.
-fn key(engine: Engine, setting: &str) -> String {
-    format!("{}_{setting}", dictionary::database_prefix(engine))
+fn key(product: Product, setting: &str) -> String {
+    format!("{}_{setting}", dictionary::database_prefix(product))
 }
 
 /// Where the lines of virtual users are printed and logged.
@@ -141,9 +142,9 @@ pub struct BuildRequest {
 impl BuildRequest {
     /// The schema's name in HammerDB's texts: the owner's name on PostgreSQL, elsewhere the database's.
     pub fn schema_name(&self) -> String {
-        match self.owner.engine {
-            Engine::PostgreSql => self.owner.user.clone(),
-            Engine::MySql | Engine::MariaDb | Engine::SqlServer => self.owner.database.clone(),
+        match self.owner.product.dialect {
+            SqlDialect::PostgreSql => self.owner.user.clone(),
+            SqlDialect::MySql | SqlDialect::TransactSql => self.owner.database.clone(),
         }
     }
 }
@@ -219,19 +220,18 @@ pub struct RunRequest {
 /// Builds requests from settings, and collects problems of the settings.
 pub(super) struct RequestBuilder<'a> {
     settings: &'a Settings,
-    engine: Engine,
+    product: Product,
     pub problems: Vec<String>,
 }
 
 impl<'a> RequestBuilder<'a> {
     pub fn new(settings: &'a Settings) -> Self {
         let prefix = settings.database.as_str();
-        let mut engines = Engine::ALL.into_iter();
-        let engine = engines.find(|engine| dictionary::database_prefix(*engine) == prefix);
+        let product = dictionary::database_product(prefix);
         Self {
             settings,
-            engine: engine.unwrap_or(Engine::PostgreSql),
-            problems: engine
+            product: product.unwrap_or(Product::POSTGRESQL),
+            problems: product
                 .is_none()
                 .then(|| dictionary::unsupported_message(prefix))
                 .into_iter()
@@ -242,8 +242,8 @@ impl<'a> RequestBuilder<'a> {
     /// The value of a key without the database's prefix.
     fn setting_text(&self, section: &str, name: &str) -> String {
         let (prefix, key) = (
-            dictionary::database_prefix(self.engine),
-            key(self.engine, name),
+            dictionary::database_prefix(self.product),
+            key(self.product, name),
         );
         let value = self.settings.value(prefix, section, &key);
         value.unwrap_or_default().to_owned()
@@ -256,9 +256,9 @@ impl<'a> RequestBuilder<'a> {
 
     /// A switch that only PostgreSQL's dictionary has; false on the other engines.
     fn postgres_switch(&mut self, name: &str) -> bool {
-        match self.engine {
-            Engine::PostgreSql => self.tpcc_switch(name),
-            Engine::MySql | Engine::MariaDb | Engine::SqlServer => false,
+        match self.product.dialect {
+            SqlDialect::PostgreSql => self.tpcc_switch(name),
+            SqlDialect::MySql | SqlDialect::TransactSql => false,
         }
     }
 
@@ -269,7 +269,7 @@ impl<'a> RequestBuilder<'a> {
             "true" | "1" | "yes" | "on" => true,
             "false" | "0" | "no" | "off" => false,
             _ => {
-                let key = key(self.engine, name);
+                let key = key(self.product, name);
                 let problem = format!("Error: {key} must be true or false, not \"{value}\"");
                 self.problems.push(problem);
                 false
@@ -280,7 +280,7 @@ impl<'a> RequestBuilder<'a> {
     /// Reports a problem if an option that Prony does not support is on.
     fn require_off(&mut self, name: &str) {
         if self.tpcc_switch(name) {
-            let key = key(self.engine, name);
+            let key = key(self.product, name);
             let problem = format!("Error: Prony does not support {key}: diset tpcc {key} false");
             self.problems.push(problem);
         }
@@ -290,7 +290,7 @@ impl<'a> RequestBuilder<'a> {
     fn require_value(&mut self, section: &str, name: &str, supported: &str) {
         let value = self.setting_text(section, name);
         if !value.eq_ignore_ascii_case(supported) {
-            let key = key(self.engine, name);
+            let key = key(self.product, name);
             let problem = format!(
                 "Error: Prony does not support {key} {value}: diset {section} {key} {supported}"
             );
@@ -309,7 +309,7 @@ impl<'a> RequestBuilder<'a> {
                 } else {
                     format!(" to {max}")
                 };
-                let key = key(self.engine, name);
+                let key = key(self.product, name);
                 let problem =
                     format!("Error: {key} must be an integer of {min}{range_end}, not \"{value}\"");
                 self.problems.push(problem);
@@ -321,12 +321,12 @@ impl<'a> RequestBuilder<'a> {
     /// The login whose user, password and database are the values of these keys.
     fn login(&mut self, user_key: &str, password_key: &str, database_key: &str) -> Login {
         let port = self.setting_number("connection", "port", 1, 65_535) as u16;
-        let (socket, ssl) = match self.engine {
-            Engine::PostgreSql | Engine::SqlServer => (None, None),
-            Engine::MySql | Engine::MariaDb => (self.socket(), self.ssl()),
+        let (socket, ssl) = match self.product.dialect {
+            SqlDialect::PostgreSql | SqlDialect::TransactSql => (None, None),
+            SqlDialect::MySql => (self.socket(), self.ssl()),
         };
         Login {
-            engine: self.engine,
+            product: self.product,
             host: self.setting_text("connection", "host"),
             port,
             ssl_mode: self.setting_text("connection", "sslmode"),
@@ -342,9 +342,10 @@ impl<'a> RequestBuilder<'a> {
     /// The password. On MariaDB, HammerDB writes `null` for an empty password.
     fn password(&self, key: &str) -> String {
         let password = self.setting_text("tpcc", key);
-        match self.engine {
-            Engine::MariaDb if password.eq_ignore_ascii_case("null") => String::new(),
-            Engine::PostgreSql | Engine::MySql | Engine::MariaDb | Engine::SqlServer => password,
+        if self.product == Product::MARIADB && password.eq_ignore_ascii_case("null") {
+            String::new()
+        } else {
+            password
         }
     }
 
@@ -377,36 +378,34 @@ impl<'a> RequestBuilder<'a> {
     }
 
     fn superuser(&mut self) -> Login {
-        match self.engine {
-            Engine::PostgreSql => self.login("superuser", "superuserpass", "defaultdbase"),
-            Engine::MySql | Engine::MariaDb => Login {
+        match self.product.dialect {
+            SqlDialect::PostgreSql => self.login("superuser", "superuserpass", "defaultdbase"),
+            SqlDialect::MySql => Login {
                 database: String::new(),
                 ..self.owner()
             },
-            Engine::SqlServer => self.sql_server_administrator(),
+            SqlDialect::TransactSql => self.sql_server_administrator(),
         }
     }
 
     fn owner(&mut self) -> Login {
-        match self.engine {
-            Engine::PostgreSql | Engine::MySql | Engine::MariaDb => {
-                self.login("user", "pass", "dbase")
-            }
-            Engine::SqlServer => self.sql_server_login(),
+        match self.product.dialect {
+            SqlDialect::PostgreSql | SqlDialect::MySql => self.login("user", "pass", "dbase"),
+            SqlDialect::TransactSql => self.sql_server_login(),
         }
     }
 
     /// Reports a problem about a schema that Prony can neither build nor run on.
     fn refuse_unsupported_schemas(&mut self) {
-        match self.engine {
-            Engine::PostgreSql => {
+        match self.product.dialect {
+            SqlDialect::PostgreSql => {
                 self.require_off("oracompat");
                 self.require_off("cituscompat");
             }
-            Engine::MySql | Engine::MariaDb => {
+            SqlDialect::MySql => {
                 self.require_value("tpcc", "storage_engine", "innodb");
             }
-            Engine::SqlServer => self.refuse_memory_optimized_tables(),
+            SqlDialect::TransactSql => self.refuse_memory_optimized_tables(),
         }
     }
 
@@ -418,10 +417,11 @@ impl<'a> RequestBuilder<'a> {
             tablespace: self.setting_text("tpcc", "tspace"),
             warehouses: self.setting_number("tpcc", "count_ware", 1, u64::MAX),
             vusers: self.setting_number("tpcc", "num_vu", 1, 1024) as u32,
-            stored_procedures: self.engine != Engine::PostgreSql || self.tpcc_switch("storedprocs"),
-            has_history_key: matches!(self.engine, Engine::MySql | Engine::MariaDb)
+            stored_procedures: self.product.dialect != SqlDialect::PostgreSql
+                || self.tpcc_switch("storedprocs"),
+            has_history_key: matches!(self.product.dialect, SqlDialect::MySql)
                 && self.tpcc_switch("history_pk"),
-            partitions_order_line: self.engine != Engine::SqlServer
+            partitions_order_line: self.product.dialect != SqlDialect::TransactSql
                 && self.tpcc_switch("partition"),
             output,
             job_id,
@@ -447,13 +447,13 @@ impl<'a> RequestBuilder<'a> {
         for name in ["async_scale", "connect_pool"] {
             self.require_off(name);
         }
-        match self.engine {
-            Engine::PostgreSql => self.require_off("dritasnap"),
+        match self.product.dialect {
+            SqlDialect::PostgreSql => self.require_off("dritasnap"),
             // HammerDB always prepares these calls; read the switch only to report an invalid value.
-            Engine::MySql | Engine::MariaDb => {
+            SqlDialect::MySql => {
                 self.tpcc_switch("prepared");
             }
-            Engine::SqlServer => {}
+            SqlDialect::TransactSql => {}
         }
         self.refuse_unsupported_schemas();
         let driver = if self.setting_text("tpcc", "driver") == "test" {
@@ -462,18 +462,18 @@ impl<'a> RequestBuilder<'a> {
             Driver::Timed {
                 rampup_min: self.setting_number("tpcc", "rampup", 0, 1_000_000),
                 duration_min: self.setting_number("tpcc", "duration", 1, 1_000_000),
-                checkpoint: match self.engine {
-                    Engine::PostgreSql => self.tpcc_switch("vacuum"),
-                    Engine::MySql | Engine::MariaDb => false,
-                    Engine::SqlServer => self.tpcc_switch("checkpoint"),
+                checkpoint: match self.product.dialect {
+                    SqlDialect::PostgreSql => self.tpcc_switch("vacuum"),
+                    SqlDialect::MySql => false,
+                    SqlDialect::TransactSql => self.tpcc_switch("checkpoint"),
                 },
             }
         };
         RunRequest {
             login: self.owner(),
-            superuser: match self.engine {
-                Engine::PostgreSql => self.login("superuser", "superuserpass", "dbase"),
-                Engine::MySql | Engine::MariaDb | Engine::SqlServer => self.owner(),
+            superuser: match self.product.dialect {
+                SqlDialect::PostgreSql => self.login("superuser", "superuserpass", "dbase"),
+                SqlDialect::MySql | SqlDialect::TransactSql => self.owner(),
             },
             driver,
             vusers: u32::try_from(self.settings.vuser_option("virtual_users")).unwrap_or(u32::MAX),

@@ -7,8 +7,8 @@ use super::backend::{Backend, VuserOutcome};
 use super::request::{OutputOptions, RequestBuilder, SchemaRequest};
 use super::session::{Session, VirtualUsers, VuserState, puts, putscli};
 use super::text;
+use prony_document::SqlDialect;
 use prony_plan::MAX_CLIENTS;
-use prony_wire::Engine;
 
 impl Session {
     pub(super) fn temp_dir(backend: &dyn Backend) -> String {
@@ -150,17 +150,17 @@ impl Session {
         let owner = &request.owner;
         let [address, user, database] =
             [&owner.address(), &owner.user, &owner.database].map(|text| text.to_uppercase());
-        let (mode, storage) = match owner.engine {
-            Engine::PostgreSql => {
+        let (mode, storage) = match owner.product.dialect {
+            SqlDialect::PostgreSql => {
                 let mode = owner.ssl_mode.to_uppercase();
                 (format!(" sslmode {mode}"), "")
             }
-            Engine::MySql | Engine::MariaDb => (String::new(), " with storage engine INNODB"),
-            Engine::SqlServer => (String::new(), ""),
+            SqlDialect::MySql => (String::new(), " with storage engine INNODB"),
+            SqlDialect::TransactSql => (String::new(), ""),
         };
         let question = format!(
             "Ready to create a {warehouses} Warehouse {} TPROC-C schema\nin host {address}{mode} under user {user} in database {database}{storage}?",
-            owner.engine.name()
+            owner.product.name
         );
         confirm(backend, &question);
         self.create_users(backend, total, false);
@@ -201,12 +201,12 @@ impl Session {
         self.clear_script(backend);
         puts(backend, &format!("{stem}ing schema with 1 Virtual User"));
         let (owner, role) = (&request.owner, request.owner.user.to_uppercase());
-        let (and_role, user) = match (owner.engine, verb) {
-            (Engine::PostgreSql, "delete") => (
+        let (and_role, user) = match (owner.product.dialect, verb) {
+            (SqlDialect::PostgreSql, "delete") => (
                 format!(" and role {role}"),
                 request.superuser.user.to_uppercase(),
             ),
-            (Engine::PostgreSql | Engine::MySql | Engine::MariaDb | Engine::SqlServer, _) => {
+            (SqlDialect::PostgreSql | SqlDialect::MySql | SqlDialect::TransactSql, _) => {
                 (String::new(), role)
             }
         };

@@ -35,10 +35,10 @@ impl Session {
     pub(super) fn dbset(&mut self, backend: &mut dyn Backend, args: &[&str]) {
         match args {
             ["db", prefix] => {
-                let prefixes = DATABASES.map(|(_, prefix)| prefix).join(" ");
+                let prefixes = DATABASES.map(|(_, prefix, _)| prefix).join(" ");
                 if !DATABASES
                     .iter()
-                    .any(|(_, database_prefix)| database_prefix == prefix)
+                    .any(|(_, database_prefix, _)| database_prefix == prefix)
                 {
                     putscli(
                         backend,

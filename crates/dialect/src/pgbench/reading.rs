@@ -8,7 +8,7 @@ use crate::reading::{
 };
 use prony_plan::QueryMode;
 use prony_store::{
-    Engine, ObservedShare, RelationKind, ReportedKind, ReportedRun, Second, SecondPhase, Setting,
+    ObservedShare, Product, RelationKind, ReportedKind, ReportedRun, Second, SecondPhase, Setting,
 };
 
 /// pgbench 13 and older print tps excluding and including connections. Above this ratio of the two,
@@ -114,7 +114,7 @@ impl ReportReader {
     fn begin_report(&mut self, title: &str, banner: &(String, String)) {
         let run = &mut self.run;
         run.tool = "pgbench";
-        run.engine = Some(Engine::PostgreSql);
+        run.product = Some(Product::POSTGRESQL);
         run.version.clone_from(&banner.0);
         run.server_version.clone_from(&banner.1);
         run.title = title.to_owned();

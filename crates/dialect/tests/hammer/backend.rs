@@ -6,7 +6,7 @@ use prony_dialect::hammerdb::{
     Backend, BuildLine, BuildRequest, Driver, RunLine, RunRequest, SchemaRequest, Settings,
     VuserOutcome,
 };
-use prony_wire::Engine;
+use prony_document::SqlDialect;
 
 use super::MemoryHost;
 
@@ -72,9 +72,9 @@ impl Backend for FakeBackend {
             return Err(build_error);
         }
         let (database, owner) = (request.owner.database.clone(), request.owner.user.clone());
-        let owner = match request.owner.engine {
-            Engine::PostgreSql => Some(owner),
-            Engine::MySql | Engine::MariaDb | Engine::SqlServer => None,
+        let owner = match request.owner.product.dialect {
+            SqlDialect::PostgreSql => Some(owner),
+            SqlDialect::MySql | SqlDialect::TransactSql => None,
         };
         let schema = request.schema_name();
         self.vuser_line(
@@ -109,7 +109,7 @@ impl Backend for FakeBackend {
         let result = RunLine::Result {
             nopm: 252_970,
             tpm: Some(582_385),
-            database: request.login.engine.name().to_owned(),
+            database: request.login.product.name.to_owned(),
             tpm_first: request.tpm_first,
         };
         self.vuser_line(1, result);

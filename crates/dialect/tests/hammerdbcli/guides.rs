@@ -3,7 +3,7 @@
 use crate::hammer::backend::FakeBackend;
 use crate::support::{BUILD_SCRIPT, lines, run_file, run_input};
 use prony_dialect::hammerdb::{Driver, Settings};
-use prony_wire::Engine;
+use prony_document::Product;
 
 #[test]
 fn the_guides_build_script_requests_a_build() {
@@ -163,8 +163,8 @@ fn mariadb_uses_its_own_settings() {
     );
     assert_eq!(first.owner.password.reveal(), "s3cret");
     assert_eq!(
-        (first.owner.ssl.clone(), first.owner.engine),
-        (None, Engine::MariaDb)
+        (first.owner.ssl.clone(), first.owner.product),
+        (None, Product::MARIADB)
     );
     assert_eq!(
         (second.owner.socket.as_deref(), second.owner.port),

@@ -3,7 +3,7 @@
 use crate::hammer::backend::FakeBackend;
 use crate::support::{lines, run_file};
 use prony_dialect::hammerdb::{Driver, Login, RunLine, SqlServerConnection, read_output};
-use prony_wire::Engine;
+use prony_document::Product;
 
 /// Commands as in HammerDB's sample scripts, with this host, password and size.
 const SAMPLE: &str = "
@@ -56,7 +56,7 @@ fn the_sample_scripts_request_a_build_a_run_and_a_deletion() {
     let build = &backend.builds[0];
     assert_eq!((build.warehouses, build.vusers), (10, 2));
     assert!(build.stored_procedures && !build.partitions_order_line);
-    assert_eq!(build.owner.engine, Engine::SqlServer);
+    assert_eq!(build.owner.product, Product::SQL_SERVER);
     assert_eq!(host_and_port(&build.owner), ("db1", Some(14_330)));
     let names = |login: &Login| (login.user.clone(), login.database.clone());
     assert_eq!(names(&build.owner), ("tester".into(), "shop".into()));

@@ -8,6 +8,7 @@ mod strict;
 #[allow(dead_code)]
 mod support;
 
+use prony_document::Product;
 use prony_drive::{DriveResult, run};
 use prony_plan::{DrivePlan, IoEngine, QueryMode, Stop};
 use prony_server::{Control, Environment, Target, resolve};
@@ -16,7 +17,7 @@ use prony_tds_server::{
     Column, Config, Datum, Encryption, Listener, Outcome as Reply, Procedure, Received, Request,
     TestCertificate, Type,
 };
-use prony_wire::{Engine, Statement, StatementIds, Value};
+use prony_wire::{Statement, StatementIds, Value};
 use std::sync::{Arc, Mutex};
 use support::{TestObserver, engines, job, plan, user};
 
@@ -240,7 +241,7 @@ fn routed_logins_load_the_other_server() {
     );
     let target = target(&url);
     let mut control = Control::connect(&target).expect("routed");
-    assert_eq!(control.engine(), Engine::SqlServer);
+    assert_eq!(control.product(), Product::SQL_SERVER);
     assert_eq!(
         control.query_value("select n").unwrap().as_deref(),
         Some("7")

@@ -3,10 +3,10 @@
 //! In: a login, the environment. Out: a target, a control connection. Must never: print a password.
 
 use prony_dialect::hammerdb::{Login, text};
+use prony_document::SqlDialect;
 use prony_runner::signals;
 use prony_server::control::Error;
 use prony_server::{Control, Environment, Target};
-use prony_wire::Engine;
 use std::path::Path;
 
 /// The target of a login. Other options (certificates, time-outs) come from the environment, as in every
@@ -17,8 +17,8 @@ use std::path::Path;
 /// The reason why the settings are invalid.
 pub fn target(login: &Login) -> Result<Target, String> {
     let env = Environment::from_process();
-    let resolved = match login.engine {
-        Engine::PostgreSql => {
+    let resolved = match login.product.dialect {
+        SqlDialect::PostgreSql => {
             let port = login.port.to_string();
             let options = [
                 ("host", login.host.as_str()),
@@ -30,11 +30,11 @@ pub fn target(login: &Login) -> Result<Target, String> {
             ];
             prony_server::resolve_with_options(&options, "the settings", "", &env)
         }
-        Engine::SqlServer => {
+        SqlDialect::TransactSql => {
             let port = login.port.to_string();
             prony_server::resolve_sql_server(&sql_server_options(login, &port), &env)
         }
-        Engine::MySql | Engine::MariaDb => {
+        SqlDialect::MySql => {
             let port = login.port.to_string();
             prony_server::resolve_mysql(&mysql_options(login, &port), "the settings", &env)
         }
@@ -121,17 +121,17 @@ pub fn connect(target: &Target, login: &Login) -> Result<Control, String> {
     let mut control = Control::connect(target).map_err(failure_message)?;
     crate::cleartext::warn_if_password_exposed(&control);
     // A build has long statements, which time-outs of the role or the database would end.
-    let settings = match control.engine() {
-        Engine::PostgreSql if control.server_version() >= 140_000 => {
+    let settings = match control.dialect() {
+        SqlDialect::PostgreSql if control.server_version() >= 140_000 => {
             "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; \
              set idle_session_timeout = 0"
         }
-        Engine::PostgreSql => {
+        SqlDialect::PostgreSql => {
             "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0"
         }
-        Engine::MySql | Engine::MariaDb => "set session wait_timeout = 2147483",
+        SqlDialect::MySql => "set session wait_timeout = 2147483",
         // Its time-outs are the clients'.
-        Engine::SqlServer => return Ok(control),
+        SqlDialect::TransactSql => return Ok(control),
     };
     control.execute(settings).map_err(failure_message)?;
     Ok(control)
@@ -140,9 +140,9 @@ pub fn connect(target: &Target, login: &Login) -> Result<Control, String> {
 /// The server's name of the cipher of a connection to MySQL or MariaDB, which virtual users print there; empty
 /// without TLS.
 pub fn cipher(control: &Control) -> Option<String> {
-    match control.engine() {
-        Engine::PostgreSql | Engine::SqlServer => None,
-        Engine::MySql | Engine::MariaDb => {
+    match control.dialect() {
+        SqlDialect::PostgreSql | SqlDialect::TransactSql => None,
+        SqlDialect::MySql => {
             let tls = control.tls().unwrap_or_default();
             let (_, cipher) = tls.split_once(' ').unwrap_or_default();
             Some(cipher.to_owned())
@@ -171,13 +171,14 @@ pub fn open(login: &Login) -> Result<(Target, Control), String> {
 mod tests {
     use super::*;
     use prony_dialect::hammerdb::{SqlServerConnection, Ssl};
+    use prony_document::Product;
     use prony_server::SslMode;
     use prony_wire::Secret;
 
     #[test]
     fn mysql_settings_with_special_characters_become_options() {
         let mut login = Login {
-            engine: Engine::MySql,
+            product: Product::MYSQL,
             host: "127.0.0.1".to_owned(),
             port: 3306,
             ssl_mode: String::new(),
@@ -228,7 +229,7 @@ mod tests {
     #[test]
     fn sql_server_settings_with_special_characters_become_options() {
         let mut login = Login {
-            engine: Engine::SqlServer,
+            product: Product::SQL_SERVER,
             host: "127.0.0.1".to_owned(),
             port: 14_330,
             ssl_mode: String::new(),
@@ -271,7 +272,7 @@ mod tests {
     fn a_failure_without_a_database_names_the_server() {
         // Port 9 is the discard port, on which no server listens.
         let login = Login {
-            engine: Engine::MySql,
+            product: Product::MYSQL,
             host: "127.0.0.1".to_owned(),
             port: 9,
             ssl_mode: String::new(),

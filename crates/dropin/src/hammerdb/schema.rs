@@ -8,10 +8,10 @@ use super::connection;
 use super::lines::VuserLines;
 use prony_dialect::hammerdb::plan::WORKLOAD_NAME;
 use prony_dialect::hammerdb::{HammerdbCommands, Login, SchemaRequest, VuserOutcome};
+use prony_document::SqlDialect;
 use prony_runner::Signals;
 use prony_server::Control;
 use prony_server::database::{database_exists, drop_database, drop_role, role_exists};
-use prony_wire::Engine;
 use prony_workload::FindingState;
 use prony_workload::stop::with_stop_watcher;
 
@@ -104,10 +104,10 @@ pub fn delete(
     refuse_other_tables(&mut control, request)?;
     lines.print_line(1, "DELETING TPCC SCHEMA");
     let mut objects = vec![("DATABASE", database)];
-    match owner.engine {
-        Engine::PostgreSql => objects.push(("ROLE", &owner.user)),
+    match owner.product.dialect {
+        SqlDialect::PostgreSql => objects.push(("ROLE", &owner.user)),
         // On the other engines the owner is the connected user, who is not dropped.
-        Engine::MySql | Engine::MariaDb | Engine::SqlServer => {}
+        SqlDialect::MySql | SqlDialect::TransactSql => {}
     }
     for (object, name) in objects {
         let exists = match object {

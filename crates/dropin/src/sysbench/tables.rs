@@ -12,14 +12,12 @@ use prony_dialect::sysbench::{
     dropping_table, failing_function, function_failed, inserting_rows, load_jobs,
     prewarm_mysql_only, prewarming_table,
 };
+use prony_document::SqlDialect;
 use prony_runner::Signals;
 use prony_server::control::Error as ControlError;
 use prony_server::{Control, Target};
-use prony_wire::Engine;
 use prony_workload::oltp::{options, statements};
-use prony_workload::{
-    Error, LoadPhase, LoadRequest, Progress, ProgressUpdate, SqlDialect, Workload,
-};
+use prony_workload::{Error, LoadPhase, LoadRequest, Progress, ProgressUpdate, Workload};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
@@ -59,7 +57,7 @@ pub fn prepare(
     })?;
     let mut control = connect(call, command, driver, target)?;
     let table_count = options.tables.unwrap_or(1);
-    let dialect = SqlDialect::of(&control);
+    let dialect = control.dialect();
     let existing = existing_tables(&mut control).map_err(|(error, sql)| {
         call.fail(&errors::statement_failure_lines(
             driver,
@@ -76,7 +74,7 @@ pub fn prepare(
         // Send the statement, so that the server reports in its own words that the table exists.
         print_output_bytes(creating_table(&name).as_bytes());
         let is_bulk = !command.native.test.declares_options;
-        let create = dialect.create_table(number, &options, is_bulk);
+        let create = statements::create_table(dialect, number, &options, is_bulk);
         if let Err(error) = control.execute(&create) {
             let lines = errors::statement_failure_lines(driver, Command::Prepare, &error, &create);
             return Err(call.fail(&lines));
@@ -128,9 +126,9 @@ const SBTEST_TABLES_POSTGRES_SQL: &str = "select relname from pg_class \
 fn existing_tables(
     control: &mut Control,
 ) -> Result<BTreeSet<String>, (ControlError, &'static str)> {
-    let sql = match control.engine() {
-        Engine::PostgreSql => SBTEST_TABLES_POSTGRES_SQL,
-        Engine::MySql | Engine::MariaDb | Engine::SqlServer => SBTEST_TABLES_MYSQL_SQL,
+    let sql = match control.dialect() {
+        SqlDialect::PostgreSql => SBTEST_TABLES_POSTGRES_SQL,
+        SqlDialect::MySql | SqlDialect::TransactSql => SBTEST_TABLES_MYSQL_SQL,
     };
     let rows = control.query(sql).map_err(|error| (error, sql))?;
     Ok(rows

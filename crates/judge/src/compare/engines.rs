@@ -6,7 +6,8 @@
 
 use super::rules::{DURABILITY_SETTINGS, UNKNOWN};
 use super::{Difference, server::ISOLATION_PROPERTY};
-use prony_store::{Engine, Run, Severity};
+use prony_store::SqlDialect;
+use prony_store::{Product, Run, Severity};
 
 /// Why MySQL and MariaDB may be compared.
 const WHY_RELATED_ENGINES: &str =
@@ -22,15 +23,14 @@ pub(super) fn downgrade_engine_differences(
     across_engines: bool,
     differences: &mut [Difference],
 ) {
-    let engines = [a, b].map(|run| run.server.engine);
+    let engines = [a, b].map(|run| run.server.product);
     let same_workload = a.workload.name == b.workload.name;
     let engines_known = engines.iter().all(Option::is_some);
     if !same_workload || !engines_known || engines[0] == engines[1] {
         return;
     }
-    let speaks_mysql = |engine: &Option<Engine>| match engine {
-        Some(Engine::MySql | Engine::MariaDb) => true,
-        Some(Engine::PostgreSql | Engine::SqlServer) | None => false,
+    let speaks_mysql = |product: &Option<Product>| {
+        product.is_some_and(|product| product.dialect == SqlDialect::MySql)
     };
     let reason = match engines.iter().all(speaks_mysql) {
         true => WHY_RELATED_ENGINES,
@@ -57,18 +57,18 @@ pub(super) fn downgrade_engine_differences(
 mod tests {
     use crate::compare::{Verdict, common_figures, compare};
     use crate::sample::healthy;
-    use prony_store::{Engine, IndustryMetric, Run, Severity};
+    use prony_store::{IndustryMetric, Product, Run, Severity};
 
-    fn run_on(engine: Engine) -> Run {
+    fn run_on(engine: Product) -> Run {
         let mut run = healthy();
-        run.server.engine = Some(engine);
-        run.workload.statements = vec![format!("select {engine:?}")];
+        run.server.product = Some(engine);
+        run.workload.statements = vec![format!("select {}", engine.name)];
         run
     }
 
     #[test]
     fn batch_requests_are_not_compared_with_transactions() {
-        let with_tpm = |engine: Engine| {
+        let with_tpm = |engine: Product| {
             let mut run = run_on(engine);
             for name in ["NOPM", "TPM"] {
                 run.rates.push(IndustryMetric {
@@ -79,19 +79,19 @@ mod tests {
             }
             run
         };
-        let names = |a: Engine, b: Engine| {
+        let names = |a: Product, b: Product| {
             let figures = common_figures(&with_tpm(a), &with_tpm(b));
             figures
                 .into_iter()
                 .map(|pair| pair.name)
                 .collect::<Vec<_>>()
         };
-        let (postgres, server) = (Engine::PostgreSql, Engine::SqlServer);
+        let (postgres, server) = (Product::POSTGRESQL, Product::SQL_SERVER);
         for (a, b, expected) in [
-            (postgres, Engine::MariaDb, true),
+            (postgres, Product::MARIADB, true),
             (server, server, true),
             (postgres, server, false),
-            (server, Engine::MySql, false),
+            (server, Product::MYSQL, false),
         ] {
             let names = names(a, b);
             assert!(names.contains(&"NOPM".to_owned()));
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn mysql_compares_with_mariadb_and_other_engines_only_on_request() {
         let [postgres, mysql, maria] =
-            [Engine::PostgreSql, Engine::MySql, Engine::MariaDb].map(run_on);
+            [Product::POSTGRESQL, Product::MYSQL, Product::MARIADB].map(run_on);
         for (a, b, across, expected) in [
             (&mysql, &maria, false, Verdict::WithCaveats),
             (&maria, &mysql, true, Verdict::WithCaveats),

@@ -86,7 +86,7 @@ fn plan_differences(a: &Run, b: &Run) -> Option<PlanDifferences> {
         settings.insert("statements".to_owned());
     }
     let server = |run: &Run| run.plan["server"].as_str().unwrap_or("").to_owned();
-    let engines_differ = keys.contains("server") && a.server.engine != b.server.engine;
+    let engines_differ = keys.contains("server") && a.server.product != b.server.product;
     if same_workload && engines_differ {
         settings.insert("statements".to_owned());
     }
@@ -166,7 +166,7 @@ mod tests {
     use crate::compare::{Verdict, compare};
     use crate::sample::{observed_mut, observed_run};
     use prony_store::Experiment;
-    use prony_store::{DurabilityClass, Engine, QueryMode, Setting};
+    use prony_store::{DurabilityClass, Product, QueryMode, Setting};
     use serde_json::json;
 
     fn variant(name: &str) -> Run {
@@ -227,7 +227,7 @@ mod tests {
         }),
         ("engine", |run| {
             run.plan["server"] = json!("mysql://h/d");
-            run.server.engine = Some(Engine::MySql);
+            run.server.product = Some(Product::MYSQL);
         }),
     ];
 

@@ -3,7 +3,7 @@
 //! In: a Run. Out: properties. Must never: combine differences; each has its own severity.
 
 use prony_plan::Choice;
-use prony_store::{Engine, Run, Severity};
+use prony_store::{Run, Severity};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// One property of a Run, and why it matters if another Run has a different value.
@@ -181,5 +181,5 @@ fn protocol(run: &Run) -> &'static str {
 }
 
 fn engine(run: &Run) -> &str {
-    run.server.engine.map_or("", Engine::id)
+    run.server.product.map_or("", |product| product.id)
 }

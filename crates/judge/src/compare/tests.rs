@@ -1,6 +1,6 @@
 use super::*;
 use crate::sample::healthy;
-use prony_store::{Check, Engine, IndustryMetric, QueryMode, RunState};
+use prony_store::{Check, IndustryMetric, Product, QueryMode, RunState};
 
 /// The subject of a comparison, and a change that makes it differ.
 type Change = (&'static str, fn(&mut Run));
@@ -65,7 +65,7 @@ fn different_work_is_not_comparable_and_gives_no_figures() {
             run.drive.connect_per_transaction = true
         }),
         ("pace", |run| run.drive.rate_tps = Some(5000.0)),
-        ("engine", |run| run.server.engine = Some(Engine::MySql)),
+        ("engine", |run| run.server.product = Some(Product::MYSQL)),
         ("profile", |run| {
             run.workload.settings[1].value = "hammerdb-4.6".to_owned()
         }),

@@ -6,7 +6,8 @@
 use super::server::{is_plain_name, mysql_account};
 use super::{DatabaseFacts, IntendedLoad, Remedied, bad, ok, unknown};
 use crate::formatting::{count, thousands};
-use prony_store::{ConnectionLimit, DoctorFinding, Engine, LimitOwner};
+use prony_store::SqlDialect;
+use prony_store::{ConnectionLimit, DoctorFinding, LimitOwner};
 
 const ID: &str = "max-connections";
 
@@ -111,16 +112,16 @@ fn of_server(server: &DatabaseFacts, clients: &str, needed: u64) -> DoctorFindin
         thousands(needed)
     );
     let finding = bad(ID, value, reason);
-    match server.engine {
-        Some(Engine::PostgreSql) | None => finding
+    match server.dialect() {
+        Some(SqlDialect::PostgreSql) | None => finding
             .mended_by(format!(
                 "psql -c 'ALTER SYSTEM SET max_connections = {new_max}'"
             ))
             .advised("Then restart the server."),
-        Some(Engine::MySql | Engine::MariaDb) => finding
+        Some(SqlDialect::MySql) => finding
             .mended_by(format!("mysql -e 'SET GLOBAL max_connections = {new_max}'"))
             .advised("Write it into the server's option file as well."),
-        Some(Engine::SqlServer) => finding
+        Some(SqlDialect::TransactSql) => finding
             .mended_by(
                 "sqlcmd -Q \"EXEC sp_configure 'show advanced options', 1; RECONFIGURE; EXEC sp_configure 'user \
                  connections', 0; RECONFIGURE\"",

@@ -1,6 +1,6 @@
 //! What is known of a machine and a server before a load. `None` and empty lists: the system does not report it.
 
-use prony_store::{ConnectionLimit, CpuFrequency, Engine};
+use prony_store::{ConnectionLimit, CpuFrequency, Product, SqlDialect};
 
 /// The load that the machine is to drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +141,7 @@ pub struct TcpSettings {
 /// The server, and the way to it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DatabaseFacts {
-    pub engine: Option<Engine>,
+    pub product: Option<Product>,
     /// Version as the server reports it.
     pub version: String,
     /// Whether it was built with assertions or as a debug build.
@@ -176,4 +176,11 @@ pub struct DatabaseFacts {
     pub cache_bytes: Option<u64>,
     /// Memory of its machine, bytes.
     pub memory_bytes: Option<u64>,
+}
+
+impl DatabaseFacts {
+    /// The SQL that the server understands; absent if unknown.
+    pub fn dialect(&self) -> Option<SqlDialect> {
+        self.product.map(|product| product.dialect)
+    }
 }

@@ -10,7 +10,8 @@ use crate::thresholds::{
     ROUND_TRIP_P99_MAX_NS, ROUND_TRIP_P99_MAX_RATIO, UNTUNED_CACHE_MAX_SHARE,
     UNTUNED_MIN_MEMORY_BYTES,
 };
-use prony_store::{DoctorFinding, DoctorState, Engine};
+use prony_store::SqlDialect;
+use prony_store::{DoctorFinding, DoctorState, Product};
 
 /// Shortest round trip up to which two machines are probably in one data centre, and from which they are probably
 /// in different regions, nanoseconds: light takes 0.5 ms for 50 km of fibre and back, and 5 ms for 500 km.
@@ -31,15 +32,10 @@ pub(super) fn findings(server: &DatabaseFacts, load: IntendedLoad) -> Vec<Doctor
     ]
 }
 
-fn engine_name(server: &DatabaseFacts) -> &'static str {
+fn product_name(server: &DatabaseFacts) -> &'static str {
     server
-        .engine
-        .map_or("unknown engine", |engine| match engine {
-            Engine::PostgreSql => "PostgreSQL",
-            Engine::MySql => "MySQL",
-            Engine::MariaDb => "MariaDB",
-            Engine::SqlServer => "SQL Server",
-        })
+        .product
+        .map_or("unknown engine", |product| product.name)
 }
 
 /// Whether a version in lower case has a part such as `rc1` in `17rc1` or `-rc` in `9.0.0-rc`. Letters before or
@@ -60,7 +56,7 @@ fn version(server: &DatabaseFacts) -> DoctorFinding {
     if server.version.is_empty() {
         return unknown(ID, "The server does not report its version.");
     }
-    let value = format!("{} {}", engine_name(server), server.version);
+    let value = format!("{} {}", product_name(server), server.version);
     let version = server.version.split([' ', '(']).next().unwrap_or_default();
     let version = version.to_ascii_lowercase();
     if server.is_debug_build {
@@ -163,11 +159,9 @@ fn tls(server: &DatabaseFacts) -> DoctorFinding {
         ),
         (None, false) => ok(ID, "none", "The connection does not leave this machine."),
         (None, true) => {
-            let option = match server.engine {
-                Some(Engine::MySql | Engine::MariaDb) => "ssl-mode=REQUIRED",
-                Some(Engine::SqlServer) => "encrypt=true",
-                Some(Engine::PostgreSql) | None => "sslmode=require",
-            };
+            let option = server
+                .product
+                .map_or("sslmode=require", |product| product.tls_parameter);
             caution(
                 ID,
                 "none",
@@ -197,11 +191,12 @@ fn grant_command(server: &DatabaseFacts) -> Option<String> {
     if !is_plain_name(user) {
         return None;
     }
-    Some(match server.engine? {
-        Engine::PostgreSql => format!("psql -c 'GRANT pg_monitor TO \"{user}\"'"),
-        engine @ (Engine::MySql | Engine::MariaDb) => {
+    let product = server.product?;
+    Some(match product.dialect {
+        SqlDialect::PostgreSql => format!("psql -c 'GRANT pg_monitor TO \"{user}\"'"),
+        SqlDialect::MySql => {
             // MariaDB 10.5 split REPLICATION CLIENT: the state of a replica needs a privilege of its own.
-            let of_replicas = if engine == Engine::MariaDb && has_slave_monitor(&server.version) {
+            let of_replicas = if product == Product::MARIADB && has_slave_monitor(&server.version) {
                 "REPLICATION CLIENT, SLAVE MONITOR"
             } else {
                 "REPLICATION CLIENT"
@@ -212,7 +207,9 @@ fn grant_command(server: &DatabaseFacts) -> Option<String> {
                  TO {account}; GRANT SELECT ON mysql.innodb_table_stats TO {account}\""
             )
         }
-        Engine::SqlServer => format!("sqlcmd -Q 'USE master; GRANT VIEW SERVER STATE TO [{user}]'"),
+        SqlDialect::TransactSql => {
+            format!("sqlcmd -Q 'USE master; GRANT VIEW SERVER STATE TO [{user}]'")
+        }
     })
 }
 
@@ -278,13 +275,11 @@ fn data_size(server: &DatabaseFacts) -> DoctorFinding {
             "The cache is {} of the memory of its machine: the server looks untuned.",
             percent(share)
         );
-        let advice = match server.engine {
-            Some(Engine::MySql | Engine::MariaDb) => {
-                "Set innodb_buffer_pool_size to half of the memory or more."
-            }
-            Some(Engine::PostgreSql) => "Set shared_buffers to a quarter of the memory.",
-            _ => "Raise 'max server memory'.",
-        };
+        let advice = server
+            .product
+            .map_or(Product::SQL_SERVER.cache_advice, |product| {
+                product.cache_advice
+            });
         return caution(ID, value, reason).advised(advice);
     }
     let reason = match (data <= cache, server.memory_bytes) {

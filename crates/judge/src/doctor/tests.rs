@@ -1,7 +1,7 @@
 //! A fit machine and server have no findings beyond `ok`; each bad setting has one.
 
 use super::*;
-use prony_store::{CpuFrequency, Engine};
+use prony_store::{CpuFrequency, Product};
 
 mod remedies;
 
@@ -65,7 +65,7 @@ fn fit_machine() -> MachineFacts {
 
 fn fit_server() -> DatabaseFacts {
     DatabaseFacts {
-        engine: Some(Engine::PostgreSql),
+        product: Some(Product::POSTGRESQL),
         version: "17.2 (Debian 17.2-1)".to_owned(),
         tls: Some("TLSv1.3 TLS_AES_256_GCM_SHA384".to_owned()),
         is_remote: true,

@@ -8,7 +8,7 @@ use crate::formatting::{bytes, count, thousands};
 use crate::{machine, observations};
 use prony_plan::Choice;
 use prony_store::scenario::{OriginalSetup, Scenario};
-use prony_store::{DurabilityClass, Engine, Replication, Run, ServerState};
+use prony_store::{DurabilityClass, Replication, Run, ServerState};
 use serde::Serialize;
 
 /// A difference between the published benchmark and this run.
@@ -75,7 +75,7 @@ fn product_difference(run: &Run, original: &OriginalSetup) -> Option<Difference>
         Some(version) => format!("{} {version}", original.product),
         None => format!("{}, version not stated", original.product),
     };
-    let name = run.server.engine.map_or("", Engine::name);
+    let name = run.server.product.map_or("", |product| product.name);
     let version = run.server.version.split(" (").next().unwrap_or_default();
     difference("server", published, format!("{name} {version}"))
 }

@@ -23,7 +23,7 @@ fn run_with_figures(figures: &[(&str, f64)]) -> Run {
             .map(|(name, value)| published(name, *value))
             .collect(),
         original: OriginalSetup {
-            engine: Some(prony_store::Engine::PostgreSql),
+            dialect: Some(prony_store::SqlDialect::PostgreSql),
             product: "AlloyDB".to_owned(),
             cpus: Some(16),
             clients: Some(run.drive.clients),
@@ -66,7 +66,7 @@ fn tpm_on_sql_server_is_compared_as_batch_requests() {
     };
     // Elsewhere TPM counts transactions.
     assert_eq!(measured(&run), [Some(114_000.0), None, Some(1_900.0)]);
-    run.server.engine = Some(prony_store::Engine::SqlServer);
+    run.server.product = Some(prony_store::Product::SQL_SERVER);
     assert_eq!(
         measured(&run),
         [Some(114_000.0), Some(1_900.0), Some(2_500.0)]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sample::{healthy, observed_mut, observed_run};
+use prony_store::Product;
 use prony_store::{Event, MissingObservation};
 
 fn with_commits(server_commits: u64) -> Run {
@@ -50,7 +51,7 @@ fn commit_counts_of_client_and_server_agree() {
     observed_mut(&mut shared).series[30].sessions = vec![rival];
     assert_eq!(severity(&shared), Some(Severity::Invalid));
     let mut cached = with_commits(9_600_000);
-    cached.server.engine = Some(Engine::MariaDb);
+    cached.server.product = Some(Product::MARIADB);
     assert_eq!(severity(&cached), Some(Severity::Invalid));
     let settings = &mut cached.server.settings;
     settings.insert("query_cache_type".to_owned(), "ON".into());
@@ -60,7 +61,7 @@ fn commit_counts_of_client_and_server_agree() {
         "queries answered by the query cache are not counted as commits"
     );
     let mut unlogged = with_commits(9_600_000);
-    unlogged.server.engine = Some(Engine::MySql);
+    unlogged.server.product = Some(Product::MYSQL);
     observed_mut(&mut unlogged).before.as_mut().unwrap().tables[0].unlogged = true;
     assert_eq!(
         severity(&unlogged),

@@ -16,10 +16,11 @@ mod tests;
 pub use figure::{PublishedFigure, PublishedMetric};
 pub use size::{ScenarioSize, parse_fraction, parse_share, scale_for_memory};
 
-use crate::choice::{Choice, by_name, choices};
+use crate::choice::{by_name, choices};
 use crate::plan::QueryMode;
 use crate::suggest;
 use crate::user_error::{ErrorParts, UserError};
+use prony_document::SqlDialect;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -44,8 +45,8 @@ pub struct Scenario {
     pub id: String,
     /// A one-line description.
     pub title: String,
-    /// The server that the scenario needs.
-    pub engine: PublishedEngine,
+    /// The SQL that the scenario's server understands; `mysql` also means MariaDB.
+    pub dialect: SqlDialect,
     /// The database product.
     pub product: String,
     /// Version of the product.
@@ -132,26 +133,6 @@ pub struct Scenario {
     /// Remarks, such as errors in the document.
     #[serde(default)]
     pub notes: Vec<String>,
-}
-
-/// The server that a scenario needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PublishedEngine {
-    /// PostgreSQL.
-    PostgreSql,
-    /// MySQL or MariaDB.
-    MySql,
-    /// SQL Server.
-    SqlServer,
-}
-
-impl Choice for PublishedEngine {
-    const ALL: &'static [(&'static str, Self)] = &[
-        ("PostgreSQL", Self::PostgreSql),
-        ("MySQL", Self::MySql),
-        ("SQL Server", Self::SqlServer),
-    ];
 }
 
 choices! {

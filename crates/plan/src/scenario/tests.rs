@@ -41,7 +41,7 @@ fn every_scenario_is_complete_and_has_a_unique_id() {
             "{id}"
         );
         // The document about SQL Server states neither.
-        let has_setup = scenario.engine != PublishedEngine::SqlServer;
+        let has_setup = scenario.dialect != SqlDialect::TransactSql;
         assert_eq!(scenario.scale.is_some(), has_setup, "{id}");
         assert_eq!(scenario.duration.is_some(), has_setup, "{id}");
         for figure in &scenario.figures {
@@ -98,7 +98,7 @@ fn reads_and_writes_have_the_ratio_of_the_workload_except_in_two_rows() {
 fn tpm_on_sql_server_counts_batch_requests() {
     let mut pairs = 0;
     for scenario in &scenario_tables()[3].scenarios {
-        assert_eq!(scenario.engine, PublishedEngine::SqlServer);
+        assert_eq!(scenario.dialect, SqlDialect::TransactSql);
         let tpm = figure(scenario, PublishedMetric::Tpm).expect("published");
         let requests = figure(scenario, PublishedMetric::BatchRequests).expect("published");
         let ratio = tpm / (60.0 * requests);

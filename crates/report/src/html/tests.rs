@@ -73,7 +73,7 @@ fn a_page_about_sql_server_has_a_notice_on_its_licence() {
     let notice = "may forbid publishing the results of benchmarks";
     let mut run = closed();
     assert_eq!(occurrences(&page_of(&[run.clone()]), notice), 0);
-    run.server.engine = Some(prony_store::Engine::SqlServer);
+    run.server.product = Some(prony_store::Product::SQL_SERVER);
     assert_eq!(occurrences(&page_of(&[run.clone()]), notice), 1);
     assert_eq!(occurrences(&page_of(&[closed(), run]), notice), 1);
 }

@@ -23,7 +23,7 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::text::{plain, sparkline, wrap};
 use crate::units::{self, count, count_with_noun, span};
-use prony_store::{Engine, IndustryMetric, KindFigures, Run, RunState, Second, SecondPhase};
+use prony_store::{IndustryMetric, KindFigures, Run, RunState, Second, SecondPhase};
 use std::io::{self, Write};
 
 #[derive(Clone, Copy, Debug)]
@@ -261,7 +261,7 @@ fn write_throughput_bars(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 
 /// The name of the server's engine; empty if unknown.
 pub(crate) fn engine_name(server: &prony_store::Server) -> String {
-    server.engine.map_or("", Engine::name).to_owned()
+    server.product.map_or("", |product| product.name).to_owned()
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use crate::units::{self, bytes, count, count_with_noun, or_unknown};
 use prony_judge::memory::data_fit;
 use prony_judge::observations;
 use prony_store::{
-    Durability, DurabilityClass, Engine, EventKind, LimitUse, MachineSecond, Observed,
-    ObservedTopic, Run, ServerSecond,
+    Durability, DurabilityClass, EventKind, LimitUse, MachineSecond, Observed, ObservedTopic, Run,
+    ServerSecond,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -173,10 +173,7 @@ fn describe_events(run: &Run, observed: &Observed) -> String {
                 .iter()
                 .any(|missing| missing.what == *topic)
         };
-        let is_vacuumed = match run.server.engine {
-            Some(Engine::PostgreSql) | None => true,
-            Some(Engine::MySql | Engine::MariaDb | Engine::SqlServer) => false,
-        };
+        let is_vacuumed = run.server.product.is_none_or(|product| product.has_vacuum);
         let (unobserved, absent): (Vec<_>, Vec<_>) = REPORTED_BY
             .iter()
             .filter(|(name, _)| *name != "vacuum" || (is_vacuumed && short.is_none()))

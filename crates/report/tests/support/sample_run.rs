@@ -1,5 +1,6 @@
 //! Synthetic runs for the tests of the views.
 
+use prony_store::Product;
 use prony_store::*;
 
 fn latency(samples: u64, mean_ns: f64) -> Latency {
@@ -119,7 +120,7 @@ pub fn closed() -> Run {
         request: serde_json::json!({"arguments": ["run", "tpcb"]}),
         plan: serde_json::json!({"workload": {"name": "tpcb"}}),
         server: Server {
-            engine: Some(Engine::PostgreSql),
+            product: Some(Product::POSTGRESQL),
             version: "17.2".into(),
             address: Some(ServerAddress::Tcp("127.0.0.1:5432".into())),
             database: "bench".into(),

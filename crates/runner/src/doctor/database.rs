@@ -9,7 +9,7 @@ use prony_server::observe::{
     AccountLimits, CounterReader, measure_round_trips, read_account_limits, read_server_state,
 };
 use prony_server::{Control, ServerFacts, Target, read_server_facts};
-use prony_store::Engine;
+use prony_store::SqlDialect;
 
 /// Connections that SQL Server allows without a limit of its own (documentation of `user connections`).
 const SQL_SERVER_MAX_CONNECTIONS: u64 = 32_767;
@@ -42,18 +42,18 @@ pub(super) fn read(
     not_observed
         .extend(limits_not_read.map(|why| ("the account's limits of connections".to_owned(), why)));
     let (user, account_host) = account_of(&account_limits, &target.user);
-    let engine = control.engine();
+    let product = control.product();
     let is_local = colocation.same_machine == Some(true);
     Ok(DatabaseFacts {
-        engine: Some(engine),
+        product: Some(product),
         is_debug_build: is_debug_build(&settings),
         tls: control.tls().map(str::to_owned),
         is_remote: control.endpoint().is_remote() && !is_local,
         same_machine: colocation.same_machine,
         same_machine_because: colocation.reason.to_owned(),
         round_trips_ns,
-        max_connections: max_connections(engine, &settings),
-        reserved_connections: reserved_connections(engine, &settings),
+        max_connections: max_connections(product.dialect, &settings),
+        reserved_connections: reserved_connections(product.dialect, &settings),
         connections: counters.connections,
         narrower_limits: account_limits.limits,
         user,
@@ -79,12 +79,10 @@ fn setting(settings: &ServerFacts, name: &str) -> Option<u64> {
     settings.setting(name)?.trim().parse().ok()
 }
 
-fn max_connections(engine: Engine, settings: &ServerFacts) -> Option<u64> {
-    match engine {
-        Engine::PostgreSql | Engine::MySql | Engine::MariaDb => {
-            setting(settings, "max_connections")
-        }
-        Engine::SqlServer => Some(match setting(settings, "user connections")? {
+fn max_connections(dialect: SqlDialect, settings: &ServerFacts) -> Option<u64> {
+    match dialect {
+        SqlDialect::PostgreSql | SqlDialect::MySql => setting(settings, "max_connections"),
+        SqlDialect::TransactSql => Some(match setting(settings, "user connections")? {
             0 => SQL_SERVER_MAX_CONNECTIONS,
             limit => limit,
         }),
@@ -92,11 +90,11 @@ fn max_connections(engine: Engine, settings: &ServerFacts) -> Option<u64> {
 }
 
 /// Connections that an ordinary user may not use.
-fn reserved_connections(engine: Engine, settings: &ServerFacts) -> u64 {
-    let names: &[&str] = match engine {
-        Engine::PostgreSql => &["superuser_reserved_connections", "reserved_connections"],
+fn reserved_connections(dialect: SqlDialect, settings: &ServerFacts) -> u64 {
+    let names: &[&str] = match dialect {
+        SqlDialect::PostgreSql => &["superuser_reserved_connections", "reserved_connections"],
         // MySQL and MariaDB accept one more connection than the limit, for an administrator.
-        Engine::MySql | Engine::MariaDb | Engine::SqlServer => &[],
+        SqlDialect::MySql | SqlDialect::TransactSql => &[],
     };
     names
         .iter()
@@ -133,20 +131,26 @@ mod tests {
                 ("reserved_connections", "2"),
             ],
         );
-        assert_eq!(max_connections(Engine::PostgreSql, &postgres), Some(100));
-        assert_eq!(reserved_connections(Engine::PostgreSql, &postgres), 5);
+        assert_eq!(
+            max_connections(SqlDialect::PostgreSql, &postgres),
+            Some(100)
+        );
+        assert_eq!(reserved_connections(SqlDialect::PostgreSql, &postgres), 5);
         let maria = settings("11.4.2-MariaDB", &[("max_connections", "151")]);
-        assert_eq!(max_connections(Engine::MariaDb, &maria), Some(151));
+        assert_eq!(max_connections(SqlDialect::MySql, &maria), Some(151));
         let sql_server = |limit| settings("16.0", &[("user connections", limit)]);
         assert_eq!(
-            max_connections(Engine::SqlServer, &sql_server("0")),
+            max_connections(SqlDialect::TransactSql, &sql_server("0")),
             Some(32_767)
         );
         assert_eq!(
-            max_connections(Engine::SqlServer, &sql_server("50")),
+            max_connections(SqlDialect::TransactSql, &sql_server("50")),
             Some(50)
         );
-        assert_eq!(max_connections(Engine::MySql, &settings("8.4", &[])), None);
+        assert_eq!(
+            max_connections(SqlDialect::MySql, &settings("8.4", &[])),
+            None
+        );
     }
 
     #[test]

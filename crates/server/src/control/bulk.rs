@@ -3,8 +3,9 @@
 //! Must never: hold more of the rows than a few packets, because a load has many connections.
 
 use super::{Control, Error};
+use prony_document::SqlDialect;
+use prony_wire::FeedStatus;
 use prony_wire::tds::BulkLoad;
-use prony_wire::{Engine, FeedStatus};
 
 /// A bulk load in progress. If dropped before [`BulkIn::finish`], its connection can no longer be used, and the
 /// server stores none of its rows.
@@ -26,11 +27,11 @@ impl Control {
     /// # Errors
     /// As for [`Control::execute`]; [`Error::Usage`] if the server is not SQL Server.
     pub fn start_bulk_load(&mut self, load: &BulkLoad) -> Result<BulkIn<'_>, Error> {
-        match self.engine() {
-            Engine::PostgreSql | Engine::MySql | Engine::MariaDb => {
+        match self.dialect() {
+            SqlDialect::PostgreSql | SqlDialect::MySql => {
                 return Err(Error::Usage("only SQL Server has bulk loads"));
             }
-            Engine::SqlServer => {}
+            SqlDialect::TransactSql => {}
         }
         self.execute(load.statement())?;
         self.connection.begin(|exchange| {

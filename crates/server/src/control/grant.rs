@@ -3,7 +3,8 @@
 //! In: the server's error. Out: a GRANT or ALTER statement, if the error names the privilege. Must
 //! never: execute it; leave a name unquoted that needs quotes.
 
-use prony_wire::{Engine, Protocol, ServerError};
+use prony_document::SqlDialect;
+use prony_wire::{Protocol, ServerError};
 
 /// MySQL's and MariaDB's errors for a missing privilege on a table, a column or a database.
 const PRIVILEGE_ERRORS: [u32; 3] = [1142, 1143, 1044];
@@ -100,7 +101,7 @@ fn quote_if_needed(name: &str) -> String {
     if name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
         name.to_owned()
     } else {
-        Engine::PostgreSql.quote_identifier(name)
+        SqlDialect::PostgreSql.quote_identifier(name)
     }
 }
 

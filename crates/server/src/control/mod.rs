@@ -36,14 +36,13 @@ pub use connection::BlockingConnection;
 pub use copy::CopyIn;
 pub use error::Error;
 pub use probe::LossReason;
+use prony_document::{Product, SqlDialect};
 pub use route::{Account, AfterFailure, Route, routes_to_endpoint};
 pub use session_attrs::{SessionProperty, mismatch};
 pub use waiting::{CONNECT_TIMEOUT, IO_TIMEOUT, Silence, StopSignal, WaitOptions};
 
 use crate::target::{Endpoint, Target};
-use prony_wire::{
-    Engine, Exchange, FeedStatus, QueryMode, ServerError, Session, StatementIds, Value,
-};
+use prony_wire::{Exchange, FeedStatus, QueryMode, ServerError, Session, StatementIds, Value};
 use std::time::Duration;
 
 /// Limit for one reply, in bytes: only a broken or hostile server sends more to a control
@@ -163,19 +162,21 @@ impl Control {
         }
     }
 
-    /// The server's engine, derived from the protocol and the server's version text.
-    pub fn engine(&self) -> Engine {
+    /// The server's product, derived from the protocol and the server's version text.
+    pub fn product(&self) -> Product {
         match self.route.account {
-            Account::Postgres(_) => Engine::PostgreSql,
-            Account::Mysql(_) => {
-                if self.version_text().to_ascii_lowercase().contains("mariadb") {
-                    Engine::MariaDb
-                } else {
-                    Engine::MySql
-                }
+            Account::Postgres(_) => Product::POSTGRESQL,
+            Account::Mysql(_) if self.version_text().to_ascii_lowercase().contains("mariadb") => {
+                Product::MARIADB
             }
-            Account::Tds(_) => Engine::SqlServer,
+            Account::Mysql(_) => Product::MYSQL,
+            Account::Tds(_) => Product::SQL_SERVER,
         }
+    }
+
+    /// The SQL that the server understands.
+    pub fn dialect(&self) -> SqlDialect {
+        self.product().dialect
     }
 
     /// The server's version as a number; 0 if it reported none. PostgreSQL: 150020 for 15.20, 90603

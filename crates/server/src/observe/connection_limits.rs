@@ -5,8 +5,8 @@
 
 use super::{cell, first_line, number};
 use crate::control::{Control, Error, TextRow};
+use prony_document::SqlDialect;
 use prony_document::{ConnectionLimit, LimitOwner};
-use prony_wire::Engine;
 
 /// The role's and the database's limit, which do not apply to superusers, with the connections that count.
 const POSTGRES_QUERY: &str = "\
@@ -37,10 +37,10 @@ pub struct AccountLimits {
 /// # Errors
 /// The connection is lost.
 pub fn read_account_limits(control: &mut Control) -> Result<AccountLimits, Error> {
-    let (sql, parse): (_, fn(&TextRow) -> AccountLimits) = match control.engine() {
-        Engine::PostgreSql => (POSTGRES_QUERY, postgres_limits),
-        Engine::MySql | Engine::MariaDb => (MYSQL_QUERY, mysql_limits),
-        Engine::SqlServer => return Ok(AccountLimits::default()),
+    let (sql, parse): (_, fn(&TextRow) -> AccountLimits) = match control.dialect() {
+        SqlDialect::PostgreSql => (POSTGRES_QUERY, postgres_limits),
+        SqlDialect::MySql => (MYSQL_QUERY, mysql_limits),
+        SqlDialect::TransactSql => return Ok(AccountLimits::default()),
     };
     match control.query(sql) {
         Ok(rows) => Ok(rows.first().map(parse).unwrap_or_default()),

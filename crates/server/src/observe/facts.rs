@@ -4,7 +4,7 @@
 
 use super::{cell, first_line, sqlserver_facts};
 use crate::control::{Account, Control, Error, TextRow};
-use prony_wire::Engine;
+use prony_document::SqlDialect;
 use std::collections::BTreeMap;
 
 /// Replacement for a value that may be a secret.
@@ -58,9 +58,9 @@ impl ServerFacts {
 pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
     let version = control.parameter("server_version").unwrap_or_default();
     let version = version.to_owned();
-    let rows = match control.engine() {
+    let rows = match control.dialect() {
         // The view omits settings that this role may not see, for which current_setting would fail.
-        Engine::PostgreSql => {
+        SqlDialect::PostgreSql => {
             let sql = "SELECT name, current_setting(name, true) FROM pg_settings ORDER BY 1";
             match control.query(sql) {
                 // Access to the view can be revoked; SHOW ALL needs no privilege and returns the same.
@@ -68,16 +68,16 @@ pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
                 result => result,
             }
         }
-        Engine::MySql | Engine::MariaDb => mysql_variables(control),
-        Engine::SqlServer => sqlserver_facts::read(control),
+        SqlDialect::MySql => mysql_variables(control),
+        SqlDialect::TransactSql => sqlserver_facts::read(control),
     };
     let mut readable = Vec::new();
     extend_or_explain(&mut readable, "settings", rows)?;
     let custom = custom_settings(control);
     extend_or_explain(&mut readable, "custom settings", custom)?;
-    let version = match control.engine() {
-        Engine::SqlServer => sqlserver_facts::version(&readable, &version),
-        Engine::PostgreSql | Engine::MySql | Engine::MariaDb => version,
+    let version = match control.dialect() {
+        SqlDialect::TransactSql => sqlserver_facts::version(&readable, &version),
+        SqlDialect::PostgreSql | SqlDialect::MySql => version,
     };
     let mut settings: Vec<_> = readable
         .iter()

@@ -1,8 +1,8 @@
 //! Tests of statements, their rows, parameters and errors.
 
 use crate::support::Server;
+use prony_document::SqlDialect;
 use prony_server::control::{Control, Error};
-use prony_wire::Engine;
 
 #[test]
 fn statements_return_rows_or_errors() {
@@ -31,8 +31,8 @@ fn statements_return_rows_or_errors() {
     let text_with_quotes = "it's \\ \"odd\"";
     let sql = format!(
         "SELECT {} AS {}",
-        Engine::PostgreSql.quote_literal(text_with_quotes),
-        Engine::PostgreSql.quote_identifier(text_with_quotes)
+        SqlDialect::PostgreSql.quote_literal(text_with_quotes),
+        SqlDialect::PostgreSql.quote_identifier(text_with_quotes)
     );
     assert_eq!(
         control.query_value(&sql).unwrap().as_deref(),

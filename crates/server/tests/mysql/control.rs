@@ -1,9 +1,9 @@
 //! Statements on the control connection.
 
 use crate::support::{connect, database, target};
+use prony_document::Product;
 use prony_server::control::{Control, Error};
 use prony_server::embedded::shared_mariadb;
-use prony_wire::Engine;
 
 fn texts(rows: &[Vec<Option<String>>]) -> Vec<Vec<&str>> {
     let text = |value: &Option<String>| -> &'static str {
@@ -19,7 +19,7 @@ fn texts(rows: &[Vec<Option<String>>]) -> Vec<Vec<&str>> {
 #[test]
 fn statements_return_rows_and_counts() {
     let mut control = database("control_rows");
-    assert_eq!(control.engine(), Engine::MariaDb);
+    assert_eq!(control.product(), Product::MARIADB);
     assert!(
         control.server_version() > 100_000,
         "{}",
@@ -291,8 +291,8 @@ fn quoted_text_is_unchanged_in_every_sql_mode() {
         control
             .execute(&format!("SET sql_mode = '{mode}'"))
             .unwrap();
-        let (name, value) = ("a`b", control.engine().quote_literal(text));
-        let name = control.engine().quote_identifier(name);
+        let (name, value) = ("a`b", control.dialect().quote_literal(text));
+        let name = control.dialect().quote_identifier(name);
         let rows = control.query(&format!("SELECT {value} AS {name}")).unwrap();
         assert_eq!(rows[0][0].as_deref(), Some(text), "{mode}");
     }

@@ -3,8 +3,8 @@
 //! skips.
 
 use crate::support::connect;
+use prony_document::Product;
 use prony_server::control::Control;
-use prony_wire::Engine;
 
 /// Authentication plugins, and whether each needs a secure connection or a key.
 const PLUGINS: [(&str, bool); 3] = [
@@ -43,9 +43,10 @@ fn create_accounts(root: &mut Control) -> Vec<(&'static str, bool)> {
         let mysql = format!("CREATE USER {account}@'%' IDENTIFIED WITH {name} BY 'sesame'");
         let mariadb =
             format!("CREATE USER {account}@'%' IDENTIFIED VIA {name} USING PASSWORD('sesame')");
-        let outcome = root.execute(match root.engine() {
-            Engine::MariaDb => &mariadb,
-            Engine::MySql | Engine::PostgreSql | Engine::SqlServer => &mysql,
+        let outcome = root.execute(if root.product() == Product::MARIADB {
+            &mariadb
+        } else {
+            &mysql
         });
         // MySQL 5.6 has a different syntax for the password of a plugin.
         let Err(error) = outcome else { continue };

@@ -1,12 +1,10 @@
 //! The setup of a run: the Prony build, the client machines, the server and the load.
 
-use super::engine_id;
 use prony_document::{
-    BatchScheduling, BuildProfile, Description, FindingKind, Network, PlannedEnd,
-    ResponseTimeLimit, ServerAddress, ServiceTimePartsSource, Setting, Severity,
+    BatchScheduling, BuildProfile, Description, FindingKind, Network, PlannedEnd, Product,
+    ResponseTimeLimit, ServerAddress, ServiceTimePartsSource, Setting, Severity, SqlDialect,
 };
 use prony_plan::{Arrival, QueryMode, ReplyWait, experiment::RunOrder};
-use prony_wire::Engine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -71,10 +69,8 @@ pub struct CpuFrequency {
 /// The server, as it reports itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Server {
-    /// Its engine; absent if unknown.
-    #[serde(with = "engine_id")]
-    #[schemars(with = "Option<String>")]
-    pub engine: Option<Engine>,
+    /// The product that answers; absent if unknown.
+    pub product: Option<Product>,
     /// Version text.
     pub version: String,
     /// Its address; absent if unknown.
@@ -89,6 +85,13 @@ pub struct Server {
     pub embedded: bool,
     /// All settings except those that may hold a secret, name to value with unit.
     pub settings: Map<String, Value>,
+}
+
+impl Server {
+    /// The SQL that it understands; absent if unknown.
+    pub fn dialect(&self) -> Option<SqlDialect> {
+        self.product.map(|product| product.dialect)
+    }
 }
 
 /// The workload.

@@ -1,6 +1,7 @@
 //! Fixtures for the tests of the store: a temporary folder, a run, and rows of figures.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+use prony_document::Product;
 use prony_measure::{
     CollectedFigures, Collector, ErrorClass, ExcludedTransactions, IntervalRow, Outcome, Recorder,
     RecorderLayout, RunSchedule, Sample, ServiceTimeParts,
@@ -53,7 +54,7 @@ pub fn run() -> Run {
         started_at: "2026-11-20T23:33:42.125+01:00".into(),
         request: serde_json::json!({"clients": 4, "rate": 0.1}),
         server: Server {
-            engine: Some(Engine::PostgreSql),
+            product: Some(Product::POSTGRESQL),
             version: "15.14".into(),
             ..Server::default()
         },

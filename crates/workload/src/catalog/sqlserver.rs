@@ -3,9 +3,10 @@
 //! Must never need more rights than those on the tables: of sizes that the server does not show, the reason is returned.
 
 use super::{CatalogEntry, READING_CATALOG, RelationNames, build_entries};
+use crate::Error;
 use crate::sql;
-use crate::sql_dialect::COMMENT_PROPERTY;
-use crate::{Error, SqlDialect};
+use prony_document::COMMENT_PROPERTY;
+use prony_document::SqlDialect;
 use prony_server::Control;
 
 /// Whether an index is the key of its table: the primary key; without one, the unique clustered index, which
@@ -21,7 +22,7 @@ where o.schema_id = schema_id() and i.name is not null and i.is_disabled = 0";
 
 /// Returns the existing relations with these names; see [`super::read_entries`].
 pub fn read(control: &mut Control, names: &RelationNames<'_>) -> Result<Vec<CatalogEntry>, Error> {
-    debug_assert_eq!(SqlDialect::of(control), SqlDialect::TransactSql);
+    debug_assert_eq!(control.dialect(), SqlDialect::TransactSql);
     let predicate = name_predicate(names);
     let mut read_rows = |select: &str, order: &str| {
         let select =

@@ -12,9 +12,9 @@ pub mod transfer;
 use crate::copy::{RowSource, send_rows};
 use crate::progress::ProgressMeter;
 use crate::stop::StopWatcher;
-use crate::{Error, SqlDialect, sql};
+use crate::{Error, sql};
+use prony_document::SqlDialect;
 use prony_server::{Control, Target};
-use prony_wire::Engine;
 
 /// Maximum number of loaders; more would only queue for a table's extension lock.
 const JOBS_MAX: u32 = 1000;
@@ -68,13 +68,13 @@ impl Loader<'_> {
         let connected = Control::connect(target);
         let mut control = connected.map_err(|source| sql::server_error("connecting", source))?;
         self.watcher.register(&control);
-        let session = match SqlDialect::of(&control) {
+        let session = match control.dialect() {
             SqlDialect::PostgreSql => POSTGRES_SESSION,
             SqlDialect::MySql => MYSQL_SESSION,
             SqlDialect::TransactSql => SQL_SERVER_SESSION,
         };
         sql::execute(&mut control, "preparing the session", session)?;
-        if control.engine() == Engine::PostgreSql && control.server_version() >= 140_000 {
+        if control.dialect() == SqlDialect::PostgreSql && control.server_version() >= 140_000 {
             // Without it, the server finishes its statement first.
             let _ = control.execute(POSTGRES_CONNECTION_CHECK);
         }
@@ -93,7 +93,7 @@ impl Loader<'_> {
         let activity = "locking out other loads";
         // The lock lasts until the session ends; its number is arbitrary but fixed. The server may
         // take a moment to notice that a previous load has ended or was interrupted.
-        match SqlDialect::of(control) {
+        match control.dialect() {
             SqlDialect::MySql => {
                 // The lock's name contains that of the database.
                 sql::require_mysql_database(control, activity)?;

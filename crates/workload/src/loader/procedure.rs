@@ -23,8 +23,9 @@ use crate::note::TableStage;
 use crate::parallel::{self, WorkQueue};
 use crate::progress::ProgressMeter;
 use crate::row_format::{CopyBinary, InsertValues, TabSeparated};
-use crate::{Error, LoadPhase, LoadReport, LoadRequest, Progress, SqlDialect};
+use crate::{Error, LoadPhase, LoadReport, LoadRequest, Progress};
 use crate::{sql, stop};
+use prony_document::SqlDialect;
 use prony_server::{Control, Target};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -56,7 +57,7 @@ pub fn load<D: Dataset>(
         let load = LoadRun {
             request,
             data: &data,
-            dialect: SqlDialect::of(&control),
+            dialect: control.dialect(),
             loader,
         };
         let method = load.run(&mut control, &mut state)?;

@@ -2,7 +2,8 @@
 
 use super::mysql::BulkStatement;
 use super::sqlserver::BulkStream;
-use crate::{Error, SqlDialect};
+use crate::Error;
+use prony_document::SqlDialect;
 use prony_server::{Control, Target};
 
 /// How rows are sent.
@@ -23,7 +24,7 @@ impl RowTransfer {
     /// # Errors
     /// The server refused.
     pub fn choose(control: &mut Control, target: &mut Target, loaders: u32) -> Result<Self, Error> {
-        Ok(match SqlDialect::of(control) {
+        Ok(match control.dialect() {
             SqlDialect::PostgreSql => RowTransfer::Copy,
             SqlDialect::MySql => {
                 // Prony answers a LOAD DATA with rows from memory, and never with the file that it names.

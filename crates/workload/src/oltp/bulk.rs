@@ -10,7 +10,7 @@
 //! If there are fewer tables than users, several users share a table.
 
 use super::statements;
-use crate::SqlDialect;
+use prony_document::SqlDialect;
 use prony_session::UserId;
 
 /// Maximum size of a statement in bytes.

@@ -5,7 +5,6 @@
 
 use super::Oltp;
 use super::tables::{self, SbtestTable};
-use crate::SqlDialect;
 use crate::findings::finding;
 use crate::note::LoadNote;
 use crate::number_format::grouped;
@@ -31,7 +30,7 @@ struct TableContents {
 
 /// Runs all checks: reads each table once, in one snapshot.
 pub fn check(control: &mut Control, workload: &Oltp) -> Result<CheckReport, Error> {
-    let begin = SqlDialect::of(control).begin_snapshot();
+    let begin = control.dialect().begin_snapshot();
     sql::execute(control, "beginning the check", begin)?;
     let report = check_tables(control, workload);
     // The transaction wrote nothing, so an error here changes no finding.
@@ -117,7 +116,7 @@ fn read_table(
     let has_wrong_length = if workload.is_bulk() {
         "1 = 0".to_owned()
     } else {
-        let length = SqlDialect::of(control).length_function();
+        let length = control.dialect().length_function();
         format!("{length}(c) <> 119 or {length}(pad) <> 59")
     };
     let row = sql::query_row(

@@ -8,6 +8,7 @@ use super::Oltp;
 use super::distribution::RangeSampler;
 use super::options::{self, OltpOptions};
 use super::rows::{RowContent, SbtestRows};
+use super::statements;
 use super::statements::{Index, table_name};
 use super::tables::{self, SbtestTable, describe_data};
 use crate::copy::RowSource;
@@ -16,7 +17,8 @@ use crate::loader::load_state::LoadSubject;
 use crate::loader::procedure;
 use crate::note::{LoadNote, TableStage};
 use crate::row_format::RowFormat;
-use crate::{Error, LoadReport, LoadRequest, Progress, SqlDialect, TableFacts, sql};
+use crate::{Error, LoadReport, LoadRequest, Progress, TableFacts, sql};
+use prony_document::SqlDialect;
 use prony_server::Control;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -52,7 +54,7 @@ pub fn load(
     procedure::load(request, &subject, (progress, stop), |control| {
         let mut tables_to_load = SbtestTables {
             workload,
-            dialect: SqlDialect::of(control),
+            dialect: control.dialect(),
             table_count: tables,
             table_rows: rows,
             part_rows: 0,
@@ -175,34 +177,33 @@ impl Dataset for SbtestTables<'_> {
 
     fn create_statement(&self, index: usize, stage: TableStage) -> String {
         let (number, is_bulk) = (table_number(index), self.workload.is_bulk());
-        let create = self.dialect.create_table(number, &self.options, is_bulk);
+        let create = statements::create_table(self.dialect, number, &self.options, is_bulk);
         let note = self.note(stage);
         // On MySQL, the statement includes the note, so that no table ever lacks one; this also saves a
         // statement that waits for the disk. The user's table options rule it out, because they may set a
         // comment, or end in something that no comment can follow.
         if self.dialect == SqlDialect::MySql && self.options.create_table_options.is_empty() {
-            return self.dialect.with_comment(&create, &note);
+            return statements::with_comment(&create, &note);
         }
         let mut statements = vec![
             create,
-            self.dialect.note_statement(number, &note, &self.options),
+            statements::note_statement(self.dialect, number, &note, &self.options),
         ];
         let sequence_statement =
-            self.dialect
-                .sequence_statement(number, &self.options, self.table_rows);
+            statements::sequence_statement(self.dialect, number, &self.options, self.table_rows);
         statements.extend(sequence_statement.filter(|_| !is_bulk));
         self.dialect.join_statements(&statements)
     }
 
     fn drop_statement(&self, dialect: SqlDialect, names: &[&str]) -> String {
-        dialect.drop_tables(names)
+        statements::drop_tables(dialect, names)
     }
 
     fn finish_statements(&self) -> Vec<String> {
         let note = self.note(TableStage::Loaded);
         let tables = 1..=self.table_count;
         tables
-            .map(|number| self.dialect.note_statement(number, &note, &self.options))
+            .map(|number| statements::note_statement(self.dialect, number, &note, &self.options))
             .collect()
     }
 
@@ -255,7 +256,7 @@ impl Dataset for SbtestTables<'_> {
     }
 
     fn indexes(&self) -> Vec<IndexBuild> {
-        let kinds = self.dialect.indexes(&self.options, self.workload.is_bulk());
+        let kinds = statements::indexes(self.dialect, &self.options, self.workload.is_bulk());
         let indexes_of_table = |number| {
             kinds.iter().map(move |kind: &Index| {
                 let name = table_name(number);

@@ -23,7 +23,6 @@ mod user;
 #[cfg(test)]
 mod tests;
 
-use crate::SqlDialect;
 use crate::describe::{
     CountedGrowth, Growth, GrowthCounter, OptionSpec, ScaleUnit, TableGrowth, TableRows, TableSpec,
 };
@@ -32,9 +31,9 @@ use crate::{CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload
 use event::{Event, EventPart, StatementKind};
 use options::OltpOptions;
 pub use program::OltpProgram;
+use prony_document::SqlDialect;
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
-use prony_wire::Engine;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -242,15 +241,15 @@ impl Workload for Oltp {
         }
     }
 
-    fn bytes_per_scale(&self, engine: Engine, plan: &WorkloadPlan) -> Option<u64> {
+    fn bytes_per_scale(&self, dialect: SqlDialect, plan: &WorkloadPlan) -> Option<u64> {
         // The tables start with a hundred rows or none, so their size depends on the run.
         if self.is_bulk() || self.is_hot() {
             return None;
         }
         let options = options::read(plan, self).ok()?;
-        let row_bytes = match engine {
-            Engine::PostgreSql => 255,
-            Engine::MySql | Engine::MariaDb | Engine::SqlServer => 250,
+        let row_bytes = match dialect {
+            SqlDialect::PostgreSql => 255,
+            SqlDialect::MySql | SqlDialect::TransactSql => 250,
         };
         Some(u64::from(self.loaded_rows(&options)) * row_bytes).filter(|bytes| *bytes > 0)
     }
@@ -300,17 +299,17 @@ impl Workload for Oltp {
     }
 
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
-        crate::engines::require_engine(control, self.engines())?;
+        crate::engines::require_engine(control, self.dialects())?;
         check::check(control, self)
     }
 
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
-        crate::engines::require_engine(control, self.engines())?;
+        crate::engines::require_engine(control, self.dialects())?;
         tables::drop_all(control, self.columns())
     }
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
-        crate::engines::require_engine(control, self.engines())?;
+        crate::engines::require_engine(control, self.dialects())?;
         let program = OltpProgram::for_loaded_tables(control, plan, self)?;
         let scale = program.table_count();
         Ok(ReadyWorkload::new(Arc::new(program), scale))

@@ -3,7 +3,8 @@
 //! Decides, from an error and its statement, whether the event is retried, fails, or ends its user. Called
 //! only after an error.
 
-use crate::SqlDialect;
+use super::statements;
+use prony_document::SqlDialect;
 use prony_session::DbError;
 use std::fmt;
 use std::sync::Arc;
@@ -58,7 +59,7 @@ impl OltpPolicy {
     ) -> ErrorAction {
         match &self.errors {
             Some(errors) => errors.action(failure),
-            None if dialect.ignores_error(failure.error) => ErrorAction::Retry,
+            None if statements::ignores_error(dialect, failure.error) => ErrorAction::Retry,
             None => ErrorAction::Fail,
         }
     }

@@ -13,9 +13,9 @@ use super::rows::{C_GROUPS, set_groups};
 use super::statements::{self, COMMIT};
 use super::table_check::{RunTables, check_tables};
 use super::user::{CurrentStatement, OltpUser};
-use crate::SqlDialect;
 use crate::random::Random;
 use crate::{Error, sql};
+use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
 use prony_session::{
@@ -61,16 +61,18 @@ pub fn statements(workload: &Oltp, options: &OltpOptions, dialect: SqlDialect) -
     }
     for (part, _) in workload.event.parts(options) {
         match part {
-            EventPart::Statement(kind) => texts.push(dialect.event_statement(kind, 1, options)),
+            EventPart::Statement(kind) => {
+                texts.push(statements::event_statement(dialect, kind, 1, options))
+            }
             EventPart::DeleteInserts => {
                 texts.extend(
                     [StatementKind::Delete, StatementKind::Insert]
-                        .map(|kind| dialect.event_statement(kind, 1, options)),
+                        .map(|kind| statements::event_statement(dialect, kind, 1, options)),
                 );
             }
             EventPart::TextInsert => {
-                let has_id = !options.auto_inc || dialect.insert_includes_id();
-                let sql = dialect.event_statement(StatementKind::Insert, 1, options);
+                let has_id = !options.auto_inc || statements::insert_includes_id(dialect);
+                let sql = statements::event_statement(dialect, StatementKind::Insert, 1, options);
                 texts.push(if has_id {
                     sql
                 } else {
@@ -80,7 +82,7 @@ pub fn statements(workload: &Oltp, options: &OltpOptions, dialect: SqlDialect) -
         }
     }
     if workload.event.in_block(options) {
-        texts.insert(0, dialect.begin_block().to_owned());
+        texts.insert(0, statements::begin_block(dialect).to_owned());
         texts.push(COMMIT.to_owned());
     }
     texts
@@ -145,7 +147,7 @@ impl OltpProgram {
             let id = row.int(0).and_then(|id| u64::try_from(id).ok());
             highest_ids.push(id.unwrap_or(0));
         }
-        let dialect = SqlDialect::of(control);
+        let dialect = control.dialect();
         Ok(OltpProgram::new(
             *workload,
             options,
@@ -166,13 +168,15 @@ impl OltpProgram {
     ) -> Self {
         let mut statement_ids = StatementIds::new();
         let in_block = workload.event.in_block(&options);
-        let block =
-            in_block.then(|| [dialect.begin_block(), COMMIT].map(|sql| statement_ids.add(sql)));
+        let block = in_block
+            .then(|| [statements::begin_block(dialect), COMMIT].map(|sql| statement_ids.add(sql)));
         let mut statements: [Vec<Statement>; StatementKind::ALL.len()] = Default::default();
         for kind in workload.event.statement_kinds(&options) {
-            let types = dialect.parameter_types(kind, &options);
+            let types = statements::parameter_types(dialect, kind, &options);
             let statement = |number| {
-                let statement = statement_ids.add(&dialect.event_statement(kind, number, &options));
+                let statement = statement_ids.add(&statements::event_statement(
+                    dialect, kind, number, &options,
+                ));
                 match &types {
                     Some(types) => statement.with_types(types.iter().copied()),
                     None => statement,

@@ -7,11 +7,12 @@
 //! Tables that sysbench created have no note; runs use them unchanged.
 
 use super::options::OltpOptions;
+use super::statements;
 use crate::catalog::{self, RelationNames};
 use crate::foreign_table::foreign_table_error;
 use crate::note::LoadNote;
 use crate::remedy::{LoadOption, LoadSpec, Remedy};
-use crate::{Error, SqlDialect, TableFacts, sql};
+use crate::{Error, TableFacts, sql};
 use prony_server::Control;
 
 /// Tables dropped per statement: each takes several of the server's locks.
@@ -133,9 +134,13 @@ pub fn drop_all(control: &mut Control, columns: &str) -> Result<Vec<String>, Err
         .iter()
         .map(|table| table.facts.name.as_str())
         .collect();
-    let dialect = SqlDialect::of(control);
+    let dialect = control.dialect();
     for batch in names.chunks(TABLES_PER_DROP) {
-        sql::execute(control, "dropping the tables", &dialect.drop_tables(batch))?;
+        sql::execute(
+            control,
+            "dropping the tables",
+            &statements::drop_tables(dialect, batch),
+        )?;
     }
     Ok(names.into_iter().map(str::to_owned).collect())
 }
@@ -181,7 +186,8 @@ mod tests {
             description: describe_data(&options, 10, 0, 25_000, 7),
             stage: TableStage::Filled,
         };
-        let statement = SqlDialect::PostgreSql.comment_statement("sbtest3", &note.text());
+        let statement =
+            prony_document::SqlDialect::PostgreSql.comment_statement("sbtest3", &note.text());
         let text = statement
             .strip_prefix("comment on table sbtest3 is '")
             .expect("the statement");

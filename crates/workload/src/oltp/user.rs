@@ -10,6 +10,7 @@ use super::policy::{ErrorAction, StatementFailure};
 use super::program::SharedState;
 use super::queries::write_kind;
 use super::rows::{C_GROUPS, PAD_GROUPS, set_groups};
+use super::statements;
 use super::statements::COMMIT;
 use crate::random::Random;
 use crate::unique_numbers::UniqueNumbers;
@@ -76,12 +77,15 @@ impl SharedState {
         error: &DbError,
     ) -> ErrorAction {
         let statement = match user.current {
-            CurrentStatement::Begin => self.dialect.begin_block().to_owned(),
+            CurrentStatement::Begin => statements::begin_block(self.dialect).to_owned(),
             CurrentStatement::Commit => COMMIT.to_owned(),
             CurrentStatement::Kind(kind, table) => {
-                let text = self
-                    .dialect
-                    .event_statement(kind, table as u32 + 1, &self.options);
+                let text = statements::event_statement(
+                    self.dialect,
+                    kind,
+                    table as u32 + 1,
+                    &self.options,
+                );
                 self.dialect.with_native_placeholders(text)
             }
             CurrentStatement::Text => user.text.clone(),
@@ -117,7 +121,10 @@ impl SharedState {
         let OltpUser { c, pad, text, .. } = user;
         text.clear();
         // Writing to a String cannot fail.
-        let _ = match (self.options.auto_inc, self.dialect.insert_includes_id()) {
+        let _ = match (
+            self.options.auto_inc,
+            statements::insert_includes_id(self.dialect),
+        ) {
             (true, false) => write!(
                 text,
                 "INSERT INTO sbtest{table} (k, c, pad) VALUES ({k}, '{c}', '{pad}')"

@@ -12,9 +12,9 @@ use crate::tpcb::{HISTORY, scale_for_run};
 use crate::{
     CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload, engines, sql,
 };
+use prony_document::SqlDialect;
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
-use prony_wire::Engine;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -40,8 +40,8 @@ impl Workload for ScriptWorkload {
         options::OPTIONS
     }
 
-    fn engines(&self) -> &'static [Engine] {
-        &[Engine::PostgreSql]
+    fn dialects(&self) -> &'static [SqlDialect] {
+        &[SqlDialect::PostgreSql]
     }
 
     fn scale_unit(&self) -> Option<ScaleUnit> {

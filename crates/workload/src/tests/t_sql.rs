@@ -6,10 +6,10 @@ use crate::growth::GrowthStart;
 use crate::tpcc::layout::Population;
 use crate::tpcc::sqlserver::indexes::builds;
 use crate::{LoadRequest, Workload, registry};
+use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use prony_server::{Control, Environment};
 use prony_tds_server::{Column, Config, Datum, Listener, Outcome, Request, Type, syntax_error};
-use prony_wire::Engine;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -179,7 +179,8 @@ fn finish_tpcc(control: &mut Control, catalog: &Mutex<Catalog>) {
 
 #[test]
 fn statements_of_every_workload_are_t_sql() {
-    let is_supported = |workload: &&&dyn Workload| workload.engines().contains(&Engine::SqlServer);
+    let is_supported =
+        |workload: &&&dyn Workload| workload.dialects().contains(&SqlDialect::TransactSql);
     for workload in registry::list().iter().filter(is_supported) {
         let name = workload.name();
         let catalog = Arc::new(Mutex::new(Catalog::default()));

@@ -10,13 +10,13 @@
 //! and once in `pgbench -i`. The catalog shows this: TRUNCATE gives a table a new file.
 
 use super::schema::Table;
-use crate::SqlDialect;
 use crate::catalog::{self, CatalogTable};
 use crate::findings::{self, finding};
 use crate::note::LoadNote;
 use crate::number_format::grouped;
 use crate::remedy::{LoadSpec, Remedy};
 use crate::{CheckReport, Error, Finding, FindingState, sql};
+use prony_document::SqlDialect;
 use prony_server::Control;
 
 /// The result of one scan of a table.

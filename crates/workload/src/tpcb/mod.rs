@@ -14,9 +14,9 @@ use crate::engines;
 use crate::{CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload};
 pub(crate) use check::scale_for_run;
 use program::{AccountProgram, TpcbVariant};
+use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
-use prony_wire::Engine;
 pub use rows::AccountRows;
 pub use schema::{TELLERS_PER_BRANCH, Table};
 use std::sync::Arc;
@@ -83,8 +83,8 @@ impl Workload for AccountWorkload {
         TPCB.name
     }
 
-    fn engines(&self) -> &'static [Engine] {
-        &[Engine::PostgreSql]
+    fn dialects(&self) -> &'static [SqlDialect] {
+        &[SqlDialect::PostgreSql]
     }
 
     fn scale_unit(&self) -> Option<ScaleUnit> {
@@ -95,7 +95,7 @@ impl Workload for AccountWorkload {
         &TABLES
     }
 
-    fn bytes_per_scale(&self, _engine: Engine, _plan: &WorkloadPlan) -> Option<u64> {
+    fn bytes_per_scale(&self, _dialect: SqlDialect, _plan: &WorkloadPlan) -> Option<u64> {
         // AlloyDB's guides report 14.6 MB at scale 25,000 and 16.7 MB at 50,000.
         Some(15_700_000)
     }

@@ -1,8 +1,8 @@
 //! pgbench's tables: names, columns, sizes, and the SQL that creates them. They must match those of
 //! `pgbench -i` (PostgreSQL 13 to 18), because pgbench must run on these tables unchanged.
 
-use crate::SqlDialect;
 use crate::catalog::Tables;
+use prony_document::SqlDialect;
 
 pub const ACCOUNTS_PER_BRANCH: u64 = 100_000;
 pub const TELLERS_PER_BRANCH: u64 = 10;

@@ -9,19 +9,19 @@ use super::indexes::{self, SecondaryIndex};
 use super::layout::{self, Population};
 use super::schema::Table;
 use super::unfinished_load::{self, UnfinishedLoad};
-use crate::SqlDialect;
 use crate::catalog::{self, CatalogTable};
 use crate::findings::{self, finding};
 use crate::number_format::grouped;
 use crate::remedy::Remedy;
 use crate::{CheckReport, Error, Finding, FindingState, sql};
+use prony_document::SqlDialect;
 use prony_server::Control;
 
 /// Runs all checks in one snapshot.
 pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
     let report = take_snapshot(control).and_then(|catalog| examine(control, catalog));
     // The transaction wrote nothing, so an error here changes no finding.
-    let end = SqlDialect::of(control).end_snapshot();
+    let end = control.dialect().end_snapshot();
     drop(sql::execute(control, "ending the check", end));
     report
 }
@@ -36,7 +36,7 @@ struct CatalogSnapshot {
 /// Takes a snapshot, in which the sums are exact even during a load or a run, and locks the tables so
 /// that no load can replace them.
 fn take_snapshot(control: &mut Control) -> Result<CatalogSnapshot, Error> {
-    let begin = SqlDialect::of(control).begin_snapshot();
+    let begin = control.dialect().begin_snapshot();
     let mut tries = 0;
     loop {
         sql::execute(control, "beginning the check", begin)?;
@@ -61,7 +61,7 @@ fn take_snapshot(control: &mut Control) -> Result<CatalogSnapshot, Error> {
                 secondary_indexes,
             });
         }
-        let end = SqlDialect::of(control).end_snapshot();
+        let end = control.dialect().end_snapshot();
         sql::execute(control, "beginning the check again", end)?;
     }
 }
@@ -77,7 +77,7 @@ fn lock_tables(control: &mut Control, tables: &[CatalogTable<Table>]) -> Result<
     if names.is_empty() {
         return Ok(());
     }
-    match SqlDialect::of(control) {
+    match control.dialect() {
         SqlDialect::PostgreSql => {
             let sql = format!("lock table {} in access share mode", names.join(", "));
             sql::execute(control, action, &sql)
@@ -129,7 +129,7 @@ fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckRepor
             report.findings.push(population_finding(control)?);
         }
         report.findings.extend(condition_findings(control)?);
-        match SqlDialect::of(control) {
+        match control.dialect() {
             SqlDialect::PostgreSql if unfinished_load.is_none() => {
                 let statistics = tables.iter().filter_map(findings::statistics_finding);
                 report.findings.extend(statistics);
@@ -160,7 +160,7 @@ fn count_rows(
     control: &mut Control,
     unfinished_load: Option<&UnfinishedLoad>,
 ) -> Result<Vec<RowCount>, Error> {
-    let dialect = SqlDialect::of(control);
+    let dialect = control.dialect();
     let count_all = dialect.count_all();
     // While a load is in progress, the last warehouse may exist before the first.
     let warehouses = match unfinished_load.map(UnfinishedLoad::scale) {

@@ -9,8 +9,8 @@
 //! any run.
 
 use super::engine::{EngineSql, statements};
-use crate::SqlDialect;
 use crate::{Error, sql};
+use prony_document::SqlDialect;
 use prony_server::Control;
 
 /// The result of checking one condition.
@@ -154,7 +154,7 @@ const CUSTOMERS: ConditionQuery = ConditionQuery {
 
 /// Checks all conditions, in the order of their numbers; the result for [`UNCOUNTED_PAYMENTS`] comes first.
 pub fn check_all(control: &mut Control) -> Result<Vec<ConditionResult>, Error> {
-    let dialect = SqlDialect::of(control);
+    let dialect = control.dialect();
     let mut results = Vec::new();
     for query in [PAYMENTS, ORDERS, CUSTOMERS] {
         results.extend(query.run(control, dialect)?);
@@ -212,29 +212,27 @@ impl ConditionQuery {
     }
 }
 
-impl SqlDialect {
-    /// Translates SQL of a condition to the dialect: T-SQL has no boolean columns, and reserves the word
-    /// `open`.
-    fn translate(self, text: &str) -> String {
-        match self {
-            SqlDialect::PostgreSql | SqlDialect::MySql => text.to_owned(),
-            SqlDialect::TransactSql => {
-                let words = text
-                    .split_inclusive([' ', ','])
-                    .map(|word| match word.trim_end() {
-                        "open" => word.replace("open", "[open]"),
-                        "open," => word.replace("open,", "[open],"),
-                        _ => word.to_owned(),
-                    });
-                let text: String = words.collect();
-                match (
-                    text.strip_suffix("and not counted"),
-                    text.strip_suffix("and counted"),
-                ) {
-                    (Some(comparison), _) => format!("{comparison}and counted = 0"),
-                    (None, Some(comparison)) => format!("{comparison}and counted = 1"),
-                    (None, None) => text,
-                }
+/// Translates SQL of a condition to the dialect: T-SQL has no boolean columns, and reserves the word
+/// `open`.
+fn translate(dialect: SqlDialect, text: &str) -> String {
+    match dialect {
+        SqlDialect::PostgreSql | SqlDialect::MySql => text.to_owned(),
+        SqlDialect::TransactSql => {
+            let words = text
+                .split_inclusive([' ', ','])
+                .map(|word| match word.trim_end() {
+                    "open" => word.replace("open", "[open]"),
+                    "open," => word.replace("open,", "[open],"),
+                    _ => word.to_owned(),
+                });
+            let text: String = words.collect();
+            match (
+                text.strip_suffix("and not counted"),
+                text.strip_suffix("and counted"),
+            ) {
+                (Some(comparison), _) => format!("{comparison}and counted = 0"),
+                (None, Some(comparison)) => format!("{comparison}and counted = 1"),
+                (None, None) => text,
             }
         }
     }
@@ -245,7 +243,7 @@ impl ConditionTest {
     /// example.
     fn columns(&self, dialect: SqlDialect) -> String {
         let number = self.number;
-        let violation = &dialect.translate(self.violation);
+        let violation = &translate(dialect, self.violation);
         let with_count = |columns: &str, predicate: &str| match dialect {
             SqlDialect::PostgreSql => format!("count(*) filter (where {predicate}), {columns}"),
             SqlDialect::MySql | SqlDialect::TransactSql => {
@@ -280,7 +278,7 @@ impl ConditionTest {
     /// SQL for the description of an entity.
     fn entity_description(&self, dialect: SqlDialect) -> String {
         let entity_format = self.entity_format;
-        let values = &dialect.translate(self.entity_values);
+        let values = &translate(dialect, self.entity_values);
         match dialect {
             SqlDialect::PostgreSql => format!("format('{entity_format}', {values})"),
             SqlDialect::MySql | SqlDialect::TransactSql => {

@@ -5,7 +5,7 @@ use super::profile::Profile;
 use super::routines::Routine;
 use super::template::{Template, on_one_line, without_comments};
 use super::{mysql, postgres, sqlserver};
-use crate::SqlDialect;
+use prony_document::SqlDialect;
 
 /// The SQL of one engine. Lists by transaction are in the order of `TpccTransaction::ALL`, and each text is a
 /// template.

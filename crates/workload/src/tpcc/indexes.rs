@@ -2,9 +2,9 @@
 //! yet valid counts as missing.
 
 use super::schema::{Index, Table};
-use crate::SqlDialect;
 use crate::loader::dataset::IndexBuild;
 use crate::{Error, sql};
+use prony_document::SqlDialect;
 use prony_server::Control;
 
 const READING_INDEXES: &str = "reading the indexes";
@@ -44,7 +44,7 @@ const MYSQL_INDEXES: [(&str, &str, &str); 2] = [
 
 /// Returns the secondary indexes that the engine's tables should have, and whether each exists.
 pub fn find_secondary(control: &mut Control) -> Result<Vec<SecondaryIndex>, Error> {
-    match SqlDialect::of(control) {
+    match control.dialect() {
         SqlDialect::PostgreSql => {
             let existing = valid_index_names(control, "true")?;
             let secondary = Index::all().into_iter().filter(|index| !index.primary);

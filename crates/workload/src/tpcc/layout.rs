@@ -3,14 +3,14 @@
 
 use super::options::{self, TpccOptions};
 use super::schema::{Index, Table};
-use crate::SqlDialect;
 use crate::loader::dataset::IndexBuild;
 use crate::note::{LoadNote, TableStage};
 use crate::remedy::{LoadOption, LoadSpec, Remedy};
 use crate::{Error, sql};
+use prony_document::Product;
+use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
-use prony_wire::Engine;
 
 /// Maximum number of partitions of order_line: each is a file that every connection may open.
 pub const PARTITIONS_MAX: u32 = 1_024;
@@ -244,11 +244,12 @@ pub struct DetectedLayout {
 /// Detects the layout of loaded tables.
 pub fn detect(control: &mut Control) -> Result<DetectedLayout, Error> {
     // A key that the server has generated may be hidden from its catalog.
-    if control.engine() == Engine::MySql && control.server_version() >= 80_030 {
+    let since = control.product().generated_key_since;
+    if Product::has(control.server_version(), since) {
         let show = "set session show_gipk_in_create_table_and_information_schema = on";
         sql::execute(control, "showing generated primary keys", show)?;
     }
-    let (partition_count, history_key_columns) = match SqlDialect::of(control) {
+    let (partition_count, history_key_columns) = match control.dialect() {
         SqlDialect::PostgreSql => (
             "select count(*) from pg_inherits where inhparent = to_regclass('order_line')",
             "select 0",

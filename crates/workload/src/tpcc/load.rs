@@ -18,9 +18,10 @@ use crate::loader::load_state::LoadSubject;
 use crate::loader::procedure;
 use crate::note::TableStage;
 use crate::row_format::RowFormat;
-use crate::{Error, LoadReport, LoadRequest, Progress, SqlDialect, TableFacts, Workload, sql};
+use crate::{Error, LoadReport, LoadRequest, Progress, TableFacts, Workload, sql};
+use prony_document::Product;
+use prony_document::SqlDialect;
 use prony_server::Control;
-use prony_wire::Engine;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
@@ -44,8 +45,8 @@ pub fn load(
         bytes: u64::from(layout.scale) * WAREHOUSE_MB * 1_000_000,
     };
     procedure::load(request, &subject, (progress, stop), |control| {
-        require_engine(control, TPCC.engines())?;
-        let dialect = SqlDialect::of(control);
+        require_engine(control, TPCC.dialects())?;
+        let dialect = control.dialect();
         refuse_partitions(&layout, dialect)?;
         let layout = Layout {
             has_history_key: dialect == SqlDialect::MySql
@@ -80,11 +81,8 @@ fn adds_history_key(control: &mut Control, requested: bool) -> Result<bool, Erro
          and value = 'ON'";
     let activity = "asking whether tables need primary keys";
     let is_required = !sql::query_rows(control, activity, variables)?.is_empty();
-    let first_version = match control.engine() {
-        Engine::MariaDb => 100_300,
-        Engine::MySql | Engine::PostgreSql | Engine::SqlServer => 80_023,
-    };
-    if (requested || is_required) && control.server_version() < first_version {
+    let since = control.product().invisible_key_since;
+    if (requested || is_required) && !Product::has(control.server_version(), since) {
         return Err(Error::InvalidRequest {
             problem: "history needs an invisible primary key, which this version does not have".to_owned(),
             hint: "MySQL has them from 8.0.23 on, MariaDB from 10.3 on; else turn off history_key, and on the server \
@@ -100,7 +98,7 @@ const EPOCH_S: i64 = 946_684_800;
 
 /// The server's time, in seconds since 1970.
 fn now_s(control: &mut Control) -> Result<i64, Error> {
-    let select = match SqlDialect::of(control) {
+    let select = match control.dialect() {
         SqlDialect::PostgreSql => "select extract(epoch from date_trunc('second', now()))::bigint",
         // MySQL's datetime has no time zone: it is treated as UTC when it is read and when it is written.
         SqlDialect::MySql => "select timestampdiff(second, '1970-01-01', now())",

@@ -50,9 +50,9 @@ use crate::{
 };
 use input::TpccTransaction;
 pub use program::OrderEntryProgram;
+use prony_document::SqlDialect;
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
-use prony_wire::Engine;
 use schema::Table;
 pub use sequences::next_order_number_sum;
 use std::sync::atomic::AtomicBool;
@@ -176,12 +176,12 @@ impl Workload for OrderEntry {
         &TABLES
     }
 
-    fn bytes_per_scale(&self, engine: Engine, _plan: &WorkloadPlan) -> Option<u64> {
-        Some(match engine {
-            Engine::PostgreSql => 102_000_000,
-            Engine::MySql | Engine::MariaDb => 88_000_000,
+    fn bytes_per_scale(&self, dialect: SqlDialect, _plan: &WorkloadPlan) -> Option<u64> {
+        Some(match dialect {
+            SqlDialect::PostgreSql => 102_000_000,
+            SqlDialect::MySql => 88_000_000,
             // Its pages hold the same rows as PostgreSQL's.
-            Engine::SqlServer => 102_000_000,
+            SqlDialect::TransactSql => 102_000_000,
         })
     }
 
@@ -245,7 +245,7 @@ impl Workload for OrderEntry {
     }
 
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
-        crate::engines::require_engine(control, self.engines())?;
+        crate::engines::require_engine(control, self.dialects())?;
         check::check(control)
     }
 
@@ -254,14 +254,14 @@ impl Workload for OrderEntry {
     }
 
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
-        crate::engines::require_engine(control, self.engines())?;
+        crate::engines::require_engine(control, self.dialects())?;
         let cleaned = catalog::drop_existing::<Table>(control)?;
         routines::drop_all(control)?;
         Ok(cleaned)
     }
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
-        crate::engines::require_engine(control, self.engines())?;
+        crate::engines::require_engine(control, self.dialects())?;
         program::program(control, plan)
     }
 }

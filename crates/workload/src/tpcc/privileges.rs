@@ -1,9 +1,9 @@
 //! Checks that the role of a run has the privileges that the transactions need.
 
 use super::schema::Table;
-use crate::SqlDialect;
 use crate::catalog::Tables;
 use crate::{Error, sql};
+use prony_document::SqlDialect;
 use prony_server::Control;
 
 /// The privileges on a table that the transactions of all profiles and modes need.
@@ -25,7 +25,7 @@ fn required_privileges(table: Table) -> &'static [&'static str] {
 /// # Errors
 /// The role lacks a privilege; the error lists all missing ones and the statements that grant them.
 pub fn check(control: &mut Control) -> Result<(), Error> {
-    let missing = match SqlDialect::of(control) {
+    let missing = match control.dialect() {
         SqlDialect::PostgreSql => missing_on_postgres(control)?,
         SqlDialect::MySql => missing_on_mysql(control)?,
         SqlDialect::TransactSql => missing_on_sql_server(control)?,
@@ -159,7 +159,7 @@ fn missing_on_mysql(control: &mut Control) -> Result<MissingPrivileges, Error> {
     // `user@host`; the host cannot contain an @.
     let role = role.text(0).unwrap_or_default();
     let (user, host) = role.rsplit_once('@').unwrap_or((role, "%"));
-    let quote = |text| control.engine().quote_literal(text);
+    let quote = |text| control.dialect().quote_literal(text);
     Ok(Some((format!("{}@{}", quote(user), quote(host)), missing)))
 }
 

@@ -3,7 +3,7 @@
 
 use super::layout::Population;
 use super::pacing::{HAMMERDB, P90_LIMITS_S, PacingTimes, SPECIFICATION};
-use crate::SqlDialect;
+use prony_document::SqlDialect;
 
 /// The rules of a profile.
 #[derive(Debug)]

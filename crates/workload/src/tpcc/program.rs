@@ -18,9 +18,9 @@ use super::sequences;
 use super::shares::{ORDER_LINES, shares};
 use super::texts::TextBuffers;
 use super::transactions::{OrderResult, Transactions};
-use crate::SqlDialect;
 use crate::random::Random;
 use crate::{Error, ReadyWorkload};
+use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
 use prony_session::{
@@ -77,7 +77,7 @@ impl OrderEntryProgram {
         let layout = layout::detect(control)?;
         layout::check_partitions(options.partitions, layout.partitions)?;
         sequences::refuse_taken_numbers(control, warehouses)?;
-        let dialect = SqlDialect::of(control);
+        let dialect = control.dialect();
         if options.mode == Mode::Procedures {
             routines::install(control, options.profile.on(dialect))?;
         }
@@ -277,7 +277,7 @@ impl OrderEntryRun {
         error.retryable
             || match self.dialect {
                 SqlDialect::PostgreSql => false,
-                SqlDialect::MySql => self.dialect.ignores_error(error),
+                SqlDialect::MySql => crate::oltp::statements::ignores_error(self.dialect, error),
                 // Error 1222 is a lock timeout, after which the session's XACT_ABORT has rolled back the
                 // transaction.
                 SqlDialect::TransactSql => error.number == 1222,

@@ -6,7 +6,8 @@
 use super::engine::{EngineSql, statements};
 use super::profile::{HAMMERDB_46_PROFILE, Profile};
 use super::template::on_one_line;
-use crate::{Error, SqlDialect, sql};
+use crate::{Error, sql};
+use prony_document::SqlDialect;
 use prony_server::Control;
 use prony_server::control::Error as ControlError;
 use prony_wire::Protocol;
@@ -138,7 +139,7 @@ pub fn driver_routines(dialect: SqlDialect) -> Vec<Routine> {
 /// # Errors
 /// The server rejects them, most often for lack of privileges.
 pub fn install(control: &mut Control, profile: &Profile) -> Result<(), Error> {
-    let routines = profile_routines(SqlDialect::of(control), profile);
+    let routines = profile_routines(control.dialect(), profile);
     install_all(control, &routines)
 }
 
@@ -147,7 +148,7 @@ pub fn install(control: &mut Control, profile: &Profile) -> Result<(), Error> {
 /// # Errors
 /// The server rejects them, most often for lack of privileges.
 pub fn install_driver_routines(control: &mut Control) -> Result<(), Error> {
-    let dialect = SqlDialect::of(control);
+    let dialect = control.dialect();
     let engine = EngineSql::of(dialect);
     let mut foreign = InstalledRoutine::query_all(control, INSTALLING_ROUTINES, engine)?;
     foreign.retain(|installed| !installed.is_own);
@@ -157,7 +158,7 @@ pub fn install_driver_routines(control: &mut Control) -> Result<(), Error> {
 }
 
 fn install_all(control: &mut Control, routines: &[Routine]) -> Result<(), Error> {
-    let engine = EngineSql::of(SqlDialect::of(control));
+    let engine = EngineSql::of(control.dialect());
     if find_missing(control, engine, routines)?.is_empty() {
         return Ok(());
     }
@@ -213,7 +214,7 @@ fn find_missing<'a>(
 /// The server refuses to drop one.
 pub fn drop_all(control: &mut Control) -> Result<(), Error> {
     let action = "dropping the functions of tpcc";
-    let engine = EngineSql::of(SqlDialect::of(control));
+    let engine = EngineSql::of(control.dialect());
     let installed = InstalledRoutine::query_all(control, action, engine)?;
     for routine in installed.iter().filter(|routine| routine.is_own) {
         sql::execute(control, action, &routine.drop_statement)?;

@@ -6,8 +6,8 @@
 use super::engine::EngineSql;
 use super::layout::Population;
 use super::template::{Template, on_one_line};
-use crate::SqlDialect;
 use crate::catalog::Tables;
+use prony_document::SqlDialect;
 
 /// Number of items, at every scale.
 pub const ITEMS: u32 = 100_000;

@@ -7,7 +7,7 @@
 
 use crate::number_format::grouped;
 use crate::remedy::Remedy;
-use crate::{Error, SqlDialect, sql};
+use crate::{Error, sql};
 use prony_server::Control;
 
 /// Maximum number of warehouses to examine before a run, each by ten index lookups. Of more warehouses, every
@@ -17,7 +17,7 @@ const EXAMINED_WAREHOUSES_MAX: u32 = 3_200;
 /// Subquery for the highest order number in the district; one index lookup on every engine.
 fn highest_o_id(control: &Control) -> String {
     let select = "o_id from orders where o_w_id = d_w_id and o_d_id = d_id order by o_id desc";
-    format!("({})", SqlDialect::of(control).select_first(1, select))
+    format!("({})", control.dialect().select_first(1, select))
 }
 
 /// Refuses a run if new orders would violate the primary key.
@@ -73,7 +73,7 @@ pub fn repair(control: &mut Control) -> Result<u64, Error> {
 /// # Errors
 /// The server refuses the query, or the connection is lost.
 pub fn next_order_number_sum(control: &mut Control) -> Result<u64, prony_server::control::Error> {
-    let sum = SqlDialect::of(control).sum_of("d_next_o_id");
+    let sum = control.dialect().sum_of("d_next_o_id");
     let sum = control.query_value(&format!("select {sum} from district"))?;
     Ok(sum.and_then(|sum| sum.parse().ok()).unwrap_or(0))
 }

@@ -7,7 +7,7 @@ use super::engine::{EngineSql, statements};
 use super::input::TpccTransaction;
 use super::parameters::split_types;
 use super::profile::Profile;
-use crate::SqlDialect;
+use prony_document::SqlDialect;
 use prony_wire::{Statement, StatementIds};
 
 /// A step of a transaction: one or more statements, the last of which returns the rows. On servers without

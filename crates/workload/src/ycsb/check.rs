@@ -8,7 +8,6 @@ use super::inserted::{self, InsertedRecords};
 use super::layout::Layout;
 use super::table::{self, UserTable};
 use super::{NAME, engine, keys};
-use crate::SqlDialect;
 use crate::catalog;
 use crate::findings::{self, finding};
 use crate::note::TableStage;
@@ -30,7 +29,7 @@ struct TableContents {
 
 /// Runs all checks: reads the table once, in one snapshot.
 pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
-    let begin = SqlDialect::of(control).begin_snapshot();
+    let begin = control.dialect().begin_snapshot();
     sql::execute(control, "beginning the check", begin)?;
     let report = examine(control);
     // The transaction wrote nothing, so an error here changes no finding.
@@ -77,7 +76,7 @@ fn read_table(
     layout: Option<Layout>,
 ) -> Result<TableContents, Error> {
     let length = layout.map_or(0, |layout| u64::from(layout.field_length));
-    let select = engine::contents_query(SqlDialect::of(control), fields, length);
+    let select = engine::contents_query(control.dialect(), fields, length);
     let row = sql::query_row(control, "reading the records", &select)?;
     let number = |column| row.text(column).and_then(|text| text.parse().ok());
     let count = |column| number(column).and_then(|count: u128| u64::try_from(count).ok());

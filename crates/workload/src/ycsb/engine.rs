@@ -5,9 +5,9 @@
 
 use super::layout::Layout;
 use super::table::NAME;
-use crate::SqlDialect;
+use prony_document::SqlDialect;
 use prony_session::DbError;
-use prony_wire::{Engine, ParameterType};
+use prony_wire::ParameterType;
 
 /// Maximum length of a key in characters. YCSB's longest key has 23; every server version can index 64.
 const KEY_LENGTH: u16 = 64;
@@ -42,10 +42,10 @@ pub fn column_list(fields: u32) -> String {
 }
 
 /// Bytes of a record, including its index entry.
-pub fn record_bytes(engine: Engine, layout: &Layout) -> u64 {
+pub fn record_bytes(dialect: SqlDialect, layout: &Layout) -> u64 {
     let values = layout.value_bytes() + u64::from(layout.field_count);
-    match engine {
-        Engine::PostgreSql => {
+    match dialect {
+        SqlDialect::PostgreSql => {
             // A page of 8 KB holds a whole number of rows, and the free space is divided among them; longer
             // rows are stored out of line, in pieces.
             let row = (values + 25).next_multiple_of(8) + 4;
@@ -53,7 +53,7 @@ pub fn record_bytes(engine: Engine, layout: &Layout) -> u64 {
             rows_per_page.map_or(row, |rows| 8_192 / rows) + 44
         }
         // Keys arrive in random order, which leaves a quarter of each page empty.
-        Engine::MySql | Engine::MariaDb | Engine::SqlServer => (values + 60) * 4 / 3,
+        SqlDialect::MySql | SqlDialect::TransactSql => (values + 60) * 4 / 3,
     }
 }
 

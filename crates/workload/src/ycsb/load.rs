@@ -12,7 +12,8 @@ use crate::loader::load_state::LoadSubject;
 use crate::loader::procedure;
 use crate::note::TableStage;
 use crate::row_format::RowFormat;
-use crate::{Error, LoadReport, LoadRequest, Progress, SqlDialect, TableFacts};
+use crate::{Error, LoadReport, LoadRequest, Progress, TableFacts};
+use prony_document::SqlDialect;
 use prony_server::Control;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -35,7 +36,7 @@ pub fn load(
     procedure::load(request, &subject, (progress, stop), |control| {
         Ok(YcsbDataset {
             layout,
-            dialect: SqlDialect::of(control),
+            dialect: control.dialect(),
         })
     })
 }

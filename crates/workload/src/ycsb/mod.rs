@@ -25,7 +25,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use crate::SqlDialect;
 use crate::describe::{Growth, OptionSpec, ScaleUnit, TableGrowth, TableRows, TableSpec};
 use crate::{
     CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload, catalog,
@@ -33,9 +32,9 @@ use crate::{
 use layout::{Layout, RECORDS_PER_SCALE};
 use mix::Operation;
 use options::YcsbOptions;
+use prony_document::SqlDialect;
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
-use prony_wire::Engine;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use table::UserTable;
@@ -83,9 +82,9 @@ impl Workload for Ycsb {
         &TABLES
     }
 
-    fn bytes_per_scale(&self, engine: Engine, plan: &WorkloadPlan) -> Option<u64> {
+    fn bytes_per_scale(&self, dialect: SqlDialect, plan: &WorkloadPlan) -> Option<u64> {
         let layout = Layout::for_plan(plan, 0).ok()?;
-        Some(RECORDS_PER_SCALE * engine::record_bytes(engine, &layout))
+        Some(RECORDS_PER_SCALE * engine::record_bytes(dialect, &layout))
     }
 
     fn growth(&self, plan: &WorkloadPlan, _scale: u32) -> Growth {
@@ -115,21 +114,21 @@ impl Workload for Ycsb {
     }
 
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
-        crate::engines::require_engine(control, self.engines())?;
+        crate::engines::require_engine(control, self.dialects())?;
         check::check(control)
     }
 
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
-        crate::engines::require_engine(control, self.engines())?;
+        crate::engines::require_engine(control, self.dialects())?;
         catalog::drop_existing::<UserTable>(control)
     }
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
-        crate::engines::require_engine(control, self.engines())?;
+        crate::engines::require_engine(control, self.dialects())?;
         // Returns only the first problem, because `check_options` has reported all of them.
         let options = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
         let layout = readiness::loaded_layout(control, plan, &options)?;
-        let program = program::YcsbProgram::new(options, layout, SqlDialect::of(control));
+        let program = program::YcsbProgram::new(options, layout, control.dialect());
         Ok(ReadyWorkload::new(Arc::new(program), layout.scale()))
     }
 }

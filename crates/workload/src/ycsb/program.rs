@@ -13,8 +13,8 @@ use super::mix::Operation;
 use super::options::{FIELDS_MAX, YcsbOptions};
 use super::requests::Requests;
 use super::rows::push_characters;
-use crate::SqlDialect;
 use crate::random::Random;
+use prony_document::SqlDialect;
 use prony_session::{
     ActionShare, Db, DbError, Outcome, Program, StatementTable, User, UserExit, UserId,
 };

@@ -2,8 +2,8 @@
 
 use super::engine;
 use super::options::FIELDS_MAX;
-use crate::SqlDialect;
 use crate::catalog::Tables;
+use prony_document::SqlDialect;
 
 /// The name of the table, as in YCSB.
 pub const NAME: &str = "usertable";

@@ -7,7 +7,6 @@ use crate::support::{
 };
 use prony_plan::QueryMode;
 use prony_server::embedded::{MariaDb, MariaDbOptions};
-use prony_wire::Engine;
 use prony_workload::{FindingState, list};
 
 /// Returns a digest of all rows of a table.
@@ -348,7 +347,10 @@ fn workloads_that_run_only_on_postgresql_are_refused() {
     let database = TestDatabase::maria("others");
     for workload in list() {
         let name = workload.name();
-        if workload.engines().contains(&Engine::MariaDb) {
+        if workload
+            .dialects()
+            .contains(&prony_document::SqlDialect::MySql)
+        {
             continue;
         }
         let mut messages = vec![

@@ -1,9 +1,10 @@
 //! Loads: any number of loaders, stops and continuations, refusals.
 
 use crate::common::{self, KillAt, StopAt, TestDatabase, expect_error};
+use prony_document::SqlDialect;
 use prony_server::Control;
 use prony_workload::tpcc::schema::{Index, Table};
-use prony_workload::{CheckReport, FindingState, LoadPhase, SqlDialect, find};
+use prony_workload::{CheckReport, FindingState, LoadPhase, find};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A checksum of each table over all values except timestamps, which depend on the load.

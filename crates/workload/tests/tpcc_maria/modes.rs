@@ -2,8 +2,8 @@
 
 use crate::rare_cases::seed_with_rare_cases;
 use crate::support::{NEW_ORDER, TestDatabase, checksums, drive_plan, run_workload};
+use prony_document::SqlDialect;
 use prony_plan::{QueryMode, Stop};
-use prony_workload::SqlDialect;
 use prony_workload::tpcc::profile::Profile;
 
 const TRANSACTIONS: u64 = 400;

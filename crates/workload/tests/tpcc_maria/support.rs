@@ -236,7 +236,7 @@ pub fn checksums(database: &TestDatabase) -> Vec<String> {
     let tables = prony_workload::tpcc::schema::Table::ALL
         .iter()
         .map(|table| {
-            let columns = table.columns(prony_workload::SqlDialect::MySql).into_iter();
+            let columns = table.columns(prony_document::SqlDialect::MySql).into_iter();
             let values: Vec<String> = columns
                 .map(|(name, _)| {
                     if TIMESTAMP_COLUMNS.contains(&name) {

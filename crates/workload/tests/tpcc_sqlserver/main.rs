@@ -10,11 +10,12 @@ mod stop;
 #[allow(dead_code, reason = "its servers are not used here")]
 mod support;
 
+use prony_document::SqlDialect;
 use prony_plan::{QueryMode, Stop};
 use prony_server::Environment;
 use prony_workload::tpcc::counts::TpccCounts;
 use prony_workload::tpcc::profile::Profile;
-use prony_workload::{LoadPhase, SqlDialect, find};
+use prony_workload::{LoadPhase, find};
 use rare_cases::seed_with_rare_cases;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -304,8 +304,8 @@ fn a_result_of_hammerdb_becomes_a_run() {
         ("tpcc", 1)
     );
     assert_eq!(
-        (run.server.engine, run.measured.length_s),
-        (Some(prony_store::Engine::PostgreSql), 60.0)
+        (run.server.product, run.measured.length_s),
+        (Some(prony_store::Product::POSTGRESQL), 60.0)
     );
     let (_, audit) = audit_one(&HAMMERDB.replacen("12103", "22103", 1));
     assert!(ids(&audit).contains(&"nopm-share"), "{audit:?}");

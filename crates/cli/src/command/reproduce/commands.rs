@@ -221,7 +221,7 @@ mod tests {
     use crate::args::{Command, TimeoutArgs, parse};
     use crate::command::plan;
     use prony_plan::Plan;
-    use prony_plan::scenario::{PublishedEngine, all_scenarios, find_scenario};
+    use prony_plan::scenario::{all_scenarios, find_scenario};
     use std::ffi::OsString;
 
     fn parse_line(line: &str) -> Command {
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn commands_have_the_flags_that_a_user_would_type() {
         let scenario = find_scenario("tpcc-16vcpu-cached").unwrap();
-        assert_eq!(scenario.engine, PublishedEngine::PostgreSql);
+        assert_eq!(scenario.dialect, prony_store::SqlDialect::PostgreSql);
         let lines = all_commands(scenario, &ScenarioSettings::published(scenario));
         assert_eq!(
             lines[0],

@@ -4,9 +4,9 @@
 
 use super::super::scenarios;
 use prony_plan::Choice;
-use prony_plan::scenario::{CachedPortion, PublishedEngine, Scenario};
+use prony_plan::scenario::{CachedPortion, Scenario};
+use prony_store::Replication;
 use prony_store::scenario::{OriginalSetup, PublishedFigure};
-use prony_store::{Engine, Replication};
 
 /// The steps that were completed before the run.
 #[derive(Clone, Debug, Default)]
@@ -49,13 +49,8 @@ pub fn scenario_document(scenario: &Scenario, steps: CompletedSteps) -> prony_st
 }
 
 fn original_setup(scenario: &Scenario) -> OriginalSetup {
-    let engine = match scenario.engine {
-        PublishedEngine::PostgreSql => Engine::PostgreSql,
-        PublishedEngine::MySql => Engine::MySql,
-        PublishedEngine::SqlServer => Engine::SqlServer,
-    };
     OriginalSetup {
-        engine: Some(engine),
+        dialect: Some(scenario.dialect),
         product: scenario.product.clone(),
         version: scenario.version.clone(),
         machine: scenario.machine.clone(),

@@ -7,7 +7,7 @@
 use super::MetricsPage;
 use prony_measure::{ErrorLedger, IntervalRow};
 use prony_report::metrics::{ErrorTotals, Exposition, KindTotals};
-use prony_store::{Choice, Engine, Run, Second, ServerSecond};
+use prony_store::{Choice, Run, Second, ServerSecond};
 
 /// The figures of a run, and the page that shows them.
 pub struct RunMetrics {
@@ -40,7 +40,10 @@ impl RunMetrics {
                 if drive.open_loop { "rate" } else { "closed" }.to_owned(),
             ),
             ("threads", drive.threads.to_string()),
-            ("engine", text_or_empty(server.engine.map(Engine::id))),
+            (
+                "product",
+                text_or_empty(server.product.map(|product| product.id)),
+            ),
             ("server_version", server.version.clone()),
             ("address", text_or_empty(server.address.as_ref())),
             ("database", server.database.clone()),

@@ -31,13 +31,13 @@ impl RequestBuilder<'_> {
             .iter()
             .any(|name| database.eq_ignore_ascii_case(name))
         {
-            let key = key(self.engine, "dbase");
+            let key = key(self.product, "dbase");
             self.problems.push(format!(
                 "Error: {key} {database} is a database of the server itself: diset tpcc {key} tpcc"
             ));
         }
         Login {
-            engine: self.engine,
+            product: self.product,
             // HammerDB's sample scripts write it so.
             host: match host.as_str() {
                 "(localhost)" => "localhost".to_owned(),

@@ -20,12 +20,12 @@ use prony_dialect::hammerdb::plan::{WORKLOAD_NAME, drive_plan, run_workload_plan
 use prony_dialect::hammerdb::{
     Driver, HammerdbCommands, Login, RunLine, RunRequest, Timeline, VuserOutcome,
 };
+use prony_document::SqlDialect;
 use prony_drive::{DriveResult, SampleListener};
 use prony_plan::Plan;
 use prony_runner::{ConnectionInfo, GrowthBefore, Signals, TerminationSignal, random_seed};
 use prony_server::Control;
 use prony_store::Run;
-use prony_wire::Engine;
 use prony_workload::remedy::Remedy;
 use prony_workload::{Error, ReadyWorkload, Workload};
 use sink::SampleSinks;
@@ -174,9 +174,9 @@ fn is_order_number_conflict(error: &Error, control: &Control) -> bool {
         Error::Data { remedy, .. } => remedy,
         _ => return false,
     };
-    match control.engine() {
-        Engine::PostgreSql => *remedy == Remedy::RepairSequences,
-        Engine::MySql | Engine::MariaDb | Engine::SqlServer => false,
+    match control.dialect() {
+        SqlDialect::PostgreSql => *remedy == Remedy::RepairSequences,
+        SqlDialect::MySql | SqlDialect::TransactSql => false,
     }
 }
 
@@ -327,9 +327,9 @@ fn print_errors(run: &Run) {
 /// If they fail, the result is still valid.
 fn maintain(context: &RunContext<'_>) {
     let superuser = &context.request.superuser;
-    let (title, statements) = match superuser.engine {
-        Engine::PostgreSql => ("Checkpoint and Vacuum", &["checkpoint", "vacuum"][..]),
-        Engine::MySql | Engine::MariaDb | Engine::SqlServer => ("Checkpoint", &["checkpoint"][..]),
+    let (title, statements) = match superuser.product.dialect {
+        SqlDialect::PostgreSql => ("Checkpoint and Vacuum", &["checkpoint", "vacuum"][..]),
+        SqlDialect::MySql | SqlDialect::TransactSql => ("Checkpoint", &["checkpoint"][..]),
     };
     context
         .lines

@@ -9,10 +9,10 @@ use super::super::connection;
 use super::super::lines::open_log;
 use super::RunContext;
 use prony_dialect::hammerdb::{Driver, RunLine, Timeline, TimelineEvent, TransactionCounter, text};
+use prony_document::SqlDialect;
 use prony_drive::clock::Clock;
 use prony_measure::RunSchedule;
 use prony_server::{Control, CounterStart, Target, control, read_counter_start};
-use prony_wire::Engine;
 use prony_workload::tpcc;
 use std::fs::File;
 use std::io::Write;
@@ -194,7 +194,7 @@ impl<'a> Monitor<'a> {
             RunLine::Result {
                 nopm: figures.nopm,
                 tpm: figures.tpm,
-                database: self.context.request.login.engine.name().to_owned(),
+                database: self.context.request.login.product.name.to_owned(),
                 tpm_first: self.context.request.tpm_first,
             },
         ];
@@ -251,9 +251,9 @@ impl<'a> Monitor<'a> {
 
     /// The server's count of transactions; `None` if SQL Server does not show it to this login.
     fn read_transactions(&mut self) -> Result<Option<u64>, control::Error> {
-        let is_right_needed = match self.control.engine() {
-            Engine::PostgreSql | Engine::MySql | Engine::MariaDb => false,
-            Engine::SqlServer => true,
+        let is_right_needed = match self.control.dialect() {
+            SqlDialect::PostgreSql | SqlDialect::MySql => false,
+            SqlDialect::TransactSql => true,
         };
         let readings = match prony_server::read_txn_counts(&mut self.control, 1, |_| true) {
             Err(error) if is_right_needed && !error.is_lost() => return Ok(None),

@@ -13,10 +13,10 @@ use prony_dialect::hammerdb::plan::{WORKLOAD_NAME, build_workload_plan};
 use prony_dialect::hammerdb::{
     BuildLine, BuildProgress, BuildRequest, HammerdbCommands, PROFILES, VuserOutcome,
 };
+use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use prony_runner::Signals;
 use prony_server::{Control, Target};
-use prony_wire::Engine;
 use prony_workload::{Error, LoadRequest, Workload};
 
 /// The default seed of `prony load`, so that either command can resume a load that the other started.
@@ -59,7 +59,7 @@ pub fn build(
     let progress = BuildProgress::new(
         &print,
         clock::now_as_text,
-        request.owner.engine,
+        request.owner.product.dialect,
         request.vusers,
         creates_tables,
     );
@@ -80,9 +80,9 @@ fn prepare_database(
     lines: &VuserLines,
 ) -> Result<(Target, DatabaseState), String> {
     let (_, mut control) = connection::open(&request.superuser)?;
-    let owner = match request.owner.engine {
-        Engine::PostgreSql => Some(request.owner.user.clone()),
-        Engine::MySql | Engine::MariaDb | Engine::SqlServer => None,
+    let owner = match request.owner.product.dialect {
+        SqlDialect::PostgreSql => Some(request.owner.user.clone()),
+        SqlDialect::MySql | SqlDialect::TransactSql => None,
     };
     if let Some(cipher) = connection::cipher(&control) {
         lines.print_line(1, BuildLine::SslCipher { cipher });

@@ -5,9 +5,9 @@
 
 use super::super::connection;
 use prony_dialect::hammerdb::{BuildRequest, Login};
+use prony_document::SqlDialect;
 use prony_server::Control;
 use prony_server::database::{self, DatabaseError};
-use prony_wire::Engine;
 use prony_workload::tpcc;
 
 /// The state of the database before the build.
@@ -25,10 +25,10 @@ pub enum DatabaseState {
 /// # Errors
 /// The server rejects a statement.
 pub fn create_role(control: &mut Control, owner: &Login, superuser: &str) -> Result<(), String> {
-    match owner.engine {
-        Engine::PostgreSql => {}
+    match owner.product.dialect {
+        SqlDialect::PostgreSql => {}
         // On the other engines the connected user builds the schema.
-        Engine::MySql | Engine::MariaDb | Engine::SqlServer => return Ok(()),
+        SqlDialect::MySql | SqlDialect::TransactSql => return Ok(()),
     }
     if owner.user == superuser {
         return Ok(());
@@ -127,25 +127,25 @@ pub fn create_or_grant_database(
     state: &DatabaseState,
 ) -> Result<(), String> {
     let owner = &request.owner;
-    let result = match (owner.engine, state) {
-        (Engine::PostgreSql, DatabaseState::Missing) => {
+    let result = match (owner.product.dialect, state) {
+        (SqlDialect::PostgreSql, DatabaseState::Missing) => {
             let tablespace = Some(request.tablespace.as_str());
             let tablespace = tablespace.filter(|name| !matches!(*name, "" | "pg_default"));
             database::create_owned_database(control, &owner.database, &owner.user, tablespace)
         }
-        (Engine::PostgreSql, DatabaseState::Empty) => {
+        (SqlDialect::PostgreSql, DatabaseState::Empty) => {
             database::grant_create_on_schema_public(&mut connect_to_database(request)?, &owner.user)
         }
         // The database has the character set latin1, as with HammerDB.
-        (Engine::MySql | Engine::MariaDb, DatabaseState::Missing) => {
+        (SqlDialect::MySql, DatabaseState::Missing) => {
             database::create_latin1_database(control, &owner.database)
         }
-        (Engine::SqlServer, DatabaseState::Missing) => {
+        (SqlDialect::TransactSql, DatabaseState::Missing) => {
             database::create_database(control, &owner.database)
         }
-        (Engine::MySql | Engine::MariaDb | Engine::SqlServer, DatabaseState::Empty)
+        (SqlDialect::MySql | SqlDialect::TransactSql, DatabaseState::Empty)
         | (
-            Engine::PostgreSql | Engine::MySql | Engine::MariaDb | Engine::SqlServer,
+            SqlDialect::PostgreSql | SqlDialect::MySql | SqlDialect::TransactSql,
             DatabaseState::UnfinishedBuild,
         ) => Ok(()),
     };

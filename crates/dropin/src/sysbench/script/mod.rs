@@ -19,11 +19,11 @@ use prony_dialect::sysbench::{
     NOT_CONNECTED, Output, ProgramCost, ScriptCommand, fatal_line, function_failed, parse_ps_mode,
     run_header, unknown_command, unsupported_driver_option,
 };
+use prony_document::Product;
 use prony_plan::WorkloadPlan;
 use prony_runner::{ConnectionInfo, Signals};
 use prony_server::control::ConnectFailure;
 use prony_server::{Control, ServerFacts, Target};
-use prony_store::Engine;
 use prony_workload::lua::{self, Command, LUA, LuaScriptError, ThreadTask};
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,13 +141,13 @@ fn connected_server(driver: Driver, target: Target) -> ConnectedServer {
             (facts, ConnectionInfo::of(&mut control))
         }
         Err(error) => {
-            let engine = match driver {
-                Driver::Mysql => Engine::MySql,
-                Driver::Pgsql => Engine::PostgreSql,
+            let product = match driver {
+                Driver::Mysql => Product::MYSQL,
+                Driver::Pgsql => Product::POSTGRESQL,
             };
             (
                 ServerFacts::not_readable(&error),
-                ConnectionInfo::without_connection(engine),
+                ConnectionInfo::without_connection(product),
             )
         }
     };

@@ -1,6 +1,7 @@
 //! Commands that are safe to run, and values that are not known.
 
 use super::*;
+use prony_store::Product;
 use prony_store::{ConnectionLimit, LimitOwner};
 
 fn command(report: &DoctorReport, id: &str) -> Option<String> {
@@ -130,7 +131,7 @@ fn the_narrowest_limit_on_connections_counts() {
     // LOAD has fewer clients than max_connections of the fit server.
     let report = |engine, owner: LimitOwner, limit: u64| {
         changed_server(|server| {
-            server.engine = Some(engine);
+            server.product = Some(engine);
             server.account_host = Some("10.%".to_owned());
             server.narrower_limits = vec![
                 ConnectionLimit {
@@ -149,22 +150,22 @@ fn the_narrowest_limit_on_connections_counts() {
     let needed = u64::from(LOAD.clients) + 3;
     for (engine, owner, start) in [
         (
-            Engine::PostgreSql,
+            Product::POSTGRESQL,
             LimitOwner::Role,
             "psql -c 'ALTER ROLE \"bench\" CONNECTION",
         ),
         (
-            Engine::PostgreSql,
+            Product::POSTGRESQL,
             LimitOwner::Database("small".to_owned()),
             "psql -c 'ALTER DATABASE \"small\" CONNECTION",
         ),
         (
-            Engine::MariaDb,
+            Product::MARIADB,
             LimitOwner::Account,
             "mysql -e \"ALTER USER 'bench'@'10.%' WITH MAX_USER_CONNECTIONS 0",
         ),
         (
-            Engine::MySql,
+            Product::MYSQL,
             LimitOwner::EachAccount,
             "mysql -e 'SET GLOBAL max_user_connections = 0'",
         ),
@@ -252,25 +253,25 @@ fn only_commands_that_can_do_harm_are_risky() {
 fn rights_are_granted_in_the_language_of_the_engine() {
     let grant = |engine, user: &str| {
         let report = changed_server(|server| {
-            server.engine = Some(engine);
+            server.product = Some(engine);
             user.clone_into(&mut server.user);
             server.not_observed = vec![("replicas".to_owned(), "permission denied".to_owned())];
         });
         assert_one(&report, "observation", DoctorState::Caution);
         report.findings.into_iter().find_map(|found| found.command)
     };
-    let command = grant(Engine::PostgreSql, "bench");
+    let command = grant(Product::POSTGRESQL, "bench");
     assert_eq!(
         command.as_deref(),
         Some("psql -c 'GRANT pg_monitor TO \"bench\"'")
     );
-    let command = grant(Engine::MySql, "bench").unwrap();
+    let command = grant(Product::MYSQL, "bench").unwrap();
     assert!(command.contains("GRANT PROCESS") && command.contains("'bench'@'%'"));
     assert!(command.contains("ON mysql.innodb_table_stats"), "{command}");
-    let command = grant(Engine::SqlServer, "bench").unwrap();
+    let command = grant(Product::SQL_SERVER, "bench").unwrap();
     assert!(command.contains("VIEW SERVER STATE TO [bench]"));
     assert_eq!(
-        grant(Engine::PostgreSql, "a';rm -rf /"),
+        grant(Product::POSTGRESQL, "a';rm -rf /"),
         None,
         "not quoted for a shell"
     );
@@ -279,13 +280,13 @@ fn rights_are_granted_in_the_language_of_the_engine() {
 #[test]
 fn a_small_cache_is_enlarged_by_the_setting_of_the_engine() {
     for (engine, setting) in [
-        (Engine::PostgreSql, "shared_buffers"),
-        (Engine::MySql, "innodb_buffer_pool_size"),
-        (Engine::MariaDb, "innodb_buffer_pool_size"),
-        (Engine::SqlServer, "max server memory"),
+        (Product::POSTGRESQL, "shared_buffers"),
+        (Product::MYSQL, "innodb_buffer_pool_size"),
+        (Product::MARIADB, "innodb_buffer_pool_size"),
+        (Product::SQL_SERVER, "max server memory"),
     ] {
         let report = changed_server(|server| {
-            server.engine = Some(engine);
+            server.product = Some(engine);
             server.memory_bytes = Some(25 << 30);
             server.cache_bytes = Some(128 << 20);
             server.database_bytes = Some(1 << 30);

@@ -4,7 +4,7 @@ use crate::sample_run;
 use crate::style::Style;
 use crate::terminal::{MAX_LINES, StoredRun, write_first_screen};
 use prony_store::{
-    Annotation, Check, Engine, FindingKind, IndustryMetric, MetricName, Run, RunState, Setting,
+    Annotation, Check, FindingKind, IndustryMetric, MetricName, Product, Run, RunState, Setting,
     Severity,
 };
 
@@ -103,7 +103,7 @@ fn tpcc() -> Run {
 
 fn mysql() -> Run {
     let mut run = tpcc();
-    run.server.engine = Some(Engine::MySql);
+    run.server.product = Some(Product::MYSQL);
     run.server.version = "8.4.9-0ubuntu0.24.04.1-log (Ubuntu)".to_owned();
     run
 }

@@ -163,7 +163,7 @@ fn unobserved_events_are_not_reported_as_absent() {
         activity_without(&mut run, ObservedTopic::Vacuums),
         "checkpoint, vacuum and backup not observed"
     );
-    run.server.engine = Some(prony_store::Engine::SqlServer);
+    run.server.product = Some(prony_store::Product::SQL_SERVER);
     assert_eq!(activity(&run), "checkpoint and backup not observed");
     run.observed.as_mut().unwrap().series[2].lock_waits = Some(3);
     assert!(activity(&run).ends_with("; at most 3 sessions waiting for a lock"));

@@ -9,8 +9,8 @@ mod sqlserver;
 
 use super::{cell, first_line, tally};
 use crate::control::{Control, Error, TextRow};
+use prony_document::SqlDialect;
 use prony_document::{LimitUse, MissingObservation, ObservedTopic, SessionGroup};
-use prony_wire::Engine;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -160,10 +160,10 @@ impl CounterReader {
     /// The connection is lost.
     pub fn new(control: &mut Control) -> Result<CounterReader, Error> {
         let mut missing = Vec::new();
-        let queries = match control.engine() {
-            Engine::PostgreSql => postgres::counter_queries(control, &mut missing)?,
-            Engine::MySql | Engine::MariaDb => mysql::counter_queries(control, &mut missing)?,
-            Engine::SqlServer => sqlserver::counter_queries(control, &mut missing)?,
+        let queries = match control.dialect() {
+            SqlDialect::PostgreSql => postgres::counter_queries(control, &mut missing)?,
+            SqlDialect::MySql => mysql::counter_queries(control, &mut missing)?,
+            SqlDialect::TransactSql => sqlserver::counter_queries(control, &mut missing)?,
         };
         Ok(CounterReader {
             queries,

@@ -7,7 +7,6 @@ use super::super::{cell, first_line, number, tally};
 use super::{Activity, ActivityKind, Checkpoint, CounterQuery, Counters, read_session_groups};
 use crate::control::{Control, Error, TextRow};
 use prony_document::{MissingObservation, ObservedTopic};
-use prony_wire::Engine;
 use std::collections::HashMap;
 
 /// Status variables to read; a server omits those that it does not have.
@@ -92,8 +91,7 @@ pub(super) fn counter_queries(
     control: &mut Control,
     missing: &mut Vec<MissingObservation>,
 ) -> Result<Vec<CounterQuery>, Error> {
-    let is_mysql = control.engine() == Engine::MySql;
-    let (threads, groups) = if !is_mysql {
+    let (threads, groups) = if !control.product().records_statement_ends {
         let groups = session_groups_query(PROCESS_LIST, "", "TIME_MS < 20");
         (&THREAD_QUERIES[1..], groups)
     } else if records_statements(control, missing)? {
@@ -135,7 +133,7 @@ pub(super) fn counter_queries(
             },
         ),
     ];
-    if is_mysql {
+    if control.product().has_innodb_metrics {
         queries.push(CounterQuery::new(
             ObservedTopic::PurgeAndDeadlocks,
             METRICS_QUERY,

@@ -7,7 +7,7 @@ use super::ServerProcesses;
 use crate::control::{Control, Error, TextRow};
 use crate::observe::{cell, first_line};
 use crate::target::Address;
-use prony_wire::Engine;
+use prony_document::SqlDialect;
 use std::fs::{read_dir, read_to_string};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::unix::net::UnixStream;
@@ -55,13 +55,11 @@ pub fn find_colocation(control: &mut Control) -> Colocation {
         );
     }
     let over_unix_socket = matches!(control.endpoint().address, Address::Unix(_));
-    let process = match control.engine() {
-        Engine::PostgreSql => Ok(find_postgres(control.backend_pid())),
-        Engine::MySql => find_mysql(control, over_unix_socket, MYSQL_THREAD_ID_QUERY),
-        Engine::MariaDb => find_mysql(control, over_unix_socket, MARIADB_THREAD_ID_QUERY),
-        // No view of SQL Server contains a process id of the operating system: on Linux the server runs in its
-        // own platform layer.
-        Engine::SqlServer => Ok(None),
+    let product = control.product();
+    let process = match (product.dialect, product.thread_id_query) {
+        (SqlDialect::PostgreSql, _) => Ok(find_postgres(control.backend_pid())),
+        (SqlDialect::MySql, Some(query)) => find_mysql(control, over_unix_socket, query),
+        (SqlDialect::MySql | SqlDialect::TransactSql, _) => Ok(None),
     };
     match (process, over_unix_socket) {
         (Ok(Some((root_pid, serving))), _) => Colocation {
@@ -134,13 +132,6 @@ fn host_pid_of_container_pid(container_pid: u32) -> Option<u32> {
     let pid = matching.next()?;
     matching.next().is_none().then_some(pid)
 }
-
-/// Query for the operating system's id of the thread that serves the connection.
-const MYSQL_THREAD_ID_QUERY: &str =
-    "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()";
-/// As [`MYSQL_THREAD_ID_QUERY`], on MariaDB.
-const MARIADB_THREAD_ID_QUERY: &str =
-    "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()";
 
 /// Finds MySQL or MariaDB by the process that listens on its socket, or by its pid file. The process
 /// counts only if the thread that serves the connection is one of its threads, because a tunnel may lead

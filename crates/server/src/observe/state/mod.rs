@@ -11,8 +11,8 @@ pub(super) use mysql::replica_status;
 
 use super::{ServerFacts, cell};
 use crate::control::{Control, Error, TextRow};
+use prony_document::SqlDialect;
 use prony_document::{MissingObservation, ServerState};
-use prony_wire::Engine;
 use std::collections::BTreeMap;
 
 /// Maximum number of tables to list.
@@ -36,10 +36,10 @@ pub fn read_server_state(
     facts: &ServerFacts,
 ) -> Result<(ServerState, Vec<MissingObservation>), Error> {
     let (mut state, mut missing) = (ServerState::default(), Vec::new());
-    let read = match control.engine() {
-        Engine::PostgreSql => postgres::read,
-        Engine::MySql | Engine::MariaDb => mysql::read,
-        Engine::SqlServer => sqlserver::read,
+    let read = match control.dialect() {
+        SqlDialect::PostgreSql => postgres::read,
+        SqlDialect::MySql => mysql::read,
+        SqlDialect::TransactSql => sqlserver::read,
     };
     read(control, facts, &mut state, &mut missing)?;
     Ok((state, missing))

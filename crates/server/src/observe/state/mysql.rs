@@ -5,10 +5,10 @@
 use super::super::{ServerFacts, cell, durability, number, query_or_missing, tally};
 use super::{MAX_LISTED_TABLES, MAX_TABLE_IDS, table_ids};
 use crate::control::{Control, Error, TextRow};
+use prony_document::Product;
 use prony_document::{
     MissingObservation, ObservedTopic, Replica, Replication, ServerState, TableState,
 };
-use prony_wire::Engine;
 
 /// This statement works in all versions; the table that has this value is named differently in MySQL
 /// 5.6, in MySQL since 5.7 and in MariaDB.
@@ -260,11 +260,8 @@ fn sees_all_threads(grants: &[TextRow]) -> bool {
 
 /// The statement for a replica's status; MySQL 8.4 removed the older form.
 pub(in super::super) fn replica_status(control: &Control) -> &'static str {
-    let renamed_in = match control.engine() {
-        Engine::MySql => 80_022,
-        Engine::MariaDb | Engine::PostgreSql | Engine::SqlServer => 100_501,
-    };
-    if control.server_version() >= renamed_in {
+    let since = control.product().show_replica_status_since;
+    if Product::has(control.server_version(), since) {
         "SHOW REPLICA STATUS"
     } else {
         "SHOW SLAVE STATUS"

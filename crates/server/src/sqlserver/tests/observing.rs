@@ -3,9 +3,9 @@
 use super::target;
 use crate::Control;
 use crate::observe::{CounterReader, read_server_facts, read_server_state};
+use prony_document::Product;
 use prony_document::{DurabilityClass, MissingObservation, ObservedTopic, Replication};
 use prony_tds_server::{Column, Config, Datum, Listener, Outcome, Type, syntax_error};
-use prony_wire::Engine;
 
 fn rows(names: &[&str], rows: &[&[&str]]) -> Vec<Outcome> {
     let columns = names
@@ -114,8 +114,8 @@ fn control_of_edition(has_permission: &'static str, edition: &'static str) -> Co
 fn facts_and_durability_are_read_and_what_is_refused_is_listed() {
     let mut control = control("1");
     assert_eq!(
-        (control.engine(), control.server_version()),
-        (Engine::SqlServer, 16_004_135)
+        (control.product(), control.server_version()),
+        (Product::SQL_SERVER, 16_004_135)
     );
     let facts = read_server_facts(&mut control).unwrap();
     assert_eq!(facts.version, "16.0.4135.4 (Developer)");
@@ -223,7 +223,7 @@ fn servers_listed_in_prony_test_sqlserver_are_observed() {
     }
     for url in urls.split_whitespace() {
         let mut control = Control::connect(&target(url)).unwrap();
-        assert_eq!(control.engine(), Engine::SqlServer);
+        assert_eq!(control.product(), Product::SQL_SERVER);
         assert!(control.server_version() > 0);
         let facts = read_server_facts(&mut control).unwrap();
         assert!(!facts.version.is_empty());

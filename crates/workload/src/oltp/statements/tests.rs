@@ -1,18 +1,19 @@
 //! Tests the texts of statements in each dialect.
 
 use super::*;
+use prony_document::SqlDialect;
 use prony_wire::Protocol;
 
 #[test]
 fn create_table_depends_on_the_dialect() {
     let options = OltpOptions::default();
-    let text = SqlDialect::PostgreSql.create_table(3, &options, false);
+    let text = create_table(SqlDialect::PostgreSql, 3, &options, false);
     assert_eq!(
         text,
         "create table sbtest3 (id serial, k integer default '0' not null, \
          c char(120) default '' not null, pad char(60) default '' not null)"
     );
-    let text = SqlDialect::MySql.create_table(3, &options, false);
+    let text = create_table(SqlDialect::MySql, 3, &options, false);
     assert!(
         text.contains("(id integer not null auto_increment, k integer"),
         "{text}"
@@ -28,19 +29,19 @@ fn create_table_depends_on_the_dialect() {
         create_table_options: "comment 'x'".to_owned(),
         ..options
     };
-    let text = SqlDialect::MySql.create_table(1, &options, false);
+    let text = create_table(SqlDialect::MySql, 1, &options, false);
     assert!(text.contains("(id integer not null, k"), "{text}");
     assert!(
         text.ends_with(", key xid (id)) engine = myrocks comment 'x'"),
         "{text}"
     );
-    let text = SqlDialect::PostgreSql.create_table(1, &options, true);
+    let text = create_table(SqlDialect::PostgreSql, 1, &options, true);
     assert!(
         text.starts_with("create table sbtest1 (id integer not null, k"),
         "{text}"
     );
     assert!(!text.contains("pad"), "{text}");
-    let text = SqlDialect::MySql.create_table(1, &options, true);
+    let text = create_table(SqlDialect::MySql, 1, &options, true);
     assert!(
         text.contains("not null, primary key (id)) engine"),
         "{text}"
@@ -56,7 +57,7 @@ fn options_determine_the_indexes() {
             create_secondary,
             ..OltpOptions::default()
         };
-        dialect.indexes(&options, is_bulk)
+        indexes(dialect, &options, is_bulk)
     };
     assert_eq!(
         indexes(SqlDialect::PostgreSql, false, true, false),
@@ -71,17 +72,17 @@ fn options_determine_the_indexes() {
 #[test]
 fn rows_are_numbered_by_sequence_or_server() {
     let options = OltpOptions::default();
-    assert_eq!(SqlDialect::MySql.sequence_statement(1, &options, 9), None);
-    let text = SqlDialect::PostgreSql.sequence_statement(1, &options, 9);
+    assert_eq!(sequence_statement(SqlDialect::MySql, 1, &options, 9), None);
+    let text = sequence_statement(SqlDialect::PostgreSql, 1, &options, 9);
     assert_eq!(
         text.as_deref(),
         Some("select setval(pg_get_serial_sequence('sbtest1', 'id'), 9)")
     );
     assert_eq!(
-        SqlDialect::PostgreSql.sequence_statement(1, &options, 0),
+        sequence_statement(SqlDialect::PostgreSql, 1, &options, 0),
         None
     );
-    assert!(SqlDialect::MySql.insert_includes_id() && !SqlDialect::PostgreSql.insert_includes_id());
+    assert!(insert_includes_id(SqlDialect::MySql) && !insert_includes_id(SqlDialect::PostgreSql));
 }
 
 #[test]
@@ -92,7 +93,7 @@ fn options_determine_the_number_of_points_and_ranges() {
         hint: true,
         ..OltpOptions::default()
     };
-    let text = |kind| SqlDialect::PostgreSql.event_statement(kind, 1, &options);
+    let text = |kind| event_statement(SqlDialect::PostgreSql, kind, 1, &options);
     assert_eq!(
         text(StatementKind::RandomPoints),
         "SELECT id, k, c, pad FROM sbtest1 WHERE k IN ($1, $2, $3)"
@@ -114,26 +115,31 @@ fn only_errors_that_a_retry_may_resolve_are_ignored() {
         |protocol, number, code: &[u8; 5]| DbError::server(protocol, number, *code, String::new());
     let postgres = |code| error(Protocol::PostgreSql, 0, code);
     for code in [b"40P01", b"23505", b"40001"] {
-        assert!(SqlDialect::PostgreSql.ignores_error(&postgres(code)));
+        assert!(ignores_error(SqlDialect::PostgreSql, &postgres(code)));
     }
-    assert!(!SqlDialect::PostgreSql.ignores_error(&postgres(b"42P01")));
+    assert!(!ignores_error(SqlDialect::PostgreSql, &postgres(b"42P01")));
     let numbered = |number| error(Protocol::MySql, number, b"HY000");
     for number in [1213, 1020, 1205] {
-        assert!(SqlDialect::MySql.ignores_error(&numbered(number)));
+        assert!(ignores_error(SqlDialect::MySql, &numbered(number)));
     }
     assert!(
-        !SqlDialect::MySql.ignores_error(&numbered(1062)),
+        !ignores_error(SqlDialect::MySql, &numbered(1062)),
         "this error ends sysbench"
     );
     assert!(
-        !SqlDialect::MySql.ignores_error(&postgres(b"40001")),
+        !ignores_error(SqlDialect::MySql, &postgres(b"40001")),
         "MySQL errors are identified by number"
     );
 }
 
 #[test]
 fn statements_are_shown_as_they_are_sent() {
-    let sql = SqlDialect::MySql.event_statement(StatementKind::Insert, 1, &OltpOptions::default());
+    let sql = event_statement(
+        SqlDialect::MySql,
+        StatementKind::Insert,
+        1,
+        &OltpOptions::default(),
+    );
     assert!(sql.ends_with("VALUES ($1, $2, $3, $4)"), "{sql}");
     assert_eq!(
         SqlDialect::PostgreSql.with_native_placeholders(sql.clone()),
@@ -159,15 +165,15 @@ fn note_preserves_the_users_table_comment() {
     };
     let with_comment = with_table_options("row_format=dynamic Comment='foo'");
     assert_eq!(
-        SqlDialect::MySql.note_statement(2, "it's", &with_comment),
+        note_statement(SqlDialect::MySql, 2, "it's", &with_comment),
         "alter table sbtest2 modify k integer default '0' not null comment 'it''s'"
     );
     for text in ["", "row_format=dynamic"] {
-        let note = SqlDialect::MySql.note_statement(2, "x", &with_table_options(text));
+        let note = note_statement(SqlDialect::MySql, 2, "x", &with_table_options(text));
         assert_eq!(note, "alter table sbtest2 comment = 'x'");
     }
     // On PostgreSQL the comment is not a table option.
-    let note = SqlDialect::PostgreSql.note_statement(2, "x", &with_comment);
+    let note = note_statement(SqlDialect::PostgreSql, 2, "x", &with_comment);
     assert_eq!(note, "comment on table sbtest2 is 'x'");
 }
 
@@ -176,7 +182,7 @@ fn tables_of_sql_server_have_a_sequence() {
     let dialect = SqlDialect::TransactSql;
     let options = OltpOptions::default();
     assert_eq!(
-        dialect.create_table(3, &options, false),
+        create_table(dialect, 3, &options, false),
         "create sequence sbtest3_id as integer start with 1; \
          create table sbtest3 (id integer not null default next value for sbtest3_id, \
          k integer default '0' not null, c char(120) default '' not null, \
@@ -187,17 +193,17 @@ fn tables_of_sql_server_have_a_sequence() {
         ..OltpOptions::default()
     };
     for (options, is_bulk) in [(&ids_by_client, false), (&options, true)] {
-        let text = dialect.create_table(3, options, is_bulk);
+        let text = create_table(dialect, 3, options, is_bulk);
         assert!(
             text.starts_with("create table sbtest3 (id integer not null, "),
             "{text}"
         );
     }
     assert_eq!(
-        dialect.sequence_statement(3, &options, 9).as_deref(),
+        sequence_statement(dialect, 3, &options, 9).as_deref(),
         Some("alter sequence sbtest3_id restart with 10")
     );
-    let drop = dialect.drop_tables(&["sbtest1", "sbtest3"]);
+    let drop = drop_tables(dialect, &["sbtest1", "sbtest3"]);
     for table in ["sbtest1", "sbtest3"] {
         let own = format!(
             "object_id('{table}') and charindex('{table}_id', definition) > 0) begin begin transaction; \
@@ -212,21 +218,24 @@ fn tables_of_sql_server_have_a_sequence() {
 fn errors_of_sql_server_that_a_retry_may_resolve_are_ignored() {
     let error = |number| DbError::server(Protocol::Tds, number, *b"HY000", String::new());
     for number in [1205, 3960, 2627] {
-        assert!(SqlDialect::TransactSql.ignores_error(&error(number)));
+        assert!(ignores_error(SqlDialect::TransactSql, &error(number)));
     }
-    assert!(!SqlDialect::TransactSql.ignores_error(&error(208)));
-    assert!(!SqlDialect::PostgreSql.ignores_error(&error(1205)));
+    assert!(!ignores_error(SqlDialect::TransactSql, &error(208)));
+    assert!(!ignores_error(SqlDialect::PostgreSql, &error(1205)));
 }
 
 #[test]
 fn only_sql_server_gets_declared_types_one_for_each_parameter() {
     let options = OltpOptions::default();
     for kind in StatementKind::ALL {
-        assert_eq!(SqlDialect::PostgreSql.parameter_types(kind, &options), None);
-        assert_eq!(SqlDialect::MySql.parameter_types(kind, &options), None);
+        assert_eq!(
+            parameter_types(SqlDialect::PostgreSql, kind, &options),
+            None
+        );
+        assert_eq!(parameter_types(SqlDialect::MySql, kind, &options), None);
         let dialect = SqlDialect::TransactSql;
-        let types = dialect.parameter_types(kind, &options).expect("types");
-        let sql = dialect.event_statement(kind, 1, &options);
+        let types = parameter_types(dialect, kind, &options).expect("types");
+        let sql = event_statement(dialect, kind, 1, &options);
         assert_eq!(sql.matches('$').count(), types.len(), "{sql}");
     }
 }

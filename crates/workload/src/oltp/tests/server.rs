@@ -1,8 +1,8 @@
 //! A mock server, and a user that runs on it.
 
-use crate::SqlDialect;
 use crate::oltp::{Oltp, OltpProgram, options::OltpOptions};
 use crate::tests::mock_postgres::{self, MockSession, bound_values, message};
+use prony_document::SqlDialect;
 use prony_session::{Outcome, Sample, WorkerContext};
 use prony_wire::{Exchange, QueryMode};
 

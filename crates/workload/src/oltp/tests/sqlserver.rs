@@ -1,10 +1,10 @@
 //! Tests what the workloads send to SQL Server.
 
 use super::allocation::ALL_WORKLOADS;
-use crate::SqlDialect;
 use crate::oltp::options::OltpOptions;
 use crate::oltp::{self, Oltp, OltpProgram};
 use crate::tests::mock_sqlserver::{calls, record_requests, value_types};
+use prony_document::SqlDialect;
 use prony_tds_server::{Procedure, Request, Type};
 use prony_wire::QueryMode;
 

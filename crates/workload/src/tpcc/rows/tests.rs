@@ -1,8 +1,8 @@
 //! Tests the rows, in COPY's binary format, against the rules for the population.
 
 use super::*;
-use crate::SqlDialect;
 use crate::catalog::Tables;
+use prony_document::SqlDialect;
 use std::collections::HashSet;
 
 fn content() -> Content {

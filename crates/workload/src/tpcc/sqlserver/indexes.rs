@@ -5,8 +5,8 @@
 
 use super::super::layout::Population;
 use super::super::schema::{Index, Table};
-use crate::SqlDialect;
 use crate::loader::dataset::IndexBuild;
+use prony_document::SqlDialect;
 
 /// What an index is to its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

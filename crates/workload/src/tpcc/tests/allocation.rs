@@ -1,6 +1,5 @@
 //! Tests that a user does not allocate for a transaction that succeeds, in any mode, after a warm-up.
 
-use crate::SqlDialect;
 use crate::tests::mock_mysql;
 use crate::tests::mock_postgres::{MockSession, message, run_user};
 use crate::tpcc::OrderEntryProgram;
@@ -9,6 +8,7 @@ use crate::tpcc::input::TpccTransaction;
 use crate::tpcc::options::TpccOptions;
 use crate::tpcc::profile::{PROFILES, Profile};
 use prony_allocations::allocations;
+use prony_document::SqlDialect;
 use prony_session::Outcome;
 use prony_wire::{Exchange, QueryMode};
 

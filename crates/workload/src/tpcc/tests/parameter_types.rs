@@ -1,6 +1,5 @@
 //! Tests that the declared types of parameters are those that PostgreSQL infers.
 
-use crate::SqlDialect;
 use crate::tests::inferred_types::{assert_declared_as_inferred, new_database};
 use crate::tpcc::execution::{Execution, Mode};
 use crate::tpcc::input::TpccTransaction;
@@ -9,6 +8,7 @@ use crate::tpcc::profile::PROFILES;
 use crate::tpcc::routines;
 use crate::tpcc::schema::{Index, Table};
 use crate::tpcc::transactions::Transactions;
+use prony_document::SqlDialect;
 use prony_wire::Statement;
 
 #[test]

@@ -1,6 +1,5 @@
 //! Tests what tpcc sends to SQL Server.
 
-use crate::SqlDialect;
 use crate::tests::mock_sqlserver::{
     calls, execute, record_requests, record_requests_with, value_types,
 };
@@ -13,6 +12,7 @@ use crate::tpcc::profile::{PROFILES, Profile};
 use crate::tpcc::routines::{Routine, driver_routines, profile_routines};
 use crate::tpcc::schema::Table;
 use crate::tpcc::sqlserver::SQL;
+use prony_document::SqlDialect;
 use prony_tds_server::{Outcome, Parameter, Procedure, Request, Type, syntax_error};
 use prony_wire::QueryMode;
 use std::sync::Mutex;

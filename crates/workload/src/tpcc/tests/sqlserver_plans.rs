@@ -1,6 +1,7 @@
 //! Tests on the SQL Server that `PRONY_TEST_SQLSERVER` names: tpcc's statements find their rows by index, and a
 //! load builds only the indexes that are missing.
 
+use crate::catalog;
 use crate::loader::dataset::IndexBuild;
 use crate::tpcc::execution::{Execution, Mode};
 use crate::tpcc::indexes;
@@ -10,7 +11,7 @@ use crate::tpcc::profile::PROFILES;
 use crate::tpcc::schema::Table;
 use crate::tpcc::sqlserver;
 use crate::tpcc::transactions::Transactions;
-use crate::{SqlDialect, catalog};
+use prony_document::SqlDialect;
 use prony_server::control::BlockingConnection;
 use prony_server::{Control, Environment, Target};
 use prony_wire::{ParameterType, QueryMode, Statement, StatementIds, Value};

@@ -15,8 +15,8 @@ use super::input::TpccTransaction;
 use super::profile::Profile;
 use super::routines;
 use super::statements::StatementSet;
-use crate::SqlDialect;
 pub use new_order::OrderResult;
+use prony_document::SqlDialect;
 use prony_session::Db;
 
 /// Executes transactions of all kinds.

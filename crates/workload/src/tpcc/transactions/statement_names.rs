@@ -78,9 +78,9 @@ fn step_name(kind: TpccTransaction, index: usize, count: usize) -> &'static str 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SqlDialect;
     use crate::tpcc::execution::Mode;
     use crate::tpcc::profile::PROFILES;
+    use prony_document::SqlDialect;
 
     fn names(dialect: SqlDialect, mode: Mode) -> Vec<String> {
         let profile = PROFILES[0].on(dialect);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::tests::inferred_types::{assert_declared_as_inferred, new_database};
+use prony_document::SqlDialect;
 
 #[test]
 fn parameters_have_the_types_that_postgresql_infers() {

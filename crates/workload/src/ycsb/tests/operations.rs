@@ -1,6 +1,5 @@
 //! Tests the operations of users on a mock server that stores the keys of records.
 
-use crate::SqlDialect;
 use crate::tests::mock_postgres::{MockSession, bound_values, message, run_user};
 use crate::ycsb::keys::{Key, inserted_number};
 use crate::ycsb::layout::Layout;
@@ -8,6 +7,7 @@ use crate::ycsb::mix::LETTERS;
 use crate::ycsb::options::YcsbOptions;
 use crate::ycsb::program::YcsbProgram;
 use prony_allocations::allocations;
+use prony_document::SqlDialect;
 use prony_session::{Outcome, Program};
 use prony_wire::{Exchange, QueryMode};
 use std::collections::{HashMap, HashSet};

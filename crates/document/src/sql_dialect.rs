@@ -1,18 +1,23 @@
-//! The SQL dialects in which workloads are written.
+//! The SQL dialects: what a server understands, and how names and texts are quoted in it.
 //!
 //! SQL texts and decisions that depend on the dialect are exhaustive `match`es on [`SqlDialect`] without
 //! a `_` arm, so that the compiler finds each place that a new dialect must handle.
 
-use prony_server::Control;
-use prony_wire::Engine;
+use crate::Product;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a server understands. Several products may understand the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SqlDialect {
     /// PostgreSQL's.
+    #[serde(rename = "postgresql")]
     PostgreSql,
     /// MySQL's and MariaDB's.
+    #[serde(rename = "mysql")]
     MySql,
     /// SQL Server's.
+    #[serde(rename = "sqlserver")]
     TransactSql,
 }
 
@@ -20,9 +25,58 @@ pub enum SqlDialect {
 pub const COMMENT_PROPERTY: &str = "prony";
 
 impl SqlDialect {
-    /// The dialect of the server of a connection.
-    pub fn of(control: &Control) -> SqlDialect {
-        control.engine().into()
+    /// Every dialect.
+    pub const ALL: [SqlDialect; 3] = [
+        SqlDialect::PostgreSql,
+        SqlDialect::MySql,
+        SqlDialect::TransactSql,
+    ];
+
+    /// The products that understand it.
+    pub fn products(self) -> impl Iterator<Item = Product> {
+        let products = Product::ALL.into_iter();
+        products.filter(move |product| product.dialect == self)
+    }
+
+    /// The name of the product that it comes from.
+    pub fn name(self) -> &'static str {
+        match self {
+            SqlDialect::PostgreSql => "PostgreSQL",
+            SqlDialect::MySql => "MySQL",
+            SqlDialect::TransactSql => "SQL Server",
+        }
+    }
+
+    /// Quotes an identifier.
+    pub fn quote_identifier(self, name: &str) -> String {
+        match self {
+            SqlDialect::PostgreSql => format!("\"{}\"", name.replace('"', "\"\"")),
+            SqlDialect::MySql => format!("`{}`", name.replace('`', "``")),
+            SqlDialect::TransactSql => format!("[{}]", name.replace(']', "]]")),
+        }
+    }
+
+    /// Quotes a string literal so that it means the same under any session settings:
+    /// `standard_conforming_strings` and `sql_mode` determine what a backslash means in `'...'`. If the text
+    /// contains a backslash, the literal is `E'...'` for PostgreSQL, and hexadecimal for MySQL and MariaDB.
+    pub fn quote_literal(self, text: &str) -> String {
+        let quoted = text.replace('\'', "''");
+        match (self, text.contains('\\')) {
+            (SqlDialect::PostgreSql, true) => format!(" E'{}'", quoted.replace('\\', "\\\\")),
+            (SqlDialect::MySql, true) => {
+                let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+                format!("_utf8mb4 x'{hex}'")
+            }
+            (SqlDialect::PostgreSql | SqlDialect::MySql, false) => format!("'{quoted}'"),
+            (SqlDialect::TransactSql, _) => {
+                // A literal without N loses characters that the database's encoding does not have. The server
+                // removes a backslash and a line break that follow each other: add another pair of them.
+                let unicode = if text.is_ascii() { "" } else { "N" };
+                let quoted = quoted.replace("\\\n", "\\\\\n\n");
+                let quoted = quoted.replace("\\\r\n", "\\\\\r\n\r\n");
+                format!("{unicode}'{quoted}'")
+            }
+        }
     }
 
     /// The statement that sets the comment on a table. `text` must not contain backslashes, which begin
@@ -151,12 +205,24 @@ impl SqlDialect {
     }
 }
 
-impl From<Engine> for SqlDialect {
-    fn from(engine: Engine) -> SqlDialect {
-        match engine {
-            Engine::PostgreSql => SqlDialect::PostgreSql,
-            Engine::MySql | Engine::MariaDb => SqlDialect::MySql,
-            Engine::SqlServer => SqlDialect::TransactSql,
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_and_literals_are_quoted() {
+        let postgres = SqlDialect::PostgreSql;
+        assert_eq!(postgres.quote_identifier("a\"b"), "\"a\"\"b\"");
+        assert_eq!(postgres.quote_literal("it's"), "'it''s'");
+        assert_eq!(postgres.quote_literal("a\\'b"), " E'a\\\\''b'");
+        let mysql = SqlDialect::MySql;
+        assert_eq!(mysql.quote_identifier("a`b"), "`a``b`");
+        assert_eq!(mysql.quote_literal("it's"), "'it''s'");
+        assert_eq!(mysql.quote_literal("\\'"), "_utf8mb4 x'5c27'");
+        let server = SqlDialect::TransactSql;
+        assert_eq!(server.quote_identifier("a]b"), "[a]]b]");
+        assert_eq!(server.quote_literal("it's\\"), "'it''s\\'");
+        assert_eq!(server.quote_literal("é"), "N'é'");
+        assert_eq!(server.quote_literal("a\\\nb"), "'a\\\\\n\nb'");
     }
 }
