@@ -63,8 +63,9 @@ impl ConnectAttempts {
         self.slots[slot as usize].deadline_ns != u64::MAX
     }
 
-    /// Sets the deadline of the attempt of a slot.
+    /// Sets the deadline of the attempt of a slot. An attempt without a time limit has one that never comes.
     pub fn set_deadline(&mut self, slot: Slot, deadline_ns: u64) {
+        let deadline_ns = deadline_ns.min(u64::MAX - 1);
         self.in_progress += usize::from(!self.has_deadline(slot));
         self.slots[slot as usize].deadline_ns = deadline_ns;
         self.earliest_deadline_ns = self.earliest_deadline_ns.min(deadline_ns);
@@ -178,7 +179,7 @@ mod tests {
     fn queued_connections_are_opened_in_order_below_the_maximum() {
         let mut attempts = ConnectAttempts::new(OPENING_MAX + 8);
         assert_eq!(attempts.take_queued(), None);
-        (0..OPENING_MAX as Slot).for_each(|slot| attempts.set_deadline(slot, 100));
+        (0..OPENING_MAX as Slot).for_each(|slot| attempts.set_deadline(slot, u64::MAX));
         let last = OPENING_MAX as Slot;
         attempts.enqueue(last + 7);
         attempts.enqueue(last + 3);
