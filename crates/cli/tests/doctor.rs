@@ -1,8 +1,8 @@
 //! `prony doctor` in a network namespace with bad settings, on real servers, and with a run.
 
-use prony_server::embedded::{shared_mariadb, shared_postgres};
 use prony_server::{Control, Environment, resolve};
 use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject, Run};
+use prony_test_servers::{shared_mariadb, shared_postgres};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 

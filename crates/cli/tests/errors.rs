@@ -2,8 +2,8 @@
 //!
 //! Wrong command lines of all commands, without a server and on real ones; and the recorded errors.
 
-use prony_server::embedded::{shared_mariadb, shared_postgres};
 use prony_server::{Control, Environment, resolve};
+use prony_test_servers::{shared_mariadb, shared_postgres};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

@@ -23,12 +23,35 @@ fn crates_folder() -> PathBuf {
         .to_owned()
 }
 
+/// Returns the folders of the crates; those of crates for tests are below that of `tests`, which is one itself.
+fn packages() -> Vec<PathBuf> {
+    let mut folders = vec![crates_folder().join("tests"), crates_folder()];
+    let mut packages = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(folder).expect("a folder").flatten();
+        packages.extend(
+            entries
+                .map(|entry| entry.path())
+                .filter(|path| is_package(path)),
+        );
+    }
+    packages
+}
+
+fn is_package(folder: &Path) -> bool {
+    folder.join("Cargo.toml").is_file()
+}
+
 /// Returns all Rust files of the crates: name of the crate, path and text.
 fn all_files() -> Vec<(String, PathBuf, String)> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(crates_folder()).expect("a folder").flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        collect_files(&name, &entry.path(), &mut files);
+    for package in packages() {
+        let name = package
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        collect_files(&name, &package, &mut files);
     }
     files
 }
@@ -54,7 +77,7 @@ fn collect_files(crate_name: &str, folder: &Path, files: &mut Vec<(String, PathB
         return;
     };
     for path in entries.flatten().map(|entry| entry.path()) {
-        if path.is_dir() {
+        if path.is_dir() && !is_package(&path) {
             collect_files(crate_name, &path, files);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).expect("UTF-8");
@@ -294,8 +317,7 @@ fn unreached_files(package: &Path) -> Vec<PathBuf> {
 #[test]
 fn every_file_belongs_to_a_module() {
     let mut problems = Vec::new();
-    let packages = fs::read_dir(crates_folder()).expect("a folder").flatten();
-    for package in packages.map(|entry| entry.path()) {
+    for package in packages() {
         for path in unreached_files(&package) {
             problems.push(format!("{}: no `mod` reaches it", path.display()));
         }

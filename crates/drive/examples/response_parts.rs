@@ -7,9 +7,9 @@
 use prony_drive::{DriveJob, LoadStart, Observer, run};
 use prony_measure::{IntervalRow, RunSchedule};
 use prony_plan::{DrivePlan, QueryMode, Stop};
-use prony_server::embedded::{MariaDb, MariaDbOptions};
 use prony_server::{Environment, Target, resolve};
 use prony_session::{Db, DbError, Outcome, Program, User, UserExit, UserId};
+use prony_test_servers::{MariaDb, MariaDbOptions};
 use prony_wire::{Statement, StatementIds, Value};
 use std::io::Write;
 use std::path::Path;

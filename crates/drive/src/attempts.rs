@@ -3,9 +3,7 @@
 //! In: attempts that begin and end, connections that come up or are lost, the time. Out: the next connection
 //! to open; attempts past their deadline. Must never: search all connections in every iteration.
 
-use crate::io::{Io, Slot};
-use crate::link::LinkStep;
-use crate::worker::Worker;
+use crate::io::Slot;
 use std::collections::VecDeque;
 
 /// Maximum number of connections that a worker opens at once; more would only queue in the server.
@@ -21,9 +19,11 @@ const SHORT_LIVED_MAX_NS: u64 = 100_000_000;
 /// The connection attempts of one worker.
 #[derive(Debug)]
 pub(crate) struct ConnectAttempts {
-    /// Slots whose connection waits to be opened, because `OPENING_MAX` others are being opened.
+    /// Slots whose connection waits to be opened.
     queued_slots: VecDeque<Slot>,
     slots: Vec<SlotAttempts>,
+    /// Number of slots with a deadline: their attempt has begun and not ended.
+    in_progress: usize,
     /// No deadline is earlier than this. It may be too early, because the earliest deadline may have been
     /// cleared.
     earliest_deadline_ns: u64,
@@ -31,62 +31,60 @@ pub(crate) struct ConnectAttempts {
 
 impl ConnectAttempts {
     /// Creates the state of this number of slots, without attempts.
-    pub(crate) fn new(slots: usize) -> ConnectAttempts {
+    pub fn new(slots: usize) -> ConnectAttempts {
         ConnectAttempts {
             queued_slots: VecDeque::new(),
             slots: vec![SlotAttempts::default(); slots],
+            in_progress: 0,
             earliest_deadline_ns: u64::MAX,
         }
     }
 
     /// Adds a slot, without attempts.
-    pub(crate) fn add_slot(&mut self) {
+    pub fn add_slot(&mut self) {
         self.slots.push(SlotAttempts::default());
     }
 
-    /// Whether one more connection can be opened while `opening` are being opened.
-    pub(crate) fn may_begin(opening: usize) -> bool {
-        opening < OPENING_MAX
-    }
-
-    /// Queues a connection to be opened later.
-    pub(crate) fn enqueue(&mut self, slot: Slot) {
+    /// Queues a connection to be opened as soon as fewer than `OPENING_MAX` others are being opened.
+    pub fn enqueue(&mut self, slot: Slot) {
         self.queued_slots.push_back(slot);
     }
 
-    /// Takes the next queued connection if it can be opened now; `opening` counts the connections that are
-    /// being opened.
-    pub(crate) fn take_queued(&mut self, opening: impl FnOnce() -> usize) -> Option<Slot> {
-        if self.queued_slots.is_empty() || !Self::may_begin(opening()) {
+    /// Takes the next queued connection if it can be opened now.
+    pub fn take_queued(&mut self) -> Option<Slot> {
+        if self.in_progress >= OPENING_MAX {
             return None;
         }
         self.queued_slots.pop_front()
     }
 
     /// Whether the attempt of a slot has a deadline.
-    pub(crate) fn has_deadline(&self, slot: Slot) -> bool {
+    pub fn has_deadline(&self, slot: Slot) -> bool {
         self.slots[slot as usize].deadline_ns != u64::MAX
     }
 
-    /// Sets the deadline of the attempt of a slot.
-    pub(crate) fn set_deadline(&mut self, slot: Slot, deadline_ns: u64) {
+    /// Sets the deadline of the attempt of a slot. An attempt without a time limit has one that never comes.
+    pub fn set_deadline(&mut self, slot: Slot, deadline_ns: u64) {
+        let deadline_ns = deadline_ns.min(u64::MAX - 1);
+        self.in_progress += usize::from(!self.has_deadline(slot));
         self.slots[slot as usize].deadline_ns = deadline_ns;
         self.earliest_deadline_ns = self.earliest_deadline_ns.min(deadline_ns);
     }
 
     /// Clears the deadline of a slot: its attempt has ended, or its next attempt gets a new deadline.
-    pub(crate) fn clear_deadline(&mut self, slot: Slot) {
+    pub fn clear_deadline(&mut self, slot: Slot) {
+        self.in_progress -= usize::from(self.has_deadline(slot));
         self.slots[slot as usize].deadline_ns = u64::MAX;
     }
 
     /// Records that the attempt of a slot has succeeded.
-    pub(crate) fn record_success(&mut self, slot: Slot, now_ns: u64) {
+    pub fn record_success(&mut self, slot: Slot, now_ns: u64) {
         self.clear_deadline(slot);
         self.slots[slot as usize].connected_ns = now_ns;
     }
 
     /// Records that the connection of a slot is lost.
-    pub(crate) fn record_loss(&mut self, slot: Slot, now_ns: u64) {
+    pub fn record_loss(&mut self, slot: Slot, now_ns: u64) {
         let attempts = &mut self.slots[slot as usize];
         attempts.was_short_lived = now_ns - attempts.connected_ns < SHORT_LIVED_MAX_NS;
         if !attempts.was_short_lived {
@@ -96,12 +94,12 @@ impl ConnectAttempts {
 
     /// Whether the last connection of a slot was lost soon after it came up, so that the next attempt must
     /// wait as after a refusal. Returns true once per loss.
-    pub(crate) fn take_short_lived_loss(&mut self, slot: Slot) -> bool {
+    pub fn take_short_lived_loss(&mut self, slot: Slot) -> bool {
         std::mem::take(&mut self.slots[slot as usize].was_short_lived)
     }
 
     /// Returns the pause before the next attempt of a slot, and doubles the pause after that, up to a second.
-    pub(crate) fn take_pause_ns(&mut self, slot: Slot) -> u64 {
+    pub fn take_pause_ns(&mut self, slot: Slot) -> u64 {
         let attempts = &mut self.slots[slot as usize];
         // Spread the attempts: not all clients may reconnect at once when a server comes back.
         let spread_ns = u64::from(slot % 16) * 1_000_000;
@@ -110,15 +108,15 @@ impl ConnectAttempts {
         pause_ns
     }
 
-    /// Whether an attempt may be past its deadline; if not, none is.
+    /// Whether there may be something to do: a connection to open, or an attempt that is past its deadline.
     #[inline]
-    pub(crate) fn may_be_overdue(&self, now_ns: u64) -> bool {
-        now_ns >= self.earliest_deadline_ns
+    pub fn may_be_due(&self, now_ns: u64) -> bool {
+        now_ns >= self.earliest_deadline_ns || !self.queued_slots.is_empty()
     }
 
     /// Returns the slots whose attempt is past its deadline. Searches the slots only if there may be one.
-    pub(crate) fn overdue_slots(&mut self, now_ns: u64) -> Vec<Slot> {
-        if !self.may_be_overdue(now_ns) {
+    pub fn overdue_slots(&mut self, now_ns: u64) -> Vec<Slot> {
+        if now_ns < self.earliest_deadline_ns {
             return Vec::new();
         }
         let deadlines = || (0..).zip(self.slots.iter().map(|slot| slot.deadline_ns));
@@ -156,44 +154,6 @@ impl Default for SlotAttempts {
     }
 }
 
-impl<I: Io> Worker<'_, I> {
-    /// Sets the deadline of an attempt to connect that begins now.
-    pub(crate) fn set_attempt_deadline(&mut self, slot: Slot) {
-        self.set_deadline_of_step(slot, true);
-    }
-
-    /// Sets the deadline of an attempt: for connecting the socket (`is_opening`), or for the login.
-    pub(crate) fn set_deadline_of_step(&mut self, slot: Slot, is_opening: bool) {
-        let routes = self.assignment.routes_of(slot);
-        let deadline_ns = routes.deadline_ns(&self.clock, is_opening);
-        self.attempts.set_deadline(slot, deadline_ns);
-    }
-
-    /// Ends an attempt that is past its deadline, and tries the next route, if there is one.
-    pub(crate) fn time_out_attempt(&mut self, slot: Slot) -> LinkStep {
-        self.set_attempt_deadline(slot);
-        let routes = self.assignment.routes_of(slot);
-        let link = &mut self.clients[slot].link;
-        link.on_timeout(&mut self.io, slot, routes)
-    }
-
-    /// Ends the attempts to connect that are past their deadline.
-    pub(crate) fn time_out_overdue(&mut self, now_ns: u64) {
-        for slot in self.attempts.overdue_slots(now_ns) {
-            let step = self.time_out_attempt(slot);
-            self.apply_reconnect_step(slot, step);
-        }
-    }
-
-    /// Opens queued connections while fewer than `OPENING_MAX` are being opened.
-    pub(crate) fn open_queued(&mut self) {
-        while let Some(slot) = self.attempts.take_queued(|| self.clients.opening_count()) {
-            let step = self.begin_connect(slot);
-            self.apply_reconnect_step(slot, step);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,24 +166,31 @@ mod tests {
         attempts.set_deadline(2, 50);
         attempts.set_deadline(1, 70);
         attempts.clear_deadline(1);
-        assert!(!attempts.may_be_overdue(49));
+        assert!(!attempts.may_be_due(49));
         assert!(attempts.overdue_slots(49).is_empty());
         assert_eq!(attempts.overdue_slots(80), [2]);
         attempts.clear_deadline(2);
-        assert!(!attempts.may_be_overdue(99));
+        assert!(!attempts.may_be_due(99));
         assert!(attempts.has_deadline(0) && !attempts.has_deadline(2));
         assert_eq!(attempts.overdue_slots(100), [0]);
     }
 
     #[test]
     fn queued_connections_are_opened_in_order_below_the_maximum() {
-        let mut attempts = ConnectAttempts::new(40);
-        assert_eq!(attempts.take_queued(|| 0), None);
-        attempts.enqueue(7);
-        attempts.enqueue(3);
-        assert_eq!(attempts.take_queued(|| OPENING_MAX), None);
-        assert_eq!(attempts.take_queued(|| OPENING_MAX - 1), Some(7));
-        assert_eq!(attempts.take_queued(|| OPENING_MAX - 1), Some(3));
+        let mut attempts = ConnectAttempts::new(OPENING_MAX + 8);
+        assert_eq!(attempts.take_queued(), None);
+        (0..OPENING_MAX as Slot).for_each(|slot| attempts.set_deadline(slot, u64::MAX));
+        let last = OPENING_MAX as Slot;
+        attempts.enqueue(last + 7);
+        attempts.enqueue(last + 3);
+        assert_eq!(attempts.take_queued(), None);
+        // A second deadline of the same attempt, and the end of an attempt that has none, change no count.
+        attempts.set_deadline(0, 200);
+        attempts.clear_deadline(last);
+        assert_eq!(attempts.take_queued(), None);
+        attempts.record_success(0, 50);
+        assert_eq!(attempts.take_queued(), Some(last + 7));
+        assert_eq!(attempts.take_queued(), Some(last + 3));
     }
 
     #[test]

@@ -6,7 +6,6 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The clock of a run.
 #[derive(Clone, Debug)]
 pub enum Clock {
     /// CLOCK_MONOTONIC. The kernel's timestamps are readings of CLOCK_REALTIME.
@@ -15,7 +14,6 @@ pub enum Clock {
     Simulated(Rc<SimTime>),
 }
 
-/// Simulated time.
 #[derive(Debug, Default)]
 pub struct SimTime {
     /// The current time, nanoseconds.

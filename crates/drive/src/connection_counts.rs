@@ -19,30 +19,30 @@ pub(crate) struct ConnectionCounts {
 
 impl ConnectionCounts {
     /// Number of connections that are up.
-    pub(crate) fn up(&self) -> u32 {
+    pub fn up(&self) -> u32 {
         self.up
     }
 
     /// Number of connections that were lost and are not back yet.
-    pub(crate) fn lost_count(&self) -> u32 {
+    pub fn lost_count(&self) -> u32 {
         self.lost_slots.len() as u32
     }
 
     /// Counts a connection that came up. If it had been lost, call [`ConnectionCounts::record_restored`]
     /// next.
-    pub(crate) fn record_opened(&mut self) {
+    pub fn record_opened(&mut self) {
         self.up += 1;
     }
 
     /// Counts a connection that is no longer up, outside an outage: this side closed it, or it was lost
     /// before all connections were open.
-    pub(crate) fn record_closed(&mut self) {
+    pub fn record_closed(&mut self) {
         self.up -= 1;
     }
 
     /// Counts a connection that was up and is lost. It begins an outage or joins the current one; `reason`
     /// describes a new outage.
-    pub(crate) fn record_loss(&mut self, slot: Slot, now_ns: u64, reason: impl FnOnce() -> String) {
+    pub fn record_loss(&mut self, slot: Slot, now_ns: u64, reason: impl FnOnce() -> String) {
         self.up -= 1;
         self.lost_slots.insert(slot);
         let outage = self.outage.get_or_insert_with(|| RunEvent {
@@ -57,7 +57,7 @@ impl ConnectionCounts {
 
     /// Records that a lost connection is back, or that its user no longer needs it. Returns the outage if no
     /// lost connection remains; only then is `now_ns` called.
-    pub(crate) fn record_restored(
+    pub fn record_restored(
         &mut self,
         slot: Slot,
         now_ns: impl FnOnce() -> u64,
@@ -71,7 +71,7 @@ impl ConnectionCounts {
     }
 
     /// Takes the outage that is not over at the end of the run, if there is one.
-    pub(crate) fn end_outage(&mut self) -> Option<RunEvent> {
+    pub fn end_outage(&mut self) -> Option<RunEvent> {
         self.outage.take()
     }
 }

@@ -1,366 +1,479 @@
-//! Opens, loses and restores the connections of a worker.
+//! The connections of a worker: opens, feeds, loses and restores them, and splits the times of their round trips.
+//! `connecting` has the attempts to connect.
 //!
-//! In: results of connection attempts ([`LinkStep`]). Out: users resumed once their connection is up;
-//! outages. Must never: block during a run, or leave a user waiting once its connection is back.
+//! In: events of the sockets, requests of users, the time. Out: [`ConnectionEvent`]s, one for each user that can
+//! continue; outages. Must never: run a user, block during a run, or leave a user waiting once its connection is
+//! back.
+
+mod connecting;
 
 use crate::attempts::ConnectAttempts;
-use crate::error::ConnectError;
-use crate::io::{Io, IoEvent, IoEventKind, Slot};
-use crate::link::LinkStep;
-use crate::timers::TimerEvent;
-use crate::worker::{LOOP_WAIT_MAX_NS, Worker};
-use prony_server::control::{ConnectFailure, FailureCause};
-use prony_session::UserPhase;
-use prony_wire::{ServerError, SessionFlags};
+use crate::clock::Clock;
+use crate::connection_counts::ConnectionCounts;
+use crate::io::{Io, IoEvent, IoEventKind, Slot, WaitStrategy};
+use crate::job::DriveJob;
+use crate::link::{Link, Routes, ScratchBuffers};
+use crate::messages::{CollectorChannel, WorkerMessage};
+use crate::prefetch::prefetch;
+use crate::stamps::{ServiceTimeSplitter, TRANSMIT_TIMESTAMP_CONNECTIONS};
+use crate::timers::Timers;
+use prony_measure::interval::TimestampCounts;
+use prony_session::{Conn, DbError, UserPhase};
+use prony_wire::FeedStatus;
 use std::io;
-use std::sync::atomic::Ordering;
+use std::rc::Rc;
 
-impl<I: Io> Worker<'_, I> {
-    /// Opens all connections, a limited number at a time. Opens none if users open them
-    /// themselves, or if each transaction opens its own: the server may allow fewer connections than
-    /// there are users.
+/// Longest wait for events, so that an interrupt is noticed soon.
+const WAIT_MAX_NS: u64 = 50_000_000;
+
+/// What became of a connection. The user that waited for it is ready to be resumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConnectionEvent {
+    /// The reply to a request is complete.
+    Reply(Slot),
+    /// The connection that a user requested, or had lost, is up.
+    Up(Slot),
+    /// The connection was lost while a request was in flight.
+    Lost(Slot),
+    /// The connection that a user requested was refused; or any connection, before there are users.
+    Refused(Slot),
+}
+
+impl ConnectionEvent {
+    #[inline]
+    pub fn slot(self) -> Slot {
+        let (ConnectionEvent::Reply(slot)
+        | ConnectionEvent::Up(slot)
+        | ConnectionEvent::Lost(slot)
+        | ConnectionEvent::Refused(slot)) = self;
+        slot
+    }
+}
+
+/// How far the run is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// There are no users yet, and all connections are being opened.
+    Connecting,
+    /// Users get ready. Only some connections are opened at a time.
+    Prologue,
+    Load,
+}
+
+/// Something that a link does later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum LinkTimer {
+    /// Tries to connect again.
+    Retry(Slot),
+    /// Continues a computation of a login.
+    ContinueLogin(Slot),
+}
+
+/// A user's own connection, or an additional one.
+struct ConnectionSlot {
+    conn: Rc<Conn>,
+    link: Link,
+    /// The slot of the user that owns the connection: this slot, unless the connection is additional.
+    user_slot: Slot,
+    /// Which of the routes the connection uses, by its index.
+    route_index: usize,
+    /// Whether the user of this slot has ended, so that none of its connections is opened again.
+    user_has_ended: bool,
+    /// Whether the connection is not reopened automatically: its user closed it, requested a new one in vain, or has
+    /// to notice its loss.
+    stays_closed: bool,
+    /// Whether the last bytes that arrived on the connection had a timestamp.
+    has_timestamps: bool,
+    /// Whether a transmit timestamp was requested for the request in flight.
+    timestamp_requested: bool,
+}
+
+impl ConnectionSlot {
+    /// A connection that is down.
+    fn new(conn: Conn, user_slot: Slot, route_index: usize) -> Self {
+        ConnectionSlot {
+            conn: Rc::new(conn),
+            link: Link::down(),
+            user_slot,
+            route_index,
+            user_has_ended: false,
+            stays_closed: false,
+            has_timestamps: false,
+            timestamp_requested: false,
+        }
+    }
+
+    /// Closes the connection, with the protocol's closing message if it is up.
+    fn close(&mut self, io: &mut impl Io, slot: Slot) {
+        self.link.close(io, slot, self.conn.closing_message());
+    }
+}
+
+/// The connections of a worker by their slots: the users' own ones, then additional ones.
+pub(crate) struct Connections<'a, I> {
+    io: I,
+    clock: Clock,
+    job: &'a DriveJob<'a>,
+    routes: &'a [Routes],
+    slots: Vec<ConnectionSlot>,
+    attempts: ConnectAttempts,
+    counts: ConnectionCounts,
+    splitter: ServiceTimeSplitter,
+    scratch: ScratchBuffers,
+    timers: Timers<LinkTimer>,
+    /// Slots whose connection was refused at once when its user requested it.
+    refused_at_once: Vec<Slot>,
+    stage: Stage,
+    channel: &'a CollectorChannel,
+}
+
+impl<'a, I: Io> Connections<'a, I> {
+    /// A connection for each of these clients, all of them down.
+    pub fn new(
+        io: I,
+        job: &'a DriveJob<'a>,
+        routes: &'a [Routes],
+        clients: std::ops::Range<u32>,
+        channel: &'a CollectorChannel,
+    ) -> Self {
+        let clock = io.clock();
+        let slots: Vec<ConnectionSlot> = (0..)
+            .zip(clients)
+            .map(|(slot, client)| {
+                ConnectionSlot::new(job.new_conn(), slot, job.route_index(client))
+            })
+            .collect();
+        Connections {
+            attempts: ConnectAttempts::new(slots.len()),
+            counts: ConnectionCounts::default(),
+            splitter: ServiceTimeSplitter::new(clock.clone()),
+            io,
+            clock,
+            job,
+            routes,
+            slots,
+            scratch: ScratchBuffers::default(),
+            timers: Timers::default(),
+            refused_at_once: Vec::new(),
+            stage: Stage::Prologue,
+            channel,
+        }
+    }
+
+    /// The records of all connections.
+    pub fn conns(&self) -> impl Iterator<Item = &Rc<Conn>> {
+        self.slots.iter().map(|connection| &connection.conn)
+    }
+
+    /// How many connections are up, and how many were lost and are not back yet.
+    pub fn counts(&self) -> &ConnectionCounts {
+        &self.counts
+    }
+
+    /// TLS version and cipher of the first connection that is up and uses TLS.
+    pub fn tls(&self) -> Option<String> {
+        let mut slots = self.slots.iter();
+        slots.find_map(|connection| connection.link.tls())
+    }
+
+    /// The load begins: users open as many connections at a time as they want.
+    pub fn begin_load(&mut self) {
+        self.stage = Stage::Load;
+    }
+
+    /// Whether the I/O engine can wait for several replies.
+    pub fn can_coalesce(&self) -> bool {
+        self.io.can_coalesce()
+    }
+
+    /// Sets how the I/O engine waits for replies.
+    pub fn set_wait_strategy(&mut self, strategy: WaitStrategy) {
+        self.io.set_wait_strategy(strategy);
+    }
+
+    /// Sends all requests, then waits for events, but not longer than until `deadline_ns`.
     ///
     /// # Errors
-    /// The first connection that fails on every route; a failure of the I/O engine; or an interrupt of the
-    /// run.
-    pub fn connect(&mut self) -> Result<(), ConnectError> {
-        let program = self.assignment.program;
-        // A prologue needs a connection, even if each transaction opens its own.
-        let per_transaction =
-            self.context.rules().connect_per_transaction && !program.has_prologue();
-        if program.opens_connections() || per_transaction {
-            return Ok(());
-        }
-        let mut events = Vec::new();
-        // How many connections have been attempted, and how many were lost and are not reopened. The other
-        // attempted ones are up or being opened.
-        let (mut begun_count, mut lost_count) = (0, 0);
-        while self.connections.up() as usize + lost_count < self.clients.connection_count() {
-            if self.assignment.interrupt.load(Ordering::Relaxed) {
-                return Err(ConnectError::Interrupted);
-            }
-            while begun_count < self.clients.connection_count() {
-                let opening = begun_count - self.connections.up() as usize - lost_count;
-                if !ConnectAttempts::may_begin(opening) {
-                    break;
-                }
-                let step = self.begin_connect(begun_count as Slot);
-                self.apply_connect_step(begun_count as Slot, step)?;
-                begun_count += 1;
-            }
-            let deadline_ns = self.clock.now_ns() + LOOP_WAIT_MAX_NS;
-            self.io
-                .submit_and_wait(deadline_ns.min(self.timers.next_ns()), &mut events)?;
-            for event in events.drain(..) {
-                if self.discard_if_stale(event) {
-                    continue;
-                }
-                if self.clients[event.slot].link.is_up() {
-                    lost_count += usize::from(self.handle_event_before_start(event));
-                    continue;
-                }
-                let step = self.handle_link_event(event);
-                self.apply_connect_step(event.slot, step)?;
-            }
-            let now_ns = self.clock.now_ns();
-            while let Some(due) = self.timers.pop(now_ns) {
-                let (slot, step) = match due {
-                    TimerEvent::Retry(slot) => (slot, self.begin_connect(slot)),
-                    TimerEvent::ContinueLogin(slot) => (slot, self.continue_login(slot)),
-                    TimerEvent::Wake(_) | TimerEvent::Refused(_) => continue,
-                };
-                self.apply_connect_step(slot, step)?;
-            }
-            for slot in self.attempts.overdue_slots(now_ns) {
-                let step = self.time_out_attempt(slot);
-                self.apply_connect_step(slot, step)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Handles an event of a connection that is up while others are still being opened: the server sends a
-    /// notice, or the connection is lost. A lost connection is reopened if the plan reconnects, and the run
-    /// ends if the server refuses it. If the plan does not reconnect, returns true: the user of the lost
-    /// connection fails at its first statement.
-    fn handle_event_before_start(&mut self, event: IoEvent) -> bool {
-        let reason = match event.kind {
-            IoEventKind::Readable { .. } => self.receive_and_feed(event).err(),
-            IoEventKind::Closed(errno) => Some(describe_close(errno)),
-            IoEventKind::Opened => None,
+    /// If the I/O engine itself fails.
+    pub fn wait(
+        &mut self,
+        now_ns: u64,
+        deadline_ns: u64,
+        events: &mut Vec<IoEvent>,
+    ) -> io::Result<()> {
+        let own_deadline_ns = if self.refused_at_once.is_empty() {
+            self.timers.next_ns().min(now_ns + WAIT_MAX_NS)
+        } else {
+            now_ns + 1
         };
-        let Some(reason) = reason else {
-            return false;
-        };
-        let client = &mut self.clients[event.slot];
-        client.close(&mut self.io, event.slot);
-        client.conn.mark_lost(&reason);
-        self.connections.record_closed();
-        let reconnects = self.context.rules().reopens_lost_connections;
-        if reconnects {
-            self.retry_with_new_deadline(event.slot);
-        }
-        !reconnects
+        let deadline_ns = deadline_ns.min(own_deadline_ns);
+        self.io.submit_and_wait(deadline_ns, events)
     }
 
-    /// Applies the result of a connection attempt before the load. A failure ends the run: the server does
-    /// not accept the number of connections that the run needs.
-    fn apply_connect_step(&mut self, slot: Slot, step: LinkStep) -> Result<(), ConnectError> {
-        match step {
-            LinkStep::Waiting => {}
-            LinkStep::Computing => self.schedule_login(slot),
-            LinkStep::Up(flags, trailing_bytes) => {
-                self.on_connection_up(slot, flags, &trailing_bytes)
-            }
-            LinkStep::TryLater => self.retry_with_same_deadline(slot),
-            LinkStep::Failed(failures) => {
-                return Err(ConnectError::Refused {
-                    connected: self.connections.up(),
-                    failures,
-                });
-            }
-        }
-        Ok(())
+    /// Reads the offset of the timestamps' clock again if it is old; call it once per iteration.
+    pub fn refresh_clock_offset(&mut self, now_ns: u64, timestamps: &mut TimestampCounts) {
+        self.splitter.refresh(now_ns, timestamps);
     }
 
-    /// Starts connecting over the first route. A retry after [`LinkStep::TryLater`] keeps the deadline of the
-    /// postponed attempt.
-    pub(crate) fn begin_connect(&mut self, slot: Slot) -> LinkStep {
-        if !self.attempts.has_deadline(slot) {
-            self.set_attempt_deadline(slot);
-        }
-        let routes = self.assignment.routes_of(slot);
-        let client = &mut self.clients[slot];
-        client.link.begin(&mut self.io, slot, routes)
+    /// Prefetches the state that the slot's next reply needs into the CPU's cache.
+    #[inline]
+    pub fn prefetch(&self, slot: Slot) {
+        prefetch(&*self.slots[slot as usize].conn);
     }
 
-    /// Discards an event that belongs to an earlier connection of its slot; returns whether it did.
-    pub(crate) fn discard_if_stale(&mut self, event: IoEvent) -> bool {
-        let is_stale = !self.io.is_current(event);
-        if is_stale {
-            // Receive the bytes only to return their buffer to the I/O engine.
-            self.io.receive(event);
-        }
-        is_stale
-    }
-
-    /// Handles an event of a link that is still connecting.
-    pub(crate) fn handle_link_event(&mut self, event: IoEvent) -> LinkStep {
-        let step = self.advance_link(event);
-        self.set_deadline_of_next_route(event.slot);
-        step
-    }
-
-    /// Continues a computation of a login.
-    pub(crate) fn continue_login(&mut self, slot: Slot) -> LinkStep {
-        let routes = self.assignment.routes_of(slot);
-        let link = &mut self.clients[slot].link;
-        let step = link.feed_login(&[], &mut self.io, slot, routes, &mut self.scratch);
-        self.set_deadline_of_next_route(slot);
-        step
-    }
-
-    /// If the link has begun an attempt over the next route, that attempt gets its own deadline.
-    fn set_deadline_of_next_route(&mut self, slot: Slot) {
-        if self.clients[slot].link.is_opening() {
-            self.set_attempt_deadline(slot);
-        }
-    }
-
-    /// Continues a computation of a login after the events that have arrived.
-    fn schedule_login(&mut self, slot: Slot) {
-        let now_ns = self.clock.now_ns();
-        self.timers.add(now_ns, TimerEvent::ContinueLogin(slot));
-    }
-
-    fn advance_link(&mut self, event: IoEvent) -> LinkStep {
+    /// Handles one event of a socket.
+    #[inline]
+    pub fn on_event(
+        &mut self,
+        event: IoEvent,
+        timestamps: &mut TimestampCounts,
+    ) -> Option<ConnectionEvent> {
         let slot = event.slot;
-        let routes = self.assignment.routes_of(slot);
-        let link = &mut self.clients[slot].link;
+        let is_up = self.slots[slot as usize].link.is_up();
+        if is_up && matches!(event.kind, IoEventKind::Readable { .. }) {
+            // `Io::receive` discards it if it is stale.
+            return self.on_bytes(event, timestamps);
+        }
+        if !self.io.is_current(event) {
+            // It belongs to an earlier connection of the slot. Receive its bytes only to return their buffer.
+            self.io.receive(event);
+            return None;
+        }
+        if !is_up {
+            return self.on_link_event(event);
+        }
         match event.kind {
-            IoEventKind::Opened => {
-                let step = link.on_socket_connected(&mut self.io, slot, routes, &mut self.scratch);
-                if routes.has_race() {
-                    self.set_deadline_of_step(slot, false);
-                }
-                step
-            }
-            IoEventKind::Closed(errno) => link.on_socket_closed(&mut self.io, slot, routes, errno),
-            IoEventKind::Readable { .. } => {
-                let Some(received) = self.io.receive(event) else {
-                    return LinkStep::Waiting;
-                };
-                if let Some(errno) = received.closed {
-                    return link.on_socket_closed(&mut self.io, slot, routes, errno);
-                }
-                // Logins are rare: copying their bytes is fine.
-                let bytes = received.bytes.to_vec();
-                link.feed_login(&bytes, &mut self.io, slot, routes, &mut self.scratch)
-            }
+            IoEventKind::Closed(errno) => self.on_loss(slot, &describe_close(errno)),
+            IoEventKind::Opened | IoEventKind::Readable { .. } => None,
         }
     }
 
-    fn on_connection_up(&mut self, slot: Slot, flags: SessionFlags, trailing_bytes: &[u8]) {
-        self.attempts.record_success(slot, self.clock.now_ns());
-        let client = &mut self.clients[slot];
-        client.conn.mark_opened_with_flags(flags);
-        // Only notices can follow the login; a protocol violation is detected again with the first reply.
-        let _ = client.conn.feed(trailing_bytes);
-        self.connections.record_opened();
-    }
-
-    /// Schedules another attempt after a pause. It gets a new deadline.
-    fn retry_with_new_deadline(&mut self, slot: Slot) {
-        self.attempts.clear_deadline(slot);
-        self.retry_with_same_deadline(slot);
-    }
-
-    /// Schedules another attempt after a pause. It keeps the deadline of an attempt that the server has not
-    /// accepted yet.
-    fn retry_with_same_deadline(&mut self, slot: Slot) {
-        let now_ns = self.clock.now_ns();
-        let pause_ns = self.attempts.take_pause_ns(slot);
-        self.timers.add(now_ns + pause_ns, TimerEvent::Retry(slot));
-    }
-
-    /// Applies the result of an attempt to reconnect, or to open a connection that a user requested.
-    pub(crate) fn apply_reconnect_step(&mut self, slot: Slot, step: LinkStep) {
-        match step {
-            LinkStep::Waiting => return,
-            LinkStep::Computing => return self.schedule_login(slot),
-            LinkStep::Up(flags, trailing_bytes) => {
-                self.on_connection_up(slot, flags, &trailing_bytes);
-                self.on_connection_restored(slot);
-            }
-            LinkStep::TryLater => {
-                self.retry_with_same_deadline(slot);
-                return;
-            }
-            LinkStep::Failed(failures) => {
-                if !self.clients[slot]
-                    .conn
-                    .is_busy_with(UserPhase::OpenConnection)
-                {
-                    self.retry_with_new_deadline(slot);
-                    return;
-                }
-                self.report_refusal(slot, &failures);
-            }
+    /// Handles bytes for a connection that is up; this is the hot path of the loop. Feeds the bytes to the
+    /// connection. If they complete a round trip, splits its time, and then sends the next part of the
+    /// request, or makes the user ready.
+    fn on_bytes(
+        &mut self,
+        event: IoEvent,
+        timestamps: &mut TimestampCounts,
+    ) -> Option<ConnectionEvent> {
+        let slot = event.slot;
+        let (status, timestamp_ns) = match self.receive_and_feed(event) {
+            Ok(received) => received,
+            Err(reason) => return self.on_loss(slot, &reason),
+        };
+        let conn = &self.slots[slot as usize].conn;
+        if status == FeedStatus::More || !conn.is_busy_with(UserPhase::Send) {
+            return None;
         }
         let noticed_ns = self.clock.now_ns();
-        let conn = &self.clients[slot].conn;
-        // If no user waits for the connection, it was reopened in the background, or its user has ended.
-        if !conn.is_busy_with(UserPhase::OpenConnection)
-            && !conn.is_busy_with(UserPhase::AwaitReconnect)
-        {
-            return;
+        self.split_round_trip(slot, timestamp_ns, noticed_ns, timestamps);
+        let conn = &self.slots[slot as usize].conn;
+        if status == FeedStatus::Send {
+            // The next round trip of the same request begins here.
+            conn.set_noticed_ns(noticed_ns);
+            self.send(slot);
+            return None;
         }
         conn.mark_ready(noticed_ns);
-        self.resume(slot)
+        Some(ConnectionEvent::Reply(slot))
     }
 
-    /// Opens a new connection in place of the current one.
-    pub(crate) fn open_new_connection(&mut self, slot: Slot) {
-        let client = &mut self.clients[slot];
-        if client.link.is_up() {
-            self.connections.record_closed();
-        }
-        client.close(&mut self.io, slot);
-        client.conn.mark_closed();
-        client.stays_closed = false;
-        self.attempts.clear_deadline(slot);
-        // If a connection was lost right after it came up, wait before the next attempt, as after a refusal.
-        if self.attempts.take_short_lived_loss(slot)
-            && client.conn.is_busy_with(UserPhase::AwaitReconnect)
-        {
-            return self.retry_with_new_deadline(slot);
-        }
-        if !self.start_gate.is_open() && !ConnectAttempts::may_begin(self.clients.opening_count()) {
-            return self.attempts.enqueue(slot);
-        }
-        match self.begin_connect(slot) {
-            LinkStep::Waiting | LinkStep::Computing | LinkStep::Up(..) => {}
-            LinkStep::TryLater => self.retry_with_same_deadline(slot),
-            LinkStep::Failed(failures) => {
-                if self.clients[slot]
-                    .conn
-                    .is_busy_with(UserPhase::OpenConnection)
-                {
-                    // Resume the user in the next iteration: a user that retries all the time must not starve
-                    // the others.
-                    let at_ns = self.clock.now_ns() + 1;
-                    self.timers.add(at_ns, TimerEvent::Refused(slot));
-                    self.report_refusal(slot, &failures);
-                } else {
-                    self.retry_with_new_deadline(slot);
-                }
+    /// Sends the part of a connection's request that belongs to the next round trip.
+    pub fn send(&mut self, slot: Slot) {
+        let connection = &mut self.slots[slot as usize];
+        let can_request_timestamp =
+            slot < TRANSMIT_TIMESTAMP_CONNECTIONS && connection.has_timestamps;
+        connection.timestamp_requested = can_request_timestamp
+            && self
+                .splitter
+                .should_request_timestamp(connection.conn.noticed_ns());
+        let request = connection.conn.outgoing();
+        let (io, scratch) = (&mut self.io, &mut self.scratch);
+        connection
+            .link
+            .send(&request, connection.timestamp_requested, io, slot, scratch);
+    }
+
+    /// Splits the time of the round trip that ends now, and adds its parts to those of the transaction. A
+    /// request may have several round trips, each with its own departure and arrival.
+    fn split_round_trip(
+        &mut self,
+        slot: Slot,
+        timestamp_ns: Option<u64>,
+        noticed_ns: u64,
+        timestamps: &mut TimestampCounts,
+    ) {
+        let connection = &mut self.slots[slot as usize];
+        let sent = self.io.sent(slot);
+        if connection.timestamp_requested {
+            connection.timestamp_requested = false;
+            if let Some(transmit_ns) = self.io.transmit_timestamp_ns(slot) {
+                self.splitter
+                    .update_send_cost(sent, transmit_ns, timestamps);
             }
         }
+        let queued_ns = connection.conn.noticed_ns();
+        let mut parts = self
+            .splitter
+            .split(queued_ns, sent, timestamp_ns, noticed_ns, timestamps);
+        if let Some(parts) = &mut parts {
+            // The timestamp is that of the last byte of a read. If other data followed the reply in the same
+            // read, the reply arrived earlier, and the server time is an upper bound.
+            parts.server_is_upper_bound = connection.conn.may_predate_timestamp();
+        }
+        connection.conn.add_parts(parts);
     }
 
-    /// Reports to a user that the connection it requested could not be opened. The worker does not try again:
-    /// the user decides whether to.
-    fn report_refusal(&mut self, slot: Slot, failures: &[ConnectFailure]) {
-        self.attempts.clear_deadline(slot);
-        let client = &mut self.clients[slot];
-        client.stays_closed = true;
-        client.refused_after_end = self.context.is_stopped();
-        let (server_error, reason) = refusal_reason(failures);
-        client.conn.mark_refused(server_error, reason);
-        if let Some(on_refused) = self.assignment.on_connect_refused {
-            on_refused(failures);
+    /// Feeds the bytes that arrived to a connection that is up. Returns how far the reply is, and the
+    /// timestamp of the bytes' arrival.
+    ///
+    /// # Errors
+    /// Why the connection can no longer be used.
+    fn receive_and_feed(&mut self, event: IoEvent) -> Result<(FeedStatus, Option<u64>), String> {
+        let slot = event.slot;
+        let connection = &mut self.slots[slot as usize];
+        let Some(received) = self.io.receive(event) else {
+            return Ok((FeedStatus::More, None));
+        };
+        if let Some(errno) = received.closed {
+            return Err(describe_close(errno));
         }
+        let timestamp_ns = received.timestamp_ns;
+        connection.has_timestamps = timestamp_ns.is_some();
+        let status = if connection.link.is_plain() {
+            connection.conn.feed(received.bytes)
+        } else {
+            // Copy the bytes: they cannot stay borrowed from the I/O engine, which may have to send TLS
+            // messages.
+            let mut bytes = std::mem::take(&mut self.scratch.from_socket);
+            bytes.clear();
+            bytes.extend_from_slice(received.bytes);
+            let (conn, scratch) = (&connection.conn, &mut self.scratch);
+            let result = connection
+                .link
+                .receive(&bytes, &mut self.io, slot, scratch, |plain| {
+                    conn.feed(plain)
+                });
+            self.scratch.from_socket = bytes;
+            result.unwrap_or_else(|reason| Err(DbError::protocol(reason)))
+        };
+        let status = status.map_err(DbError::into_message)?;
+        Ok((status, timestamp_ns))
     }
 
     /// Handles the loss of a connection that was up.
-    pub(crate) fn on_connection_lost(&mut self, slot: Slot, reason: &str) {
+    fn on_loss(&mut self, slot: Slot, reason: &str) -> Option<ConnectionEvent> {
         let now_ns = self.clock.now_ns();
-        let client = &mut self.clients[slot];
-        client.close(&mut self.io, slot);
-        client.conn.mark_lost(reason);
+        let connection = &mut self.slots[slot as usize];
+        connection.close(&mut self.io, slot);
+        connection.conn.mark_lost(reason);
         self.attempts.record_loss(slot, now_ns);
-        self.connections
-            .record_loss(slot, now_ns, || client.conn.failure_message());
-        if !client.conn.is_busy_with(UserPhase::Send) {
-            // Between transactions the connection is reopened in the background, as in a pool. A user in a
-            // transaction, or in a run without reconnects, notices the loss at its next request.
-            let user_slot = client.user_slot;
-            let owner = &self.clients[user_slot].conn;
-            if self.context.rules().reopens_lost_connections && !owner.is_in_transaction() {
-                self.retry_with_new_deadline(slot);
-            }
-            return;
+        if self.stage == Stage::Connecting {
+            self.counts.record_closed();
+        } else {
+            let outage_reason = || connection.conn.failure_message();
+            self.counts.record_loss(slot, now_ns, outage_reason);
         }
-        client.conn.mark_ready(now_ns);
-        self.resume(slot)
+        if connection.conn.is_busy_with(UserPhase::Send) {
+            connection.conn.mark_ready(now_ns);
+            return Some(ConnectionEvent::Lost(slot));
+        }
+        // Between transactions the connection is reopened in the background, as in a pool. A user in a
+        // transaction, or in a run without reconnects, notices the loss at its next request.
+        let user_slot = connection.user_slot as usize;
+        let is_in_transaction = self.slots[user_slot].conn.is_in_transaction();
+        if self.job.plan.reconnect && !is_in_transaction {
+            self.retry_with_new_deadline(slot);
+        } else {
+            self.slots[slot as usize].stays_closed = true;
+        }
+        None
     }
 
     /// Records that a lost connection is back, or that its user no longer needs it. When no connection is
     /// lost any more, the outage ends.
-    pub(crate) fn on_connection_restored(&mut self, slot: Slot) {
-        let outage = self
-            .connections
-            .record_restored(slot, || self.clock.now_ns());
-        if let Some(outage) = outage {
-            self.reports.deliver_event(outage);
+    fn on_restored(&mut self, slot: Slot) {
+        let now_ns = || self.clock.now_ns();
+        if let Some(outage) = self.counts.record_restored(slot, now_ns) {
+            self.channel.send(WorkerMessage::Event(outage));
+        }
+    }
+
+    /// Closes a connection at its user's request; the user can continue.
+    pub fn close(&mut self, slot: Slot) {
+        self.close_slot(slot);
+        let connection = &mut self.slots[slot as usize];
+        connection.stays_closed = true;
+        connection.conn.mark_ready(connection.conn.noticed_ns());
+        // If the connection had been lost, the outage no longer waits for it.
+        self.on_restored(slot);
+    }
+
+    fn close_slot(&mut self, slot: Slot) {
+        let connection = &mut self.slots[slot as usize];
+        if connection.link.is_up() {
+            self.counts.record_closed();
+        }
+        connection.close(&mut self.io, slot);
+        connection.conn.mark_closed();
+        self.attempts.clear_deadline(slot);
+    }
+
+    /// Creates the `number`th additional connection of a user, from 1. It is down.
+    pub fn add(&mut self, user_slot: Slot, number: usize) -> (Slot, Rc<Conn>) {
+        let slot = self.io.add_slot();
+        debug_assert_eq!(slot as usize, self.slots.len());
+        let own_route = self.slots[user_slot as usize].route_index;
+        let route_index = self.job.additional_route_index(own_route, number);
+        let connection = ConnectionSlot::new(self.job.new_conn(), user_slot, route_index);
+        let conn = Rc::clone(&connection.conn);
+        self.slots.push(connection);
+        self.attempts.add_slot();
+        (slot, conn)
+    }
+
+    /// Hands the results of a request on an additional connection over to the user's own connection. Returns the
+    /// slot of the user.
+    #[cold]
+    pub fn transfer_to_owner(&self, slot: Slot) -> Slot {
+        let connection = &self.slots[slot as usize];
+        let owner = &self.slots[connection.user_slot as usize].conn;
+        owner.set_noticed_ns(connection.conn.noticed_ns());
+        connection.conn.transfer_results_to(owner);
+        connection.user_slot
+    }
+
+    /// The window is over: the users that wait within a transaction for a lost connection notice that, and end.
+    pub fn stop_waiting_for_lost(&self) -> Vec<ConnectionEvent> {
+        let slots = (0..).zip(&self.slots);
+        let waiting = slots.filter(|(_, slot)| slot.conn.is_busy_with(UserPhase::AwaitReconnect));
+        let events = waiting.map(|(slot, connection)| {
+            connection.conn.mark_ready(self.clock.now_ns());
+            ConnectionEvent::Lost(slot)
+        });
+        events.collect()
+    }
+
+    /// A user has ended: its connections are no longer opened again.
+    pub fn on_user_ended(&mut self, user_slot: Slot) {
+        self.slots[user_slot as usize].user_has_ended = true;
+    }
+
+    /// The load is over: reports an outage that is not.
+    pub fn end_outage(&mut self) {
+        if let Some(outage) = self.counts.end_outage() {
+            self.channel.send(WorkerMessage::Event(outage));
+        }
+    }
+
+    pub fn close_all(mut self) {
+        for (slot, connection) in (0..).zip(&mut self.slots) {
+            connection.close(&mut self.io, slot);
         }
     }
 }
 
-/// Why a connection was refused: the server's error, if there is one, and a text. Both are of the last route.
-fn refusal_reason(failures: &[ConnectFailure]) -> (Option<&ServerError>, String) {
-    let last_failure = failures.last();
-    let server_error = last_failure.and_then(|failure| match &failure.cause {
-        FailureCause::Login(error) => error.server_error(),
-        _ => None,
-    });
-    (
-        server_error,
-        last_failure.map_or_else(String::new, ToString::to_string),
-    )
-}
-
-pub(crate) fn describe_close(errno: i32) -> String {
+fn describe_close(errno: i32) -> String {
     match errno {
         0 => "the server closed the connection".to_owned(),
         errno => format!(

@@ -5,11 +5,12 @@
 
 use crate::clock::Clock;
 use crate::error::{ConnectError, Error};
-use crate::run::{DriveJob, DriveResult, LoadStart, Observer};
-use crate::run_event::{RunEvent, RunEventKind};
-use prony_measure::{Collector, Interval, RoundTripTimes};
+use crate::io_engine::EngineKind;
+use crate::job::{DriveJob, DriveResult, LoadStart, Observer};
+use crate::messages::{Command, WorkerMessage};
+use crate::run_event::RunEventKind;
+use prony_measure::{Collector, RoundTripTimes};
 use prony_plan::Stop;
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -20,32 +21,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// If transactions are still in flight this long after the window, nanoseconds, the observer is told.
 const DRAIN_REPORT_DELAY_NS: u64 = 1_000_000_000;
 
-/// A message from a worker to the collecting thread.
-pub(crate) enum WorkerMessage {
-    /// A worker has tried to create its I/O engine; false if it needs a different engine.
-    EngineCreated(bool),
-    /// All users of a worker are ready: the TLS version and cipher, if it uses TLS, and the time on the run's
-    /// clock.
-    Connected(Option<String>, u64),
-    /// The connections of a worker could not be opened, or a user did not get ready.
-    Refused(ConnectError),
-    /// A finished interval of the worker with this index.
-    Interval(usize, Box<Interval>),
-    /// An event of the run.
-    Event(RunEvent),
-    /// The times of a worker's round trips by statement, at its end, if the run measures them.
-    RoundTrips(RoundTripTimes<u32>),
-    /// The worker with this index has ended.
-    Ended(usize, io::Result<()>),
-}
-
-/// Receives the messages of a run's workers on the collecting thread.
+/// Exchanges messages with a run's workers on the collecting thread.
 pub(crate) struct Coordinator<'a> {
     pub job: &'a DriveJob<'a>,
     /// When this is set, all workers end at once.
-    pub worker_interrupt: &'a AtomicBool,
+    pub interrupt: &'a AtomicBool,
     pub messages: Receiver<WorkerMessage>,
-    pub threads: usize,
+    /// A sender to each worker. A message to a worker that has ended is lost: it needs none.
+    pub commands: Vec<Sender<Command>>,
     /// Number of clients of all threads.
     pub clients: u32,
 }
@@ -61,7 +44,7 @@ impl Coordinator<'_> {
     fn receive_or_idle(&self, mut idle: impl FnMut()) -> Option<WorkerMessage> {
         loop {
             if self.job.interrupt.load(Ordering::Relaxed) {
-                self.worker_interrupt.store(true, Ordering::Relaxed);
+                self.interrupt.store(true, Ordering::Relaxed);
             }
             match self.messages.recv_timeout(POLL_INTERVAL) {
                 Ok(message) => return Some(message),
@@ -75,7 +58,7 @@ impl Coordinator<'_> {
     /// different engine.
     pub fn wait_for_engines(&self) -> Result<bool, Error> {
         let (mut tried, mut all_created) = (0, true);
-        while tried < self.threads {
+        while tried < self.commands.len() {
             match self.receive() {
                 Some(WorkerMessage::EngineCreated(created)) => {
                     tried += 1;
@@ -83,7 +66,7 @@ impl Coordinator<'_> {
                 }
                 // A thread that panics while it creates its engine sends no other message.
                 Some(WorkerMessage::Ended(_, Err(error))) => {
-                    return Err(self.connect_error(0, ConnectError::Engine(error)));
+                    return Err(self.start_error(ConnectError::Engine(error)));
                 }
                 Some(_) => {}
                 None => break,
@@ -92,63 +75,59 @@ impl Coordinator<'_> {
         Ok(all_created)
     }
 
-    fn connect_error(&self, connected: u32, source: ConnectError) -> Error {
-        Error::Connect {
-            requested: self.clients,
-            connected,
-            source,
+    /// Tells all threads which engine to use.
+    pub fn use_engine(&self, kind: EngineKind) {
+        for worker in &self.commands {
+            let _ = worker.send(Command::UseEngine(kind));
+        }
+    }
+
+    /// Starts the load on all threads.
+    pub fn start_load(&self, start: &LoadStart) {
+        for worker in &self.commands {
+            let _ = worker.send(Command::Start(start.schedule, start.layout));
+        }
+    }
+
+    /// Why the load cannot start. Ends the other workers.
+    fn start_error(&self, error: ConnectError) -> Error {
+        self.interrupt.store(true, Ordering::Relaxed);
+        match error {
+            ConnectError::Interrupted => Error::Interrupted,
+            ConnectError::UserNotReady(reason) => Error::UserNotReady(reason),
+            source @ (ConnectError::Refused { .. } | ConnectError::Engine(_)) => Error::Connect {
+                requested: self.clients,
+                source,
+            },
         }
     }
 
     /// Waits until all connections are up and all users ready. Returns the TLS version and cipher, if
-    /// connections use TLS, and the time when the last user was ready.
+    /// connections use TLS, and the time when the last user was ready. The first error ends the wait.
     pub fn wait_for_connections(&self) -> Result<(Option<String>, u64), Error> {
-        let (mut ready_threads, mut tls, mut first_error) = (0, None, None);
-        let (mut connected, mut ready_ns) = (0, 0);
-        while ready_threads < self.threads {
+        let (mut ready_threads, mut tls, mut ready_ns) = (0, None, 0);
+        while ready_threads < self.commands.len() {
             match self.receive() {
                 Some(WorkerMessage::Connected(description, at_ns)) => {
                     ready_ns = ready_ns.max(at_ns);
                     ready_threads += 1;
                     tls = tls.or(description);
                 }
-                Some(WorkerMessage::Refused(error)) => {
-                    if let ConnectError::Refused { connected: up, .. } = &error {
-                        connected += up;
-                    }
-                    // Keep the first error, because it is the most useful one, and end the other workers.
-                    self.worker_interrupt.store(true, Ordering::Relaxed);
-                    first_error = first_error.or(Some(error));
-                }
+                Some(WorkerMessage::Refused(error)) => return Err(self.start_error(error)),
                 Some(WorkerMessage::Ended(_, Err(error))) => {
-                    self.worker_interrupt.store(true, Ordering::Relaxed);
-                    first_error = first_error.or(Some(ConnectError::Engine(error)));
+                    return Err(self.start_error(ConnectError::Engine(error)));
                 }
                 Some(_) => {}
-                None => break,
-            }
-            if first_error.is_some() {
-                break;
+                None => return Err(Error::Interrupted),
             }
         }
-        match first_error {
-            Some(ConnectError::Interrupted) => Err(Error::Interrupted),
-            Some(ConnectError::UserNotReady(reason)) => Err(Error::UserNotReady(reason)),
-            Some(source) => Err(self.connect_error(connected, source)),
-            None if ready_threads < self.threads => Err(Error::Interrupted),
-            None => Ok((tls, ready_ns)),
-        }
+        Ok((tls, ready_ns))
     }
 
     /// Collects the results of the threads until all have ended. Sends the intervals that it has read back to
-    /// their threads through `spare_senders`, so that threads need not allocate memory for later seconds.
-    pub fn collect(
-        &self,
-        start: LoadStart,
-        spare_senders: &[Sender<Box<Interval>>],
-        observer: &mut dyn Observer,
-    ) -> DriveResult {
-        let mut collector = Collector::new(start.schedule, start.layout, self.threads);
+    /// their threads, so that threads need not allocate memory for later seconds.
+    pub fn collect(&self, start: LoadStart, observer: &mut dyn Observer) -> DriveResult {
+        let mut collector = Collector::new(start.schedule, start.layout, self.commands.len());
         let mut events = Vec::new();
         let (mut failure, mut round_trips) = (None, None);
         let mut drain_report_ns = drain_report_ns(&start, self.job.plan.stop);
@@ -162,12 +141,12 @@ impl Coordinator<'_> {
             let Some(message) = message else { break };
             match message {
                 WorkerMessage::Interval(worker, interval) => {
-                    // Sending fails if the worker has ended, which then needs no spare interval.
-                    let _ = spare_senders[worker].send(collector.add(worker, interval));
+                    let spare = collector.add(worker, interval);
+                    let _ = self.commands[worker].send(Command::Reuse(spare));
                 }
                 WorkerMessage::Event(event) => {
                     if event.kind == RunEventKind::QueueFull {
-                        self.worker_interrupt.store(true, Ordering::Relaxed);
+                        self.interrupt.store(true, Ordering::Relaxed);
                         failure = Some(event.detail.clone());
                     }
                     events.push(event);
@@ -179,7 +158,7 @@ impl Coordinator<'_> {
                 WorkerMessage::Ended(worker, result) => {
                     collector.end_worker(worker);
                     if let Err(error) = result {
-                        self.worker_interrupt.store(true, Ordering::Relaxed);
+                        self.interrupt.store(true, Ordering::Relaxed);
                         failure = Some(format!("the run could not continue: {error}"));
                     }
                 }
@@ -193,7 +172,7 @@ impl Coordinator<'_> {
                 if failure.is_none()
                     && let Some(reason) = observer.reason_to_end()
                 {
-                    self.worker_interrupt.store(true, Ordering::Relaxed);
+                    self.interrupt.store(true, Ordering::Relaxed);
                     failure = Some(reason);
                 }
             }
@@ -218,7 +197,7 @@ impl Coordinator<'_> {
 fn drain_report_ns(start: &LoadStart, stop: Stop) -> u64 {
     let end_ns = match stop {
         // The simulated engine has its own clock.
-        _ if start.engine == "sim" => u64::MAX,
+        _ if start.engine == EngineKind::Sim => u64::MAX,
         // The window has no fixed end.
         Stop::NoStartsAfter(time) | Stop::SharedTransactions { within: time, .. } => {
             let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);

@@ -11,20 +11,16 @@ use std::io;
 pub enum Error {
     /// The process may not open enough files.
     FileLimit {
-        /// Clients requested.
         requested: u32,
-        /// Threads requested.
         threads: u32,
         /// Files needed, for the clients and everything else.
         needed: u64,
-        /// The hard limit.
         limit: u64,
     },
     /// The system does not allow enough threads.
     ThreadStart {
         /// Threads that had been started before.
         started: u32,
-        /// Threads requested.
         requested: u32,
         /// Why the next one could not start.
         source: io::Error,
@@ -33,11 +29,8 @@ pub enum Error {
     RingUnavailable(RingUnavailable),
     /// The connections could not be opened.
     Connect {
-        /// Clients requested.
+        /// Clients of all workers.
         requested: u32,
-        /// Connections of all workers that were up at the time.
-        connected: u32,
-        /// The cause.
         source: ConnectError,
     },
     /// A user ended before the load started.
@@ -53,25 +46,20 @@ pub enum ConnectError {
     Refused {
         /// Connections of this worker that were up at the time.
         connected: u32,
-        /// The failure of each route.
         failures: Vec<ConnectFailure>,
     },
-    /// The I/O engine failed.
     Engine(#[from] io::Error),
     /// A user could not get ready for the common start.
     UserNotReady(String),
-    /// The run was interrupted.
     Interrupted,
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Connect {
-                requested,
-                connected,
-                source,
-            } => write!(f, "{}{source}", opened_context(*connected, *requested)),
+            Error::Connect { requested, source } => {
+                write!(f, "{}{source}", source.opened_context(*requested))
+            }
             other => f.write_str(&other.parts().sentence()),
         }
     }
@@ -111,17 +99,25 @@ impl UserError for Error {
                     None => other_engine.to_owned(),
                 })
             }
-            Error::Connect {
-                requested,
-                connected,
-                source,
-            } => source.parts().with_context(opened_context(*connected, *requested)),
+            Error::Connect { requested, source } => {
+                source.parts().with_context(source.opened_context(*requested))
+            }
             Error::UserNotReady(reason) => {
                 ErrorParts::new(format!("a user could not get ready: {reason}"))
             }
             Error::Interrupted => ErrorParts::new("interrupted before the load started")
                 .with_hint("nothing was measured or stored"),
         }
+    }
+}
+
+impl ConnectError {
+    fn opened_context(&self, requested: u32) -> String {
+        let connected = match self {
+            ConnectError::Refused { connected, .. } => *connected,
+            _ => 0,
+        };
+        format!("{connected} of {requested} connections were opened, then: ")
     }
 }
 
@@ -157,10 +153,6 @@ impl UserError for ConnectError {
             ConnectError::Interrupted => ErrorParts::new("interrupted while connecting"),
         }
     }
-}
-
-fn opened_context(connected: u32, requested: u32) -> String {
-    format!("{connected} of {requested} connections were opened, then: ")
 }
 
 /// Advice for a run that needs more files than the `limit`; `other_files`: how many of them are not sockets

@@ -4,40 +4,34 @@
 //! second and in total. Must never: format, store or print them, or depend on what the users do.
 
 pub mod affinity;
-mod assignment;
 mod attempts;
-mod clients;
 pub mod clock;
 mod connection_counts;
-pub mod connections;
+mod connections;
 mod coordinate;
-mod ending;
 mod error;
 pub mod io;
 mod io_engine;
-pub mod link;
-pub mod pace;
+mod job;
+mod link;
+mod messages;
+mod pace;
 mod prefetch;
-mod prologue;
-mod queue;
-mod ready;
 mod reply_wait;
-mod requests;
-pub mod run;
-pub mod run_event;
+mod run;
+mod run_event;
 mod scheduling;
 mod slice;
-pub mod stamps;
+mod stamps;
 mod thread;
 mod timers;
+mod timing;
 mod users;
-pub mod worker;
+mod worker;
 
 pub use error::{ConnectError, Error};
-pub use ready::ReadySlice;
-pub use run::{
-    DriveJob, DriveResult, LoadStart, Observer, OnConnectRefused, SampleListener,
-    clients_of_thread, connect, run, run_simulated,
-};
+pub use io_engine::EngineKind;
+pub use job::{DriveJob, DriveResult, LoadStart, Observer, OnConnectRefused, SampleListener};
+pub use run::{ReadySlice, connect, run, run_simulated};
 pub use run_event::{RunEvent, RunEventKind};
-pub use slice::RunSlice;
+pub use slice::{RunSlice, clients_of_thread};

@@ -78,8 +78,8 @@ pub enum LinkStep {
     Up(SessionFlags, Vec<u8>),
     /// The server's queue of new connections is full at the moment.
     TryLater,
-    /// Every route failed. Holds the failures, one for each route that was tried.
-    Failed(Vec<ConnectFailure>),
+    /// Every route failed: see [`Link::failures`].
+    Failed,
 }
 
 /// One connection, with or without TLS.
@@ -92,6 +92,7 @@ pub struct Link {
     endpoints_left: u16,
     /// The index of the route to that endpoint.
     route_index: u16,
+    /// The failure of each route that the current attempt, or the last one that failed, has tried.
     failures: Vec<ConnectFailure>,
     /// The route to the server to which a SQL Server routed the login.
     redirected: Option<Box<Route>>,
@@ -140,6 +141,16 @@ impl Link {
     /// Version and cipher of the connection's TLS, if it uses TLS.
     pub fn tls(&self) -> Option<String> {
         self.channel.description()
+    }
+
+    /// Why the last attempt failed, one failure for each route that was tried.
+    pub fn failures(&self) -> &[ConnectFailure] {
+        &self.failures
+    }
+
+    /// Like [`Link::failures`]; the link forgets them.
+    pub fn take_failures(&mut self) -> Vec<ConnectFailure> {
+        std::mem::take(&mut self.failures)
     }
 
     /// Starts connecting, with the first route to the first endpoint, or to the one that won the race of
@@ -356,7 +367,7 @@ impl Link {
                 self.endpoint_index = (next % routes.by_endpoint.len()) as u16;
                 self.route_index = 0;
             }
-            _ => return LinkStep::Failed(std::mem::take(&mut self.failures)),
+            _ => return LinkStep::Failed,
         }
         self.open(io, slot, routes)
     }

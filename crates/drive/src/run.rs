@@ -1,119 +1,39 @@
-//! Runs a job: its threads, their common start, and the results that they deliver.
+//! Runs a job, or a slice of its clients: starts the threads, waits until their users are ready, and drives the load to
+//! its end.
 //!
-//! In: a [`DriveJob`]. Out: [`DriveResult`], and rows for an [`Observer`] during the run. Must never: process
-//! samples; the workers record them, and the collector merges them.
+//! In: a job. Out: [`ReadySlice`], which starts the load at a given time and returns the result. Must never: start the
+//! load of one thread before the others, leave a thread running, or process samples: the workers record them, and the
+//! collector merges them.
 
 use crate::affinity;
+use crate::clock::Clock;
+use crate::coordinate::Coordinator;
 use crate::error::Error;
+use crate::io::epoll::Epoll;
+use crate::io::ring::Ring;
 use crate::io::sim;
-use crate::io_engine::{self, AnyIo, EngineChoice};
-use crate::link::Routes;
-use crate::ready::{ReadySlice, with_ready_slice};
-use crate::run_event::RunEvent;
-use crate::slice::RunSlice;
+use crate::io_engine::{self, EngineChoice, EngineKind};
+use crate::job::{DriveJob, DriveResult, LoadStart, Observer};
+use crate::messages::CollectorChannel;
+use crate::scheduling::{Cpus, Scheduling};
+use crate::slice::{RunSlice, WorkerShare};
+use crate::thread::{AnyIo, WorkerThread};
 use prony_document::Network;
-use prony_measure::{
-    CollectedFigures, IntervalRow, RecorderLayout, RoundTripTimes, RunSchedule, Sample,
-};
-use prony_plan::{DrivePlan, Pace};
-use prony_server::control::ConnectFailure;
-use prony_server::{Address, Target};
-use prony_session::Program;
-use std::ops::Range;
+use prony_measure::{RecorderLayout, RunSchedule};
+use prony_plan::{DrivePlan, Stop};
+use std::io;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
 
 /// Open files of the process besides those of connections and threads, with a margin: 8 to 10 were measured
 /// with a store and an embedded server, plus an occasional file in /proc.
 const PROCESS_FILES: u64 = 16;
 /// Open files of a thread: its ring or epoll, its schedstat, and one that it opens briefly.
 const THREAD_FILES: u64 = 3;
-
-/// A run to execute.
-pub struct DriveJob<'a> {
-    /// The workload.
-    pub program: &'a dyn Program,
-    /// The server.
-    pub target: &'a Target,
-    /// The same server over TCP, for the first `tcp_sample` clients of the plan.
-    pub tcp_target: Option<&'a Target>,
-    /// Clients, threads, pace and end of the run.
-    pub plan: &'a DrivePlan,
-    /// Seed of all random numbers.
-    pub seed: u64,
-    /// When another thread or a signal sets this, the run ends at once, with what it has measured.
-    pub interrupt: &'a AtomicBool,
-    /// Creates the listener that receives the samples of a worker, given by its index.
-    pub new_sample_listener: Option<&'a (dyn Fn(usize) -> Box<dyn SampleListener> + Sync)>,
-    /// Called with the reasons when a connection that a user requested is refused, before the user is
-    /// resumed.
-    pub on_connect_refused: Option<OnConnectRefused<'a>>,
-}
-
-/// Called with the reasons why a connection was refused, one for each route that was tried.
-pub type OnConnectRefused<'a> = &'a (dyn Fn(&[ConnectFailure]) + Sync);
-
-/// Receives a worker's samples as they occur, on the worker's thread.
-pub trait SampleListener {
-    /// The load starts now, on the run's clock (`CLOCK_MONOTONIC`).
-    fn started(&mut self, start_ns: u64);
-    /// A transaction of this client of the run ended. Must be quick: the loop waits.
-    fn sample(&mut self, client: u32, sample: &Sample);
-    /// The worker has ended.
-    fn ended(&mut self, now_ns: u64);
-}
-
-/// Watches a run from the collecting thread.
-pub trait Observer {
-    /// All users are ready. They start after this call, so that the observer's output precedes that of users.
-    fn ready(&mut self) {}
-    /// The load starts at the time in `start`. Users may have started already.
-    fn started(&mut self, start: &LoadStart);
-    /// A second is complete.
-    fn interval_ended(&mut self, row: &IntervalRow, schedule: &RunSchedule);
-    /// The window of a timed run ended a while ago, and some of its transactions have not ended; called once.
-    fn draining(&mut self) {}
-    /// The reason why the run must end at once, or `None` if it may continue; called after each row.
-    fn reason_to_end(&mut self) -> Option<String> {
-        None
-    }
-}
-
-/// The state of a run when its load starts.
-#[derive(Clone, Debug)]
-pub struct LoadStart {
-    /// The engine: `ring`, `epoll` or `sim`.
-    pub engine: &'static str,
-    /// Why this engine was chosen.
-    pub engine_reason: String,
-    /// How the clients reach the server.
-    pub network: Network,
-    /// Version and cipher of TLS.
-    pub tls: Option<String>,
-    /// Time to connect all clients, seconds.
-    pub connect_s: f64,
-    /// When warm-up, window and intervals begin and end.
-    pub schedule: RunSchedule,
-    /// Which figures are recorded.
-    pub layout: RecorderLayout,
-}
-
-/// The result of a run.
-#[derive(Debug)]
-pub struct DriveResult {
-    /// The state when the load started.
-    pub start: LoadStart,
-    /// All figures.
-    pub collected: CollectedFigures,
-    /// Events, in order of time.
-    pub events: Vec<RunEvent>,
-    /// The times of the window's round trips, by index in the program's statement table; present if the plan
-    /// asks for the latency of each statement.
-    pub round_trips: Option<RoundTripTimes<u64>>,
-    /// Whether the run was interrupted.
-    pub interrupted: bool,
-    /// A failure of the client side that ended the run early, as text.
-    pub failure: Option<String>,
-}
+/// Time between the start signal and the common start, in which the signal reaches all threads. 2 ms were too
+/// few on a busy machine.
+const START_DELAY_NS: u64 = 5_000_000;
 
 /// Runs a job.
 ///
@@ -141,14 +61,15 @@ pub fn connect<R>(
         affinity::raise_file_limit();
     }
     let choice = io_engine::choose(job.plan.io)?;
-    with_ready_slice(
-        job,
-        slice,
-        &routes(job),
-        choice,
-        io_engine::create,
-        drive_slice,
-    )
+    // Each worker creates its own engine on its thread.
+    let create = |kind, connections| {
+        Ok(match kind {
+            EngineKind::Ring => Box::new(Ring::new(connections)?) as Box<dyn AnyIo>,
+            EngineKind::Epoll => Box::new(Epoll::new(connections)?),
+            EngineKind::Sim => unreachable!("only `run_simulated` chooses it"),
+        })
+    };
+    with_ready_slice(job, slice, choice, create, drive_slice)
 }
 
 /// Ensures that a slice may open enough files, before any client connects.
@@ -173,84 +94,140 @@ pub fn run_simulated<S: sim::SimServer + Send>(
     server: S,
     observer: &mut dyn Observer,
 ) -> Result<DriveResult, Error> {
-    let server = std::sync::Mutex::new(Some(server));
-    let slice = RunSlice::whole(job.plan);
-    let create = |_: &str, clients| {
-        let server = server
-            .lock()
-            .expect("one thread")
-            .take()
-            .expect("one worker");
-        Ok(AnyIo::Sim(Box::new(sim::Sim::new(
-            clients, machine, server,
-        ))))
+    let server = Mutex::new(Some(server));
+    let create = |_: EngineKind, clients| {
+        let server = server.lock().expect("one thread").take();
+        let server = server.expect("one worker");
+        Ok(Box::new(sim::Sim::new(clients, machine, server)) as Box<dyn AnyIo + '_>)
     };
-    with_ready_slice(
-        job,
-        &slice,
-        &routes(job),
-        EngineChoice::sim(),
-        create,
-        |ready| ready.start(observer),
-    )
+    let slice = RunSlice::whole(job.plan);
+    let choice = EngineChoice::requested(EngineKind::Sim);
+    with_ready_slice(job, &slice, choice, create, |ready| ready.start(observer))
 }
 
-fn routes(job: &DriveJob) -> Vec<Routes> {
-    let targets = std::iter::once(job.target).chain(&job.target.additional_targets);
-    targets.chain(job.tcp_target).map(Routes::new).collect()
+/// A slice of a run whose connections are up and whose users are ready.
+pub struct ReadySlice<'a> {
+    coordinator: Coordinator<'a>,
+    choice: EngineChoice,
+    network: Network,
+    tls: Option<String>,
+    connect_s: f64,
+    layout: RecorderLayout,
+    /// When all users were ready, on the workers' clock.
+    ready_ns: u64,
 }
 
-/// Number of servers of a run.
-pub(crate) fn server_count(job: &DriveJob) -> usize {
-    1 + job.target.additional_targets.len()
-}
-
-/// Index of the route that a client takes; clients are spread evenly over several servers.
-pub(crate) fn route_index(job: &DriveJob, client: u32) -> usize {
-    let server_count = server_count(job);
-    if client < tcp_sample_clients(job) {
-        return server_count;
+impl ReadySlice<'_> {
+    /// Calls [`Observer::ready`], starts the load as soon as all threads have the start time, and drives it
+    /// to its end.
+    pub fn start(self, observer: &mut dyn Observer) -> DriveResult {
+        observer.ready();
+        let now_ns = match self.choice.kind {
+            // The simulated clock belongs to the worker: it cannot be read here.
+            EngineKind::Sim => self.ready_ns,
+            EngineKind::Ring | EngineKind::Epoll => Clock::System.now_ns(),
+        };
+        self.drive(now_ns + START_DELAY_NS, observer)
     }
-    client as usize % server_count
-}
 
-/// Number of clients that use TCP while the others use the unix socket; 0 if all take the same route.
-pub(crate) fn tcp_sample_clients(job: &DriveJob) -> u32 {
-    job.tcp_target.map_or(0, |_| job.plan.tcp_sample)
-}
-
-/// How the clients reach the server, and whether any of their connections has timestamps.
-pub(crate) fn network(job: &DriveJob) -> (Network, bool) {
-    let targets = std::iter::once(job.target).chain(&job.target.additional_targets);
-    let all_unix = targets
-        .flat_map(|target| &target.endpoints)
-        .all(|endpoint| matches!(endpoint.address, Address::Unix(_)));
-    match (all_unix, tcp_sample_clients(job)) {
-        (false, _) => (Network::Tcp, true),
-        (true, 0) => (Network::Unix, false),
-        (true, clients) => (Network::UnixWithTcpSample { clients }, true),
+    /// Calls [`Observer::ready`], starts the load at this time of the run's clock (`CLOCK_MONOTONIC`), and
+    /// drives it to its end. If the time is in the past, the first scheduled starts are late.
+    pub fn start_at(self, start_ns: u64, observer: &mut dyn Observer) -> DriveResult {
+        observer.ready();
+        self.drive(start_ns, observer)
     }
-}
 
-/// Which figures the recorders of a run record. `has_parts`: whether timestamps split the service time into
-/// parts.
-pub(crate) fn recorder_layout(job: &DriveJob, has_parts: bool) -> RecorderLayout {
-    RecorderLayout {
-        kinds: job.program.kinds().len(),
-        open_loop: job.plan.pace != Pace::Closed,
-        has_parts,
-        has_connect_time: job.plan.connect_per_transaction,
-        latency_limit_ns: latency_limit_ns(job.plan).unwrap_or(u64::MAX),
+    fn drive(self, start_ns: u64, observer: &mut dyn Observer) -> DriveResult {
+        let start = LoadStart {
+            engine: self.choice.kind,
+            engine_reason: self.choice.reason,
+            network: self.network,
+            tls: self.tls,
+            connect_s: self.connect_s,
+            schedule: run_schedule(self.coordinator.job.plan, start_ns),
+            layout: self.layout,
+        };
+        self.coordinator.start_load(&start);
+        observer.started(&start);
+        self.coordinator.collect(start, observer)
     }
 }
 
-/// The plan's latency limit, nanoseconds.
-pub(crate) fn latency_limit_ns(plan: &DrivePlan) -> Option<u64> {
-    plan.latency_limit.map(|limit| limit.as_nanos() as u64)
+/// Starts the threads of a slice, waits until all are ready, and calls `drive_slice`. Returns once all
+/// threads have ended.
+fn with_ready_slice<'io, R>(
+    job: &DriveJob,
+    slice: &RunSlice,
+    choice: EngineChoice,
+    create: impl Fn(EngineKind, usize) -> io::Result<Box<dyn AnyIo + 'io>> + Sync,
+    drive_slice: impl FnOnce(ReadySlice<'_>) -> R,
+) -> Result<R, Error> {
+    let routes = job.routes();
+    let interrupt = AtomicBool::new(false);
+    let network = job.network();
+    let has_timestamps = network != Network::Unix || choice.kind == EngineKind::Sim;
+    let budget = slice.start_budget(job.plan);
+    // Threads may be pinned to one CPU later, so the CPUs are counted here.
+    let scheduling = Scheduling::new(job, slice, Cpus::of_this_thread());
+    let (sender, messages) = channel();
+    std::thread::scope(|scope| {
+        let mut coordinator = Coordinator {
+            job,
+            interrupt: &interrupt,
+            messages,
+            commands: Vec::new(),
+            clients: slice.clients.len() as u32,
+        };
+        for (index, worker) in (0..).zip(slice.workers.clone()) {
+            let (command_sender, commands) = channel();
+            let thread = WorkerThread {
+                job,
+                routes: &routes,
+                interrupt: &interrupt,
+                share: WorkerShare::new(slice, index, budget.clone()),
+                scheduling,
+                channel: CollectorChannel::new(index as usize, sender.clone(), commands),
+            };
+            let (choice, create) = (&choice, &create);
+            let builder = std::thread::Builder::new().name(format!("worker {}", worker + 1));
+            // The threads already started end when the other ends of their channels are dropped.
+            builder
+                .spawn_scoped(scope, move || thread.run(choice, create))
+                .map_err(|source| Error::ThreadStart {
+                    started: coordinator.commands.len() as u32,
+                    requested: slice.threads(),
+                    source,
+                })?;
+            coordinator.commands.push(command_sender);
+        }
+        drop(sender);
+        let choice = if coordinator.wait_for_engines()? {
+            choice.clone()
+        } else {
+            EngineChoice::epoll_fallback()
+        };
+        coordinator.use_engine(choice.kind);
+        let connect_start_ns = Clock::System.now_ns();
+        let (tls, ready_ns) = coordinator.wait_for_connections()?;
+        // On the simulated clock, a load without a prologue begins at 0.
+        let ready_ns = u64::from(job.program.has_prologue()) * ready_ns;
+        Ok(drive_slice(ReadySlice {
+            coordinator,
+            choice,
+            network,
+            tls,
+            connect_s: Clock::System.now_ns().saturating_sub(connect_start_ns) as f64 / 1e9,
+            layout: job.recorder_layout(has_timestamps),
+            ready_ns,
+        }))
+    })
 }
 
-/// The clients of a thread: contiguous blocks, as even as possible.
-pub fn clients_of_thread(thread: u32, clients: u32, threads: u32) -> Range<u32> {
-    let first_client = |thread: u32| thread * (clients / threads) + thread.min(clients % threads);
-    first_client(thread)..first_client(thread + 1)
+fn run_schedule(plan: &DrivePlan, start_ns: u64) -> RunSchedule {
+    let window_ns = match plan.stop {
+        Stop::After(window) => Some(window.as_nanos() as u64),
+        // The window ends with the last transaction, not at a given time.
+        Stop::Transactions(_) | Stop::NoStartsAfter(_) | Stop::SharedTransactions { .. } => None,
+    };
+    RunSchedule::seconds(start_ns, plan.warmup.as_nanos() as u64, window_ns)
 }

@@ -1,28 +1,6 @@
-//! What a worker reports besides samples: intervals, once per second, and events such as an outage. Never a
-//! report per transaction.
+//! Events of a run, such as an outage.
 
-use prony_measure::Interval;
 use std::any::Any;
-
-/// Receives a worker's reports during a run.
-pub trait Reports {
-    /// Delivers a finished interval.
-    fn deliver_interval(&mut self, interval: Box<Interval>);
-    /// Takes an interval that was read and cleared, if there is one, to reuse its memory.
-    fn take_spare(&mut self) -> Option<Box<Interval>> {
-        None
-    }
-    fn deliver_event(&mut self, event: RunEvent);
-}
-
-/// Discards all reports. Used before the load, when there is nothing to report.
-pub(crate) struct NoReports;
-
-impl Reports for NoReports {
-    fn deliver_interval(&mut self, _: Box<Interval>) {}
-
-    fn deliver_event(&mut self, _: RunEvent) {}
-}
 
 /// An event of a run, on the run's clock.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +9,6 @@ pub struct RunEvent {
     pub from_ns: u64,
     /// When it ended; `None` if it has no duration, or was not over at the end of the run.
     pub until_ns: Option<u64>,
-    /// Kind of the event.
     pub kind: RunEventKind,
     /// The cause, as text.
     pub detail: String,

@@ -21,11 +21,11 @@
 //! one and two programs that use both CPUs, 1.0 to 1.15 times with 8 and 64 clients, but 0.7 times with 4.
 
 use crate::affinity::allowed_cpu_count;
-use crate::run::DriveJob;
+use crate::job::DriveJob;
 use crate::slice::RunSlice;
 use prony_measure::BatchScheduling;
 use prony_plan::{DrivePlan, Pace, cpu_count};
-use prony_server::{Address, Target};
+use prony_server::Address;
 
 /// How the kernel schedules the workers of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,13 +59,7 @@ impl Scheduling {
     /// The scheduling of a slice of the run.
     pub fn new(job: &DriveJob, slice: &RunSlice, cpus: Cpus) -> Scheduling {
         let (clients, workers) = (slice.clients.len(), slice.threads() as usize);
-        Scheduling::choose(
-            job.plan,
-            is_on_this_host(job.target),
-            clients,
-            workers,
-            cpus,
-        )
+        Scheduling::choose(job.plan, is_on_this_host(job), clients, workers, cpus)
     }
 
     fn choose(
@@ -138,15 +132,11 @@ fn set_policy(policy: i32) -> bool {
 }
 
 /// Whether all servers run on this machine, judged by their addresses.
-fn is_on_this_host(target: &Target) -> bool {
-    let is_local = |address: &Address| match address {
+fn is_on_this_host(job: &DriveJob) -> bool {
+    job.addresses().all(|address| match address {
         Address::Unix(_) => true,
         Address::Tcp(address) => address.ip().to_canonical().is_loopback(),
-    };
-    let targets = std::iter::once(target).chain(&target.additional_targets);
-    targets
-        .flat_map(|target| &target.endpoints)
-        .all(|endpoint| is_local(&endpoint.address))
+    })
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
-//! The part of a run that one process drives.
+//! The part of a run that one process drives, and the share of each of its workers.
 //!
 //! In: a plan, and which of its workers are in the slice. Out: the clients of each thread, and the slice's
 //! share of a shared number of starts. Must never: change the random numbers that a client or a thread draws
 //! in the run.
 
-use crate::run::clients_of_thread;
 use prony_plan::{DrivePlan, Stop};
 use prony_session::StartBudget;
 use std::ops::Range;
@@ -67,6 +66,38 @@ impl RunSlice {
         let share = up_to(self.clients.end) - up_to(self.clients.start);
         Some(Arc::new(StartBudget::new(share)))
     }
+}
+
+/// The part of the run that one worker drives.
+pub(crate) struct WorkerShare {
+    /// Index of the thread in this process.
+    pub index: usize,
+    /// Number of the thread in the whole run.
+    pub worker: u32,
+    /// Number of threads in the whole run.
+    pub workers: u32,
+    pub clients: Range<u32>,
+    /// Number of transactions that may still start, shared by all workers; `None` if it is unlimited.
+    pub budget: Option<Arc<StartBudget>>,
+}
+
+impl WorkerShare {
+    /// The share of the slice's thread `index`, from 0.
+    pub fn new(slice: &RunSlice, index: u32, budget: Option<Arc<StartBudget>>) -> WorkerShare {
+        WorkerShare {
+            index: index as usize,
+            worker: slice.workers.start + index,
+            workers: slice.all_workers,
+            clients: slice.clients_of_thread(index),
+            budget,
+        }
+    }
+}
+
+/// The clients of a thread: contiguous blocks, as even as possible.
+pub fn clients_of_thread(thread: u32, clients: u32, threads: u32) -> Range<u32> {
+    let first_client = |thread: u32| thread * (clients / threads) + thread.min(clients % threads);
+    first_client(thread)..first_client(thread + 1)
 }
 
 #[cfg(test)]

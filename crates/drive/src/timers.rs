@@ -1,52 +1,43 @@
-//! Timers of a worker: events that are due later.
-//!
-//! In: events, and when each is due. Out: the events that are due, earliest first. Must never: read a clock.
+//! Things that are due later. Never reads a clock.
 
-use crate::io::Slot;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TimerEvent {
-    /// A sleeping user wakes.
-    Wake(Slot),
-    /// A link tries to connect again.
-    Retry(Slot),
-    /// A login continues a computation.
-    ContinueLogin(Slot),
-    /// A user is resumed to learn that its requested connection could not be opened: no attempt could begin.
-    Refused(Slot),
+/// Things that are due later, by time.
+#[derive(Debug)]
+pub(crate) struct Timers<T> {
+    heap: BinaryHeap<Reverse<(u64, T)>>,
 }
 
-/// Pending timers, by time.
-#[derive(Debug, Default)]
-pub struct Timers {
-    heap: BinaryHeap<Reverse<(u64, TimerEvent)>>,
+impl<T: Ord> Default for Timers<T> {
+    fn default() -> Self {
+        Timers {
+            heap: BinaryHeap::new(),
+        }
+    }
 }
 
-impl Timers {
-    /// Adds a timer.
-    pub fn add(&mut self, at_ns: u64, event: TimerEvent) {
-        self.heap.push(Reverse((at_ns, event)));
+impl<T: Ord> Timers<T> {
+    pub fn add(&mut self, at_ns: u64, thing: T) {
+        self.heap.push(Reverse((at_ns, thing)));
     }
 
-    /// Whether there are no timers.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
 
-    /// When the earliest event is due; `u64::MAX` if there is none.
+    /// When the earliest thing is due; `u64::MAX` if there is none.
     pub fn next_ns(&self) -> u64 {
         self.heap
             .peek()
             .map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns)
     }
 
-    /// Removes and returns the earliest event that is due.
-    pub fn pop(&mut self, now_ns: u64) -> Option<TimerEvent> {
+    /// Removes and returns the earliest thing that is due.
+    pub fn pop(&mut self, now_ns: u64) -> Option<T> {
         if self.next_ns() > now_ns {
             return None;
         }
-        self.heap.pop().map(|Reverse((_, event))| event)
+        self.heap.pop().map(|Reverse((_, thing))| thing)
     }
 }

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use support::{
-    CONFLICT, ClosureProgram, PgServer, job, plan, replies_after, send, simulate, target,
-    with_timestamps,
+    CONFLICT, ClosureProgram, PgServer, drive, job, plan, replies_after, send, simulate, target,
+    user, with_timestamps,
 };
 
 const WARMUP_TRANSACTIONS: u64 = 1_000;
@@ -33,7 +33,7 @@ fn no_transaction_allocates() {
             set.add("UPDATE accounts SET balance = balance + $1 WHERE id = $2"),
             set.add("END"),
         );
-        Box::pin(async move {
+        user(async move {
             let mut before = 0;
             for number in 0.. {
                 if number == WARMUP_TRANSACTIONS {
@@ -42,9 +42,7 @@ fn no_transaction_allocates() {
                 if number == WARMUP_TRANSACTIONS + COUNTED_TRANSACTIONS {
                     reported.fetch_min(allocations() - before, Ordering::Relaxed);
                 }
-                if let Err(exit) = db.start(0).await {
-                    return exit;
-                }
+                db.start(0).await?;
                 let transaction = async {
                     db.exec(&begin, &[]).await?;
                     let values = [Value::Int(-4711), Value::Int(number as i64)];
@@ -55,9 +53,7 @@ fn no_transaction_allocates() {
                     Ok(Outcome::Committed)
                 };
                 let result = transaction.await;
-                if let Err(exit) = db.end(result).await {
-                    return exit;
-                }
+                db.end(result).await?;
             }
             unreachable!("the count is endless")
         })
@@ -87,7 +83,7 @@ fn a_failed_transaction_allocates_only_its_error_and_the_message() {
     let program = ClosureProgram(move |_, mut db: Db| -> User {
         let reported = reported.clone();
         let statement = StatementIds::new().add("SELECT 1");
-        Box::pin(async move {
+        user(async move {
             let mut before = 0;
             for number in 0.. {
                 if number == WARMUP_TRANSACTIONS {
@@ -96,14 +92,10 @@ fn a_failed_transaction_allocates_only_its_error_and_the_message() {
                 if number == WARMUP_TRANSACTIONS + COUNTED_TRANSACTIONS {
                     reported.fetch_min(allocations() - before, Ordering::Relaxed);
                 }
-                if let Err(exit) = db.start(0).await {
-                    return exit;
-                }
+                db.start(0).await?;
                 let result = db.exec(&statement, &[]).await;
                 let result = result.map(|_| Outcome::Committed);
-                if let Err(exit) = db.end(result).await {
-                    return exit;
-                }
+                db.end(result).await?;
             }
             unreachable!("the count is endless")
         })
@@ -114,7 +106,7 @@ fn a_failed_transaction_allocates_only_its_error_and_the_message() {
             answers.push(send(10_000, CONFLICT));
         },
     };
-    let (driven, _) = simulate(&program, &plan(1, 0.9), with_timestamps(), server).unwrap();
+    let driven = drive(&program, &plan(1, 0.9), server);
     assert!(
         driven.collected.measured.all_kinds().failed > WARMUP_TRANSACTIONS + COUNTED_TRANSACTIONS
     );
@@ -142,15 +134,11 @@ fn the_histograms_of_a_delivered_second_are_reused() {
     let counted = Arc::clone(&counts);
     let program = ClosureProgram(move |_, mut db: Db| -> User {
         let (collected, counted) = (Arc::clone(&collected), Arc::clone(&counted));
-        Box::pin(async move {
+        user(async move {
             for number in 0.. {
-                if let Err(exit) = db.start(0).await {
-                    return exit;
-                }
+                db.start(0).await?;
                 let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
-                if let Err(exit) = db.end(result).await {
-                    return exit;
-                }
+                db.end(result).await?;
                 // One reply arrives per simulated second, which is short: give the collecting thread time to
                 // send back the intervals that it has read.
                 let begun = Instant::now();

@@ -66,8 +66,6 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
         build: host::this_build(),
         machines: vec![ClientMachine {
             host: host::this_machine(),
-            clients: job.plan.drive.clients,
-            threads: job.plan.drive.threads.min(job.plan.drive.clients),
             ..ClientMachine::default()
         }],
         request: job.request.clone(),
@@ -154,7 +152,7 @@ fn stored_planned_end(stop: Stop) -> prony_store::PlannedEnd {
 
 /// Records what is known at the start of the load.
 pub(crate) fn record_start(run: &mut Run, start: &LoadStart) {
-    run.drive.io = start.engine.to_owned();
+    run.drive.io = start.engine.name().to_owned();
     run.drive.io_reason = start.engine_reason.clone();
     run.drive.network = Some(start.network);
     // With one connection per transaction, no client has connected yet: keep the control connection's TLS.

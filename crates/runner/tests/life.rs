@@ -6,7 +6,7 @@ use prony_runner::{
     Error, FinishedRun, Interrupt, Purpose, Recording, RunJob, RunObserver, RunSecond, RunServer,
     ServerObserverOptions, StorePolicy, prepare,
 };
-use prony_server::{Control, Environment, Target, embedded};
+use prony_server::{Control, Environment, Target};
 use prony_store::{Run, RunState, RunStore, StoreError};
 use prony_workload::{LoadRequest, Workload, find};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const WINDOW_S: u64 = 2;
 
 /// A database with the tables of tpcb.
 fn create_database(name: &str) -> (Target, Plan) {
-    let server = embedded::shared_postgres();
+    let server = prony_test_servers::shared_postgres();
     let environment = Environment::without_home("postgres");
     let resolve = |url: &str| prony_server::resolve(url, &environment).expect("a good URL");
     let mut control = Control::connect(&resolve(&server.url_for("postgres"))).expect("connects");

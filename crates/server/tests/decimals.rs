@@ -2,8 +2,8 @@
 //! ones and those listed in `PRONY_TEST_POSTGRES` and `PRONY_TEST_MYSQL`.
 
 use prony_server::control::BlockingConnection;
-use prony_server::embedded::{shared_mariadb, shared_postgres};
 use prony_server::{Environment, resolve};
+use prony_test_servers::{shared_mariadb, shared_postgres};
 use prony_wire::{ParameterType, QueryMode, Statement, StatementIds, Value};
 
 /// Numbers as unscaled digits and scale; 30 is MySQL's largest scale.

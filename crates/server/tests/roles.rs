@@ -1,8 +1,8 @@
 //! Roles on the embedded PostgreSQL and on the servers listed in `PRONY_TEST_POSTGRES`, as managed services have them:
 //! the account that creates them is no superuser.
 
-use prony_server::embedded::shared_postgres;
 use prony_server::{Control, Environment, database, resolve};
+use prony_test_servers::shared_postgres;
 use prony_wire::Secret;
 
 fn connect(url: &str) -> Control {

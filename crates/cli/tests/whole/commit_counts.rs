@@ -6,8 +6,9 @@ use crate::common::{
     send_signal, start_run, total_figures,
 };
 use crate::relay::Relay;
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, MariaDb, MariaDbOptions, find};
+use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Figures, Run};
+use prony_test_servers::{MariaDb, MariaDbOptions};
 use std::path::PathBuf;
 use std::process::Child;
 use std::time::{Duration, Instant};

@@ -1,9 +1,10 @@
 //! Fixtures of the tests: a separate database and store for each test, and the program started on
 //! them.
 
-use prony_server::embedded::{EmbeddedPostgres, shared_postgres};
+use prony_server::embedded::EmbeddedPostgres;
 use prony_server::{Control, Environment, resolve};
 use prony_store::{Figures, KindFigures, Run, RunFilter, RunState, RunStore};
+use prony_test_servers::shared_postgres;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};

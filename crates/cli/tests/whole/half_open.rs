@@ -6,8 +6,8 @@ use crate::common::{
     send_signal, stderr_text, wait_until,
 };
 use crate::relay::Relay;
-use prony_server::embedded::{shared_mariadb, shared_postgres};
 use prony_store::RunState;
+use prony_test_servers::{shared_mariadb, shared_postgres};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;

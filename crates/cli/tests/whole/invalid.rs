@@ -115,8 +115,8 @@ fn a_temporarily_frozen_server_makes_a_run_invalid() {
 #[test]
 fn a_temporary_network_outage_makes_a_run_invalid() {
     let bench = loaded_bench("cut");
-    let relay = Relay::to_port(prony_server::embedded::shared_postgres().port());
-    let port = format!(":{}/", prony_server::embedded::shared_postgres().port());
+    let relay = Relay::to_port(prony_test_servers::shared_postgres().port());
+    let port = format!(":{}/", prony_test_servers::shared_postgres().port());
     let url = bench.url.replace(&port, &format!(":{}/", relay.port));
     // Starts a run and interrupts its network for three seconds.
     let start_and_cut = |options: &str| {

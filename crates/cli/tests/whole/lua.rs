@@ -1,7 +1,7 @@
 //! `prony sysbench` with Lua scripts.
 
 use crate::common::{assert_hidden, connect};
-use prony_server::embedded::{shared_mariadb, shared_postgres};
+use prony_test_servers::{shared_mariadb, shared_postgres};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use crate::common::connect;
 use crate::lua::LuaBench;
-use prony_server::embedded::shared_mariadb;
+use prony_test_servers::shared_mariadb;
 
 const VERSION_LINES: &str = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\n";
 

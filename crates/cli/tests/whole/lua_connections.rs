@@ -2,7 +2,7 @@
 
 use crate::common::connect;
 use crate::lua::LuaBench;
-use prony_server::embedded::{MariaDb, MariaDbOptions, shared_mariadb};
+use prony_test_servers::{MariaDb, MariaDbOptions, shared_mariadb};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::path::Path;
 

@@ -5,8 +5,8 @@ use crate::common::{
     start_run, stderr_text, total_figures, wait_until,
 };
 use prony_server::Control;
-use prony_server::embedded::{MariaDb, MariaDbOptions, shared_mariadb};
 use prony_store::{Product, Run, ServerSecond};
+use prony_test_servers::{MariaDb, MariaDbOptions, shared_mariadb};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 

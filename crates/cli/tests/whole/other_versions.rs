@@ -6,8 +6,8 @@ use crate::common::{
     connect, ok_stdout, parse_run, prony_command, send_signal, start_run, total_figures,
 };
 use prony_server::Control;
-use prony_server::embedded::shared_mariadb;
 use prony_store::Run;
+use prony_test_servers::shared_mariadb;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 

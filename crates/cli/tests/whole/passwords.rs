@@ -3,7 +3,7 @@
 use crate::common::{
     TestBench, assert_hidden, files_below, ok_stdout, send_signal, start_run, stderr_text,
 };
-use prony_server::embedded::shared_postgres;
+use prony_test_servers::shared_postgres;
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::PathBuf;

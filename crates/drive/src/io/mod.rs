@@ -7,7 +7,7 @@ mod buffers;
 pub mod epoll;
 pub mod ring;
 pub mod sim;
-pub mod socket;
+mod socket;
 
 use crate::clock::Clock;
 use prony_server::{Address, TcpOptions};

@@ -15,9 +15,8 @@ mod wait;
 
 pub use probe::{RingUnavailable, is_out_of_locked_memory, probe};
 
-use self::send::{SendState, TimestampedSend};
 use super::buffers::Buffers;
-use super::socket::{self, CONTROL_BYTES, RawAddress};
+use super::socket::{self, CONTROL_BYTES, RawAddress, TimestampedMessage};
 use super::{Io, IoEvent, IoEventKind, Received, Sent, Slot, WaitStrategy};
 use crate::clock::Clock;
 use io_uring::types::{Fd, Fixed};
@@ -30,6 +29,8 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 /// Maximum size of the submission queue; further entries are submitted with the next call.
 const SUBMISSIONS: u32 = 1024;
 const BUFFER_GROUP: u16 = 0;
+/// Size of the header that a multishot recvmsg puts before the data: four 32-bit numbers.
+const HEADER_BYTES: usize = 16;
 /// The bits of a generation that fit into user data.
 const GENERATION_MASK: u32 = 0xff_ffff;
 
@@ -61,9 +62,22 @@ pub struct Ring {
     starved: Vec<(Slot, u32)>,
     /// Header of every receive: no address, and space for timestamps. Freed like `buffers`.
     receive_header: ManuallyDrop<Box<libc::msghdr>>,
-    /// The send with a control message that requests a timestamp; submitted before it is used again.
-    timestamped_send: Box<TimestampedSend>,
+    /// The message of every send that requests a timestamp. The kernel copies it on submission, before it is used
+    /// again.
+    timestamped_message: Box<TimestampedMessage>,
     wait_strategy: WaitStrategy,
+}
+
+/// State of the bytes that a connection has to send.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum SendState {
+    /// There are no bytes, or the kernel has copied them: they may be overwritten.
+    #[default]
+    Free,
+    /// The bytes wait for the next submission: more may be added.
+    Queued,
+    /// The kernel may still read the bytes: they must not be touched.
+    Sending,
 }
 
 /// One connection of the engine.
@@ -134,7 +148,7 @@ impl Ring {
             batch: Vec::with_capacity(connections),
             starved: Vec::new(),
             receive_header: ManuallyDrop::new(receive_header),
-            timestamped_send: Box::new(TimestampedSend::new()),
+            timestamped_message: Box::new(TimestampedMessage::new()),
             wait_strategy: WaitStrategy::default(),
         })
     }
@@ -338,6 +352,21 @@ impl Io for Ring {
         if !self.slots[event.slot as usize].is_tcp {
             return Some(Received::new(bytes, None));
         }
-        receive::split_header(bytes)
+        split_header(bytes)
     }
+}
+
+/// The payload and the timestamp in the buffer of a multishot recvmsg: a header, the space for control
+/// messages, the payload. `None` if the kernel wrote less than that.
+#[inline]
+fn split_header(buffer: &[u8]) -> Option<Received<'_>> {
+    let header = buffer.first_chunk::<HEADER_BYTES>()?;
+    let number = |at: usize| {
+        u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+    };
+    let control_length = (number(4) as usize).min(CONTROL_BYTES);
+    let payload = buffer.get(HEADER_BYTES + CONTROL_BYTES..)?;
+    let payload = payload.get(..number(8) as usize).unwrap_or(payload);
+    let control = buffer.get(HEADER_BYTES..HEADER_BYTES + control_length)?;
+    Some(Received::new(payload, socket::timestamp_ns(control)))
 }

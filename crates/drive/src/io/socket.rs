@@ -183,25 +183,51 @@ pub fn timestamp_ns(mut control: &[u8]) -> Option<u64> {
 
 /// A control message that requests the transmit timestamp of the bytes that it accompanies.
 #[repr(C, align(8))]
-#[derive(Clone, Copy)]
-pub struct TimestampRequest {
+struct TimestampRequest {
     header: libc::cmsghdr,
     flags: u32,
     padding: u32,
 }
 
-impl TimestampRequest {
-    /// Creates the message.
-    pub fn for_send() -> Self {
-        TimestampRequest {
-            header: libc::cmsghdr {
-                cmsg_len: size_of::<libc::cmsghdr>() + size_of::<u32>(),
-                cmsg_level: libc::SOL_SOCKET,
-                cmsg_type: libc::SO_TIMESTAMPING,
+/// A message with a [`TimestampRequest`].
+pub struct TimestampedMessage {
+    header: libc::msghdr,
+    vector: libc::iovec,
+    request: TimestampRequest,
+}
+
+impl TimestampedMessage {
+    /// A message without bytes.
+    pub fn new() -> Self {
+        TimestampedMessage {
+            // SAFETY: all-zero bytes are a valid `msghdr`.
+            header: unsafe { zeroed() },
+            vector: libc::iovec {
+                iov_base: std::ptr::null_mut(),
+                iov_len: 0,
             },
-            flags: libc::SOF_TIMESTAMPING_TX_SOFTWARE,
-            padding: 0,
+            request: TimestampRequest {
+                header: libc::cmsghdr {
+                    cmsg_len: size_of::<libc::cmsghdr>() + size_of::<u32>(),
+                    cmsg_level: libc::SOL_SOCKET,
+                    cmsg_type: libc::SO_TIMESTAMPING,
+                },
+                flags: libc::SOF_TIMESTAMPING_TX_SOFTWARE,
+                padding: 0,
+            },
         }
+    }
+
+    /// Sets the bytes, and returns the header for a system call. The header points into this message and to the
+    /// bytes: neither may move or end before the kernel has copied them.
+    pub fn header_for(&mut self, start: *const u8, length: usize) -> *const libc::msghdr {
+        self.vector.iov_base = start.cast_mut().cast();
+        self.vector.iov_len = length;
+        self.header.msg_iov = &raw mut self.vector;
+        self.header.msg_iovlen = 1;
+        self.header.msg_control = (&raw mut self.request).cast();
+        self.header.msg_controllen = size_of::<TimestampRequest>();
+        &raw const self.header
     }
 }
 
@@ -228,20 +254,11 @@ pub fn transmit_timestamp_ns(fd: RawFd) -> Option<u64> {
 
 /// Like [`send_now`], and requests a transmit timestamp.
 pub fn send_with_timestamp(fd: RawFd, bytes: &[u8]) -> isize {
-    let mut timestamp_request = TimestampRequest::for_send();
-    let mut vector = libc::iovec {
-        iov_base: bytes.as_ptr().cast_mut().cast(),
-        iov_len: bytes.len(),
-    };
-    // SAFETY: all-zero bytes are a valid `msghdr`.
-    let mut header: libc::msghdr = unsafe { zeroed() };
-    header.msg_iov = &raw mut vector;
-    header.msg_iovlen = 1;
-    header.msg_control = (&raw mut timestamp_request).cast();
-    header.msg_controllen = size_of::<TimestampRequest>();
+    let mut message = TimestampedMessage::new();
+    let header = message.header_for(bytes.as_ptr(), bytes.len());
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-    // SAFETY: the header points to locals that outlive the call; the bytes are only read.
-    unsafe { libc::sendmsg(fd, &raw const header, flags) }
+    // SAFETY: the message and the bytes outlive the call; the bytes are only read.
+    unsafe { libc::sendmsg(fd, header, flags) }
 }
 
 /// Receives bytes without blocking. Returns their number, or a negative one on error, and the timestamp of

@@ -8,14 +8,14 @@ mod support;
 use prony_drive::{DriveJob, DriveResult, RunEventKind, run};
 use prony_measure::ErrorClass;
 use prony_plan::{DrivePlan, IoEngine, QueryMode, Stop};
-use prony_server::embedded::{MariaDb, MariaDbOptions, shared_mariadb};
 use prony_server::{Control, Environment, Target, resolve};
 use prony_session::{Db, DbError, Outcome, Program, User, UserId};
+use prony_test_servers::{MariaDb, MariaDbOptions, shared_mariadb};
 use prony_wire::{Statement, StatementIds, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use support::{TestObserver, engines, job, plan};
+use support::{TestObserver, engines, job, plan, user};
 
 const CLIENTS: u32 = 8;
 
@@ -76,15 +76,11 @@ impl Program for CounterProgram {
 
     fn create_user(&self, id: UserId, mut db: Db) -> User {
         let statements = self.0.clone();
-        Box::pin(async move {
+        user(async move {
             loop {
-                if let Err(exit) = db.start(0).await {
-                    return exit;
-                }
+                db.start(0).await?;
                 let result = count(&mut db, &statements, i64::from(id.client)).await;
-                if let Err(exit) = db.end(result).await {
-                    return exit;
-                }
+                db.end(result).await?;
             }
         })
     }
@@ -348,15 +344,11 @@ impl Program for OppositeOrders {
     fn create_user(&self, id: UserId, mut db: Db) -> User {
         let statements = self.0.clone();
         let (first, second) = (i64::from(id.client % 2), i64::from(1 - id.client % 2));
-        Box::pin(async move {
+        user(async move {
             loop {
-                if let Err(exit) = db.start(0).await {
-                    return exit;
-                }
+                db.start(0).await?;
                 let result = update_in_order(&mut db, &statements, [first, second]).await;
-                if let Err(exit) = db.end(result).await {
-                    return exit;
-                }
+                db.end(result).await?;
             }
         })
     }

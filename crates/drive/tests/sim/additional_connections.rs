@@ -4,6 +4,7 @@ use crate::support::*;
 use prony_drive::io::sim::{Answer, Machine, SimServer};
 use prony_drive::{DriveJob, DriveResult, Error, RunEventKind, run_simulated};
 use prony_session::{Db, Program, User, UserExit, UserId};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -122,14 +123,7 @@ async fn loses_idle_connection(mut db: Db) -> Result<(), UserExit> {
 
 #[test]
 fn closing_a_lost_connection_ends_its_outage() {
-    let program = OpensConnections(|_, db| -> User {
-        Box::pin(async move {
-            loses_idle_connection(db)
-                .await
-                .err()
-                .unwrap_or(UserExit::Stopped)
-        })
-    });
+    let program = OpensConnections(|_, db| user(loses_idle_connection(db)));
     let server = PgServer {
         refuse: |_| false,
         statement: |slot, _: &[u8], _, answers: &mut Vec<Answer>| {
@@ -197,14 +191,7 @@ async fn retries_until_connected(id: UserId, mut db: Db) -> Result<(), UserExit>
 
 #[test]
 fn a_user_that_retries_without_a_free_socket_does_not_starve_others() {
-    let program = OpensConnections(|id, db| -> User {
-        Box::pin(async move {
-            retries_until_connected(id, db)
-                .await
-                .err()
-                .unwrap_or(UserExit::Stopped)
-        })
-    });
+    let program = OpensConnections(|id, db| user(retries_until_connected(id, db)));
     let driven = run_on(&program, 2, 1.0, few_sockets(3), replies_after(2 * MS));
     assert!(driven.events.is_empty(), "{:?}", driven.events);
     assert_eq!(driven.collected.measured.health.connections, 3);
@@ -232,15 +219,45 @@ async fn connects_once(id: UserId, mut db: Db) -> Result<(), UserExit> {
 
 #[test]
 fn an_attempt_that_got_no_socket_is_not_repeated_at_its_deadline() {
-    let program = OpensConnections(|id, db| -> User {
-        Box::pin(async move {
-            connects_once(id, db)
-                .await
-                .err()
-                .unwrap_or(UserExit::Stopped)
-        })
-    });
+    let program = OpensConnections(|id, db| user(connects_once(id, db)));
     let driven = run_on(&program, 2, 4.0, few_sockets(3), replies_after(2 * MS));
     assert!(driven.events.is_empty(), "{:?}", driven.events);
     assert_eq!(driven.collected.measured.health.connections, 2);
+}
+
+/// Counts how often its client connects, and closes each connection 1 ms after its first reply.
+struct ClosesAfterReply(Arc<AtomicUsize>);
+
+impl SimServer for ClosesAfterReply {
+    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(10_000)
+    }
+
+    fn request(&mut self, _: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
+        match bytes.first() {
+            Some(0) => answers.push(send(20_000, WELCOME)),
+            _ => answers.extend([send(2 * MS, DONE), close(3 * MS)]),
+        }
+    }
+}
+
+/// The prologue reopens the connection 50 ms after its loss, which is when the loop tries to, too.
+async fn reopens_when_a_retry_is_due(mut db: Db) -> Result<(), UserExit> {
+    db.open_connection().await.map_err(user_failure)?;
+    db.query("SELECT 1").await.map_err(user_failure)?;
+    db.sleep(Duration::from_millis(51)).await;
+    db.open_connection().await.map_err(user_failure)?;
+    db.wait_for_common_start().await;
+    db.sleep(Duration::from_secs(3600)).await;
+    Ok(())
+}
+
+#[test]
+fn a_connection_that_is_reopened_when_a_retry_is_due_is_opened_once() {
+    let connects = Arc::new(AtomicUsize::new(0));
+    let program = OpensConnections(|_, db| user(reopens_when_a_retry_is_due(db)));
+    let server = ClosesAfterReply(Arc::clone(&connects));
+    run_on(&program, 1, 1.0, with_timestamps(), server);
+    assert_eq!(connects.load(Ordering::Relaxed), 2);
 }

@@ -12,29 +12,19 @@ use std::time::Duration;
 #[test]
 fn at_the_end_a_sleeping_transaction_is_finished_and_a_thinking_user_is_dropped() {
     let program = ClosureProgram(|id: prony_session::UserId, mut db: Db| -> User {
-        Box::pin(async move {
+        user(async move {
             loop {
-                if let Err(exit) = db.start(0).await {
-                    return exit;
-                }
+                db.start(0).await?;
                 if id.client == 0 {
                     db.sleep(Duration::from_millis(300)).await;
                 }
                 let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
-                if let Err(exit) = db.end(result).await {
-                    return exit;
-                }
+                db.end(result).await?;
                 db.sleep(Duration::from_secs(3600)).await;
             }
         })
     });
-    let (driven, _) = simulate(
-        &program,
-        &plan(2, 0.1),
-        with_timestamps(),
-        replies_after(MS),
-    )
-    .unwrap();
+    let driven = drive(&program, &plan(2, 0.1), replies_after(MS));
     let collected = &driven.collected;
     assert_eq!(collected.measured.all_kinds().committed, 1);
     // The transaction of client 0 ended in the drain, so it counts as unfinished.
@@ -52,28 +42,23 @@ fn at_the_end_a_sleeping_transaction_is_finished_and_a_thinking_user_is_dropped(
 #[test]
 fn a_transaction_cut_off_after_its_commit_was_sent_may_have_committed() {
     let program = ClosureProgram(|id: prony_session::UserId, mut db: Db| -> User {
-        Box::pin(async move {
+        user(async move {
             let mut statements = prony_wire::StatementIds::new();
             let statement = statements.add(match id.client {
                 0 => "COMMIT",
                 1 => "UPDATE t SET n = 1",
                 _ => "SELECT 1",
             });
-            if let Err(exit) = db.start(0).await {
-                return exit;
-            }
+            db.start(0).await?;
             if id.client == 3 {
                 db.sleep(Duration::from_secs(3600)).await;
             }
             let result = db.exec(&statement, &[]).await.map(|_| Outcome::Committed);
-            match db.end(result).await {
-                Ok(()) => prony_session::UserExit::Finished,
-                Err(exit) => exit,
-            }
+            db.end(result).await
         })
     });
     let no_reply = replies_after(1_000_000 * MS);
-    let (driven, _) = simulate(&program, &plan(4, 0.1), with_timestamps(), no_reply).unwrap();
+    let driven = drive(&program, &plan(4, 0.1), no_reply);
     let excluded = driven.collected.measured.excluded;
     // A commit was sent, and an update outside a block, which commits by itself.
     let expected = InFlight {
@@ -93,7 +78,7 @@ fn a_transaction_cut_off_after_its_commit_was_sent_may_have_committed() {
 #[test]
 fn a_transaction_cut_off_after_a_write_outside_a_block_may_have_committed() {
     let program = ClosureProgram(|id: prony_session::UserId, db: Db| -> User {
-        Box::pin(async move { writes_and_waits(id.client, db).await.err().unwrap() })
+        user(writes_and_waits(id.client, db))
     });
     let server = PgServer {
         refuse: |_| false,
@@ -110,7 +95,7 @@ fn a_transaction_cut_off_after_a_write_outside_a_block_may_have_committed() {
             answers.push(send(MS, if in_block { IN_BLOCK } else { DONE }));
         },
     };
-    let (driven, _) = simulate(&program, &plan(5, 0.1), with_timestamps(), server).unwrap();
+    let driven = drive(&program, &plan(5, 0.1), server);
     assert!(driven.events.is_empty(), "{:?}", driven.events);
     let excluded = driven.collected.measured.excluded;
     let expected = InFlight {
@@ -172,15 +157,11 @@ fn an_interrupted_run_keeps_what_it_measured() {
 fn a_panic_in_a_worker_keeps_the_figures_so_far() {
     // The 21st transaction has a kind that the program does not have, so that recording it panics.
     let program = ClosureProgram(|_, mut db: Db| -> User {
-        Box::pin(async move {
+        user(async move {
             for number in 0.. {
-                if let Err(exit) = db.start(u16::from(number == 20)).await {
-                    return exit;
-                }
+                db.start(u16::from(number == 20)).await?;
                 let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
-                if let Err(exit) = db.end(result).await {
-                    return exit;
-                }
+                db.end(result).await?;
             }
             unreachable!("the count is endless")
         })

@@ -18,7 +18,7 @@ fn errors_are_counted_by_class() {
             answers.push(send(MS, if count % 10 == 0 { CONFLICT } else { DONE }));
         },
     };
-    let (driven, _) = simulate(&Selects::new(), &plan(2, 1.0), with_timestamps(), server).unwrap();
+    let driven = drive(&Selects::new(), &plan(2, 1.0), server);
     let tally = driven.collected.measured.all_kinds();
     let share = tally.failed as f64 / (tally.committed + tally.failed) as f64;
     assert!((share - 0.1).abs() < 0.01, "{share}");
@@ -72,7 +72,7 @@ fn a_late_event_of_a_lost_connection_does_not_affect_the_new_one() {
             }
         },
     };
-    let (driven, _) = simulate(&Selects::new(), &plan(1, 1.0), with_timestamps(), server).unwrap();
+    let driven = drive(&Selects::new(), &plan(1, 1.0), server);
     assert_eq!(driven.collected.measured.all_kinds().failed, 1);
     let outage = &driven.events[0];
     // The first attempt reopens the connection.
@@ -94,7 +94,7 @@ fn users_that_wait_for_a_start_keep_waiting_when_their_connections_are_lost() {
             }
         },
     };
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
+    let driven = drive(&Selects::new(), &plan, server);
     let measured = &driven.collected.measured;
     let tally = measured.all_kinds();
     // The client whose start is due at that moment fails; the others have reconnected by their next
@@ -125,7 +125,7 @@ fn the_loss_of_a_connection_after_the_reply_to_its_commit_is_not_ambiguous() {
             Ok(Outcome::Committed)
         })
     });
-    let (driven, _) = simulate(&program, &plan(1, 0.5), with_timestamps(), server).unwrap();
+    let driven = drive(&program, &plan(1, 0.5), server);
     let entry = driven.collected.measured.errors.entries()[0].clone();
     assert_eq!(entry.class, ErrorClass::LostConnection);
 }
@@ -142,7 +142,7 @@ fn an_idle_connection_that_is_lost_is_reopened_and_no_transaction_fails() {
     };
     let mut plan = plan(1, 5.2);
     plan.pace = evenly(1.0);
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
+    let driven = drive(&Selects::new(), &plan, server);
     let tally = driven.collected.measured.all_kinds();
     assert_eq!((tally.committed, tally.failed), (6, 0));
     assert!(driven.events.len() >= 4, "{:?}", driven.events);
@@ -170,7 +170,7 @@ fn a_commit_in_flight_when_the_connection_is_lost_is_ambiguous() {
             Ok(Outcome::Committed)
         })
     });
-    let (driven, _) = simulate(&program, &plan(1, 0.5), with_timestamps(), server).unwrap();
+    let driven = drive(&program, &plan(1, 0.5), server);
     let entry = driven.collected.measured.errors.entries()[0].clone();
     assert_eq!(entry.class, ErrorClass::AmbiguousCommit);
 }
@@ -193,23 +193,19 @@ fn class_of_lost_text(text: &'static str) -> ErrorClass {
         },
     };
     let program = ClosureProgram(move |_, mut db: prony_session::Db| -> prony_session::User {
-        Box::pin(async move {
+        user(async move {
             loop {
-                if let Err(exit) = db.start(0).await {
-                    return exit;
-                }
+                db.start(0).await?;
                 let block = db.query("BEGIN").await.map(drop);
                 let result = match block {
                     Ok(()) => db.query(text).await.map(|_| Outcome::Committed),
                     Err(error) => Err(error),
                 };
-                if let Err(exit) = db.end(result).await {
-                    return exit;
-                }
+                db.end(result).await?;
             }
         })
     });
-    let (driven, _) = simulate(&program, &plan(1, 0.5), with_timestamps(), server).unwrap();
+    let driven = drive(&program, &plan(1, 0.5), server);
     let classes: Vec<_> = driven.collected.measured.errors.entries().to_vec();
     assert_eq!(classes.len(), 1, "{classes:?}");
     classes[0].class
@@ -249,7 +245,7 @@ fn a_loss_after_a_write_outside_a_block_is_ambiguous() {
             Ok(Outcome::Committed)
         })
     });
-    let (driven, _) = simulate(&program, &plan(1, 0.5), with_timestamps(), server).unwrap();
+    let driven = drive(&program, &plan(1, 0.5), server);
     let entries = driven.collected.measured.errors.entries();
     assert_eq!(entries.len(), 1, "{entries:?}");
     assert_eq!(entries[0].class, ErrorClass::AmbiguousCommit);
@@ -263,7 +259,7 @@ fn a_protocol_violation_closes_the_connection() {
             answers.push(send(MS, b"Z\0\0\0\x03"));
         },
     };
-    let (driven, _) = simulate(&Selects::new(), &plan(1, 1.0), with_timestamps(), server).unwrap();
+    let driven = drive(&Selects::new(), &plan(1, 1.0), server);
     let measured = &driven.collected.measured;
     assert_eq!(measured.all_kinds().committed, 0);
     // The user fails at once, and then after 50, 100, 200 and 400 ms: the loop does not flood a server that
@@ -292,27 +288,23 @@ fn a_user_that_waits_for_its_connection_does_not_outlive_the_run() {
         },
     };
     let program = ClosureProgram(|_, mut db: prony_session::Db| -> prony_session::User {
-        Box::pin(async move {
+        user(async move {
             loop {
-                if let Err(exit) = db.start(0).await {
-                    return exit;
-                }
+                db.start(0).await?;
                 while let Err(error) = db.query("SELECT 1").await.map(drop) {
                     if let Err(exit) = db.retry().await {
                         let _ = db.end(Err(error)).await;
-                        return exit;
+                        return Err(exit);
                     }
                 }
-                if let Err(exit) = db.end(Ok(Outcome::Committed)).await {
-                    return exit;
-                }
+                db.end(Ok(Outcome::Committed)).await?;
             }
         })
     });
     let mut plan = plan(3, 2.0);
     plan.stop = prony_plan::Stop::NoStartsAfter(Duration::from_secs(2));
     plan.grace = Duration::MAX;
-    let (driven, _) = simulate(&program, &plan, with_timestamps(), server).unwrap();
+    let driven = drive(&program, &plan, server);
     let tally = driven.collected.measured.all_kinds();
     assert!(tally.committed > 0);
     assert_eq!(

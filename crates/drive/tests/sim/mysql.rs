@@ -90,15 +90,11 @@ fn single_executions() -> impl Program {
     let statement = std::sync::Arc::new(StatementIds::new().add("DO 1"));
     ClosureProgram(move |_, mut db: Db| -> User {
         let statement = statement.clone();
-        Box::pin(async move {
+        user(async move {
             loop {
-                if let Err(exit) = db.start(0).await {
-                    return exit;
-                }
+                db.start(0).await?;
                 let result = execute_once(&mut db, &statement).await;
-                if let Err(exit) = db.end(result).await {
-                    return exit;
-                }
+                db.end(result).await?;
             }
         })
     })
@@ -111,17 +107,13 @@ fn batches() -> impl Program {
     let statements = std::sync::Arc::new(statements);
     ClosureProgram(move |_, mut db: Db| -> User {
         let statements = statements.clone();
-        Box::pin(async move {
+        user(async move {
             loop {
-                if let Err(exit) = db.start(0).await {
-                    return exit;
-                }
+                db.start(0).await?;
                 let [a, b, c] = &*statements;
                 let result = db.batch(&[(a, &[]), (b, &[]), (c, &[])]).await;
                 let result = result.map(|_| Outcome::Committed);
-                if let Err(exit) = db.end(result).await {
-                    return exit;
-                }
+                db.end(result).await?;
             }
         })
     })

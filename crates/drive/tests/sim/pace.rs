@@ -12,13 +12,7 @@ use std::time::Duration;
 fn response_times_are_exact_to_the_nanosecond() {
     for delay_ns in [1, 17, 999_999] {
         let plan = plan(1, 20.0 * delay_ns as f64 / 1e9);
-        let (driven, _) = simulate(
-            &Selects::new(),
-            &plan,
-            with_timestamps(),
-            replies_after(delay_ns),
-        )
-        .unwrap();
+        let driven = drive_selects(&plan, delay_ns);
         let tally = driven.collected.measured.all_kinds();
         assert!(tally.committed >= 10, "{}", tally.committed);
         assert_eq!(tally.response.min_ns, delay_ns);
@@ -61,13 +55,7 @@ fn a_closed_loop_obeys_littles_law_and_counts_exactly() {
 fn an_even_rate_is_maintained_exactly() {
     let mut plan = plan(4, 2.0);
     plan.pace = evenly(1000.0);
-    let (driven, _) = simulate(
-        &Selects::new(),
-        &plan,
-        with_timestamps(),
-        replies_after(MS / 2),
-    )
-    .unwrap();
+    let driven = drive_selects(&plan, MS / 2);
     let tally = driven.collected.measured.all_kinds();
     assert!(tally.committed.abs_diff(2000) <= 1, "{}", tally.committed);
     assert_eq!(tally.response.max_ns, MS / 2);
@@ -82,8 +70,7 @@ fn a_poisson_rate_is_maintained_on_average() {
         arrival: Arrival::Poisson,
         queue_max: None,
     };
-    let (driven, _) =
-        simulate(&Selects::new(), &plan, with_timestamps(), replies_after(MS)).unwrap();
+    let driven = drive_selects(&plan, MS);
     let tally = driven.collected.measured.all_kinds();
     // The tolerance is four standard deviations of a Poisson count of 20,000.
     assert!(
@@ -97,13 +84,7 @@ fn a_poisson_rate_is_maintained_on_average() {
 fn late_starts_are_not_skipped_and_are_timed_from_the_schedule() {
     let mut plan = plan(1, 1.0);
     plan.pace = evenly(1000.0);
-    let (driven, _) = simulate(
-        &Selects::new(),
-        &plan,
-        with_timestamps(),
-        replies_after(2 * MS),
-    )
-    .unwrap();
+    let driven = drive_selects(&plan, 2 * MS);
     let measured = &driven.collected.measured;
     let tally = measured.all_kinds();
     // One client manages 500 of the 1,000 per second; each start is 1 ms later than the one before.
@@ -128,8 +109,7 @@ fn a_number_of_transactions_applies_to_each_client() {
     let mut plan = plan(4, 0.0);
     plan.stop = Stop::Transactions(100);
     plan.warmup = Duration::from_millis(10);
-    let (driven, _) =
-        simulate(&Selects::new(), &plan, with_timestamps(), replies_after(MS)).unwrap();
+    let driven = drive_selects(&plan, MS);
     let tally = driven.collected.measured.all_kinds();
     // The count includes the transaction in flight at the end of the warm-up, which is measured.
     assert_eq!(tally.committed, 400);
@@ -141,8 +121,7 @@ fn no_start_is_missed_once_every_client_has_completed_its_count() {
     let mut plan = plan(4, 0.0);
     plan.stop = Stop::Transactions(10);
     plan.pace = evenly(100_000.0);
-    let (driven, _) =
-        simulate(&Selects::new(), &plan, with_timestamps(), replies_after(MS)).unwrap();
+    let driven = drive_selects(&plan, MS);
     assert_eq!(driven.collected.measured.all_kinds().committed, 40);
     assert_eq!(driven.collected.measured.excluded.never_started, 0);
 }
@@ -151,8 +130,7 @@ fn no_start_is_missed_once_every_client_has_completed_its_count() {
 fn with_a_connection_per_transaction_the_response_time_includes_connecting() {
     let mut plan = plan(2, 1.0);
     plan.connect_per_transaction = true;
-    let (driven, _) =
-        simulate(&Selects::new(), &plan, with_timestamps(), replies_after(MS)).unwrap();
+    let driven = drive_selects(&plan, MS);
     let tally = driven.collected.measured.all_kinds();
     let connect = tally.connect.as_ref().unwrap();
     // The server takes 10 µs to accept the connection, and 20 µs for the login.
@@ -198,7 +176,7 @@ fn with_a_connection_per_transaction_idle_clients_have_no_connection() {
         open: 0,
         max_open: Arc::clone(&max_open),
     };
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
+    let driven = drive(&Selects::new(), &plan, server);
     let tally = driven.collected.measured.all_kinds();
     assert!(tally.committed.abs_diff(100) <= 1, "{}", tally.committed);
     assert_eq!((tally.failed, max_open.load(Ordering::Relaxed)), (0, 1));
@@ -207,22 +185,14 @@ fn with_a_connection_per_transaction_idle_clients_have_no_connection() {
 #[test]
 fn think_time_lowers_the_throughput() {
     let program = ClosureProgram(|_, mut db: Db| -> User {
-        Box::pin(async move {
+        user(async move {
             loop {
-                if let Err(exit) = event(&mut db).await {
-                    return exit;
-                }
+                event(&mut db).await?;
                 db.sleep(Duration::from_millis(9)).await;
             }
         })
     });
-    let (driven, _) = simulate(
-        &program,
-        &plan(3, 1.0),
-        with_timestamps(),
-        replies_after(MS),
-    )
-    .unwrap();
+    let driven = drive(&program, &plan(3, 1.0), replies_after(MS));
     let tally = driven.collected.measured.all_kinds();
     assert!(tally.committed.abs_diff(300) <= 3, "{}", tally.committed);
     assert_eq!(tally.response.mean_ns(), MS as f64);

@@ -23,15 +23,15 @@ impl Program for PrologueProgram {
 
     fn create_user(&self, id: UserId, mut db: Db) -> User {
         let (started_at_ns, fails) = (self.started_at_ns.clone(), self.fails);
-        Box::pin(async move {
+        user(async move {
             for _ in 0..10 * id.client {
                 if db.query("SELECT 1").await.is_err() {
-                    return UserExit::Failed("refused".to_owned());
+                    return Err(UserExit::Failed("refused".to_owned()));
                 }
                 db.count_query(prony_measure::QueryKind::Read);
             }
             if fails && id.client == 2 {
-                return UserExit::Failed("missing table".to_owned());
+                return Err(UserExit::Failed("missing table".to_owned()));
             }
             db.wait_for_common_start().await;
             started_at_ns
@@ -39,9 +39,7 @@ impl Program for PrologueProgram {
                 .expect("one thread")
                 .push(db.noticed_ns());
             loop {
-                if let Err(exit) = event(&mut db).await {
-                    return exit;
-                }
+                event(&mut db).await?;
             }
         })
     }

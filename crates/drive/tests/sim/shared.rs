@@ -33,7 +33,7 @@ fn slow_for_client_0() -> impl SimServer + Send {
 fn any_free_client_takes_the_next_of_a_shared_number_of_starts() {
     let plan = plan_with_shared_starts(3, 1001, 3600.0);
     let program = Selects::new();
-    let (driven, _) = simulate(&program, &plan, with_timestamps(), slow_for_client_0()).unwrap();
+    let driven = drive(&program, &plan, slow_for_client_0());
     let measured = &driven.collected.measured;
     assert_eq!(measured.all_kinds().committed, 1001);
     // Two fast clients make 1,000 transactions per second each: 0.5 s, in which the slow one makes
@@ -52,13 +52,7 @@ fn any_free_client_takes_the_next_of_a_shared_number_of_starts() {
 #[test]
 fn a_run_with_a_shared_number_of_starts_also_ends_by_time() {
     let plan = plan_with_shared_starts(2, u64::MAX, 0.5);
-    let (driven, _) = simulate(
-        &Selects::new(),
-        &plan,
-        with_timestamps(),
-        replies_after(10 * MS),
-    )
-    .unwrap();
+    let driven = drive_selects(&plan, 10 * MS);
     let tally = driven.collected.measured.all_kinds();
     // All transactions that started in time count.
     assert!(tally.committed.abs_diff(100) <= 2, "{}", tally.committed);
@@ -69,13 +63,7 @@ fn a_run_with_a_shared_number_of_starts_also_ends_by_time() {
 fn starts_in_the_warm_up_do_not_count_towards_a_shared_number() {
     let mut plan = plan_with_shared_starts(2, 100, 3600.0);
     plan.warmup = Duration::from_secs(1);
-    let (driven, _) = simulate(
-        &Selects::new(),
-        &plan,
-        with_timestamps(),
-        replies_after(10 * MS),
-    )
-    .unwrap();
+    let driven = drive_selects(&plan, 10 * MS);
     let warmup = driven
         .collected
         .warmup
@@ -96,8 +84,7 @@ fn a_shared_number_of_starts_works_with_a_rate() {
         arrival: Arrival::Even,
         queue_max: Some(10),
     };
-    let (driven, _) =
-        simulate(&Selects::new(), &plan, with_timestamps(), replies_after(MS)).unwrap();
+    let driven = drive_selects(&plan, MS);
     let measured = &driven.collected.measured;
     assert_eq!(measured.all_kinds().committed, 200);
     assert!((measured.seconds() - 2.0).abs() < 0.05);
@@ -108,13 +95,7 @@ fn a_shared_number_of_starts_works_with_a_rate() {
 fn transactions_in_flight_after_the_grace_are_cut_off() {
     let mut plan = plan_with_shared_starts(2, u64::MAX, 1.0);
     plan.grace = Duration::from_millis(500);
-    let (driven, _) = simulate(
-        &Selects::new(),
-        &plan,
-        with_timestamps(),
-        replies_after(10_000 * MS),
-    )
-    .unwrap();
+    let driven = drive_selects(&plan, 10_000 * MS);
     let measured = &driven.collected.measured;
     assert_eq!(measured.excluded.unfinished, 2);
     assert!(
@@ -123,13 +104,7 @@ fn transactions_in_flight_after_the_grace_are_cut_off() {
         measured.seconds()
     );
     plan.stop = Stop::NoStartsAfter(Duration::from_secs(1));
-    let (driven, _) = simulate(
-        &Selects::new(),
-        &plan,
-        with_timestamps(),
-        replies_after(10_000 * MS),
-    )
-    .unwrap();
+    let driven = drive_selects(&plan, 10_000 * MS);
     assert_eq!(driven.collected.measured.excluded.unfinished, 2);
 }
 
@@ -143,13 +118,7 @@ fn a_full_queue_ends_the_run() {
     };
     plan.pace = rate(Some(100));
     // One client manages ten per second.
-    let (driven, _) = simulate(
-        &Selects::new(),
-        &plan,
-        with_timestamps(),
-        replies_after(100 * MS),
-    )
-    .unwrap();
+    let driven = drive_selects(&plan, 100 * MS);
     let event = &driven.events[0];
     assert_eq!(event.kind, RunEventKind::QueueFull);
     assert!(event.count > 100 && event.count <= 202, "{}", event.count);
@@ -157,13 +126,7 @@ fn a_full_queue_ends_the_run() {
     let measured = &driven.collected.measured;
     assert!(measured.seconds() < 0.3, "{}", measured.seconds());
     plan.pace = rate(None);
-    let (driven, _) = simulate(
-        &Selects::new(),
-        &plan,
-        with_timestamps(),
-        replies_after(100 * MS),
-    )
-    .unwrap();
+    let driven = drive_selects(&plan, 100 * MS);
     assert!(driven.events.is_empty() && driven.failure.is_none());
 }
 
@@ -171,13 +134,7 @@ fn a_full_queue_ends_the_run() {
 fn waiting_starts_are_counted() {
     let mut plan = plan(1, 3.0);
     plan.pace = evenly(1000.0);
-    let (driven, _) = simulate(
-        &Selects::new(),
-        &plan,
-        with_timestamps(),
-        replies_after(2 * MS),
-    )
-    .unwrap();
+    let driven = drive_selects(&plan, 2 * MS);
     // Half of the starts are taken.
     let health = driven.collected.measured.health;
     assert!(

@@ -2,20 +2,21 @@
 
 use crate::support::*;
 use prony_drive::io::sim::{Action, Answer, SimServer};
-use prony_drive::{DriveResult, Error};
+use prony_drive::{DriveResult, Error, RunEventKind};
 use prony_plan::{DrivePlan, Stop};
 use prony_server::Target;
 use prony_session::{Outcome, Program};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// A server that is slow to accept client 2, and answers the other clients meanwhile.
-struct SlowForClient2 {
-    connects: u32,
-}
+/// A server that is slow to accept client 2, and sends data to the other clients meanwhile. Counts how often clients
+/// connect.
+struct SlowForClient2(Arc<AtomicU32>);
 
 impl SimServer for SlowForClient2 {
     fn connect(&mut self, slot: u32, _: u64) -> Result<u64, i32> {
-        self.connects += 1;
+        self.0.fetch_add(1, Ordering::Relaxed);
         Ok(if slot == 2 { 10 * MS } else { 10_000 })
     }
 
@@ -28,24 +29,34 @@ impl SimServer for SlowForClient2 {
         if slot == 0 {
             answers.extend([send(MS, &NOTICE[..7]), send(2 * MS, &NOTICE[7..])]);
         }
-        if slot == 1 && self.connects <= 3 {
+        if slot == 1 && self.0.load(Ordering::Relaxed) <= 3 {
             answers.push(close(MS));
         }
     }
 }
 
+/// Client 0 receives a notice in two pieces meanwhile, and client 1 loses its connection.
 #[test]
 fn events_before_all_clients_are_connected_are_handled() {
-    let (driven, _) = simulate(
-        &Selects::new(),
-        &plan(3, 0.1),
-        with_timestamps(),
-        SlowForClient2 { connects: 0 },
-    )
-    .unwrap();
-    assert_eq!(driven.collected.measured.all_kinds().failed, 0);
-    assert_eq!(driven.collected.measured.health.connections, 3);
-    assert!(driven.events.is_empty(), "{:?}", driven.events);
+    for reconnect in [true, false] {
+        let connects = Arc::new(AtomicU32::new(0));
+        let mut plan = plan(3, 0.1);
+        plan.reconnect = reconnect;
+        let server = SlowForClient2(Arc::clone(&connects));
+        let driven = drive(&Selects::new(), &plan, server);
+        let tally = driven.collected.measured.all_kinds();
+        let events: Vec<_> = driven.events.iter().map(|event| event.kind).collect();
+        let found = (connects.load(Ordering::Relaxed), tally.failed, &*events);
+        let expected: (_, _, &[_]) = if reconnect {
+            (4, 0, &[])
+        } else {
+            (3, 1, &[RunEventKind::UserFailed])
+        };
+        assert_eq!(found, expected);
+        let connections = driven.collected.measured.health.connections;
+        assert_eq!(connections, 2 + u32::from(reconnect));
+        assert!(tally.committed > 0);
+    }
 }
 
 /// A server that accepts the first connection, and never answers a later attempt to connect.

@@ -85,13 +85,7 @@ fn server_times_are_upper_bounds_if_other_data_follows_the_reply_or_a_batch_shar
             Ok(Outcome::Committed)
         })
     });
-    let (driven, _) = simulate(
-        &program,
-        &plan(1, 0.1),
-        with_timestamps(),
-        replies_after(MS),
-    )
-    .unwrap();
+    let driven = drive(&program, &plan(1, 0.1), replies_after(MS));
     let tally = driven.collected.measured.all_kinds();
     assert_eq!(
         tally.parts.as_ref().unwrap().server_times_upper_bound,

@@ -23,13 +23,7 @@ fn plan_with_starts_for_1_s(clients: u32) -> DrivePlan {
 #[test]
 fn transactions_that_started_in_time_count_however_late_they_end() {
     let plan = plan_with_starts_for_1_s(4);
-    let (driven, _) = simulate(
-        &Selects::new(),
-        &plan,
-        with_timestamps(),
-        replies_after(300 * MS),
-    )
-    .unwrap();
+    let driven = drive_selects(&plan, 300 * MS);
     let measured = &driven.collected.measured;
     // Starts at 0, 300, 600 and 900 ms; the last ones end at 1.2 s.
     assert_eq!(measured.all_kinds().committed, 16);
@@ -47,7 +41,7 @@ fn a_transaction_that_sleeps_past_the_end_is_finished() {
         })
     });
     let plan = plan_with_starts_for_1_s(2);
-    let (driven, _) = simulate(&program, &plan, with_timestamps(), replies_after(MS)).unwrap();
+    let driven = drive(&program, &plan, replies_after(MS));
     assert_eq!(driven.collected.measured.all_kinds().committed, 2);
     assert!(driven.collected.measured.seconds() > 3.0);
 }
@@ -57,13 +51,7 @@ fn starts_later_than_the_latency_limit_are_skipped_and_slow_transactions_exceed_
     let mut plan = plan_with_starts_for_1_s(1);
     plan.pace = evenly(100.0);
     plan.latency_limit = Some(Duration::from_millis(20));
-    let (driven, _) = simulate(
-        &Selects::new(),
-        &plan,
-        with_timestamps(),
-        replies_after(50 * MS),
-    )
-    .unwrap();
+    let driven = drive_selects(&plan, 50 * MS);
     let measured = &driven.collected.measured;
     let tally = measured.all_kinds();
     // One client manages 20 of the 100 per second, and starts none that is over 20 ms late.
@@ -85,13 +73,7 @@ fn skipped_starts_count_towards_a_clients_number_of_transactions() {
     plan.pace = evenly(100.0);
     plan.latency_limit = Some(Duration::from_millis(20));
     plan.stop = Stop::Transactions(30);
-    let (driven, _) = simulate(
-        &Selects::new(),
-        &plan,
-        with_timestamps(),
-        replies_after(50 * MS),
-    )
-    .unwrap();
+    let driven = drive_selects(&plan, 50 * MS);
     let tally = driven.collected.measured.all_kinds();
     assert_eq!(tally.committed + tally.skipped, 30);
     assert!(tally.skipped > 20, "{}", tally.skipped);
@@ -111,7 +93,7 @@ fn without_reconnects_a_client_ends_when_its_connection_is_lost() {
     };
     let mut plan = plan_with_starts_for_1_s(3);
     plan.reconnect = false;
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
+    let driven = drive(&Selects::new(), &plan, server);
     let failed = driven.events.iter();
     let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
     assert_eq!(failed.map(|event| event.count).sum::<u64>(), 1);
@@ -156,7 +138,7 @@ fn a_lost_idle_connection_is_reopened_only_if_the_plan_reconnects() {
         // Each client has a start every 300 ms.
         plan.pace = evenly(10.0);
         plan.reconnect = reconnect;
-        let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
+        let driven = drive(&Selects::new(), &plan, server);
         let failed = driven.events.iter();
         let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
         let failed = failed.map(|event| event.count).sum::<u64>();
@@ -172,52 +154,6 @@ fn a_lost_idle_connection_is_reopened_only_if_the_plan_reconnects() {
             let mut outages = outages.filter(|event| event.kind == RunEventKind::Outage);
             assert!(outages.all(|event| event.until_ns.is_none()));
         }
-    }
-}
-
-/// Closes the first connection of client 1 before the connection of client 2 is up.
-struct ClosesBeforeStart {
-    connects: Arc<AtomicU32>,
-}
-
-impl SimServer for ClosesBeforeStart {
-    fn connect(&mut self, slot: u32, _: u64) -> Result<u64, i32> {
-        self.connects.fetch_add(1, Ordering::Relaxed);
-        Ok(if slot == 2 { 300 * MS } else { 10_000 })
-    }
-
-    fn request(&mut self, slot: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
-        match bytes.first() {
-            Some(0) => {
-                answers.push(send(20_000, WELCOME));
-                if slot == 1 && self.connects.load(Ordering::Relaxed) <= 3 {
-                    answers.push(close(MS));
-                }
-            }
-            Some(b'X') | None => {}
-            Some(_) => answers.push(send(MS, DONE)),
-        }
-    }
-}
-
-#[test]
-fn a_connection_lost_before_the_start_is_reopened_only_if_the_plan_reconnects() {
-    for reconnect in [true, false] {
-        let connects = Arc::new(AtomicU32::new(0));
-        let server = ClosesBeforeStart {
-            connects: Arc::clone(&connects),
-        };
-        let mut plan = plan_with_starts_for_1_s(3);
-        plan.reconnect = reconnect;
-        let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
-        let failed = driven.events.iter();
-        let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
-        let failed = failed.map(|event| event.count).sum::<u64>();
-        let tally = driven.collected.measured.all_kinds();
-        let connects = connects.load(Ordering::Relaxed);
-        let expected = if reconnect { (4, 0, 0) } else { (3, 1, 1) };
-        assert_eq!((connects, failed, tally.failed), expected);
-        assert!(tally.committed > 0);
     }
 }
 
@@ -318,17 +254,13 @@ fn scheduled_starts_go_to_the_user_that_waited_longest() {
 /// waiting whenever they can.
 fn program_with_try_start(is_eager: bool, requests: u32) -> impl Program {
     ClosureProgram(move |_, mut db: Db| -> User {
-        Box::pin(async move {
+        user(async move {
             loop {
-                if !(is_eager && db.try_start(0))
-                    && let Err(exit) = db.start(0).await
-                {
-                    return exit;
+                if !(is_eager && db.try_start(0)) {
+                    db.start(0).await?;
                 }
                 for _ in 0..requests {
-                    if let Err(error) = db.query("SELECT 1").await {
-                        return user_failure(error);
-                    }
+                    db.query("SELECT 1").await.map_err(user_failure)?;
                 }
                 if !db.has_waited_since_start() {
                     db.sleep(Duration::from_nanos(1)).await;

@@ -87,7 +87,7 @@ impl Program for Shared {
 
     fn create_user(&self, _: UserId, db: Db) -> User {
         let program = Arc::clone(&self.0);
-        Box::pin(async move { program.run(db).await.err().unwrap_or(UserExit::Stopped) })
+        user(async move { program.run(db).await })
     }
 }
 

@@ -91,23 +91,19 @@ impl Program for Selects {
 
     fn create_user(&self, _: UserId, mut db: Db) -> User {
         let statement = self.statement.clone();
-        Box::pin(async move {
+        user(async move {
             loop {
-                if let Err(exit) = db.start(0).await {
-                    return exit;
-                }
-                let result = select(&mut db, &statement).await;
-                if let Err(exit) = db.end(result).await {
-                    return exit;
-                }
+                db.start(0).await?;
+                let result = db.exec(&statement, &[]).await.map(|_| Outcome::Committed);
+                db.end(result).await?;
             }
         })
     }
 }
 
-async fn select(db: &mut Db, statement: &Statement) -> Result<Outcome, DbError> {
-    db.exec(statement, &[]).await?;
-    Ok(Outcome::Committed)
+/// A user that executes this until it must end.
+pub fn user(body: impl Future<Output = Result<(), UserExit>> + 'static) -> User {
+    Box::pin(async move { body.await.err().unwrap_or(UserExit::Finished) })
 }
 
 /// A program built from a closure.
@@ -126,15 +122,11 @@ impl<F: Fn(UserId, Db) -> User + Send + Sync> Program for ClosureProgram<F> {
 /// A program whose users repeat one body.
 pub fn repeat(body: fn(&mut Db) -> Body<'_>) -> impl Program {
     ClosureProgram(move |_, mut db: Db| -> User {
-        Box::pin(async move {
+        user(async move {
             loop {
-                if let Err(exit) = db.start(0).await {
-                    return exit;
-                }
+                db.start(0).await?;
                 let result = body(&mut db).await;
-                if let Err(exit) = db.end(result).await {
-                    return exit;
-                }
+                db.end(result).await?;
             }
         })
     })
@@ -232,6 +224,21 @@ pub fn simulate(
     Ok((driven, observer))
 }
 
+/// Runs a program on a machine with timestamps.
+pub fn drive(
+    program: &dyn Program,
+    plan: &DrivePlan,
+    server: impl SimServer + Send,
+) -> DriveResult {
+    let (driven, _) = simulate(program, plan, with_timestamps(), server).expect("it starts");
+    driven
+}
+
+/// Runs [`Selects`] on a server that answers every statement after this time.
+pub fn drive_selects(plan: &DrivePlan, delay_ns: u64) -> DriveResult {
+    drive(&Selects::new(), plan, replies_after(delay_ns))
+}
+
 /// The I/O engines available on this machine.
 pub fn engines() -> Vec<IoEngine> {
     match prony_drive::io::ring::probe() {
@@ -304,11 +311,6 @@ impl Program for TwoConnections {
     }
 
     fn create_user(&self, _: UserId, db: Db) -> User {
-        Box::pin(async move {
-            alternate_connections(db)
-                .await
-                .err()
-                .unwrap_or(UserExit::Stopped)
-        })
+        user(alternate_connections(db))
     }
 }

@@ -12,7 +12,7 @@ fn a_user_that_panics_or_awaits_a_foreign_future_ends_and_the_others_continue() 
     let ran = user_0_ran.clone();
     let program = ClosureProgram(move |id: prony_session::UserId, mut db: Db| -> User {
         let ran = ran.clone();
-        Box::pin(async move {
+        user(async move {
             if id.client == 0 {
                 ran.store(true, Ordering::Relaxed);
                 std::future::pending::<()>().await;
@@ -21,19 +21,11 @@ fn a_user_that_panics_or_awaits_a_foreign_future_ends_and_the_others_continue() 
                 panic!("on purpose");
             }
             loop {
-                if let Err(exit) = event(&mut db).await {
-                    return exit;
-                }
+                event(&mut db).await?;
             }
         })
     });
-    let (driven, _) = simulate(
-        &program,
-        &plan(3, 0.1),
-        with_timestamps(),
-        replies_after(MS),
-    )
-    .unwrap();
+    let driven = drive(&program, &plan(3, 0.1), replies_after(MS));
     assert!(user_0_ran.load(Ordering::Relaxed));
     let failed: Vec<_> = driven.events.iter().map(|event| event.kind).collect();
     assert_eq!(failed, [RunEventKind::UserFailed, RunEventKind::UserFailed]);
@@ -45,28 +37,18 @@ fn a_user_that_panics_or_awaits_a_foreign_future_ends_and_the_others_continue() 
 #[test]
 fn a_user_without_requests_does_not_starve_the_others() {
     let program = ClosureProgram(|id: prony_session::UserId, mut db: Db| -> User {
-        Box::pin(async move {
+        user(async move {
             loop {
-                if let Err(exit) = db.start(0).await {
-                    return exit;
-                }
+                db.start(0).await?;
                 let result = match id.client {
                     0 => Ok(Outcome::Committed),
                     _ => db.query("SELECT 1").await.map(|_| Outcome::Committed),
                 };
-                if let Err(exit) = db.end(result).await {
-                    return exit;
-                }
+                db.end(result).await?;
             }
         })
     });
-    let (driven, _) = simulate(
-        &program,
-        &plan(2, 0.0001),
-        with_timestamps(),
-        replies_after(10_000),
-    )
-    .unwrap();
+    let driven = drive(&program, &plan(2, 0.0001), replies_after(10_000));
     let tally = driven.collected.measured.all_kinds();
     // The user without requests makes one transaction per nanosecond of simulated time, the other user one
     // per 10 µs.

@@ -19,7 +19,7 @@ use prony_tds_server::{
 };
 use prony_wire::{Statement, StatementIds, Value};
 use std::sync::{Arc, Mutex};
-use support::{TestObserver, engines, job, plan};
+use support::{TestObserver, engines, job, plan, user};
 
 const CLIENTS: u32 = 4;
 const MODES: [QueryMode; 3] = [QueryMode::Prepared, QueryMode::Simple, QueryMode::Extended];
@@ -70,15 +70,11 @@ impl Program for CounterProgram {
 
     fn create_user(&self, id: UserId, mut db: Db) -> User {
         let statements = self.0.clone();
-        Box::pin(async move {
+        user(async move {
             loop {
-                if let Err(exit) = db.start(0).await {
-                    return exit;
-                }
+                db.start(0).await?;
                 let result = count(&mut db, &statements, i64::from(id.client)).await;
-                if let Err(exit) = db.end(result).await {
-                    return exit;
-                }
+                db.end(result).await?;
             }
         })
     }

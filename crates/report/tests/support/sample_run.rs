@@ -118,8 +118,6 @@ pub fn closed() -> Run {
                 memory_bytes: 34_000_000_000,
                 cpu_frequency: None,
             },
-            clients: 64,
-            threads: 2,
         health: ClientHealth {
             cpu_user_s: Some(3.2),
             cpu_system_s: Some(2.1),

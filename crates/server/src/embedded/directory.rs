@@ -25,7 +25,7 @@ const PARENT_BYTES_MAX: usize = 60;
 
 /// A private directory, locked while this value lives.
 #[derive(Debug)]
-pub(super) struct Directory {
+pub struct Directory {
     path: PathBuf,
     /// Holds the lock; never read.
     _lock: File,
@@ -34,10 +34,7 @@ pub(super) struct Directory {
 impl Directory {
     /// Creates a directory under `parent`, or in the first suitable default folder. Also removes the
     /// directories that dead processes left there.
-    pub(super) fn create(
-        parent: Option<&Path>,
-        user: Option<&ServerUser>,
-    ) -> Result<Directory, Error> {
+    pub fn create(parent: Option<&Path>, user: Option<&ServerUser>) -> Result<Directory, Error> {
         let folders = parent.map_or_else(default_folders, |parent| vec![parent.to_path_buf()]);
         let mut rejected = Vec::new();
         for folder in folders {
@@ -86,33 +83,33 @@ impl Directory {
     }
 
     /// Path of the private directory.
-    pub(super) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// PostgreSQL's data directory.
-    pub(super) fn data_dir(&self) -> PathBuf {
+    pub fn data_dir(&self) -> PathBuf {
         self.path.join("data")
     }
 
     /// Directory of the unix socket. Its name is one letter because the length of socket paths is
     /// limited.
-    pub(super) fn socket_dir(&self) -> PathBuf {
+    pub fn socket_dir(&self) -> PathBuf {
         self.path.join("s")
     }
 
     /// The server's log.
-    pub(super) fn log_path(&self) -> PathBuf {
+    pub fn log_path(&self) -> PathBuf {
         self.path.join("log")
     }
 
     /// Removes the directory now.
-    pub(super) fn remove(&self) {
+    pub fn remove(&self) {
         remove(&self.path);
     }
 
     /// Writes a file that the server's user owns, mode 0600.
-    pub(super) fn write(
+    pub fn write(
         &self,
         path: &Path,
         contents: &[u8],
@@ -250,7 +247,7 @@ fn running_server(data: &Path) -> Option<u32> {
 }
 
 /// `bytes` random bytes in hexadecimal, from the system's generator.
-pub(super) fn random_hex(bytes: usize) -> io::Result<String> {
+pub fn random_hex(bytes: usize) -> io::Result<String> {
     let mut raw = vec![0_u8; bytes];
     File::open("/dev/urandom")?.read_exact(&mut raw)?;
     Ok(raw.iter().map(|byte| format!("{byte:02x}")).collect())

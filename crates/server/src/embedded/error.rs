@@ -106,17 +106,6 @@ pub enum Error {
         log: String,
     },
 
-    /// A MariaDB program is not on this machine.
-    NoMariaDb { program: String },
-
-    /// The throw-away MariaDB failed.
-    MariaDb {
-        /// The message after "the throw-away MariaDB", such as "did not start".
-        problem: String,
-        /// The end of its log.
-        log: String,
-    },
-
     /// The user interrupted the start or the download.
     Interrupted,
 
@@ -194,13 +183,6 @@ impl Error {
                 let note = blank_output_note(log);
                 format!("the throw-away PostgreSQL was not ready after {seconds} s. Its log:{note}")
             }
-            Error::NoMariaDb { program } => format!("no {program} found on this machine"),
-            Error::MariaDb { problem, log } => {
-                format!(
-                    "the throw-away MariaDB {problem}. Its log:{}",
-                    blank_output_note(log)
-                )
-            }
             Error::Interrupted => {
                 "interrupted while preparing the throw-away PostgreSQL".to_owned()
             }
@@ -215,7 +197,6 @@ impl Error {
             Error::Initdb { output: log }
             | Error::Start { log, .. }
             | Error::NotReady { log, .. }
-            | Error::MariaDb { log, .. }
                 if !is_blank(log) =>
             {
                 log.lines().map(|line| format!("| {line}")).collect()
@@ -249,10 +230,6 @@ impl Error {
             Error::NoServerUser { .. } => {
                 "run Prony as an ordinary user, or add one: useradd --system postgres"
             }
-            Error::NoMariaDb { .. } => {
-                "install MariaDB (Debian and Ubuntu: apt install mariadb-server), or name the folder of its \
-                 programs in PRONY_MARIADB_BINDIR"
-            }
             Error::Interrupted => "all its files are removed",
             Error::Archive { .. }
             | Error::Io { .. }
@@ -261,7 +238,6 @@ impl Error {
             | Error::Initdb { .. }
             | Error::Start { .. }
             | Error::NotReady { .. }
-            | Error::MariaDb { .. }
             | Error::NotRunning => return None,
         })
     }

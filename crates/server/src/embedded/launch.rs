@@ -233,7 +233,7 @@ pub(super) fn thaw(state: &mut ProcessState) {
 ///
 /// It is below the range for outgoing connections (Linux: from 32768). In that range, one of the
 /// thousands of connections of a load could take the port before a killed server restarts on it.
-pub(super) fn free_port() -> io::Result<u16> {
+pub fn free_port() -> io::Result<u16> {
     for _ in 0..100 {
         let random = u16::from_str_radix(&random_hex(2)?, 16).map_err(io::Error::other)?;
         let port = 15_000 + random % 16_384;

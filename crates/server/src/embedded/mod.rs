@@ -1,4 +1,4 @@
-//! Embedded throw-away servers, for the demo, for tests and for first steps.
+//! Embedded throw-away servers, for the demo and for first steps; the parts of it with which tests start others.
 //!
 //! In: PostgreSQL programs found on this machine, or downloaded with the user's consent. Out: a
 //! running [`EmbeddedPostgres`] with a private data directory that is removed at the end. Must never: touch a
@@ -11,8 +11,6 @@
 //! println!("{}", server.url()); // postgresql://postgres@/postgres?host=...&port=...
 //! # Ok::<(), embedded::Error>(())
 //! ```
-//!
-//! Tests use [`shared_postgres`]: one server per test binary.
 
 mod cache;
 mod conf;
@@ -21,11 +19,9 @@ mod download;
 mod error;
 mod find;
 mod launch;
-mod mariadb;
 mod privileges;
-mod process;
+pub mod process;
 mod server;
-mod shared;
 mod unpack;
 
 #[cfg(test)]
@@ -33,10 +29,10 @@ mod tests;
 
 pub use cache::cache_dir;
 pub use conf::EmbeddedOptions;
+pub use directory::{Directory, random_hex};
 pub use download::{DownloadProgress, Package, download};
 pub use error::Error;
 pub use find::{Installation, InstallationSource, Version, find, find_all};
-pub use mariadb::{MariaDb, MariaDbOptions, shared_mariadb};
+pub use launch::free_port;
 pub use privileges::{ServerUser, server_user};
 pub use server::EmbeddedPostgres;
-pub use shared::shared_postgres;

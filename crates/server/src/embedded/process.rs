@@ -51,7 +51,7 @@ fn run_on_parent_thread<T: Send + 'static>(
 ///
 /// The environment has no PG* variables and no password: PGDATA, PGOPTIONS and the like would
 /// change what the server does. Messages are in English, because Prony parses some of them.
-pub(crate) fn command(program: &Path, user: Option<&ServerUser>, dir: &Path) -> Command {
+pub fn command(program: &Path, user: Option<&ServerUser>, dir: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear();
     for name in ["PATH", "TZ", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"] {
@@ -69,7 +69,7 @@ pub(crate) fn command(program: &Path, user: Option<&ServerUser>, dir: &Path) -> 
 
 /// Starts `command` in its own session, so that Ctrl-C at the terminal reaches only Prony. The
 /// kernel sends the child `death_signal` when Prony ends (Linux).
-pub(crate) fn spawn(mut command: Command, death_signal: i32) -> io::Result<Child> {
+pub fn spawn(mut command: Command, death_signal: i32) -> io::Result<Child> {
     let parent = std::process::id();
     // SAFETY: the closure calls only async-signal-safe functions and allocates nothing. It runs
     // after the change of user, which would otherwise clear the parent-death signal.
@@ -99,7 +99,7 @@ fn set_up_child(parent: u32, death_signal: i32) -> io::Result<()> {
 }
 
 /// Sends a signal to a process that we started and have not yet reaped.
-pub(crate) fn signal(pid: u32, signal: i32) -> io::Result<()> {
+pub fn signal(pid: u32, signal: i32) -> io::Result<()> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let (Some(pid), Some(signal)) = (pid, Signal::from_named_raw(signal)) else {
         return Err(Errno::INVAL.into());

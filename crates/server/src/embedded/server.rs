@@ -237,7 +237,7 @@ impl EmbeddedPostgres {
 
     /// Shuts down immediately and removes the directory, for a process about to exit, which does
     /// not drop statics.
-    pub(super) fn discard(&self) {
+    pub fn discard(&self) {
         self.stop_immediately();
         self.directory.remove();
     }

@@ -3,7 +3,7 @@
 use crate::support::{connect, database, target};
 use prony_document::Product;
 use prony_server::control::{Control, Error};
-use prony_server::embedded::shared_mariadb;
+use prony_test_servers::shared_mariadb;
 
 fn texts(rows: &[Vec<Option<String>>]) -> Vec<Vec<&str>> {
     let text = |value: &Option<String>| -> &'static str {

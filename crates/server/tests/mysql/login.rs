@@ -114,7 +114,7 @@ fn certificates_are_verified_according_to_the_mode() {
 
 #[test]
 fn a_server_without_tls_is_refused_if_tls_is_required() {
-    let server = prony_server::embedded::shared_mariadb();
+    let server = prony_test_servers::shared_mariadb();
     let url = server.tcp_url_with_password().reveal().to_owned();
     let error = connect(&format!("{url}?ssl-mode=REQUIRED")).err().unwrap();
     let text = error.to_string();

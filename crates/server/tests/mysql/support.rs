@@ -1,8 +1,8 @@
 //! A MariaDB with an account for each login method, and TLS with a private authority.
 
 use prony_server::control::{Control, Error};
-use prony_server::embedded::{MariaDb, MariaDbOptions, shared_mariadb};
 use prony_server::{Environment, Target, resolve};
+use prony_test_servers::{MariaDb, MariaDbOptions, shared_mariadb};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};

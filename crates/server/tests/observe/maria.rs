@@ -2,10 +2,10 @@
 
 use super::{check_common_counters, connect, eventually, serving_process};
 use prony_document::{DurabilityClass, ObservedTopic, Replication};
-use prony_server::embedded::shared_mariadb;
 use prony_server::observe::counters::Checkpoint;
 use prony_server::observe::machine::task_cpu_s;
 use prony_server::observe::{CounterReader, read_server_facts, read_server_state};
+use prony_test_servers::shared_mariadb;
 
 /// Creates a database for one test and returns its URL.
 fn database(name: &str) -> String {

@@ -2,7 +2,7 @@
 
 use super::{check_common_counters, connect, eventually, serving_process};
 use prony_document::{DurabilityClass, ObservedTopic, Replication};
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find, shared_postgres};
+use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_server::observe::counters::{Activity, Checkpoint};
 use prony_server::observe::machine::task_cpu_s;
 use prony_server::observe::{
@@ -10,6 +10,7 @@ use prony_server::observe::{
     read_server_state,
 };
 use prony_server::{Control, resolve};
+use prony_test_servers::shared_postgres;
 
 /// Creates a database for one test and connects to it.
 fn database(name: &str) -> Control {

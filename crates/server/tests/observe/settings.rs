@@ -1,8 +1,8 @@
 //! Tests of reading the settings of a session.
 
 use super::connect;
-use prony_server::embedded::shared_postgres;
 use prony_server::observe::read_server_facts;
+use prony_test_servers::shared_postgres;
 
 #[test]
 fn custom_settings_of_the_session_are_read() {

@@ -27,10 +27,6 @@ pub struct Build {
 pub struct ClientMachine {
     /// The machine.
     pub host: Host,
-    /// Number of clients on it.
-    pub clients: u32,
-    /// Number of threads that drove them.
-    pub threads: u32,
     /// Its health in the measured window.
     pub health: ClientHealth,
 }

@@ -1,12 +1,12 @@
 //! Test support: compares the declared types of parameters with those that PostgreSQL infers.
 
-use prony_server::{Control, Environment, embedded};
+use prony_server::{Control, Environment};
 use prony_wire::Statement;
 
 /// Creates a database with this name, and connects to it.
 pub fn new_database(name: &str) -> Control {
     let connect = |name: &str| {
-        let url = embedded::shared_postgres().url_for(name);
+        let url = prony_test_servers::shared_postgres().url_for(name);
         let target = prony_server::resolve(&url, &Environment::without_home("postgres"));
         Control::connect(&target.expect("a good URL")).expect("connects")
     };

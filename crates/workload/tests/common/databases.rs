@@ -4,7 +4,7 @@ pub use crate::plans::{drive_plan, workload_plan};
 use prony_drive::{DriveJob, DriveResult, LoadStart, Observer, run};
 use prony_measure::{ErrorEntry, Tally};
 use prony_plan::{DrivePlan, QueryMode, Stop, WorkloadPlan};
-use prony_server::{Control, Environment, Target, embedded};
+use prony_server::{Control, Environment, Target};
 use prony_session::ActionShare;
 use prony_workload::{
     CheckReport, Error, FindingState, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload,
@@ -28,7 +28,8 @@ impl TestDatabase {
 
     fn on(name: &str) -> TestDatabase {
         let env = Environment::without_home("postgres");
-        let target = prony_server::resolve(&embedded::shared_postgres().url_for(name), &env);
+        let target =
+            prony_server::resolve(&prony_test_servers::shared_postgres().url_for(name), &env);
         TestDatabase {
             target: target.expect("a good URL"),
         }
@@ -36,11 +37,11 @@ impl TestDatabase {
 
     /// Creates a database with this name on the MariaDB server that all tests share.
     pub fn maria(name: &str) -> TestDatabase {
-        TestDatabase::maria_on(embedded::shared_mariadb(), name)
+        TestDatabase::maria_on(prony_test_servers::shared_mariadb(), name)
     }
 
     /// Creates a database with this name on a MariaDB server.
-    pub fn maria_on(server: &embedded::MariaDb, name: &str) -> TestDatabase {
+    pub fn maria_on(server: &prony_test_servers::MariaDb, name: &str) -> TestDatabase {
         let env = Environment::without_home("tester");
         let target = |database| {
             let url = server.url_for("root", database);

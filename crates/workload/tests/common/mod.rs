@@ -19,7 +19,7 @@ pub struct TestDatabase {
 impl TestDatabase {
     /// Creates a database with this name on the server that all tests share.
     pub fn new(name: &str) -> TestDatabase {
-        let server = embedded::shared_postgres();
+        let server = prony_test_servers::shared_postgres();
         let mut control = TestDatabase::on(server, "postgres").control();
         control
             .execute(&format!("create database {name}"))

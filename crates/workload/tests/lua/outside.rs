@@ -3,7 +3,7 @@
 use crate::support::{RunOptions, RunResult, TestDatabase, run_default, run_script};
 use prony_measure::QueryCounts;
 use prony_plan::QueryMode;
-use prony_server::embedded::{MariaDb, MariaDbOptions};
+use prony_test_servers::{MariaDb, MariaDbOptions};
 use prony_workload::sysbench::IgnoredErrors;
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 use prony_drive::{DriveJob, DriveResult, Error, LoadStart, Observer, RunEventKind, run};
 use prony_measure::QueryCounts;
 use prony_plan::{DrivePlan, QueryMode, Stop};
-use prony_server::{Control, Environment, Target, embedded};
+use prony_server::{Control, Environment, Target};
 use prony_workload::lua::{
     Command, Listener, LuaScript, LuaScriptError, RandomSettings, ScriptOption, ScriptOptionValue,
     ScriptSettings, SqlFailure, ThreadTask, search_path,
@@ -40,11 +40,11 @@ impl TestDatabase {
     /// Creates a database that scripts use as this account, which has no password and is created if
     /// necessary.
     pub fn maria_as(account: &str) -> TestDatabase {
-        TestDatabase::on_maria(embedded::shared_mariadb(), account)
+        TestDatabase::on_maria(prony_test_servers::shared_mariadb(), account)
     }
 
     /// Creates a database on this server, such as a server that only the test uses.
-    pub fn on_maria(server: &embedded::MariaDb, account: &str) -> TestDatabase {
+    pub fn on_maria(server: &prony_test_servers::MariaDb, account: &str) -> TestDatabase {
         let env = Environment::without_home("tester");
         let target = |account: &str, database: &str| {
             let url = server.url_for(account, database);
@@ -71,7 +71,7 @@ impl TestDatabase {
     pub fn postgres() -> TestDatabase {
         let env = Environment::without_home("postgres");
         let target = |database: &str| {
-            let url = embedded::shared_postgres().url_for(database);
+            let url = prony_test_servers::shared_postgres().url_for(database);
             prony_server::resolve(&url, &env).expect("a good URL")
         };
         let name = unique_database_name();

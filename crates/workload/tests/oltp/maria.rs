@@ -6,7 +6,7 @@ use crate::support::{
     run_workloads_that_preserve_rows, test_interrupted_load, workload, workload_plan,
 };
 use prony_plan::QueryMode;
-use prony_server::embedded::{MariaDb, MariaDbOptions};
+use prony_test_servers::{MariaDb, MariaDbOptions};
 use prony_workload::{FindingState, list};
 
 /// Returns a digest of all rows of a table.
@@ -273,8 +273,7 @@ fn missing_foreign_and_locked_tables_are_reported() {
         message.contains("sbtest1 was loaded with 100 rows, but 500 are requested"),
         "{message}"
     );
-    let mut no_database =
-        TestDatabase::maria_on(prony_server::embedded::shared_mariadb(), "nowhere");
+    let mut no_database = TestDatabase::maria_on(prony_test_servers::shared_mariadb(), "nowhere");
     let mut control = no_database.control();
     control.execute("drop database nowhere").expect("drops");
     let message = expect_error(workload("oltp_insert").clean(&mut control));

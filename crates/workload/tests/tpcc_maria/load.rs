@@ -2,7 +2,7 @@
 
 use crate::stop::StopAt;
 use crate::support::{TestDatabase, checksums, private_server};
-use prony_server::embedded::MariaDb;
+use prony_test_servers::MariaDb;
 use prony_workload::{LoadPhase, Progress, ProgressUpdate, find};
 use std::sync::atomic::{AtomicBool, Ordering};
 

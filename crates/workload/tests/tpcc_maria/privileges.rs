@@ -2,7 +2,7 @@
 
 use crate::support::{TestDatabase, drive_plan, run_workload, workload_plan};
 use prony_plan::Stop;
-use prony_server::{Control, embedded};
+use prony_server::Control;
 use prony_workload::tpcc::OrderEntryProgram;
 use std::sync::atomic::AtomicBool;
 
@@ -14,7 +14,7 @@ fn a_load_without_the_right_to_create_tables_leaves_nothing() {
          grant select on tpcc_no_create.* to looker@localhost; \
          grant select on tpcc_no_create.* to looker@'127.0.0.1'",
     );
-    let target = database.target_for(embedded::shared_mariadb(), "looker");
+    let target = database.target_for(prony_test_servers::shared_mariadb(), "looker");
     let restricted = TestDatabase::from_target(target);
     let result = restricted.load_with(1, 1, &[], &(), &AtomicBool::new(false));
     let message = result.expect_err("it may only read").to_string();
@@ -35,7 +35,7 @@ fn missing_privileges_are_reported_with_the_grants() {
          grant select on tpcc_rights.* to reader@localhost; \
          grant select on tpcc_rights.* to reader@'127.0.0.1'",
     );
-    let target = database.target_for(embedded::shared_mariadb(), "reader");
+    let target = database.target_for(prony_test_servers::shared_mariadb(), "reader");
     let prepare = |options: &[(&str, &str)]| {
         let mut control = Control::connect(&target).expect("connects");
         let prepared = OrderEntryProgram::prepare(&mut control, &workload_plan(options));

@@ -4,8 +4,8 @@ use crate::plans;
 pub use crate::plans::drive_plan;
 use prony_drive::{DriveJob, LoadStart, Observer, run};
 use prony_plan::{DrivePlan, WorkloadPlan};
-use prony_server::embedded::{self, MariaDb, MariaDbOptions};
 use prony_server::{Control, Environment, Target};
+use prony_test_servers::{MariaDb, MariaDbOptions};
 use prony_workload::remedy::PronyCommands;
 use prony_workload::tpcc::OrderEntryProgram;
 use prony_workload::tpcc::counts::TpccCounts;
@@ -38,7 +38,7 @@ impl Drop for TestDatabase {
 impl TestDatabase {
     /// Creates a database on the MariaDB that all tests share.
     pub fn new(name: &str) -> TestDatabase {
-        TestDatabase::create_on(embedded::shared_mariadb(), name)
+        TestDatabase::create_on(prony_test_servers::shared_mariadb(), name)
     }
 
     /// Creates a database on this MariaDB.
@@ -63,7 +63,7 @@ impl TestDatabase {
     /// Creates a database on the PostgreSQL that all tests share.
     pub fn postgres(name: &str) -> TestDatabase {
         let database = |name: &str| TestDatabase {
-            target: resolve_target(&embedded::shared_postgres().url_for(name)),
+            target: resolve_target(&prony_test_servers::shared_postgres().url_for(name)),
             name: name.to_owned(),
             drops_at_end: false,
         };

@@ -4,7 +4,7 @@ use crate::plans;
 pub use crate::plans::drive_plan;
 use prony_drive::{DriveJob, LoadStart, Observer, run};
 use prony_plan::{DrivePlan, Stop, WorkloadPlan};
-use prony_server::{Control, Environment, Target, embedded};
+use prony_server::{Control, Environment, Target};
 use prony_workload::tpcc::OrderEntryProgram;
 use prony_workload::tpcc::counts::TpccCounts;
 use prony_workload::tpcc::input::TpccTransaction;
@@ -41,7 +41,8 @@ impl Drop for TestDatabase {
 impl TestDatabase {
     fn on(name: &str) -> TestDatabase {
         let env = Environment::without_home("postgres");
-        let target = prony_server::resolve(&embedded::shared_postgres().url_for(name), &env);
+        let target =
+            prony_server::resolve(&prony_test_servers::shared_postgres().url_for(name), &env);
         TestDatabase {
             target: target.expect("a good URL"),
             copy: None,

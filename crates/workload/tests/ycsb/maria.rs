@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use prony_plan::QueryMode;
-use prony_server::embedded::{MariaDb, MariaDbOptions};
+use prony_test_servers::{MariaDb, MariaDbOptions};
 
 /// Returns a digest of all records.
 fn digest(database: &TestDatabase) -> String {

@@ -4,8 +4,9 @@ use super::{HammerdbCli, lines};
 use crate::common::{
     WAIT_TIMEOUT, connect, last_run, ok_stdout, query_number, send_signal, stderr_text,
 };
-use prony_server::embedded::{self, EmbeddedOptions, EmbeddedPostgres, shared_postgres};
+use prony_server::embedded::{self, EmbeddedOptions, EmbeddedPostgres};
 use prony_store::RunState;
+use prony_test_servers::shared_postgres;
 use std::io::Read;
 use std::process::Child;
 use std::time::{Duration, Instant};

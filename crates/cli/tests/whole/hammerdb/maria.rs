@@ -3,8 +3,8 @@
 use super::{HammerdbCli, lines, parse_result_of};
 use crate::common::{connect, last_run, ok_stdout, query_number, stderr_text};
 use prony_server::Control;
-use prony_server::embedded::shared_mariadb;
 use prony_store::RunState;
+use prony_test_servers::shared_mariadb;
 
 /// Script lines that set the server's address (TCP) and the login.
 pub fn maria_head(database: &str) -> String {

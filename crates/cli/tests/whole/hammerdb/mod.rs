@@ -8,7 +8,8 @@ mod maria;
 use crate::common::{
     TestBench, WAIT_TIMEOUT, assert_hidden, files_below, ok_stdout, query_number, stderr_text,
 };
-use prony_server::embedded::{EmbeddedPostgres, shared_postgres};
+use prony_server::embedded::EmbeddedPostgres;
+use prony_test_servers::shared_postgres;
 use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -97,7 +98,7 @@ impl HammerdbCli {
         let output = command.arg("auto").arg(&path).output().expect("it starts");
         // The script contains the passwords.
         std::fs::remove_file(&path).expect("the file exists");
-        let server = prony_server::embedded::shared_mariadb();
+        let server = prony_test_servers::shared_mariadb();
         assert_hidden(server.password().reveal(), &output, &self.bench.home);
         self.assert_no_password(output)
     }

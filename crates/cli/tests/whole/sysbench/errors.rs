@@ -2,7 +2,7 @@
 
 use super::{DRIVERS, Driver, SysbenchTestBench, count_tables, figure, query_counts};
 use crate::common::{WAIT_TIMEOUT, connect};
-use prony_server::embedded::{MariaDb, MariaDbOptions};
+use prony_test_servers::{MariaDb, MariaDbOptions};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 use std::time::{Duration, Instant};

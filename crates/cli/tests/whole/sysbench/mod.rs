@@ -5,7 +5,7 @@ mod flow;
 
 use crate::common::{assert_hidden, connect};
 use prony_server::Control;
-use prony_server::embedded::{shared_mariadb, shared_postgres};
+use prony_test_servers::{shared_mariadb, shared_postgres};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

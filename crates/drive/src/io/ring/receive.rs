@@ -1,25 +1,7 @@
-//! Arms the multishot receives of the ring, translates completions into events, and finds the payload in a
-//! buffer. A receive that ended for lack of a buffer is armed again.
+//! Arms the multishot receives of the ring, and translates completions into events. A receive that ended for lack of
+//! a buffer is armed again.
 
 use super::*;
-
-/// Size of the header that a multishot recvmsg puts before the data: four 32-bit numbers.
-const HEADER_BYTES: usize = 16;
-
-/// The payload and the timestamp in the buffer of a multishot recvmsg: a header, the space for control
-/// messages, the payload. `None` if the kernel wrote less than that.
-#[inline]
-pub(super) fn split_header(buffer: &[u8]) -> Option<Received<'_>> {
-    let header = buffer.first_chunk::<HEADER_BYTES>()?;
-    let number = |at: usize| {
-        u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
-    };
-    let control_length = (number(4) as usize).min(CONTROL_BYTES);
-    let payload = buffer.get(HEADER_BYTES + CONTROL_BYTES..)?;
-    let payload = payload.get(..number(8) as usize).unwrap_or(payload);
-    let control = buffer.get(HEADER_BYTES..HEADER_BYTES + control_length)?;
-    Some(Received::new(payload, socket::timestamp_ns(control)))
-}
 
 impl Ring {
     /// Starts a multishot receive on a connection: a recvmsg over TCP, for the timestamps, and otherwise a

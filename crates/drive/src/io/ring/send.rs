@@ -3,49 +3,14 @@
 //! In: bytes queued in a connection. Out: entries in the submission queue; closures that failed sends report.
 //! Must never: touch bytes that the kernel may still read.
 
-use super::{Op, Ring};
-use crate::io::socket::TimestampRequest;
+use super::{Op, Ring, SendState};
 use crate::io::{IoEventKind, Slot};
 use io_uring::types::{Fd, Fixed};
 use io_uring::{opcode, squeue};
 use std::io;
-use std::mem::zeroed;
 
 /// A request up to this size fits into an empty socket buffer, so that its completion need not be awaited.
 const SMALL_REQUEST_MAX_BYTES: usize = 16 * 1024;
-
-/// State of the bytes that a connection has to send.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum SendState {
-    /// There are no bytes, or the kernel has copied them: they may be overwritten.
-    #[default]
-    Free,
-    /// The bytes wait for the next submission: more may be added.
-    Queued,
-    /// The kernel may still read the bytes: they must not be touched.
-    Sending,
-}
-
-/// A send with a control message that requests a timestamp. The kernel copies it on submission, so all
-/// connections share one.
-pub(super) struct TimestampedSend {
-    header: libc::msghdr,
-    vector: libc::iovec,
-    timestamp_request: TimestampRequest,
-}
-
-impl TimestampedSend {
-    pub(super) fn new() -> Self {
-        // SAFETY: all-zero bytes are a valid `msghdr` and `iovec`.
-        let (header, vector) = unsafe { (zeroed(), zeroed()) };
-        let timestamp_request = TimestampRequest::for_send();
-        TimestampedSend {
-            header,
-            vector,
-            timestamp_request,
-        }
-    }
-}
 
 impl Ring {
     /// Puts a send for each slot in `queued` into the submission queue.
@@ -83,14 +48,7 @@ impl Ring {
         // Sockets other than TCP refuse a timestamp request, and the timestamp of a large send is useless.
         let request_timestamp = request_timestamp && connection.is_tcp && !is_awaited;
         let entry = if request_timestamp {
-            let send = &mut *self.timestamped_send;
-            send.vector.iov_base = start.cast();
-            send.vector.iov_len = length;
-            send.header.msg_iov = &raw mut send.vector;
-            send.header.msg_iovlen = 1;
-            send.header.msg_control = (&raw mut send.timestamp_request).cast();
-            send.header.msg_controllen = size_of::<TimestampRequest>();
-            let header = &raw const send.header;
+            let header = self.timestamped_message.header_for(start, length);
             let send = match unregistered {
                 None => opcode::SendMsg::new(Fixed(slot), header),
                 Some(fd) => opcode::SendMsg::new(Fd(fd), header),

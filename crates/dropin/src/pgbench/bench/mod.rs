@@ -162,8 +162,11 @@ fn start_failure_message(call: &PgbenchCall, error: &Error) -> String {
     let messages = &call.messages;
     match error {
         Error::NotStarted(prony_drive::Error::Connect {
-            connected,
-            source: ConnectError::Refused { failures, .. },
+            source:
+                ConnectError::Refused {
+                    connected,
+                    failures,
+                },
             ..
         }) => {
             let text = libpq::connect_error(failures);

@@ -1,8 +1,9 @@
 //! Tests that no server or directory outlives Prony, even if Prony is killed.
 
+use super::super::EmbeddedOptions;
 use super::super::directory::remove_stale_directories;
-use super::super::{EmbeddedOptions, shared_postgres};
 use super::{TestFolder, eventually, is_alive, process_tree, query, start_server};
+use prony_test_servers::shared_postgres;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,12 +1,9 @@
-//! A throw-away MariaDB, for tests.
+//! A throw-away MariaDB.
 //!
 //! Must never: run as root; touch a server or a directory that Prony did not create; outlive this
 //! process; accept a login over TCP without a password.
 
-use super::directory::{Directory, random_hex};
-use super::launch::free_port;
-use super::privileges::{ServerUser, server_user};
-use super::{Error, process};
+use prony_server::embedded::{Directory, ServerUser, free_port, process, random_hex, server_user};
 use prony_wire::Secret;
 use std::fs::{self, OpenOptions};
 use std::io::Read;
@@ -21,6 +18,30 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Number of ports to try if a second process takes the chosen port first.
 const PORT_TRIES: u32 = 10;
+
+/// Why a MariaDB could not be started, with the end of its log.
+#[derive(Debug)]
+pub struct Error(String);
+
+impl Error {
+    fn of(what: &str, problem: impl std::fmt::Display) -> Error {
+        Error(format!("{what}: {problem}"))
+    }
+}
+
+impl From<prony_server::embedded::Error> for Error {
+    fn from(error: prony_server::embedded::Error) -> Error {
+        Error(error.to_string())
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
 
 /// Options of a throw-away MariaDB.
 #[derive(Clone, Debug)]
@@ -74,7 +95,7 @@ impl MariaDb {
     pub fn start(options: MariaDbOptions) -> Result<MariaDb, Error> {
         let user = server_user()?;
         let directory = Directory::create(None, user.as_ref())?;
-        let password = random_hex(16).map_err(Error::io("read", "/dev/urandom"))?;
+        let password = random_hex(16).map_err(|error| Error::of("/dev/urandom", error))?;
         let server = MariaDb {
             user,
             password: Secret::new(password),
@@ -86,10 +107,10 @@ impl MariaDb {
         let mut state = server.state();
         let mut tries = 1;
         loop {
-            state.port = free_port().map_err(Error::io("bind", "127.0.0.1"))?;
+            state.port = free_port().map_err(|error| Error::of("binding 127.0.0.1", error))?;
             match server.run_once(&mut state) {
-                Err(Error::MariaDb { log, .. })
-                    if log.contains("Address already in use") && tries < PORT_TRIES =>
+                Err(Error(text))
+                    if text.contains("Address already in use") && tries < PORT_TRIES =>
                 {
                     tries += 1;
                 }
@@ -197,10 +218,8 @@ impl MariaDb {
             return Ok(());
         }
         let printed = [output.stdout, output.stderr].concat();
-        Err(Error::MariaDb {
-            problem: "could not create its data directory".to_owned(),
-            log: last_lines(&String::from_utf8_lossy(&printed)),
-        })
+        let log = last_lines(&String::from_utf8_lossy(&printed));
+        Err(Error::of("it could not create its data directory", log))
     }
 
     /// Starts the server on the port of `state` and waits until the server is ready.
@@ -208,7 +227,7 @@ impl MariaDb {
         let program = find_program("mariadbd")?;
         let log = self.directory.log_path();
         let file = OpenOptions::new().append(true).create(true).open(&log);
-        let file = file.map_err(Error::io("open", &log))?;
+        let file = file.map_err(|error| Error::of("opening its log", error))?;
         let log_start = file.metadata().map_or(0, |meta| meta.len()) as usize;
         let folder = self.directory.socket_dir();
         let init_file = folder.join("init.sql");
@@ -234,7 +253,9 @@ impl MariaDb {
             self.directory.write(&path, contents, self.user.as_ref())?;
             command.arg(format!("--{option}={}", path.display()));
         }
-        let errors = file.try_clone().map_err(Error::io("open", &log))?;
+        let errors = file
+            .try_clone()
+            .map_err(|error| Error::of("opening its log", error))?;
         command.stdout(Stdio::from(file)).stderr(errors);
         let child = process::spawn(command, libc::SIGKILL)
             .map_err(|problem| spawn_error(&program, &problem))?;
@@ -242,10 +263,7 @@ impl MariaDb {
         let mariadb_error = |problem: String| {
             let text = fs::read(&log).unwrap_or_default();
             let text = String::from_utf8_lossy(text.get(log_start..).unwrap_or_default());
-            Error::MariaDb {
-                problem,
-                log: last_lines(&text),
-            }
+            Error::of(&problem, last_lines(&text))
         };
         let deadline = Instant::now() + self.options.start_timeout;
         loop {
@@ -255,12 +273,12 @@ impl MariaDb {
             let child = state.child.as_mut();
             if let Some(status) = child.and_then(|child| child.try_wait().ok().flatten()) {
                 state.child = None;
-                return Err(mariadb_error(format!("did not start ({status})")));
+                return Err(mariadb_error(format!("it did not start ({status})")));
             }
             if Instant::now() > deadline {
                 terminate(state, &[(libc::SIGKILL, Duration::from_secs(60))]);
                 let seconds = self.options.start_timeout.as_secs();
-                return Err(mariadb_error(format!("was not ready after {seconds} s")));
+                return Err(mariadb_error(format!("it was not ready after {seconds} s")));
             }
             std::thread::sleep(POLL_INTERVAL);
         }
@@ -340,8 +358,9 @@ fn find_program(name: &str) -> Result<PathBuf, Error> {
         .chain(package_folders)
         .map(|folder| folder.join(name))
         .find(|program| program.is_file())
-        .ok_or_else(|| Error::NoMariaDb {
-            program: name.to_owned(),
+        .ok_or_else(|| {
+            let hint = "install MariaDB's server (apt install mariadb-server), or name its folder in PRONY_MARIADB_BINDIR";
+            Error::of(&format!("no {name} found on this machine"), hint)
         })
 }
 
@@ -351,10 +370,7 @@ fn last_lines(text: &str) -> String {
 }
 
 fn spawn_error(program: &Path, problem: &std::io::Error) -> Error {
-    Error::Spawn {
-        program: program.to_path_buf(),
-        reason: problem.to_string(),
-    }
+    Error::of(&format!("starting {}", program.display()), problem)
 }
 
 static SHARED_SERVER: OnceLock<MariaDb> = OnceLock::new();
@@ -365,19 +381,11 @@ static SHARED_SERVER: OnceLock<MariaDb> = OnceLock::new();
 /// # Panics
 /// If there is no MariaDB; the message says what to install.
 pub fn shared_mariadb() -> &'static MariaDb {
-    static STARTING: Mutex<()> = Mutex::new(());
-    let _guard = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(server) = SHARED_SERVER.get() {
-        return server;
-    }
-    let server = MariaDb::start(MariaDbOptions::default());
-    let server = server.unwrap_or_else(|problem| panic!("tests need a MariaDB: {problem}"));
-    // SAFETY: the handler is a plain function; it takes no lock that a running test could hold
-    // forever, and uses no thread-local value.
-    unsafe {
-        libc::atexit(stop_at_exit);
-    }
-    SHARED_SERVER.get_or_init(|| server)
+    let start = || {
+        let server = MariaDb::start(MariaDbOptions::default());
+        server.unwrap_or_else(|problem| panic!("tests need a MariaDB: {problem}"))
+    };
+    crate::shared(&SHARED_SERVER, start, stop_at_exit)
 }
 
 extern "C" fn stop_at_exit() {

@@ -1,8 +1,8 @@
-//! One PostgreSQL for all tests of a test binary. Must never: be used outside tests.
+//! One PostgreSQL for all tests of a test binary.
 
-use super::{EmbeddedOptions, EmbeddedPostgres, Error, download, find};
-use crate::control::StopSignal;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use prony_server::control::StopSignal;
+use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, Error, download, find};
+use std::sync::OnceLock;
 
 static SHARED_SERVER: OnceLock<EmbeddedPostgres> = OnceLock::new();
 
@@ -12,25 +12,13 @@ static SHARED_SERVER: OnceLock<EmbeddedPostgres> = OnceLock::new();
 /// The server has default options except `max_connections` 300 and less memory. Tests share it, so each
 /// creates its own database, and a test that stops or reconfigures a server starts its own server.
 ///
-/// Rust never drops a static, so an `atexit` handler stops the server.
-///
 /// # Panics
 /// If there is no PostgreSQL; the message says what to install. With PRONY_TEST_DOWNLOAD=1 PostgreSQL is
 /// downloaded instead.
 pub fn shared_postgres() -> &'static EmbeddedPostgres {
-    static STARTING: Mutex<()> = Mutex::new(());
-    let _guard = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(server) = SHARED_SERVER.get() {
-        return server;
-    }
-    let server =
-        start_shared().unwrap_or_else(|problem| panic!("tests need a PostgreSQL: {problem}"));
-    // SAFETY: the handler is a plain function; it takes no lock that a running test could hold
-    // forever, and uses no thread-local value.
-    unsafe {
-        libc::atexit(stop_at_exit);
-    }
-    SHARED_SERVER.get_or_init(|| server)
+    let start =
+        || start_shared().unwrap_or_else(|problem| panic!("tests need a PostgreSQL: {problem}"));
+    crate::shared(&SHARED_SERVER, start, stop_at_exit)
 }
 
 fn start_shared() -> Result<EmbeddedPostgres, Error> {

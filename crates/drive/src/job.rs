@@ -1,0 +1,183 @@
+//! A run to drive, who follows it, and its result; and what follows from a job alone.
+//!
+//! Must never: depend on how the run is driven.
+
+use crate::io_engine::EngineKind;
+use crate::link::Routes;
+use crate::run_event::RunEvent;
+use prony_document::Network;
+use prony_measure::{
+    CollectedFigures, IntervalRow, RecorderLayout, RoundTripTimes, RunSchedule, Sample,
+};
+use prony_plan::{DrivePlan, Pace, Stop};
+use prony_server::control::ConnectFailure;
+use prony_server::{Address, Target};
+use prony_session::{Conn, Program, StartRules};
+use std::sync::atomic::AtomicBool;
+
+/// A run to execute.
+pub struct DriveJob<'a> {
+    pub program: &'a dyn Program,
+    pub target: &'a Target,
+    /// The same server over TCP, for the first `tcp_sample` clients of the plan.
+    pub tcp_target: Option<&'a Target>,
+    /// Clients, threads, pace and end of the run.
+    pub plan: &'a DrivePlan,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// When another thread or a signal sets this, the run ends at once, with what it has measured.
+    pub interrupt: &'a AtomicBool,
+    /// Creates the listener that receives the samples of a worker, given by its index.
+    pub new_sample_listener: Option<&'a (dyn Fn(usize) -> Box<dyn SampleListener> + Sync)>,
+    /// Called with the reasons when a connection that a user requested is refused, before the user is
+    /// resumed.
+    pub on_connect_refused: Option<OnConnectRefused<'a>>,
+}
+
+/// Called with the reasons why a connection was refused, one for each route that was tried.
+pub type OnConnectRefused<'a> = &'a (dyn Fn(&[ConnectFailure]) + Sync);
+
+/// Receives a worker's samples as they occur, on the worker's thread.
+pub trait SampleListener {
+    /// The load starts now, on the run's clock (`CLOCK_MONOTONIC`).
+    fn started(&mut self, start_ns: u64);
+    /// A transaction of this client of the run ended. Must be quick: the loop waits.
+    fn sample(&mut self, client: u32, sample: &Sample);
+    /// The worker has ended.
+    fn ended(&mut self, now_ns: u64);
+}
+
+/// Watches a run from the collecting thread.
+pub trait Observer {
+    /// All users are ready. They start after this call, so that the observer's output precedes that of users.
+    fn ready(&mut self) {}
+    /// The load starts at the time in `start`. Users may have started already.
+    fn started(&mut self, start: &LoadStart);
+    /// A second is complete.
+    fn interval_ended(&mut self, row: &IntervalRow, schedule: &RunSchedule);
+    /// The window of a timed run ended a while ago, and some of its transactions have not ended; called once.
+    fn draining(&mut self) {}
+    /// The reason why the run must end at once, or `None` if it may continue; called after each row.
+    fn reason_to_end(&mut self) -> Option<String> {
+        None
+    }
+}
+
+/// The state of a run when its load starts.
+#[derive(Clone, Debug)]
+pub struct LoadStart {
+    /// The I/O engine that drives the sockets.
+    pub engine: EngineKind,
+    pub engine_reason: String,
+    /// How the clients reach the server.
+    pub network: Network,
+    /// Version and cipher of TLS.
+    pub tls: Option<String>,
+    /// Time to connect all clients, seconds.
+    pub connect_s: f64,
+    /// When warm-up, window and intervals begin and end.
+    pub schedule: RunSchedule,
+    pub layout: RecorderLayout,
+}
+
+#[derive(Debug)]
+pub struct DriveResult {
+    /// The state when the load started.
+    pub start: LoadStart,
+    pub collected: CollectedFigures,
+    /// Events, in order of time.
+    pub events: Vec<RunEvent>,
+    /// The times of the window's round trips, by index in the program's statement table; present if the plan
+    /// asks for the latency of each statement.
+    pub round_trips: Option<RoundTripTimes<u64>>,
+    pub interrupted: bool,
+    /// A failure of the client side that ended the run early, as text.
+    pub failure: Option<String>,
+}
+
+impl DriveJob<'_> {
+    /// The servers, without the TCP route to one of them.
+    fn servers(&self) -> impl Iterator<Item = &Target> {
+        std::iter::once(self.target).chain(&self.target.additional_targets)
+    }
+
+    fn server_count(&self) -> usize {
+        1 + self.target.additional_targets.len()
+    }
+
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = &Address> {
+        let endpoints = self.servers().flat_map(|target| &target.endpoints);
+        endpoints.map(|endpoint| &endpoint.address)
+    }
+
+    /// The routes to each server, and then those of the TCP sample.
+    pub(crate) fn routes(&self) -> Vec<Routes> {
+        let targets = self.servers().chain(self.tcp_target);
+        targets.map(Routes::new).collect()
+    }
+
+    /// Index of the route that a client takes; clients are spread evenly over several servers.
+    pub(crate) fn route_index(&self, client: u32) -> usize {
+        if client < self.tcp_sample_clients() {
+            return self.server_count();
+        }
+        client as usize % self.server_count()
+    }
+
+    /// Index of the route of the `number`th additional connection, from 1, of a user whose own connection takes the
+    /// route `own`. Additional connections use the servers round robin, and never the route of the TCP sample.
+    pub(crate) fn additional_route_index(&self, own: usize, number: usize) -> usize {
+        (own + number) % self.server_count()
+    }
+
+    /// Number of clients that use TCP while the others use the unix socket; 0 if all take the same route.
+    fn tcp_sample_clients(&self) -> u32 {
+        self.tcp_target.map_or(0, |_| self.plan.tcp_sample)
+    }
+
+    pub(crate) fn network(&self) -> Network {
+        let is_unix = |address: &Address| matches!(address, Address::Unix(_));
+        match self.tcp_sample_clients() {
+            _ if !self.addresses().all(is_unix) => Network::Tcp,
+            0 => Network::Unix,
+            clients => Network::UnixWithTcpSample { clients },
+        }
+    }
+
+    /// The record of a connection that is not up yet.
+    pub(crate) fn new_conn(&self) -> Conn {
+        Conn::new(self.target.exchange(self.plan.protocol, self.plan.describe))
+    }
+
+    /// Which figures the recorders of a run record. `has_parts`: whether timestamps split the service time into
+    /// parts.
+    pub(crate) fn recorder_layout(&self, has_parts: bool) -> RecorderLayout {
+        RecorderLayout {
+            kinds: self.program.kinds().len(),
+            open_loop: self.plan.pace != Pace::Closed,
+            has_parts,
+            has_connect_time: self.plan.connect_per_transaction,
+            latency_limit_ns: self.latency_limit_ns().unwrap_or(u64::MAX),
+        }
+    }
+
+    /// The rules by which users start transactions.
+    pub(crate) fn start_rules(&self) -> StartRules {
+        StartRules {
+            is_paced: self.plan.pace != Pace::Closed,
+            connect_per_transaction: self.plan.connect_per_transaction,
+            max_transactions: match self.plan.stop {
+                Stop::Transactions(count) => count,
+                Stop::After(_) | Stop::NoStartsAfter(_) | Stop::SharedTransactions { .. } => 0,
+            },
+            latency_limit_ns: self.latency_limit_ns(),
+            includes_connect_time: self.plan.connect_time_counts,
+            reopens_lost_connections: self.plan.reconnect,
+        }
+    }
+
+    fn latency_limit_ns(&self) -> Option<u64> {
+        let limit = self.plan.latency_limit;
+        limit.map(|limit| limit.as_nanos() as u64)
+    }
+}

@@ -1,0 +1,95 @@
+//! The messages between a run's workers and its collecting thread: one channel to each worker, and one from all of
+//! them. Never a message per transaction.
+
+use crate::error::ConnectError;
+use crate::io_engine::EngineKind;
+use crate::run_event::RunEvent;
+use prony_measure::{Interval, RecorderLayout, RoundTripTimes, RunSchedule};
+use std::io;
+use std::sync::mpsc::{Receiver, Sender};
+
+/// A message from a worker to the collecting thread.
+pub(crate) enum WorkerMessage {
+    /// A worker has tried to create its I/O engine; false if it needs a different engine.
+    EngineCreated(bool),
+    /// All users of a worker are ready: the TLS version and cipher, if it uses TLS, and the time on the run's
+    /// clock.
+    Connected(Option<String>, u64),
+    /// The connections of a worker could not be opened, or a user did not get ready.
+    Refused(ConnectError),
+    /// A finished interval of the worker with this index.
+    Interval(usize, Box<Interval>),
+    Event(RunEvent),
+    /// The times of a worker's round trips by statement, at its end, if the run measures them.
+    RoundTrips(RoundTripTimes<u32>),
+    /// The worker with this index has ended.
+    Ended(usize, io::Result<()>),
+}
+
+/// A message from the collecting thread to a worker. Each worker gets one `UseEngine`, then one `Start`.
+pub(crate) enum Command {
+    /// Drive the sockets with this engine, as all other workers do.
+    UseEngine(EngineKind),
+    Start(RunSchedule, RecorderLayout),
+    /// Reuse an interval that was read and cleared.
+    Reuse(Box<Interval>),
+}
+
+/// A worker's ends of the channels to and from the collecting thread.
+pub(crate) struct CollectorChannel {
+    worker: usize,
+    sender: Sender<WorkerMessage>,
+    commands: Receiver<Command>,
+}
+
+impl CollectorChannel {
+    /// The channel of the worker with this index.
+    pub fn new(
+        worker: usize,
+        sender: Sender<WorkerMessage>,
+        commands: Receiver<Command>,
+    ) -> CollectorChannel {
+        CollectorChannel {
+            worker,
+            sender,
+            commands,
+        }
+    }
+
+    /// Sends a message. Nobody receives it if the run could not start.
+    pub fn send(&self, message: WorkerMessage) {
+        let _ = self.sender.send(message);
+    }
+
+    pub fn send_interval(&self, interval: Box<Interval>) {
+        self.send(WorkerMessage::Interval(self.worker, interval));
+    }
+
+    pub fn send_end(&self, result: io::Result<()>) {
+        self.send(WorkerMessage::Ended(self.worker, result));
+    }
+
+    /// Waits for the engine that all workers use; `None` if there will be no run.
+    pub fn await_engine(&self) -> Option<EngineKind> {
+        match self.commands.recv() {
+            Ok(Command::UseEngine(kind)) => Some(kind),
+            _ => None,
+        }
+    }
+
+    /// Waits for the start of the load; `None` if there will be none.
+    pub fn await_start(&self) -> Option<(RunSchedule, RecorderLayout)> {
+        match self.commands.recv() {
+            Ok(Command::Start(schedule, layout)) => Some((schedule, layout)),
+            _ => None,
+        }
+    }
+
+    /// Takes an interval that was read and cleared, if there is one, to reuse its memory.
+    pub fn take_spare_interval(&self) -> Option<Box<Interval>> {
+        match self.commands.try_recv() {
+            Ok(Command::Reuse(interval)) => Some(interval),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What a worker records: samples and the loop's own state, in intervals of a second that go to the collecting thread.
+//!
+//! Must never: omit a transaction that was started or due from the counts, or query the schedule of starts without need.
+
+use super::Users;
+use crate::connection_counts::ConnectionCounts;
+use crate::io::{Slot, WaitStrategy};
+use crate::messages::WorkerMessage;
+use crate::run_event::{RunEvent, RunEventKind};
+use prony_measure::ExcludedTransactions;
+use prony_measure::interval::TimestampCounts;
+
+impl Users<'_> {
+    /// How to wait for replies at first.
+    pub fn first_wait_strategy(&mut self, can_coalesce: bool) -> WaitStrategy {
+        let now_ns = self.clock.now_ns();
+        self.timing.wait_policy.start(now_ns, can_coalesce)
+    }
+
+    /// Records an iteration of the loop, and its number of replies. Returns how to wait from now on if that changes.
+    #[inline]
+    pub fn record_iteration(
+        &mut self,
+        now_ns: u64,
+        iteration_ns: u64,
+        replies: usize,
+    ) -> Option<WaitStrategy> {
+        let (policy, recorder) = (&mut self.timing.wait_policy, &mut self.timing.recorder);
+        recorder.record_iteration(iteration_ns, replies as u64);
+        let strategy = policy.after_iteration(now_ns, replies)?;
+        recorder.set_coalescing(policy.is_coalescing());
+        Some(strategy)
+    }
+
+    /// Records the samples and errors of a user that has just run.
+    #[inline]
+    pub(super) fn record_samples(&mut self, slot: Slot) {
+        let client = self.ids[slot as usize].client;
+        let (recorder, listener) = (&mut self.timing.recorder, &mut self.sample_listener);
+        self.context.drain_samples(|sample| {
+            recorder.record(sample);
+            if let Some(listener) = listener {
+                listener.sample(client, sample);
+            }
+        });
+        self.context.drain_errors(|kind, error| {
+            recorder.record_error_example(kind, error.class, error.counted_as, &error.message);
+        });
+    }
+
+    /// Returns to the default scheduling policy, because a user has to wake on time.
+    pub(super) fn leave_batch_policy(&mut self) {
+        self.timing.batch_policy.leave();
+        let counts = self.timing.batch_policy.counts();
+        self.timing.recorder.set_batch(counts);
+    }
+
+    /// The current interval's counts of timestamps.
+    #[inline]
+    pub fn timestamps(&mut self) -> &mut TimestampCounts {
+        self.timing.recorder.timestamps()
+    }
+
+    /// Tells the recorder how many connections are up, and how many were lost and are not back yet.
+    pub fn record_connections(&mut self, connections: &ConnectionCounts) {
+        let (up, lost) = (connections.up(), connections.lost_count());
+        self.timing.recorder.set_connections(up, lost);
+    }
+
+    /// If the current interval has ended by `now_ns`, adds the queries and the waiting starts to it, and
+    /// closes it. Returns whether a finished interval is available.
+    #[inline]
+    pub fn rotate_interval(&mut self, now_ns: u64) -> bool {
+        let recorder = &mut self.timing.recorder;
+        if recorder.is_outside_current(now_ns) {
+            recorder.count_queries(&self.context.take_queries());
+            if let Some(schedule) = &mut self.timing.schedule {
+                let waiting = schedule.count_waiting(now_ns);
+                let slots = self.slots.iter();
+                let in_progress = slots.filter(|slot| slot.conn.is_in_transaction());
+                recorder.set_waiting_and_in_progress(waiting, in_progress.count() as u32);
+            }
+        }
+        recorder.rotate(now_ns)
+    }
+
+    /// Delivers finished intervals, and takes cleared ones back for reuse.
+    pub fn deliver_intervals(&mut self, connections: &ConnectionCounts) {
+        self.record_connections(connections);
+        self.send_finished_intervals();
+        while let Some(spare) = self.channel.take_spare_interval() {
+            self.timing.recorder.give_back(spare);
+        }
+    }
+
+    fn send_finished_intervals(&mut self) {
+        while let Some(mut interval) = self.timing.recorder.take_finished() {
+            interval.health.pinned_workers = self.timing.is_pinned.into();
+            self.channel.send_interval(interval);
+        }
+    }
+
+    /// Whether more due starts wait for a user than the queue holds. Reports the full queue, which ends the
+    /// run.
+    pub fn queue_overflowed(&mut self) -> bool {
+        let (Some(schedule), Some(queue_max)) = (&mut self.timing.schedule, self.timing.queue_max)
+        else {
+            return false;
+        };
+        let now_ns = self.clock.now_ns();
+        let waiting = schedule.count_waiting(now_ns);
+        if waiting <= queue_max || self.context.is_stopped() {
+            return false;
+        }
+        self.channel.send(WorkerMessage::Event(RunEvent {
+            from_ns: now_ns,
+            until_ns: None,
+            kind: RunEventKind::QueueFull,
+            detail: "more starts were due than the queue holds".to_owned(),
+            count: waiting,
+        }));
+        true
+    }
+
+    /// Delivers the last interval, with the counts of transactions that no figure includes.
+    pub fn finish(&mut self, connections: &ConnectionCounts) {
+        let now_ns = self.clock.now_ns();
+        let end_ns = self.timing.end_ns.unwrap_or(now_ns).min(now_ns);
+        let mut excluded = ExcludedTransactions::default();
+        for user in &self.slots {
+            if !user.conn.is_in_transaction() {
+                continue;
+            }
+            // A user may have sent its commit on an additional connection.
+            let mut extra_conns = user.extra_conns.iter();
+            let may_have_committed =
+                user.conn.may_have_committed() || extra_conns.any(|(_, conn)| conn.may_commit());
+            let schedule = self.timing.recorder.schedule();
+            let started_ns = user.conn.transaction_started_ns();
+            let in_window_ns = schedule.time_in_window_ns(started_ns, end_ns);
+            excluded.count_cut_off(may_have_committed, in_window_ns);
+        }
+        // Once every user has completed its number of transactions, no further start is due.
+        let ends_by_count = self.timing.end_ns.is_none() || self.context.is_budget_spent();
+        let is_complete = ends_by_count && self.live_count == 0;
+        if let Some(schedule) = &mut self.timing.schedule
+            && !is_complete
+            && let Some(before_end_ns) = end_ns.checked_sub(1)
+        {
+            excluded.never_started += schedule.take_until(before_end_ns);
+        }
+        self.record_connections(connections);
+        let recorder = &mut self.timing.recorder;
+        recorder.count_queries(&self.context.take_queries());
+        recorder.finish(now_ns, excluded);
+        if let Some(listener) = &mut self.sample_listener {
+            listener.ended(now_ns);
+        }
+        self.send_finished_intervals();
+    }
+
+    /// Sends the times of the window's round trips, if the run measures them.
+    pub fn send_round_trip_times(&self) {
+        if let Some(times) = self.context.take_round_trip_times() {
+            self.channel.send(WorkerMessage::RoundTrips(times));
+        }
+    }
+}

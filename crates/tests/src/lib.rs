@@ -1,0 +1,33 @@
+//! Throw-away servers for tests: MariaDB, and one PostgreSQL and one MariaDB for all tests of a test binary.
+//!
+//! Must never: be a dependency of the product, touch a server or a folder that it did not create, or leave a server
+//! behind.
+
+mod mariadb;
+mod postgres;
+
+pub use mariadb::{MariaDb, MariaDbOptions, shared_mariadb};
+pub use postgres::shared_postgres;
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// The server of a whole process, which is started on first use. `stop` runs when the process exits, because Rust
+/// drops no static.
+fn shared<T>(
+    cell: &'static OnceLock<T>,
+    start: impl FnOnce() -> T,
+    stop: extern "C" fn(),
+) -> &'static T {
+    static STARTING: Mutex<()> = Mutex::new(());
+    let _guard = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(server) = cell.get() {
+        return server;
+    }
+    let server = start();
+    // SAFETY: the handler is a plain function; it takes no lock that a running test could hold forever, and uses no
+    // thread-local value.
+    unsafe {
+        libc::atexit(stop);
+    }
+    cell.get_or_init(|| server)
+}
