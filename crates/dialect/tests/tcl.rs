@@ -300,12 +300,12 @@ fn run(script: &str) -> (MemoryHost, Result<String, Flow>) {
 fn commands_use_the_host() {
     let (memory, outcome) = run(
         "puts a; puts -nonewline b; puts stderr c; after 1500
-         set tmpdir $::env(TMP)
+         set tmpdir $::env(FOLDER)
          set of [ open $tmpdir/jobid w ]; puts $of 1; puts $of 2; close $of
          set of [ open $tmpdir/jobid a ]; puts $of 3; close $of
          set in [ open $tmpdir/jobid r ]; gets $in first; set rest [read -nonewline $in]; close $in
          source lib.tcl
-         list $first $rest [twice 4] [ask x y] [info exists env(TMP)] [info exists env(NONE)] $loaded",
+         list $first $rest [twice 4] [ask x y] [info exists env(FOLDER)] [info exists env(NONE)] $loaded",
     );
     assert_eq!(outcome, Ok("1 {2\n3} 8 {asked x,y} 1 0 1".to_owned()));
     assert_eq!(memory.out, "a\nb");

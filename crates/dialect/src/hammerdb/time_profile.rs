@@ -3,8 +3,9 @@
 //! In: the lines of a profile. Out: kinds with their shares, and pairs of figures that must agree. Must
 //! never: merge percentiles of several users.
 
+use super::text::TransactionKind;
 use crate::reading::{leading_count, leading_number, relation, to_u32};
-use prony_store::{RelationKind, ReportedKind, ReportedRun};
+use prony_store::{ObservedShare, RelationKind, ReportedKind, ReportedRun};
 
 /// The section of one virtual user, or the summary.
 #[derive(Default)]
@@ -41,14 +42,6 @@ impl Routine {
 
 /// The figures of a routine in a time profile, besides CALLS.
 const FIGURES: [&str; 8] = ["MIN", "AVG", "MAX", "TOTAL", "P99", "P95", "P50", "RATIO"];
-/// Routines of a time profile, and the kind of transaction that each executes.
-const ROUTINES: [(&str, &str); 5] = [
-    ("NEWORD", "new-order"),
-    ("PAYMENT", "payment"),
-    ("OSTAT", "order-status"),
-    ("DELIVERY", "delivery"),
-    ("SLEV", "stock-level"),
-];
 
 /// Reads `PROC: NEWORD`, `VIRTUAL USER 2 : ELAPSED TIME : 60068ms`, or the header of the summary.
 pub(super) fn read_header(profile: &mut Vec<Section>, text: &str) {
@@ -160,7 +153,24 @@ pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
         let actual_s = run.actual_s.filter(|actual_s| *actual_s > 0.0);
         run.tps = actual_s.map(|actual_s| calls as f64 / actual_s);
     }
-    super::mix::add_shares(run, calls);
+    add_shares(run, calls);
+}
+
+/// Adds the observed share of each kind beside the intended one, if the profile contains all kinds.
+fn add_shares(run: &mut ReportedRun, transactions: u64) {
+    if run.kinds.len() != TransactionKind::ALL.len() || transactions == 0 {
+        return;
+    }
+    for (kind, reported) in TransactionKind::ALL.iter().zip(&run.kinds) {
+        run.shares.push(ObservedShare {
+            name: reported.name.clone(),
+            base: "transactions".to_owned(),
+            count: reported.count,
+            total: transactions,
+            expected_share: Some(f64::from(kind.cards) / f64::from(TransactionKind::DECK_SIZE)),
+            ..ObservedShare::default()
+        });
+    }
 }
 
 /// The number of calls of a routine by all users.
@@ -182,7 +192,8 @@ fn counts_calls_twice(summary: &Section, users: &[&Section]) -> bool {
 /// Adds each kind of transaction; returns the total number of calls.
 fn add_kinds(run: &mut ReportedRun, users: &[&Section], summary: Option<&Section>) -> u64 {
     let mut total = 0_u64;
-    for (name, kind) in ROUTINES {
+    for kind in TransactionKind::ALL {
+        let name = kind.routine;
         let count = total_calls(users, name);
         if count == 0 {
             continue;
@@ -198,7 +209,7 @@ fn add_kinds(run: &mut ReportedRun, users: &[&Section], summary: Option<&Section
         let value = |figure: &str| routine.and_then(|routine| routine.value(figure));
         let percentiles = [("P50", 50.0), ("P95", 95.0), ("P99", 99.0)].into_iter();
         run.kinds.push(ReportedKind {
-            name: kind.to_owned(),
+            name: kind.workload_name.to_owned(),
             count,
             mean_ms: value("AVG"),
             max_ms: value("MAX"),

@@ -187,8 +187,8 @@ pub(crate) fn format_fixed(value: f64, decimals: usize) -> String {
 }
 
 /// `part` in per cent of `total`; NaN if `total` is 0.
-pub(crate) fn percent(part: u64, total: u64) -> f64 {
-    100.0 * part as f64 / total as f64
+pub(crate) fn format_percent(part: u64, total: u64, decimals: usize) -> String {
+    format_fixed(100.0 * part as f64 / total as f64, decimals)
 }
 
 #[cfg(test)]
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn nan_is_printed_as_postgresql_prints_it() {
-        assert_eq!(format_fixed(percent(0, 0), 3), "NaN");
+        assert_eq!(format_percent(0, 0, 3), "NaN");
         assert_eq!(format_fixed(f64::INFINITY, 1), "Infinity");
         assert_eq!(format_fixed(0.0005, 3), "0.001");
         assert_eq!(format_fixed(0.25, 1), "0.2");

@@ -35,7 +35,7 @@ fn deprecated_names_work_with_a_warning() {
     );
     for name in old {
         let error = parse(Compat::V1_1, &format!("oltp_insert --{name}=4 run")).unwrap_err();
-        assert_eq!(error.output.stderr, format!("invalid option: --{name}=4\n"));
+        assert_eq!(error.0.stderr, format!("invalid option: --{name}=4\n"));
     }
 }
 

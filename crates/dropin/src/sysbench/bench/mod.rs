@@ -8,17 +8,18 @@ mod observer;
 
 use super::call::{CommandError, SysbenchCall, eprint};
 use super::connection;
-use crate::tool_run::{ConnectedServer, StartWarning, ToolRun, ToolStore};
+use crate::tool_run::{ConnectedServer, StartWarning, ToolRun, refused_connections};
 use fairness::EventCounts;
 use observer::SysbenchObserver;
 use prony_dialect::sysbench::{
-    ALL_THREADS_ENDED, Command, Compat, Counters, Driver, EVENT_LIMIT_REACHED,
-    EXIT_STATUS_FORCED_SHUTDOWN, EXIT_STATUS_LATE_START, FORCED_SHUTDOWN, GeneralOptions, LogLevel,
-    NOT_CONNECTED, ProgramCost, Progress, QUEUE_FULL, Report, TIME_LIMIT_REACHED, checkpoint_text,
-    debug_line, drive_plan, failing_function, fatal_line, function_failed, progress_text,
-    repetitions_line, report_text, thread_not_created, threads_failed, threads_not_ready,
+    ALL_THREADS_ENDED, Command, Compat, Driver, EVENT_LIMIT_REACHED, EXIT_STATUS_FORCED_SHUTDOWN,
+    EXIT_STATUS_LATE_START, FORCED_SHUTDOWN, GeneralOptions, LogLevel, NOT_CONNECTED, ProgramCost,
+    Progress, QUEUE_FULL, Report, TIME_LIMIT_REACHED, checkpoint_text, debug_line, drive_plan,
+    failing_function, fatal_line, function_failed, progress_text, repetitions_line, report_text,
+    thread_not_created, threads_failed, threads_not_ready,
 };
-use prony_drive::{ConnectError, DriveResult, OnConnectRefused, RunEventKind};
+use prony_drive::{DriveResult, OnConnectRefused, RunEventKind};
+use prony_measure::Queries;
 use prony_plan::{DrivePlan, Plan, WorkloadPlan, cpu_count};
 use prony_runner::{Error, Recording, Signals};
 use prony_session::Program;
@@ -65,8 +66,8 @@ pub trait ReportTexts {
     fn threads_started(&self) {}
 
     /// Returns the counts of queries made outside of threads since the last call; reports include them.
-    fn take_outside_queries(&self) -> Counters {
-        Counters::default()
+    fn take_outside_queries(&self) -> Queries {
+        Queries::default()
     }
 
     /// A line of `--report-interval`.
@@ -119,11 +120,6 @@ pub fn run(
         event_counts.clone(),
         error_printed,
     );
-    let store = ToolStore {
-        folder: None,
-        start_warning: StartWarning::FullDisk,
-        warn: &|text| eprint(&format!("prony: {text}\n")),
-    };
     let run = ToolRun {
         request: serde_json::json!({ "arguments": call.redacted_arguments }),
         plan: &plan,
@@ -131,17 +127,18 @@ pub fn run(
         ready_workload: &ready_workload,
         server: &bench.server,
         seed,
-        store,
+        store_folder: None,
+        start_warning: StartWarning::FullDisk,
+        warn: &|text| eprint(&format!("prony: {text}\n")),
         signals,
         new_sample_listener: Some(&new_listener),
         on_connect_refused: bench.on_connect_refused,
     };
-    let finished = run.execute(&mut observer);
-    match finished {
+    match run.execute(&mut observer) {
         Ok(finished) => {
-            store.warn_unless_stored(&finished);
+            run.warn_unless_stored(&finished);
             signals.end_by_signal();
-            observer.into_result()
+            observer.result
         }
         Err(error) => {
             signals.end_by_signal();
@@ -158,12 +155,9 @@ fn print_start_failure(
     error_printed: bool,
 ) -> CommandError {
     if error_printed {
-        return CommandError::Status(1);
+        return CommandError(1);
     }
-    if let Error::NotStarted(prony_drive::Error::Connect {
-        source: ConnectError::Refused { failures, .. },
-        ..
-    }) = error
+    if let Some((failures, _)) = refused_connections(error)
         && connection::has_timed_out(failures)
     {
         return print_late_start(call, bench.settings);
@@ -182,24 +176,16 @@ fn print_end(
     error_printed: bool,
 ) -> Result<(), CommandError> {
     if error_printed {
-        return Err(CommandError::Status(1));
+        return Err(CommandError(1));
     }
     let mut events = drive_result.events.iter();
     if events.any(|event| event.kind == RunEventKind::QueueFull) {
         return Err(call.fail_with_text(QUEUE_FULL));
     }
-    if let Some(failure) = &drive_result.failure {
-        return Err(call.fail_with_text(failure));
-    }
-    let mut events = drive_result.events.iter();
-    if let Some(event) = events.find(|event| event.kind == RunEventKind::UserFailed) {
-        let function = failing_function(Command::Run, true);
-        return Err(call.fail(&function_failed(function, None, &event.detail)));
-    }
-    if drive_result.interrupted {
-        // The signal ends sysbench; the measured figures are stored.
-        return Err(CommandError::Status(1));
-    }
+    let function = failing_function(Command::Run, true);
+    check_drive_result(call, drive_result, |reason| {
+        function_failed(function, reason)
+    })?;
     let measured = &drive_result.collected.measured;
     let unfinished = measured.excluded.unfinished;
     let is_forced = bench.settings.forced_shutdown_s.is_some() && unfinished > 0;
@@ -226,10 +212,30 @@ fn print_end(
     }
     observer.print_final_report(measured.seconds(), is_forced.then_some(unfinished));
     if is_forced {
-        Err(CommandError::Status(EXIT_STATUS_FORCED_SHUTDOWN))
+        Err(CommandError(EXIT_STATUS_FORCED_SHUTDOWN))
     } else {
         Ok(())
     }
+}
+
+/// Prints the error that ended the threads, if there is one. A signal ends them without a line; the measured figures are
+/// stored. `failure_lines`: the lines about a thread that failed.
+pub fn check_drive_result(
+    call: &SysbenchCall,
+    drive_result: &DriveResult,
+    failure_lines: impl FnOnce(&str) -> String,
+) -> Result<(), CommandError> {
+    if let Some(failure) = &drive_result.failure {
+        return Err(call.fail_with_text(failure));
+    }
+    let mut events = drive_result.events.iter();
+    if let Some(event) = events.find(|event| event.kind == RunEventKind::UserFailed) {
+        return Err(call.fail(&failure_lines(&event.detail)));
+    }
+    if drive_result.interrupted {
+        return Err(CommandError(1));
+    }
+    Ok(())
 }
 
 /// Prints the lines of `--verbosity=5` about threads before they connect.
@@ -256,24 +262,26 @@ fn log_thread_starts(call: &SysbenchCall, settings: &GeneralOptions) {
 pub fn print_late_start(call: &SysbenchCall, settings: &GeneralOptions) -> CommandError {
     let text = threads_not_ready(settings.thread_init_timeout_s);
     call.log(LogLevel::Fatal, &fatal_line(&text));
-    CommandError::Status(EXIT_STATUS_LATE_START)
+    CommandError(EXIT_STATUS_LATE_START)
 }
 
 /// The lines of the log if the threads did not start.
 fn start_failure_lines(bench: &Bench<'_>, error: &Error) -> String {
-    let lines = match error {
-        Error::NotStarted(prony_drive::Error::Connect {
-            source: ConnectError::Refused { failures, .. },
-            ..
-        }) => connection::connect_failure_lines(&bench.settings.database, bench.driver, failures),
+    let lines = match (error, refused_connections(error)) {
+        (_, Some((failures, _))) => {
+            connection::connect_failure_lines(&bench.settings.database, bench.driver, failures)
+        }
         // sysbench prints only this line, because none of its threads has started.
-        Error::NotStarted(prony_drive::Error::ThreadStart {
-            started, source, ..
-        }) => return fatal_line(&thread_not_created(*started, source)),
-        other => fatal_line(&other.to_string()),
+        (
+            Error::NotStarted(prony_drive::Error::ThreadStart {
+                started, source, ..
+            }),
+            _,
+        ) => return fatal_line(&thread_not_created(*started, source)),
+        (other, _) => fatal_line(&other.to_string()),
     };
     let function = failing_function(Command::Run, false);
-    lines + &function_failed(function, None, NOT_CONNECTED) + &threads_failed(bench.settings.compat)
+    lines + &function_failed(function, NOT_CONNECTED) + &threads_failed(bench.settings.compat)
 }
 
 fn time_seed() -> u64 {

@@ -21,6 +21,31 @@ use std::sync::Arc;
 /// One second in nanoseconds.
 const SECOND_NS: u64 = 1_000_000_000;
 
+/// What was counted since a line or a report.
+struct Period {
+    totals: Totals,
+    /// Queries made outside of threads.
+    outside: Queries,
+}
+
+impl Period {
+    fn starting_at(start_ns: u64, layout: RecorderLayout) -> Period {
+        Period {
+            totals: Totals::new(start_ns, layout),
+            outside: Queries::default(),
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        let mut queries = self.totals.queries;
+        queries.add(&self.outside);
+        Counters {
+            events: self.totals.all_kinds().committed,
+            queries,
+        }
+    }
+}
+
 /// Observes one run.
 pub struct SysbenchObserver<'a> {
     call: &'a SysbenchCall,
@@ -29,16 +54,12 @@ pub struct SysbenchObserver<'a> {
     event_counts: Arc<EventCounts>,
     /// Whether an error has ended the run and its FATAL lines are printed.
     error_printed: &'a dyn Fn() -> bool,
-    result: Result<(), CommandError>,
+    pub result: Result<(), CommandError>,
     layout: RecorderLayout,
-    /// Totals since the last progress line.
-    since_line: Totals,
-    /// Totals since the last checkpoint, or since the start.
-    since_checkpoint: Totals,
-    /// Queries made outside of threads since the last progress line.
-    outside_since_line: Counters,
-    /// Queries made outside of threads since the last checkpoint, or since the start.
-    outside_since_checkpoint: Counters,
+    /// Since the last progress line.
+    since_line: Period,
+    /// Since the last checkpoint, or since the start.
+    since_checkpoint: Period,
     /// Latencies since the last line or checkpoint.
     latencies: Distribution<u64>,
     /// The users' counts at the last checkpoint.
@@ -64,19 +85,12 @@ impl<'a> SysbenchObserver<'a> {
             error_printed,
             result: Ok(()),
             layout,
-            since_line: Totals::new(0, layout),
-            since_checkpoint: Totals::new(0, layout),
-            outside_since_line: Counters::default(),
-            outside_since_checkpoint: Counters::default(),
+            since_line: Period::starting_at(0, layout),
+            since_checkpoint: Period::starting_at(0, layout),
             latencies: Distribution::default(),
             counts_at_checkpoint: Vec::new(),
             events: 0,
         }
-    }
-
-    /// The result of the run.
-    pub fn into_result(self) -> Result<(), CommandError> {
-        self.result
     }
 
     /// The number of all successful events.
@@ -102,14 +116,14 @@ impl<'a> SysbenchObserver<'a> {
         format_report: impl FnOnce(&Report<'_>) -> String,
     ) {
         let settings = self.bench.settings;
-        let sums = self.since_checkpoint.all_kinds();
+        let totals = &self.since_checkpoint.totals;
+        let sums = totals.all_kinds();
         let histogram = Histogram::from_distribution(&sums.response);
         let ms = |ns: f64| ns / 1e6;
         let report = Report {
             uses_database: self.bench.texts.uses_database(),
-            counters: counters(&self.since_checkpoint.queries, sums.committed)
-                + self.outside_since_checkpoint,
-            interval_s: self.since_checkpoint.seconds(),
+            counters: self.since_checkpoint.counters(),
+            interval_s: totals.seconds(),
             total_s,
             latency: Latency {
                 min_ms: ms(sums.response.min_ns as f64),
@@ -129,8 +143,8 @@ impl<'a> SysbenchObserver<'a> {
     /// Adds queries made outside of threads to the counts.
     fn add_outside_queries(&mut self) {
         let queries = self.bench.texts.take_outside_queries();
-        self.outside_since_line = self.outside_since_line + queries;
-        self.outside_since_checkpoint = self.outside_since_checkpoint + queries;
+        self.since_line.outside.add(&queries);
+        self.since_checkpoint.outside.add(&queries);
     }
 
     fn print_checkpoint(&mut self, at_s: u64, end_ns: u64, start_ns: u64) {
@@ -139,24 +153,20 @@ impl<'a> SysbenchObserver<'a> {
         self.print_report_with(total_s, None, false, |report| {
             self.bench.texts.checkpoint(at_s, report, compat)
         });
-        self.since_checkpoint = Totals::new(end_ns, self.layout);
-        self.outside_since_checkpoint = Counters::default();
+        self.since_checkpoint = Period::starting_at(end_ns, self.layout);
         self.latencies = Distribution::default();
         self.counts_at_checkpoint = self.event_counts.snapshot();
     }
 
     fn print_progress(&mut self, at_s: u64, end_ns: u64) {
         let settings = self.bench.settings;
-        let health = self.since_line.health;
+        let health = self.since_line.totals.health;
         let figures = Progress {
             at_s,
             threads: settings.threads,
             uses_database: self.bench.texts.uses_database(),
-            counters: counters(
-                &self.since_line.queries,
-                self.since_line.all_kinds().committed,
-            ) + self.outside_since_line,
-            interval_s: self.since_line.seconds(),
+            counters: self.since_line.counters(),
+            interval_s: self.since_line.totals.seconds(),
             percentile: settings.percentile,
             latency_ms: Histogram::from_distribution(&self.latencies)
                 .percentile_ms(settings.percentile),
@@ -167,20 +177,8 @@ impl<'a> SysbenchObserver<'a> {
         };
         let text = self.bench.texts.progress(&figures);
         self.call.log(LogLevel::Notice, &text);
-        self.since_line = Totals::new(end_ns, self.layout);
-        self.outside_since_line = Counters::default();
+        self.since_line = Period::starting_at(end_ns, self.layout);
         self.latencies = Distribution::default();
-    }
-}
-
-fn counters(queries: &Queries, events: u64) -> Counters {
-    Counters {
-        events,
-        reads: queries.reads,
-        writes: queries.writes,
-        others: queries.others,
-        errors: queries.errors,
-        reconnects: queries.reconnects,
     }
 }
 
@@ -206,8 +204,8 @@ impl RunObserver for SysbenchObserver<'_> {
     fn started(&mut self, start: &LoadStart) {
         self.layout = start.layout;
         let start_ns = start.schedule.window_start_ns();
-        self.since_line = Totals::new(start_ns, start.layout);
-        self.since_checkpoint = Totals::new(start_ns, start.layout);
+        self.since_line = Period::starting_at(start_ns, start.layout);
+        self.since_checkpoint = Period::starting_at(start_ns, start.layout);
     }
 
     fn second_ended(&mut self, second: &RunSecond<'_>) {
@@ -220,8 +218,8 @@ impl RunObserver for SysbenchObserver<'_> {
             return;
         }
         self.add_outside_queries();
-        self.since_line.add(row);
-        self.since_checkpoint.add(row);
+        self.since_line.totals.add(row);
+        self.since_checkpoint.totals.add(row);
         for tally in &row.interval.kinds {
             self.latencies.add(&tally.response);
             self.events += tally.committed;

@@ -10,6 +10,7 @@ use prony_dialect::sysbench::{
     Compat, Counters, GeneralOptions, LogLevel, Progress, Report, checkpoint_header,
     checkpoint_text, progress_text, report_text,
 };
+use prony_measure::Queries;
 use prony_runner::Recording;
 use prony_workload::lua::{LuaScript, LuaScriptError, OutsideQueries, ReportFigures, Reporter};
 
@@ -106,13 +107,14 @@ fn report_figures(figures: &Report<'_>, threads: u32) -> ReportFigures {
 }
 
 fn counter_figures(counters: &Counters) -> ReportFigures {
+    let queries = &counters.queries;
     ReportFigures {
         events: counters.events,
-        reads: counters.reads,
-        writes: counters.writes,
-        others: counters.others,
-        errors: counters.errors,
-        reconnects: counters.reconnects,
+        reads: queries.reads,
+        writes: queries.writes,
+        others: queries.others,
+        errors: queries.errors,
+        reconnects: queries.reconnects,
         ..ReportFigures::default()
     }
 }
@@ -131,7 +133,7 @@ impl ReportTexts for ReportHooks<'_> {
         self.logger.set_starting(false);
     }
 
-    fn take_outside_queries(&self) -> Counters {
+    fn take_outside_queries(&self) -> Queries {
         let OutsideQueries {
             reads,
             writes,
@@ -139,8 +141,7 @@ impl ReportTexts for ReportHooks<'_> {
             errors,
             reconnects,
         } = self.script.take_outside_queries();
-        Counters {
-            events: 0,
+        Queries {
             reads,
             writes,
             others,
