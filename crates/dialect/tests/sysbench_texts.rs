@@ -8,7 +8,7 @@ use prony_dialect::sysbench::{
     checkpoint_text, progress_text, report_text,
 };
 
-use prony_measure::Queries;
+use prony_measure::QueryCounts;
 
 const REPORTS: &str = include_str!("sysbench/reports.txt");
 const HISTOGRAMS: &str = include_str!("sysbench/histograms.txt");
@@ -62,11 +62,11 @@ fn parse_report(text: &str, uses_database: bool) -> Report<'static> {
         uses_database,
         counters: Counters {
             events,
-            queries: Queries {
+            queries: QueryCounts {
                 reads: count("read:"),
                 writes: count("write:"),
                 others: count("other:"),
-                errors: count("ignored errors:"),
+                ignored_errors: count("ignored errors:"),
                 reconnects: count("reconnects:"),
             },
         },
@@ -132,14 +132,14 @@ fn parse_progress(line: &str, queue: Option<&str>) -> Progress {
     let numbers = numbers(line);
     let count = |number: f64| (number * 100.0).round() as u64;
     let queries = match numbers[2..] {
-        [_tps, _qps, r, w, o, _pct, _lat, errors, reconnects] => Queries {
+        [_tps, _qps, r, w, o, _pct, _lat, errors, reconnects] => QueryCounts {
             reads: count(r),
             writes: count(w),
             others: count(o),
-            errors: count(errors),
+            ignored_errors: count(errors),
             reconnects: count(reconnects),
         },
-        _ => Queries::default(),
+        _ => QueryCounts::default(),
     };
     let counters = Counters {
         events: count(numbers[2]),

@@ -36,7 +36,7 @@ pub mod worker;
 pub use error::{ConnectError, Error};
 pub use ready::ReadySlice;
 pub use run::{
-    DriveJob, DriveResult, LoadStart, Network, Observer, OnConnectRefused, SampleListener,
+    DriveJob, DriveResult, LoadStart, Observer, OnConnectRefused, SampleListener,
     clients_of_thread, connect, run, run_simulated,
 };
 pub use run_event::{RunEvent, RunEventKind};

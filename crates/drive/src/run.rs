@@ -11,6 +11,7 @@ use crate::link::Routes;
 use crate::ready::{ReadySlice, with_ready_slice};
 use crate::run_event::RunEvent;
 use crate::slice::RunSlice;
+use prony_document::Network;
 use prony_measure::{
     CollectedFigures, IntervalRow, RecorderLayout, RoundTripTimes, RunSchedule, Sample,
 };
@@ -211,20 +212,6 @@ pub(crate) fn route_index(job: &DriveJob, client: u32) -> usize {
         return server_count;
     }
     client as usize % server_count
-}
-
-/// How the clients reach the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network {
-    /// All clients use the unix socket.
-    Unix,
-    /// All clients use TCP.
-    Tcp,
-    /// All clients use the unix socket, except for some that use TCP to estimate the server time.
-    UnixWithTcpSample {
-        /// Number of clients that use TCP.
-        clients: u32,
-    },
 }
 
 /// Number of clients that use TCP while the others use the unix socket; 0 if all take the same route.

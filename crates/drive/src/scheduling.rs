@@ -23,7 +23,7 @@
 use crate::affinity::allowed_cpu_count;
 use crate::run::DriveJob;
 use crate::slice::RunSlice;
-use prony_measure::BatchPolicyCounts;
+use prony_measure::BatchScheduling;
 use prony_plan::{DrivePlan, Pace, cpu_count};
 use prony_server::{Address, Target};
 
@@ -100,7 +100,7 @@ fn fill_cpus(workers: usize, cpus: Cpus) -> bool {
 /// The policy of a worker's thread. The methods must be called on that thread.
 #[derive(Debug, Default)]
 pub struct BatchPolicy {
-    counts: BatchPolicyCounts,
+    counts: BatchScheduling,
 }
 
 impl BatchPolicy {
@@ -108,10 +108,10 @@ impl BatchPolicy {
     pub fn request() -> BatchPolicy {
         let is_accepted = set_policy(libc::SCHED_BATCH);
         BatchPolicy {
-            counts: BatchPolicyCounts {
+            counts: BatchScheduling {
                 active: u32::from(is_accepted),
                 refused: u32::from(!is_accepted),
-                ..BatchPolicyCounts::default()
+                ..BatchScheduling::default()
             },
         }
     }
@@ -125,7 +125,7 @@ impl BatchPolicy {
     }
 
     /// This worker among the counts of all workers.
-    pub fn counts(&self) -> BatchPolicyCounts {
+    pub fn counts(&self) -> BatchScheduling {
         self.counts
     }
 }

@@ -81,7 +81,7 @@ pub(crate) fn below_minimum(run: &Run) -> Option<(f64, &str)> {
     let specified =
         workload::description(run).and_then(|description| description.minimum_duration.as_ref());
     let (minimum_s, reason) = match specified {
-        Some(minimum) => (minimum.duration_s, minimum.source.as_str()),
+        Some(minimum) => (minimum.duration_s, &*minimum.source),
         None => (
             DURATION_NOTE_BELOW_S,
             "that rare events need (checkpoints, vacuums)",
@@ -287,7 +287,7 @@ mod tests {
         paced.workload.description = Some(Description {
             minimum_duration: Some(MinimumDuration {
                 duration_s: 7_200.0,
-                source: "that TPC-C requires of a measurement interval".to_owned(),
+                source: "that TPC-C requires of a measurement interval".into(),
             }),
             ..Description::default()
         });

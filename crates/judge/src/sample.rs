@@ -20,10 +20,7 @@ fn tpcb_description() -> Description {
         grows_per_scale,
     };
     Description {
-        scale_unit: Some(ScaleUnit {
-            one: "branch".to_owned(),
-            many: "branches".to_owned(),
-        }),
+        scale_unit: Some(ScaleUnit::new("branch", "branches")),
         tables: vec![
             table("pgbench_accounts", 100_000, None),
             table("pgbench_branches", 1, None),
@@ -34,7 +31,7 @@ fn tpcb_description() -> Description {
             .to_vec(),
         contention: Some(Contention {
             clients_per_scale: 1,
-            because: "each transaction locks the row of its branch".to_owned(),
+            because: "each transaction locks the row of its branch".into(),
         }),
         commits_once: true,
         ..Description::default()

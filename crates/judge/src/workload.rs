@@ -23,7 +23,11 @@ pub(crate) fn check_contention(run: &Run) -> Option<Check> {
     if scale == 0 || clients <= scale.saturating_mul(clients_per_unit) {
         return None;
     }
-    let units = if scale == 1 { &unit.one } else { &unit.many };
+    let units = if scale == 1 {
+        &unit.singular
+    } else {
+        &unit.plural
+    };
     new_check(
         "contention",
         Severity::Caveat,
@@ -96,7 +100,7 @@ mod tests {
         let mut run = healthy();
         assert_eq!(remarks(&run), Vec::new());
         description_mut(&mut run).remarks = vec![Remark {
-            id: "population".to_owned(),
+            id: "population".into(),
             finding: "Other customers.".to_owned(),
             advice: "Load anew.".to_owned(),
         }];

@@ -6,9 +6,9 @@
 use crate::errors::ErrorLedger;
 use crate::health::{Health, ProcessHealth, ProcessProbe, sum_known};
 use crate::interval::{ExcludedTransactions, Interval, TimestampCounts};
-use crate::queries::Queries;
 use crate::schedule::{RunPhase, RunSchedule};
 use crate::tally::{RecorderLayout, Tally};
+use prony_document::QueryCounts;
 use std::collections::VecDeque;
 
 /// One interval of the run.
@@ -40,7 +40,7 @@ pub struct Totals {
     /// The process and the machine.
     pub process: ProcessHealth,
     /// Queries and reconnects of the users.
-    pub queries: Queries,
+    pub queries: QueryCounts,
     /// Counts of timestamps.
     pub timestamps: TimestampCounts,
     /// Transactions that no figure includes.
@@ -58,7 +58,7 @@ impl Totals {
             health: Health::default(),
             worker_cpu_ns: Vec::new(),
             process: ProcessHealth::default(),
-            queries: Queries::default(),
+            queries: QueryCounts::default(),
             timestamps: TimestampCounts::default(),
             excluded: ExcludedTransactions::default(),
         }

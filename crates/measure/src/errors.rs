@@ -4,7 +4,8 @@
 //! and code. Must never: grow without bound, or allocate to count.
 
 use crate::sample::{ErrorCode, TxnKind};
-use prony_wire::ErrorClass;
+use prony_document::ErrorClass;
+use serde::{Deserialize, Serialize};
 
 /// Maximum number of distinct error types; further ones are counted together.
 pub const MAX_ERROR_TYPES: usize = 256;
@@ -13,7 +14,7 @@ pub const MAX_ERROR_TYPES: usize = 256;
 pub const EXAMPLE_MAX_BYTES: usize = 400;
 
 /// One type of error.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorEntry {
     /// Kind of transaction.
     pub kind: TxnKind,

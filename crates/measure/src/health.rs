@@ -3,12 +3,14 @@
 //! In: the kernel's figures for the thread and the machine, and the loop's figures for its iterations. Out:
 //! health per interval. Must never: be collected in the hot path, or report an unknown value as zero.
 
+use prony_document::BatchScheduling;
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 /// Health of one worker in one interval, or of several workers or intervals together. Values that could not
 /// be read are absent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
     /// User CPU time, nanoseconds (getrusage).
     pub cpu_user_ns: Option<u64>,
@@ -31,31 +33,11 @@ pub struct Health {
     /// Transactions that were in progress at the end of the interval; only with a rate.
     pub in_progress: u32,
     /// The outcomes of the workers' requests for `SCHED_BATCH`, including workers that have ended.
-    pub batch: BatchPolicyCounts,
+    pub batch: BatchScheduling,
     /// Workers that waited for several replies at once at the end of the interval.
     pub coalescing_workers: u32,
     /// Workers that were pinned to one CPU each, including workers that have ended.
     pub pinned_workers: u32,
-}
-
-/// Counts of workers by the outcome of their request for `SCHED_BATCH` (sched(7)). Workers whose clients
-/// share CPUs with the server request this policy; all counts are zero if no worker did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BatchPolicyCounts {
-    /// Workers that ran under `SCHED_BATCH`.
-    pub active: u32,
-    /// Workers that returned to the default policy because one of their users slept.
-    pub reverted: u32,
-    /// Workers whose request the system refused.
-    pub refused: u32,
-}
-
-impl BatchPolicyCounts {
-    fn add(&mut self, other: &BatchPolicyCounts) {
-        self.active = self.active.saturating_add(other.active);
-        self.reverted = self.reverted.saturating_add(other.reverted);
-        self.refused = self.refused.saturating_add(other.refused);
-    }
 }
 
 impl Health {

@@ -6,14 +6,14 @@
 use crate::errors::ErrorLedger;
 use crate::gaps::Gaps;
 use crate::health::Health;
-use crate::queries::Queries;
 use crate::sample::{Outcome, Sample};
 use crate::schedule::Span;
 use crate::tally::{RecorderLayout, Tally};
-use prony_wire::ErrorClass;
+use prony_document::{ErrorClass, InFlight, QueryCounts};
+use serde::{Deserialize, Serialize};
 
 /// Counts of the timestamps of replies, and the duration of a send.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimestampCounts {
     /// Replies with a usable timestamp.
     pub usable: u64,
@@ -55,52 +55,8 @@ impl TimestampCounts {
     }
 }
 
-/// Outcomes of the transactions that were in flight at the end of the window, or when the run was cut off.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct InFlight {
-    /// Committed after the window.
-    pub committed: u64,
-    /// Rolled back on purpose after the window.
-    pub rolled_back: u64,
-    /// Failed after the window by an error of the server. The effects of an earlier statement outside a
-    /// transaction block remain committed.
-    pub failed: u64,
-    /// May have committed, in whole or in part, before the connection was lost or the run ended: the commit
-    /// was sent and no reply came, or a statement outside a transaction block had committed by itself.
-    pub ambiguous: u64,
-    /// Cut off before anything could commit: the server rolls them back.
-    pub cut_off: u64,
-}
-
-impl InFlight {
-    /// Sum of all outcomes.
-    pub fn total(&self) -> u64 {
-        self.committed + self.rolled_back + self.failed + self.ambiguous + self.cut_off
-    }
-
-    /// Counts a transaction that ended in the drain.
-    fn count(&mut self, outcome: Outcome) {
-        match outcome {
-            Outcome::Committed => self.committed += 1,
-            Outcome::RolledBack => self.rolled_back += 1,
-            Outcome::Failed(ErrorClass::AmbiguousCommit, _) => self.ambiguous += 1,
-            Outcome::Failed(..) => self.failed += 1,
-            // A skipped transaction was never in flight.
-            Outcome::Skipped => {}
-        }
-    }
-
-    fn add(&mut self, other: &InFlight) {
-        self.committed = self.committed.saturating_add(other.committed);
-        self.rolled_back = self.rolled_back.saturating_add(other.rolled_back);
-        self.failed = self.failed.saturating_add(other.failed);
-        self.ambiguous = self.ambiguous.saturating_add(other.ambiguous);
-        self.cut_off = self.cut_off.saturating_add(other.cut_off);
-    }
-}
-
 /// Transactions that are excluded from the figures of every phase.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExcludedTransactions {
     /// Transactions that ended after the window, or were in flight when the run was cut off.
     pub unfinished: u64,
@@ -129,7 +85,14 @@ impl ExcludedTransactions {
                 self.add_in_flight_time(in_window_ns);
             }
         }
-        self.in_flight.count(outcome);
+        match outcome {
+            Outcome::Committed => self.in_flight.committed += 1,
+            Outcome::RolledBack => self.in_flight.rolled_back += 1,
+            Outcome::Failed(ErrorClass::AmbiguousCommit, _) => self.in_flight.ambiguous += 1,
+            Outcome::Failed(..) => self.in_flight.failed += 1,
+            // A skipped transaction was never in flight.
+            Outcome::Skipped => {}
+        }
     }
 
     /// Counts a transaction that the end of the run cut off. `in_window_ns` is how long it had been in progress
@@ -176,7 +139,7 @@ pub struct Interval {
     /// Health of the client.
     pub health: Health,
     /// Queries and reconnects of the users.
-    pub queries: Queries,
+    pub queries: QueryCounts,
     /// Counts of timestamps.
     pub timestamps: TimestampCounts,
     /// Transactions that no figure includes.
@@ -201,7 +164,7 @@ impl Interval {
             gaps: Gaps::default(),
             errors: ErrorLedger::default(),
             health: Health::default(),
-            queries: Queries::default(),
+            queries: QueryCounts::default(),
             timestamps: TimestampCounts::default(),
             excluded: ExcludedTransactions::default(),
         }
@@ -259,7 +222,7 @@ impl Interval {
         self.gaps = Gaps::default();
         self.errors.clear();
         self.health = Health::default();
-        self.queries = Queries::default();
+        self.queries = QueryCounts::default();
         self.timestamps = TimestampCounts::default();
         self.excluded = ExcludedTransactions::default();
     }
@@ -267,7 +230,7 @@ impl Interval {
     /// Whether the interval has no figures.
     pub fn is_empty(&self) -> bool {
         self.excluded == ExcludedTransactions::default()
-            && self.queries == Queries::default()
+            && self.queries == QueryCounts::default()
             && self.timestamps == TimestampCounts::default()
             && self.errors.total() == 0
             && self.kinds.iter().all(|tally| {

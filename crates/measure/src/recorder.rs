@@ -3,13 +3,12 @@
 //! In: samples of transactions as they end, and the time. Out: finished [`Interval`]s, one after the other.
 //! Must never: allocate for a sample, take a lock, read a clock, or lose a sample.
 
-use crate::health::{BatchPolicyCounts, ThreadProbe};
+use crate::health::ThreadProbe;
 use crate::interval::{ExcludedTransactions, Interval, TimestampCounts};
-use crate::queries::Queries;
 use crate::sample::{ErrorCode, Outcome, Sample, TxnKind};
 use crate::schedule::{RunPhase, RunSchedule};
 use crate::tally::RecorderLayout;
-use prony_wire::ErrorClass;
+use prony_document::{BatchScheduling, ErrorClass, QueryCounts};
 use std::collections::VecDeque;
 
 /// Maximum number of spare intervals. They are reused, so that a rotation does not allocate.
@@ -35,7 +34,7 @@ pub struct Recorder {
     connections: u32,
     connections_lost: u32,
     is_coalescing: bool,
-    batch: BatchPolicyCounts,
+    batch: BatchScheduling,
     has_ended: bool,
 }
 
@@ -55,7 +54,7 @@ impl Recorder {
             connections: 0,
             connections_lost: 0,
             is_coalescing: false,
-            batch: BatchPolicyCounts::default(),
+            batch: BatchScheduling::default(),
             has_ended: false,
         };
         recorder
@@ -98,7 +97,7 @@ impl Recorder {
 
     /// Adds counts of queries to the current interval.
     #[inline]
-    pub fn count_queries(&mut self, queries: &Queries) {
+    pub fn count_queries(&mut self, queries: &QueryCounts) {
         self.current.queries.add(queries);
     }
 
@@ -126,7 +125,7 @@ impl Recorder {
     }
 
     /// Sets the scheduling policy of the worker's thread from now on.
-    pub fn set_batch(&mut self, batch: BatchPolicyCounts) {
+    pub fn set_batch(&mut self, batch: BatchScheduling) {
         self.batch = batch;
     }
 

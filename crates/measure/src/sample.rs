@@ -2,7 +2,7 @@
 //!
 //! Must never: allocate, or know which database answered.
 
-use prony_wire::ErrorClass;
+use prony_document::ErrorClass;
 
 /// The kind of a transaction: its index in the program's list of kinds.
 pub type TxnKind = u16;

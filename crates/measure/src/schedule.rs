@@ -3,8 +3,11 @@
 //! In: start, warm-up, window and interval lengths. Out: the interval that contains a time. Must never:
 //! read a clock. All times are nanoseconds on the run's clock.
 
+use serde::{Deserialize, Serialize};
+
 /// The phase of a run that an interval belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum RunPhase {
     /// Before the measured window; not in the result.
     Warmup,
@@ -12,24 +15,6 @@ pub enum RunPhase {
     Measured,
     /// After the window: transactions in flight at its end finish, and are counted separately.
     Drain,
-}
-
-impl RunPhase {
-    /// `warmup`, `measured` or `drain`.
-    pub fn name(self) -> &'static str {
-        match self {
-            RunPhase::Warmup => "warmup",
-            RunPhase::Measured => "measured",
-            RunPhase::Drain => "drain",
-        }
-    }
-
-    /// The phase with this name.
-    pub fn from_name(name: &str) -> Option<RunPhase> {
-        [RunPhase::Warmup, RunPhase::Measured, RunPhase::Drain]
-            .into_iter()
-            .find(|phase| phase.name() == name)
-    }
 }
 
 /// The phases of a run in time.
@@ -49,7 +34,7 @@ pub struct RunSchedule {
 }
 
 /// The time of one interval: `start_ns <= t < end_ns`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// Index from the start of the load, from 0, without gaps.
     pub index: u32,

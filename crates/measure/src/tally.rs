@@ -268,7 +268,7 @@ impl<C: Counter> Tally<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_wire::ErrorClass;
+    use prony_document::ErrorClass;
 
     #[test]
     fn the_times_of_all_attempts_are_recorded_by_outcome() {

@@ -1,7 +1,7 @@
 //! Every sample is counted once, whichever worker recorded it and whenever it ended.
 
 use prony_measure::{
-    BatchPolicyCounts, CollectedFigures, Collector, ErrorClass, ExcludedTransactions, Health,
+    BatchScheduling, CollectedFigures, Collector, ErrorClass, ExcludedTransactions, Health,
     IntervalRow, Outcome, Recorder, RecorderLayout, RunPhase, RunSchedule, Sample,
     ServiceTimeParts, Tally,
 };
@@ -258,12 +258,12 @@ fn waiting_starts_are_counted_while_their_worker_gets_no_cpu() {
     }
 }
 
-const ACTIVE: BatchPolicyCounts = BatchPolicyCounts {
+const ACTIVE: BatchScheduling = BatchScheduling {
     active: 1,
     reverted: 0,
     refused: 0,
 };
-const REVERTED: BatchPolicyCounts = BatchPolicyCounts {
+const REVERTED: BatchScheduling = BatchScheduling {
     active: 0,
     reverted: 1,
     refused: 0,
@@ -293,7 +293,7 @@ fn the_policy_of_a_worker_that_ended_early_is_in_the_totals() {
         collector.end_worker(worker);
     }
     let rows: Vec<IntervalRow> = std::iter::from_fn(|| collector.next_row()).collect();
-    let both_policies = BatchPolicyCounts {
+    let both_policies = BatchScheduling {
         reverted: 1,
         ..ACTIVE
     };

@@ -1,8 +1,8 @@
 //! Intervals survive serialisation, on any clock; invalid input is refused.
 
 use prony_measure::{
-    BatchPolicyCounts, Collector, ErrorClass, ExcludedTransactions, InFlight, Interval,
-    InvalidInterval, Outcome, Queries, RecorderLayout, RunSchedule, Sample, SerializedInterval,
+    BatchScheduling, Collector, ErrorClass, ExcludedTransactions, InFlight, Interval,
+    InvalidInterval, Outcome, QueryCounts, RecorderLayout, RunSchedule, Sample, SerializedInterval,
     ServiceTimeParts, TimestampCounts,
 };
 use proptest::collection::vec;
@@ -107,11 +107,11 @@ fn interval(layout: RecorderLayout) -> impl Strategy<Value = Interval> {
                 never_started: excluded[6],
                 counted_in_later_interval: others[1],
             };
-            interval.queries = Queries {
+            interval.queries = QueryCounts {
                 reads: queries[0],
                 writes: queries[1],
                 others: queries[2],
-                errors: queries[3],
+                ignored_errors: queries[3],
                 reconnects: queries[4],
             };
             interval.timestamps = TimestampCounts {
@@ -131,7 +131,7 @@ fn interval(layout: RecorderLayout) -> impl Strategy<Value = Interval> {
             health.iteration_max_ns = large;
             (health.connections, health.connections_lost) = (small[0], small[1]);
             health.in_progress = small[2];
-            health.batch = BatchPolicyCounts {
+            health.batch = BatchScheduling {
                 active: small[3],
                 reverted: small[4],
                 refused: small[5],
@@ -281,16 +281,16 @@ fn read_changed(pointer: &str, value: Value) -> Result<Interval, InvalidInterval
 #[test]
 fn counts_that_are_impossible_are_refused() {
     let (_, interval) = one_sample_interval();
-    assert_eq!(read_changed("/replies", json!(0)), Ok(interval));
+    assert_eq!(read_changed("/health/replies", json!(0)), Ok(interval));
     let too_many = json!((1_u64 << 48) + 1);
     for pointer in [
-        "/iterations",
-        "/replies",
+        "/health/iterations",
+        "/health/replies",
         "/other_errors",
-        "/timestamps/0",
-        "/excluded/0",
-        "/in_flight/4",
-        "/queries/2",
+        "/timestamps/usable",
+        "/excluded/unfinished",
+        "/excluded/in_flight/cut_off",
+        "/queries/others",
         "/kinds/0/counts/2",
     ] {
         let refused = read_changed(pointer, too_many.clone());
@@ -324,15 +324,14 @@ fn counts_that_are_impossible_are_refused() {
 fn only_intervals_of_the_run_are_accepted() {
     // The collector would reserve a row for each interval before this one.
     for (pointer, value) in [
-        ("/index", json!(u32::MAX)),
-        ("/index", json!(3)),
-        ("/phase", json!("warmup")),
-        ("/phase", json!("unknown")),
-        ("/start_ns", json!(0)),
-        ("/start_ns", json!(u64::MAX)),
-        ("/start_ns", json!(u64::MAX - 1)),
-        ("/end_ns", json!(0)),
-        ("/end_ns", json!(9 * S)),
+        ("/span/index", json!(u32::MAX)),
+        ("/span/index", json!(3)),
+        ("/span/phase", json!("warmup")),
+        ("/span/start_ns", json!(0)),
+        ("/span/start_ns", json!(u64::MAX)),
+        ("/span/start_ns", json!(u64::MAX - 1)),
+        ("/span/end_ns", json!(0)),
+        ("/span/end_ns", json!(9 * S)),
     ] {
         let refused = read_changed(pointer, value);
         assert!(
@@ -363,8 +362,9 @@ fn a_different_shape_is_refused_before_histograms_are_read() {
     let (layout, interval) = one_sample_interval();
     let mut form: Value = serde_json::from_str(&json(&interval, START_NS)).unwrap();
     // 100,000 kinds would need 13 GB.
-    let kind = json!({ "counts": [0, 0, 0, 0, 0], "busy_ns": 0, "response": {
-        "samples": 0, "sum_ns": 0, "min_ns": 0, "max_ns": 0, "histogram": "" } });
+    let kind = json!({ "counts": [0, 0, 0, 0, 0], "retried": 0, "over_latency_limit": 0, "committed_after_window": 0,
+        "busy_ns": 0, "server_times_upper_bound": 0, "response": {
+        "samples": 0, "sum_ns": 0, "squares_ns2": 0.0, "min_ns": 0, "max_ns": 0, "histogram": "" } });
     form["kinds"] = Value::Array(vec![kind; 100_000]);
     let form: SerializedInterval = serde_json::from_value(form).unwrap();
     let mut refused = None;
@@ -383,7 +383,7 @@ fn a_different_shape_is_refused_before_histograms_are_read() {
         Err(InvalidInterval::Layout)
     );
     let error =
-        json!([{ "kind": 1, "class": "deadlock", "code": "40P01", "count": 1, "example": "" }]);
+        json!([{ "kind": 1, "class": "deadlock", "code": *b"40P01", "count": 1, "example": "" }]);
     assert_eq!(read_changed("/errors", error), Err(InvalidInterval::Layout));
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-pub use prony_wire::QueryMode;
+pub use prony_document::QueryMode;
 
 /// All settings of a run.
 #[derive(Clone, Debug, PartialEq)]

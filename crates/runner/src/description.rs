@@ -3,46 +3,24 @@
 //! Must never: treat one workload differently from the others.
 
 use prony_plan::WorkloadPlan;
-use prony_store::{Contention, Description, MinimumDuration, Remark, ScaleUnit, ScaledTable};
+use prony_store::{Description, Remark, ScaledTable};
 use prony_workload::Workload;
-use prony_workload::describe::{self as about, TableGrowth, TableRows, TableSpec};
+use prony_workload::describe::{TableGrowth, TableRows, TableSpec};
 
 /// Describes the workload of a plan, with remarks on the loaded data.
-pub fn describe(
-    workload: &dyn Workload,
-    plan: &WorkloadPlan,
-    remarks: &[about::Remark],
-) -> Description {
+pub fn describe(workload: &dyn Workload, plan: &WorkloadPlan, remarks: &[Remark]) -> Description {
     Description {
-        scale_unit: workload.scale_unit().map(|unit| ScaleUnit {
-            one: unit.singular.to_owned(),
-            many: unit.plural.to_owned(),
-        }),
+        scale_unit: workload.scale_unit(),
         tables: workload.tables().iter().filter_map(scaled_table).collect(),
         table_names: workload
             .tables()
             .iter()
             .map(|table| table.name.to_owned())
             .collect(),
-        contention: workload.contention(plan).map(|contention| Contention {
-            clients_per_scale: contention.clients_per_scale,
-            because: contention.reason.to_owned(),
-        }),
+        contention: workload.contention(plan),
         commits_once: workload.has_one_commit_per_transaction(),
-        minimum_duration: workload
-            .minimum_duration(plan)
-            .map(|minimum| MinimumDuration {
-                duration_s: minimum.seconds,
-                source: minimum.source.to_owned(),
-            }),
-        remarks: remarks
-            .iter()
-            .map(|remark| Remark {
-                id: remark.id.to_owned(),
-                finding: remark.finding.clone(),
-                advice: remark.advice.clone(),
-            })
-            .collect(),
+        minimum_duration: workload.minimum_duration(plan),
+        remarks: remarks.to_vec(),
     }
 }
 

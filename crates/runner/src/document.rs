@@ -151,21 +151,11 @@ fn stored_planned_end(stop: Stop) -> prony_store::PlannedEnd {
     }
 }
 
-fn stored_network(network: prony_drive::Network) -> Network {
-    match network {
-        prony_drive::Network::Unix => Network::Unix,
-        prony_drive::Network::Tcp => Network::Tcp,
-        prony_drive::Network::UnixWithTcpSample { clients } => {
-            Network::UnixWithTcpSample { clients }
-        }
-    }
-}
-
 /// Records what is known at the start of the load.
 pub(crate) fn record_start(run: &mut Run, start: &LoadStart) {
     run.drive.io = start.engine.to_owned();
     run.drive.io_reason = start.engine_reason.clone();
-    run.drive.network = Some(stored_network(start.network));
+    run.drive.network = Some(start.network);
     // With one connection per transaction, no client has connected yet: keep the control connection's TLS.
     if start.tls.is_some() || !run.drive.connect_per_transaction {
         run.server.tls.clone_from(&start.tls);

@@ -233,7 +233,7 @@ fn count_commits(
         // flight at the end, the kind or the class is not known.
         errors.map(|entry| entry.count).sum::<u64>()
             + part.errors.others()
-            + part.queries.errors
+            + part.queries.ignored_errors
             + part.excluded.in_flight.ambiguous
     });
     (committed.sum(), ambiguous.sum())

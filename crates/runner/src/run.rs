@@ -4,7 +4,7 @@ use crate::check_after;
 use crate::document;
 use crate::error::Error;
 use crate::job::{RunJob, StorePolicy};
-use crate::observing::{self, LoadEnd, Observation, ServerObserver, missing_observation};
+use crate::observing::{self, LoadEnd, Observation, ServerObserver};
 use crate::recording::{Recording, RecordingState};
 use crate::refused::{RefusalDetector, Refused};
 use crate::server_tpm::{ServerRates, ServerTpm};
@@ -12,7 +12,9 @@ use prony_drive::{DriveResult, LoadStart, Observer};
 use prony_measure::{IntervalRow, RunSchedule};
 use prony_server::Target;
 use prony_server::embedded::EmbeddedPostgres;
-use prony_store::{ObservedTopic, Run, RunStore, RunWriter, Second, ServerSecond, StoreError};
+use prony_store::{
+    MissingObservation, ObservedTopic, Run, RunStore, RunWriter, Second, ServerSecond, StoreError,
+};
 use prony_workload::{MetricSource, RateMetric};
 use std::path::PathBuf;
 
@@ -197,7 +199,7 @@ impl RunRecorder<'_> {
             .transpose();
         let (mut run, writer) = self.recording.end();
         if let Err(why) = &server_rates {
-            let missing = missing_observation(ObservedTopic::TransactionRate, why);
+            let missing = MissingObservation::new(ObservedTopic::TransactionRate, why);
             let observed = run.observed.get_or_insert_default();
             observed.missing.push(missing);
         }

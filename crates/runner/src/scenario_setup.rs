@@ -50,7 +50,8 @@ pub fn free_client_connections(control: &mut Control) -> Option<u64> {
 /// When the server was started, in seconds since 1970 on the server's clock; `None` if it is not reported.
 pub fn started_unix_s(control: &mut Control) -> Option<f64> {
     let facts = read_server_facts(control).ok()?;
-    read_server_state(control, &facts).ok()?.started_unix_s
+    let (state, _) = read_server_state(control, &facts).ok()?;
+    state.started_unix_s
 }
 
 /// Whether the server restarted since it reported the start time `before_unix_s`, in seconds since 1970.

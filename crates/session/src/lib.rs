@@ -16,7 +16,7 @@ pub use db::{Db, DbReply};
 pub use error::{DbError, DbErrorDetails};
 pub use program::{ActionShare, P90Limit, Program, User, UserExit, UserId};
 pub use prony_measure::{
-    ErrorClass, Outcome, Queries, QueryKind, Sample, ServiceTimeParts, TxnKind,
+    ErrorClass, Outcome, QueryCounts, QueryKind, Sample, ServiceTimeParts, TxnKind,
 };
 pub use statement_table::{NamedStatement, StatementTable};
 pub use worker_context::{StartRules, WorkerContext};

@@ -7,7 +7,7 @@ use crate::conn::Conn;
 use crate::error::DbError;
 use crate::statement_table::StatementTable;
 use crate::statement_timer::StatementTimer;
-use prony_measure::{Queries, QueryKind, RoundTripTimes, Sample, TxnKind};
+use prony_measure::{QueryCounts, QueryKind, RoundTripTimes, Sample, TxnKind};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub struct WorkerContext {
     is_stopped: Cell<bool>,
     samples: RefCell<Vec<Sample>>,
     errors: RefCell<Vec<(TxnKind, DbError)>>,
-    queries: Cell<Queries>,
+    queries: Cell<QueryCounts>,
     /// Present if the run measures the latency of each statement.
     statement_timer: Option<StatementTimer>,
     /// The record of an additional connection, for the user that requested it.
@@ -210,7 +210,7 @@ impl WorkerContext {
     }
 
     /// The queries counted since the last call.
-    pub fn take_queries(&self) -> Queries {
+    pub fn take_queries(&self) -> QueryCounts {
         self.queries.take()
     }
 
@@ -223,7 +223,7 @@ impl WorkerContext {
 
     pub(crate) fn count_error(&self) {
         let mut queries = self.queries.get();
-        queries.errors += 1;
+        queries.ignored_errors += 1;
         self.queries.set(queries);
     }
 

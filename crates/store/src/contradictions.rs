@@ -6,10 +6,9 @@
 //! A document is a file that anybody can edit. What a report shows and can be computed from other figures is computed
 //! again: rates, sums over kinds and seconds, and what histograms contain.
 
-use crate::named::MetricName;
-use crate::run::{
-    Figures, KindFigures, Latency, Run, RunState, Second, SecondPhase, TransactionTime,
-};
+use crate::run::{Figures, KindFigures, Latency, Run, Second};
+use prony_document::MetricName;
+use prony_document::{RunState, SecondPhase, TransactionTime};
 use serde_json::Value;
 
 /// Maximum number of contradictions that are named.

@@ -3,11 +3,11 @@
 //! Totals and rows of `measure` become [`Figures`], [`Second`], [`ClientHealth`] and [`Timing`]. Figures are
 //! never changed, and NaN is never stored.
 
-use crate::named::QueryCounts;
 use crate::run::*;
+use prony_document::{InFlight, SecondPhase, ServiceTimePartsSource};
 use prony_measure::{
-    Counter, Distribution, ErrorClass, Interval, IntervalRow, PartDistributions, Queries, RunPhase,
-    Tally, TimestampCounts, Totals, decode_histogram, encode_histogram,
+    Counter, Distribution, ErrorClass, Interval, IntervalRow, PartDistributions, RunPhase, Tally,
+    TimestampCounts, Totals, decode_histogram, encode_histogram,
 };
 
 /// Shortest gap between ends of transactions that a second stores, nanoseconds.
@@ -43,20 +43,14 @@ pub(crate) fn figures_over(totals: &Totals, kinds: &[String], seconds: f64) -> F
         in_flight_s: in_flight_s(totals, totals.excluded.in_flight_ns),
         in_flight_max_s: in_flight_s(totals, totals.excluded.in_flight_max_ns),
         never_started: totals.excluded.never_started,
-        queries: queries(&totals.queries),
+        queries: if_counted(totals.queries),
     }
 }
 
 /// The outcomes of unfinished transactions; absent unless all are known, as in older journals.
 fn in_flight(totals: &Totals) -> Option<InFlight> {
     let in_flight = totals.excluded.in_flight;
-    (in_flight.total() == totals.excluded.unfinished).then_some(InFlight {
-        committed: in_flight.committed,
-        rolled_back: in_flight.rolled_back,
-        failed: in_flight.failed,
-        ambiguous: in_flight.ambiguous,
-        cut_off: in_flight.cut_off,
-    })
+    (in_flight.total() == totals.excluded.unfinished).then_some(in_flight)
 }
 
 /// A time for which unfinished transactions had been in progress within the window; absent unless it is known, as in
@@ -189,7 +183,7 @@ pub fn second(row: &IntervalRow, load_start_ns: u64) -> Second {
         loop_delay_max_ns: interval.health.iteration_max_ns,
         gaps: longest_gaps(interval, load_start_ns),
         connections: interval.health.connections,
-        queries: queries(&interval.queries),
+        queries: if_counted(interval.queries),
         ..Second::default()
     };
     if let Some(all) = interval.all_kinds() {
@@ -228,15 +222,9 @@ fn longest_gaps(interval: &Interval, load_start_ns: u64) -> Vec<Gap> {
         .collect()
 }
 
-/// The counts of queries; absent if all are zero.
-fn queries(counts: &Queries) -> Option<QueryCounts> {
-    (*counts != Queries::default()).then_some(QueryCounts {
-        reads: counts.reads,
-        writes: counts.writes,
-        others: counts.others,
-        ignored_errors: counts.errors,
-        reconnects: counts.reconnects,
-    })
+/// Counts; absent if all are zero.
+fn if_counted<T: Copy + Default + PartialEq>(counts: T) -> Option<T> {
+    (counts != T::default()).then_some(counts)
 }
 
 /// The client's health in one part of a run.
@@ -258,18 +246,10 @@ pub(crate) fn client_health_over(totals: &Totals, seconds: f64) -> ClientHealth 
         run_queue_s: in_s(health.run_queue_ns),
         steal_share: totals.process.steal_share(),
         memory_peak_bytes: totals.process.memory_peak_bytes,
-        batch: batch(health.batch),
-        coalescing_workers: Some(health.coalescing_workers).filter(|&count| count > 0),
-        pinned_workers: Some(health.pinned_workers).filter(|&count| count > 0),
+        batch: if_counted(health.batch),
+        coalescing_workers: if_counted(health.coalescing_workers),
+        pinned_workers: if_counted(health.pinned_workers),
     }
-}
-
-fn batch(counts: prony_measure::BatchPolicyCounts) -> Option<BatchScheduling> {
-    (counts != prony_measure::BatchPolicyCounts::default()).then_some(BatchScheduling {
-        active: counts.active,
-        reverted: counts.reverted,
-        refused: counts.refused,
-    })
 }
 
 /// How well the parts of the service time were measured, from the counts of timestamps.

@@ -3,7 +3,8 @@
 //! Listing decides by summaries and never opens a document.
 
 use crate::index::RunSummary;
-use crate::run::{Run, RunState, Severity};
+use crate::run::Run;
+use prony_document::{RunState, Severity};
 
 /// Conditions for listed runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,8 @@
 //! the intervals grow to 2, 4, 8 seconds, so that neither the document nor the memory of the client grows with
 //! the length of the run. Warm-up and window are never merged.
 
-use crate::run::{HistogramSeries, TimeHistograms, TransactionTime};
+use crate::run::{HistogramSeries, TimeHistograms};
+use prony_document::TransactionTime;
 use prony_measure::{CoarseHistogram, IntervalRow, RunPhase, encode_series};
 
 /// Maximum number of intervals: an hour of seconds. The warm-up may add one.

@@ -17,9 +17,6 @@ mod index;
 mod journal;
 mod journal_file;
 mod line;
-pub mod named;
-pub mod observed;
-mod observed_topic;
 mod reported;
 mod rolling;
 pub mod run;
@@ -38,12 +35,7 @@ pub use filter::{RunFilter, RunVerdict};
 pub use histogram_recorder::HistogramRecorder;
 pub use id::started_now;
 pub use index::RunSummary;
-pub use named::{IndustryMetric, MetricName, ObservedShare, QueryCounts, ResponseTimeLimit};
-pub use observed::{
-    Durability, LimitUse, MachineSecond, MissingObservation, Observed, ObserverCost, Replica,
-    RoundTrip, ServerMachine, ServerSecond, ServerState, SessionGroup, TableState,
-};
-pub use observed_topic::ObservedTopic;
+pub use prony_document::*;
 pub use prony_measure::{CoarseHistogram, decode_histogram, encode_histogram, encode_series};
 pub use prony_plan::scenario::PublishedMetric;
 pub use prony_plan::{Arrival, Choice, QueryMode, RunOrder};

@@ -2,8 +2,9 @@
 //!
 //! A row's line contains the serialised form of its interval, which `measure` defines and checks.
 
-use crate::observed::ServerSecond;
-use crate::run::{Event, Run};
+use crate::run::Run;
+use prony_document::Event;
+use prony_document::ServerSecond;
 use prony_measure::{
     IntervalRow, InvalidInterval, ProcessHealth, RecorderLayout, SerializedInterval,
 };

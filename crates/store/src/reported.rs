@@ -3,9 +3,10 @@
 //! A dialect's reader fills in [`ReportedRun`] with the figures as they were printed. Figures that were not printed are
 //! never filled in.
 
-use crate::named::{IndustryMetric, MetricName, ObservedShare, QueryCounts};
 use crate::run::*;
-use prony_plan::QueryMode;
+use prony_document::{
+    IndustryMetric, MetricName, ObservedShare, QueryCounts, QueryMode, RunState, Setting,
+};
 use prony_wire::Engine;
 use serde::Serialize;
 
@@ -30,7 +31,6 @@ pub struct ReportedRun {
     /// Options that decide what its figures mean.
     pub settings: Vec<Setting>,
     /// The protocol mode.
-    #[serde(with = "query_mode")]
     pub protocol: Option<QueryMode>,
     /// Clients of pgbench, threads of sysbench, or virtual users of HammerDB.
     pub clients: Option<u32>,

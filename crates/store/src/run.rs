@@ -5,12 +5,12 @@
 
 mod consistency;
 mod doctor;
+pub(crate) mod engine_id;
 mod histograms;
 mod measured;
 mod reduced;
 mod setup;
 mod statements;
-mod values;
 
 pub use consistency::*;
 pub use doctor::*;
@@ -19,15 +19,12 @@ pub use measured::*;
 pub use reduced::*;
 pub use setup::*;
 pub use statements::*;
-pub use values::{
-    BuildProfile, DurabilityClass, EventKind, FindingKind, Network, PlannedEnd, Replication,
-    RunState, SecondPhase, ServerAddress, ServiceTimePartsSource, Severity, TransactionTime,
-};
-pub(crate) use values::{engine_id, query_mode};
 
-use crate::named::{IndustryMetric, ObservedShare};
-use crate::observed::Observed;
 use crate::scenario::{CachedShare, Scenario};
+use prony_document::{
+    Event, IndustryMetric, Observed, ObservedShare, RunState, ServiceTimePartsSource,
+    TransactionTime,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,6 +1,7 @@
 //! The published scenario that a run repeats. It never holds figures measured by Prony.
 
-use crate::run::{Replication, engine_id, query_mode};
+use crate::run::engine_id;
+use prony_document::Replication;
 use prony_plan::QueryMode;
 use prony_plan::scenario::PublishedMetric;
 use prony_wire::Engine;
@@ -78,8 +79,6 @@ pub struct OriginalSetup {
     /// Number of clients.
     pub clients: Option<u32>,
     /// The protocol mode.
-    #[serde(default, with = "query_mode")]
-    #[schemars(with = "Option<String>", extend("enum" = ["simple", "extended", "prepared", null]))]
     pub protocol: Option<QueryMode>,
     /// Warm-up, seconds.
     pub warmup_s: Option<f64>,

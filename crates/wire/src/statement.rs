@@ -7,20 +7,10 @@
 use crate::parameter_type::ParameterType;
 use crate::tds::StatementForm;
 use crate::value::Value;
+pub use prony_document::QueryMode;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// How statements are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueryMode {
-    /// As text that contains the values.
-    Simple,
-    /// Parsed, bound and executed each time.
-    Extended,
-    /// Parsed once for each connection, bound and executed each time.
-    Prepared,
-}
 
 /// The effect of a statement on its transaction, judged by its first word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Descriptions of workloads, as constants for the help, the Run document and the checks of a run. Must never
 //! query a server, or name a workload.
 
+pub use prony_document::{Contention, MinimumDuration, Remark, ScaleUnit};
 use prony_wire::Engine;
 
 /// An option of a workload, in plans and as `--option NAME=VALUE`.
@@ -60,14 +61,6 @@ pub(crate) const fn option(
         default,
         help,
     }
-}
-
-/// The name of a unit of scale.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScaleUnit {
-    /// Singular, such as `branch`.
-    pub singular: &'static str,
-    pub plural: &'static str,
 }
 
 /// A table of a workload.
@@ -153,34 +146,6 @@ impl Growth {
             counter: GrowthCounter::RowsOf(vec![table.to_owned()]),
         }
     }
-}
-
-/// Contention of the clients for the locks of a few rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Contention {
-    /// Number of clients per unit of scale up to which they rarely wait for each other.
-    pub clients_per_scale: u32,
-    /// Why clients above that number wait for each other; completes a sentence.
-    pub reason: &'static str,
-}
-
-/// The minimum measured duration that a specification requires.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MinimumDuration {
-    pub seconds: f64,
-    /// What requires it; completes "less than the N minutes", such as "that TPC-C requires of a ...".
-    pub source: &'static str,
-}
-
-/// A remark on a run that depends on its workload; it becomes a caveat.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
-    /// Short stable identifier, such as `population`.
-    pub id: &'static str,
-    /// The observation.
-    pub finding: String,
-    /// What to do.
-    pub advice: String,
 }
 
 pub const ALL_ENGINES: &[Engine] = &Engine::ALL;

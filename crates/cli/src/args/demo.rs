@@ -14,7 +14,7 @@ pub struct DemoArgs {
     pub download: bool,
 
     /// Length of the measured window
-    #[arg(long, short = 'T', value_name = "TIME", default_value = "15s",
+    #[arg(long, short = 'T', value_name = "TIME", default_value = "22s",
           value_parser = prony_plan::parse_duration)]
     pub duration: std::time::Duration,
 

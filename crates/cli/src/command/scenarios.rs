@@ -134,7 +134,7 @@ pub fn data_size(scenario: &Scenario) -> Option<String> {
     let unit = prony_workload::find(scenario.data_workload())
         .ok()?
         .scale_unit()?;
-    let scale = units::count_with_noun(scenario.scale?, unit.singular, unit.plural);
+    let scale = units::count_with_noun(scenario.scale?, &unit.singular, &unit.plural);
     let size = scenario.size(1.0);
     Some(match (size.table_size, size.hot_set_accounts) {
         (Some(rows), _) => format!("{scale} of {} rows", units::count(rows)),

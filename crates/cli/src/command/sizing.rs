@@ -116,7 +116,7 @@ fn reference_memory(
     let connection_failure =
         |error: prony_server::control::Error| Failure::of(Exit::Connect, &error);
     let facts = observe::read_server_facts(control).map_err(connection_failure)?;
-    let server_state = read_server_state(control, &facts).map_err(connection_failure)?;
+    let (server_state, _) = read_server_state(control, &facts).map_err(connection_failure)?;
     let name = match control.engine() {
         Engine::PostgreSql => "shared_buffers",
         Engine::MySql | Engine::MariaDb => "innodb_buffer_pool_size",

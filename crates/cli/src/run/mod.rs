@@ -14,7 +14,7 @@ use live_observer::LiveObserver;
 pub use metrics::MetricsServer;
 use preparation::{preparation_failure, prepare};
 use prony_drive::ConnectError;
-use prony_plan::{Choice, ListenAddress, Plan, ServerPlan};
+use prony_plan::{ListenAddress, Plan, ServerPlan};
 use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::{LiveView, RunOutline, Size, Style, json};
 use prony_runner::Signals;

@@ -19,7 +19,7 @@ use super::number::{self, InvalidInt};
 use super::options::{Invocation, PartitionMethod, RunOptions, ScriptChoice, ScriptSource};
 use super::settings::{EnvSettings, InvalidSetting, parse_percentiles};
 use super::table::{long_options, short_options};
-use prony_plan::{Choice, QueryMode};
+use prony_plan::QueryMode;
 use prony_workload::script::{Builtin, find_builtin};
 
 /// The maximum number of scripts that pgbench accepts.

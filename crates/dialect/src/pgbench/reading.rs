@@ -6,7 +6,7 @@
 use crate::reading::{
     PrintedNumber, leading_count, leading_number, record_unreadable, relation, text_between, to_u32,
 };
-use prony_plan::{Choice, QueryMode};
+use prony_plan::QueryMode;
 use prony_store::{
     Engine, ObservedShare, RelationKind, ReportedKind, ReportedRun, Second, SecondPhase, Setting,
 };

@@ -11,7 +11,6 @@ use super::moments::Moments;
 use super::number::{format_fixed, format_percent};
 use super::options::{Limit, RunOptions, ScriptChoice};
 use super::pre_run::TableFacts;
-use prony_plan::Choice;
 
 /// The first line of a run's standard output, printed after connecting. Empty for level 13.
 ///

@@ -3,14 +3,14 @@
 //! In: counts since the previous line. Out: a line. Must never: divide by the configured interval, because
 //! the actual interval may be longer.
 
-use prony_measure::Queries;
+use prony_measure::QueryCounts;
 
 /// Counts of events and queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Events that succeeded.
     pub events: u64,
-    pub queries: Queries,
+    pub queries: QueryCounts,
 }
 
 /// The queue of `--rate`.
@@ -72,7 +72,7 @@ pub fn progress_text(progress: &Progress) -> String {
             rate(counters.queries.reads),
             rate(counters.queries.writes),
             rate(counters.queries.others),
-            rate(counters.queries.errors),
+            rate(counters.queries.ignored_errors),
             rate(counters.queries.reconnects),
         )
     } else {

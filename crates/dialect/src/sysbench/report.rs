@@ -143,7 +143,7 @@ fn sql_block(counters: &Counters, interval_s: f64) -> String {
         queries.all(),
         with_rate(counters.events),
         with_rate(queries.all()),
-        with_rate(queries.errors),
+        with_rate(queries.ignored_errors),
         with_rate(queries.reconnects),
     )
 }

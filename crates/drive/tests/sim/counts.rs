@@ -6,14 +6,14 @@
 use crate::support::*;
 use prony_drive::io::sim::{Answer, SimServer};
 use prony_drive::{DriveResult, LoadStart, Observer, run_simulated};
-use prony_measure::{IntervalRow, Queries, QueryKind, RunSchedule};
+use prony_measure::{IntervalRow, QueryCounts, QueryKind, RunSchedule};
 use prony_plan::{DrivePlan, Stop};
 use prony_session::{Db, DbError, Outcome, Program};
 use std::time::Duration;
 
 /// Collects the counts of each row, and the gaps of 50 ms or more, in ms from the start of the row.
 #[derive(Default)]
-struct QueriesBySecond(Vec<Queries>, Vec<Vec<(u64, u64)>>);
+struct QueriesBySecond(Vec<QueryCounts>, Vec<Vec<(u64, u64)>>);
 
 impl Observer for QueriesBySecond {
     fn started(&mut self, _: &LoadStart) {}
@@ -31,7 +31,7 @@ fn simulate_counts(
     program: &dyn Program,
     plan: &DrivePlan,
     delay_ns: u64,
-) -> (DriveResult, Vec<Queries>) {
+) -> (DriveResult, Vec<QueryCounts>) {
     let mut seconds = QueriesBySecond::default();
     let target = target();
     let job = job(program, plan, &target);
@@ -68,17 +68,17 @@ fn queries_count_in_the_second_of_their_reply() {
     plan.stop = Stop::Transactions(3);
     let program = repeat(|db| Box::pin(counted_transaction(db)));
     let (driven, seconds) = simulate_counts(&program, &plan, 300 * MS);
-    let totals: Vec<u64> = seconds.iter().map(Queries::all).collect();
+    let totals: Vec<u64> = seconds.iter().map(QueryCounts::all).collect();
     assert_eq!(totals, [3, 3, 3, 3]);
-    let by_kind = |counts: &Queries| (counts.reads, counts.writes, counts.others);
+    let by_kind = |counts: &QueryCounts| (counts.reads, counts.writes, counts.others);
     // Replies arrive at 0.3, 0.6, 0.9 s; 1.2, 1.5, 1.8 s; 2.1 s...
     assert_eq!(by_kind(&seconds[0]), (2, 1, 0));
     assert_eq!(by_kind(&seconds[1]), (2, 0, 1));
-    assert_eq!(seconds[0].errors, 0);
-    assert_eq!(seconds[1].errors, 1);
+    assert_eq!(seconds[0].ignored_errors, 0);
+    assert_eq!(seconds[1].ignored_errors, 1);
     let total = driven.collected.measured.queries;
     assert_eq!(by_kind(&total), (6, 3, 3));
-    assert_eq!((total.errors, total.reconnects), (3, 3));
+    assert_eq!((total.ignored_errors, total.reconnects), (3, 3));
 }
 
 #[test]
@@ -94,15 +94,15 @@ fn queries_of_the_warm_up_and_after_the_window_are_not_in_the_result() {
     assert!(warmup.all().abs_diff(400) <= 4, "{warmup:?}");
     let measured = collected.measured.queries;
     assert!(measured.all().abs_diff(800) <= 4, "{measured:?}");
-    let rows: u64 = seconds.iter().map(Queries::all).sum();
+    let rows: u64 = seconds.iter().map(QueryCounts::all).sum();
     assert_eq!(rows, warmup.all() + measured.all());
 }
 
 #[test]
 fn a_program_that_counts_no_queries_reports_none() {
     let (driven, seconds) = simulate_counts(&Selects::new(), &plan(2, 2.0), MS);
-    assert_eq!(driven.collected.measured.queries, Queries::default());
-    assert_eq!(seconds, [Queries::default(); 2]);
+    assert_eq!(driven.collected.measured.queries, QueryCounts::default());
+    assert_eq!(seconds, [QueryCounts::default(); 2]);
 }
 
 /// A server that answers after a millisecond, except from 0.8 to 1.2 s, when it answers nobody, and 1.7 to 1.9 s, when it

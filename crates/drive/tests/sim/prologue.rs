@@ -78,7 +78,7 @@ fn the_load_starts_after_the_prologue_which_no_figure_of_transactions_includes()
     );
     let measured = &driven.collected.measured;
     // The first second includes the queries of the prologue, as in sysbench.
-    let queries = prony_measure::Queries {
+    let queries = prony_measure::QueryCounts {
         reads: 60,
         ..Default::default()
     };

@@ -4,9 +4,9 @@
 //! In: the facts and the load. Out: one finding, about the limit that leaves the fewest connections.
 
 use super::server::{is_plain_name, mysql_account};
-use super::{DatabaseFacts, IntendedLoad, LimitOwner, NarrowerLimit, Remedied, bad, ok, unknown};
+use super::{DatabaseFacts, IntendedLoad, Remedied, bad, ok, unknown};
 use crate::formatting::{count, thousands};
-use prony_store::{DoctorFinding, Engine};
+use prony_store::{ConnectionLimit, DoctorFinding, Engine, LimitOwner};
 
 const ID: &str = "max-connections";
 
@@ -32,7 +32,7 @@ pub(super) fn finding(server: &DatabaseFacts, load: IntendedLoad) -> DoctorFindi
     }
 }
 
-fn free(limit: &NarrowerLimit) -> u64 {
+fn free(limit: &ConnectionLimit) -> u64 {
     limit.limit.saturating_sub(limit.in_use)
 }
 
@@ -43,7 +43,7 @@ fn free_connections(server: &DatabaseFacts, max: u64) -> u64 {
 
 fn of_narrower_limit(
     server: &DatabaseFacts,
-    limit: &NarrowerLimit,
+    limit: &ConnectionLimit,
     clients: &str,
     needed: u64,
 ) -> DoctorFinding {

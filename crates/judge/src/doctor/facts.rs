@@ -1,6 +1,6 @@
 //! What is known of a machine and a server before a load. `None` and empty lists: the system does not report it.
 
-use prony_store::{CpuFrequency, Engine};
+use prony_store::{ConnectionLimit, CpuFrequency, Engine};
 
 /// The load that the machine is to drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,29 +138,6 @@ pub struct TcpSettings {
     pub congestion_control: Option<String>,
 }
 
-/// What a limit on connections belongs to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LimitOwner {
-    /// The role that the clients log in as.
-    Role,
-    Database(String),
-    /// The account that the clients log in as (MySQL, MariaDB).
-    Account,
-    /// Each account (`max_user_connections` of MySQL and MariaDB).
-    EachAccount,
-}
-
-/// A limit on connections that is narrower than that of the server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NarrowerLimit {
-    /// What it belongs to.
-    pub owner: LimitOwner,
-    /// The most connections.
-    pub limit: u64,
-    /// Those of other clients that count towards it.
-    pub in_use: u64,
-}
-
 /// The server, and the way to it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DatabaseFacts {
@@ -186,7 +163,7 @@ pub struct DatabaseFacts {
     /// Connections of other clients.
     pub connections: Option<u32>,
     /// Limits on connections of the role, the database or the account, which are narrower than that of the server.
-    pub narrower_limits: Vec<NarrowerLimit>,
+    pub narrower_limits: Vec<ConnectionLimit>,
     /// The user as whom the clients log in.
     pub user: String,
     /// The host in the name of the account (MySQL, MariaDB); `None` if it is not known.

@@ -15,8 +15,8 @@ mod server;
 mod system;
 
 pub use facts::{
-    CgroupLimits, DatabaseFacts, IdleUsage, IntendedLoad, LimitOwner, MachineFacts, NarrowerLimit,
-    NetworkInterface, TcpSettings,
+    CgroupLimits, DatabaseFacts, IdleUsage, IntendedLoad, MachineFacts, NetworkInterface,
+    TcpSettings,
 };
 
 use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject};

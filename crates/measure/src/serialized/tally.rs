@@ -10,11 +10,8 @@ use serde::{Deserialize, Serialize};
 pub(super) struct SerializedTally {
     /// Committed, rolled back, failed, skipped, retries.
     counts: [u64; 5],
-    #[serde(default)]
     retried: u64,
-    #[serde(default)]
     over_latency_limit: u64,
-    #[serde(default)]
     committed_after_window: u64,
     #[serde(with = "large_number")]
     busy_ns: u128,
@@ -30,7 +27,6 @@ pub(super) struct SerializedTally {
     /// Send wait, server, client wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parts: Option<[SerializedTimes; 3]>,
-    #[serde(default)]
     server_times_upper_bound: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     connect: Option<SerializedTimes>,
@@ -41,7 +37,6 @@ struct SerializedTimes {
     samples: u64,
     #[serde(with = "large_number")]
     sum_ns: u128,
-    #[serde(default)]
     squares_ns2: f64,
     min_ns: u64,
     max_ns: u64,
@@ -108,7 +103,7 @@ impl SerializedTally {
         );
         let part_samples = self.parts.as_ref().map_or(0, |parts| parts[0].samples);
         let parts = self.parts.iter().flatten();
-        // None is accepted: older journals have no times of failed or rolled-back transactions.
+        // None: there were no such transactions.
         let count_differs = |times: &Option<SerializedTimes>, count: u64| {
             times.as_ref().is_some_and(|times| times.samples != count)
         };

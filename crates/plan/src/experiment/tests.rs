@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Choice, PlanInput, Problems, ServerPlan, Stop, value_from_flag};
+use crate::{PlanInput, Problems, ServerPlan, Stop, value_from_flag};
 use std::time::Duration;
 
 const TWO_VARIANTS: &str = "\

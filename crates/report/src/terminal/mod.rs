@@ -135,7 +135,7 @@ pub(crate) fn is_unmeasured(run: &Run) -> bool {
 fn per_scale_text(run: &Run, rate: &IndustryMetric) -> String {
     let description = run.workload.description.as_ref();
     let unit = description.and_then(|description| description.scale_unit.as_ref());
-    let unit = unit.map_or("unit of scale", |unit| unit.one.as_str());
+    let unit = unit.map_or("unit of scale", |unit| &unit.singular);
     format!("{} per {unit}", units::rate(rate.per_scale))
 }
 

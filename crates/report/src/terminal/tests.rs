@@ -72,10 +72,7 @@ fn industry_metrics_precede_the_throughput() {
     let flat = text.replace("\n  ", " ");
     assert!(flat.contains("548 per unit of scale; unpaced: above 12.86 for each"));
     run.workload.description = Some(prony_store::Description {
-        scale_unit: Some(prony_store::ScaleUnit {
-            one: "warehouse".into(),
-            many: "warehouses".into(),
-        }),
+        scale_unit: Some(prony_store::ScaleUnit::new("warehouse", "warehouses")),
         ..prony_store::Description::default()
     });
     assert!(self::text(&run, None).contains("548 per warehouse"));

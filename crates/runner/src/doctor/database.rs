@@ -2,12 +2,11 @@
 //!
 //! In: a control connection. Out: facts. Must never: fail because this user may not read something.
 
-use crate::observing::missing_observations;
-use prony_judge::doctor::{DatabaseFacts, LimitOwner, NarrowerLimit};
+use prony_judge::doctor::DatabaseFacts;
 use prony_server::control::Error;
 use prony_server::observe::machine::{Colocation, read_this_machine};
 use prony_server::observe::{
-    self, AccountLimits, CounterReader, measure_round_trips, read_account_limits, read_server_state,
+    AccountLimits, CounterReader, measure_round_trips, read_account_limits, read_server_state,
 };
 use prony_server::{Control, ServerFacts, Target, read_server_facts};
 use prony_store::Engine;
@@ -26,13 +25,12 @@ pub(super) fn read(
 ) -> Result<DatabaseFacts, Error> {
     let round_trips_ns = measure_round_trips(control)?;
     let settings = read_server_facts(control)?;
-    let server_state = read_server_state(control, &settings)?;
+    let (server_state, mut missing) = read_server_state(control, &settings)?;
     let mut reader = CounterReader::new(control)?;
     let counters = reader.read(control)?;
-    let mut missing = server_state.missing;
     missing.extend(reader.take_missing());
     let mut not_observed: Vec<(String, String)> = Vec::new();
-    for value in missing_observations(missing) {
+    for value in missing {
         let topic = value.what.text().to_owned();
         if not_observed.iter().all(|(known, _)| *known != topic) {
             let reason = value.why.trim_end_matches('.').to_owned();
@@ -57,7 +55,7 @@ pub(super) fn read(
         max_connections: max_connections(engine, &settings),
         reserved_connections: reserved_connections(engine, &settings),
         connections: counters.connections,
-        narrower_limits: account_limits.limits.iter().map(narrower_limit).collect(),
+        narrower_limits: account_limits.limits,
         user,
         account_host,
         not_observed,
@@ -74,19 +72,6 @@ fn account_of(limits: &AccountLimits, login_user: &str) -> (String, Option<Strin
     match account.and_then(|account| account.rsplit_once('@')) {
         Some((user, host)) => (user.to_owned(), Some(host.to_owned())),
         None => (login_user.to_owned(), None),
-    }
-}
-
-fn narrower_limit(limit: &observe::ConnectionLimit) -> NarrowerLimit {
-    NarrowerLimit {
-        owner: match &limit.owner {
-            observe::LimitOwner::Role => LimitOwner::Role,
-            observe::LimitOwner::Database(name) => LimitOwner::Database(name.clone()),
-            observe::LimitOwner::Account => LimitOwner::Account,
-            observe::LimitOwner::EachAccount => LimitOwner::EachAccount,
-        },
-        limit: limit.limit,
-        in_use: limit.in_use,
     }
 }
 

@@ -3,16 +3,14 @@
 //! The result is the first part of an [`Observed`]. Must never: fail a run; if the connection is lost,
 //! the clients will report it.
 
-use super::{
-    Observation, ServerObserverOptions, WithOrigin, add_missing, convert, missing_observation,
-};
+use super::{Observation, ServerObserverOptions, WithOrigin, add_missing, with_counters};
 use crate::error::Error;
 use prony_server::Control;
 use prony_server::observe::machine::{
     Colocation, Exporter, MachineReading, describe_this_machine, read_this_machine,
 };
 use prony_server::observe::{CounterReader, ServerFacts, measure_round_trip, read_server_state};
-use prony_store::{Observed, ObservedTopic, RoundTrip, ServerMachine};
+use prony_store::{MissingObservation, Observed, ObservedTopic, ServerMachine};
 
 /// Reads the server's state, its machine and a round-trip time.
 ///
@@ -44,7 +42,10 @@ pub(crate) fn observe_before(
         );
         add_missing(
             &mut observed,
-            vec![missing_observation(ObservedTopic::ServerMachine, &reason)],
+            vec![MissingObservation::new(
+                ObservedTopic::ServerMachine,
+                reason,
+            )],
         );
     }
     if let Err(error) = read_state(control, facts, &mut observed) {
@@ -52,7 +53,7 @@ pub(crate) fn observe_before(
         let reason = text.lines().next().unwrap_or_default();
         add_missing(
             &mut observed,
-            vec![missing_observation(ObservedTopic::StateBefore, reason)],
+            vec![MissingObservation::new(ObservedTopic::StateBefore, reason)],
         );
     }
     Ok(Observation {
@@ -129,25 +130,13 @@ fn read_state(
     facts: &ServerFacts,
     observed: &mut Observed,
 ) -> Result<(), prony_server::control::Error> {
-    let mut server_state = read_server_state(control, facts)?;
-    add_missing(
-        observed,
-        convert::missing_observations(std::mem::take(&mut server_state.missing)),
-    );
-    let round_trip_time = measure_round_trip(control)?;
-    observed.round_trip = round_trip_time.map(|trip| RoundTrip {
-        samples: trip.samples,
-        min_ns: trip.min_ns,
-        p50_ns: trip.p50_ns,
-        p99_ns: trip.p99_ns,
-    });
+    let (server_state, missing) = read_server_state(control, facts)?;
+    add_missing(observed, missing);
+    observed.round_trip = measure_round_trip(control)?;
     let mut reader = CounterReader::new(control)?;
     // The counters are read last, as close to the start of the load as possible.
     let counters = reader.read(control)?;
-    add_missing(
-        observed,
-        convert::missing_observations(reader.take_missing()),
-    );
-    observed.before = Some(convert::server_state(server_state, &counters));
+    add_missing(observed, reader.take_missing());
+    observed.before = Some(with_counters(server_state, &counters));
     Ok(())
 }

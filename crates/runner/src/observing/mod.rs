@@ -5,20 +5,19 @@
 //! load, delay the end of a run, or end it.
 
 mod before;
-mod convert;
 mod event_detector;
+mod row;
 mod sample;
 mod watcher;
 
 pub(crate) use before::observe_before;
-pub(crate) use convert::missing_observations;
 
 use prony_drive::DriveResult;
 use prony_drive::clock::Clock;
 use prony_measure::RunSchedule;
 use prony_server::Target;
-use prony_server::observe::ServerFacts;
 use prony_server::observe::machine::{Colocation, Exporter};
+use prony_server::observe::{Counters, ServerFacts};
 use prony_store::{
     Event, MissingObservation, Observed, ObservedTopic, ObserverCost, ServerSecond, ServerState,
 };
@@ -212,7 +211,7 @@ impl ServerObserver {
                     if !is_early {
                         add_missing(
                             observed,
-                            vec![missing_observation(ObservedTopic::StateAfter, reason)],
+                            vec![MissingObservation::new(ObservedTopic::StateAfter, reason)],
                         );
                     }
                     return;
@@ -261,9 +260,12 @@ fn add_missing(observed: &mut Observed, missing: Vec<MissingObservation>) {
     }
 }
 
-pub(crate) fn missing_observation(topic: ObservedTopic, reason: &str) -> MissingObservation {
-    MissingObservation {
-        what: topic,
-        why: reason.to_owned(),
+/// A server's state, with what its counters know of it.
+fn with_counters(state: ServerState, counters: &Counters) -> ServerState {
+    ServerState {
+        is_replica: state.is_replica.or(counters.is_replica),
+        commits: counters.commits,
+        rollbacks: counters.rollbacks,
+        ..state
     }
 }

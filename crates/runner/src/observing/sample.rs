@@ -2,7 +2,7 @@
 //!
 //! Must never: keep querying a node_exporter that does not answer.
 
-use super::{ServerObserverInput, missing_observation};
+use super::ServerObserverInput;
 use prony_drive::clock::Clock;
 use prony_server::observe::Counters;
 use prony_server::observe::machine::{
@@ -92,7 +92,7 @@ impl<'a> MachineReader<'a> {
             Err(error) => {
                 self.exporter_failures += 1;
                 if self.exporter_failures == EXPORTER_FAILURES_MAX {
-                    self.missing.push(missing_observation(
+                    self.missing.push(MissingObservation::new(
                         ObservedTopic::ServerMachinePartOfRun,
                         &error,
                     ));

@@ -6,8 +6,7 @@
 use super::event_detector::EventDetector;
 use super::sample::{MachineReader, ServerSample};
 use super::{
-    FinalObservation, ObserverMessage, ServerObserverInput, StopRequest, convert,
-    missing_observation,
+    FinalObservation, ObserverMessage, ServerObserverInput, StopRequest, row, with_counters,
 };
 use prony_drive::clock::Clock;
 use prony_measure::RunSchedule;
@@ -15,7 +14,7 @@ use prony_server::Control;
 use prony_server::control::Error;
 use prony_server::observe::machine::{find_colocation, task_cpu_s, thread_cpu_s};
 use prony_server::observe::{CounterReader, Counters, read_server_facts, read_server_state};
-use prony_store::{ObservedTopic, ObserverCost, ServerState};
+use prony_store::{MissingObservation, ObservedTopic, ObserverCost, ServerState};
 use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -136,7 +135,7 @@ impl Watcher<'_> {
     fn disconnect(&mut self, error: &Error, topic: ObservedTopic) {
         let text = error.to_string();
         let reason = text.lines().next().unwrap_or_default();
-        self.send(ObserverMessage::Missing(vec![missing_observation(
+        self.send(ObserverMessage::Missing(vec![MissingObservation::new(
             topic, reason,
         )]));
         self.add_cost();
@@ -189,7 +188,7 @@ impl Watcher<'_> {
         }
         let mut missing = std::mem::take(&mut self.machines.missing);
         if let Some(reader) = &mut self.reader {
-            missing.extend(convert::missing_observations(reader.take_missing()));
+            missing.extend(reader.take_missing());
         }
         if !missing.is_empty() {
             self.send(ObserverMessage::Missing(missing));
@@ -226,7 +225,7 @@ impl Watcher<'_> {
             self.connect();
         }
         let sample = self.sample();
-        let second = convert::server_second(&before, &sample, self.schedule.start_ns);
+        let second = row::server_second(&before, &sample, self.schedule.start_ns);
         self.send(ObserverMessage::Second(Box::new(second)));
         sample
     }
@@ -262,7 +261,7 @@ impl Watcher<'_> {
     ) -> Result<(ServerState, Map<String, Value>), Error> {
         let counters = self.read_settled_counters(control)?;
         let facts = read_server_facts(control)?;
-        let server_state = read_server_state(control, &facts)?;
+        let (server_state, _) = read_server_state(control, &facts)?;
         let mut changed = Map::new();
         for (name, value) in &facts.settings {
             let is_volatile = VOLATILE_SETTINGS
@@ -274,7 +273,7 @@ impl Watcher<'_> {
                 changed.insert(name.clone(), value.clone().into());
             }
         }
-        Ok((convert::server_state(server_state, &counters), changed))
+        Ok((with_counters(server_state, &counters), changed))
     }
 
     /// Reads the counters repeatedly; returns them when they no longer grow, or after [`SETTLE_TIMEOUT`].

@@ -5,6 +5,7 @@
 
 use super::{cell, first_line, number};
 use crate::control::{Control, Error, TextRow};
+use prony_document::{ConnectionLimit, LimitOwner};
 use prony_wire::Engine;
 
 /// The role's and the database's limit, which do not apply to superusers, with the connections that count.
@@ -20,29 +21,6 @@ const POSTGRES_QUERY: &str = "\
 const MYSQL_QUERY: &str = "SELECT CURRENT_USER(), @@SESSION.max_user_connections, @@GLOBAL.max_user_connections, \
     (SELECT COUNT(*) FROM information_schema.PROCESSLIST \
      WHERE USER = SUBSTRING_INDEX(CURRENT_USER(), '@', 1) AND ID <> CONNECTION_ID())";
-
-/// What a limit on connections belongs to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LimitOwner {
-    /// The role of PostgreSQL that logged in.
-    Role,
-    Database(String),
-    /// The account of MySQL or MariaDB.
-    Account,
-    /// Each account of MySQL or MariaDB (`max_user_connections`).
-    EachAccount,
-}
-
-/// A limit on connections that is narrower than `max_connections`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConnectionLimit {
-    /// What it belongs to.
-    pub owner: LimitOwner,
-    /// The most connections.
-    pub limit: u64,
-    /// Those of other clients that count towards it.
-    pub in_use: u64,
-}
 
 /// The narrower limits, and the account as whom the server authenticated this client (`user@host`; MySQL and
 /// MariaDB only).

@@ -18,33 +18,8 @@
 //! a commit waits for synchronous replicas, and fails without them only if their number is required.
 
 use super::ServerFacts;
-use DurabilityClass::{D0, D1, D2, D3, D4};
-
-/// Which crashes a committed transaction survives, as in the table above.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DurabilityClass {
-    /// A crash may destroy data that was committed long before.
-    D0,
-    /// A crash of the server process may lose the last commits.
-    D1,
-    /// A crash of the machine may lose the last commits.
-    D2,
-    /// A crash of the server or the machine loses no commit.
-    D3,
-    /// The loss of the machine loses no commit.
-    D4,
-}
-
-/// The durability class of a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Durability {
-    pub class: DurabilityClass,
-    /// The settings and tables that determine the class; empty for D3.
-    pub reasons: Vec<String>,
-    /// Whether it is unknown which tables have no log; the class then follows from the settings
-    /// alone.
-    pub tables_unknown: bool,
-}
+use prony_document::Durability;
+use prony_document::DurabilityClass::{self, D0, D1, D2, D3, D4};
 
 /// The highest class that a setting or table allows, and its text.
 type Weakness = (DurabilityClass, String);
@@ -58,7 +33,7 @@ fn lowest_class(
 ) -> Durability {
     weaknesses.extend(unlogged.and_then(weakness_of_unlogged));
     let class = weaknesses.iter().map(|(class, _)| *class).min();
-    let (class, reasons) = match (class, d4_reason) {
+    let (class, because) = match (class, d4_reason) {
         (None, Some(reason)) => (D4, vec![reason]),
         (None, None) => (D3, Vec::new()),
         (Some(class), _) => (
@@ -68,7 +43,7 @@ fn lowest_class(
     };
     Durability {
         class,
-        reasons,
+        because,
         tables_unknown: unlogged.is_none(),
     }
 }
@@ -198,7 +173,7 @@ mod tests {
         let both_off = [("fsync", "off"), ("synchronous_commit", "off")];
         let reasons = postgres(&facts(&both_off, &defaults), 0, Some(&[]))
             .unwrap()
-            .reasons;
+            .because;
         assert_eq!(reasons, ["fsync off", "synchronous_commit off"]);
         let unknown = postgres(&facts(&[], &defaults), 0, None).unwrap();
         assert_eq!((unknown.class, unknown.tables_unknown), (D3, true));

@@ -4,26 +4,13 @@
 //! than about a second; over a slow network there are fewer samples.
 
 use crate::control::{Control, Error};
+use prony_document::RoundTrip;
 use std::time::{Duration, Instant};
 
 /// Maximum number of samples.
 const SAMPLES_MAX: u32 = 200;
 /// Maximum duration of the measurement.
 const DURATION_MAX: Duration = Duration::from_secs(1);
-
-/// Times of round trips: the network in both directions, the server's handling of an empty
-/// statement, and the wake-up of this client.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RoundTrip {
-    /// Number of round trips.
-    pub samples: u32,
-    /// The shortest, nanoseconds.
-    pub min_ns: u64,
-    /// Median, nanoseconds.
-    pub p50_ns: u64,
-    /// 99th percentile, nanoseconds; `None` below 100 samples.
-    pub p99_ns: Option<u64>,
-}
 
 /// Measures round trips. `Ok(None)`: none finished within [`DURATION_MAX`].
 ///

@@ -1,12 +1,11 @@
 //! Tests of observing MariaDB.
 
 use super::{check_common_counters, connect, eventually, serving_process};
+use prony_document::{DurabilityClass, ObservedTopic, Replication};
 use prony_server::embedded::shared_mariadb;
 use prony_server::observe::counters::Checkpoint;
 use prony_server::observe::machine::task_cpu_s;
-use prony_server::observe::{
-    CounterReader, DurabilityClass, Replication, Topic, read_server_facts, read_server_state,
-};
+use prony_server::observe::{CounterReader, read_server_facts, read_server_state};
 
 /// Creates a database for one test and returns its URL.
 fn database(name: &str) -> String {
@@ -29,8 +28,8 @@ fn settings_tables_and_durability_are_read() {
     }
     let facts = read_server_facts(&mut control).unwrap();
     assert!(facts.settings.len() > 300, "{}", facts.settings.len());
-    let state = read_server_state(&mut control, &facts).unwrap();
-    assert_eq!(state.missing, []);
+    let (state, not_read) = read_server_state(&mut control, &facts).unwrap();
+    assert_eq!(not_read, []);
     // The start time in the counters is the same within two seconds.
     let mut reader = CounterReader::new(&mut control).unwrap();
     let started = reader.read(&mut control).unwrap().started_unix_s;
@@ -59,7 +58,7 @@ fn settings_tables_and_durability_are_read() {
     assert_eq!(durability.class, DurabilityClass::D0);
     assert!(
         durability
-            .reasons
+            .because
             .contains(&"tables without a log: lost (MEMORY)".to_owned())
     );
 }
@@ -75,6 +74,7 @@ fn an_unlisted_table_without_a_log_determines_the_durability_class() {
     let facts = read_server_facts(&mut control).unwrap();
     let durability = read_server_state(&mut control, &facts)
         .unwrap()
+        .0
         .durability
         .unwrap();
     assert_eq!(
@@ -84,8 +84,8 @@ fn an_unlisted_table_without_a_log_determines_the_durability_class() {
     control
         .execute("CREATE TABLE z(n INT) ENGINE = MyISAM")
         .unwrap();
-    let state = read_server_state(&mut control, &facts).unwrap();
-    assert_eq!((state.missing.len(), state.tables.len()), (0, 100));
+    let (state, not_read) = read_server_state(&mut control, &facts).unwrap();
+    assert_eq!((not_read.len(), state.tables.len()), (0, 100));
     assert!(!state.tables.iter().any(|table| table.unlogged));
     let durability = state.durability.unwrap();
     assert_eq!(
@@ -93,7 +93,7 @@ fn an_unlisted_table_without_a_log_determines_the_durability_class() {
         (DurabilityClass::D0, false)
     );
     assert_eq!(
-        durability.reasons,
+        durability.because,
         ["tables without a log: z (MyISAM)".to_owned()]
     );
 }
@@ -163,6 +163,7 @@ fn a_recreated_table_has_a_new_id() {
         control.execute(sql).unwrap();
         let ids = read_server_state(&mut control, &facts)
             .unwrap()
+            .0
             .table_ids
             .unwrap();
         ids["t"].clone()
@@ -192,14 +193,14 @@ fn values_that_the_user_may_not_read_are_listed_as_missing() {
     }
     let mut restricted = connect(&shared_mariadb().url_for("observe_poor", "observe_rights"));
     let facts = read_server_facts(&mut restricted).unwrap();
-    let state = read_server_state(&mut restricted, &facts).unwrap();
-    let topics: Vec<Topic> = state.missing.iter().map(|value| value.topic).collect();
+    let (state, not_read) = read_server_state(&mut restricted, &facts).unwrap();
+    let topics: Vec<ObservedTopic> = not_read.iter().map(|value| value.what).collect();
     let expected = [
-        Topic::StatisticsAge,
-        Topic::OtherUsersThreads,
-        Topic::IsReplica,
+        ObservedTopic::StatisticsAge,
+        ObservedTopic::OtherUsersThreads,
+        ObservedTopic::IsReplica,
     ];
-    assert_eq!(topics, expected, "{:?}", state.missing);
+    assert_eq!(topics, expected, "{:?}", not_read);
     assert_eq!(
         (state.replication, state.is_replica),
         (None, None),
@@ -211,7 +212,7 @@ fn values_that_the_user_may_not_read_are_listed_as_missing() {
     assert_eq!(counters.is_replica, None);
     let missing = reader.take_missing();
     assert_eq!(missing.len(), 1, "{missing:?}");
-    assert_eq!(missing[0].topic, Topic::ReplicationLag);
+    assert_eq!(missing[0].what, ObservedTopic::ReplicationLag);
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Tests of observing PostgreSQL.
 
 use super::{check_common_counters, connect, eventually, serving_process};
+use prony_document::{DurabilityClass, ObservedTopic, Replication};
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find, shared_postgres};
 use prony_server::observe::counters::{Activity, Checkpoint};
 use prony_server::observe::machine::task_cpu_s;
 use prony_server::observe::{
-    ActivityKind, CounterReader, DurabilityClass, Replication, Topic, measure_round_trip,
-    read_account_limits, read_server_facts, read_server_state,
+    ActivityKind, CounterReader, measure_round_trip, read_account_limits, read_server_facts,
+    read_server_state,
 };
 use prony_server::{Control, resolve};
 
@@ -31,8 +32,8 @@ fn settings_tables_and_durability_are_read() {
     let facts = read_server_facts(&mut control).unwrap();
     assert!(facts.settings.len() > 300, "{}", facts.settings.len());
     assert_eq!(facts.setting("shared_buffers"), Some("64MB"));
-    let state = read_server_state(&mut control, &facts).unwrap();
-    assert_eq!(state.missing, []);
+    let (state, not_read) = read_server_state(&mut control, &facts).unwrap();
+    assert_eq!(not_read, []);
     assert_eq!(state.cache_bytes, Some(64 << 20));
     assert!(state.database_bytes > Some(1 << 20));
     assert_eq!(
@@ -57,14 +58,15 @@ fn settings_tables_and_durability_are_read() {
     assert!(table("lost").unlogged && !table("other.t").unlogged);
     let durability = state.durability.unwrap();
     assert_eq!(durability.class, DurabilityClass::D0);
-    assert_eq!(durability.reasons, ["tables without a log: lost"]);
+    assert_eq!(durability.because, ["tables without a log: lost"]);
     control.execute("drop table lost").unwrap();
     let durability = read_server_state(&mut control, &facts)
         .unwrap()
+        .0
         .durability
         .unwrap();
     assert_eq!(
-        (durability.class, durability.reasons.len()),
+        (durability.class, durability.because.len()),
         (DurabilityClass::D3, 0)
     );
 }
@@ -105,7 +107,7 @@ fn replicas_and_their_durability_are_observed() {
         .expect("it starts");
     let _receiver = KillOnDrop(receiver);
     eventually("a replica", || {
-        let state = read_server_state(&mut control, &facts).unwrap();
+        let (state, _) = read_server_state(&mut control, &facts).unwrap();
         state.replication == Some(Replication::Asynchronous)
             && state.durability.unwrap().class == DurabilityClass::D3
     });
@@ -114,11 +116,11 @@ fn replicas_and_their_durability_are_observed() {
         .unwrap();
     control.execute("select pg_reload_conf()").unwrap();
     eventually("a replica that commits wait for", || {
-        let state = read_server_state(&mut control, &facts).unwrap();
+        let (state, _) = read_server_state(&mut control, &facts).unwrap();
         state.replication == Some(Replication::Synchronous)
             && state.durability.unwrap().class == DurabilityClass::D4
     });
-    let state = read_server_state(&mut control, &facts).unwrap();
+    let (state, _) = read_server_state(&mut control, &facts).unwrap();
     assert_eq!(state.replicas[0].name, "pg_receivewal");
     assert_eq!(
         (state.replicas[0].mode.as_str(), state.is_replica),
@@ -145,6 +147,7 @@ fn a_recreated_table_has_a_new_id() {
         control.execute(sql).unwrap();
         let ids = read_server_state(&mut control, &facts)
             .unwrap()
+            .0
             .table_ids
             .unwrap();
         let (table, file) = ids["t"].split_once('/').expect("two numbers");
@@ -167,15 +170,19 @@ fn a_locked_table_does_not_block_observation() {
         .execute("begin; lock table t in access exclusive mode")
         .unwrap();
     let facts = read_server_facts(&mut control).unwrap();
-    let state = read_server_state(&mut control, &facts).unwrap();
-    let topics: Vec<Topic> = state.missing.iter().map(|value| value.topic).collect();
-    assert_eq!((topics, state.tables.len()), (vec![Topic::Tables], 0));
+    let (state, not_read) = read_server_state(&mut control, &facts).unwrap();
+    let topics: Vec<ObservedTopic> = not_read.iter().map(|value| value.what).collect();
+    assert_eq!(
+        (topics, state.tables.len()),
+        (vec![ObservedTopic::Tables], 0)
+    );
     assert!(state.table_ids.is_some_and(|ids| ids.contains_key("t")));
     assert!(state.database_bytes.is_some() && state.replication.is_some());
     holder.execute("commit").unwrap();
     assert_eq!(
         read_server_state(&mut control, &facts)
             .unwrap()
+            .0
             .tables
             .len(),
         1
@@ -280,20 +287,20 @@ fn values_that_the_role_may_not_read_are_listed_as_missing() {
     );
     let mut restricted = Control::connect(&resolve(&conninfo, &environment).unwrap()).unwrap();
     let facts = read_server_facts(&mut restricted).unwrap();
-    let state = read_server_state(&mut restricted, &facts).unwrap();
+    let (state, _) = read_server_state(&mut restricted, &facts).unwrap();
     assert_eq!(state.durability.unwrap().class, DurabilityClass::D3);
     let mut reader = CounterReader::new(&mut restricted).unwrap();
     let counters = reader.read(&mut restricted).unwrap();
     assert_eq!(counters.checkpoint, None);
     assert!(counters.commits.is_some() && counters.log_bytes.is_some());
     let missing = reader.take_missing();
-    let topics: Vec<Topic> = missing.iter().map(|value| value.topic).collect();
-    assert_eq!(topics, [Topic::OtherRolesWaits, Topic::Checkpoints]);
-    assert!(missing[0].reason.contains("pg_monitor"), "{missing:?}");
-    assert!(
-        missing[1].reason.contains("permission denied"),
-        "{missing:?}"
+    let topics: Vec<ObservedTopic> = missing.iter().map(|value| value.what).collect();
+    assert_eq!(
+        topics,
+        [ObservedTopic::OtherRolesWaits, ObservedTopic::Checkpoints]
     );
+    assert!(missing[0].why.contains("pg_monitor"), "{missing:?}");
+    assert!(missing[1].why.contains("permission denied"), "{missing:?}");
     let before = reader.statements_sent();
     reader.read(&mut restricted).unwrap();
     assert_eq!(reader.take_missing(), []);
@@ -321,21 +328,27 @@ fn unlogged_tables_are_read_without_statistics_or_reported_as_unknown() {
     );
     let mut restricted = Control::connect(&resolve(&conninfo, &environment).unwrap()).unwrap();
     let facts = read_server_facts(&mut restricted).unwrap();
-    let state = read_server_state(&mut restricted, &facts).unwrap();
-    let topics: Vec<Topic> = state.missing.iter().map(|value| value.topic).collect();
-    assert_eq!((topics, state.tables.len()), (vec![Topic::Tables], 0));
+    let (state, not_read) = read_server_state(&mut restricted, &facts).unwrap();
+    let topics: Vec<ObservedTopic> = not_read.iter().map(|value| value.what).collect();
+    assert_eq!(
+        (topics, state.tables.len()),
+        (vec![ObservedTopic::Tables], 0)
+    );
     let durability = state.durability.unwrap();
     assert_eq!(
         (durability.class, durability.tables_unknown),
         (DurabilityClass::D0, false)
     );
-    assert_eq!(durability.reasons, ["tables without a log: lost"]);
+    assert_eq!(durability.because, ["tables without a log: lost"]);
     control
         .execute("revoke select on pg_class from public")
         .unwrap();
-    let state = read_server_state(&mut restricted, &facts).unwrap();
-    let topics: Vec<Topic> = state.missing.iter().map(|value| value.topic).collect();
-    assert!(topics.contains(&Topic::UnloggedTables), "{topics:?}");
+    let (state, not_read) = read_server_state(&mut restricted, &facts).unwrap();
+    let topics: Vec<ObservedTopic> = not_read.iter().map(|value| value.what).collect();
+    assert!(
+        topics.contains(&ObservedTopic::UnloggedTables),
+        "{topics:?}"
+    );
     let durability = state.durability.unwrap();
     assert_eq!(
         (durability.class, durability.tables_unknown),
@@ -376,7 +389,7 @@ fn settings_are_read_without_rights_on_pg_settings() {
     let from_view = read_server_facts(&mut Control::connect(&target).unwrap()).unwrap();
     assert!(facts.settings.len() > 300, "{}", facts.settings.len());
     assert_eq!(facts, from_view);
-    let state = read_server_state(&mut restricted, &facts).unwrap();
+    let (state, _) = read_server_state(&mut restricted, &facts).unwrap();
     assert_eq!(state.durability.unwrap().class, DurabilityClass::D3);
 }
 

@@ -1,7 +1,7 @@
 //! Distributions of the times over the run, with two significant digits.
 
 use super::measured::Second;
-use super::values::TransactionTime;
+use prony_document::TransactionTime;
 use prony_measure::{CoarseHistogram, decode_series};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,6 @@
-//! Figures of the parts of a run and of each second, and events.
+//! Figures of the parts of a run and of each second.
 
-use super::values::{EventKind, SecondPhase, error_class};
-use crate::named::QueryCounts;
-use prony_wire::ErrorClass;
+use prony_document::{ErrorClass, InFlight, QueryCounts, SecondPhase};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,24 +47,6 @@ impl Figures {
     pub fn all_kinds(&self) -> Option<&KindFigures> {
         self.kinds.iter().find(|figures| figures.kind.is_none())
     }
-}
-
-/// Outcomes of the transactions that were in flight at the end of a part. They complete the balance of a
-/// run: over all parts, the server's commits are at least the sum of `committed` here and in the figures,
-/// and at most that sum plus `ambiguous` here and the ambiguous commits among the errors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct InFlight {
-    /// Committed after the end of the window.
-    pub committed: u64,
-    /// Intentionally rolled back after the end of the window.
-    pub rolled_back: u64,
-    /// Failed after the end of the window, without a commit.
-    pub failed: u64,
-    /// May have committed: the commit was sent, and no reply came before the connection was lost or
-    /// the run ended.
-    pub ambiguous: u64,
-    /// Cut off by the end of the run before their commit was sent: the server rolls them back.
-    pub cut_off: u64,
 }
 
 /// Figures of one kind of transaction.
@@ -282,8 +262,6 @@ pub struct ErrorCount {
     /// Kind of transaction; null for all kinds together.
     pub kind: Option<String>,
     /// Why the transactions did not commit, independent of the protocol: `deadlock`, `lost connection`...
-    #[serde(with = "error_class")]
-    #[schemars(with = "String")]
     pub class: ErrorClass,
     /// SQLSTATE, or the error number of a server that has none.
     pub code: String,
@@ -298,20 +276,4 @@ impl ErrorCount {
     pub fn kind_name(&self) -> &str {
         self.kind.as_deref().unwrap_or(ALL_KINDS)
     }
-}
-
-/// An event.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Event {
-    /// When it began, seconds from the start of the load.
-    pub at_s: f64,
-    /// When it ended, if it has a duration.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub until_s: Option<f64>,
-    /// Its kind.
-    pub kind: EventKind,
-    /// A description.
-    pub detail: String,
-    /// Number of connections or users it affected.
-    pub count: u64,
 }

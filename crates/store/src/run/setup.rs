@@ -1,10 +1,10 @@
 //! The setup of a run: the Prony build, the client machines, the server and the load.
 
-use super::values::{
-    BuildProfile, FindingKind, Network, PlannedEnd, ServerAddress, ServiceTimePartsSource,
-    Severity, engine_id, query_mode,
+use super::engine_id;
+use prony_document::{
+    BatchScheduling, BuildProfile, Description, FindingKind, Network, PlannedEnd,
+    ResponseTimeLimit, ServerAddress, ServiceTimePartsSource, Setting, Severity,
 };
-use crate::named::ResponseTimeLimit;
 use prony_plan::{Arrival, QueryMode, ReplyWait, experiment::RunOrder};
 use prony_wire::Engine;
 use schemars::JsonSchema;
@@ -122,102 +122,6 @@ impl Workload {
     }
 }
 
-/// An option of a workload with its value.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Setting {
-    /// Its name, such as `mode`.
-    pub name: String,
-    /// Its value, such as `procedures`.
-    pub value: String,
-}
-
-impl Setting {
-    /// A setting.
-    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Setting {
-        let (name, value) = (name.into(), value.into());
-        Setting { name, value }
-    }
-}
-
-impl std::fmt::Display for Setting {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.name, self.value)
-    }
-}
-
-/// A workload's description of itself and of a run by this plan.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Description {
-    /// Its unit of scale; absent if the tables are the user's own.
-    pub scale_unit: Option<ScaleUnit>,
-    /// The tables whose size depends on the scale.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tables: Vec<ScaledTable>,
-    /// The names of all its tables; of a numbered series, the first name.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub table_names: Vec<String>,
-    /// Rows for which clients wait on each other's locks.
-    pub contention: Option<Contention>,
-    /// Whether each transaction makes exactly one commit on PostgreSQL, and nothing else commits; then the
-    /// server's count of commits can be compared with the number of transactions.
-    #[serde(default)]
-    pub commits_once: bool,
-    /// The minimum measurement time that its specification requires.
-    pub minimum_duration: Option<MinimumDuration>,
-    /// Remarks on the run, each of which becomes a caveat.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remarks: Vec<Remark>,
-}
-
-/// The name of a unit of scale.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ScaleUnit {
-    /// Singular, such as `branch`.
-    pub one: String,
-    /// Plural.
-    pub many: String,
-}
-
-/// A table whose number of rows depends on the scale.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ScaledTable {
-    /// Its name.
-    pub name: String,
-    /// Rows per unit of scale after a load.
-    pub rows_per_scale: u64,
-    /// Number of rows per unit of scale that transactions have to add before the data counts as grown.
-    pub grows_per_scale: Option<u64>,
-}
-
-/// Rows for which transactions of all clients wait on each other's locks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Contention {
-    /// Number of clients per unit of scale up to which such waits are negligible.
-    pub clients_per_scale: u32,
-    /// The reason why clients above that number wait; completes a sentence.
-    pub because: String,
-}
-
-/// The minimum measurement time that a specification requires.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct MinimumDuration {
-    /// The duration, seconds.
-    pub duration_s: f64,
-    /// Its source, which completes the sentence "less than the N minutes".
-    pub source: String,
-}
-
-/// A caveat that only the workload can state.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Remark {
-    /// Short stable name.
-    pub id: String,
-    /// The finding.
-    pub finding: String,
-    /// The advice.
-    pub advice: String,
-}
-
 /// How the load was driven.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Drive {
@@ -234,8 +138,6 @@ pub struct Drive {
     /// The planned end; absent if unknown.
     pub stop: Option<PlannedEnd>,
     /// The protocol mode; absent if unknown.
-    #[serde(default, with = "query_mode")]
-    #[schemars(with = "Option<String>", extend("enum" = ["simple", "extended", "prepared", null]))]
     pub protocol: Option<QueryMode>,
     /// The I/O engine that ran: `ring` or `epoll` (`sim` in tests).
     pub io: String,
@@ -289,20 +191,6 @@ pub struct ClientHealth {
     /// Workers that were pinned to one CPU each; absent if none were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned_workers: Option<u32>,
-}
-
-/// Workers that requested `SCHED_BATCH` (sched(7)), counted by outcome. With it, waking up for a reply does
-/// not preempt the server's processes on the same machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct BatchScheduling {
-    /// Workers that ran under `SCHED_BATCH`.
-    pub active: u32,
-    /// Workers that returned to the default policy during the run, because one of their users slept and had to
-    /// wake on time.
-    pub reverted: u32,
-    /// Workers to which the system refused `SCHED_BATCH`.
-    pub refused: u32,
 }
 
 /// How the parts of the service time were measured, and how far they can be trusted.

@@ -47,7 +47,6 @@ pub use command::{Command, LuaScriptError};
 pub use listener::{Listener, SqlFailure, SqlOperation};
 pub use path::search_path;
 pub use program::{LuaProgram, ThreadTask};
-pub use query_counts::OutsideQueries;
 pub use report::{ReportFigures, Reporter};
 pub use script::LuaScript;
 pub use settings::{RandomSettings, ScriptOption, ScriptOptionValue, ScriptSettings};

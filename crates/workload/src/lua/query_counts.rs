@@ -2,7 +2,7 @@
 //! [`OutsideCounters`]. Never counts events.
 
 use super::answer::Answer;
-use prony_session::{Db, QueryKind};
+use prony_session::{Db, QueryCounts, QueryKind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Returns the kind of a query by sysbench's rule, from the number of rows and columns of its reply.
@@ -33,23 +33,8 @@ pub fn increment_counter(db: &Db, counter: i64) {
     }
 }
 
-/// Queries made outside of threads: by `init()`, by a script's top level and by its reports. sysbench
-/// attributes them to its first thread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OutsideQueries {
-    /// Queries that returned rows.
-    pub reads: u64,
-    /// Queries that changed rows.
-    pub writes: u64,
-    /// All other queries.
-    pub others: u64,
-    /// Failed queries.
-    pub errors: u64,
-    /// Reopened connections.
-    pub reconnects: u64,
-}
-
-/// Counters shared by the states outside of threads, indexed by sysbench's numbers: other, read, write,
+/// Counters shared by the states outside of threads (`init()`, a script's top level, its reports), which sysbench
+/// attributes to its first thread; indexed by sysbench's numbers: other, read, write,
 /// event, error, reconnect.
 #[derive(Default)]
 pub struct OutsideCounters([AtomicU64; 6]);
@@ -74,13 +59,13 @@ impl OutsideCounters {
     }
 
     /// Returns the counts since the last call, and resets them.
-    pub fn take(&self) -> OutsideQueries {
+    pub fn take(&self) -> QueryCounts {
         let take_count = |index: usize| self.0[index].swap(0, Ordering::Relaxed);
-        OutsideQueries {
+        QueryCounts {
             others: take_count(0),
             reads: take_count(1),
             writes: take_count(2),
-            errors: take_count(4),
+            ignored_errors: take_count(4),
             reconnects: take_count(5),
         }
     }

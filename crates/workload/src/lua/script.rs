@@ -4,7 +4,7 @@
 use super::command::{Command, LuaScriptError};
 use super::compiled::ChunkCache;
 use super::program::{LuaProgram, ThreadTask};
-use super::query_counts::{OutsideCounters, OutsideQueries};
+use super::query_counts::OutsideCounters;
 use super::report::{self, ReportFigures, Reporter};
 use super::settings::ScriptSettings;
 use super::state::{
@@ -12,7 +12,7 @@ use super::state::{
 };
 use super::watchdog::{Heartbeat, Watchdog};
 use mlua::{Function, IntoLua, MultiValue};
-use prony_session::UserId;
+use prony_session::{QueryCounts, UserId};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -259,7 +259,7 @@ impl LuaScript {
     }
 
     /// Returns the queries made outside of threads since the last call.
-    pub fn take_outside_queries(&self) -> OutsideQueries {
+    pub fn take_outside_queries(&self) -> QueryCounts {
         self.main_state.context.outside_counters.take()
     }
 

@@ -4,7 +4,7 @@
 //! connections.
 
 use super::options::OltpOptions;
-use super::queries::Queries;
+use super::queries::QueryCounts;
 
 /// The kinds of statements in events, each on one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,8 +189,8 @@ impl Event {
     }
 
     /// The queries of one event, if each statement finds its row.
-    pub fn queries(&self, options: &OltpOptions) -> Queries {
-        let mut queries = Queries::default();
+    pub fn queries(&self, options: &OltpOptions) -> QueryCounts {
+        let mut queries = QueryCounts::default();
         if matches!(self, Event::Bulk) {
             queries.writes = 1;
         }
@@ -238,7 +238,7 @@ mod tests {
     fn a_read_write_transaction_is_14_reads_4_writes_and_2_others() {
         let options = OltpOptions::default();
         let counts = |event: Event, options: &OltpOptions| {
-            let Queries {
+            let QueryCounts {
                 reads,
                 writes,
                 others,

@@ -231,10 +231,7 @@ impl Workload for Oltp {
     }
 
     fn scale_unit(&self) -> Option<ScaleUnit> {
-        Some(ScaleUnit {
-            singular: "table",
-            plural: "tables",
-        })
+        Some(ScaleUnit::new("table", "tables"))
     }
 
     fn tables(&self) -> &'static [TableSpec] {

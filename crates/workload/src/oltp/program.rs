@@ -8,7 +8,7 @@ use super::bulk;
 use super::event::{EventPart, StatementKind};
 use super::options::{self, OltpOptions};
 use super::policy::{ErrorAction, OltpPolicy};
-use super::queries::{OltpCounts, Queries, QueryKind, UserCounts, write_kind};
+use super::queries::{OltpCounts, QueryCounts, QueryKind, UserCounts, write_kind};
 use super::rows::{C_GROUPS, set_groups};
 use super::statements::{self, COMMIT};
 use super::table_check::{RunTables, check_tables};
@@ -297,7 +297,7 @@ impl SharedState {
                 return Err(exit);
             }
             let result = loop {
-                let mut queries = Queries::default();
+                let mut queries = QueryCounts::default();
                 match self.execute_event(&mut user, &mut db, &mut queries).await {
                     Ok(()) => {
                         user_counts.counts.completed.add(&queries);
@@ -337,7 +337,7 @@ impl SharedState {
         &self,
         user: &mut OltpUser,
         db: &mut Db,
-        queries: &mut Queries,
+        queries: &mut QueryCounts,
     ) -> Result<(), DbError> {
         if let Some(packet) = &mut user.packet {
             user.current = CurrentStatement::Packet;
@@ -390,7 +390,7 @@ impl SharedState {
         table: usize,
         user: &mut OltpUser,
         db: &mut Db,
-        queries: &mut Queries,
+        queries: &mut QueryCounts,
     ) -> Result<(), DbError> {
         match part {
             EventPart::Statement(kind) => {
@@ -428,7 +428,7 @@ impl SharedState {
         table: usize,
         user: &mut OltpUser,
         db: &mut Db,
-        queries: &mut Queries,
+        queries: &mut QueryCounts,
     ) -> Result<(), DbError> {
         let statement = &self.statements[kind as usize][table];
         user.current = CurrentStatement::Kind(kind, table);
@@ -478,7 +478,7 @@ impl SharedState {
 
 /// Counts a query for its event, and for the interval in which it ends.
 #[inline]
-fn count_query(db: &Db, queries: &mut Queries, query: QueryKind) {
+fn count_query(db: &Db, queries: &mut QueryCounts, query: QueryKind) {
     queries.count(query);
     db.count_query(query);
 }

@@ -7,7 +7,7 @@
 //! everything else, including `BEGIN` and `COMMIT`, is other.
 
 use prony_session::ActionShare;
-pub use prony_session::{Queries, QueryKind};
+pub use prony_session::{QueryCounts, QueryKind};
 use std::sync::{Mutex, PoisonError};
 
 /// The kind of a data-changing statement that changed this many rows.
@@ -23,9 +23,9 @@ pub fn write_kind(rows: u64) -> QueryKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OltpCounts {
     /// Queries of the events that completed.
-    pub completed: Queries,
+    pub completed: QueryCounts,
     /// Queries of tries that ended with an error, whether they were retried or not.
-    pub failed_tries: Queries,
+    pub failed_tries: QueryCounts,
     /// Tries that ended with an error and were retried with new values: sysbench's "ignored
     /// errors".
     pub ignored_errors: u64,
@@ -33,7 +33,7 @@ pub struct OltpCounts {
 
 impl OltpCounts {
     /// All queries as sysbench counts them: a retry counts its statements again.
-    pub fn of_all_tries(&self) -> Queries {
+    pub fn of_all_tries(&self) -> QueryCounts {
         let mut sum = self.completed;
         sum.add(&self.failed_tries);
         sum
@@ -41,7 +41,7 @@ impl OltpCounts {
 
     /// Returns the shares of completed events. `expected` has the queries of one event; `is_exact` means that
     /// every event has exactly these.
-    pub fn shares(&self, expected: &Queries, is_exact: bool) -> Vec<ActionShare> {
+    pub fn shares(&self, expected: &QueryCounts, is_exact: bool) -> Vec<ActionShare> {
         let total = self.completed.all();
         let queries_per_event = expected.all().max(1) as f64;
         [
@@ -96,11 +96,11 @@ mod tests {
     #[test]
     fn counts_of_users_are_summed_and_have_shares() {
         let total = Mutex::default();
-        let expected = Queries {
+        let expected = QueryCounts {
             reads: 14,
             writes: 4,
             others: 2,
-            ..Queries::default()
+            ..QueryCounts::default()
         };
         for _ in 0..2 {
             let mut user_counts = UserCounts::new(&total);

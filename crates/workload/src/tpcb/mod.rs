@@ -88,10 +88,7 @@ impl Workload for AccountWorkload {
     }
 
     fn scale_unit(&self) -> Option<ScaleUnit> {
-        Some(ScaleUnit {
-            singular: "branch",
-            plural: "branches",
-        })
+        Some(ScaleUnit::new("branch", "branches"))
     }
 
     fn tables(&self) -> &'static [TableSpec] {
@@ -106,8 +103,9 @@ impl Workload for AccountWorkload {
     fn contention(&self, _plan: &WorkloadPlan) -> Option<Contention> {
         (self.variant == TpcbVariant::Tpcb).then_some(Contention {
             clients_per_scale: 1,
-            reason: "each transaction locks the row of its branch, so waiting for these locks \
-                      dominates the results",
+            because: "each transaction locks the row of its branch, so waiting for these locks \
+                      dominates the results"
+                .into(),
         })
     }
 

@@ -169,10 +169,7 @@ impl Workload for OrderEntry {
     }
 
     fn scale_unit(&self) -> Option<ScaleUnit> {
-        Some(ScaleUnit {
-            singular: "warehouse",
-            plural: "warehouses",
-        })
+        Some(ScaleUnit::new("warehouse", "warehouses"))
     }
 
     fn tables(&self) -> &'static [TableSpec] {
@@ -193,14 +190,17 @@ impl Workload for OrderEntry {
         Some(if is_paced(plan) {
             Contention {
                 clients_per_scale: TERMINALS_PER_WAREHOUSE,
-                reason: "each payment locks the row of its warehouse, and the specification has ten \
-                          terminals per warehouse",
+                because:
+                    "each payment locks the row of its warehouse, and the specification has ten \
+                          terminals per warehouse"
+                        .into(),
             }
         } else {
             Contention {
                 clients_per_scale: 1,
-                reason: "each payment locks the row of its warehouse, so waiting for these locks \
-                          dominates the results",
+                because: "each payment locks the row of its warehouse, so waiting for these locks \
+                          dominates the results"
+                    .into(),
             }
         })
     }
@@ -222,8 +222,8 @@ impl Workload for OrderEntry {
 
     fn minimum_duration(&self, plan: &WorkloadPlan) -> Option<MinimumDuration> {
         is_paced(plan).then_some(MinimumDuration {
-            seconds: 7_200.0,
-            source: "that TPC-C requires of a measurement interval",
+            duration_s: 7_200.0,
+            source: "that TPC-C requires of a measurement interval".into(),
         })
     }
 

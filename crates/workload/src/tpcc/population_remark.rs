@@ -23,7 +23,7 @@ pub fn population_remark(
         _ => "a tenth of all customers instead of half",
     };
     vec![Remark {
-        id: "population",
+        id: "population".into(),
         finding: format!(
             "The profile {} ran on customers of the population {population}: payments of customers with \
              bad credit ({share}) cost more than others.",

@@ -76,10 +76,7 @@ impl Workload for Ycsb {
     }
 
     fn scale_unit(&self) -> Option<ScaleUnit> {
-        Some(ScaleUnit {
-            singular: "thousand records",
-            plural: "thousands of records",
-        })
+        Some(ScaleUnit::new("thousand records", "thousands of records"))
     }
 
     fn tables(&self) -> &'static [TableSpec] {

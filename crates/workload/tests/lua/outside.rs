@@ -1,9 +1,9 @@
 //! Tests connections outside of threads, as in `init()`, which runs without an event loop.
 
 use crate::support::{RunOptions, RunResult, TestDatabase, run_default, run_script};
+use prony_measure::QueryCounts;
 use prony_plan::QueryMode;
 use prony_server::embedded::{MariaDb, MariaDbOptions};
-use prony_workload::lua::OutsideQueries;
 use prony_workload::sysbench::IgnoredErrors;
 use std::time::Duration;
 
@@ -96,11 +96,11 @@ fn statements_are_prepared_and_counted_outside_of_threads() {
                 &init.replace("create table", "drop table if exists t; create table"),
             );
             assert_eq!(result.text, "2\t2\tx3\tnil\tnil\n0\n0\t4\n", "{result:?}");
-            let counts = OutsideQueries {
+            let counts = QueryCounts {
                 reads: 3,
                 writes: 4,
                 others: 2,
-                ..OutsideQueries::default()
+                ..QueryCounts::default()
             };
             assert_eq!(result.outside_queries, counts, "{mode:?}");
         }
@@ -125,7 +125,7 @@ fn errors_outside_of_threads_are_handled_as_in_threads() {
             &options,
             &(duplicate_key_setup.to_owned() + init),
         );
-        (result.text, result.outside_queries.errors)
+        (result.text, result.outside_queries.ignored_errors)
     };
     let catch_error = "local ok, problem = pcall(put.execute, put) print(ok, type(problem))";
     let (text, errors) = run_with(&[], "put:execute()");

@@ -313,7 +313,10 @@ fn ignored_errors_restart_the_event() {
     };
     let code_ignored = run_script(&database, script, "run", &options);
     assert!(code_ignored.failures.is_empty(), "{code_ignored:?}");
-    assert_eq!((code_ignored.events, code_ignored.queries.errors), (3, 2));
+    assert_eq!(
+        (code_ignored.events, code_ignored.queries.ignored_errors),
+        (3, 2)
+    );
     assert!(
         code_ignored
             .text
@@ -330,14 +333,21 @@ fn ignored_errors_restart_the_event() {
             ..RunOptions::default()
         },
     );
-    assert_eq!((all_ignored.events, all_ignored.queries.errors), (3, 2));
+    assert_eq!(
+        (all_ignored.events, all_ignored.queries.ignored_errors),
+        (3, 2)
+    );
     // If the option does not name the error, the hook `sql_error_ignorable` decides whether the error is
     // ignored.
     let hook = format!(
         "{script}\nsysbench.hooks.sql_error_ignorable = function(e) return e.sql_errno == 1062 end"
     );
     let hooked = run_script(&database, &hook, "run", &RunOptions::default());
-    assert_eq!((hooked.events, hooked.queries.errors), (3, 2), "{hooked:?}");
+    assert_eq!(
+        (hooked.events, hooked.queries.ignored_errors),
+        (3, 2),
+        "{hooked:?}"
+    );
     let not_ignored = run_default(&database, script);
     assert!(
         not_ignored
@@ -350,7 +360,11 @@ fn ignored_errors_restart_the_event() {
     postgres.execute("create table once (a int primary key)");
     postgres.execute("insert into once values (1)");
     let result = run_default(&postgres, script);
-    assert_eq!((result.events, result.queries.errors), (3, 2), "{result:?}");
+    assert_eq!(
+        (result.events, result.queries.ignored_errors),
+        (3, 2),
+        "{result:?}"
+    );
 }
 
 #[test]
@@ -372,7 +386,11 @@ fn caught_errors_are_counted() {
         let result = run_default(&database, script);
         assert!(result.failures.is_empty(), "{result:?}");
         // As in sysbench, statements that could not be prepared are not counted.
-        assert_eq!((result.events, result.queries.errors), (3, 6), "{result:?}");
+        assert_eq!(
+            (result.events, result.queries.ignored_errors),
+            (3, 6),
+            "{result:?}"
+        );
         assert_eq!(
             result.text.matches("FATAL: Prepare ").count(),
             3,
@@ -416,7 +434,7 @@ fn a_lost_connection_is_reopened_if_ignored_and_otherwise_ends_the_run() {
     assert_eq!(
         (
             reconnected.events,
-            reconnected.queries.errors,
+            reconnected.queries.ignored_errors,
             reconnected.queries.reconnects
         ),
         (3, 1, 1),

@@ -39,7 +39,11 @@ fn scripts_can_have_a_main_loop_and_counters() {
     let result = run_default(&database, include_str!("scripts/counters.lua"));
     assert!(result.failures.is_empty(), "{result:?}");
     assert_eq!(
-        (result.events, result.queries.errors, result.queries.reads),
+        (
+            result.events,
+            result.queries.ignored_errors,
+            result.queries.reads
+        ),
         (3, 6, 10)
     );
     assert_eq!(result.text, "init 1\n3 rows in 0\ndone 2\n");

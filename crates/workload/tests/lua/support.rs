@@ -1,12 +1,12 @@
 //! Databases for tests, and runs of scripts on them.
 
 use prony_drive::{DriveJob, DriveResult, Error, LoadStart, Observer, RunEventKind, run};
-use prony_measure::Queries;
+use prony_measure::QueryCounts;
 use prony_plan::{DrivePlan, QueryMode, Stop};
 use prony_server::{Control, Environment, Target, embedded};
 use prony_workload::lua::{
-    Command, Listener, LuaScript, LuaScriptError, OutsideQueries, RandomSettings, ScriptOption,
-    ScriptOptionValue, ScriptSettings, SqlFailure, ThreadTask, search_path,
+    Command, Listener, LuaScript, LuaScriptError, RandomSettings, ScriptOption, ScriptOptionValue,
+    ScriptSettings, SqlFailure, ThreadTask, search_path,
 };
 use prony_workload::oltp::distribution::Distribution;
 use prony_workload::sysbench::{Driver, IgnoredErrors};
@@ -204,8 +204,8 @@ pub struct RunResult {
     pub text: String,
     /// The events of all threads.
     pub events: u64,
-    pub queries: Queries,
-    pub outside_queries: OutsideQueries,
+    pub queries: QueryCounts,
+    pub outside_queries: QueryCounts,
     /// The reasons why the run failed.
     pub failures: Vec<String>,
 }

@@ -19,7 +19,7 @@ use prony_dialect::sysbench::{
     thread_not_created, threads_failed, threads_not_ready,
 };
 use prony_drive::{DriveResult, OnConnectRefused, RunEventKind};
-use prony_measure::Queries;
+use prony_measure::QueryCounts;
 use prony_plan::{DrivePlan, Plan, WorkloadPlan, cpu_count};
 use prony_runner::{Error, Recording, Signals};
 use prony_session::Program;
@@ -66,8 +66,8 @@ pub trait ReportTexts {
     fn threads_started(&self) {}
 
     /// Returns the counts of queries made outside of threads since the last call; reports include them.
-    fn take_outside_queries(&self) -> Queries {
-        Queries::default()
+    fn take_outside_queries(&self) -> QueryCounts {
+        QueryCounts::default()
     }
 
     /// A line of `--report-interval`.

@@ -12,7 +12,7 @@ use prony_dialect::sysbench::{
     debug_line, warming_up,
 };
 use prony_drive::{DriveResult, LoadStart};
-use prony_measure::{Distribution, Queries, RecorderLayout, RunPhase, Totals};
+use prony_measure::{Distribution, QueryCounts, RecorderLayout, RunPhase, Totals};
 use prony_plan::DrivePlan;
 use prony_runner::{Recording, RunObserver, RunSecond};
 use prony_store::Run;
@@ -25,14 +25,14 @@ const SECOND_NS: u64 = 1_000_000_000;
 struct Period {
     totals: Totals,
     /// Queries made outside of threads.
-    outside: Queries,
+    outside: QueryCounts,
 }
 
 impl Period {
     fn starting_at(start_ns: u64, layout: RecorderLayout) -> Period {
         Period {
             totals: Totals::new(start_ns, layout),
-            outside: Queries::default(),
+            outside: QueryCounts::default(),
         }
     }
 

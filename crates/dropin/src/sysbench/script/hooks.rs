@@ -10,9 +10,9 @@ use prony_dialect::sysbench::{
     Compat, Counters, GeneralOptions, LogLevel, Progress, Report, checkpoint_header,
     checkpoint_text, progress_text, report_text,
 };
-use prony_measure::Queries;
+use prony_measure::QueryCounts;
 use prony_runner::Recording;
-use prony_workload::lua::{LuaScript, LuaScriptError, OutsideQueries, ReportFigures, Reporter};
+use prony_workload::lua::{LuaScript, LuaScriptError, ReportFigures, Reporter};
 
 /// The reports of a script.
 pub struct ReportHooks<'a> {
@@ -113,7 +113,7 @@ fn counter_figures(counters: &Counters) -> ReportFigures {
         reads: queries.reads,
         writes: queries.writes,
         others: queries.others,
-        errors: queries.errors,
+        errors: queries.ignored_errors,
         reconnects: queries.reconnects,
         ..ReportFigures::default()
     }
@@ -133,21 +133,8 @@ impl ReportTexts for ReportHooks<'_> {
         self.logger.set_starting(false);
     }
 
-    fn take_outside_queries(&self) -> Queries {
-        let OutsideQueries {
-            reads,
-            writes,
-            others,
-            errors,
-            reconnects,
-        } = self.script.take_outside_queries();
-        Queries {
-            reads,
-            writes,
-            others,
-            errors,
-            reconnects,
-        }
+    fn take_outside_queries(&self) -> QueryCounts {
+        self.script.take_outside_queries()
     }
 
     fn progress(&self, figures: &Progress) -> String {

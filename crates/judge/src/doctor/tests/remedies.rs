@@ -1,6 +1,7 @@
 //! Commands that are safe to run, and values that are not known.
 
 use super::*;
+use prony_store::{ConnectionLimit, LimitOwner};
 
 fn command(report: &DoctorReport, id: &str) -> Option<String> {
     let mut findings = report.findings.iter();
@@ -132,12 +133,12 @@ fn the_narrowest_limit_on_connections_counts() {
             server.engine = Some(engine);
             server.account_host = Some("10.%".to_owned());
             server.narrower_limits = vec![
-                NarrowerLimit {
+                ConnectionLimit {
                     owner,
                     limit,
                     in_use: 2,
                 },
-                NarrowerLimit {
+                ConnectionLimit {
                     owner: LimitOwner::Database("roomy".to_owned()),
                     limit: 10_000,
                     in_use: 0,

@@ -7,8 +7,9 @@ mod mysql;
 mod postgres;
 mod sqlserver;
 
-use super::{MissingValue, Topic, cell, first_line, tally};
+use super::{cell, first_line, tally};
 use crate::control::{Control, Error, TextRow};
+use prony_document::{LimitUse, MissingObservation, ObservedTopic, SessionGroup};
 use prony_wire::Engine;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -64,21 +65,6 @@ pub struct Counters {
     pub replication_lag_s: Option<f64>,
 }
 
-/// The client sessions of one program of one user in one database, without the connection that reads them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SessionGroup {
-    pub database: String,
-    pub user: String,
-    /// The program, as it calls itself; empty if it does not, or the engine does not show it.
-    pub application: String,
-    /// Whether database, user and program are those of this connection.
-    pub own: bool,
-    /// Sessions that executed a statement in the last second.
-    pub recent: u32,
-    /// Sessions that are executing a statement; without those that wait for their client or sleep.
-    pub busy: u32,
-}
-
 /// Reads session groups. Columns: database, user, program, whether they are this connection's, recent sessions,
 /// busy sessions.
 fn read_session_groups(rows: &[TextRow], counters: &mut Counters) {
@@ -93,16 +79,6 @@ fn read_session_groups(rows: &[TextRow], counters: &mut Counters) {
     };
     let groups = rows.iter().map(group);
     counters.sessions = groups.filter(|group| group.own || group.busy > 0).collect();
-}
-
-/// How much of the limits of its service a database has used in the last 15 s, as shares of these limits.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LimitUse {
-    pub cpu_share: Option<f64>,
-    /// I/O on the files of the data.
-    pub data_io_share: Option<f64>,
-    /// Writes to the log.
-    pub log_write_share: Option<f64>,
 }
 
 /// The last complete checkpoint.
@@ -149,14 +125,14 @@ pub enum ActivityKind {
 /// A query that fills some of the counters: its topic, its SQL in several variants (the first that
 /// the server accepts is used), and the function that reads its rows.
 struct CounterQuery {
-    topic: Topic,
+    topic: ObservedTopic,
     variants: Vec<String>,
     read_rows: fn(&[TextRow], &mut Counters),
 }
 
 impl CounterQuery {
     fn new(
-        topic: Topic,
+        topic: ObservedTopic,
         sql: impl Into<String>,
         read_rows: fn(&[TextRow], &mut Counters),
     ) -> CounterQuery {
@@ -172,7 +148,7 @@ impl CounterQuery {
 pub struct CounterReader {
     /// The queries that each read sends; refused ones are removed.
     queries: Vec<CounterQuery>,
-    missing: Vec<MissingValue>,
+    missing: Vec<MissingObservation>,
     statements_sent: u64,
     statement_time_s: f64,
 }
@@ -219,7 +195,7 @@ impl CounterReader {
                 Err(error) => {
                     let topic = self.queries.remove(index).topic;
                     self.missing
-                        .push(MissingValue::new(topic, first_line(&error)));
+                        .push(MissingObservation::new(topic, first_line(&error)));
                 }
             }
         }
@@ -227,7 +203,7 @@ impl CounterReader {
     }
 
     /// The values whose queries were refused since the last call.
-    pub fn take_missing(&mut self) -> Vec<MissingValue> {
+    pub fn take_missing(&mut self) -> Vec<MissingObservation> {
         std::mem::take(&mut self.missing)
     }
 

@@ -3,9 +3,10 @@
 //! Must never: query unused status variables, because the server sums each over all threads.
 
 use super::super::state::replica_status;
-use super::super::{MissingValue, Topic, cell, first_line, number, tally};
+use super::super::{cell, first_line, number, tally};
 use super::{Activity, ActivityKind, Checkpoint, CounterQuery, Counters, read_session_groups};
 use crate::control::{Control, Error, TextRow};
+use prony_document::{MissingObservation, ObservedTopic};
 use prony_wire::Engine;
 use std::collections::HashMap;
 
@@ -89,7 +90,7 @@ const SECONDS_BEHIND_COLUMN: usize = 32;
 /// The connection is lost.
 pub(super) fn counter_queries(
     control: &mut Control,
-    missing: &mut Vec<MissingValue>,
+    missing: &mut Vec<MissingObservation>,
 ) -> Result<Vec<CounterQuery>, Error> {
     let is_mysql = control.engine() == Engine::MySql;
     let (threads, groups) = if !is_mysql {
@@ -111,19 +112,19 @@ pub(super) fn counter_queries(
         names.join(", ")
     );
     let mut queries = vec![
-        CounterQuery::new(Topic::ServerClock, CLOCK_QUERY, |rows, counters| {
+        CounterQuery::new(ObservedTopic::ServerClock, CLOCK_QUERY, |rows, counters| {
             counters.clock_unix_s = rows.first().and_then(|row| number(row, 0));
         }),
-        CounterQuery::new(Topic::Status, status, read_status),
+        CounterQuery::new(ObservedTopic::Status, status, read_status),
         CounterQuery {
-            topic: Topic::SessionsAndWaits,
+            topic: ObservedTopic::SessionsAndWaits,
             // MariaDB's performance_schema is empty unless it is switched on.
             variants: threads.iter().map(|sql| (*sql).to_owned()).collect(),
             read_rows: read_threads,
         },
-        CounterQuery::new(Topic::OtherSessions, groups, read_session_groups),
+        CounterQuery::new(ObservedTopic::OtherSessions, groups, read_session_groups),
         CounterQuery::new(
-            Topic::ReplicationLag,
+            ObservedTopic::ReplicationLag,
             replica_status(control),
             |rows, counters| {
                 counters.is_replica = Some(!rows.is_empty());
@@ -136,7 +137,7 @@ pub(super) fn counter_queries(
     ];
     if is_mysql {
         queries.push(CounterQuery::new(
-            Topic::PurgeAndDeadlocks,
+            ObservedTopic::PurgeAndDeadlocks,
             METRICS_QUERY,
             read_metrics,
         ));
@@ -147,7 +148,7 @@ pub(super) fn counter_queries(
 /// Whether this user can read when the last statement of each thread ended. If not, adds the reason to `missing`.
 fn records_statements(
     control: &mut Control,
-    missing: &mut Vec<MissingValue>,
+    missing: &mut Vec<MissingObservation>,
 ) -> Result<bool, Error> {
     let reason = match control.query(RECORDS_STATEMENTS_QUERY) {
         Ok(rows) if !rows.is_empty() => return Ok(true),
@@ -158,8 +159,8 @@ fn records_statements(
             first_line(&error)
         ),
     };
-    missing.push(MissingValue::new(
-        Topic::OtherSessions,
+    missing.push(MissingObservation::new(
+        ObservedTopic::OtherSessions,
         format!(
             "sessions count only while they execute a statement, which misses short ones: {reason}"
         ),

@@ -3,9 +3,10 @@
 //! Must never: read `pg_locks`, which locks all partitions of the lock table at once;
 //! `pg_stat_activity` shows who waits for a lock.
 
-use super::super::{MissingValue, Topic, cell, number, query_or_missing, tally};
+use super::super::{cell, number, query_or_missing, tally};
 use super::{Activity, ActivityKind, Checkpoint, CounterQuery, Counters, read_session_groups};
 use crate::control::{Control, Error, TextRow};
+use prony_document::{MissingObservation, ObservedTopic};
 
 const DATABASE_QUERY: &str = "select extract(epoch from clock_timestamp()), \
      extract(epoch from pg_postmaster_start_time()), pg_is_in_recovery(), xact_commit, \
@@ -98,37 +99,61 @@ format!("select '{view}', 'base backup' from {view}")
 /// The connection is lost.
 pub(super) fn counter_queries(
     control: &mut Control,
-    missing: &mut Vec<MissingValue>,
+    missing: &mut Vec<MissingObservation>,
 ) -> Result<Vec<CounterQuery>, Error> {
-    let rows = query_or_missing(control, Topic::RoleRights, SEES_ALL_STATS_QUERY, missing)?;
+    let rows = query_or_missing(
+        control,
+        ObservedTopic::RoleRights,
+        SEES_ALL_STATS_QUERY,
+        missing,
+    )?;
     let sees_all_stats =
         rows.is_some_and(|rows| rows.first().is_some_and(|row| cell(row, 0) == Some("t")));
     if !sees_all_stats {
         let reason = "this role is not a member of pg_read_all_stats, so the waits of other roles and the lag of replicas are hidden; run GRANT pg_monitor TO the role";
-        missing.push(MissingValue::new(Topic::OtherRolesWaits, reason));
+        missing.push(MissingObservation::new(
+            ObservedTopic::OtherRolesWaits,
+            reason,
+        ));
     }
     Ok(vec![
-        CounterQuery::new(Topic::CommitsAndCache, DATABASE_QUERY, read_database),
-        CounterQuery::new(Topic::WriteAheadLog, LOG_QUERY, |rows, counters| {
+        CounterQuery::new(
+            ObservedTopic::CommitsAndCache,
+            DATABASE_QUERY,
+            read_database,
+        ),
+        CounterQuery::new(ObservedTopic::WriteAheadLog, LOG_QUERY, |rows, counters| {
             counters.log_bytes = rows.first().and_then(|row| tally(row, 0));
         }),
-        CounterQuery::new(Topic::Checkpoints, CHECKPOINT_QUERY, read_checkpoint),
-        CounterQuery::new(Topic::SessionsAndWaits, SESSIONS_QUERY, read_sessions),
         CounterQuery::new(
-            Topic::OtherSessions,
+            ObservedTopic::Checkpoints,
+            CHECKPOINT_QUERY,
+            read_checkpoint,
+        ),
+        CounterQuery::new(
+            ObservedTopic::SessionsAndWaits,
+            SESSIONS_QUERY,
+            read_sessions,
+        ),
+        CounterQuery::new(
+            ObservedTopic::OtherSessions,
             SESSION_GROUPS_QUERY,
             read_session_groups,
         ),
         CounterQuery::new(
-            Topic::Vacuums,
+            ObservedTopic::Vacuums,
             progress_query(control.server_version()),
             read_progress,
         ),
-        CounterQuery::new(Topic::ReplicationLag, REPLICAS_QUERY, |rows, counters| {
-            let row = rows.first();
-            counters.replication_lag_bytes = row.and_then(|row| tally(row, 0));
-            counters.replication_lag_s = row.and_then(|row| number(row, 1));
-        }),
+        CounterQuery::new(
+            ObservedTopic::ReplicationLag,
+            REPLICAS_QUERY,
+            |rows, counters| {
+                let row = rows.first();
+                counters.replication_lag_bytes = row.and_then(|row| tally(row, 0));
+                counters.replication_lag_s = row.and_then(|row| number(row, 1));
+            },
+        ),
     ])
 }
 

@@ -4,9 +4,10 @@
 //! Source: documentation of sys.dm_os_performance_counters: names are padded, and counters with `/sec` in
 //! their names are cumulative.
 
-use super::super::{MissingValue, Topic, cell, number, query_or_missing, tally};
-use super::{Activity, ActivityKind, CounterQuery, Counters, LimitUse, read_session_groups};
+use super::super::{cell, number, query_or_missing, tally};
+use super::{Activity, ActivityKind, CounterQuery, Counters, read_session_groups};
 use crate::control::{Control, Error, TextRow};
+use prony_document::{LimitUse, MissingObservation, ObservedTopic};
 use std::collections::{BTreeMap, HashMap};
 
 /// Whether the login may read the server's state. The permission for that is VIEW SERVER STATE; since SQL
@@ -119,55 +120,70 @@ const MAINTENANCE: [(&str, ActivityKind); 6] = [
 /// The connection is lost.
 pub(super) fn counter_queries(
     control: &mut Control,
-    missing: &mut Vec<MissingValue>,
+    missing: &mut Vec<MissingObservation>,
 ) -> Result<Vec<CounterQuery>, Error> {
     let reason = "SQL Server counts the transactions that begin, not those that commit";
-    missing.push(MissingValue::new(Topic::CommitsAndCache, reason));
+    missing.push(MissingObservation::new(
+        ObservedTopic::CommitsAndCache,
+        reason,
+    ));
     let mut queries = vec![CounterQuery::new(
-        Topic::ServerClock,
+        ObservedTopic::ServerClock,
         CLOCK_QUERY,
         |rows, counters| {
             counters.clock_unix_s = rows.first().and_then(|row| number(row, 0));
         },
     )];
-    let rights = query_or_missing(control, Topic::RoleRights, RIGHTS_QUERY, missing)?;
+    let rights = query_or_missing(control, ObservedTopic::RoleRights, RIGHTS_QUERY, missing)?;
     let may_read =
         rights.is_some_and(|rows| rows.first().and_then(|row| cell(row, 0)) == Some("1"));
     if !may_read {
         let reason = "this login may not read the server's counters, sessions and waits; run GRANT VIEW SERVER STATE \
                       TO the login (Azure SQL Database: GRANT VIEW DATABASE STATE TO the user)";
-        missing.push(MissingValue::new(Topic::OtherUsersThreads, reason));
+        missing.push(MissingObservation::new(
+            ObservedTopic::OtherUsersThreads,
+            reason,
+        ));
         return Ok(queries);
     }
     queries.extend([
-        CounterQuery::new(Topic::ServerStart, START_QUERY, |rows, counters| {
+        CounterQuery::new(ObservedTopic::ServerStart, START_QUERY, |rows, counters| {
             let uptime_s: Option<f64> = rows.first().and_then(|row| number(row, 0));
             let clock = counters.clock_unix_s.zip(uptime_s);
             counters.started_unix_s = clock.map(|(now_s, uptime_s)| now_s - uptime_s);
         }),
         CounterQuery {
             variants: INSTANCE_NAMES.map(status_query).into(),
-            ..CounterQuery::new(Topic::Status, "", read_status)
+            ..CounterQuery::new(ObservedTopic::Status, "", read_status)
         },
-        CounterQuery::new(Topic::SessionsAndWaits, SESSIONS_QUERY, read_sessions),
         CounterQuery::new(
-            Topic::OtherSessions,
+            ObservedTopic::SessionsAndWaits,
+            SESSIONS_QUERY,
+            read_sessions,
+        ),
+        CounterQuery::new(
+            ObservedTopic::OtherSessions,
             SESSION_GROUPS_QUERY,
             read_session_groups,
         ),
     ]);
-    let edition = query_or_missing(control, Topic::ServiceLimits, EDITION_QUERY, missing)?;
+    let edition = query_or_missing(
+        control,
+        ObservedTopic::ServiceLimits,
+        EDITION_QUERY,
+        missing,
+    )?;
     let edition = edition.as_deref().and_then(|rows| cell(rows.first()?, 0));
     let view = if edition == Some(AZURE_SQL_DATABASE) {
         queries.push(CounterQuery::new(
-            Topic::ServiceLimits,
+            ObservedTopic::ServiceLimits,
             LIMITS_QUERY,
             |rows, counters| counters.limit_use = rows.first().map(read_limit_use),
         ));
         "sys.dm_db_wait_stats"
     } else {
         queries.push(CounterQuery::new(
-            Topic::ServerCpu,
+            ObservedTopic::ServerCpu,
             CPU_QUERY,
             |rows, counters| {
                 counters.server_cpu_s = rows.first().and_then(|row| number(row, 0));
@@ -176,7 +192,7 @@ pub(super) fn counter_queries(
         "sys.dm_os_wait_stats"
     };
     queries.push(CounterQuery::new(
-        Topic::WaitTimes,
+        ObservedTopic::WaitTimes,
         wait_times_query(view),
         |rows, counters| counters.wait_ms = rows.first().and_then(read_wait_times),
     ));

@@ -16,6 +16,8 @@ pub use exporter::Exporter;
 pub use links::Link;
 pub use proc::{describe as describe_this_machine, read as read_this_machine, throttled_s};
 
+use prony_document::MachineSecond;
+
 /// A machine's counters at one moment, counted since its start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineReading {
@@ -89,30 +91,6 @@ pub struct Disk {
     pub busy_s: f64,
 }
 
-/// A machine's usage between two readings. Shares are 0 to 1, and CPU shares are of all CPUs.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct MachineUsage {
-    /// Share of busy CPU time.
-    pub busy_share: Option<f64>,
-    /// Share of busy time of the busiest CPU.
-    pub busiest_cpu_share: Option<f64>,
-    /// Share of CPU time idle while I/O was in progress.
-    pub io_wait_share: Option<f64>,
-    /// Share of CPU time taken by the hypervisor.
-    pub steal_share: Option<f64>,
-    /// Bytes swapped in and out.
-    pub swap_bytes: Option<u64>,
-    pub disk_read_bytes: Option<u64>,
-    /// Bytes written to disks.
-    pub disk_write_bytes: Option<u64>,
-    /// Share of time in which the busiest disk had I/O in progress.
-    pub disk_busy_share: Option<f64>,
-    /// Bytes received and sent over the network, without the loopback interface.
-    pub network_bytes: Option<u64>,
-    /// Share of its capacity that the busiest direction of the busiest network link used.
-    pub link_busy_share: Option<f64>,
-}
-
 impl Cpu {
     fn since(self, before: Cpu) -> Cpu {
         // Idle time and I/O wait may decrease slightly (proc(5)): count a decrease as zero.
@@ -130,9 +108,13 @@ impl Cpu {
 }
 
 impl MachineReading {
-    /// Usage since an earlier reading, `seconds` before this one.
-    pub fn usage_since(&self, before: &MachineReading, seconds: f64) -> MachineUsage {
-        let mut usage = MachineUsage::default();
+    /// Usage since an earlier reading, `seconds` before this one; without the CPU time of the server's processes, and
+    /// without throttling.
+    pub fn usage_since(&self, before: &MachineReading, seconds: f64) -> MachineSecond {
+        let mut usage = MachineSecond {
+            memory_available_bytes: self.memory_available_bytes,
+            ..MachineSecond::default()
+        };
         if self.cpus.len() == before.cpus.len() {
             let pairs = self.cpus.iter().zip(&before.cpus);
             let cpus: Vec<Cpu> = pairs.map(|(now, before)| now.since(*before)).collect();
@@ -253,6 +235,6 @@ mod tests {
         );
         assert!(is_near(usage.disk_busy_share, 0.25), "{usage:?}");
         let unknown = MachineReading::default().usage_since(&MachineReading::default(), 1.0);
-        assert_eq!(unknown, MachineUsage::default(), "absent, not zero");
+        assert_eq!(unknown, MachineSecond::default(), "absent, not zero");
     }
 }

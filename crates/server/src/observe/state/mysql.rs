@@ -2,13 +2,12 @@
 //!
 //! Must never: read a user's table; the data dictionary and the status variables suffice.
 
-use super::super::{
-    MissingValue, ServerFacts, Topic, cell, durability, number, query_or_missing, tally,
-};
-use super::{
-    MAX_LISTED_TABLES, MAX_TABLE_IDS, Replica, Replication, StateSnapshot, TableState, table_ids,
-};
+use super::super::{ServerFacts, cell, durability, number, query_or_missing, tally};
+use super::{MAX_LISTED_TABLES, MAX_TABLE_IDS, table_ids};
 use crate::control::{Control, Error, TextRow};
+use prony_document::{
+    MissingObservation, ObservedTopic, Replica, Replication, ServerState, TableState,
+};
 use prony_wire::Engine;
 
 /// This statement works in all versions; the table that has this value is named differently in MySQL
@@ -93,12 +92,12 @@ fn parse_table(row: &TextRow) -> Option<TableState> {
 pub(super) fn read(
     control: &mut Control,
     facts: &ServerFacts,
-    state: &mut StateSnapshot,
+    state: &mut ServerState,
+    missing: &mut Vec<MissingObservation>,
 ) -> Result<(), Error> {
-    let missing = &mut state.missing;
-    let uptime = query_or_missing(control, Topic::ServerStart, UPTIME_QUERY, missing)?;
+    let uptime = query_or_missing(control, ObservedTopic::ServerStart, UPTIME_QUERY, missing)?;
     let clock = match uptime {
-        Some(_) => query_or_missing(control, Topic::ServerStart, CLOCK_QUERY, missing)?,
+        Some(_) => query_or_missing(control, ObservedTopic::ServerStart, CLOCK_QUERY, missing)?,
         None => None,
     };
     if let Some((uptime, clock)) = uptime.zip(clock) {
@@ -106,29 +105,45 @@ pub(super) fn read(
     }
     let cache = facts.setting("innodb_buffer_pool_size");
     state.cache_bytes = cache.and_then(|bytes| bytes.parse().ok());
-    if let Some(rows) = query_or_missing(control, Topic::DatabaseSize, SIZE_QUERY, missing)? {
+    if let Some(rows) = query_or_missing(control, ObservedTopic::DatabaseSize, SIZE_QUERY, missing)?
+    {
         state.database_bytes = rows.first().and_then(|row| tally(row, 0));
     }
-    if let Some(rows) = query_or_missing(control, Topic::Plugins, PLUGINS_QUERY, missing)? {
+    if let Some(rows) = query_or_missing(control, ObservedTopic::Plugins, PLUGINS_QUERY, missing)? {
         let name = |row: &TextRow| cell(row, 0).map(str::to_owned);
         state.extensions = rows.iter().filter_map(name).collect();
     }
-    if let Some(rows) = query_or_missing(control, Topic::TableIds, &table_ids_query(), missing)? {
+    if let Some(rows) = query_or_missing(
+        control,
+        ObservedTopic::TableIds,
+        &table_ids_query(),
+        missing,
+    )? {
         state.table_ids = table_ids(&rows);
     }
-    if let Some(rows) = query_or_missing(control, Topic::Tables, &tables_query(), missing)? {
+    if let Some(rows) = query_or_missing(control, ObservedTopic::Tables, &tables_query(), missing)?
+    {
         state.tables = rows.iter().filter_map(parse_table).collect();
     }
-    let unlogged = query_or_missing(control, Topic::UnloggedTables, &unlogged_query(), missing)?
-        .map(|rows| {
-            let names = rows.iter().filter_map(display_name).map(|(name, _)| name);
-            names.collect::<Vec<_>>()
-        });
-    if let Some(rows) = query_or_missing(control, Topic::StatisticsAge, STATISTICS_QUERY, missing)?
-    {
+    let unlogged = query_or_missing(
+        control,
+        ObservedTopic::UnloggedTables,
+        &unlogged_query(),
+        missing,
+    )?
+    .map(|rows| {
+        let names = rows.iter().filter_map(display_name).map(|(name, _)| name);
+        names.collect::<Vec<_>>()
+    });
+    if let Some(rows) = query_or_missing(
+        control,
+        ObservedTopic::StatisticsAge,
+        STATISTICS_QUERY,
+        missing,
+    )? {
         set_statistics_ages(&mut state.tables, &rows);
     }
-    let semi_sync = read_replication(control, state)?;
+    let semi_sync = read_replication(control, state, missing)?;
     state.durability = durability::mysql(facts, semi_sync, unlogged.as_deref());
     Ok(())
 }
@@ -152,11 +167,14 @@ fn set_statistics_ages(tables: &mut [TableState], rows: &[TextRow]) {
 
 /// Reads the replicas and whether the server is itself a replica. Returns whether commits currently
 /// wait for a replica.
-fn read_replication(control: &mut Control, state: &mut StateSnapshot) -> Result<bool, Error> {
-    let missing = &mut state.missing;
+fn read_replication(
+    control: &mut Control,
+    state: &mut ServerState,
+    missing: &mut Vec<MissingObservation>,
+) -> Result<bool, Error> {
     let rows = query_or_missing(
         control,
-        Topic::SemiSynchronousReplication,
+        ObservedTopic::SemiSynchronousReplication,
         SEMI_SYNC_QUERY,
         missing,
     )?;
@@ -164,12 +182,17 @@ fn read_replication(control: &mut Control, state: &mut StateSnapshot) -> Result<
     let semi_sync = rows.is_some_and(|rows| rows.iter().any(is_on));
     // Without the privilege PROCESS, the process list has only this user's threads: it would seem that no
     // replica is connected.
-    if let Some(grants) = query_or_missing(control, Topic::Privileges, "SHOW GRANTS", missing)?
+    if let Some(grants) =
+        query_or_missing(control, ObservedTopic::Privileges, "SHOW GRANTS", missing)?
         && !sees_all_threads(&grants)
     {
         let reason = "without the privilege PROCESS only this user's threads are visible; run GRANT PROCESS ON *.* TO the user";
-        missing.push(MissingValue::new(Topic::OtherUsersThreads, reason));
-    } else if let Some(rows) = query_or_missing(control, Topic::Replicas, REPLICAS_QUERY, missing)?
+        missing.push(MissingObservation::new(
+            ObservedTopic::OtherUsersThreads,
+            reason,
+        ));
+    } else if let Some(rows) =
+        query_or_missing(control, ObservedTopic::Replicas, REPLICAS_QUERY, missing)?
     {
         let replica = |row: &TextRow| Replica {
             name: cell(row, 0).unwrap_or_default().to_owned(),
@@ -183,26 +206,29 @@ fn read_replication(control: &mut Control, state: &mut StateSnapshot) -> Result<
             (_, false) => Replication::Asynchronous,
         });
     }
-    read_cluster(control, state)?;
+    read_cluster(control, state, missing)?;
     let status = replica_status(control);
-    let missing = &mut state.missing;
-    if let Some(rows) = query_or_missing(control, Topic::IsReplica, status, missing)? {
+    if let Some(rows) = query_or_missing(control, ObservedTopic::IsReplica, status, missing)? {
         state.is_replica = Some(!rows.is_empty());
     }
     Ok(semi_sync)
 }
 
 /// Reads the other members of a Galera cluster or of group replication, to which a commit is sent before it returns.
-fn read_cluster(control: &mut Control, state: &mut StateSnapshot) -> Result<(), Error> {
-    let missing = &mut state.missing;
-    let rows = query_or_missing(control, Topic::Replicas, GALERA_QUERY, missing)?;
+fn read_cluster(
+    control: &mut Control,
+    state: &mut ServerState,
+    missing: &mut Vec<MissingObservation>,
+) -> Result<(), Error> {
+    let rows = query_or_missing(control, ObservedTopic::Replicas, GALERA_QUERY, missing)?;
     let size: Option<usize> = rows.and_then(|rows| number(rows.first()?, 1));
     // A node that has lost its cluster may report the largest number there is.
     let size = size.filter(|size| *size < 1_000).unwrap_or(0);
     let mut members = vec!["Galera".to_owned(); size.saturating_sub(1)];
     let has_group = |plugin: &String| plugin.starts_with("group_replication ");
     if state.extensions.iter().any(has_group)
-        && let Some(rows) = query_or_missing(control, Topic::Replicas, GROUP_QUERY, missing)?
+        && let Some(rows) =
+            query_or_missing(control, ObservedTopic::Replicas, GROUP_QUERY, missing)?
     {
         members.extend(
             rows.iter()

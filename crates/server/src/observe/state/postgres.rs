@@ -3,11 +3,12 @@
 //! Must never: read a user's table; the catalog and the statistics suffice.
 
 use super::super::durability;
-use super::super::{MissingValue, ServerFacts, Topic, cell, number, query_or_missing, tally};
-use super::{
-    MAX_LISTED_TABLES, MAX_TABLE_IDS, Replica, Replication, StateSnapshot, TableState, table_ids,
-};
+use super::super::{ServerFacts, cell, number, query_or_missing, tally};
+use super::{MAX_LISTED_TABLES, MAX_TABLE_IDS, table_ids};
 use crate::control::{Control, Error, TextRow};
+use prony_document::{
+    MissingObservation, ObservedTopic, Replica, Replication, ServerState, TableState,
+};
 
 const SERVER_QUERY: &str = "select extract(epoch from pg_postmaster_start_time()), pg_is_in_recovery(), \
      pg_size_bytes(current_setting('shared_buffers'))";
@@ -101,60 +102,93 @@ fn parse_replica(row: &TextRow) -> Replica {
 pub(super) fn read(
     control: &mut Control,
     facts: &ServerFacts,
-    state: &mut StateSnapshot,
+    state: &mut ServerState,
+    missing: &mut Vec<MissingObservation>,
 ) -> Result<(), Error> {
-    let missing = &mut state.missing;
-    if let Some(rows) = query_or_missing(control, Topic::ServerStart, SERVER_QUERY, missing)?
+    if let Some(rows) =
+        query_or_missing(control, ObservedTopic::ServerStart, SERVER_QUERY, missing)?
         && let Some(row) = rows.first()
     {
         state.started_unix_s = number(row, 0);
         state.is_replica = cell(row, 1).map(|value| value == "t");
         state.cache_bytes = tally(row, 2);
     }
-    let backend = query_or_missing(control, Topic::CommitsThroughPooler, BACKEND_QUERY, missing)?;
+    let backend = query_or_missing(
+        control,
+        ObservedTopic::CommitsThroughPooler,
+        BACKEND_QUERY,
+        missing,
+    )?;
     let backend_pid: Option<u32> = backend.and_then(|rows| number(rows.first()?, 0));
     // A pooler answers the log-in with a key of its own.
     state.pooled = backend_pid.map(|pid| pid != control.backend_pid());
     if state.pooled == Some(true) {
         let reason = "the log-in was not answered by the server's process: a pooler such as PgBouncer or Odyssey is \
                       between, and its sessions report their commits late; connect to the server itself";
-        missing.push(MissingValue::new(Topic::CommitsThroughPooler, reason));
+        missing.push(MissingObservation::new(
+            ObservedTopic::CommitsThroughPooler,
+            reason,
+        ));
     }
-    if let Some(rows) = query_or_missing(control, Topic::DatabaseSize, SIZE_QUERY, missing)? {
+    if let Some(rows) = query_or_missing(control, ObservedTopic::DatabaseSize, SIZE_QUERY, missing)?
+    {
         state.database_bytes = rows.first().and_then(|row| tally(row, 0));
     }
-    if let Some(rows) = query_or_missing(control, Topic::Extensions, EXTENSIONS_QUERY, missing)? {
+    if let Some(rows) = query_or_missing(
+        control,
+        ObservedTopic::Extensions,
+        EXTENSIONS_QUERY,
+        missing,
+    )? {
         let name = |row: &TextRow| cell(row, 0).map(str::to_owned);
         state.extensions = rows.iter().filter_map(name).collect();
     }
-    if let Some(rows) = query_or_missing(control, Topic::TableIds, &table_ids_query(), missing)? {
+    if let Some(rows) = query_or_missing(
+        control,
+        ObservedTopic::TableIds,
+        &table_ids_query(),
+        missing,
+    )? {
         state.table_ids = table_ids(&rows);
     }
     if let Some(rows) = query_or_missing(
         control,
-        Topic::Tables,
+        ObservedTopic::Tables,
         &(LOCK_TIMEOUT.to_owned() + &tables_query()),
         missing,
     )? {
         state.tables = rows.iter().filter_map(parse_table).collect();
     }
-    let unlogged = query_or_missing(control, Topic::UnloggedTables, &unlogged_query(), missing)?
-        .map(|rows| {
-            let name = |row: &TextRow| cell(row, 0).map(str::to_owned);
-            rows.iter().filter_map(name).collect::<Vec<_>>()
-        });
-    let mut sync_replicas = 0;
-    if let Some(rows) = query_or_missing(control, Topic::Replicas, REPLICAS_QUERY, missing)? {
-        state.replicas = rows.iter().map(parse_replica).collect();
-        let is_synchronous =
-            |replica: &&Replica| matches!(replica.mode.as_str(), "sync" | "quorum");
-        sync_replicas = state.replicas.iter().filter(is_synchronous).count();
-        state.replication = Some(match (state.replicas.len(), sync_replicas) {
-            (0, _) => Replication::NotVisible,
-            (_, 0) => Replication::Asynchronous,
-            _ => Replication::Synchronous,
-        });
-    }
+    let unlogged = query_or_missing(
+        control,
+        ObservedTopic::UnloggedTables,
+        &unlogged_query(),
+        missing,
+    )?
+    .map(|rows| {
+        let name = |row: &TextRow| cell(row, 0).map(str::to_owned);
+        rows.iter().filter_map(name).collect::<Vec<_>>()
+    });
+    let sync_replicas = read_replication(control, state, missing)?;
     state.durability = durability::postgres(facts, sync_replicas, unlogged.as_deref());
     Ok(())
+}
+
+/// Reads the connected replicas. Returns the number of those for which a commit waits.
+fn read_replication(
+    control: &mut Control,
+    state: &mut ServerState,
+    missing: &mut Vec<MissingObservation>,
+) -> Result<usize, Error> {
+    let rows = query_or_missing(control, ObservedTopic::Replicas, REPLICAS_QUERY, missing)?;
+    let Some(rows) = rows else { return Ok(0) };
+    state.replicas = rows.iter().map(parse_replica).collect();
+    let is_synchronous = |replica: &&Replica| matches!(replica.mode.as_str(), "sync" | "quorum");
+    let sync_replicas = state.replicas.iter().filter(is_synchronous).count();
+    state.replication = Some(match (state.replicas.len(), sync_replicas) {
+        (0, _) => Replication::NotVisible,
+        (_, 0) => Replication::Asynchronous,
+        _ => Replication::Synchronous,
+    });
+    Ok(sync_replicas)
 }

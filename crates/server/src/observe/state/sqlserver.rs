@@ -3,11 +3,12 @@
 //! Must never: read a user's table; the catalog and the statistics suffice.
 
 use super::super::durability;
-use super::super::{MissingValue, ServerFacts, Topic, cell, number, query_or_missing, tally};
-use super::{
-    MAX_LISTED_TABLES, MAX_TABLE_IDS, Replica, Replication, StateSnapshot, TableState, table_ids,
-};
+use super::super::{ServerFacts, cell, number, query_or_missing, tally};
+use super::{MAX_LISTED_TABLES, MAX_TABLE_IDS, table_ids};
 use crate::control::{Control, Error, TextRow};
+use prony_document::{
+    MissingObservation, ObservedTopic, Replica, Replication, ServerState, TableState,
+};
 
 const START_QUERY: &str = "select datediff(second, '20000101', sysutcdatetime()) + 946684800.0 \
      - datediff(second, sqlserver_start_time, getdate()) from sys.dm_os_sys_info";
@@ -56,24 +57,36 @@ fn tables_query() -> String {
 pub(super) fn read(
     control: &mut Control,
     facts: &ServerFacts,
-    state: &mut StateSnapshot,
+    state: &mut ServerState,
+    missing: &mut Vec<MissingObservation>,
 ) -> Result<(), Error> {
     let has_durability = control.server_version() >= VERSION_2014;
-    let missing = &mut state.missing;
-    if let Some(rows) = query_or_missing(control, Topic::ServerStart, START_QUERY, missing)? {
+    if let Some(rows) = query_or_missing(control, ObservedTopic::ServerStart, START_QUERY, missing)?
+    {
         state.started_unix_s = rows.first().and_then(|row| number(row, 0));
         // In SQL Server 2008 the column has a different name: its size then stays unknown.
-        let cache = query_or_missing(control, Topic::ServerStart, CACHE_QUERY, missing)?;
+        let cache = query_or_missing(control, ObservedTopic::ServerStart, CACHE_QUERY, missing)?;
         state.cache_bytes = cache.and_then(|rows| tally(rows.first()?, 0));
     }
-    if let Some(rows) = query_or_missing(control, Topic::DatabaseSize, SIZE_QUERY, missing)? {
+    if let Some(rows) = query_or_missing(control, ObservedTopic::DatabaseSize, SIZE_QUERY, missing)?
+    {
         state.database_bytes = rows.first().and_then(|row| tally(row, 0));
     }
-    if let Some(rows) = query_or_missing(control, Topic::TableIds, &table_ids_query(), missing)? {
+    if let Some(rows) = query_or_missing(
+        control,
+        ObservedTopic::TableIds,
+        &table_ids_query(),
+        missing,
+    )? {
         state.table_ids = table_ids(&rows);
     }
     let unlogged = if has_durability {
-        query_or_missing(control, Topic::UnloggedTables, UNLOGGED_QUERY, missing)?
+        query_or_missing(
+            control,
+            ObservedTopic::UnloggedTables,
+            UNLOGGED_QUERY,
+            missing,
+        )?
     } else {
         Some(Vec::new())
     };
@@ -82,14 +95,15 @@ pub(super) fn read(
             .filter_map(|row| cell(row, 0).map(str::to_owned))
             .collect()
     });
-    if let Some(rows) = query_or_missing(control, Topic::Tables, &tables_query(), missing)? {
+    if let Some(rows) = query_or_missing(control, ObservedTopic::Tables, &tables_query(), missing)?
+    {
         let is_unlogged = |name: &str| unlogged.iter().flatten().any(|table| table == name);
         state.tables = rows
             .iter()
             .filter_map(|row| parse_table(row, is_unlogged))
             .collect();
     }
-    let waits_for = read_replication(control, facts, state)?;
+    let waits_for = read_replication(control, facts, state, missing)?;
     state.durability = durability::sql_server(facts, waits_for, unlogged.as_deref());
     Ok(())
 }
@@ -109,28 +123,29 @@ fn parse_table(row: &TextRow, is_unlogged: impl Fn(&str) -> bool) -> Option<Tabl
 fn read_replication(
     control: &mut Control,
     facts: &ServerFacts,
-    state: &mut StateSnapshot,
+    state: &mut ServerState,
+    missing: &mut Vec<MissingObservation>,
 ) -> Result<u32, Error> {
     if facts.setting("IsHadrEnabled") != Some("1") {
         if facts.setting("IsHadrEnabled").is_none() {
             let reason = "the server does not say whether it has availability groups";
-            state
-                .missing
-                .push(MissingValue::new(Topic::Replicas, reason));
+            missing.push(MissingObservation::new(ObservedTopic::Replicas, reason));
         } else {
             state.replication = Some(Replication::NotVisible);
             state.is_replica = Some(false);
         }
         return Ok(0);
     }
-    let missing = &mut state.missing;
-    if let Some(rows) = query_or_missing(control, Topic::IsReplica, IS_REPLICA_QUERY, missing)? {
+    if let Some(rows) =
+        query_or_missing(control, ObservedTopic::IsReplica, IS_REPLICA_QUERY, missing)?
+    {
         state.is_replica = rows
             .first()
             .and_then(|row| tally(row, 0))
             .map(|count| count > 0);
     }
-    let Some(rows) = query_or_missing(control, Topic::Replicas, REPLICAS_QUERY, missing)? else {
+    let Some(rows) = query_or_missing(control, ObservedTopic::Replicas, REPLICAS_QUERY, missing)?
+    else {
         return Ok(0);
     };
     let text = |row: &TextRow, column| cell(row, column).unwrap_or_default().to_owned();
@@ -152,7 +167,7 @@ fn read_replication(
     if synchronized == 0 {
         return Ok(0);
     }
-    let required = query_or_missing(control, Topic::Replicas, REQUIRED_QUERY, &mut state.missing)?;
+    let required = query_or_missing(control, ObservedTopic::Replicas, REQUIRED_QUERY, missing)?;
     let required = required.and_then(|rows| number(rows.first()?, 0));
     Ok(required.unwrap_or(0))
 }

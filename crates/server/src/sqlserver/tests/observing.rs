@@ -1,8 +1,9 @@
 //! Tests of observing a server: one for tests in this process, and those listed in `PRONY_TEST_SQLSERVER`.
 
 use super::target;
-use crate::observe::{CounterReader, DurabilityClass, read_server_facts, read_server_state};
-use crate::{Control, observe};
+use crate::Control;
+use crate::observe::{CounterReader, read_server_facts, read_server_state};
+use prony_document::{DurabilityClass, MissingObservation, ObservedTopic, Replication};
 use prony_tds_server::{Column, Config, Datum, Listener, Outcome, Type, syntax_error};
 use prony_wire::Engine;
 
@@ -122,18 +123,18 @@ fn facts_and_durability_are_read_and_what_is_refused_is_listed() {
     assert_eq!(accelerated, Some("1"));
     let refused = facts.setting("sys.configurations").expect("a reason");
     assert!(refused.contains("permission was denied"), "{refused}");
-    let state = read_server_state(&mut control, &facts).unwrap();
+    let (state, not_read) = read_server_state(&mut control, &facts).unwrap();
     let durability = state.durability.expect("a class");
     assert_eq!(
         (durability.class, durability.tables_unknown),
         (DurabilityClass::D1, true)
     );
-    assert_eq!(state.replication, Some(observe::Replication::NotVisible));
-    let denied = |missing: &observe::MissingValue| missing.reason.contains("permission was denied");
+    assert_eq!(state.replication, Some(Replication::NotVisible));
+    let denied = |missing: &MissingObservation| missing.why.contains("permission was denied");
     assert!(
-        !state.missing.is_empty() && state.missing.iter().all(denied),
+        !not_read.is_empty() && not_read.iter().all(denied),
         "{:?}",
-        state.missing
+        not_read
     );
 }
 
@@ -149,7 +150,7 @@ fn a_login_without_the_permission_reads_no_counters_and_says_so() {
         let missing = reader.take_missing();
         let says_grant = missing
             .iter()
-            .any(|value| value.reason.contains("GRANT VIEW SERVER STATE"));
+            .any(|value| value.why.contains("GRANT VIEW SERVER STATE"));
         assert_eq!(says_grant, permission == "0", "{missing:?}");
     }
 }
@@ -163,7 +164,7 @@ fn times_of_waits_and_cpu_are_read_and_azures_views_in_their_place() {
         (counters, reader.take_missing())
     };
     let is_missing =
-        |missing: &[observe::MissingValue], topic| missing.iter().any(|value| value.topic == topic);
+        |missing: &[MissingObservation], topic| missing.iter().any(|value| value.what == topic);
     let (counters, missing) = read("3");
     assert_eq!(counters.log_bytes, Some(512));
     let waits = counters.wait_ms.expect("waits");
@@ -173,7 +174,7 @@ fn times_of_waits_and_cpu_are_read_and_azures_views_in_their_place() {
         (Some(12.345), None)
     );
     assert!(
-        !is_missing(&missing, observe::Topic::WaitTimes),
+        !is_missing(&missing, ObservedTopic::WaitTimes),
         "{missing:?}"
     );
     let (counters, missing) = read("5");
@@ -188,15 +189,15 @@ fn times_of_waits_and_cpu_are_read_and_azures_views_in_their_place() {
     // The CPU time of the server is that of other databases too.
     assert_eq!(counters.server_cpu_s, None);
     assert!(
-        !is_missing(&missing, observe::Topic::ServiceLimits),
+        !is_missing(&missing, ObservedTopic::ServiceLimits),
         "{missing:?}"
     );
     // A server that refuses the views is listed with its reason, and nothing is zero.
     let (counters, missing) = read("2");
     assert_eq!((counters.wait_ms, counters.server_cpu_s), (None, None));
-    for topic in [observe::Topic::WaitTimes, observe::Topic::ServerCpu] {
-        let value = missing.iter().find(|value| value.topic == topic);
-        let reason = &value.expect("listed").reason;
+    for topic in [ObservedTopic::WaitTimes, ObservedTopic::ServerCpu] {
+        let value = missing.iter().find(|value| value.what == topic);
+        let reason = &value.expect("listed").why;
         assert!(reason.contains("permission was denied"), "{reason}");
     }
 }
@@ -226,7 +227,7 @@ fn servers_listed_in_prony_test_sqlserver_are_observed() {
         assert!(control.server_version() > 0);
         let facts = read_server_facts(&mut control).unwrap();
         assert!(!facts.version.is_empty());
-        let state = read_server_state(&mut control, &facts).unwrap();
+        let (state, _) = read_server_state(&mut control, &facts).unwrap();
         let mut reader = CounterReader::new(&mut control).unwrap();
         let counters = reader.read(&mut control).unwrap();
         assert!(

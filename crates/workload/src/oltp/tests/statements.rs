@@ -3,7 +3,7 @@
 use super::allocation::ALL_WORKLOADS;
 use super::server::{MockServer, program, samples, statements_sent};
 use crate::oltp::options::OltpOptions;
-use crate::oltp::queries::Queries;
+use crate::oltp::queries::QueryCounts;
 use crate::oltp::{self, Oltp};
 use crate::{Workload, oltp::rows};
 use prony_session::{Outcome, Program};
@@ -244,11 +244,11 @@ fn run_transactions(
 #[test]
 fn queries_are_counted_by_their_effect() {
     let (counts, failed) = run_transactions(&mut MockServer::default(), &oltp::OLTP_READ_WRITE, 10);
-    let expected = Queries {
+    let expected = QueryCounts {
         reads: 140,
         writes: 40,
         others: 20,
-        ..Queries::default()
+        ..QueryCounts::default()
     };
     assert_eq!(
         (counts.completed, counts.of_all_tries(), failed),
@@ -274,7 +274,7 @@ fn errors_that_sysbench_ignores_lead_to_a_retry_with_new_values() {
     let sent = server.received.expect("recorded");
     assert_eq!(sent.iter().filter(|sql| *sql == "ROLLBACK").count(), 3);
     // Each try counts its queries, as in sysbench; failed tries and completed events are counted separately.
-    let Queries {
+    let QueryCounts {
         reads,
         writes,
         others,

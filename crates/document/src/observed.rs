@@ -1,11 +1,11 @@
 //! Observations of the server before, during and after the load. A value that could not be read is
 //! absent, not zero.
 //!
-//! Times of the series and events are seconds from the start of the load, as in
-//! [`Second`](crate::Second), so that the two series can be plotted together.
+//! Times of the series and events are seconds from the start of the load, as in the seconds of a run, so that the
+//! two series can be plotted together.
 
-use crate::observed_topic::ObservedTopic;
-use crate::run::{DurabilityClass, Event, Replication};
+use crate::names::{DurabilityClass, EventKind, Replication};
+use crate::topic::ObservedTopic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -118,6 +118,14 @@ pub struct Durability {
     pub tables_unknown: bool,
 }
 
+impl MissingObservation {
+    /// A topic that could not be observed, for this reason.
+    pub fn new(what: ObservedTopic, why: impl Into<String>) -> MissingObservation {
+        let why = why.into();
+        MissingObservation { what, why }
+    }
+}
+
 impl Durability {
     /// The class as text, with a remark if the tables are unknown: `D3, unlogged tables not known`.
     pub fn description(&self) -> String {
@@ -130,7 +138,7 @@ impl Durability {
 }
 
 /// A replica that is connected.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Replica {
     /// Its name or address.
     pub name: String,
@@ -170,8 +178,9 @@ pub struct TableState {
     pub analyses: Option<u64>,
 }
 
-/// Round-trip time of an empty statement from this client.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Round-trip time of an empty statement from this client: the network in both directions, the server's handling of
+/// the statement, and the wake-up of this client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundTrip {
     /// Number of statements timed.
     pub samples: u32,
@@ -367,4 +376,44 @@ pub struct ObserverCost {
     pub client_cpu_s: Option<f64>,
     /// CPU time of the server process or thread that answered, seconds.
     pub server_cpu_s: Option<f64>,
+}
+
+/// An event.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Event {
+    /// When it began, seconds from the start of the load.
+    pub at_s: f64,
+    /// When it ended, if it has a duration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until_s: Option<f64>,
+    /// Its kind.
+    pub kind: EventKind,
+    /// A description.
+    pub detail: String,
+    /// Number of connections or users it affected.
+    pub count: u64,
+}
+
+/// What a limit on connections belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LimitOwner {
+    /// The role of PostgreSQL that logged in.
+    Role,
+    /// The database of this name.
+    Database(String),
+    /// The account of MySQL or MariaDB.
+    Account,
+    /// Each account of MySQL or MariaDB (`max_user_connections`).
+    EachAccount,
+}
+
+/// A limit on connections that is narrower than `max_connections`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionLimit {
+    /// What it belongs to.
+    pub owner: LimitOwner,
+    /// The most connections.
+    pub limit: u64,
+    /// Those of other clients that count towards it.
+    pub in_use: u64,
 }

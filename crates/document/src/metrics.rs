@@ -1,4 +1,4 @@
-//! Industry metrics of a workload, shares of its mix, response-time limits, counts of queries.
+//! Industry metrics of a workload, shares of its mix, response-time limits.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -112,21 +112,4 @@ pub struct ResponseTimeLimit {
     /// waits for them.
     #[serde(default)]
     pub deferred: bool,
-}
-
-/// Queries by their result, including those of retried transactions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct QueryCounts {
-    /// Returned rows.
-    pub reads: u64,
-    /// Changed rows.
-    pub writes: u64,
-    /// All other queries: ends of transactions, and changes that affected no row.
-    pub others: u64,
-    /// Events restarted after an ignored error.
-    #[serde(default)]
-    pub ignored_errors: u64,
-    /// Reconnections because of such an error.
-    #[serde(default)]
-    pub reconnects: u64,
 }

@@ -1,130 +1,12 @@
-//! Converts observations to the types of the Run document.
+//! Rows of the server's series: what changed between two samples.
 //!
 //! Must never: turn an unknown value into zero, or compute the difference of a counter that was reset.
 
 use super::sample::ServerSample;
-use prony_server::observe::{self, ActivityKind, Counters, StateSnapshot, Topic};
-use prony_store::{
-    Durability, DurabilityClass, LimitUse, MachineSecond, MissingObservation, ObservedTopic,
-    Replica, Replication, ServerSecond, ServerState, SessionGroup, TableState,
-};
+use prony_server::observe::counters::Checkpoint;
+use prony_server::observe::{ActivityKind, Counters};
+use prony_store::{MachineSecond, ServerSecond};
 use std::collections::BTreeMap;
-
-pub(crate) fn missing_observations(missing: Vec<observe::MissingValue>) -> Vec<MissingObservation> {
-    let observations = missing.into_iter().map(|value| MissingObservation {
-        what: topic(value.topic),
-        why: value.reason,
-    });
-    observations.collect()
-}
-
-fn topic(topic: Topic) -> ObservedTopic {
-    match topic {
-        Topic::ServerStart => ObservedTopic::ServerStart,
-        Topic::DatabaseSize => ObservedTopic::DatabaseSize,
-        Topic::Extensions => ObservedTopic::Extensions,
-        Topic::Plugins => ObservedTopic::Plugins,
-        Topic::TableIds => ObservedTopic::TableIds,
-        Topic::Tables => ObservedTopic::Tables,
-        Topic::UnloggedTables => ObservedTopic::UnloggedTables,
-        Topic::StatisticsAge => ObservedTopic::StatisticsAge,
-        Topic::Replicas => ObservedTopic::Replicas,
-        Topic::SemiSynchronousReplication => ObservedTopic::SemiSynchronousReplication,
-        Topic::IsReplica => ObservedTopic::IsReplica,
-        Topic::ReplicationLag => ObservedTopic::ReplicationLag,
-        Topic::RoleRights => ObservedTopic::RoleRights,
-        Topic::Privileges => ObservedTopic::Privileges,
-        Topic::OtherRolesWaits => ObservedTopic::OtherRolesWaits,
-        Topic::OtherUsersThreads => ObservedTopic::OtherUsersThreads,
-        Topic::CommitsAndCache => ObservedTopic::CommitsAndCache,
-        Topic::WriteAheadLog => ObservedTopic::WriteAheadLog,
-        Topic::Checkpoints => ObservedTopic::Checkpoints,
-        Topic::SessionsAndWaits => ObservedTopic::SessionsAndWaits,
-        Topic::OtherSessions => ObservedTopic::OtherSessions,
-        Topic::CommitsThroughPooler => ObservedTopic::CommitsThroughPooler,
-        Topic::Vacuums => ObservedTopic::Vacuums,
-        Topic::ServerClock => ObservedTopic::ServerClock,
-        Topic::Status => ObservedTopic::Status,
-        Topic::PurgeAndDeadlocks => ObservedTopic::PurgeAndDeadlocks,
-        Topic::WaitTimes => ObservedTopic::WaitTimes,
-        Topic::ServerCpu => ObservedTopic::ServerCpu,
-        Topic::ServiceLimits => ObservedTopic::ServiceLimits,
-    }
-}
-
-fn durability(durability: observe::Durability) -> Durability {
-    use observe::DurabilityClass as Class;
-    Durability {
-        class: match durability.class {
-            Class::D0 => DurabilityClass::D0,
-            Class::D1 => DurabilityClass::D1,
-            Class::D2 => DurabilityClass::D2,
-            Class::D3 => DurabilityClass::D3,
-            Class::D4 => DurabilityClass::D4,
-        },
-        because: durability.reasons,
-        tables_unknown: durability.tables_unknown,
-    }
-}
-
-fn replication(replication: observe::Replication) -> Replication {
-    match replication {
-        observe::Replication::NotVisible => Replication::NotVisible,
-        observe::Replication::Asynchronous => Replication::Asynchronous,
-        observe::Replication::SemiSynchronous => Replication::SemiSynchronous,
-        observe::Replication::Synchronous => Replication::Synchronous,
-    }
-}
-
-pub(super) fn server_state(state: StateSnapshot, counters: &Counters) -> ServerState {
-    ServerState {
-        started_unix_s: state.started_unix_s,
-        is_replica: state.is_replica.or(counters.is_replica),
-        replication: state.replication.map(replication),
-        replicas: state.replicas.into_iter().map(replica).collect(),
-        extensions: state.extensions,
-        database_bytes: state.database_bytes,
-        cache_bytes: state.cache_bytes,
-        durability: state.durability.map(durability),
-        tables: state.tables.into_iter().map(table).collect(),
-        table_ids: state.table_ids,
-        commits: counters.commits,
-        rollbacks: counters.rollbacks,
-        pooled: state.pooled,
-    }
-}
-
-fn session_group(group: &observe::counters::SessionGroup) -> SessionGroup {
-    SessionGroup {
-        database: group.database.clone(),
-        user: group.user.clone(),
-        application: group.application.clone(),
-        own: group.own,
-        recent: group.recent,
-        busy: group.busy,
-    }
-}
-
-fn replica(replica: observe::Replica) -> Replica {
-    Replica {
-        name: replica.name,
-        state: replica.state,
-        mode: replica.mode,
-    }
-}
-
-fn table(table: observe::TableState) -> TableState {
-    TableState {
-        name: table.name,
-        bytes: table.bytes,
-        rows: table.rows,
-        dead_rows: table.dead_rows,
-        statistics_age_s: table.statistics_age_s,
-        unlogged: table.unlogged,
-        vacuums: table.vacuums,
-        analyses: table.analyses,
-    }
-}
 
 /// The row between two samples; `start_ns` is the start of the load on the run's clock.
 pub(super) fn server_second(
@@ -154,7 +36,7 @@ pub(super) fn server_second(
         ..ServerSecond::default()
     };
     if let Some(later) = later {
-        second.sessions = later.sessions.iter().map(session_group).collect();
+        second.sessions.clone_from(&later.sessions);
         second.connections = later.connections;
         second.active = later.active;
         second.lock_waits = later.lock_waits;
@@ -166,18 +48,14 @@ pub(super) fn server_second(
             vacuums.count() as u32
         });
         second.checkpoint_age_bytes = match later.checkpoint {
-            Some(observe::counters::Checkpoint::Fuzzy {
+            Some(Checkpoint::Fuzzy {
                 checkpoint_lsn,
                 end_lsn,
             }) => end_lsn.checked_sub(checkpoint_lsn),
             _ => None,
         };
         second.history_length = later.history_length;
-        second.limit_use = later.limit_use.map(|limit_use| LimitUse {
-            cpu_share: limit_use.cpu_share,
-            data_io_share: limit_use.data_io_share,
-            log_write_share: limit_use.log_write_share,
-        });
+        second.limit_use = later.limit_use;
         second.replication_lag_bytes = later.replication_lag_bytes;
         second.replication_lag_s = later.replication_lag_s;
     }
@@ -222,8 +100,7 @@ fn server_machine(
         .server_machine
         .as_ref()
         .zip(after.server_machine.as_ref());
-    let mut machine_second =
-        readings.map(|(earlier, later)| machine_second(earlier, later, length_s));
+    let mut machine_second = readings.map(|(earlier, later)| later.usage_since(earlier, length_s));
     let cpu_s = server_cpu_s(before).zip(server_cpu_s(after));
     if let Some(cpu_s) =
         cpu_s.and_then(|(earlier, later)| (later >= earlier).then_some(later - earlier))
@@ -244,35 +121,11 @@ fn client_machine(
         .client_machine
         .as_ref()
         .zip(after.client_machine.as_ref());
-    let mut machine_second =
-        readings.map(|(earlier, later)| machine_second(earlier, later, length_s));
+    let mut machine_second = readings.map(|(earlier, later)| later.usage_since(earlier, length_s));
     if let Some((earlier, later)) = before.throttled_s.zip(after.throttled_s) {
         machine_second.get_or_insert_default().throttled_s = Some((later - earlier).max(0.0));
     }
     machine_second
-}
-
-fn machine_second(
-    earlier: &observe::machine::MachineReading,
-    later: &observe::machine::MachineReading,
-    length_s: f64,
-) -> MachineSecond {
-    let machine_usage = later.usage_since(earlier, length_s);
-    MachineSecond {
-        busy_share: machine_usage.busy_share,
-        busiest_cpu_share: machine_usage.busiest_cpu_share,
-        io_wait_share: machine_usage.io_wait_share,
-        steal_share: machine_usage.steal_share,
-        server_cpu_s: None,
-        memory_available_bytes: later.memory_available_bytes,
-        swap_bytes: machine_usage.swap_bytes,
-        disk_read_bytes: machine_usage.disk_read_bytes,
-        disk_write_bytes: machine_usage.disk_write_bytes,
-        disk_busy_share: machine_usage.disk_busy_share,
-        network_bytes: machine_usage.network_bytes,
-        link_busy_share: machine_usage.link_busy_share,
-        throttled_s: None,
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
-//! Enums of the Run document, which stores the names of their variants.
+//! Enums, of which documents store the names of the variants.
 
-use prony_wire::{Engine, ErrorClass};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Declares an enum with the names that documents and messages use.
@@ -60,6 +59,40 @@ named_values! {
         Scope = "scope",
         /// The measurement may be wrong.
         Doubt = "doubt",
+    }
+
+    /// How statements are sent.
+    QueryMode {
+        /// As text that contains the values.
+        Simple = "simple",
+        /// Parsed, bound and executed each time.
+        Extended = "extended",
+        /// Parsed once for each connection, bound and executed each time.
+        Prepared = "prepared",
+    }
+
+    /// Why a transaction did not commit, for all protocols.
+    #[derive(Default, Hash)]
+    ErrorClass {
+        /// Serialization failure.
+        Serialization = "serialization",
+        /// The transaction is the victim of a deadlock.
+        Deadlock = "deadlock",
+        /// The server canceled the transaction or a statement by a statement, lock or idle timeout.
+        Timeout = "timeout",
+        /// The connection was lost before anything could commit.
+        LostConnection = "lost connection",
+        /// The connection was lost after the commit was sent and before its reply, or after a statement outside a
+        /// block had committed by itself: the transaction may have committed, in whole or in part.
+        AmbiguousCommit = "ambiguous commit",
+        /// The server violated its protocol.
+        Protocol = "protocol",
+        /// The server lacks disk space, memory or connections.
+        Resources = "insufficient resources",
+        /// Any other error of the server, also of a class that this version does not know.
+        #[default]
+        #[serde(other)]
+        Other = "other",
     }
 
     /// How Prony was compiled.
@@ -262,73 +295,5 @@ impl ServiceTimePartsSource {
         ServiceTimePartsSource::Unavailable {
             reason: reason.into(),
         }
-    }
-}
-
-/// Serializes an engine by its identifier.
-pub(crate) mod engine_id {
-    use super::{Deserialize, Deserializer, Engine, Serialize, Serializer};
-    use serde::de::Error;
-
-    pub(crate) fn serialize<S: Serializer>(
-        engine: &Option<Engine>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        engine.map(Engine::id).serialize(serializer)
-    }
-
-    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(
-        deserializer: D,
-    ) -> Result<Option<Engine>, D::Error> {
-        let id = Option::<String>::deserialize(deserializer)?;
-        id.map(|id| {
-            let engine = Engine::ALL.into_iter().find(|engine| engine.id() == id);
-            engine.ok_or_else(|| D::Error::custom(format!("unknown engine `{id}`")))
-        })
-        .transpose()
-    }
-}
-
-/// Serializes an error class by its name; reads an unknown name as `Other`.
-pub(super) mod error_class {
-    use super::{Deserialize, Deserializer, ErrorClass, Serializer};
-
-    pub(in super::super) fn serialize<S: Serializer>(
-        class: &ErrorClass,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(class.name())
-    }
-
-    pub(in super::super) fn deserialize<'a, D: Deserializer<'a>>(
-        deserializer: D,
-    ) -> Result<ErrorClass, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        Ok(ErrorClass::from_name(&name).unwrap_or(ErrorClass::Other))
-    }
-}
-
-/// Serializes a query mode by its name.
-pub(crate) mod query_mode {
-    use super::{Deserialize, Deserializer, Serialize, Serializer};
-    use prony_plan::{Choice, QueryMode};
-    use serde::de::Error;
-
-    pub(crate) fn serialize<S: Serializer>(
-        mode: &Option<QueryMode>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        mode.map(QueryMode::name).serialize(serializer)
-    }
-
-    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(
-        deserializer: D,
-    ) -> Result<Option<QueryMode>, D::Error> {
-        let name = Option::<String>::deserialize(deserializer)?;
-        let mode = name.map(|name| {
-            QueryMode::from_name(&name)
-                .ok_or_else(|| Error::custom(format!("unknown protocol mode: {name}")))
-        });
-        mode.transpose()
     }
 }
