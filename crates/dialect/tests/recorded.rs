@@ -14,7 +14,7 @@ use prony_dialect::pgbench::{
 };
 use prony_measure::{ErrorClass, Outcome, Sample};
 
-use common::EmptyHost;
+use common::TestHost;
 
 const RECORDS: [&str; 4] = [
     include_str!("recorded/reports-13.txt"),
@@ -59,7 +59,11 @@ fn parse_records() -> Vec<Record> {
             banner = report_lines.remove(0).to_owned() + "\n";
         }
         let arguments: Vec<OsString> = command.split(' ').map(OsString::from).collect();
-        let options = match parse_args("pgbench", &arguments, &level, &mut EmptyHost) {
+        let mut host = TestHost {
+            reads_scripts: false,
+            ..TestHost::new("pgbench", &level)
+        };
+        let options = match parse_args("pgbench", &arguments, &level, &mut host) {
             Ok(Invocation::Run(options)) => options,
             other => panic!("{command}: {other:?}"),
         };

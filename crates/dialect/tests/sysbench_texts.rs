@@ -278,12 +278,3 @@ fn a_distribution_converts_to_a_histogram() {
     assert_eq!(format!("{:.2}", histogram.percentile_ms(10)), "0.00");
     assert_eq!(format!("{:.2}", histogram.percentile_ms(30)), "16.71");
 }
-
-#[test]
-fn fairness_is_the_mean_and_deviation_over_the_threads() {
-    let fairness = Fairness::from_threads(&[(284, 0.24), (216, 0.238)]);
-    assert_eq!((fairness.events_avg, fairness.events_stddev), (250.0, 34.0));
-    assert!((fairness.time_avg_s - 0.239).abs() < 1e-9);
-    assert!((fairness.time_stddev_s - 0.001).abs() < 1e-9);
-    assert_eq!(Fairness::from_threads(&[]), Fairness::default());
-}

@@ -66,7 +66,7 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
         machines: vec![ClientMachine {
             host: host::this_machine(),
             clients: job.plan.drive.clients,
-            threads: job.plan.drive.threads.min(job.plan.drive.clients),
+            threads: job.plan.drive.workers(),
             ..ClientMachine::default()
         }],
         request: job.request.clone(),
@@ -126,8 +126,7 @@ fn drive_section(plan: &Plan, seed: u64) -> Drive {
     };
     Drive {
         clients: drive.clients,
-        // A thread without clients is not started.
-        threads: drive.threads.min(drive.clients),
+        threads: drive.workers(),
         open_loop: rate_tps.is_some(),
         rate_tps,
         arrival,

@@ -6,7 +6,9 @@ use crate::common::{
     wait_until,
 };
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::{DurabilityClass, EventKind, Observed, ObservedTopic, Run, RunState, ServerSecond, Severity};
+use prony_store::{
+    DurabilityClass, EventKind, Observed, ObservedTopic, Run, RunState, ServerSecond, Severity,
+};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -171,7 +173,8 @@ fn assert_only_the_machine_is_read(run: &Run) {
     // A row in which sessions of the server ended does not know the CPU time of its processes.
     let is_read = |row: &ServerSecond| {
         let machine = row.machine.as_ref();
-        machine.is_some_and(|machine| machine.busy_share.is_some() && machine.server_cpu_s.is_some())
+        machine
+            .is_some_and(|machine| machine.busy_share.is_some() && machine.server_cpu_s.is_some())
     };
     assert!(observed.series.iter().any(is_read), "{:?}", observed.series);
     for row in &observed.series {

@@ -195,17 +195,8 @@ impl Console {
             return 0;
         }
         let script = std::mem::take(&mut self.incomplete_command);
-        match self.eval(backend, &script) {
-            Err(Flow::Exit(status)) => status,
-            Err(Flow::Error(message)) => {
-                backend
-                    .system_mut()
-                    .put(Channel::Error, &format!("{message}\n"));
-                1
-            }
-            Err(_) => INTERRUPTED_EXIT_STATUS,
-            Ok(_) => 0,
-        }
+        let outcome = self.eval(backend, &script);
+        exit_status(backend, outcome, "")
     }
 
     /// Runs a file (`auto FILE`) and returns the exit status.
@@ -218,17 +209,8 @@ impl Console {
             session: &mut self.session,
             backend,
         };
-        match self.interp.source(&mut host, path) {
-            Ok(_) => 0,
-            Err(Flow::Exit(status)) => status,
-            Err(Flow::Error(message)) => {
-                let text = format!("{message}\n    while running \"{path}\"\n");
-                backend.system_mut().put(Channel::Error, &text);
-                1
-            }
-            Err(Flow::Stopped(_)) => INTERRUPTED_EXIT_STATUS,
-            Err(_) => 0,
-        }
+        let outcome = self.interp.source(&mut host, path);
+        exit_status(backend, outcome, &format!("    while running \"{path}\"\n"))
     }
 
     fn eval(&mut self, backend: &mut dyn Backend, script: &str) -> TclResult {
@@ -237,5 +219,19 @@ impl Console {
             backend,
         };
         self.interp.eval(&mut host, script)
+    }
+}
+
+/// The exit status at the end of a script; prints an error, and where it occurred.
+fn exit_status(backend: &mut dyn Backend, outcome: TclResult, location: &str) -> u8 {
+    match outcome {
+        Err(Flow::Exit(status)) => status,
+        Err(Flow::Error(message)) => {
+            let text = format!("{message}\n{location}");
+            backend.system_mut().put(Channel::Error, &text);
+            1
+        }
+        Err(Flow::Stopped(_)) => INTERRUPTED_EXIT_STATUS,
+        _ => 0,
     }
 }

@@ -4,7 +4,7 @@
 //! never: merge percentiles of several users.
 
 use super::text::TransactionKind;
-use crate::reading::{leading_count, leading_number, relation, to_u32};
+use crate::reading::{add_relation, leading_count, leading_number, to_u32};
 use prony_store::{ObservedShare, RelationKind, ReportedKind, ReportedRun};
 
 /// The section of one virtual user, or the summary.
@@ -125,19 +125,11 @@ pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
     }
     if let (Some(summary), false, false) = (summary, users.is_empty(), is_summary_doubled) {
         for routine in &summary.routines {
-            let description = format!("calls of {} in the summary", routine.name);
-            let description = [description.as_str(), "the sum over virtual users"];
-            let (printed, derived) = (
-                routine.calls as f64,
-                total_calls(&users, &routine.name) as f64,
-            );
-            run.relations.push(relation(
-                RelationKind::Sum,
-                description,
-                printed,
-                derived,
-                0.0,
-            ));
+            let calls = format!("calls of {} in the summary", routine.name);
+            let names = [calls.as_str(), "the sum over virtual users"];
+            let sum = total_calls(&users, &routine.name);
+            let figures = [routine.calls as f64, sum as f64];
+            add_relation(run, RelationKind::Sum, names, figures, 0.0);
         }
     }
     let section = summary.or(users.first().copied());
@@ -228,30 +220,18 @@ fn add_section_relations(run: &mut ReportedRun, section: &Section) {
     let mut busy_ms = 0.0;
     for routine in &section.routines {
         let name = format!("{prefix}{}", routine.name);
-        let mut add = |kind,
-                       figure: &str,
-                       computed_from: &str,
-                       printed: f64,
-                       derived: f64,
-                       tolerance: f64| {
+        let mut add = |kind, [figure, computed_from]: [&str; 2], figures, tolerance| {
             let figure = format!("{name}: {figure}");
-            run.relations.push(relation(
-                kind,
-                [&figure, computed_from],
-                printed,
-                derived,
-                tolerance,
-            ));
+            add_relation(run, kind, [&figure, computed_from], figures, tolerance);
         };
         let (avg, total) = (routine.figure("AVG"), routine.figure("TOTAL"));
         if let (Some((avg, tolerance)), Some((total, _)), true) = (avg, total, routine.calls > 0) {
             // HammerDB truncates the last digit instead of rounding it.
+            let figures = [avg, total / routine.calls as f64];
             add(
                 Share,
-                "AVG, ms",
-                "TOTAL / CALLS",
-                avg,
-                total / routine.calls as f64,
+                ["AVG, ms", "TOTAL / CALLS"],
+                figures,
                 2.0 * tolerance,
             );
             busy_ms += total;
@@ -262,12 +242,11 @@ fn add_section_relations(run: &mut ReportedRun, section: &Section) {
             section.elapsed_ms.filter(|ms| *ms > 0.0),
         ) {
             let user_time = elapsed * section.users.max(1) as f64;
+            let names = ["RATIO, %", "TOTAL / ELAPSED TIME"];
             add(
                 Share,
-                "RATIO, %",
-                "TOTAL / ELAPSED TIME",
-                ratio,
-                100.0 * total / user_time,
+                names,
+                [ratio, 100.0 * total / user_time],
                 2.0 * tolerance,
             );
         }
@@ -276,15 +255,8 @@ fn add_section_relations(run: &mut ReportedRun, section: &Section) {
             if let (Some((smaller, tolerance)), Some((larger, _))) =
                 (routine.figure(pair[0]), routine.figure(pair[1]))
             {
-                let larger_name = format!("its {}", pair[1]);
-                add(
-                    AtMost,
-                    &format!("{}, ms", pair[0]),
-                    &larger_name,
-                    smaller,
-                    larger,
-                    tolerance,
-                );
+                let names = [format!("{}, ms", pair[0]), format!("its {}", pair[1])];
+                add(AtMost, [&names[0], &names[1]], [smaller, larger], tolerance);
             }
         }
     }
@@ -293,12 +265,6 @@ fn add_section_relations(run: &mut ReportedRun, section: &Section) {
         let figure = format!("{prefix}TOTAL of all routines, ms");
         let user_time = elapsed * section.users.max(1) as f64;
         let names = [figure.as_str(), "ELAPSED TIME of its users"];
-        run.relations.push(relation(
-            AtMost,
-            names,
-            busy_ms,
-            user_time,
-            0.01 * user_time,
-        ));
+        add_relation(run, AtMost, names, [busy_ms, user_time], 0.01 * user_time);
     }
 }

@@ -112,19 +112,22 @@ pub(crate) fn atof(text: &str) -> f64 {
     {
         return sign * value;
     }
-    sign * parse_decimal(body)
+    decimal_prefix(text).map_or(0.0, |number| number.parse().unwrap_or(0.0))
 }
 
-fn parse_decimal(body: &str) -> f64 {
-    let bytes = body.as_bytes();
+/// The longest decimal number at the beginning of a text, with its sign; `None` if there is no digit.
+pub(crate) fn decimal_prefix(text: &str) -> Option<&str> {
+    let bytes = text.as_bytes();
     let digits = |start: usize| {
-        bytes[start..]
+        let remaining = bytes.get(start..).unwrap_or_default();
+        remaining
             .iter()
             .take_while(|byte| byte.is_ascii_digit())
             .count()
     };
-    let integer_digits = digits(0);
-    let mut end = integer_digits;
+    let sign = |at: usize| usize::from(matches!(bytes.get(at), Some(b'+' | b'-')));
+    let integer_digits = digits(sign(0));
+    let mut end = sign(0) + integer_digits;
     let mut has_digits = integer_digits > 0;
     if bytes.get(end) == Some(&b'.') {
         let fraction = digits(end + 1);
@@ -132,16 +135,15 @@ fn parse_decimal(body: &str) -> f64 {
         end += 1 + fraction;
     }
     if !has_digits {
-        return 0.0;
+        return None;
     }
     if matches!(bytes.get(end), Some(b'e' | b'E')) {
-        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
-        let exponent = digits((end + 1 + sign).min(bytes.len()));
-        if exponent > 0 {
-            end += 1 + sign + exponent;
+        let first = end + 1 + sign(end + 1);
+        if digits(first) > 0 {
+            end = first + digits(first);
         }
     }
-    body[..end].parse().unwrap_or(0.0)
+    Some(&text[..end])
 }
 
 /// Parses hexadecimal digits with an optional point and binary exponent; `None` if there is no digit.

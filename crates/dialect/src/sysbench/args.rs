@@ -71,7 +71,7 @@ pub fn parse_args(
     }
     match test_source {
         TestSource::Native(test, name) => {
-            bundled_invocation(test, name, command, settings, texts.out, &extras)
+            bundled_invocation(test, name, command, settings, texts.out, extras)
         }
         TestSource::Script(source, name) => {
             let specs = spec::general_options(compat);
@@ -260,13 +260,13 @@ fn bundled_invocation(
     command: Option<String>,
     settings: GeneralOptions,
     mut out: Output,
-    extras: &[RawOption],
+    extras: Vec<RawOption>,
 ) -> Result<Invocation, UsageError> {
     let compat = settings.compat;
     let Some(command_name) = command else {
         return Err(out.fatal(&messages::command_required(test, compat)));
     };
-    let options = option_values(test, compat, &mut out, extras)?;
+    let options = option_values(test, compat, &mut out, &extras)?;
     match test.command(&command_name, compat) {
         None => Err(out.usage_error(&messages::unknown_command(&command_name))),
         Some(Command::Help) => {
@@ -282,7 +282,7 @@ fn bundled_invocation(
             command,
             settings,
             options,
-            option_texts: option_texts(test, compat, extras),
+            extras,
         }))),
     }
 }
@@ -294,19 +294,6 @@ fn reconnects(test: &BundledTest, compat: Compat, extras: &[RawOption]) -> bool 
     let value = reconnect.and_then(|option| option.value.as_deref());
     test.option("reconnect", compat).is_some()
         && value.is_some_and(|text| number::leading_integer(text) > 0)
-}
-
-/// The values of the test's options on the command line, as texts.
-fn option_texts(
-    test: &BundledTest,
-    compat: Compat,
-    extras: &[RawOption],
-) -> BTreeMap<&'static str, String> {
-    let text = |extra: &RawOption| {
-        let option = test.option(&extra.name, compat)?;
-        Some((option.name, extra.value.clone()?))
-    };
-    extras.iter().filter_map(text).collect()
 }
 
 /// The values of the test's options. An unknown option is an error; in a file, only a warning.

@@ -38,7 +38,11 @@ pub fn parse(compat: Compat, line: &str) -> Result<Invocation, UsageError> {
 }
 
 pub fn parse_native(line: &str) -> NativeCommand {
-    match parse(Compat::V1_0, line) {
+    parse_native_of(Compat::V1_0, line)
+}
+
+pub fn parse_native_of(compat: Compat, line: &str) -> NativeCommand {
+    match parse(compat, line) {
         Ok(Invocation::Native(native)) => *native,
         other => panic!("{line}: {other:?}"),
     }

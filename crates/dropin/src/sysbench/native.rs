@@ -2,7 +2,7 @@
 //!
 //! Must never: measure a test or options that differ from the command line.
 
-use super::bench::{self, Bench, DefaultTexts};
+use super::bench::{Bench, DefaultTexts, print_late_start};
 use super::call::{CommandError, SysbenchCall, eprint, set_advice};
 use super::errors::SysbenchErrorPolicy;
 use super::{connection, tables};
@@ -101,7 +101,11 @@ fn option_error_text(native: &NativeCommand, problem: &prony_workload::Error) ->
     else {
         return problem.to_string();
     };
-    let text = native.option_texts.get(key.as_str()).unwrap_or(value);
+    let mut extras = native.extras.iter().rev();
+    let written = extras.find(|extra| extra.name == *key && extra.value.is_some());
+    let text = written
+        .and_then(|extra| extra.value.as_ref())
+        .unwrap_or(value);
     let option = key.replace('_', "-");
     // Without the description, which names options of `prony`.
     let values = hint.split_once(": ").map_or(&**hint, |(values, _)| values);
@@ -136,7 +140,7 @@ fn run(
         if let Error::Connect(failures) = &error
             && connection::has_timed_out(failures)
         {
-            return bench::print_late_start(call, &native.settings);
+            return print_late_start(call, &native.settings);
         }
         let lines = connection::control_error_lines(database, driver, &error);
         print_threads_not_started(call, native.command, lines, NOT_CONNECTED)
@@ -162,6 +166,7 @@ fn run(
         counts_rows_as_events: true,
     });
     let bench = Bench {
+        call,
         settings: &native.settings,
         driver,
         server,
@@ -173,8 +178,10 @@ fn run(
         thread_per_user: false,
         texts: &DefaultTexts,
         on_connect_refused: None,
+        signals: &signals,
+        error_printed: &|| errors.has_ended_run(),
     };
-    bench::run(call, &bench, &signals, &|| errors.has_ended_run())
+    bench.run()
 }
 
 /// Checks that the tables match the options. sysbench prepares its statements before the threads start, so

@@ -8,7 +8,7 @@ mod hooks;
 mod logger;
 mod settings;
 
-use super::bench::{self, Bench};
+use super::bench::Bench;
 use super::call::{CommandError, SysbenchCall, print_usage_error};
 use super::connection::{self, ResolvedServer};
 use crate::cleartext::connect;
@@ -175,6 +175,7 @@ impl ScriptRun<'_> {
         let hooks = ReportHooks::new(call, script, settings, logger).map_err(fail)?;
         let (driver, target) = target_or_placeholder(settings, server);
         let bench = Bench {
+            call,
             settings,
             driver,
             server: connected_server(driver, target),
@@ -193,8 +194,10 @@ impl ScriptRun<'_> {
             on_connect_refused: Some(&|failures: &[ConnectFailure]| {
                 logger.log_connect_failure(driver, failures)
             }),
+            signals: self.signals,
+            error_printed: &|| logger.has_failed(),
         };
-        let outcome = bench::run(call, &bench, self.signals, &|| logger.has_failed());
+        let outcome = bench.run();
         // The script may have to close a list of reports, even if its last report was not printed.
         hooks.end_reports();
         outcome.map_err(|error| {
