@@ -16,7 +16,7 @@ mod title;
 
 use args::Command;
 use exit::Exit;
-use prony_dropin::{hammerdb, pgbench, sysbench};
+use prony_dropin::Tool;
 use prony_runner::signals;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -30,19 +30,15 @@ fn main() -> ExitCode {
     // The name of the program selects the tool whose command line this is.
     let argv0 = arguments.first().map(|name| name.to_string_lossy());
     let argv0 = argv0.as_deref().unwrap_or_default();
-    if pgbench::is_program_name(argv0) {
-        return pgbench::main(argv0, &arguments[1..]);
-    }
-    if hammerdb::is_program_name(argv0) {
-        return hammerdb::main(&arguments[1..]);
-    }
-    if sysbench::is_program_name(argv0) {
-        return sysbench::main(&arguments[1..]);
+    if let Some(tool) = Tool::of_program(argv0) {
+        return tool.run(argv0, &arguments[1..]);
     }
     let result = match args::parse(&arguments) {
-        Ok(Command::Pgbench { arguments }) => return pgbench::main("pgbench", &arguments),
-        Ok(Command::Hammerdbcli { arguments }) => return hammerdb::main(&arguments),
-        Ok(Command::Sysbench { arguments }) => return sysbench::main(&arguments),
+        Ok(Command::Pgbench { arguments }) => return Tool::Pgbench.run("pgbench", &arguments),
+        Ok(Command::Hammerdbcli { arguments }) => {
+            return Tool::Hammerdbcli.run("hammerdbcli", &arguments);
+        }
+        Ok(Command::Sysbench { arguments }) => return Tool::Sysbench.run("sysbench", &arguments),
         Ok(command) => command::execute(command, &arguments),
         Err(failure) => Err(failure),
     };

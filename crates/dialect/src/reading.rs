@@ -99,22 +99,28 @@ pub(crate) fn to_u32(count: u64) -> Option<u32> {
     u32::try_from(count).ok()
 }
 
-/// A pair of figures that must agree: a printed figure, and the same figure computed from others.
-pub(crate) fn relation(
+/// Records that a printed figure must agree with the same figure computed from others.
+pub(crate) fn add_relation(
+    run: &mut ReportedRun,
     kind: RelationKind,
     [figure, computed_from]: [&str; 2],
-    printed: f64,
-    computed: f64,
+    [printed, computed]: [f64; 2],
     tolerance: f64,
-) -> Relation {
-    Relation {
+) {
+    run.relations.push(Relation {
         kind,
         figure: figure.to_owned(),
         computed_from: computed_from.to_owned(),
         printed,
         computed,
         tolerance,
-    }
+    });
+}
+
+/// Records the parts of an output that are missing.
+pub(crate) fn add_missing_parts(run: &mut ReportedRun, parts: &[(bool, &'static str)]) {
+    let missing = parts.iter().filter(|(is_present, _)| !is_present);
+    run.missing_parts.extend(missing.map(|(_, part)| part));
 }
 
 /// Records a line with an unreadable number, up to [`MAX_UNREADABLE_LINES`] lines.

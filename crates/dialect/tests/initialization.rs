@@ -9,7 +9,7 @@ use prony_dialect::pgbench::{
     Freeze, InitOptions, Invocation, Level, SetupAction, copy_sql, parse_args, step_actions,
 };
 
-use common::EmptyHost;
+use common::TestHost;
 
 const RECORDS: [(u16, &str); 4] = [
     (13, include_str!("recorded/init-13.txt")),
@@ -20,7 +20,8 @@ const RECORDS: [(u16, &str); 4] = [
 
 fn parse_options(level: &Level, command: &str) -> InitOptions {
     let arguments: Vec<OsString> = command.split(' ').map(OsString::from).collect();
-    match parse_args("pgbench", &arguments, level, &mut EmptyHost) {
+    let mut host = TestHost::new("pgbench", level);
+    match parse_args("pgbench", &arguments, level, &mut host) {
         Ok(Invocation::Initialize(options)) => options,
         other => panic!("{command}: {other:?}"),
     }

@@ -9,12 +9,12 @@ mod common;
 use std::ffi::OsString;
 
 use prony_dialect::pgbench::{
-    AggregateLine, CommandReport, Counts, Invocation, Level, LogFormat, LogOutcome, Moments,
-    Progress, ProgressTime, RunOptions, RunReport, ScriptReport, TransactionLine, banner,
-    parse_args, progress_line, report_text,
+    CommandReport, Counts, Invocation, Level, LogFormat, Moments, ProgressTime, RunOptions,
+    RunReport, ScriptReport, TableFacts, banner, parse_args, progress_line, report_text,
 };
+use prony_measure::{ErrorClass, Outcome, Sample};
 
-use common::EmptyHost;
+use common::TestHost;
 
 const RECORDS: [&str; 4] = [
     include_str!("recorded/reports-13.txt"),
@@ -59,7 +59,11 @@ fn parse_records() -> Vec<Record> {
             banner = report_lines.remove(0).to_owned() + "\n";
         }
         let arguments: Vec<OsString> = command.split(' ').map(OsString::from).collect();
-        let options = match parse_args("pgbench", &arguments, &level, &mut EmptyHost) {
+        let mut host = TestHost {
+            reads_scripts: false,
+            ..TestHost::new("pgbench", &level)
+        };
+        let options = match parse_args("pgbench", &arguments, &level, &mut host) {
             Ok(Invocation::Run(options)) => options,
             other => panic!("{command}: {other:?}"),
         };
@@ -171,28 +175,25 @@ fn parse_scripts(record: &Record, tail: &[&str]) -> Vec<ScriptReport> {
         .iter()
         .zip(ends)
         .map(|(start, end)| &tail[*start..end]);
-    let mut scripts = Vec::new();
-    for choice in &options.scripts {
+    // Up to level 17, the third line counts the successful transactions.
+    let transactions = |line: &&str| -> Option<u64> {
+        let (number, _) = line.strip_prefix(" - ")?.split_once(" transactions (")?;
+        number.parse().ok()
+    };
+    let mut script = || {
         let block = blocks.next().unwrap_or(&[]);
-        // Up to level 17, the third line counts the successful transactions.
-        let transactions = |line: &&str| -> Option<u64> {
-            let (number, _) = line.strip_prefix(" - ")?.split_once(" transactions (")?;
-            number.parse().ok()
-        };
         let succeeded = if record.level.at_least(18) {
             count_after(block, " - number of transactions actually processed: ")
         } else {
             block.iter().find_map(transactions).unwrap_or(0)
         };
         let rows = block.iter().filter(|line| line.starts_with("     "));
-        scripts.push(ScriptReport {
-            description: choice.description(),
-            weight: choice.weight,
+        ScriptReport {
             counts: parse_counts(block, " - ", succeeded, options.failures_detailed),
             commands: rows.map(|row| parse_command_row(row, record)).collect(),
-        });
-    }
-    scripts
+        }
+    };
+    options.scripts.iter().map(|_| script()).collect()
 }
 
 fn parse_report(record: &Record) -> RunReport {
@@ -237,19 +238,11 @@ fn parse_report(record: &Record) -> RunReport {
         }
     };
     RunReport {
-        scale: count_after(head, "scaling factor: ") as u32,
-        partitions: None,
-        protocol: options.protocol,
-        clients: options.clients,
-        threads: options.threads,
-        max_tries: options.max_tries,
-        limit: options.limit,
-        rate_limited: options.rate_tps.is_some(),
-        latency_limit_us: options.latency_limit_us,
-        has_progress: options.progress_s.is_some(),
-        reconnect: options.reconnect,
-        failures_detailed: options.failures_detailed,
-        per_command: options.report_per_command,
+        options: options.clone(),
+        tables: TableFacts {
+            scale: count_after(head, "scaling factor: ") as u32,
+            partitions: None,
+        },
         over_latency_limit: count_after(head, &over_limit_label(options)),
         duration_ns: ns(duration_us).max(1),
         connecting_ns: ns(number_after(head, "initial connection time = ").unwrap_or(0.0) * 1e3),
@@ -324,33 +317,27 @@ fn progress_lines_match_the_records() {
             words[index + 1].parse::<f64>().ok()
         };
         let time_s: f64 = words[1].parse().unwrap();
-        let is_unix_time = record.options.progress_timestamp;
-        let is_limited = record.options.latency_limit_us.is_some();
-        let formatted = Progress {
-            at: if is_unix_time {
-                ProgressTime::Unix(time_s)
-            } else {
-                ProgressTime::Elapsed(time_s)
-            },
-            tps: number_before("tps").unwrap(),
-            latency_ms: number_following("lat").unwrap(),
-            stddev_ms: number_following("stddev").unwrap(),
-            failed: number_before("failed").unwrap_or(0.0) as u64,
-            lag_ms: record
-                .options
-                .rate_tps
-                .map(|_| number_following("lag").unwrap()),
-            skipped: (record.options.rate_tps.is_some() && is_limited)
-                .then(|| number_before("skipped").unwrap() as u64),
-            retried: (record.options.max_tries != 1).then(|| {
-                (
-                    number_before("retried").unwrap() as u64,
-                    number_before("retries").unwrap() as u64,
-                )
-            }),
+        let at = if record.options.progress_timestamp {
+            ProgressTime::Unix(time_s)
+        } else {
+            ProgressTime::Elapsed(time_s)
+        };
+        // The interval has 10 s, so that the speed with its decimal is a whole number of transactions.
+        let succeeded = (number_before("tps").unwrap() * 10.0).round() as u64;
+        let [mean_ms, stddev_ms] = ["lat", "stddev"].map(|name| number_following(name).unwrap());
+        let count = |unit| number_before(unit).unwrap_or(0.0) as u64;
+        let counts = Counts {
+            succeeded,
+            skipped: count("skipped"),
+            other_failures: count("failed"),
+            retried: count("retried"),
+            retries: count("retries"),
+            latency: moments_of(succeeded, mean_ms, stddev_ms),
+            lag: moments_of(succeeded, number_following("lag").unwrap_or(0.0), 0.0),
+            ..Counts::default()
         };
         assert_eq!(
-            progress_line(&record.level, &formatted),
+            progress_line(&record.level, &record.options, at, &counts, 10.0),
             format!("{line}\n"),
             "{}",
             record.command
@@ -361,15 +348,7 @@ fn progress_lines_match_the_records() {
 
 fn format_log_line(record: &Record, line: &str) -> Vec<u8> {
     let options = &record.options;
-    let rate = options.rate_tps.is_some();
-    let limited = options.latency_limit_us.is_some();
-    let format = LogFormat::new(
-        &record.level,
-        rate,
-        limited,
-        options.max_tries,
-        options.failures_detailed,
-    );
+    let format = LogFormat::new(&record.level, options);
     let mut fields = line.split(' ');
     let mut next = || fields.next().unwrap_or("0");
     let mut out = Vec::new();
@@ -384,8 +363,7 @@ fn format_log_line(record: &Record, line: &str) -> Vec<u8> {
             max_us: number() as f64,
         };
         let (latency, lag) = (sums(), sums());
-        let line = AggregateLine {
-            start_unix_s,
+        let counts = Counts {
             succeeded,
             latency,
             lag,
@@ -394,34 +372,38 @@ fn format_log_line(record: &Record, line: &str) -> Vec<u8> {
             retries: number(),
             serialization_failures: number(),
             deadlock_failures: number(),
-            other_failures: 0,
+            ..Counts::default()
         };
-        format.write_aggregate(&mut out, &line);
+        format.write_interval(&mut out, start_unix_s, &counts);
         return out;
     }
     let client = next().parse().unwrap();
     let number = next().parse().unwrap();
-    let outcome = match next() {
-        "skipped" => LogOutcome::Skipped,
-        "failed" | "serialization" => LogOutcome::Serialization,
-        "deadlock" => LogOutcome::Deadlock,
-        latency => LogOutcome::Latency(latency.parse().unwrap()),
+    let (outcome, latency_us) = match next() {
+        "skipped" => (Outcome::Skipped, 0),
+        "failed" | "serialization" => (Outcome::Failed(ErrorClass::Serialization, *b"40001"), 0),
+        "deadlock" => (Outcome::Failed(ErrorClass::Deadlock, *b"40P01"), 0),
+        latency => (Outcome::Committed, latency.parse::<u64>().unwrap()),
     };
     let mut next_number = || next().parse::<u64>().unwrap();
-    let script = next_number() as u32;
+    let kind = next_number() as u16;
     let end_unix_us = next_number() * 1_000_000 + next_number();
-    let lag_us = if rate { next_number() } else { 0 };
-    let retries = next_number() as u32;
-    let line = TransactionLine {
-        client,
-        number,
-        outcome,
-        script,
-        end_unix_us,
-        lag_us,
-        retries,
+    let lag_us = if options.rate_tps.is_some() {
+        next_number()
+    } else {
+        0
     };
-    format.write_transaction(&mut out, &line);
+    let sample = Sample {
+        kind,
+        outcome,
+        scheduled_ns: 0,
+        started_ns: lag_us * 1000,
+        ended_ns: latency_us * 1000,
+        connect_ns: 0,
+        retries: next_number() as u32,
+        parts: None,
+    };
+    format.write_transaction(&mut out, client, number, &sample, end_unix_us);
     out
 }
 

@@ -3,10 +3,20 @@
 //! Must never: print the password.
 
 use crate::output::eprint;
-use prony_server::Control;
+use prony_server::{Control, Target, control};
 use std::sync::Once;
 
 static WARNED: Once = Once::new();
+
+/// Opens a control connection, and warns if the log-in sent the password unencrypted to another host.
+///
+/// # Errors
+/// The server cannot be reached, or refuses the log-in.
+pub(crate) fn connect(target: &Target) -> Result<Control, control::Error> {
+    let control = Control::connect(target)?;
+    warn_if_password_exposed(&control);
+    Ok(control)
+}
 
 /// Warns if the log-in of this connection sent the password unencrypted to another host.
 pub fn warn_if_password_exposed(control: &Control) {

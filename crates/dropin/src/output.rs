@@ -4,6 +4,7 @@
 
 use prony_report::visible::visible;
 use std::io::{Write, stderr, stdout};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Prints on stdout.
 pub fn print(text: &str) {
@@ -19,4 +20,9 @@ pub fn print_bytes(bytes: &[u8]) {
 /// Prints on stderr.
 pub fn eprint(text: &str) {
     let _ = stderr().lock().write_all(visible(text).as_bytes());
+}
+
+/// Locks a mutex, also after a panic: the output of the other threads continues.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,13 +3,14 @@
 //! In: a program, a connected server, the tool's observer. Out: a finished run. Must never: refuse or end a
 //! run because it cannot be stored: the tool prints its report anyway.
 
-use prony_drive::{DriveResult, LoadStart, OnConnectRefused, SampleListener};
+use prony_drive::{ConnectError, DriveResult, LoadStart, OnConnectRefused, SampleListener};
 use prony_plan::{Plan, Stop};
 use prony_runner::{
     ConnectionInfo, Error, FinishedRun, GrowthBefore, Purpose, Recording, RunJob, RunObserver,
     RunSecond, RunServer, Signals, StorePolicy,
 };
-use prony_server::{ServerFacts, Target};
+use prony_server::control::ConnectFailure;
+use prony_server::{Control, ServerFacts, Target};
 use prony_store::{Run, StoreError};
 use prony_workload::{ReadyWorkload, Workload};
 use serde_json::Value;
@@ -29,16 +30,43 @@ pub struct ConnectedServer {
 }
 
 impl ConnectedServer {
-    /// A server with the facts that a control connection read.
-    pub fn new(target: Target, facts: ServerFacts, connection: ConnectionInfo) -> ConnectedServer {
+    /// A server with the facts that a control connection read; with `growth`, the tool waits for the server only briefly
+    /// after the load.
+    pub fn new(
+        target: Target,
+        facts: ServerFacts,
+        connection: ConnectionInfo,
+        growth: Option<GrowthBefore>,
+    ) -> ConnectedServer {
         let targets = std::iter::once(&target).chain(&target.additional_targets);
         let addresses: Vec<String> = targets.map(Target::describe).collect();
         ConnectedServer {
             server: RunServer::existing(target, addresses.join(", ")),
             facts,
             connection,
-            growth: None,
+            growth: growth.map(GrowthBefore::with_short_wait),
         }
+    }
+}
+
+/// The server's facts; the reason if they cannot be read, because a run also works without them.
+pub fn facts_or_reason(control: &mut Control) -> ServerFacts {
+    prony_server::read_server_facts(control)
+        .unwrap_or_else(|error| ServerFacts::not_readable(&error))
+}
+
+/// Why the connections of a load could not be opened, and how many were open; `None` for any other error.
+pub fn refused_connections(error: &Error) -> Option<(&[ConnectFailure], u32)> {
+    match error {
+        Error::NotStarted(prony_drive::Error::Connect {
+            source:
+                ConnectError::Refused {
+                    connected,
+                    failures,
+                },
+            ..
+        }) => Some((failures, *connected)),
+        _ => None,
     }
 }
 
@@ -49,26 +77,6 @@ pub enum StartWarning {
     FullDisk,
     /// For any reason.
     Always,
-}
-
-/// Where a tool's run is stored, and how the tool warns if that fails.
-#[derive(Clone, Copy)]
-pub struct ToolStore<'a> {
-    /// The folder of stored runs; `None` for the default folder.
-    pub folder: Option<&'a Path>,
-    /// For which reasons to warn at the start that the run cannot be stored.
-    pub start_warning: StartWarning,
-    /// Prints a warning as the tool does.
-    pub warn: &'a dyn Fn(&str),
-}
-
-impl ToolStore<'_> {
-    /// Prints a warning if the finished run could not be stored.
-    pub fn warn_unless_stored(&self, finished: &FinishedRun) {
-        if let Some(Err(error)) = &finished.store_result {
-            (self.warn)(&format!("the run could not be stored: {error}"));
-        }
-    }
 }
 
 /// The inputs of a run of a replaced tool.
@@ -84,8 +92,12 @@ pub struct ToolRun<'a> {
     pub server: &'a ConnectedServer,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// Where to store the run.
-    pub store: ToolStore<'a>,
+    /// The folder of stored runs; `None` for the default folder.
+    pub store_folder: Option<&'a Path>,
+    /// For which reasons to warn at the start that the run cannot be stored.
+    pub start_warning: StartWarning,
+    /// Prints a warning as the tool does.
+    pub warn: &'a dyn Fn(&str),
     /// The signals that end the run.
     pub signals: &'a Signals,
     /// Creates the listener that receives the samples of a worker, given by its index.
@@ -99,9 +111,9 @@ impl ToolRun<'_> {
     ///
     /// # Errors
     /// The load cannot start.
-    pub fn execute(self, observer: &mut dyn RunObserver) -> Result<FinishedRun, Error> {
+    pub fn execute(&self, observer: &mut dyn RunObserver) -> Result<FinishedRun, Error> {
         let job = RunJob {
-            request: self.request,
+            request: self.request.clone(),
             purpose: Purpose::default(),
             plan: self.plan,
             workload: self.workload,
@@ -117,7 +129,7 @@ impl ToolRun<'_> {
             doctor: None,
             seed: self.seed,
             store_policy: StorePolicy::IfPossible,
-            store_folder: self.store.folder,
+            store_folder: self.store_folder,
             interrupt: self.signals,
             new_sample_listener: self.new_sample_listener,
             on_connect_refused: self.on_connect_refused,
@@ -127,10 +139,18 @@ impl ToolRun<'_> {
             matches!(drive.stop, Stop::NoStartsAfter(_)) || drive.grace == Duration::MAX;
         let mut warnings = ToolWarnings {
             observer,
-            store: self.store,
+            start_warning: self.start_warning,
+            warn: self.warn,
             awaited_server: waits_for_all.then(|| self.server.server.target.describe()),
         };
         prony_runner::run(job, &mut warnings)
+    }
+
+    /// Prints a warning if the finished run could not be stored.
+    pub fn warn_unless_stored(&self, finished: &FinishedRun) {
+        if let Some(Err(error)) = &finished.store_result {
+            (self.warn)(&format!("the run could not be stored: {error}"));
+        }
     }
 }
 
@@ -138,7 +158,8 @@ impl ToolRun<'_> {
 /// tool's observer.
 struct ToolWarnings<'a> {
     observer: &'a mut dyn RunObserver,
-    store: ToolStore<'a>,
+    start_warning: StartWarning,
+    warn: &'a dyn Fn(&str),
     /// The server, if the run waits for its replies without a limit.
     awaited_server: Option<String>,
 }
@@ -149,19 +170,17 @@ impl RunObserver for ToolWarnings<'_> {
     }
 
     fn not_stored(&mut self, error: &StoreError) {
-        match self.store.start_warning {
-            StartWarning::Always => {
-                (self.store.warn)(&format!("the run cannot be stored: {error}"));
-            }
+        match self.start_warning {
+            StartWarning::Always => (self.warn)(&format!("the run cannot be stored: {error}")),
             StartWarning::FullDisk if error.is_full() => {
-                (self.store.warn)(&format!("the run will not be stored: {error}"));
+                (self.warn)(&format!("the run will not be stored: {error}"));
             }
             StartWarning::FullDisk => {}
         }
     }
 
     fn journal_failed(&mut self, error: &StoreError) {
-        (self.store.warn)(&error.to_string());
+        (self.warn)(&error.to_string());
     }
 
     fn ready(&mut self) {
@@ -178,7 +197,7 @@ impl RunObserver for ToolWarnings<'_> {
 
     fn draining(&mut self) {
         if let Some(server) = &self.awaited_server {
-            (self.store.warn)(&format!(
+            (self.warn)(&format!(
                 "the time is over; waiting for transactions that the server at {server} has not ended yet"
             ));
         }

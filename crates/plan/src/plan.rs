@@ -113,6 +113,13 @@ pub struct DrivePlan {
     pub statement_latency: bool,
 }
 
+impl DrivePlan {
+    /// The threads that are started: one without clients is not.
+    pub fn workers(&self) -> u32 {
+        self.threads.min(self.clients)
+    }
+}
+
 impl Default for DrivePlan {
     fn default() -> DrivePlan {
         DrivePlan {

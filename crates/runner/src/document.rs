@@ -125,8 +125,7 @@ fn drive_section(plan: &Plan, seed: u64) -> Drive {
     };
     Drive {
         clients: drive.clients,
-        // A thread without clients is not started.
-        threads: drive.threads.min(drive.clients),
+        threads: drive.workers(),
         open_loop: rate_tps.is_some(),
         rate_tps,
         arrival,

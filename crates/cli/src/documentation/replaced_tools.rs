@@ -66,7 +66,7 @@ pub fn problem(program: &str, arguments: &[String]) -> Option<String> {
         }
         "sysbench" => {
             let parsed = sysbench::parse_args(&arguments, sysbench::Compat::V1_0, &host);
-            let output = parsed.err()?.output;
+            let sysbench::UsageError(output) = parsed.err()?;
             Some(output.stderr + &output.stdout)
         }
         _ => None,

@@ -356,8 +356,7 @@ fn run_outline(workload: &dyn Workload, prepared: &RunPreparation, plan: &Plan) 
         }
         prony_plan::Stop::Transactions(_) | prony_plan::Stop::SharedTransactions { .. } => None,
     };
-    // Threads without clients are not started, so they are not shown.
-    let threads = drive.threads.min(drive.clients);
+    let threads = drive.workers();
     let plural = if threads == 1 { "" } else { "s" };
     RunOutline {
         title: format!(

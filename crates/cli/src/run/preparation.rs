@@ -26,7 +26,7 @@ pub(super) fn prepare(
     let doctor_report = if request.doctor {
         let load = DoctorLoad {
             clients: plan.drive.clients,
-            threads: plan.drive.threads.min(plan.drive.clients),
+            threads: plan.drive.workers(),
         };
         Some(doctor::before_run(&mut control, &run_server.target, load)?)
     } else {

@@ -2,7 +2,7 @@
 
 use super::request::{BuildRequest, RunRequest, SchemaRequest};
 use super::settings::Settings;
-use super::tcl;
+use super::tcl::System;
 
 /// How the virtual users of a command ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,7 +15,11 @@ pub struct VuserOutcome {
 /// and log the users' lines ([`super::text`]), from the first `RUNNING` to the last `FINISHED`. If a method
 /// returns an error, the session prints it as the reason why virtual user 1 could not continue, with the line
 /// `FINISHED FAILED`.
-pub trait Backend: tcl::Host {
+pub trait Backend {
+    fn system(&self) -> &dyn System;
+
+    fn system_mut(&mut self) -> &mut dyn System;
+
     /// Builds the schema.
     ///
     /// # Errors

@@ -5,7 +5,7 @@
 
 use super::backend::Backend;
 use super::session::{Session, VERSION};
-use super::tcl::{Channel, Flow, Host, Interp, PathKind, TclResult, is_complete, join_list};
+use super::tcl::{Channel, Flow, Host, Interp, System, TclResult, is_complete, join_list};
 
 /// How hammerdbcli is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub fn banner(prony_version: &str) -> String {
     )
 }
 
-/// The interpreter's host: tries HammerDB's commands first, then the backend's.
+/// The interpreter's host: adds HammerDB's commands.
 struct SessionHost<'a> {
     session: &'a mut Session,
     backend: &'a mut dyn Backend,
@@ -91,71 +91,19 @@ struct SessionHost<'a> {
 
 impl Host for SessionHost<'_> {
     fn call_command(&mut self, name: &str, args: &[String]) -> Option<TclResult> {
-        let outcome = self.session.run_command(self.backend, name, args);
-        outcome.or_else(|| self.backend.call_command(name, args))
+        self.session.run_command(self.backend, name, args)
     }
-    fn put(&mut self, channel: Channel, text: &str) {
-        self.backend.put(channel, text);
-    }
-    fn env_var(&self, name: &str) -> Option<String> {
-        self.backend.env_var(name)
-    }
-    fn sleep(&mut self, ms: u64) {
-        self.backend.sleep(ms);
-    }
-    fn is_stopped(&self) -> bool {
-        self.backend.is_stopped()
-    }
-    fn now_ms(&self) -> i64 {
-        self.backend.now_ms()
-    }
-    fn format_date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
-        self.backend.format_date(seconds, format, utc)
-    }
-    fn parse_date(&self, text: &str, format: Option<&str>, utc: bool) -> Result<i64, String> {
-        self.backend.parse_date(text, format, utc)
-    }
-    fn now_us(&self) -> i64 {
-        self.backend.now_us()
-    }
-    fn set_capture(&mut self, on: bool) -> Vec<String> {
-        self.backend.set_capture(on)
-    }
+
     fn has_command(&self, name: &str) -> bool {
         super::session::has_command(name)
     }
-    fn set_env_var(&mut self, name: &str, value: &str) {
-        self.backend.set_env_var(name, value);
+
+    fn system(&self) -> &dyn System {
+        self.backend.system()
     }
-    fn list_directory(&self, path: &str) -> Result<Vec<String>, String> {
-        self.backend.list_directory(path)
-    }
-    fn create_directory(&mut self, path: &str) -> Result<(), String> {
-        self.backend.create_directory(path)
-    }
-    fn delete_path(&mut self, path: &str, force: bool) -> Result<(), String> {
-        self.backend.delete_path(path, force)
-    }
-    fn working_directory(&self) -> String {
-        self.backend.working_directory()
-    }
-    fn change_directory(&mut self, path: &str) -> Result<(), String> {
-        self.backend.change_directory(path)
-    }
-    fn process_id(&self) -> u32 {
-        self.backend.process_id()
-    }
-    fn host_name(&self) -> String {
-        self.backend.host_name()
-    }
-    fn read_file(&mut self, path: &str) -> Result<String, String> {
-        self.backend.read_file(path)
-    }
-    fn write_file(&mut self, path: &str, text: &str, append: bool) -> Result<(), String> {
-        self.backend.write_file(path, text, append)
-    }
-    fn path_kind(&self, path: &str) -> PathKind {
-        self.backend.path_kind(path)
+
+    fn system_mut(&mut self) -> &mut dyn System {
+        self.backend.system_mut()
     }
 }
 
@@ -212,7 +160,7 @@ impl Console {
     /// Executes one line of input, without its line end. Returns the exit status if the session ends.
     pub fn run_line(&mut self, backend: &mut dyn Backend, line: &str) -> Option<u8> {
         if !self.on_terminal {
-            backend.put(Channel::Out, "\n");
+            backend.system_mut().put(Channel::Out, "\n");
         }
         self.incomplete_command
             .push_str(line.trim_end_matches('\r'));
@@ -224,13 +172,17 @@ impl Console {
         match self.eval(backend, &script) {
             Ok(result) => {
                 if !result.is_empty() || !self.on_terminal {
-                    backend.put(Channel::Out, &format!("{result}\n"));
+                    backend
+                        .system_mut()
+                        .put(Channel::Out, &format!("{result}\n"));
                 }
                 None
             }
             Err(Flow::Exit(status)) => Some(status),
             Err(Flow::Error(message)) => {
-                backend.put(Channel::Out, &format!("{message}\n"));
+                backend
+                    .system_mut()
+                    .put(Channel::Out, &format!("{message}\n"));
                 None
             }
             Err(_) => Some(INTERRUPTED_EXIT_STATUS),
@@ -243,15 +195,8 @@ impl Console {
             return 0;
         }
         let script = std::mem::take(&mut self.incomplete_command);
-        match self.eval(backend, &script) {
-            Err(Flow::Exit(status)) => status,
-            Err(Flow::Error(message)) => {
-                backend.put(Channel::Error, &format!("{message}\n"));
-                1
-            }
-            Err(_) => INTERRUPTED_EXIT_STATUS,
-            Ok(_) => 0,
-        }
+        let outcome = self.eval(backend, &script);
+        exit_status(backend, outcome, "")
     }
 
     /// Runs a file (`auto FILE`) and returns the exit status.
@@ -264,17 +209,8 @@ impl Console {
             session: &mut self.session,
             backend,
         };
-        match self.interp.source(&mut host, path) {
-            Ok(_) => 0,
-            Err(Flow::Exit(status)) => status,
-            Err(Flow::Error(message)) => {
-                let text = format!("{message}\n    while running \"{path}\"\n");
-                backend.put(Channel::Error, &text);
-                1
-            }
-            Err(Flow::Stopped(_)) => INTERRUPTED_EXIT_STATUS,
-            Err(_) => 0,
-        }
+        let outcome = self.interp.source(&mut host, path);
+        exit_status(backend, outcome, &format!("    while running \"{path}\"\n"))
     }
 
     fn eval(&mut self, backend: &mut dyn Backend, script: &str) -> TclResult {
@@ -283,5 +219,19 @@ impl Console {
             backend,
         };
         self.interp.eval(&mut host, script)
+    }
+}
+
+/// The exit status at the end of a script; prints an error, and where it occurred.
+fn exit_status(backend: &mut dyn Backend, outcome: TclResult, location: &str) -> u8 {
+    match outcome {
+        Err(Flow::Exit(status)) => status,
+        Err(Flow::Error(message)) => {
+            let text = format!("{message}\n{location}");
+            backend.system_mut().put(Channel::Error, &text);
+            1
+        }
+        Err(Flow::Stopped(_)) => INTERRUPTED_EXIT_STATUS,
+        _ => 0,
     }
 }

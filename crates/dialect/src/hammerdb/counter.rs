@@ -5,6 +5,7 @@
 use super::backend::Backend;
 use super::dictionary::GENERIC;
 use super::request::TransactionCounter;
+use super::server_commands::temp_log_path;
 use super::session::{Session, putscli};
 
 const USAGE: &str = "Usage: tcset [refreshrate|logtotemp|unique|timestamps]";
@@ -61,12 +62,9 @@ impl Session {
                 .to_owned()
         };
         let log_path = (option("tc_log_to_temp") == "1").then(|| {
-            let folder = Self::temp_dir(backend);
-            if option("tc_unique_log_name") == "1" {
-                format!("{folder}/hdbtcount_{}.log", backend.new_job_id())
-            } else {
-                format!("{folder}/hdbtcount.log")
-            }
+            let is_unique = option("tc_unique_log_name") == "1";
+            let id = is_unique.then(|| backend.new_job_id());
+            temp_log_path(backend, "hdbtcount", id.as_deref())
         });
         if let Some(path) = &log_path {
             let line = format!("Transaction Counter logging activated to {path}");

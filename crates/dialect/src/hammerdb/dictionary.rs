@@ -7,8 +7,27 @@ use prony_document::Product;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// A section of a dictionary: its name, and its keys with their defaults.
-pub(super) type Section = (&'static str, Vec<(&'static str, &'static str)>);
+/// A section of a dictionary: its name and its keys.
+pub(super) type Section = (&'static str, Vec<Key>);
+
+pub(super) struct Key {
+    pub name: &'static str,
+    pub default: &'static str,
+    /// Whether `print` lists the key only with a value that is not the default: HammerDB 4.6 lacks it, and its output is
+    /// the pattern.
+    pub is_listed_if_changed: bool,
+}
+
+impl Key {
+    fn from_row([name, default]: [&'static str; 2]) -> Key {
+        let default_if_changed = default.strip_suffix("| if changed");
+        Key {
+            name,
+            default: default_if_changed.unwrap_or(default).trim_end(),
+            is_listed_if_changed: default_if_changed.is_some(),
+        }
+    }
+}
 
 /// HammerDB's databases, in its order: name and prefix.
 pub(super) const DATABASES: [(&str, &str, Option<Product>); 6] = [
@@ -26,12 +45,12 @@ pub(super) const GENERIC: &str = "generic";
 /// The sections of each dictionary, by the prefix of its keys.
 static DICTIONARIES: LazyLock<BTreeMap<&'static str, Vec<Section>>> = LazyLock::new(|| {
     let mut dictionaries = BTreeMap::<_, Vec<Section>>::new();
-    for (group, [key, default]) in table::rows(include_str!("dictionary.txt")) {
+    for (group, row) in table::rows(include_str!("dictionary.txt")) {
         let (prefix, section) = group.split_once(' ').unwrap_or_default();
         let sections = dictionaries.entry(prefix).or_default();
         match sections.last_mut() {
-            Some((name, keys)) if *name == section => keys.push((key, default)),
-            _ => sections.push((section, vec![(key, default)])),
+            Some((name, keys)) if *name == section => keys.push(Key::from_row(row)),
+            _ => sections.push((section, vec![Key::from_row(row)])),
         }
     }
     dictionaries

@@ -14,7 +14,6 @@ mod commands;
 mod console;
 mod counter;
 mod dictionary;
-pub mod mix;
 pub mod plan;
 mod print;
 mod profile;
@@ -35,7 +34,7 @@ pub use commands::HammerdbCommands;
 pub use console::{
     COMPAT_VARIABLE, Console, Invocation, PROFILES, USAGE, banner, parse_args, select_profile,
 };
-pub use profile::{ProcTiming, TimeProfile, UserTiming};
+pub use profile::{ProcTiming, TimeProfile, TimingSection, UserTiming};
 pub use reading::read_output;
 pub use request::{
     BuildRequest, Driver, Login, OutputOptions, RunRequest, SchemaRequest, SqlServerConnection,

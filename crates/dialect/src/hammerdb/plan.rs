@@ -97,7 +97,7 @@ fn workload_plan(scale: Option<u32>, options: BTreeMap<String, toml::Value>) -> 
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::request::{Login, OutputOptions, RequestBuilder};
+    use super::super::request::{OutputOptions, RequestBuilder};
     use super::super::settings::Settings;
     use super::*;
 
@@ -176,6 +176,7 @@ pub(super) mod tests {
 
     #[test]
     fn order_line_is_partitioned_from_200_warehouses() {
+        assert!(build_workload_plan(&build_request(u64::MAX, false)).is_err());
         let parts = |warehouses, partition| {
             let plan = build_workload_plan(&build_request(warehouses, partition))
                 .expect("a valid request");
@@ -188,48 +189,5 @@ pub(super) mod tests {
         assert_eq!(parts(200, true), Some(2));
         assert_eq!(parts(12_850, true), Some(128));
         assert_eq!(parts(12_850, false), None);
-    }
-
-    #[test]
-    fn unsupported_settings_are_refused_with_their_key() {
-        for key in ["pg_oracompat", "pg_cituscompat"] {
-            let mut settings = Settings::default();
-            settings.set("pg", "tpcc", key, "true");
-            let assert_refused = |problems: &[String]| {
-                let advice = format!("diset tpcc {key} false");
-                assert!(
-                    problems.iter().any(|problem| problem.contains(&advice)),
-                    "{problems:?}"
-                );
-            };
-            let mut builder = RequestBuilder::new(&settings);
-            builder.build_request(output_options(), String::new());
-            assert_refused(&builder.problems);
-            let mut builder = RequestBuilder::new(&settings);
-            builder.run_request(output_options(), String::new(), String::new());
-            assert_refused(&builder.problems);
-        }
-        assert!(build_workload_plan(&build_request(u64::MAX, false)).is_err());
-    }
-
-    #[test]
-    fn the_stored_dictionary_has_no_password() {
-        let mut settings = Settings::default();
-        settings.set("pg", "tpcc", "pg_pass", "hunter2");
-        let masked = settings.masked_dictionary();
-        let (_, tpcc) = masked
-            .iter()
-            .find(|(name, _)| *name == "tpcc")
-            .expect("the section exists");
-        let value = |key: &str| {
-            tpcc.iter()
-                .find(|(name, _)| *name == key)
-                .map(|(_, value)| value.as_str())
-        };
-        assert_eq!(value("pg_pass"), Some("********"));
-        assert_eq!(value("pg_superuserpass"), Some("********"));
-        assert_eq!(value("pg_count_ware"), Some("1"));
-        let login: Login = run_request(&[("pg_pass", "hunter2")]).login;
-        assert!(!format!("{login:?}{masked:?}").contains("hunter2"));
     }
 }

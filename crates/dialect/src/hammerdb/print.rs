@@ -29,15 +29,14 @@ fn section_text(
     (section, keys): &Section,
     indent: &str,
 ) -> String {
-    let width = keys.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
+    let width = keys.iter().map(|key| key.name.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for (key, default) in keys {
-        let value = settings.value(prefix, section, key).unwrap_or_default();
-        // HammerDB 4.6 lacks the key, and its output is the pattern.
-        if key.ends_with("_history_pk") && value == *default {
-            continue;
+    for key in keys {
+        let (name, value) = (key.name, settings.value(prefix, section, key.name));
+        let value = value.unwrap_or_default();
+        if !key.is_listed_if_changed || value != key.default {
+            text += &format!("{indent}{name:width$} = {}\n", mask_secret(name, value));
         }
-        text += &format!("{indent}{key:width$} = {}\n", mask_secret(key, value));
     }
     text
 }
@@ -113,7 +112,7 @@ impl Session {
                     "Database {} set.\nTo change do: dbset db prefix, one of:\n{list}",
                     self.database_name()
                 );
-                backend.put(Channel::Out, &text);
+                backend.system_mut().put(Channel::Out, &text);
             }
             "bm" => {
                 let line = format!(
@@ -128,11 +127,11 @@ impl Session {
                     self.database_name(),
                     dictionary_text(&self.settings, &self.settings.database)
                 );
-                backend.put(Channel::Out, &text);
+                backend.system_mut().put(Channel::Out, &text);
             }
             "generic" => {
                 let text = dictionary_text(&self.settings, GENERIC);
-                backend.put(
+                backend.system_mut().put(
                     Channel::Out,
                     &format!("Generic Dictionary Settings\n{text}"),
                 );
@@ -145,7 +144,7 @@ impl Session {
                 let text: String = counter_sections
                     .map(|section| section_text(&self.settings, GENERIC, section, ""))
                     .collect();
-                backend.put(Channel::Out, &text);
+                backend.system_mut().put(Channel::Out, &text);
             }
             "script" if self.is_script_loaded => {
                 puts(

@@ -4,7 +4,6 @@
 //! summary, as HammerDB 4.6 does if it stores jobs.
 
 use prony_measure::{Counter, Distribution};
-use std::fmt::Write;
 
 /// The timings of one routine, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,6 +55,13 @@ impl ProcTiming {
     }
 }
 
+impl ProcTiming {
+    /// The mean of all calls.
+    pub fn avg_ns(&self) -> f64 {
+        self.total_ns as f64 / self.calls.max(1) as f64
+    }
+}
+
 /// The timings of one virtual user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UserTiming {
@@ -79,16 +85,46 @@ pub struct TimeProfile {
     pub summary: Vec<ProcTiming>,
 }
 
+/// The timings of one virtual user, or of all together.
+pub struct TimingSection<'a> {
+    /// The virtual user's number; `None` for the summary.
+    pub vuser: Option<u32>,
+    /// The user's elapsed time, or the median of all users', in nanoseconds.
+    pub elapsed_ns: f64,
+    /// The elapsed time multiplied by the number of users.
+    user_time_ns: f64,
+    /// The routines, the one with the largest total time first.
+    pub procs: Vec<&'a ProcTiming>,
+}
+
+impl<'a> TimingSection<'a> {
+    fn new(vuser: Option<u32>, elapsed_ns: f64, users: usize, procs: &'a [ProcTiming]) -> Self {
+        let mut procs: Vec<&ProcTiming> = procs.iter().collect();
+        procs.sort_by_key(|proc| std::cmp::Reverse(proc.total_ns));
+        TimingSection {
+            vuser,
+            elapsed_ns,
+            user_time_ns: elapsed_ns * users as f64,
+            procs,
+        }
+    }
+
+    /// The share of a routine in the elapsed time, in per cent.
+    pub fn ratio_pct(&self, proc: &ProcTiming) -> f64 {
+        if self.user_time_ns > 0.0 {
+            100.0 * proc.total_ns as f64 / self.user_time_ns
+        } else {
+            0.0
+        }
+    }
+}
+
 const SEPARATOR_LINE: &str =
     "+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+\n";
 
-fn to_ms(ns: f64) -> f64 {
-    ns / 1e6
-}
-
 impl TimeProfile {
     /// The median of the users' elapsed times in nanoseconds; 0 without users.
-    pub fn median_elapsed_ns(&self) -> f64 {
+    fn median_elapsed_ns(&self) -> f64 {
         let mut elapsed: Vec<u64> = self.users.iter().map(|user| user.elapsed_ns).collect();
         elapsed.sort_unstable();
         match elapsed.len() {
@@ -98,70 +134,66 @@ impl TimeProfile {
         }
     }
 
+    /// The summary of all virtual users.
+    pub fn summary_section(&self) -> TimingSection<'_> {
+        let (median_ns, users) = (self.median_elapsed_ns(), self.users.len());
+        TimingSection::new(None, median_ns, users, &self.summary)
+    }
+
+    /// The section of each virtual user.
+    pub fn user_sections(&self) -> impl Iterator<Item = TimingSection<'_>> {
+        let users = self.users.iter();
+        users.map(|user| {
+            TimingSection::new(Some(user.vuser), user.elapsed_ns as f64, 1, &user.procs)
+        })
+    }
+
     /// The profile's text.
     pub fn text(&self) -> String {
         let mut text = format!(
             "{} Hammerdb Time Profile Report @ {}\n{SEPARATOR_LINE}",
             self.database, self.date
         );
-        for user in &self.users {
-            let elapsed = to_ms(user.elapsed_ns as f64);
-            // Writing to a String cannot fail.
-            let _ = writeln!(
-                text,
-                ">>>>> VIRTUAL USER {} : ELAPSED TIME : {elapsed:.0}ms",
-                user.vuser
-            );
-            write_procs(&mut text, &user.procs, user.elapsed_ns as f64);
+        for section in self.user_sections().chain([self.summary_section()]) {
+            let elapsed_ms = section.elapsed_ns / 1e6;
+            text += &match section.vuser {
+                Some(vuser) => {
+                    format!(">>>>> VIRTUAL USER {vuser} : ELAPSED TIME : {elapsed_ms:.0}ms\n")
+                }
+                None => format!(
+                    ">>>>> SUMMARY OF {} ACTIVE VIRTUAL USERS : MEDIAN ELAPSED TIME : {elapsed_ms:.0}ms\n",
+                    self.users.len()
+                ),
+            };
+            for proc in &section.procs {
+                write_proc(&mut text, proc, section.ratio_pct(proc));
+            }
+            text.push_str(SEPARATOR_LINE);
         }
-        let (median, count) = (self.median_elapsed_ns(), self.users.len());
-        let _ = writeln!(
-            text,
-            ">>>>> SUMMARY OF {count} ACTIVE VIRTUAL USERS : MEDIAN ELAPSED TIME : {:.0}ms",
-            to_ms(median)
-        );
-        write_procs(&mut text, &self.summary, median * count as f64);
         text
     }
 }
 
-/// Writes the routines, the one with the largest total time first.
-fn write_procs(text: &mut String, procs: &[ProcTiming], elapsed_ns: f64) {
-    let mut procs: Vec<&ProcTiming> = procs.iter().collect();
-    procs.sort_by_key(|proc| std::cmp::Reverse(proc.total_ns));
-    for proc in procs {
-        let total = proc.total_ns as f64;
-        let average = if proc.calls == 0 {
-            0.0
-        } else {
-            total / proc.calls as f64
-        };
-        let ratio = if elapsed_ns > 0.0 {
-            100.0 * total / elapsed_ns
-        } else {
-            0.0
-        };
-        let _ = write!(
-            text,
-            ">>>>> PROC: {}\nCALLS: {}\tMIN: {:.3}ms\tAVG: {:.3}ms\tMAX: {:.3}ms\tTOTAL: {:.3}ms\n",
-            proc.name,
-            proc.calls,
-            to_ms(proc.min_ns as f64),
-            to_ms(average),
-            to_ms(proc.max_ns as f64),
-            to_ms(total)
-        );
-        // xtprof prints no unit for the deviation, which is in microseconds.
-        let _ = writeln!(
-            text,
-            "P99: {:.3}ms\tP95: {:.3}ms\tP50: {:.3}ms\tSD: {:.3}\tRATIO: {ratio:.3}%",
-            to_ms(proc.p99_ns as f64),
-            to_ms(proc.p95_ns as f64),
-            to_ms(proc.p50_ns as f64),
-            proc.deviation_ns / 1e3
-        );
-    }
-    text.push_str(SEPARATOR_LINE);
+fn write_proc(text: &mut String, proc: &ProcTiming, ratio_pct: f64) {
+    let ms = |ns: f64| format!("{:.3}ms", ns / 1e6);
+    let whole_ms = |ns: u64| ms(ns as f64);
+    *text += &format!(
+        ">>>>> PROC: {}\nCALLS: {}\tMIN: {}\tAVG: {}\tMAX: {}\tTOTAL: {}\n",
+        proc.name,
+        proc.calls,
+        whole_ms(proc.min_ns),
+        ms(proc.avg_ns()),
+        whole_ms(proc.max_ns),
+        whole_ms(proc.total_ns)
+    );
+    // xtprof prints no unit for the deviation, which is in microseconds.
+    *text += &format!(
+        "P99: {}\tP95: {}\tP50: {}\tSD: {:.3}\tRATIO: {ratio_pct:.3}%\n",
+        whole_ms(proc.p99_ns),
+        whole_ms(proc.p95_ns),
+        whole_ms(proc.p50_ns),
+        proc.deviation_ns / 1e3
+    );
 }
 
 #[cfg(test)]

@@ -11,24 +11,13 @@ use prony_document::SqlDialect;
 use prony_plan::MAX_CLIENTS;
 
 impl Session {
-    pub(super) fn temp_dir(backend: &dyn Backend) -> String {
-        let variable = ["TMP", "TMPDIR", "TEMP"]
-            .iter()
-            .find_map(|name| backend.env_var(name));
-        let folder = variable.filter(|folder| !folder.is_empty());
-        let folder = folder.unwrap_or_else(|| "/tmp".to_owned());
-        folder.trim_end_matches('/').to_owned()
-    }
-
-    pub(super) fn log_path(&self, backend: &mut dyn Backend) -> Option<String> {
-        if self.settings.vuser_option("log_to_temp") == 0 {
-            return None;
-        }
-        let folder = Self::temp_dir(backend);
-        Some(if self.settings.vuser_option("unique_log_name") == 1 {
-            format!("{folder}/hammerdb_{}.log", backend.new_job_id())
-        } else {
-            format!("{folder}/hammerdb.log")
+    /// The path of the virtual users' log, if there is one.
+    fn log_path(&self, backend: &mut dyn Backend) -> Option<String> {
+        let options = &self.settings;
+        (options.vuser_option("log_to_temp") != 0).then(|| {
+            let is_unique = options.vuser_option("unique_log_name") == 1;
+            let id = is_unique.then(|| backend.new_job_id());
+            temp_log_path(backend, "hammerdb", id.as_deref())
         })
     }
 
@@ -259,16 +248,11 @@ impl Session {
 
     pub(super) fn run_users(&mut self, backend: &mut dyn Backend) -> String {
         let job = backend.new_job_id();
-        let folder = Self::temp_dir(backend);
-        let profile = if self
+        let unique = self
             .settings
-            .generic_value("timeprofile", "xt_unique_log_name")
-            == "1"
-        {
-            format!("{folder}/hdbxtprofile_{job}.log")
-        } else {
-            format!("{folder}/hdbxtprofile.log")
-        };
+            .generic_value("timeprofile", "xt_unique_log_name");
+        let id = (unique == "1").then_some(job.as_str());
+        let profile = temp_log_path(backend, "hdbxtprofile", id);
         let mut builder = RequestBuilder::new(&self.settings);
         let mut request = builder.run_request(self.output_options(), job.clone(), profile);
         if print_problems(backend, &builder.problems) {
@@ -316,6 +300,20 @@ impl Session {
             putscli(backend, "No Virtual Users found to destroy");
         }
         self.are_users_complete = false;
+    }
+}
+
+/// The path of a log in the folder for temporary files. `id`: makes the name unique.
+pub(super) fn temp_log_path(backend: &dyn Backend, name: &str, id: Option<&str>) -> String {
+    let variable = ["TMP", "TMPDIR", "TEMP"]
+        .iter()
+        .find_map(|name| backend.system().env_var(name));
+    let folder = variable.filter(|folder| !folder.is_empty());
+    let folder = folder.unwrap_or_else(|| "/tmp".to_owned());
+    let folder = folder.trim_end_matches('/');
+    match id {
+        Some(id) => format!("{folder}/{name}_{id}.log"),
+        None => format!("{folder}/{name}.log"),
     }
 }
 

@@ -44,12 +44,14 @@ pub struct Session {
 
 /// Prints a line as HammerDB's putscli does.
 pub(super) fn putscli(backend: &mut dyn Backend, line: &str) {
-    backend.put(Channel::Out, &text::terminal_line(line));
+    backend
+        .system_mut()
+        .put(Channel::Out, &text::terminal_line(line));
 }
 
 /// Prints a line as Tcl's puts does.
 pub(super) fn puts(backend: &mut dyn Backend, line: &str) {
-    backend.put(Channel::Out, &format!("{line}\n"));
+    backend.system_mut().put(Channel::Out, &format!("{line}\n"));
 }
 
 impl Session {
@@ -144,7 +146,7 @@ impl Session {
         {
             self.save_failure_printed = true;
             let text = format!("hammerdbcli: cannot store the settings: {reason}\n");
-            backend.put(Channel::Error, &text);
+            backend.system_mut().put(Channel::Error, &text);
         }
     }
 

@@ -85,54 +85,73 @@ impl Session {
         }
     }
 
+    /// `diset`: sets a value of the selected database.
     pub(super) fn diset(&mut self, backend: &mut dyn Backend, args: &[&str]) {
         let prefix = self.settings.database.clone();
-        let name = self.database_name();
-        let hint = format!("Type \"print dict\" for valid dictionaries and keys for {name}");
+        self.set_value(backend, "diset", &prefix, "print dict", args);
+    }
+
+    /// `giset`: sets a value that applies to all databases.
+    pub(super) fn giset(&mut self, backend: &mut dyn Backend, args: &[&str]) {
+        self.set_value(backend, "giset", GENERIC, "print generic", args);
+    }
+
+    /// `print_command`: the command that lists the keys.
+    fn set_value(
+        &mut self,
+        backend: &mut dyn Backend,
+        command: &str,
+        prefix: &str,
+        print_command: &str,
+        args: &[&str],
+    ) {
+        let name = dictionary::database_name(prefix);
+        let for_database = match prefix {
+            GENERIC => String::new(),
+            _ => format!(" for {name}"),
+        };
+        let mut problem = format!("Usage: {command} dict key value");
+        let hint =
+            format!("Type \"{print_command}\" for valid dictionaries and keys{for_database}");
         let [section, key, value] = args else {
             putscli(
                 backend,
-                "Error: Invalid number of arguments\nUsage: diset dict key value",
+                &format!("Error: Invalid number of arguments\n{problem}"),
             );
-            putscli(backend, &hint);
-            return;
+            return putscli(backend, &hint);
         };
-        let sections = dictionary::sections(&prefix).unwrap_or(&[]);
+        let sections = dictionary::sections(prefix).unwrap_or(&[]);
         if !sections.iter().any(|(name, _)| name == section) {
-            putscli(backend, "Usage: diset dict key value");
-            putscli(
-                backend,
-                &format!("Dictionary \"{section}\" for {name} does not exist"),
-            );
-            putscli(backend, &hint);
-            return;
+            putscli(backend, &problem);
+            if prefix != GENERIC {
+                problem = format!("Dictionary \"{section}\" for {name} does not exist");
+                putscli(backend, &problem);
+            }
+            return putscli(backend, &hint);
         }
         let value = value.trim();
-        let Some(old) = self
-            .settings
-            .value(&prefix, section, key)
-            .map(str::to_owned)
-        else {
-            let location = (sections.iter())
-                .find(|(_, keys)| keys.iter().any(|(name, _)| name == key))
-                .map_or_else(
-                    || format!("cannot be found in any {name} dictionary"),
-                    |(section, _)| format!("is in the \"{section}\" dictionary"),
-                );
-            let problem = format!(
-                "Dictionary \"{section}\" for {name} exists but key \"{key}\" doesn't, key \"{key}\" {location}"
-            );
+        let old = self.settings.value(prefix, section, key);
+        let Some(old) = old.map(str::to_owned) else {
+            problem =
+                format!("Dictionary \"{section}\"{for_database} exists but key \"{key}\" doesn't");
+            if prefix != GENERIC {
+                let location = (sections.iter())
+                    .find(|(_, keys)| keys.iter().any(|known| known.name == *key))
+                    .map_or_else(
+                        || format!("cannot be found in any {name} dictionary"),
+                        |(section, _)| format!("is in the \"{section}\" dictionary"),
+                    );
+                problem += &format!(", key \"{key}\" {location}");
+            }
             putscli(backend, &problem);
-            putscli(backend, &hint);
-            return;
+            return putscli(backend, &hint);
         };
         let (before, after) = (mask_secret(key, &old), mask_secret(key, value));
         if old == value {
             let line = format!(
                 "Value {after} for {section}:{key} is the same as existing value {before}, no change made"
             );
-            putscli(backend, &line);
-            return;
+            return putscli(backend, &line);
         }
         if key.ends_with("driver") {
             putscli(
@@ -141,61 +160,14 @@ impl Session {
             );
             self.clear_script(backend);
             if value != "test" && value != "timed" {
-                putscli(
-                    backend,
-                    "Error: Driver script must be either \"test\" or \"timed\"",
-                );
-                return;
+                let problem = "Error: Driver script must be either \"test\" or \"timed\"";
+                return putscli(backend, problem);
             }
         }
-        self.settings.set(&prefix, section, key, value);
-        putscli(
-            backend,
-            &format!("Changed {section}:{key} from {before} to {after} for {name}"),
-        );
+        self.settings.set(prefix, section, key, value);
+        let line = format!("Changed {section}:{key} from {before} to {after} for {name}");
+        putscli(backend, &line);
         self.save_settings(backend);
-    }
-
-    pub(super) fn giset(&mut self, backend: &mut dyn Backend, args: &[&str]) {
-        let hint = "Type \"print generic\" for valid dictionaries and keys";
-        let [section, key, value] = args else {
-            putscli(
-                backend,
-                "Error: Invalid number of arguments\nUsage: giset dict key value",
-            );
-            putscli(backend, hint);
-            return;
-        };
-        let sections = dictionary::sections(GENERIC).unwrap_or(&[]);
-        if !sections.iter().any(|(name, _)| name == section) {
-            putscli(backend, "Usage: giset dict key value");
-            putscli(backend, hint);
-            return;
-        }
-        let value = value.trim();
-        match self
-            .settings
-            .value(GENERIC, section, key)
-            .map(str::to_owned)
-        {
-            None => {
-                let problem = format!("Dictionary \"{section}\" exists but key \"{key}\" doesn't");
-                putscli(backend, &problem);
-                putscli(backend, hint);
-            }
-            Some(old) if old == value => putscli(
-                backend,
-                &format!(
-                    "Value {value} for {section}:{key} is the same as existing value {old}, no change made"
-                ),
-            ),
-            Some(old) => {
-                self.settings.set(GENERIC, section, key, value);
-                let line = format!("Changed {section}:{key} from {old} to {value} for generic");
-                putscli(backend, &line);
-                self.save_settings(backend);
-            }
-        }
     }
 
     pub(super) fn vuset(&mut self, backend: &mut dyn Backend, args: &[&str]) {
@@ -225,7 +197,7 @@ impl Session {
             None => value,
             Some(problem) => {
                 putscli(backend, &format!("{name} {problem}"));
-                backend.put(Channel::Out, "setting to value: ");
+                backend.system_mut().put(Channel::Out, "setting to value: ");
                 (*fallback).to_owned()
             }
         };

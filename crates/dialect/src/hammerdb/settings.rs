@@ -45,7 +45,7 @@ impl Settings {
         let (_, keys) = dictionary::sections(prefix)?
             .iter()
             .find(|(name, _)| *name == section)?;
-        let (_, default) = keys.iter().find(|(name, _)| *name == key)?;
+        let default = keys.iter().find(|known| known.name == key)?.default;
         let full_key = full_key(prefix, section, key);
         let secret = self.secrets.get(&full_key).map(Secret::reveal);
         let changed = self.changed.get(&full_key).map(String::as_str);
@@ -56,11 +56,11 @@ impl Settings {
     pub fn masked_dictionary(&self) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
         let sections = dictionary::sections(&self.database).unwrap_or(&[]);
         let masked_sections = sections.iter().map(|(section, keys)| {
-            let value = |key: &str| self.value(&self.database, section, key).unwrap_or("");
-            let keys = keys
-                .iter()
-                .map(|(key, _)| (*key, mask_secret(key, value(key))));
-            (*section, keys.collect())
+            let masked = |key: &dictionary::Key| {
+                let value = self.value(&self.database, section, key.name);
+                (key.name, mask_secret(key.name, value.unwrap_or("")))
+            };
+            (*section, keys.iter().map(masked).collect())
         });
         masked_sections.collect()
     }

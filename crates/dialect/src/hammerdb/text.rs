@@ -228,7 +228,7 @@ fn result_figures(nopm: u64, tpm: Option<u64>, database: &str, tpm_first: bool) 
     }
 }
 
-/// A kind of transaction: what errors, time profiles and the workload call it.
+/// A kind of transaction: what errors, time profiles and the workload call it, and how often it occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransactionKind {
     /// The kind's name in errors, such as `New Order`.
@@ -236,24 +236,34 @@ pub struct TransactionKind {
     /// The name of the kind's routine in time profiles, such as `NEWORD`.
     pub routine: &'static str,
     /// The kind's name in the workload, such as `new-order`.
-    workload_name: &'static str,
+    pub(super) workload_name: &'static str,
+    /// How many of the [`TransactionKind::DECK_SIZE`] cards of HammerDB's deck the kind has.
+    pub(super) cards: u32,
 }
 
 impl TransactionKind {
     /// All kinds, in the workload's order.
     pub const ALL: [TransactionKind; 5] = [
-        TransactionKind::new("New Order", "NEWORD", "new-order"),
-        TransactionKind::new("Payment", "PAYMENT", "payment"),
-        TransactionKind::new("Order Status", "OSTAT", "order-status"),
-        TransactionKind::new("Delivery", "DELIVERY", "delivery"),
-        TransactionKind::new("Stock Level", "SLEV", "stock-level"),
+        TransactionKind::new("New Order", "NEWORD", "new-order", 10),
+        TransactionKind::new("Payment", "PAYMENT", "payment", 10),
+        TransactionKind::new("Order Status", "OSTAT", "order-status", 1),
+        TransactionKind::new("Delivery", "DELIVERY", "delivery", 1),
+        TransactionKind::new("Stock Level", "SLEV", "stock-level", 1),
     ];
 
-    const fn new(title: &'static str, routine: &'static str, workload_name: &'static str) -> Self {
+    pub(super) const DECK_SIZE: u32 = 23;
+
+    const fn new(
+        title: &'static str,
+        routine: &'static str,
+        workload_name: &'static str,
+        cards: u32,
+    ) -> Self {
         TransactionKind {
             title,
             routine,
             workload_name,
+            cards,
         }
     }
 

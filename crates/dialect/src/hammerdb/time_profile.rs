@@ -3,8 +3,9 @@
 //! In: the lines of a profile. Out: kinds with their shares, and pairs of figures that must agree. Must
 //! never: merge percentiles of several users.
 
-use crate::reading::{leading_count, leading_number, relation, to_u32};
-use prony_store::{RelationKind, ReportedKind, ReportedRun};
+use super::text::TransactionKind;
+use crate::reading::{add_relation, leading_count, leading_number, to_u32};
+use prony_store::{ObservedShare, RelationKind, ReportedKind, ReportedRun};
 
 /// The section of one virtual user, or the summary.
 #[derive(Default)]
@@ -41,14 +42,6 @@ impl Routine {
 
 /// The figures of a routine in a time profile, besides CALLS.
 const FIGURES: [&str; 8] = ["MIN", "AVG", "MAX", "TOTAL", "P99", "P95", "P50", "RATIO"];
-/// Routines of a time profile, and the kind of transaction that each executes.
-const ROUTINES: [(&str, &str); 5] = [
-    ("NEWORD", "new-order"),
-    ("PAYMENT", "payment"),
-    ("OSTAT", "order-status"),
-    ("DELIVERY", "delivery"),
-    ("SLEV", "stock-level"),
-];
 
 /// Reads `PROC: NEWORD`, `VIRTUAL USER 2 : ELAPSED TIME : 60068ms`, or the header of the summary.
 pub(super) fn read_header(profile: &mut Vec<Section>, text: &str) {
@@ -132,19 +125,11 @@ pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
     }
     if let (Some(summary), false, false) = (summary, users.is_empty(), is_summary_doubled) {
         for routine in &summary.routines {
-            let description = format!("calls of {} in the summary", routine.name);
-            let description = [description.as_str(), "the sum over virtual users"];
-            let (printed, derived) = (
-                routine.calls as f64,
-                total_calls(&users, &routine.name) as f64,
-            );
-            run.relations.push(relation(
-                RelationKind::Sum,
-                description,
-                printed,
-                derived,
-                0.0,
-            ));
+            let calls = format!("calls of {} in the summary", routine.name);
+            let names = [calls.as_str(), "the sum over virtual users"];
+            let sum = total_calls(&users, &routine.name);
+            let figures = [routine.calls as f64, sum as f64];
+            add_relation(run, RelationKind::Sum, names, figures, 0.0);
         }
     }
     let section = summary.or(users.first().copied());
@@ -160,7 +145,24 @@ pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
         let actual_s = run.actual_s.filter(|actual_s| *actual_s > 0.0);
         run.tps = actual_s.map(|actual_s| calls as f64 / actual_s);
     }
-    super::mix::add_shares(run, calls);
+    add_shares(run, calls);
+}
+
+/// Adds the observed share of each kind beside the intended one, if the profile contains all kinds.
+fn add_shares(run: &mut ReportedRun, transactions: u64) {
+    if run.kinds.len() != TransactionKind::ALL.len() || transactions == 0 {
+        return;
+    }
+    for (kind, reported) in TransactionKind::ALL.iter().zip(&run.kinds) {
+        run.shares.push(ObservedShare {
+            name: reported.name.clone(),
+            base: "transactions".to_owned(),
+            count: reported.count,
+            total: transactions,
+            expected_share: Some(f64::from(kind.cards) / f64::from(TransactionKind::DECK_SIZE)),
+            ..ObservedShare::default()
+        });
+    }
 }
 
 /// The number of calls of a routine by all users.
@@ -182,7 +184,8 @@ fn counts_calls_twice(summary: &Section, users: &[&Section]) -> bool {
 /// Adds each kind of transaction; returns the total number of calls.
 fn add_kinds(run: &mut ReportedRun, users: &[&Section], summary: Option<&Section>) -> u64 {
     let mut total = 0_u64;
-    for (name, kind) in ROUTINES {
+    for kind in TransactionKind::ALL {
+        let name = kind.routine;
         let count = total_calls(users, name);
         if count == 0 {
             continue;
@@ -198,7 +201,7 @@ fn add_kinds(run: &mut ReportedRun, users: &[&Section], summary: Option<&Section
         let value = |figure: &str| routine.and_then(|routine| routine.value(figure));
         let percentiles = [("P50", 50.0), ("P95", 95.0), ("P99", 99.0)].into_iter();
         run.kinds.push(ReportedKind {
-            name: kind.to_owned(),
+            name: kind.workload_name.to_owned(),
             count,
             mean_ms: value("AVG"),
             max_ms: value("MAX"),
@@ -217,30 +220,18 @@ fn add_section_relations(run: &mut ReportedRun, section: &Section) {
     let mut busy_ms = 0.0;
     for routine in &section.routines {
         let name = format!("{prefix}{}", routine.name);
-        let mut add = |kind,
-                       figure: &str,
-                       computed_from: &str,
-                       printed: f64,
-                       derived: f64,
-                       tolerance: f64| {
+        let mut add = |kind, [figure, computed_from]: [&str; 2], figures, tolerance| {
             let figure = format!("{name}: {figure}");
-            run.relations.push(relation(
-                kind,
-                [&figure, computed_from],
-                printed,
-                derived,
-                tolerance,
-            ));
+            add_relation(run, kind, [&figure, computed_from], figures, tolerance);
         };
         let (avg, total) = (routine.figure("AVG"), routine.figure("TOTAL"));
         if let (Some((avg, tolerance)), Some((total, _)), true) = (avg, total, routine.calls > 0) {
             // HammerDB truncates the last digit instead of rounding it.
+            let figures = [avg, total / routine.calls as f64];
             add(
                 Share,
-                "AVG, ms",
-                "TOTAL / CALLS",
-                avg,
-                total / routine.calls as f64,
+                ["AVG, ms", "TOTAL / CALLS"],
+                figures,
                 2.0 * tolerance,
             );
             busy_ms += total;
@@ -251,12 +242,11 @@ fn add_section_relations(run: &mut ReportedRun, section: &Section) {
             section.elapsed_ms.filter(|ms| *ms > 0.0),
         ) {
             let user_time = elapsed * section.users.max(1) as f64;
+            let names = ["RATIO, %", "TOTAL / ELAPSED TIME"];
             add(
                 Share,
-                "RATIO, %",
-                "TOTAL / ELAPSED TIME",
-                ratio,
-                100.0 * total / user_time,
+                names,
+                [ratio, 100.0 * total / user_time],
                 2.0 * tolerance,
             );
         }
@@ -265,15 +255,8 @@ fn add_section_relations(run: &mut ReportedRun, section: &Section) {
             if let (Some((smaller, tolerance)), Some((larger, _))) =
                 (routine.figure(pair[0]), routine.figure(pair[1]))
             {
-                let larger_name = format!("its {}", pair[1]);
-                add(
-                    AtMost,
-                    &format!("{}, ms", pair[0]),
-                    &larger_name,
-                    smaller,
-                    larger,
-                    tolerance,
-                );
+                let names = [format!("{}, ms", pair[0]), format!("its {}", pair[1])];
+                add(AtMost, [&names[0], &names[1]], [smaller, larger], tolerance);
             }
         }
     }
@@ -282,12 +265,6 @@ fn add_section_relations(run: &mut ReportedRun, section: &Section) {
         let figure = format!("{prefix}TOTAL of all routines, ms");
         let user_time = elapsed * section.users.max(1) as f64;
         let names = [figure.as_str(), "ELAPSED TIME of its users"];
-        run.relations.push(relation(
-            AtMost,
-            names,
-            busy_ms,
-            user_time,
-            0.01 * user_time,
-        ));
+        add_relation(run, AtMost, names, [busy_ms, user_time], 0.01 * user_time);
     }
 }

@@ -9,16 +9,17 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use super::builtin::list_text;
-use super::check;
+use super::check::{self, ParsedOptions};
 use super::getopt::{Getopt, Key};
 use super::help::help;
 use super::host::{Host, UsageError};
 use super::level::Level;
 use super::messages::Messages;
 use super::number::{self, InvalidInt};
-use super::options::{Invocation, PartitionMethod, Protocol, ScriptChoice, ScriptSource};
+use super::options::{Invocation, PartitionMethod, RunOptions, ScriptChoice, ScriptSource};
 use super::settings::{EnvSettings, InvalidSetting, parse_percentiles};
-use super::table::{ParsedOptions, long_options, short_options};
+use super::table::{long_options, short_options};
+use prony_plan::QueryMode;
 use prony_workload::script::{Builtin, find_builtin};
 
 /// The maximum number of scripts that pgbench accepts.
@@ -57,7 +58,10 @@ pub fn parse_args(
         messages: &messages,
         host,
         parsed: ParsedOptions {
-            percentiles: settings.percentiles,
+            run: RunOptions {
+                percentiles: settings.percentiles,
+                ..RunOptions::default()
+            },
             ..ParsedOptions::default()
         },
     };
@@ -72,16 +76,16 @@ pub fn parse_args(
             Ok(None) => break,
             Err(message) => {
                 let message = format!("{}: {message}\n", messages.argv0());
-                return Err(UsageError::new(message + &messages.try_help()));
+                return Err(UsageError::from(message + &messages.try_help()));
             }
         }
     }
     let ArgsParser { parsed, host, .. } = parser;
-    check::build_invocation(parsed, getopt.operands(), level, &messages, host)
+    check::build_invocation(parsed, getopt.operands(), &messages, host)
 }
 
 fn setting_error(messages: &Messages, error: InvalidSetting) -> UsageError {
-    UsageError::new(messages.fatal(&error.to_string()))
+    UsageError::from(messages.fatal(&error.to_string()))
 }
 
 struct ArgsParser<'a> {
@@ -95,7 +99,7 @@ type OptionResult = Result<Option<Invocation>, UsageError>;
 
 impl ArgsParser<'_> {
     fn fatal(&self, text: &str) -> UsageError {
-        UsageError::new(self.messages.fatal(text))
+        UsageError::from(self.messages.fatal(text))
     }
 
     /// Handles one option. Returns an invocation if the option ends the parsing, as `--help` does.
@@ -138,44 +142,47 @@ impl ArgsParser<'_> {
     /// Parses a short option that only a benchmark accepts.
     fn parse_benchmark(&mut self, letter: char, text: &str) -> Result<(), UsageError> {
         match letter {
+            'C' => self.parsed.run.reconnect = true,
+            'l' => self.parsed.is_logging = true,
+            'r' => self.parsed.run.report_per_command = true,
+            'v' => self.parsed.run.vacuum_accounts = true,
             'c' => {
                 let clients = self.parse_int_option(letter, text)?;
                 self.require_open_files(clients)?;
-                self.parsed.clients = Some(clients);
+                self.parsed.run.clients = clients;
             }
-            'j' => self.parsed.jobs = Some(self.parse_int_option(letter, text)?),
+            'j' => self.parsed.run.threads = self.parse_int_option(letter, text)?,
             't' => self.parsed.transactions = Some(self.parse_int_option(letter, text)?),
             'T' => self.parsed.duration_s = Some(self.parse_int_option(letter, text)?),
-            'P' => self.parsed.progress_s = Some(self.parse_int_option(letter, text)?),
-            'C' => self.parsed.reconnect = true,
-            'l' => self.parsed.log = true,
-            'r' => self.parsed.report_per_command = true,
-            'v' => self.parsed.vacuum_all = true,
+            'P' => self.parsed.run.progress_s = Some(self.parse_int_option(letter, text)?),
             'D' => self.define_variable(text)?,
             'L' => {
-                let limit_ms = number::atof(text);
-                if limit_ms <= 0.0 {
-                    return Err(self.fatal(&format!("invalid latency limit: \"{text}\"")));
-                }
-                self.parsed.latency_limit_us =
-                    ((limit_ms * 1000.0) as i64).min(LATENCY_LIMIT_MAX_US);
+                let limit_us = (self.parse_limit("latency", text)? * 1000.0) as i64;
+                let limit_us = limit_us.min(LATENCY_LIMIT_MAX_US) as u64;
+                self.parsed.run.latency_limit_us = (limit_us > 0).then_some(limit_us);
             }
             'R' => {
-                let rate_tps = number::atof(text);
-                if rate_tps <= 0.0 {
-                    return Err(self.fatal(&format!("invalid rate limit: \"{text}\"")));
-                }
+                let rate_tps = self.parse_limit("rate", text)?;
                 // pgbench accepts `nan`, with which every start is due.
                 let is_nan = rate_tps.is_nan();
-                self.parsed.rate_tps = Some(if is_nan { f64::MAX } else { rate_tps });
+                self.parsed.run.rate_tps = Some(if is_nan { f64::MAX } else { rate_tps });
             }
-            'M' => match Protocol::of_name(text) {
-                Some(protocol) => self.parsed.protocol = protocol,
+            'M' => match QueryMode::from_name(text) {
+                Some(protocol) => self.parsed.run.protocol = protocol,
                 None => return Err(self.fatal(&format!("invalid query mode (-M): \"{text}\""))),
             },
             _ => unreachable!("getopt returns only options in its tables"),
         }
         Ok(())
+    }
+
+    /// Parses a limit in `-L` or `-R`, which must not be 0 or negative.
+    fn parse_limit(&self, name: &str, text: &str) -> Result<f64, UsageError> {
+        let limit = number::atof(text);
+        if limit <= 0.0 {
+            return Err(self.fatal(&format!("invalid {name} limit: \"{text}\"")));
+        }
+        Ok(limit)
     }
 
     /// Parses `-i`, or a short option that only an initialization accepts.
@@ -186,11 +193,11 @@ impl ArgsParser<'_> {
         }
         self.parsed.has_init_option = true;
         match letter {
-            'F' => self.parsed.fillfactor = Some(self.parse_int_option(letter, text)?),
-            'q' => self.parsed.quiet = true,
+            'F' => self.parsed.init.fillfactor = self.parse_int_option(letter, text)?,
+            'q' => self.parsed.init.quiet = true,
             _ => {
                 self.check_steps(text)?;
-                self.parsed.init_steps = Some(text.to_owned());
+                self.parsed.init.steps = text.to_owned();
             }
         }
         Ok(())
@@ -202,9 +209,9 @@ impl ArgsParser<'_> {
                 self.parsed.debug = true;
                 return Ok(());
             }
-            "unlogged-tables" => self.parsed.unlogged = true,
-            "tablespace" => self.parsed.tablespace = Some(text),
-            "index-tablespace" => self.parsed.index_tablespace = Some(text),
+            "unlogged-tables" => self.parsed.init.unlogged = true,
+            "tablespace" => self.parsed.init.tablespace = Some(text),
+            "index-tablespace" => self.parsed.init.index_tablespace = Some(text),
             "foreign-keys" => self.parsed.foreign_keys = true,
             "partitions" => self.parsed.partitions = self.parse_int_option('p', &text)?,
             "partition-method" => {
@@ -222,31 +229,30 @@ impl ArgsParser<'_> {
     fn parse_long_benchmark(&mut self, name: &str, text: String) -> Result<(), UsageError> {
         match name {
             "sampling-rate" => {
-                self.parsed.sampling_rate = number::atof(&text);
-                if self.parsed.sampling_rate <= 0.0 || self.parsed.sampling_rate > 1.0 {
+                let rate = number::atof(&text);
+                if rate <= 0.0 || rate > 1.0 {
                     return Err(self.fatal(&format!("invalid sampling rate: \"{text}\"")));
                 }
+                self.parsed.sampling_rate = Some(rate);
             }
             "aggregate-interval" => {
                 self.parsed.aggregate_interval_s = Some(self.parse_int_option('a', &text)?)
             }
-            "progress-timestamp" => self.parsed.progress_timestamp = true,
+            "progress-timestamp" => self.parsed.run.progress_timestamp = true,
             "log-prefix" => self.parsed.log_prefix = Some(text),
             "random-seed" => self.set_seed(Some(&text), "--random-seed option")?,
-            "failures-detailed" => self.parsed.failures_detailed = true,
+            "failures-detailed" => self.parsed.run.failures_detailed = true,
             "max-tries" => {
-                let tries = number::atoi(&text);
-                if tries < 0 {
-                    return Err(self.fatal(&format!("invalid number of maximum tries: \"{text}\"")));
-                }
-                self.parsed.max_tries = Some(tries);
+                self.parsed.run.max_tries = u32::try_from(number::atoi(&text)).map_err(|_| {
+                    self.fatal(&format!("invalid number of maximum tries: \"{text}\""))
+                })?;
             }
-            "verbose-errors" => self.parsed.verbose_errors = true,
-            "exit-on-abort" => self.parsed.exit_on_abort = true,
-            "continue-on-error" => self.parsed.continue_on_error = true,
+            "verbose-errors" => self.parsed.run.verbose_errors = true,
+            "exit-on-abort" => self.parsed.run.exit_on_abort = true,
+            "continue-on-error" => self.parsed.run.continue_on_error = true,
             "percentiles" => {
                 let percentiles = parse_percentiles("--percentiles", &text);
-                self.parsed.percentiles =
+                self.parsed.run.percentiles =
                     percentiles.map_err(|error| setting_error(self.messages, error))?;
             }
             _ => unreachable!("getopt returns only options in its tables"),
@@ -256,7 +262,7 @@ impl ArgsParser<'_> {
 
     /// Parses the value of an integer option. `letter`: the option's letter, or `p` for --partitions and `a`
     /// for --aggregate-interval, which have none.
-    fn parse_int_option(&self, letter: char, text: &str) -> Result<i32, UsageError> {
+    fn parse_int_option(&self, letter: char, text: &str) -> Result<u32, UsageError> {
         let client = if self.level.spells_client_correctly() {
             "-c/--client"
         } else {
@@ -280,28 +286,31 @@ impl ArgsParser<'_> {
         };
         if !self.level.at_least(15) {
             let value = number::atoi(text);
-            let valid = (min..=max).contains(&value).then_some(value);
+            let valid = (min..=max).contains(&value).then_some(value as u32);
             return valid.ok_or_else(|| self.fatal(&format!("invalid {old_name}: \"{text}\"")));
         }
-        number::parse_option_int(text, min, max).map_err(|error| match error {
-            InvalidInt::NotANumber => {
-                self.fatal(&format!("invalid value \"{text}\" for option {name}"))
+        match number::parse_option_int(text, min, max) {
+            Ok(value) => Ok(value as u32),
+            Err(InvalidInt::NotANumber) => {
+                Err(self.fatal(&format!("invalid value \"{text}\" for option {name}")))
             }
-            InvalidInt::OutOfRange => self.fatal(&format!("{name} must be in range {min}..{max}")),
-        })
+            Err(InvalidInt::OutOfRange) => {
+                Err(self.fatal(&format!("{name} must be in range {min}..{max}")))
+            }
+        }
     }
 
     /// Rejects more clients than files can be opened, as pgbench does. First raises the soft limit, up to the
     /// hard limit; pgbench does so since version 18, Prony at every level.
-    fn require_open_files(&mut self, clients: i32) -> Result<(), UsageError> {
+    fn require_open_files(&mut self, clients: u32) -> Result<(), UsageError> {
         let hint = "Reduce number of clients, or use limit/ulimit to increase the system limit.";
         // As in pgbench, the sum is an int that may overflow, and is compared as unsigned.
-        let needed = clients.wrapping_add(3);
+        let needed = (clients as i32).wrapping_add(3);
         let Some((soft, hard)) = self.host.open_file_limits() else {
             return Ok(());
         };
         let limit_error = |text: String| {
-            Err(UsageError::new(
+            Err(UsageError::from(
                 self.messages.fatal(&text) + &self.messages.hint(hint),
             ))
         };
@@ -326,11 +335,10 @@ impl ArgsParser<'_> {
             Some((name, value)) if !name.is_empty() && !value.is_empty() => {
                 if !valid_variable_name(name) {
                     let text = format!("option: invalid variable name: \"{name}\"");
-                    return Err(UsageError::new(self.messages.error(&text)));
+                    return Err(UsageError::from(self.messages.error(&text)));
                 }
-                self.parsed
-                    .defines
-                    .push((name.to_owned(), value.to_owned()));
+                let define = (name.to_owned(), value.to_owned());
+                self.parsed.run.defines.push(define);
                 Ok(())
             }
             _ => Err(self.fatal(&format!("invalid variable definition: \"{text}\""))),
@@ -350,7 +358,7 @@ impl ArgsParser<'_> {
             Some(step) => {
                 let error = format!("unrecognized initialization step \"{step}\"");
                 let detail = format!("Allowed step characters are: \"{ALLOWED_STEPS}\".");
-                Err(UsageError::new(
+                Err(UsageError::from(
                     self.messages.fatal(&error) + &self.messages.detail(&detail),
                 ))
             }
@@ -370,7 +378,7 @@ impl ArgsParser<'_> {
 
     fn find_builtin(&self, name: &str) -> Result<&'static Builtin, UsageError> {
         find_builtin(name).map_err(|error| {
-            UsageError::new(self.messages.fatal(&error.to_string()) + &list_text())
+            UsageError::from(self.messages.fatal(&error.to_string()) + &list_text())
         })
     }
 
@@ -383,16 +391,18 @@ impl ArgsParser<'_> {
         };
         let source = if letter == 'f' {
             let path = PathBuf::from(name);
-            self.host.load_script(&path).map_err(UsageError::new)?;
+            self.host.load_script(&path)?;
             ScriptSource::File(path)
         } else {
-            self.parsed.uses_builtin = true;
             ScriptSource::Builtin(self.find_builtin(&name.to_string_lossy())?)
         };
-        if self.parsed.scripts.len() >= MAX_SCRIPTS {
+        if self.parsed.run.scripts.len() >= MAX_SCRIPTS {
             return Err(self.fatal(&format!("at most {MAX_SCRIPTS} SQL scripts are allowed")));
         }
-        self.parsed.scripts.push(ScriptChoice { source, weight });
+        self.parsed
+            .run
+            .scripts
+            .push(ScriptChoice { source, weight });
         self.parsed.has_benchmark_option = true;
         Ok(())
     }
@@ -430,20 +440,20 @@ impl ArgsParser<'_> {
         let seed = match value {
             None | Some("time") => self.host.time_seed(),
             Some("rand") => self.host.strong_seed().ok_or_else(|| {
-                UsageError::new(messages.error("could not generate random seed") + &context)
+                UsageError::from(messages.error("could not generate random seed") + &context)
             })?,
             Some(text) => number::parse_seed(text).ok_or_else(|| {
                 let error = messages.error(&format!("unrecognized random seed option \"{text}\""));
                 let period = if self.level.at_least(15) { "." } else { "" };
                 let detail = format!("Expecting an unsigned integer, \"time\" or \"rand\"{period}");
-                UsageError::new(error + &messages.detail(&detail) + &context)
+                UsageError::from(error + &messages.detail(&detail) + &context)
             })?,
         };
         if value.is_some() {
             self.host
                 .print_stderr(&messages.info(&format!("setting random seed to {seed}")));
         }
-        self.parsed.random_seed = seed;
+        self.parsed.run.random_seed = seed;
         Ok(())
     }
 }

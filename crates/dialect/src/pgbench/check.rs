@@ -6,35 +6,58 @@
 use std::ffi::OsString;
 
 use super::host::{Host, UsageError};
-use super::level::Level;
 use super::messages::Messages;
 use super::options::{
-    InitOptions, Invocation, Limit, LogOptions, PartitionMethod, RunOptions, ScriptChoice,
-    ScriptSource,
+    ConnectionOptions, InitOptions, Invocation, Limit, LogOptions, PartitionMethod, RunOptions,
+    ScriptChoice, ScriptSource,
 };
-use super::table::ParsedOptions;
 use prony_workload::script::BUILTINS;
 
-/// pgbench's default for `-t` without `-T`.
-const DEFAULT_TRANSACTIONS: u32 = 10;
+/// The parsed options before their combination is checked: options of one mode are in `run` or `init`, except those on
+/// which others depend.
+#[derive(Default)]
+pub(crate) struct ParsedOptions {
+    pub connection: ConnectionOptions,
+    /// `-d`, from level 17 on.
+    pub dbname: Option<String>,
+    pub scale: Option<u32>,
+    pub no_vacuum: bool,
+    pub debug: bool,
+    pub run: RunOptions,
+    pub transactions: Option<u32>,
+    pub duration_s: Option<u32>,
+    pub is_logging: bool,
+    pub log_prefix: Option<String>,
+    pub sampling_rate: Option<f64>,
+    pub aggregate_interval_s: Option<u32>,
+    /// Whether `-i` is set.
+    pub initialize: bool,
+    pub init: InitOptions,
+    pub foreign_keys: bool,
+    pub partitions: u32,
+    pub partition_method: Option<PartitionMethod>,
+    /// Whether an option is set that only a benchmark accepts.
+    pub has_benchmark_option: bool,
+    /// Whether an option is set that only `-i` accepts.
+    pub has_init_option: bool,
+}
 
 /// Checks the parsed options, and builds the invocation from them and the operands.
 pub(crate) fn build_invocation(
     mut parsed: ParsedOptions,
     operands: Vec<OsString>,
-    level: &Level,
     messages: &Messages,
     host: &dyn Host,
 ) -> Result<Invocation, UsageError> {
-    let fatal = |text: &str| UsageError::new(messages.fatal(text));
-    if parsed.scripts.is_empty() && !parsed.initialize {
-        parsed.scripts.push(ScriptChoice {
+    let fatal = |text: &str| UsageError::from(messages.fatal(text));
+    let scripts = &mut parsed.run.scripts;
+    if scripts.is_empty() && !parsed.initialize {
+        scripts.push(ScriptChoice {
             source: ScriptSource::Builtin(&BUILTINS[0]),
             weight: 1,
         });
-        parsed.uses_builtin = true;
     }
-    if !parsed.initialize && parsed.scripts.iter().all(|script| script.weight == 0) {
+    if !parsed.initialize && scripts.iter().all(|script| script.weight == 0) {
         return Err(fatal("total script weight must not be zero"));
     }
     set_database_name(&mut parsed, operands, messages, host)?;
@@ -53,7 +76,7 @@ pub(crate) fn build_invocation(
             "some of the specified options cannot be used in benchmarking mode",
         ));
     }
-    check_run(&parsed, level).map_err(|text| fatal(&text))?;
+    check_run(&parsed).map_err(|text| fatal(&text))?;
     Ok(Invocation::Run(run_options(parsed)))
 }
 
@@ -75,7 +98,7 @@ fn set_database_name(
                 Some(name) => name,
                 None => host
                     .user_name()
-                    .map_err(|text| UsageError::new(messages.fatal(&text)))?,
+                    .map_err(|text| UsageError::from(messages.fatal(&text)))?,
             },
         },
     };
@@ -85,7 +108,7 @@ fn set_database_name(
             "too many command-line arguments (first is \"{}\")",
             extra.to_string_lossy()
         );
-        return Err(UsageError::new(
+        return Err(UsageError::from(
             messages.fatal(&text) + &messages.try_help(),
         ));
     }
@@ -98,38 +121,32 @@ fn init_options(parsed: ParsedOptions) -> Result<InitOptions, &'static str> {
         return Err("--partition-method requires greater than zero --partitions");
     }
     let method = parsed.partition_method.unwrap_or(PartitionMethod::Range);
-    let mut steps = parsed.init_steps.unwrap_or_else(|| "dtgvp".to_owned());
+    let mut steps = parsed.init.steps;
     if parsed.no_vacuum {
         steps = steps.replace('v', " ");
     }
     if parsed.foreign_keys && !steps.contains('f') {
         steps.push('f');
     }
-    let partitions = parsed.partitions as u32;
     Ok(InitOptions {
         connection: parsed.connection,
         steps,
-        scale: parsed.scale.unwrap_or(1) as u32,
-        fillfactor: parsed.fillfactor.unwrap_or(100) as u32,
-        quiet: parsed.quiet,
-        tablespace: parsed.tablespace,
-        index_tablespace: parsed.index_tablespace,
-        partitions: (partitions > 0).then_some((method, partitions)),
-        unlogged: parsed.unlogged,
-        debug: parsed.debug,
+        scale: parsed.scale.unwrap_or(1),
+        partitions: (parsed.partitions > 0).then_some((method, parsed.partitions)),
+        ..parsed.init
     })
 }
 
 /// Checks the combinations of options that a benchmark does not allow.
-fn check_run(parsed: &ParsedOptions, level: &Level) -> Result<(), String> {
+fn check_run(parsed: &ParsedOptions) -> Result<(), String> {
     let invalid = |text: &str| Err(text.to_owned());
     if parsed.transactions.is_some() && parsed.duration_s.is_some() {
         return invalid(
             "specify either a number of transactions (-t) or a duration (-T), not both",
         );
     }
-    let is_sampling = parsed.sampling_rate > 0.0;
-    if is_sampling && !parsed.log {
+    let is_sampling = parsed.sampling_rate.is_some_and(|rate| rate > 0.0);
+    if is_sampling && !parsed.is_logging {
         return invalid(
             "log sampling (--sampling-rate) is allowed only when logging transactions (-l)",
         );
@@ -139,10 +156,10 @@ fn check_run(parsed: &ParsedOptions, level: &Level) -> Result<(), String> {
             "log sampling (--sampling-rate) and aggregation (--aggregate-interval) cannot be used at the same time",
         );
     }
-    if parsed.aggregate_interval_s.is_some() && !parsed.log {
+    if parsed.aggregate_interval_s.is_some() && !parsed.is_logging {
         return invalid("log aggregation is allowed only when actually logging transactions");
     }
-    if parsed.log_prefix.is_some() && !parsed.log {
+    if parsed.log_prefix.is_some() && !parsed.is_logging {
         return invalid(
             "log file prefix (--log-prefix) is allowed only when logging transactions (-l)",
         );
@@ -159,11 +176,11 @@ fn check_run(parsed: &ParsedOptions, level: &Level) -> Result<(), String> {
             ));
         }
     }
-    if parsed.progress_timestamp && parsed.progress_s.is_none() {
+    if parsed.run.progress_timestamp && parsed.run.progress_s.is_none() {
         return invalid("--progress-timestamp is allowed only under --progress");
     }
-    let unlimited_tries = level.at_least(15) && parsed.max_tries == Some(0);
-    if unlimited_tries && parsed.latency_limit_us == 0 && parsed.duration_s.is_none() {
+    let is_limited = parsed.run.latency_limit_us.is_some() || parsed.duration_s.is_some();
+    if parsed.run.max_tries == 0 && !is_limited {
         return invalid(
             "an unlimited number of transaction tries can only be used with --latency-limit or a duration (-T)",
         );
@@ -173,47 +190,24 @@ fn check_run(parsed: &ParsedOptions, level: &Level) -> Result<(), String> {
 
 /// The options of a benchmark; they must have been checked.
 fn run_options(parsed: ParsedOptions) -> RunOptions {
-    let clients = parsed.clients.unwrap_or(1) as u32;
-    let limit = match (parsed.transactions, parsed.duration_s) {
-        (_, Some(seconds)) => Limit::Seconds(seconds as u32),
-        (Some(transactions), None) => Limit::Transactions(transactions as u32),
-        (None, None) => Limit::Transactions(DEFAULT_TRANSACTIONS),
-    };
-    let prefix = parsed
-        .log_prefix
-        .unwrap_or_else(|| "pgbench_log".to_owned());
+    let run = parsed.run;
+    let prefix = parsed.log_prefix;
     RunOptions {
         connection: parsed.connection,
-        clients,
-        threads: (parsed.jobs.unwrap_or(1) as u32).min(clients),
-        reconnect: parsed.reconnect,
-        defines: parsed.defines,
-        scripts: parsed.scripts,
-        uses_builtin: parsed.uses_builtin,
-        log: parsed.log.then_some(LogOptions {
-            prefix,
-            sampling_rate: (parsed.sampling_rate != 0.0).then_some(parsed.sampling_rate),
-            aggregate_interval_s: parsed.aggregate_interval_s.map(|interval| interval as u32),
+        threads: run.threads.min(run.clients),
+        log: parsed.is_logging.then_some(LogOptions {
+            prefix: prefix.unwrap_or_else(|| "pgbench_log".to_owned()),
+            sampling_rate: parsed.sampling_rate,
+            aggregate_interval_s: parsed.aggregate_interval_s,
         }),
-        latency_limit_us: u64::try_from(parsed.latency_limit_us)
-            .ok()
-            .filter(|limit| *limit > 0),
-        protocol: parsed.protocol,
-        progress_s: parsed.progress_s.map(|interval| interval as u32),
-        progress_timestamp: parsed.progress_timestamp,
-        report_per_command: parsed.report_per_command,
-        rate_tps: parsed.rate_tps,
-        limit,
+        limit: match (parsed.transactions, parsed.duration_s) {
+            (_, Some(seconds)) => Limit::Seconds(seconds),
+            (Some(transactions), None) => Limit::Transactions(transactions),
+            (None, None) => run.limit,
+        },
         vacuum: !parsed.no_vacuum,
-        vacuum_accounts: parsed.vacuum_all,
-        max_tries: parsed.max_tries.unwrap_or(1) as u32,
-        failures_detailed: parsed.failures_detailed,
-        verbose_errors: parsed.verbose_errors,
-        exit_on_abort: parsed.exit_on_abort,
-        continue_on_error: parsed.continue_on_error,
-        random_seed: parsed.random_seed,
-        scale: parsed.scale.map(|scale| scale as u32),
+        scale: parsed.scale,
         debug: parsed.debug,
-        percentiles: parsed.percentiles,
+        ..run
     }
 }

@@ -48,9 +48,10 @@ pub struct UsageError {
     pub exit_status: u8,
 }
 
-impl UsageError {
-    pub(crate) fn new(stderr: String) -> Self {
-        Self {
+/// An error with this text for standard error and exit status 1.
+impl From<String> for UsageError {
+    fn from(stderr: String) -> UsageError {
+        UsageError {
             stderr,
             exit_status: 1,
         }

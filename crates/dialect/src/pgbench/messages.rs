@@ -99,23 +99,3 @@ impl Messages {
         self.hint(&text)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn severities_follow_the_level() {
-        let new = Messages::new("/x/pgbench", &Level::parse("15").unwrap());
-        assert_eq!(new.fatal("no"), "pgbench: error: no\n");
-        assert_eq!(new.detail("why"), "pgbench: detail: why\n");
-        assert_eq!(new.error("ERROR:  x\n"), "pgbench: error: ERROR:  x\n");
-        let old = Messages::new("pgbench", &Level::parse("14").unwrap());
-        assert_eq!(old.fatal("no"), "pgbench: fatal: no\n");
-        assert_eq!(old.hint("do"), "pgbench: do\n");
-        assert_eq!(
-            old.try_help(),
-            "Try \"pgbench --help\" for more information.\n"
-        );
-    }
-}

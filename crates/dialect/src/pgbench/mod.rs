@@ -17,7 +17,6 @@ mod init;
 mod level;
 mod load;
 mod log;
-mod logger;
 mod messages;
 mod moments;
 pub(crate) mod number;
@@ -28,7 +27,6 @@ mod progress;
 mod reading;
 mod report;
 mod result;
-mod script_report;
 mod settings;
 mod table;
 
@@ -38,22 +36,20 @@ pub use host::{Host, UsageError};
 pub use init::{Freeze, RELKIND_RELATION, RELKIND_SQL, SetupAction, copy_sql, step_actions};
 pub use level::{Level, UnknownLevel};
 pub use load::{LoadProgress, done_line, step_name};
-pub use log::{AggregateLine, LogFormat, LogOutcome, TransactionLine, log_path};
-pub use logger::Logger;
+pub use log::{LogFormat, Logger, log_path};
 pub use messages::Messages;
 pub use moments::Moments;
 pub use options::{
-    ConnectionOptions, InitOptions, Invocation, Limit, LogOptions, PartitionMethod, Protocol,
-    RunOptions, ScriptChoice, ScriptSource,
+    ConnectionOptions, InitOptions, Invocation, Limit, LogOptions, PartitionMethod, RunOptions,
+    ScriptChoice, ScriptSource,
 };
 pub use plan::{drive_plan, script_policy};
 pub use pre_run::{
     PARTITIONS_SQL, SCALE_SQL, TableFacts, no_accounts_message, scale_ignored_warning,
     scale_query_message, vacuum_actions,
 };
-pub use progress::{Progress, ProgressTime, progress_line};
+pub use progress::{ProgressTime, progress_line};
 pub use reading::read_output;
-pub use report::{Counts, RunReport, banner, report_text};
-pub use result::{MeasuredRun, progress_figures, run_report};
-pub use script_report::{CommandReport, ScriptReport};
+pub use report::{CommandReport, Counts, RunReport, ScriptReport, banner, report_text};
+pub use result::{MeasuredRun, run_counts, run_report};
 pub use settings::{EnvSettings, InvalidSetting, parse_percentiles};

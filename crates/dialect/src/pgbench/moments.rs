@@ -31,33 +31,6 @@ impl Moments {
         self.sum_of_squares_us2 += duration_us * duration_us;
     }
 
-    /// Adds the durations of `other`.
-    pub fn merge(&mut self, other: &Self) {
-        if other.count == 0 {
-            return;
-        }
-        if self.count == 0 {
-            *self = *other;
-            return;
-        }
-        self.min_us = self.min_us.min(other.min_us);
-        self.max_us = self.max_us.max(other.max_us);
-        self.count += other.count;
-        self.sum_us += other.sum_us;
-        self.sum_of_squares_us2 += other.sum_of_squares_us2;
-    }
-
-    /// The sums since an earlier state of the same sums; minimum and maximum are unknown and 0.
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            count: self.count - earlier.count,
-            sum_us: self.sum_us - earlier.sum_us,
-            sum_of_squares_us2: self.sum_of_squares_us2 - earlier.sum_of_squares_us2,
-            min_us: 0.0,
-            max_us: 0.0,
-        }
-    }
-
     /// Mean, ms; 0 if there are no durations.
     pub fn mean_ms(&self) -> f64 {
         if self.count == 0 {
@@ -103,15 +76,5 @@ mod tests {
         assert_eq!((moments.min_us, moments.max_us), (2000.0, 9000.0));
         assert_eq!(moments_of(&[1234.5; 3]).stddev_ms(), 0.0);
         assert_eq!(moments_of(&[]).stddev_ms(), 0.0);
-    }
-
-    #[test]
-    fn merging_adds_durations() {
-        let mut merged = moments_of(&[1.0, 5.0]);
-        merged.merge(&moments_of(&[]));
-        merged.merge(&moments_of(&[3.0]));
-        assert_eq!(merged, moments_of(&[1.0, 5.0, 3.0]));
-        let since = merged.since(&moments_of(&[1.0, 5.0]));
-        assert_eq!((since.count, since.sum_us), (1, 3.0));
     }
 }

@@ -112,19 +112,22 @@ pub(crate) fn atof(text: &str) -> f64 {
     {
         return sign * value;
     }
-    sign * parse_decimal(body)
+    decimal_prefix(text).map_or(0.0, |number| number.parse().unwrap_or(0.0))
 }
 
-fn parse_decimal(body: &str) -> f64 {
-    let bytes = body.as_bytes();
+/// The longest decimal number at the beginning of a text, with its sign; `None` if there is no digit.
+pub(crate) fn decimal_prefix(text: &str) -> Option<&str> {
+    let bytes = text.as_bytes();
     let digits = |start: usize| {
-        bytes[start..]
+        let remaining = bytes.get(start..).unwrap_or_default();
+        remaining
             .iter()
             .take_while(|byte| byte.is_ascii_digit())
             .count()
     };
-    let integer_digits = digits(0);
-    let mut end = integer_digits;
+    let sign = |at: usize| usize::from(matches!(bytes.get(at), Some(b'+' | b'-')));
+    let integer_digits = digits(sign(0));
+    let mut end = sign(0) + integer_digits;
     let mut has_digits = integer_digits > 0;
     if bytes.get(end) == Some(&b'.') {
         let fraction = digits(end + 1);
@@ -132,16 +135,15 @@ fn parse_decimal(body: &str) -> f64 {
         end += 1 + fraction;
     }
     if !has_digits {
-        return 0.0;
+        return None;
     }
     if matches!(bytes.get(end), Some(b'e' | b'E')) {
-        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
-        let exponent = digits((end + 1 + sign).min(bytes.len()));
-        if exponent > 0 {
-            end += 1 + sign + exponent;
+        let first = end + 1 + sign(end + 1);
+        if digits(first) > 0 {
+            end = first + digits(first);
         }
     }
-    body[..end].parse().unwrap_or(0.0)
+    Some(&text[..end])
 }
 
 /// Parses hexadecimal digits with an optional point and binary exponent; `None` if there is no digit.
@@ -187,8 +189,8 @@ pub(crate) fn format_fixed(value: f64, decimals: usize) -> String {
 }
 
 /// `part` in per cent of `total`; NaN if `total` is 0.
-pub(crate) fn percent(part: u64, total: u64) -> f64 {
-    100.0 * part as f64 / total as f64
+pub(crate) fn format_percent(part: u64, total: u64, decimals: usize) -> String {
+    format_fixed(100.0 * part as f64 / total as f64, decimals)
 }
 
 #[cfg(test)]
@@ -249,7 +251,7 @@ mod tests {
 
     #[test]
     fn nan_is_printed_as_postgresql_prints_it() {
-        assert_eq!(format_fixed(percent(0, 0), 3), "NaN");
+        assert_eq!(format_percent(0, 0, 3), "NaN");
         assert_eq!(format_fixed(f64::INFINITY, 1), "Infinity");
         assert_eq!(format_fixed(0.0005, 3), "0.001");
         assert_eq!(format_fixed(0.25, 1), "0.2");

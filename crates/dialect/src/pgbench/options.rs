@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use prony_plan::QueryMode;
 use prony_workload::script::Builtin;
 
 /// The action that a command line requests.
@@ -34,36 +35,6 @@ pub struct ConnectionOptions {
     pub dbname: String,
     /// Whether the name was given with `-d`, which means `--debug` up to version 16.
     pub named_by_short_d: bool,
-}
-
-/// The protocol mode.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Protocol {
-    /// Simple query protocol.
-    #[default]
-    Simple,
-    /// Extended query protocol, with the unnamed statement.
-    Extended,
-    /// Extended query protocol, with named statements that are prepared once per connection.
-    Prepared,
-}
-
-impl Protocol {
-    /// The name in `-M` and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Simple => "simple",
-            Self::Extended => "extended",
-            Self::Prepared => "prepared",
-        }
-    }
-
-    /// The protocol with this name, which must not be abbreviated.
-    pub fn of_name(name: &str) -> Option<Self> {
-        [Self::Simple, Self::Extended, Self::Prepared]
-            .into_iter()
-            .find(|protocol| protocol.name() == name)
-    }
 }
 
 /// What ends a client or the run.
@@ -148,14 +119,12 @@ pub struct RunOptions {
     pub defines: Vec<(String, String)>,
     /// The scripts; never empty.
     pub scripts: Vec<ScriptChoice>,
-    /// Whether a builtin script runs. If so, the scale and the partitions are queried.
-    pub uses_builtin: bool,
     /// `-l`.
     pub log: Option<LogOptions>,
     /// `-L`, in µs. As in pgbench, a limit below 1 µs is no limit.
     pub latency_limit_us: Option<u64>,
-    /// `-M`.
-    pub protocol: Protocol,
+    /// `-M`: the protocol mode.
+    pub protocol: QueryMode,
     /// `-P`, seconds.
     pub progress_s: Option<u32>,
     /// `--progress-timestamp`.
@@ -191,6 +160,52 @@ pub struct RunOptions {
     pub percentiles: Vec<f64>,
 }
 
+impl RunOptions {
+    /// Whether a builtin script runs. If so, the scale and the partitions are queried.
+    pub fn uses_builtin(&self) -> bool {
+        let is_builtin = |choice: &ScriptChoice| matches!(choice.source, ScriptSource::Builtin(_));
+        self.scripts.iter().any(is_builtin)
+    }
+
+    /// Whether transactions that are too late are skipped.
+    pub fn can_skip(&self) -> bool {
+        self.rate_tps.is_some() && self.latency_limit_us.is_some()
+    }
+}
+
+/// The defaults of pgbench.
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions {
+            connection: ConnectionOptions::default(),
+            clients: 1,
+            threads: 1,
+            reconnect: false,
+            defines: Vec::new(),
+            scripts: Vec::new(),
+            log: None,
+            latency_limit_us: None,
+            protocol: QueryMode::Simple,
+            progress_s: None,
+            progress_timestamp: false,
+            report_per_command: false,
+            rate_tps: None,
+            limit: Limit::Transactions(10),
+            vacuum: true,
+            vacuum_accounts: false,
+            max_tries: 1,
+            failures_detailed: false,
+            verbose_errors: false,
+            exit_on_abort: false,
+            continue_on_error: false,
+            random_seed: 0,
+            scale: None,
+            debug: false,
+            percentiles: Vec::new(),
+        }
+    }
+}
+
 /// The options of an initialization.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitOptions {
@@ -212,6 +227,21 @@ pub struct InitOptions {
     pub partitions: Option<(PartitionMethod, u32)>,
     /// `--unlogged-tables`.
     pub unlogged: bool,
-    /// `--debug`, and `-d` up to 16.
-    pub debug: bool,
+}
+
+/// The defaults of pgbench.
+impl Default for InitOptions {
+    fn default() -> InitOptions {
+        InitOptions {
+            connection: ConnectionOptions::default(),
+            steps: "dtgvp".to_owned(),
+            scale: 1,
+            fillfactor: 100,
+            quiet: false,
+            tablespace: None,
+            index_tablespace: None,
+            partitions: None,
+            unlogged: false,
+        }
+    }
 }

@@ -4,8 +4,8 @@
 //! changes what a server executes.
 
 use super::level::Level;
-use super::options::{Limit, Protocol, RunOptions};
-use prony_plan::{Arrival, DrivePlan, Pace, QueryMode, Stop};
+use super::options::{Limit, RunOptions};
+use prony_plan::{Arrival, DrivePlan, Pace, Stop};
 use prony_workload::script::{MessageListener, OnError, ScriptPolicy};
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,11 +30,7 @@ pub fn drive_plan(options: &RunOptions) -> DrivePlan {
         grace: Duration::MAX,
         latency_limit: options.latency_limit_us.map(Duration::from_micros),
         reconnect: false,
-        protocol: match options.protocol {
-            Protocol::Simple => QueryMode::Simple,
-            Protocol::Extended => QueryMode::Extended,
-            Protocol::Prepared => QueryMode::Prepared,
-        },
+        protocol: options.protocol,
         // libpq sends Describe; without it the server would do less work than with pgbench.
         describe: true,
         connect_per_transaction: options.reconnect,

@@ -34,12 +34,14 @@ pub struct TableFacts {
 }
 
 impl TableFacts {
-    /// Parses the results: the count of [`SCALE_SQL`]; the strategy and the number of [`PARTITIONS_SQL`].
+    /// Parses the results: the count of [`SCALE_SQL`]; the row of [`PARTITIONS_SQL`], empty if the query failed.
     ///
     /// # Errors
     ///
     /// pgbench's message about an invalid result, for [`Messages::fatal`].
-    pub fn parse(count: &str, strategy: Option<&str>, partitions: &str) -> Result<Self, String> {
+    pub fn parse(count: &str, partition_row: &[Option<String>]) -> Result<Self, String> {
+        let column = |number: usize| partition_row.get(number)?.as_deref();
+        let (strategy, partitions) = (column(1), column(2).unwrap_or_default());
         let Ok(scale) = count.trim().parse() else {
             return Err(format!(
                 "invalid count(*) from pgbench_branches: \"{count}\""
@@ -125,16 +127,16 @@ mod tests {
 
     #[test]
     fn query_results_are_parsed() {
-        let facts = TableFacts::parse("10", Some("h"), "3").unwrap();
-        assert_eq!(
-            facts,
-            TableFacts {
-                scale: 10,
-                partitions: Some((PartitionMethod::Hash, 3))
-            }
-        );
-        assert_eq!(TableFacts::parse("1", None, "0").unwrap().partitions, None);
-        assert!(TableFacts::parse("1", Some("l"), "1").is_err());
-        assert!(TableFacts::parse("-1", None, "0").is_err());
+        let parse = |count: &str, strategy: Option<&str>, partitions: &str| {
+            let columns = [Some("1"), strategy, Some(partitions)];
+            TableFacts::parse(count, &columns.map(|column| column.map(str::to_owned)))
+        };
+        let facts = parse("10", Some("h"), "3").unwrap();
+        let partitions = Some((PartitionMethod::Hash, 3));
+        assert_eq!((facts.scale, facts.partitions), (10, partitions));
+        assert_eq!(parse("1", None, "0").unwrap().partitions, None);
+        assert_eq!(TableFacts::parse("1", &[]).unwrap().partitions, None);
+        assert!(parse("1", Some("l"), "1").is_err());
+        assert!(parse("-1", None, "0").is_err());
     }
 }

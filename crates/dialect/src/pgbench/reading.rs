@@ -4,7 +4,8 @@
 //! Must never: report a mean as measured that pgbench computed from other figures.
 
 use crate::reading::{
-    PrintedNumber, leading_count, leading_number, record_unreadable, relation, text_between, to_u32,
+    PrintedNumber, add_missing_parts, add_relation, leading_count, leading_number,
+    record_unreadable, text_between, to_u32,
 };
 use prony_plan::QueryMode;
 use prony_store::{
@@ -268,25 +269,17 @@ impl ReportReader {
             run.actual_s = Some(actual_s);
             if let Some(requested) = run.requested_s {
                 let names = ["duration", "transactions / tps"];
-                run.relations.push(relation(
-                    RelationKind::RequestedTime,
-                    names,
-                    requested,
-                    actual_s,
-                    0.5,
-                ));
+                let figures = [requested, actual_s];
+                add_relation(run, RelationKind::RequestedTime, names, figures, 0.5);
             }
         }
-        for (is_present, part) in [
+        let parts = [
             (run.clients.is_some(), "the number of clients"),
             (run.transactions.is_some(), "the number of transactions"),
             (run.tps.is_some(), "tps"),
             (run.mean_ms.is_some(), "the mean latency"),
-        ] {
-            if !is_present {
-                run.missing_parts.push(part);
-            }
-        }
+        ];
+        add_missing_parts(run, &parts);
         if run.failed > 0 && run.transactions == Some(0) {
             // If no transaction succeeded, pgbench ends the report here.
             run.missing_parts.clear();
@@ -326,29 +319,16 @@ impl ReportReader {
         for (name, printed, part, total) in shares {
             // The total of pgbench 13 and 14 includes skipped transactions; they report no failures.
             if let (Some(printed), true) = (printed, total > 0) {
-                let derived = 100.0 * part as f64 / total as f64;
-                let fraction = format!("{part} of {total}");
-                let tolerance = printed.tolerance;
-                let names = [name, &fraction];
-                run.relations.push(relation(
-                    RelationKind::Share,
-                    names,
-                    printed.value,
-                    derived,
-                    tolerance,
-                ));
+                let names = [name, &format!("{part} of {total}")];
+                let figures = [printed.value, 100.0 * part as f64 / total as f64];
+                add_relation(run, RelationKind::Share, names, figures, printed.tolerance);
             }
         }
         if run.over_latency_limit > 0 || self.late_total > 0 {
             let transactions = run.transactions.unwrap_or(0) as f64;
             let names = ["transactions above the limit", "transactions"];
-            run.relations.push(relation(
-                RelationKind::AtMost,
-                names,
-                run.over_latency_limit as f64,
-                transactions,
-                0.0,
-            ));
+            let figures = [run.over_latency_limit as f64, transactions];
+            add_relation(run, RelationKind::AtMost, names, figures, 0.0);
         }
     }
 
@@ -376,28 +356,15 @@ impl ReportReader {
             scheduled
         };
         let names = ["transactions of all scripts", "their sum"];
-        run.relations.push(relation(
-            RelationKind::Sum,
-            names,
-            total as f64,
-            script_total as f64,
-            0.0,
-        ));
+        let figures = [total as f64, script_total as f64];
+        add_relation(run, RelationKind::Sum, names, figures, 0.0);
         for script in &self.scripts {
             if let (Some(printed), true) = (script.percent, total > 0) {
-                let derived = 100.0 * script.transactions as f64 / total as f64;
-                let names = [
-                    &format!("{}, per cent of total", script.name),
-                    "its transactions / all",
-                ];
-                let names = names.map(|text: &str| text);
-                run.relations.push(relation(
-                    RelationKind::Share,
-                    names,
-                    printed.value,
-                    derived,
-                    printed.tolerance,
-                ));
+                let share = 100.0 * script.transactions as f64 / total as f64;
+                let figure = format!("{}, per cent of total", script.name);
+                let names = [figure.as_str(), "its transactions / all"];
+                let figures = [printed.value, share];
+                add_relation(run, RelationKind::Share, names, figures, printed.tolerance);
             }
             run.kinds.push(ReportedKind {
                 name: script.name.clone(),

@@ -8,9 +8,9 @@
 
 use super::level::{Level, version_num};
 use super::moments::Moments;
-use super::number::{format_fixed, percent};
-use super::options::{Limit, PartitionMethod, Protocol};
-use super::script_report::{ScriptReport, write_script_block};
+use super::number::{format_fixed, format_percent};
+use super::options::{Limit, RunOptions, ScriptChoice};
+use super::pre_run::TableFacts;
 
 /// The first line of a run's standard output, printed after connecting. Empty for level 13.
 ///
@@ -68,32 +68,10 @@ impl Counts {
 /// The data of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunReport {
-    /// The scale, counted or from `-s`.
-    pub scale: u32,
-    /// The partitions of pgbench_accounts, if a builtin script runs.
-    pub partitions: Option<(PartitionMethod, u32)>,
-    /// `-M`.
-    pub protocol: Protocol,
-    /// `-c`.
-    pub clients: u32,
-    /// The number of threads used (`-j`).
-    pub threads: u32,
-    /// `--max-tries`; 0 means no limit.
-    pub max_tries: u32,
-    /// `-t` or `-T`.
-    pub limit: Limit,
-    /// Whether `-R` is set.
-    pub rate_limited: bool,
-    /// `-L`, µs.
-    pub latency_limit_us: Option<u64>,
-    /// Whether `-P` is set; pgbench then measures latencies.
-    pub has_progress: bool,
-    /// `-C`.
-    pub reconnect: bool,
-    /// `--failures-detailed`.
-    pub failures_detailed: bool,
-    /// `-r`.
-    pub per_command: bool,
+    /// The options of the run, with its scripts.
+    pub options: RunOptions,
+    /// The scale, counted or from `-s`, and the partitions, if a builtin script runs.
+    pub tables: TableFacts,
     /// All transactions.
     pub counts: Counts,
     /// Successful transactions that took longer than `-L`.
@@ -104,257 +82,343 @@ pub struct RunReport {
     pub connecting_ns: u64,
     /// Nanoseconds of all connection attempts together; with `-C`, only of those within transactions.
     pub connections_ns: u64,
-    /// The scripts in order; never empty.
+    /// The figures of each script, in the order of the options.
     pub scripts: Vec<ScriptReport>,
 }
 
-impl RunReport {
-    /// Whether pgbench measures the latency of each transaction with these options.
-    fn measures_latency(&self) -> bool {
-        self.rate_limited || self.has_progress || self.latency_limit_us.is_some()
-    }
+/// A script's part of the report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ScriptReport {
+    /// The counts of the script's transactions.
+    pub counts: Counts,
+    /// The script's commands in order, for `-r`.
+    pub commands: Vec<CommandReport>,
+}
 
-    /// Whether pgbench skips transactions that are too late.
-    pub(crate) fn can_skip(&self) -> bool {
-        self.rate_limited && self.latency_limit_us.is_some()
-    }
+/// A command's part of the report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CommandReport {
+    /// The first line of the command, as pgbench prints it.
+    pub first_line: String,
+    /// The durations of the command.
+    pub latency: Moments,
+    /// Errors that were not retried.
+    pub failures: u64,
+    /// Errors that were retried.
+    pub retries: u64,
 }
 
 /// The complete report, without the banner.
 pub fn report_text(level: &Level, run: &RunReport) -> String {
-    let mut text = String::new();
-    write_parameters(&mut text, level, run);
-    let counts = &run.counts;
-    let total = counts.scheduled();
-    if level.at_least(18) && total == 0 {
-        return text;
-    }
-    if level.at_least(15) {
-        text += &format!(
-            "number of failed transactions: {} ({}%)\n",
-            counts.failures(),
-            format_fixed(percent(counts.failures(), total), 3)
-        );
-        write_failure_details(&mut text, "", level, run, counts);
-        if counts.succeeded + counts.skipped == 0 && !level.at_least(18) {
-            return text;
-        }
-    } else if total == 0 {
-        return text;
-    }
-    if run.can_skip() {
-        let blank = if level.at_least(15) { "" } else { " " };
-        text += &format!(
-            "number of transactions skipped: {} ({}{blank}%)\n",
-            counts.skipped,
-            format_fixed(percent(counts.skipped, total), 3)
-        );
-    }
-    write_late_count(&mut text, level, run);
-    write_latency_summary(&mut text, level, run);
-    write_tps(&mut text, level, run);
-    if run.scripts.len() > 1 || run.per_command {
-        for (number, script) in run.scripts.iter().enumerate() {
-            write_script_block(&mut text, level, run, number + 1, script);
-        }
-    }
-    text
+    let mut writer = ReportWriter {
+        text: String::new(),
+        level,
+        run,
+        options: &run.options,
+    };
+    writer.write_report();
+    writer.text
 }
 
-fn write_parameters(text: &mut String, level: &Level, run: &RunReport) {
-    let kind = match &run.scripts[..] {
-        [script] => script.description.as_str(),
-        _ => "multiple scripts",
-    };
-    *text += &format!("transaction type: {kind}\nscaling factor: {}\n", run.scale);
-    if let Some((method, count)) = run.partitions {
-        *text += &format!("partition method: {}\npartitions: {count}\n", method.name());
-    }
-    *text += &format!(
-        "query mode: {}\nnumber of clients: {}\nnumber of threads: {}\n",
-        run.protocol.name(),
-        run.clients,
-        run.threads
-    );
-    if level.at_least(15) && run.max_tries != 0 {
-        *text += &format!("maximum number of tries: {}\n", run.max_tries);
-    }
-    let processed = run.counts.succeeded;
-    match run.limit {
-        Limit::Transactions(per_client) => {
-            let requested = u64::from(per_client) * u64::from(run.clients);
-            *text += &format!(
-                "number of transactions per client: {per_client}\n\
-                 number of transactions actually processed: {processed}/{requested}\n"
+/// The text written so far, and what determines the next lines.
+struct ReportWriter<'a> {
+    text: String,
+    level: &'a Level,
+    run: &'a RunReport,
+    options: &'a RunOptions,
+}
+
+impl ReportWriter<'_> {
+    fn write_report(&mut self) {
+        self.write_parameters();
+        let counts = &self.run.counts;
+        let total = counts.scheduled();
+        if self.level.at_least(18) && total == 0 {
+            return;
+        }
+        if self.level.at_least(15) {
+            self.write_failures("", counts);
+            if counts.succeeded + counts.skipped == 0 && !self.level.at_least(18) {
+                return;
+            }
+        } else if total == 0 {
+            return;
+        }
+        if self.options.can_skip() {
+            self.text += &format!(
+                "number of transactions skipped: {} ({}{}%)\n",
+                counts.skipped,
+                format_percent(counts.skipped, total, 3),
+                self.blank_before_percent()
             );
         }
-        Limit::Seconds(seconds) => {
-            *text += &format!(
+        self.write_late_count();
+        self.write_latency_summary();
+        self.write_tps();
+        let (choices, scripts) = (&self.options.scripts, &self.run.scripts);
+        for (number, (choice, script)) in (1..).zip(choices.iter().zip(scripts)) {
+            if choices.len() > 1 {
+                self.write_script(number, choice, &script.counts);
+            }
+            if self.options.report_per_command {
+                self.write_commands(if choices.len() > 1 { " - " } else { "" }, script);
+            }
+        }
+    }
+
+    fn write_parameters(&mut self) {
+        let options = self.options;
+        let description = match &options.scripts[..] {
+            [script] => script.description(),
+            _ => "multiple scripts".to_owned(),
+        };
+        self.text += &format!(
+            "transaction type: {description}\nscaling factor: {}\n",
+            self.run.tables.scale
+        );
+        if let Some((method, count)) = self.run.tables.partitions {
+            let method = method.name();
+            self.text += &format!("partition method: {method}\npartitions: {count}\n");
+        }
+        self.text += &format!(
+            "query mode: {}\nnumber of clients: {}\nnumber of threads: {}\n",
+            options.protocol.name(),
+            options.clients,
+            options.threads
+        );
+        if self.level.at_least(15) && options.max_tries != 0 {
+            self.text += &format!("maximum number of tries: {}\n", options.max_tries);
+        }
+        let processed = self.run.counts.succeeded;
+        self.text += &match options.limit {
+            Limit::Transactions(per_client) => {
+                let requested = u64::from(per_client) * u64::from(options.clients);
+                format!(
+                    "number of transactions per client: {per_client}\n\
+                     number of transactions actually processed: {processed}/{requested}\n"
+                )
+            }
+            Limit::Seconds(seconds) => format!(
                 "duration: {seconds} s\nnumber of transactions actually processed: {processed}\n"
+            ),
+        };
+    }
+
+    /// Writes the failures, also of each kind, and the retries; only for level 15 and later. `prefix`: how lines begin,
+    /// ` - ` in a script's block.
+    fn write_failures(&mut self, prefix: &str, counts: &Counts) {
+        let share = |part| format_percent(part, counts.scheduled(), 3);
+        let failures = counts.failures();
+        self.text += &format!(
+            "{prefix}number of failed transactions: {failures} ({}%)\n",
+            share(failures)
+        );
+        if self.options.failures_detailed {
+            let kinds = [
+                ("serialization", counts.serialization_failures),
+                ("deadlock", counts.deadlock_failures),
+                ("other", counts.other_failures),
+            ];
+            let kind_count = if self.level.at_least(19) { 3 } else { 2 };
+            for (kind, number) in &kinds[..kind_count] {
+                let share = share(*number);
+                self.text += &format!("{prefix}number of {kind} failures: {number} ({share}%)\n");
+            }
+        }
+        if self.options.max_tries != 1 {
+            self.text += &format!(
+                "{prefix}number of transactions retried: {} ({}%)\n{prefix}total number of retries: {}\n",
+                counts.retried,
+                share(counts.retried),
+                counts.retries
             );
         }
     }
-}
 
-/// Writes the failures of each kind, and the retries; only for level 15 and later. `prefix`: how lines begin,
-/// ` - ` in a script's block.
-pub(crate) fn write_failure_details(
-    text: &mut String,
-    prefix: &str,
-    level: &Level,
-    run: &RunReport,
-    counts: &Counts,
-) {
-    let total = counts.scheduled();
-    let share = |part| format_fixed(percent(part, total), 3);
-    if run.failures_detailed {
-        let kinds = [
-            ("serialization", counts.serialization_failures),
-            ("deadlock", counts.deadlock_failures),
-            ("other", counts.other_failures),
-        ];
-        let kind_count = if level.at_least(19) { 3 } else { 2 };
-        for (kind, number) in &kinds[..kind_count] {
-            *text += &format!(
-                "{prefix}number of {kind} failures: {number} ({}%)\n",
-                share(*number)
+    /// Up to level 14, a blank precedes the sign in the lines about all scripts together.
+    fn blank_before_percent(&self) -> &'static str {
+        if self.level.at_least(15) { "" } else { " " }
+    }
+
+    fn write_late_count(&mut self) {
+        let Some(limit_us) = self.options.latency_limit_us else {
+            return;
+        };
+        let (late, succeeded) = (self.run.over_latency_limit, self.run.counts.succeeded);
+        self.text += &format!(
+            "number of transactions above the {} ms latency limit: {late}/{succeeded} ({}{}%)\n",
+            format_fixed(limit_us as f64 / 1000.0, 1),
+            // Not NaN if no transaction succeeded.
+            format_percent(late, succeeded.max(1), 3),
+            self.blank_before_percent()
+        );
+    }
+
+    /// Writes the measured mean and standard deviation, if latencies were measured.
+    fn write_latency(&mut self, prefix: &str, counts: &Counts) {
+        if counts.latency.count > 0 {
+            self.text += &format!(
+                "{prefix}latency average = {} ms\n{prefix}latency stddev = {} ms\n",
+                format_fixed(counts.latency.mean_ms(), 3),
+                format_fixed(counts.latency.stddev_ms(), 3)
             );
         }
     }
-    if run.max_tries != 1 {
-        *text += &format!(
-            "{prefix}number of transactions retried: {} ({}%)\n{prefix}total number of retries: {}\n",
-            counts.retried,
-            share(counts.retried),
-            counts.retries
-        );
+
+    /// Writes the additional lines of `--percentiles`.
+    fn write_percentiles(&mut self, prefix: &str, counts: &Counts) {
+        for (percentile, latency_ms) in &counts.percentiles_ms {
+            let latency_ms = format_fixed(*latency_ms, 3);
+            self.text += &format!("{prefix}latency p{percentile} = {latency_ms} ms\n");
+        }
     }
-}
 
-fn write_late_count(text: &mut String, level: &Level, run: &RunReport) {
-    let Some(limit_us) = run.latency_limit_us else {
-        return;
-    };
-    let succeeded = run.counts.succeeded;
-    let share = if succeeded > 0 {
-        percent(run.over_latency_limit, succeeded)
-    } else {
-        0.0
-    };
-    let blank = if level.at_least(15) { "" } else { " " };
-    *text += &format!(
-        "number of transactions above the {} ms latency limit: {}/{succeeded} ({}{blank}%)\n",
-        format_fixed(limit_us as f64 / 1000.0, 1),
-        run.over_latency_limit,
-        format_fixed(share, 3)
-    );
-}
-
-/// Writes the measured mean and standard deviation, if latencies were measured.
-pub(crate) fn write_latency(text: &mut String, prefix: &str, counts: &Counts) {
-    if counts.latency.count > 0 {
-        *text += &format!(
-            "{prefix}latency average = {} ms\n{prefix}latency stddev = {} ms\n",
-            format_fixed(counts.latency.mean_ms(), 3),
-            format_fixed(counts.latency.stddev_ms(), 3)
-        );
+    fn write_latency_summary(&mut self) {
+        let (options, counts) = (self.options, &self.run.counts);
+        let is_rate_limited = options.rate_tps.is_some();
+        if is_rate_limited || options.progress_s.is_some() || options.latency_limit_us.is_some() {
+            self.write_latency("", counts);
+        } else {
+            // Without these options pgbench measures no latencies, and computes the mean as if clients never paused.
+            let failures = if counts.failures() > 0 && self.level.at_least(15) {
+                " (including failures)"
+            } else {
+                ""
+            };
+            let mean_ms =
+                0.001 * self.elapsed_us() * f64::from(options.clients) / counts.scheduled() as f64;
+            let mean_ms = format_fixed(mean_ms, 3);
+            self.text += &format!("latency average = {mean_ms} ms{failures}\n");
+        }
+        self.write_percentiles("", counts);
+        if is_rate_limited {
+            let base = if self.level.at_least(15) {
+                counts.succeeded
+            } else {
+                counts.scheduled()
+            };
+            self.text += &format!(
+                "rate limit schedule lag: avg {} (max {}) ms\n",
+                format_fixed(0.001 * counts.lag.sum_us / base as f64, 3),
+                format_fixed(0.001 * counts.lag.max_us, 3)
+            );
+        }
     }
-}
 
-/// Writes the additional lines of `--percentiles`.
-pub(crate) fn write_percentiles(text: &mut String, prefix: &str, counts: &Counts) {
-    for (percentile, latency_ms) in &counts.percentiles_ms {
-        *text += &format!(
-            "{prefix}latency p{percentile} = {} ms\n",
-            format_fixed(*latency_ms, 3)
-        );
-    }
-}
-
-fn write_latency_summary(text: &mut String, level: &Level, run: &RunReport) {
-    let counts = &run.counts;
-    if run.measures_latency() {
-        write_latency(text, "", counts);
-    } else {
-        // Without measured latencies, pgbench computes the mean as if clients never paused.
-        let connecting_ns = if level.at_least(14) {
+    /// Microseconds of the load. Only at level 13, the time includes connecting.
+    fn elapsed_us(&self) -> f64 {
+        let connecting_ns = if self.level.at_least(14) {
             0
         } else {
-            run.connecting_ns
+            self.run.connecting_ns
         };
-        let total_us = to_us(run.duration_ns + connecting_ns);
-        let failures = if counts.failures() > 0 && level.at_least(15) {
-            " (including failures)"
-        } else {
-            ""
-        };
-        *text += &format!(
-            "latency average = {} ms{failures}\n",
-            format_fixed(
-                0.001 * total_us * f64::from(run.clients) / counts.scheduled() as f64,
-                3
-            )
-        );
+        to_us(self.run.duration_ns + connecting_ns)
     }
-    write_percentiles(text, "", counts);
-    if run.rate_limited {
-        let base = if level.at_least(15) {
-            counts.succeeded
+
+    /// Transactions per second.
+    fn tps(&self, transactions: u64) -> String {
+        format_fixed(transactions as f64 / (self.elapsed_us() / 1e6), 6)
+    }
+
+    fn write_tps(&mut self) {
+        let (run, counts) = (self.run, &self.run.counts);
+        let tps = self.tps(counts.succeeded);
+        self.text += &if !self.level.at_least(14) {
+            // Level 13 subtracts each client's share of the connection time in the second figure.
+            let connections_us = to_us(run.connections_ns) / f64::from(self.options.clients);
+            let load_us = self.elapsed_us() - connections_us;
+            format!(
+                "tps = {tps} (including connections establishing)\n\
+                 tps = {} (excluding connections establishing)\n",
+                format_fixed(counts.succeeded as f64 / (load_us / 1e6), 6)
+            )
+        } else if self.options.reconnect {
+            let connections = if self.level.at_least(15) {
+                counts.succeeded + counts.failures()
+            } else {
+                counts.scheduled()
+            };
+            let connect_ms = 0.001 * to_us(run.connections_ns) / connections as f64;
+            format!(
+                "average connection time = {} ms\ntps = {tps} (including reconnection times)\n",
+                format_fixed(connect_ms, 3)
+            )
         } else {
-            counts.scheduled()
+            format!(
+                "initial connection time = {} ms\ntps = {tps} (without initial connection time)\n",
+                format_fixed(0.001 * to_us(run.connecting_ns), 3)
+            )
         };
-        *text += &format!(
-            "rate limit schedule lag: avg {} (max {}) ms\n",
-            format_fixed(0.001 * counts.lag.sum_us / base as f64, 3),
-            format_fixed(0.001 * counts.lag.max_us, 3)
+    }
+
+    /// Writes the block of one of several scripts, without its commands.
+    fn write_script(&mut self, number: usize, choice: &ScriptChoice, counts: &Counts) {
+        const PREFIX: &str = " - ";
+        let weights = self.options.scripts.iter();
+        let weights: u64 = weights.map(|choice| u64::from(choice.weight)).sum();
+        self.text += &format!(
+            "SQL script {number}: {}\n - weight: {} (targets {}% of total)\n",
+            choice.description(),
+            choice.weight,
+            format_percent(u64::from(choice.weight), weights, 1)
         );
+        // "N transactions" counts all transactions, but at levels 15 to 17 only the successful ones.
+        let (part, total) = match self.level.major() {
+            15..=17 => (counts.succeeded, self.run.counts.succeeded),
+            _ => (counts.scheduled(), self.run.counts.scheduled()),
+        };
+        let (share, tps) = (format_percent(part, total, 1), self.tps(counts.succeeded));
+        if self.level.at_least(18) {
+            self.text += &format!(" - {part} transactions ({share}% of total)\n");
+            if counts.scheduled() > 0 {
+                let succeeded = counts.succeeded;
+                self.text += &format!(
+                    " - number of transactions actually processed: {succeeded} (tps = {tps})\n"
+                );
+            }
+        } else {
+            self.text += &format!(" - {part} transactions ({share}% of total, tps = {tps})\n");
+        }
+        if self.level.at_least(15) && (counts.scheduled() > 0 || !self.level.at_least(18)) {
+            self.write_failures(PREFIX, counts);
+        }
+        if self.options.can_skip() && counts.scheduled() > 0 {
+            self.text += &format!(
+                " - number of transactions skipped: {} ({}%)\n",
+                counts.skipped,
+                format_percent(counts.skipped, counts.scheduled(), 3)
+            );
+        }
+        self.write_latency(PREFIX, counts);
+        self.write_percentiles(PREFIX, counts);
+    }
+
+    fn write_commands(&mut self, prefix: &str, script: &ScriptReport) {
+        let has_retries = self.options.max_tries != 1;
+        let heading = match (self.level.at_least(15), has_retries) {
+            (false, _) => "",
+            (true, false) => " and failures",
+            (true, true) => ", failures and retries",
+        };
+        self.text += &format!("{prefix}statement latencies in milliseconds{heading}:\n");
+        for command in &script.commands {
+            let mean = format_fixed(command.latency.mean_ms(), 3);
+            let line = &command.first_line;
+            let (failures, retries) = (command.failures, command.retries);
+            self.text += &match (self.level.major(), has_retries) {
+                (..=14, _) => format!("   {mean:>11}  {line}\n"),
+                (15..=17, false) => format!("   {mean:>11}  {failures:>10}  {line}\n"),
+                (15..=17, true) => {
+                    format!("   {mean:>11}  {failures:>10}  {retries:>10}  {line}\n")
+                }
+                (_, false) => format!("   {mean:>11}  {failures:>10} {line}\n"),
+                (_, true) => format!("   {mean:>11}  {failures:>10} {retries:>10} {line}\n"),
+            };
+        }
     }
 }
 
 /// Converts ns to µs: pgbench's unit, which determines its rounding.
 fn to_us(ns: u64) -> f64 {
     ns as f64 / 1e3
-}
-
-/// Transactions per second. Only at level 13, the time includes connecting.
-pub(crate) fn tps(level: &Level, run: &RunReport, transactions: u64) -> f64 {
-    let connecting_ns = if level.at_least(14) {
-        0
-    } else {
-        run.connecting_ns
-    };
-    transactions as f64 / (to_us(run.duration_ns + connecting_ns) / 1e6)
-}
-
-fn write_tps(text: &mut String, level: &Level, run: &RunReport) {
-    let counts = &run.counts;
-    let tps = tps(level, run, counts.succeeded);
-    if !level.at_least(14) {
-        // Level 13 subtracts each client's share of the connection time in the second figure.
-        let total_us = to_us(run.duration_ns + run.connecting_ns);
-        let load_us = total_us - to_us(run.connections_ns) / f64::from(run.clients);
-        *text += &format!(
-            "tps = {} (including connections establishing)\n\
-             tps = {} (excluding connections establishing)\n",
-            format_fixed(tps, 6),
-            format_fixed(counts.succeeded as f64 / (load_us / 1e6), 6)
-        );
-    } else if run.reconnect {
-        let connections = if level.at_least(15) {
-            counts.succeeded + counts.failures()
-        } else {
-            counts.scheduled()
-        };
-        *text += &format!(
-            "average connection time = {} ms\ntps = {} (including reconnection times)\n",
-            format_fixed(0.001 * to_us(run.connections_ns) / connections as f64, 3),
-            format_fixed(tps, 6)
-        );
-    } else {
-        *text += &format!(
-            "initial connection time = {} ms\ntps = {} (without initial connection time)\n",
-            format_fixed(0.001 * to_us(run.connecting_ns), 3),
-            format_fixed(tps, 6)
-        );
-    }
 }

@@ -6,9 +6,7 @@
 use super::moments::Moments;
 use super::options::RunOptions;
 use super::pre_run::TableFacts;
-use super::progress::{Progress, ProgressTime};
-use super::report::{Counts, RunReport};
-use super::script_report::{CommandReport, ScriptReport};
+use super::report::{CommandReport, Counts, RunReport, ScriptReport};
 use prony_measure::{Distribution, ErrorClass, ErrorLedger, Tally, Totals};
 use prony_workload::script::{CommandStats, Script};
 
@@ -25,7 +23,7 @@ pub struct MeasuredRun<'a> {
 /// The data of the report.
 pub fn run_report(
     options: &RunOptions,
-    facts: TableFacts,
+    tables: TableFacts,
     scripts: &[Script],
     measured: &MeasuredRun<'_>,
 ) -> RunReport {
@@ -33,34 +31,21 @@ pub fn run_report(
         totals, connect_s, ..
     } = *measured;
     let all_kinds = totals.all_kinds();
-    let script = |(number, script): (usize, &Script)| ScriptReport {
-        description: script.name.clone(),
-        weight: script.weight,
-        counts: totals
-            .kinds
-            .get(number)
-            .map_or_else(Counts::default, |tally| {
-                outcome_counts(tally, &totals.errors, Some(number), &options.percentiles)
-            }),
-        commands: command_reports(script, measured.commands.get(number)),
+    let script = |(number, script): (usize, &Script)| {
+        let tally = totals.kinds.get(number);
+        let counts = tally
+            .map(|tally| outcome_counts(tally, &totals.errors, Some(number), &options.percentiles));
+        ScriptReport {
+            counts: counts.unwrap_or_default(),
+            commands: command_reports(script, measured.commands.get(number)),
+        }
     };
     let connecting_ns = (connect_s * 1e9) as u64;
     let reconnect_ns = all_kinds.connect.as_ref().map(|times| times.sum_ns as u64);
     RunReport {
-        scale: facts.scale,
-        partitions: facts.partitions,
-        protocol: options.protocol,
-        clients: options.clients,
-        threads: options.threads,
-        max_tries: options.max_tries,
-        limit: options.limit,
-        rate_limited: options.rate_tps.is_some(),
-        latency_limit_us: options.latency_limit_us,
-        has_progress: options.progress_s.is_some(),
-        reconnect: options.reconnect,
-        failures_detailed: options.failures_detailed,
-        per_command: options.report_per_command,
-        counts: outcome_counts(&all_kinds, &totals.errors, None, &options.percentiles),
+        options: options.clone(),
+        tables,
+        counts: run_counts(options, totals),
         over_latency_limit: all_kinds.over_latency_limit,
         duration_ns: totals.end_ns.saturating_sub(totals.start_ns),
         connecting_ns,
@@ -70,6 +55,12 @@ pub fn run_report(
             .unwrap_or(connecting_ns.saturating_mul(u64::from(options.threads))),
         scripts: scripts.iter().enumerate().map(script).collect(),
     }
+}
+
+/// The counts and times of all transactions.
+pub fn run_counts(options: &RunOptions, totals: &Totals) -> Counts {
+    let all_kinds = totals.all_kinds();
+    outcome_counts(&all_kinds, &totals.errors, None, &options.percentiles)
 }
 
 fn command_reports(script: &Script, figures: Option<&Vec<CommandStats>>) -> Vec<CommandReport> {
@@ -145,24 +136,5 @@ fn moments_of(times: &Distribution<u64>) -> Moments {
         sum_of_squares_us2: times.squares_ns2 / 1e6,
         min_us: times.min_ns as f64 / 1e3,
         max_us: times.max_ns as f64 / 1e3,
-    }
-}
-
-/// The data of a progress line, from the totals since the previous line.
-pub fn progress_figures(options: &RunOptions, at: ProgressTime, totals: &Totals) -> Progress {
-    let all_kinds = totals.all_kinds();
-    let latency = moments_of(&all_kinds.response);
-    let is_rate_limited = options.rate_tps.is_some();
-    let lag = all_kinds.lag.as_ref().map(moments_of).unwrap_or_default();
-    Progress {
-        at,
-        tps: all_kinds.committed as f64 / totals.seconds().max(1e-9),
-        latency_ms: latency.mean_ms(),
-        stddev_ms: latency.stddev_ms(),
-        failed: all_kinds.failed,
-        lag_ms: is_rate_limited.then(|| lag.mean_ms()),
-        skipped: (is_rate_limited && options.latency_limit_us.is_some())
-            .then_some(all_kinds.skipped),
-        retried: (options.max_tries != 1).then_some((all_kinds.retried, all_kinds.retries)),
     }
 }

@@ -1,61 +1,7 @@
-//! The options of each level, and the record of parsed options.
-//!
-//! Must never: check a value.
+//! The options of each level.
 
 use super::getopt::{Key, LongOption};
 use super::level::Level;
-use super::options::{ConnectionOptions, PartitionMethod, Protocol, ScriptChoice};
-
-/// The parsed options before their combination is checked. Fields that are not documented here are documented
-/// in `RunOptions` and `InitOptions`.
-#[derive(Default)]
-pub(crate) struct ParsedOptions {
-    pub connection: ConnectionOptions,
-    pub dbname: Option<String>,
-    pub clients: Option<i32>,
-    pub jobs: Option<i32>,
-    pub scale: Option<i32>,
-    pub transactions: Option<i32>,
-    pub duration_s: Option<i32>,
-    pub progress_s: Option<i32>,
-    pub fillfactor: Option<i32>,
-    pub aggregate_interval_s: Option<i32>,
-    pub partitions: i32,
-    pub partition_method: Option<PartitionMethod>,
-    pub initialize: bool,
-    pub init_steps: Option<String>,
-    pub foreign_keys: bool,
-    pub quiet: bool,
-    pub unlogged: bool,
-    pub tablespace: Option<String>,
-    pub index_tablespace: Option<String>,
-    pub no_vacuum: bool,
-    pub vacuum_all: bool,
-    pub reconnect: bool,
-    pub defines: Vec<(String, String)>,
-    pub scripts: Vec<ScriptChoice>,
-    pub uses_builtin: bool,
-    pub log: bool,
-    pub log_prefix: Option<String>,
-    pub sampling_rate: f64,
-    pub latency_limit_us: i64,
-    pub rate_tps: Option<f64>,
-    pub protocol: Protocol,
-    pub progress_timestamp: bool,
-    pub report_per_command: bool,
-    pub max_tries: Option<i32>,
-    pub failures_detailed: bool,
-    pub verbose_errors: bool,
-    pub exit_on_abort: bool,
-    pub continue_on_error: bool,
-    pub random_seed: u64,
-    pub debug: bool,
-    pub percentiles: Vec<f64>,
-    /// Whether an option is set that only a benchmark accepts.
-    pub has_benchmark_option: bool,
-    /// Whether an option is set that only `-i` accepts.
-    pub has_init_option: bool,
-}
 
 /// The short options in getopt's syntax: a colon follows each letter with a value.
 pub(crate) fn short_options(level: &Level) -> &'static str {

@@ -10,7 +10,7 @@ use super::number;
 use super::options::{
     GeneralOptions, Invocation, NativeCommand, RawOption, ScriptCommand, ScriptSource,
 };
-use super::output::{Output, UsageError, fatal_line, warning_line};
+use super::output::{Output, UsageError, warning_line};
 use super::settings::OptionTexts;
 use super::spec::{self, ValueType, option_key};
 use super::{config, messages};
@@ -61,7 +61,7 @@ pub fn parse_args(
         return print(&compat.version_text(), texts.out);
     }
     let settings = texts.check_options()?;
-    let mut test_source = find_test(test.as_deref().unwrap_or("-"), &mut texts, host)?;
+    let mut test_source = find_test(test.as_deref().unwrap_or("-"), &texts, host)?;
     // The native workloads never reconnect.
     if let TestSource::Native(test, name) = &test_source
         && command.as_deref() == Some("run")
@@ -71,7 +71,7 @@ pub fn parse_args(
     }
     match test_source {
         TestSource::Native(test, name) => {
-            bundled_invocation(test, name, command, settings, texts.out, &extras)
+            bundled_invocation(test, name, command, settings, texts.out, extras)
         }
         TestSource::Script(source, name) => {
             let specs = spec::general_options(compat);
@@ -223,19 +223,13 @@ enum TestSource {
 }
 
 /// Finds a test by name, in sysbench's order.
-fn find_test(
-    name: &str,
-    texts: &mut OptionTexts,
-    host: &dyn Host,
-) -> Result<TestSource, UsageError> {
+fn find_test(name: &str, texts: &OptionTexts, host: &dyn Host) -> Result<TestSource, UsageError> {
     if name == "-" {
         return Ok(TestSource::Script(ScriptSource::Stdin, name.to_owned()));
     }
     if NON_DATABASE_TESTS.contains(&name) {
-        return Err(texts
-            .out
-            .clone()
-            .usage_error(&messages::not_a_database_test(name)));
+        let out = texts.out.clone();
+        return Err(out.usage_error(&messages::not_a_database_test(name)));
     }
     let bundled = BundledTest::of_name(name);
     let base_name = || name.rsplit('/').next().unwrap_or(name).to_owned();
@@ -247,7 +241,9 @@ fn find_test(
             name.to_owned(),
         )),
         (None, Some(test)) => Ok(TestSource::Native(test, base_name())),
-        (None, None) => Err(texts.no_such_test(name)),
+        (None, None) => Err(texts.out.clone().fatal(&format!(
+            "Cannot find benchmark '{name}': no such built-in test, file or module"
+        ))),
     }
 }
 
@@ -264,26 +260,21 @@ fn bundled_invocation(
     command: Option<String>,
     settings: GeneralOptions,
     mut out: Output,
-    extras: &[RawOption],
+    extras: Vec<RawOption>,
 ) -> Result<Invocation, UsageError> {
     let compat = settings.compat;
     let Some(command_name) = command else {
-        out.stdout += &fatal_line(&messages::command_required(test, compat));
-        return Err(out.into_error());
+        return Err(out.fatal(&messages::command_required(test, compat)));
     };
-    let options = option_values(test, compat, &mut out, extras)?;
+    let options = option_values(test, compat, &mut out, &extras)?;
     match test.command(&command_name, compat) {
         None => Err(out.usage_error(&messages::unknown_command(&command_name))),
-        Some(Command::Help) => match test.help(&name, compat) {
-            Ok(text) => {
-                out.stdout += &text;
-                Ok(Invocation::Print(out))
-            }
-            Err(text) => {
-                out.stderr += &text;
-                Err(out.into_error())
-            }
-        },
+        Some(Command::Help) => {
+            let text = test.help(&name, compat);
+            let text = text.map_err(|problem| out.clone().usage_error(&problem))?;
+            out.stdout += &text;
+            Ok(Invocation::Print(out))
+        }
         Some(command) => Ok(Invocation::Native(Box::new(NativeCommand {
             preamble: out,
             test,
@@ -291,7 +282,7 @@ fn bundled_invocation(
             command,
             settings,
             options,
-            option_texts: option_texts(test, compat, extras),
+            extras,
         }))),
     }
 }
@@ -303,19 +294,6 @@ fn reconnects(test: &BundledTest, compat: Compat, extras: &[RawOption]) -> bool 
     let value = reconnect.and_then(|option| option.value.as_deref());
     test.option("reconnect", compat).is_some()
         && value.is_some_and(|text| number::leading_integer(text) > 0)
-}
-
-/// The values of the test's options on the command line, as texts.
-fn option_texts(
-    test: &BundledTest,
-    compat: Compat,
-    extras: &[RawOption],
-) -> BTreeMap<&'static str, String> {
-    let text = |extra: &RawOption| {
-        let option = test.option(&extra.name, compat)?;
-        Some((option.name, extra.value.clone()?))
-    };
-    extras.iter().filter_map(text).collect()
 }
 
 /// The values of the test's options. An unknown option is an error; in a file, only a warning.
@@ -339,9 +317,10 @@ fn option_values(
                 out.stdout += &warning_line(&messages::unknown_option_in_file(&extra.name));
             }
             None => {
+                let option = extra.redacted();
                 return Err(out
                     .clone()
-                    .usage_error(&messages::invalid_option(&extra.redacted())));
+                    .usage_error(&format!("invalid option: {option}")));
             }
         }
     }

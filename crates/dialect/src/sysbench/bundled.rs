@@ -99,11 +99,11 @@ impl BundledTest {
     ///
     /// # Errors
     ///
-    /// The test has no help; the error is the text for standard error.
+    /// The test has no help; the error is the line for standard error.
     pub fn help(&self, name: &str, compat: Compat) -> Result<String, String> {
         if !self.declares_options {
             return Err(format!(
-                "'{name}' test does not implement the 'help' command.\n"
+                "'{name}' test does not implement the 'help' command."
             ));
         }
         let lines = spec::help_lines(&self.options(compat));

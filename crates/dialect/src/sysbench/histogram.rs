@@ -8,7 +8,7 @@
 
 use prony_measure::Distribution;
 
-pub const BUCKETS: usize = 1_024;
+const BUCKETS: usize = 1_024;
 /// The value of the first bucket, in ms.
 const LOWEST_MS: f64 = 0.001;
 /// The value of the last bucket, in ms.
@@ -27,7 +27,7 @@ pub fn bucket_value_ms(bucket: usize) -> f64 {
 }
 
 /// The bucket of a time in ms.
-pub fn bucket_of_ms(time_ms: f64) -> usize {
+fn bucket_of_ms(time_ms: f64) -> usize {
     if time_ms.is_nan() || time_ms <= LOWEST_MS {
         return 0;
     }
@@ -51,13 +51,6 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// A histogram with these counts by bucket.
-    pub fn from_counts(counts: [u64; BUCKETS]) -> Self {
-        Histogram {
-            counts: Box::new(counts),
-        }
-    }
-
     /// Converts a distribution. A time near the border of two buckets may be counted in the wrong one,
     /// because the distribution has different borders, although it has 18 times the number of buckets.
     pub fn from_distribution(times: &Distribution<u64>) -> Self {
@@ -75,18 +68,6 @@ impl Histogram {
     pub fn add(&mut self, time_ms: f64, count: u64) {
         let bucket_count = &mut self.counts[bucket_of_ms(time_ms)];
         *bucket_count = bucket_count.saturating_add(count);
-    }
-
-    /// The counts by bucket.
-    pub fn counts(&self) -> &[u64; BUCKETS] {
-        &self.counts
-    }
-
-    /// Adds the counts of `other`.
-    pub fn merge(&mut self, other: &Histogram) {
-        for (count, added) in self.counts.iter_mut().zip(other.counts.iter()) {
-            *count = count.saturating_add(*added);
-        }
     }
 
     /// The number of times counted.

@@ -5,6 +5,7 @@
 use super::bundled::{BundledTest, Command};
 use super::compat::Compat;
 use super::output::fatal_line;
+use prony_workload::sysbench::Driver;
 
 /// The warning about `--test`.
 pub const TEST_DEPRECATED: &str = "the --test option is deprecated. You can pass a script name or path on the command line without any options.";
@@ -53,11 +54,6 @@ pub fn not_a_database_test(test: &str) -> String {
 /// The error of an unknown command.
 pub fn unknown_command(name: &str) -> String {
     format!("Unknown command: {name}")
-}
-
-/// The error of an unknown option; `option` is [`super::RawOption::redacted`].
-pub fn invalid_option(option: &str) -> String {
-    format!("invalid option: {option}")
 }
 
 /// The warning about an unknown name in the configuration file.
@@ -120,17 +116,37 @@ pub fn pgsql_unreachable(message: &str) -> String {
     ))
 }
 
-/// The error of a statement on MySQL, if the error is not ignored.
-pub fn mysql_statement_failed(prepared: bool, code: u32, message: &str, query: &str) -> String {
-    let function = if prepared {
-        "mysql_stmt_execute"
-    } else {
-        "mysql_drv_query"
+/// The error of a statement, if the error is not ignored. PostgreSQL's driver does not print the query of a prepared
+/// statement.
+pub fn statement_failed(
+    driver: Driver,
+    prepared: bool,
+    code: u32,
+    message: &str,
+    query: &str,
+) -> String {
+    let mysql_error = |function: &str| {
+        fatal_line(&format!(
+            "{function}() returned error {code} ({message}) for query '{query}'"
+        ))
     };
-    fatal_line(&format!(
-        "{function}() returned error {code} ({message}) for query '{query}'"
-    ))
+    let pgsql_error = |function: &str| {
+        fatal_line(&format!(
+            "{function}() failed: {PGRES_FATAL_ERROR} {message}"
+        ))
+    };
+    match (driver, prepared) {
+        (Driver::Mysql, false) => mysql_error("mysql_drv_query"),
+        (Driver::Mysql, true) => mysql_error("mysql_stmt_execute"),
+        (Driver::Pgsql, false) => {
+            pgsql_error("PQexec") + &fatal_line(&format!("failed query was: {query}"))
+        }
+        (Driver::Pgsql, true) => pgsql_error("PQexecPrepared"),
+    }
 }
+
+/// libpq's result status of a failed statement.
+const PGRES_FATAL_ERROR: u32 = 7;
 
 /// The error of a second or later result of a statement on MySQL, if the error is not ignored. The query is
 /// printed only for a prepared statement.
@@ -148,26 +164,16 @@ pub fn mysql_next_result_failed(prepared: bool, code: u32, message: &str, query:
     ))
 }
 
-/// The error if a statement cannot be prepared on MySQL.
-pub fn mysql_prepare_failed(code: u32, message: &str) -> String {
-    let first = fatal_line("mysql_stmt_prepare() failed");
-    first + &fatal_line(&format!("MySQL error: {code} \"{message}\""))
-}
-
-/// The error of a statement on PostgreSQL; `status` is libpq's number of the result status, 7 for an error.
-/// The query is not printed for a prepared statement.
-pub fn pgsql_statement_failed(prepared: bool, status: u32, message: &str, query: &str) -> String {
-    if prepared {
-        return fatal_line(&format!("PQexecPrepared() failed: {status} {message}"));
+/// The error if a statement cannot be prepared. On PostgreSQL, `message` is the message as psql prints it, with severity
+/// and all lines.
+pub fn prepare_failed(driver: Driver, code: u32, message: &str) -> String {
+    match driver {
+        Driver::Mysql => {
+            let first = fatal_line("mysql_stmt_prepare() failed");
+            first + &fatal_line(&format!("MySQL error: {code} \"{message}\""))
+        }
+        Driver::Pgsql => fatal_line(&format!("PQprepare() failed: {}\n", message.trim_end())),
     }
-    let first = fatal_line(&format!("PQexec() failed: {status} {message}"));
-    first + &fatal_line(&format!("failed query was: {query}"))
-}
-
-/// The error if a statement cannot be prepared on PostgreSQL; `message` is the message as psql prints it,
-/// with severity and all lines.
-pub fn pgsql_prepare_failed(message: &str) -> String {
-    fatal_line(&format!("PQprepare() failed: {}\n", message.trim_end()))
 }
 
 /// The name that [`function_failed`] prints for the failed part of a bundled test. `events_started`: whether
@@ -188,12 +194,9 @@ pub const NOT_PREPARED: &str = "SQL API error";
 /// The reason if a thread did not start because its driver, or an option of the driver, is invalid.
 pub const NO_DRIVER: &str = "failed to initialize the DB driver";
 
-/// The error if a function of the test failed; `location` is its file and line, if known.
-pub fn function_failed(function: &str, location: Option<&str>, reason: &str) -> String {
-    let location = location
-        .map(|location| format!("{location}: "))
-        .unwrap_or_default();
-    fatal_line(&format!("`{function}' function failed: {location}{reason}"))
+/// The error if a function of the test failed.
+pub fn function_failed(function: &str, reason: &str) -> String {
+    fatal_line(&format!("`{function}' function failed: {reason}"))
 }
 
 /// The error of a statement, as the reason of [`function_failed`]. `code` is 0 on PostgreSQL, which has no

@@ -19,7 +19,7 @@ mod header;
 mod help;
 mod histogram;
 mod messages;
-pub mod mix;
+mod mix;
 mod number;
 mod options;
 mod output;
@@ -40,7 +40,7 @@ pub use connect::{
 };
 pub use header::{INITIALIZING_WORKERS, THREADS_STARTED, command_header, run_header, warming_up};
 pub use help::help;
-pub use histogram::{BUCKETS, Histogram, bucket_of_ms, bucket_value_ms};
+pub use histogram::{Histogram, bucket_value_ms};
 pub use messages::*;
 pub use options::{
     DatabaseOptions, GeneralOptions, Invocation, MysqlOptions, NativeCommand, PgsqlOptions,

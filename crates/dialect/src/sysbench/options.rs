@@ -34,8 +34,8 @@ pub struct NativeCommand {
     pub settings: GeneralOptions,
     /// All options of the test, with defaults; options without a value are omitted.
     pub options: BTreeMap<&'static str, toml::Value>,
-    /// The values of options on the command line as texts, for messages.
-    pub option_texts: BTreeMap<&'static str, String>,
+    /// The options of the test as written, for messages.
+    pub extras: Vec<RawOption>,
 }
 
 /// Where a script is read from.

@@ -13,34 +13,23 @@ pub struct Output {
     pub stderr: String,
 }
 
-/// sysbench's error about a command line.
+/// sysbench's error about a command line: the complete output, earlier warnings included. The exit status is 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{}{}", output.warnings, output.stdout, output.stderr)]
-pub struct UsageError {
-    /// The complete output, earlier warnings included.
-    pub output: Output,
-    pub exit_status: u8,
-}
+#[error("{}{}{}", .0.warnings, .0.stdout, .0.stderr)]
+pub struct UsageError(pub Output);
 
 impl Output {
     /// An error with its last line in the log.
     pub(crate) fn fatal(mut self, text: &str) -> UsageError {
         self.stdout += &fatal_line(text);
-        self.into_error()
+        UsageError(self)
     }
 
     /// An error with its last line on standard error.
     pub(crate) fn usage_error(mut self, text: &str) -> UsageError {
         self.stderr += text;
         self.stderr.push('\n');
-        self.into_error()
-    }
-
-    pub(crate) fn into_error(self) -> UsageError {
-        UsageError {
-            output: self,
-            exit_status: 1,
-        }
+        UsageError(self)
     }
 }
 

@@ -28,7 +28,7 @@ pub enum ProgramCost {
 /// two workers had 1.2 to 1.4 times the transactions of one; with 16 users, 0.7 to 0.9 times.
 const FEW_USERS_MAX: u32 = 8;
 
-/// The number of workers for this many users.
+/// The number of workers for this many users; a run has no more than users.
 fn worker_count(users: u32, processors: usize, cost: ProgramCost) -> u32 {
     if users <= FEW_USERS_MAX {
         return default_threads(users, processors);
@@ -36,11 +36,10 @@ fn worker_count(users: u32, processors: usize, cost: ProgramCost) -> u32 {
     let processors = u32::try_from(processors).unwrap_or(u32::MAX).max(1);
     // The other half is left to a local server.
     let half = (processors / 2).max(1);
-    let workers = match cost {
+    match cost {
         ProgramCost::Low => half,
         ProgramCost::High => users.div_ceil(USERS_PER_WORKER).clamp(half, processors),
-    };
-    workers.min(users)
+    }
 }
 
 /// The drive plan of a run: each sysbench thread becomes a user. `processors`: the number of processors of this

@@ -3,44 +3,14 @@
 //! In: counts since the previous line. Out: a line. Must never: divide by the configured interval, because
 //! the actual interval may be longer.
 
+use prony_measure::QueryCounts;
+
 /// Counts of events and queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Events that succeeded.
     pub events: u64,
-    /// Queries that return rows.
-    pub reads: u64,
-    /// Queries that change rows.
-    pub writes: u64,
-    /// All other queries.
-    pub others: u64,
-    /// Errors after which an event was restarted.
-    pub errors: u64,
-    /// Connections that were reopened.
-    pub reconnects: u64,
-}
-
-impl std::ops::Add for Counters {
-    type Output = Counters;
-
-    fn add(self, other: Counters) -> Counters {
-        Counters {
-            events: self.events + other.events,
-            reads: self.reads + other.reads,
-            writes: self.writes + other.writes,
-            others: self.others + other.others,
-            errors: self.errors + other.errors,
-            reconnects: self.reconnects + other.reconnects,
-        }
-    }
-}
-
-impl Counters {
-    pub fn queries(&self) -> u64 {
-        self.reads
-            .saturating_add(self.writes)
-            .saturating_add(self.others)
-    }
+    pub queries: QueryCounts,
 }
 
 /// The queue of `--rate`.
@@ -98,12 +68,12 @@ pub fn progress_text(progress: &Progress) -> String {
     let mut text = if progress.uses_database {
         format!(
             "[ {at_s}s ] thds: {threads} tps: {tps:4.2} qps: {:4.2} (r/w/o: {:4.2}/{:4.2}/{:4.2}) {latency} err/s: {:4.2} reconn/s: {:4.2}\n",
-            rate(counters.queries()),
-            rate(counters.reads),
-            rate(counters.writes),
-            rate(counters.others),
-            rate(counters.errors),
-            rate(counters.reconnects),
+            rate(counters.queries.all()),
+            rate(counters.queries.reads),
+            rate(counters.queries.writes),
+            rate(counters.queries.others),
+            rate(counters.queries.ignored_errors),
+            rate(counters.queries.reconnects),
         )
     } else {
         format!("[ {at_s}s ] thds: {threads} eps: {tps:4.2} {latency}\n")

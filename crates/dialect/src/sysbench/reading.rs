@@ -4,7 +4,8 @@
 //! Must never: take a checkpoint's report for the report of the run.
 
 use crate::reading::{
-    PrintedNumber, leading_count, leading_number, record_unreadable, relation, text_between, to_u32,
+    PrintedNumber, add_missing_parts, add_relation, leading_count, leading_number,
+    record_unreadable, text_between, to_u32,
 };
 use prony_store::{QueryCounts, RelationKind, ReportedRun, Second, SecondPhase};
 
@@ -259,20 +260,17 @@ impl OutputReader {
         if let Some(queries) = run.queries {
             super::mix::identify_test(&mut run, &queries);
         }
-        for (is_present, part) in [
-            (
-                run.transactions.is_some() || run.queries.is_some(),
-                "the number of transactions",
-            ),
+        let has_count = run.transactions.is_some() || run.queries.is_some();
+        let parts = [
+            (has_count, "the number of transactions"),
             (figures.total_s.is_some(), "the total time"),
             (figures.avg_ms.is_some(), "the latency"),
             (figures.thread_time_s.is_some(), "the end of its report"),
-        ] {
-            if !is_present {
-                run.missing_parts.push(part);
-            }
-        }
-        figures.add_relations(&mut run, covered_s, rate);
+        ];
+        add_missing_parts(&mut run, &parts);
+        figures.add_count_relations(&mut run, covered_s, rate);
+        figures.add_thread_relations(&mut run);
+        figures.add_latency_relations(&mut run);
         Some(run)
     }
 }
@@ -288,17 +286,6 @@ impl ReportFigures {
         })
     }
 
-    fn add_relations(
-        &self,
-        run: &mut ReportedRun,
-        covered_s: Option<f64>,
-        rate: Option<PrintedNumber>,
-    ) {
-        self.add_count_relations(run, covered_s, rate);
-        self.add_thread_relations(run);
-        self.add_latency_relations(run);
-    }
-
     fn add_count_relations(
         &self,
         run: &mut ReportedRun,
@@ -306,29 +293,20 @@ impl ReportFigures {
         rate: Option<PrintedNumber>,
     ) {
         use RelationKind::{Sum, Time};
-        let mut add = |kind, names: [&str; 2], printed: f64, derived: f64, tolerance: f64| {
-            run.relations
-                .push(relation(kind, names, printed, derived, tolerance));
-        };
         if let (Some(total), Some(reads), Some(writes), Some(others)) =
             (self.total_queries, self.reads, self.writes, self.others)
         {
+            let names = ["queries, total", "read + write + other"];
             let sum = reads as f64 + writes as f64 + others as f64;
-            add(
-                Sum,
-                ["queries, total", "read + write + other"],
-                total as f64,
-                sum,
-                0.0,
-            );
+            add_relation(run, Sum, names, [total as f64, sum], 0.0);
             if let Some((queries, _)) = self.queries {
                 let names = ["queries, in the line with the rate", "queries, total"];
-                add(Sum, names, queries as f64, total as f64, 0.0);
+                add_relation(run, Sum, names, [queries as f64, total as f64], 0.0);
             }
         }
         if let (Some((transactions, _)), Some(events)) = (self.transactions, self.events) {
             let names = ["total number of events", "transactions"];
-            add(Sum, names, events as f64, transactions as f64, 0.0);
+            add_relation(run, Sum, names, [events as f64, transactions as f64], 0.0);
         }
         let transactions = self.transactions.map(|(count, _)| count).or(self.events);
         for (name, count, rate) in [
@@ -345,7 +323,8 @@ impl ReportFigures {
                 let derived = count as f64 / rate.value;
                 let tolerance = derived * rate.tolerance / rate.value
                     + self.total_s.map_or(0.0, |total| total.tolerance);
-                add(Time, ["total time", name], covered_s, derived, tolerance);
+                let names = ["total time", name];
+                add_relation(run, Time, names, [covered_s, derived], tolerance);
             }
         }
     }
@@ -356,22 +335,15 @@ impl ReportFigures {
         if let (Some(threads), Some(mean), Some(events)) =
             (threads, self.thread_events, self.events)
         {
-            let tolerance = mean.tolerance * threads;
             let names = ["total number of events", "events of a thread x threads"];
-            run.relations.push(relation(
-                Share,
-                names,
-                events as f64,
-                mean.value * threads,
-                tolerance,
-            ));
+            let figures = [events as f64, mean.value * threads];
+            add_relation(run, Share, names, figures, mean.tolerance * threads);
         }
         if let (Some(threads), Some(mean), Some(sum)) = (threads, self.thread_time_s, self.sum_ms) {
             let tolerance = mean.tolerance * threads + sum.tolerance / 1e3;
             let names = ["latency, sum, s", "execution time of a thread x threads"];
-            let derived = mean.value * threads;
-            run.relations
-                .push(relation(Share, names, sum.value / 1e3, derived, tolerance));
+            let figures = [sum.value / 1e3, mean.value * threads];
+            add_relation(run, Share, names, figures, tolerance);
         }
     }
 
@@ -380,14 +352,9 @@ impl ReportFigures {
         if let (Some(avg), Some(sum), Some(events)) = (self.avg_ms, self.sum_ms, self.events)
             && events > 0
         {
-            let derived = sum.value / events as f64;
-            run.relations.push(relation(
-                Share,
-                ["latency, avg, ms", "sum / events"],
-                avg.value,
-                derived,
-                avg.tolerance,
-            ));
+            let names = ["latency, avg, ms", "sum / events"];
+            let figures = [avg.value, sum.value / events as f64];
+            add_relation(run, Share, names, figures, avg.tolerance);
         }
         let at_most = [
             (["latency, min, ms", "avg"], self.min_ms, self.avg_ms, 0.0),
@@ -403,13 +370,8 @@ impl ReportFigures {
         for (names, smaller, larger, width) in at_most {
             if let (Some(smaller), Some(larger)) = (smaller, larger) {
                 let tolerance = smaller.tolerance + larger.tolerance + width * larger.value;
-                run.relations.push(relation(
-                    AtMost,
-                    names,
-                    smaller.value,
-                    larger.value,
-                    tolerance,
-                ));
+                let figures = [smaller.value, larger.value];
+                add_relation(run, AtMost, names, figures, tolerance);
             }
         }
     }

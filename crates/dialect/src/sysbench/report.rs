@@ -120,6 +120,7 @@ pub fn checkpoint_header(at_s: u64) -> String {
 }
 
 fn sql_block(counters: &Counters, interval_s: f64) -> String {
+    let queries = &counters.queries;
     let with_rate = |count: u64| {
         let rate = per_second(count, interval_s);
         format!("{count:<6} ({rate:.2} per sec.)")
@@ -136,14 +137,14 @@ fn sql_block(counters: &Counters, interval_s: f64) -> String {
     ignored errors:                      {}
     reconnects:                          {}
 ",
-        counters.reads,
-        counters.writes,
-        counters.others,
-        counters.queries(),
+        queries.reads,
+        queries.writes,
+        queries.others,
+        queries.all(),
         with_rate(counters.events),
-        with_rate(counters.queries()),
-        with_rate(counters.errors),
-        with_rate(counters.reconnects),
+        with_rate(queries.all()),
+        with_rate(queries.ignored_errors),
+        with_rate(queries.reconnects),
     )
 }
 

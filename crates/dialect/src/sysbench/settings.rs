@@ -6,7 +6,7 @@
 use super::compat::Compat;
 use super::number;
 use super::options::{DatabaseOptions, GeneralOptions, MysqlOptions, PgsqlOptions, RandomOptions};
-use super::output::{LogLevel, Output, UsageError, fatal_line, warning_line};
+use super::output::{LogLevel, Output, UsageError, warning_line};
 use super::spec;
 use prony_plan::MAX_CLIENTS;
 use prony_wire::Secret;
@@ -48,9 +48,9 @@ impl OptionTexts {
         let value = number::parse_int(text);
         value.ok_or_else(|| {
             // sysbench prints this error before the lines that it has written to standard output.
-            let mut out = self.output();
+            let mut out = self.out.clone();
             out.warnings += &format!("Invalid value for the '{name}' option: '{text}'\n");
-            out.into_error()
+            UsageError(out)
         })
     }
 
@@ -63,13 +63,13 @@ impl OptionTexts {
     fn check_not_negative(&self, name: &str, value: i32) -> UsageResult<u32> {
         u32::try_from(value).map_err(|_| {
             let text = format!("Invalid value for --{}: {value}.\n", name.replace('_', "-"));
-            self.output().fatal(&text)
+            self.fatal(&text)
         })
     }
 
-    /// The output so far, to which an error is appended.
-    fn output(&self) -> Output {
-        self.out.clone()
+    /// An error after the output so far.
+    fn fatal(&self, text: &str) -> UsageError {
+        self.out.clone().fatal(text)
     }
 
     /// The value of the deprecated option `old`, with a warning; or the value of `new`, if that of `old` is 0
@@ -95,7 +95,7 @@ impl OptionTexts {
         let valid_threads = valid_threads.filter(|threads| (1..=MAX_CLIENTS).contains(threads));
         let Some(threads) = valid_threads else {
             let text = format!("Invalid value for --threads: {threads}.\n");
-            return Err(self.output().fatal(&text));
+            return Err(self.fatal(&text));
         };
         let events = self.int_or_deprecated("max_requests", "events", 0)?;
         let time = self.int_or_deprecated("max_time", "time", 0)?;
@@ -176,16 +176,14 @@ impl OptionTexts {
             Some(seconds) => Ok(Some(seconds)),
             None => {
                 let text = format!("Invalid value for --forced-shutdown: '{text}'");
-                Err(self.output().fatal(&text))
+                Err(self.fatal(&text))
             }
         }
     }
 
     fn parse_thread_stack(&mut self) -> UsageResult<u64> {
         match number::parse_size(self.text("thread_stack_size")) {
-            0 => Err(self
-                .output()
-                .fatal("Invalid value for thread-stack-size: 0.\n")),
+            0 => Err(self.fatal("Invalid value for thread-stack-size: 0.\n")),
             bytes => Ok(bytes),
         }
     }
@@ -195,7 +193,7 @@ impl OptionTexts {
         for text in number::parse_list(self.text("report_checkpoints")) {
             let Ok(second) = text.parse() else {
                 let text = format!("Invalid value for --report-checkpoints: '{text}'");
-                return Err(self.output().fatal(&text));
+                return Err(self.fatal(&text));
             };
             seconds.push(second);
         }
@@ -209,9 +207,9 @@ impl OptionTexts {
         // sysbench stores the verbosity in one byte.
         let verbosity = self.int_value("verbosity")? as u8;
         if verbosity > 5 {
-            let mut out = self.output();
+            let mut out = self.out.clone();
             out.stdout += &format!("Invalid value for verbosity: {verbosity}\n");
-            return Err(out.into_error());
+            return Err(UsageError(out));
         }
         Ok((debug, if debug { 5 } else { verbosity }))
     }
@@ -221,12 +219,12 @@ impl OptionTexts {
         let percentile = self.int_value("percentile")?;
         let Some(valid) = u8::try_from(percentile).ok().filter(|pct| *pct <= 100) else {
             let text = format!("Invalid value for --percentile: {percentile}");
-            return Err(self.output().fatal(&text));
+            return Err(self.fatal(&text));
         };
         let histogram = self.is_on("histogram");
         if histogram && valid == 0 {
             let text = "--histogram cannot be used with --percentile=0";
-            return Err(self.output().fatal(text));
+            return Err(self.fatal(text));
         }
         Ok((valid, histogram))
     }
@@ -240,7 +238,7 @@ impl OptionTexts {
         };
         if !known_distributions.contains(&distribution.as_str()) {
             let text = format!("Invalid random numbers distribution: {distribution}.");
-            return Err(self.output().fatal(&text));
+            return Err(self.fatal(&text));
         }
         let is_v1_0 = self.compat == Compat::V1_0;
         let mut special = |name, default| {
@@ -273,7 +271,7 @@ impl OptionTexts {
             let port = self.int_value("pgsql_port")?;
             pgsql_port = u16::try_from(port).map_err(|_| {
                 let text = format!("Invalid value for --pgsql-port: {port}.");
-                self.output().fatal(&text)
+                self.fatal(&text)
             })?;
         }
         let mysql = self.parse_mysql()?;
@@ -350,16 +348,8 @@ impl OptionTexts {
             None if !is_used => Ok(0),
             None => {
                 let text = format!("Invalid value for --mysql-port: {text}.");
-                Err(self.output().fatal(&text))
+                Err(self.fatal(&text))
             }
         }
-    }
-
-    /// The error for a test that cannot be found.
-    pub fn no_such_test(&mut self, name: &str) -> UsageError {
-        self.out.stdout += &fatal_line(&format!(
-            "Cannot find benchmark '{name}': no such built-in test, file or module"
-        ));
-        self.output().into_error()
     }
 }

@@ -8,4 +8,5 @@
 mod alone;
 mod real;
 mod same;
+#[path = "../common/mod.rs"]
 mod test_host;

@@ -1,33 +1,77 @@
-//! A host for the parser of pgbench's arguments, without environment, files and scripts.
+//! A host for the parser of pgbench's arguments, with a fixed environment.
 
+use prony_dialect::pgbench::{Host, Level, Messages};
 use std::path::Path;
 
-use prony_dialect::pgbench::Host;
+/// A host with fixed values.
+pub struct TestHost {
+    /// Whether scripts are real files; otherwise all exist.
+    pub reads_scripts: bool,
+    pub variables: Vec<(&'static str, &'static str)>,
+    pub stderr: String,
+    pub open_files: (u64, u64),
+    pub messages: Messages,
+}
 
-/// A host without environment, files and scripts.
-pub struct EmptyHost;
+impl TestHost {
+    pub fn new(argv0: &str, level: &Level) -> Self {
+        Self {
+            reads_scripts: true,
+            variables: Vec::new(),
+            stderr: String::new(),
+            open_files: (1024, 4096),
+            messages: Messages::new(argv0, level),
+        }
+    }
+}
 
-impl Host for EmptyHost {
-    fn env_var(&self, _name: &str) -> Option<String> {
-        None
+impl Host for TestHost {
+    fn env_var(&self, name: &str) -> Option<String> {
+        let variable = self
+            .variables
+            .iter()
+            .find(|(variable, _)| *variable == name);
+        variable.map(|(_, value)| (*value).to_owned())
     }
-    fn print_stderr(&mut self, _text: &str) {}
-    fn load_script(&mut self, _path: &Path) -> Result<(), String> {
-        Ok(())
+
+    fn print_stderr(&mut self, text: &str) {
+        self.stderr += text;
     }
+
+    fn load_script(&mut self, path: &Path) -> Result<(), String> {
+        // Empty scripts cause the script parser's message; standard input is empty in these tests.
+        let name = path.display();
+        if !self.reads_scripts {
+            return Ok(());
+        }
+        match std::fs::read(path) {
+            Ok(script) if !script.is_empty() => Ok(()),
+            Err(_) if path != Path::new("-") => Err(self.messages.fatal(&format!(
+                "could not open file \"{name}\": No such file or directory"
+            ))),
+            _ => Err(self
+                .messages
+                .fatal(&format!("empty command list for script \"{name}\""))),
+        }
+    }
+
     fn open_file_limits(&self) -> Option<(u64, u64)> {
-        None
+        Some(self.open_files)
     }
-    fn raise_open_file_limit(&mut self, _to: u64) -> Result<(), String> {
+
+    fn raise_open_file_limit(&mut self, _limit: u64) -> Result<(), String> {
         Ok(())
     }
+
     fn time_seed(&self) -> u64 {
-        0
+        1
     }
+
     fn strong_seed(&self) -> Option<u64> {
-        None
+        Some(2)
     }
+
     fn user_name(&self) -> Result<String, String> {
-        Ok("postgres".to_owned())
+        Ok("somebody".to_owned())
     }
 }

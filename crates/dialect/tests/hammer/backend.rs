@@ -1,6 +1,6 @@
 //! An in-memory backend that records requests and prints lines for them.
 
-use prony_dialect::hammerdb::tcl::{Channel, Host, PathKind, TclResult};
+use prony_dialect::hammerdb::tcl::System;
 use prony_dialect::hammerdb::text::{finished_line, running_line, terminal_line, vuser_line};
 use prony_dialect::hammerdb::{
     Backend, BuildLine, BuildRequest, Driver, RunLine, RunRequest, SchemaRequest, Settings,
@@ -18,7 +18,6 @@ pub struct FakeBackend {
     pub delete_requests: Vec<SchemaRequest>,
     pub saved_settings: Settings,
     pub build_error: Option<String>,
-    pub is_stopped: bool,
 }
 
 impl FakeBackend {
@@ -31,40 +30,13 @@ impl FakeBackend {
     }
 }
 
-impl Host for FakeBackend {
-    fn call_command(&mut self, _name: &str, _args: &[String]) -> Option<TclResult> {
-        None
-    }
-    fn put(&mut self, channel: Channel, text: &str) {
-        self.memory.put(channel, text);
-    }
-    fn env_var(&self, name: &str) -> Option<String> {
-        (name == "PGHOST").then(|| "10.0.0.5".to_owned())
-    }
-    fn sleep(&mut self, ms: u64) {
-        self.memory.sleep(ms);
-    }
-    fn is_stopped(&self) -> bool {
-        self.is_stopped
-    }
-    fn now_ms(&self) -> i64 {
-        self.memory.now_ms()
-    }
-    fn format_date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
-        self.memory.format_date(seconds, format, utc)
-    }
-    fn read_file(&mut self, path: &str) -> Result<String, String> {
-        self.memory.read_file(path)
-    }
-    fn write_file(&mut self, path: &str, text: &str, append: bool) -> Result<(), String> {
-        self.memory.write_file(path, text, append)
-    }
-    fn path_kind(&self, path: &str) -> PathKind {
-        self.memory.path_kind(path)
-    }
-}
-
 impl Backend for FakeBackend {
+    fn system(&self) -> &dyn System {
+        &self.memory
+    }
+    fn system_mut(&mut self) -> &mut dyn System {
+        &mut self.memory
+    }
     fn build_schema(&mut self, request: &BuildRequest) -> Result<VuserOutcome, String> {
         self.builds.push(request.clone());
         self.print_line(&running_line(1));

@@ -4,7 +4,7 @@ pub mod backend;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use prony_dialect::hammerdb::tcl::{Channel, Host, PathKind, TclResult};
+use prony_dialect::hammerdb::tcl::{Channel, Host, PathKind, System, TclResult};
 
 #[derive(Default)]
 pub struct MemoryHost {
@@ -14,6 +14,7 @@ pub struct MemoryHost {
     pub files: BTreeMap<String, String>,
     pub folders: BTreeSet<String>,
     pub current_folder: String,
+    pub is_stopped: bool,
     captured: Option<Vec<String>>,
 }
 
@@ -25,6 +26,18 @@ impl Host for MemoryHost {
         }
         (name == "ask").then(|| Ok(format!("asked {}", args.join(","))))
     }
+    fn has_command(&self, name: &str) -> bool {
+        ["ask", "say"].contains(&name)
+    }
+    fn system(&self) -> &dyn System {
+        self
+    }
+    fn system_mut(&mut self) -> &mut dyn System {
+        self
+    }
+}
+
+impl System for MemoryHost {
     fn put(&mut self, channel: Channel, text: &str) {
         if let (Channel::Out, Some(captured)) = (channel, &mut self.captured) {
             captured.push(text.to_owned());
@@ -38,8 +51,8 @@ impl Host for MemoryHost {
     fn set_capture(&mut self, on: bool) -> Vec<String> {
         std::mem::replace(&mut self.captured, on.then(Vec::new)).unwrap_or_default()
     }
-    fn has_command(&self, name: &str) -> bool {
-        ["ask", "say"].contains(&name)
+    fn is_stopped(&self) -> bool {
+        self.is_stopped
     }
     fn list_directory(&self, path: &str) -> Result<Vec<String>, String> {
         let name_in_path = |file: &String| {
@@ -82,7 +95,12 @@ impl Host for MemoryHost {
         4242
     }
     fn env_var(&self, name: &str) -> Option<String> {
-        (name == "TMP").then(|| "/t".to_owned())
+        let value = match name {
+            "FOLDER" => "/t",
+            "PGHOST" => "10.0.0.5",
+            _ => return None,
+        };
+        Some(value.to_owned())
     }
     fn sleep(&mut self, ms: u64) {
         self.slept_ms += ms;

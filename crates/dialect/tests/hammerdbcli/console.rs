@@ -73,7 +73,7 @@ fn input_waits_for_complete_commands_and_continues_after_errors() {
     assert_eq!(console.prompt(), "hammerdb>");
     console.run_line(&mut backend, "if 1 {");
     assert_eq!(console.prompt(), "> ");
-    backend.is_stopped = true;
+    backend.memory.is_stopped = true;
     assert_eq!(console.run_line(&mut backend, "puts x }"), Some(130));
 }
 

@@ -69,13 +69,17 @@ fn error_messages_match_hammerdb() {
 #[test]
 fn invalid_requests_are_errors() {
     let (backend, _) = run_file(
-        "diset tpcc pg_count_ware 2\ndiset tpcc pg_num_vu 3\nbuildschema\ndiset tpcc pg_count_ware x\nbuildschema
+        "diset tpcc pg_oracompat true\ndiset tpcc pg_cituscompat true\nbuildschema
+         diset tpcc pg_oracompat false\ndiset tpcc pg_cituscompat false
+         diset tpcc pg_count_ware 2\ndiset tpcc pg_num_vu 3\nbuildschema\ndiset tpcc pg_count_ware x\nbuildschema
          diset tpcc pg_async_scale true\ndiset tpcc pg_rampup -1\nvurun\ndbset db mysql
          diset tpcc mysql_storage_engine tokudb\nbuildschema\ndiset tpcc mysql_duration x\nvurun",
     );
     assert!(backend.builds.is_empty() && backend.runs.is_empty());
     let printed = lines(&backend.memory.out);
     for expected in [
+        "Error: Prony does not support pg_oracompat: diset tpcc pg_oracompat false",
+        "Error: Prony does not support pg_cituscompat: diset tpcc pg_cituscompat false",
         "Error:Build virtual users must be less than or equal to number of warehouses",
         "You have 3 virtual users building 2 warehouses",
         "Error: pg_count_ware must be an integer of 1 or greater, not \"x\"",

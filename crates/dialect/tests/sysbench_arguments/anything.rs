@@ -86,10 +86,7 @@ proptest! {
                 prony_dialect::sysbench::workload_plan(&native);
             }
             Ok(_) => {}
-            Err(error) => {
-                prop_assert_eq!(error.exit_status, 1);
-                prop_assert!(!error.to_string().is_empty());
-            }
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
     }
 }

@@ -5,5 +5,6 @@
 
 mod anything;
 mod meaning;
+mod plans;
 mod refusals;
 mod support;

@@ -35,7 +35,7 @@ fn deprecated_names_work_with_a_warning() {
     );
     for name in old {
         let error = parse(Compat::V1_1, &format!("oltp_insert --{name}=4 run")).unwrap_err();
-        assert_eq!(error.output.stderr, format!("invalid option: --{name}=4\n"));
+        assert_eq!(error.0.stderr, format!("invalid option: --{name}=4\n"));
     }
 }
 
@@ -233,9 +233,7 @@ fn help_and_version_are_printed() {
 #[test]
 fn version_1_1_has_different_defaults() {
     let line = "--warmup-time=3 --rand-type=zipfian --mysql-ssl=REQUIRED --mysql-ssl-ca=ca.pem --reconnect=2 oltp_insert warmup";
-    let Ok(Invocation::Native(command)) = parse(Compat::V1_1, line) else {
-        panic!("{line}");
-    };
+    let command = parse_native_of(Compat::V1_1, line);
     assert_eq!(command.command, Command::Prewarm);
     assert_eq!(
         (
@@ -249,9 +247,7 @@ fn version_1_1_has_different_defaults() {
         (mysql.ssl.as_str(), mysql.ssl_ca.as_deref()),
         ("required", Some("ca.pem"))
     );
-    let Ok(Invocation::Native(plain)) = parse(Compat::V1_1, "oltp_insert run") else {
-        panic!("a plain run");
-    };
+    let plain = parse_native_of(Compat::V1_1, "oltp_insert run");
     assert_eq!(plain.settings.random.distribution, "uniform");
     assert!(plain.preamble.stdout.starts_with("sysbench 1.1.0 (using"));
     let error = parse(Compat::V1_1, "oltp_insert --rand-type=special run").unwrap_err();

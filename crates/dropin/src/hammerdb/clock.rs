@@ -54,17 +54,17 @@ pub fn format_time(seconds: i64, format: Option<&str>, utc: bool) -> Result<Stri
 /// The text does not match.
 pub fn parse_time(text: &str, format: Option<&str>, utc: bool) -> Result<i64, String> {
     let invalid = |_| format!("unable to convert date-time string \"{text}\"");
+    let seconds = |time: civil::DateTime, utc: bool| {
+        let time = time_zone(utc).to_timestamp(time).map_err(invalid)?;
+        Ok(time.as_second())
+    };
     if let Some(format) = format {
         let time = jiff::fmt::strtime::parse(format, text).map_err(invalid)?;
         if let Ok(time) = time.to_timestamp() {
             return Ok(time.as_second());
         }
         let midnight = |_| time.to_date().map(|date| date.at(0, 0, 0, 0));
-        let time = time.to_datetime().or_else(midnight).map_err(invalid)?;
-        return Ok(time_zone(utc)
-            .to_timestamp(time)
-            .map_err(invalid)?
-            .as_second());
+        return seconds(time.to_datetime().or_else(midnight).map_err(invalid)?, utc);
     }
     let text = text.trim();
     if text == "now" {
@@ -74,23 +74,15 @@ pub fn parse_time(text: &str, format: Option<&str>, utc: bool) -> Result<i64, St
         return Ok(time.as_second());
     }
     let fields: Vec<&str> = text.split_whitespace().collect();
-    let time = match fields.as_slice() {
+    match fields.as_slice() {
         // With any zone name other than UTC and GMT, the time is read as local time.
         [_, month, day, time_of_day, zone_name, year] => {
             let text = format!("{month} {day} {time_of_day} {year}");
             let time = civil::DateTime::strptime("%b %d %H:%M:%S %Y", text).map_err(invalid)?;
-            let utc = utc || matches!(*zone_name, "UTC" | "GMT");
-            return Ok(time_zone(utc)
-                .to_timestamp(time)
-                .map_err(invalid)?
-                .as_second());
+            seconds(time, utc || matches!(*zone_name, "UTC" | "GMT"))
         }
-        _ => text.parse::<civil::DateTime>().map_err(invalid)?,
-    };
-    Ok(time_zone(utc)
-        .to_timestamp(time)
-        .map_err(invalid)?
-        .as_second())
+        _ => seconds(text.parse().map_err(invalid)?, utc),
+    }
 }
 
 #[cfg(test)]

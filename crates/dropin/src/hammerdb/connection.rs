@@ -17,9 +17,9 @@ use std::path::Path;
 /// The reason why the settings are invalid.
 pub fn target(login: &Login) -> Result<Target, String> {
     let env = Environment::from_process();
+    let port = login.port.to_string();
     let resolved = match login.product.dialect {
         SqlDialect::PostgreSql => {
-            let port = login.port.to_string();
             let options = [
                 ("host", login.host.as_str()),
                 ("port", &port),
@@ -31,18 +31,16 @@ pub fn target(login: &Login) -> Result<Target, String> {
             prony_server::resolve_with_options(&options, "the settings", "", &env)
         }
         SqlDialect::TransactSql => {
-            let port = login.port.to_string();
             prony_server::resolve_sql_server(&sql_server_options(login, &port), &env)
         }
         SqlDialect::MySql => {
-            let port = login.port.to_string();
             prony_server::resolve_mysql(&mysql_options(login, &port), "the settings", &env)
         }
     };
     let mut target = resolved.map_err(|error| error.to_string())?;
     signals::interrupt_waits_of(&mut target);
     for warning in &target.warnings {
-        super::eprint(&format!("hammerdbcli: {warning}\n"));
+        super::warn(&warning.to_string());
     }
     Ok(target)
 }
@@ -118,8 +116,7 @@ pub fn connect(target: &Target, login: &Login) -> Result<Control, String> {
             &error,
         )
     };
-    let mut control = Control::connect(target).map_err(failure_message)?;
-    crate::cleartext::warn_if_password_exposed(&control);
+    let mut control = crate::cleartext::connect(target).map_err(failure_message)?;
     // A build has long statements, which time-outs of the role or the database would end.
     let settings = match control.dialect() {
         SqlDialect::PostgreSql if control.server_version() >= 140_000 => {
@@ -175,20 +172,25 @@ mod tests {
     use prony_server::SslMode;
     use prony_wire::Secret;
 
-    #[test]
-    fn mysql_settings_with_special_characters_become_options() {
-        let mut login = Login {
-            product: Product::MYSQL,
+    fn login(product: Product, port: u16, user: &str, password: &str) -> Login {
+        Login {
+            product,
             host: "127.0.0.1".to_owned(),
-            port: 3306,
+            port,
             ssl_mode: String::new(),
-            socket: Some("/tmp/my sql.sock".to_owned()),
+            socket: None,
             ssl: None,
             sql_server: None,
-            user: "root".to_owned(),
-            password: Secret::new("p@ss/#:1"),
+            user: user.to_owned(),
+            password: Secret::new(password),
             database: "tpcc".to_owned(),
-        };
+        }
+    }
+
+    #[test]
+    fn mysql_settings_with_special_characters_become_options() {
+        let mut login = login(Product::MYSQL, 3306, "root", "p@ss/#:1");
+        login.socket = Some("/tmp/my sql.sock".to_owned());
         let assert_options = |login: &Login, expected: &[(&str, &str)]| {
             let options = mysql_options(login, "3306");
             for pair in expected {
@@ -228,23 +230,13 @@ mod tests {
 
     #[test]
     fn sql_server_settings_with_special_characters_become_options() {
-        let mut login = Login {
-            product: Product::SQL_SERVER,
-            host: "127.0.0.1".to_owned(),
-            port: 14_330,
-            ssl_mode: String::new(),
-            socket: None,
-            ssl: None,
-            sql_server: Some(SqlServerConnection {
-                uses_port: true,
-                encrypts: true,
-                trusts_certificate: true,
-                azure: false,
-            }),
-            user: "sa".to_owned(),
-            password: Secret::new("p;w}=d\""),
-            database: "tpcc".to_owned(),
-        };
+        let mut login = login(Product::SQL_SERVER, 14_330, "sa", "p;w}=d\"");
+        login.sql_server = Some(SqlServerConnection {
+            uses_port: true,
+            encrypts: true,
+            trusts_certificate: true,
+            azure: false,
+        });
         let resolved = target(&login).expect("valid settings");
         let endpoint = &resolved.endpoints[0];
         assert_eq!(resolved.describe(), "tcp:127.0.0.1:14330");
@@ -271,18 +263,8 @@ mod tests {
     #[test]
     fn a_failure_without_a_database_names_the_server() {
         // Port 9 is the discard port, on which no server listens.
-        let login = Login {
-            product: Product::MYSQL,
-            host: "127.0.0.1".to_owned(),
-            port: 9,
-            ssl_mode: String::new(),
-            socket: None,
-            ssl: None,
-            sql_server: None,
-            user: "sbtest".to_owned(),
-            password: Secret::new("x"),
-            database: String::new(),
-        };
+        let mut login = login(Product::MYSQL, 9, "sbtest", "x");
+        login.database = String::new();
         let target = target(&login).expect("valid settings");
         let error = connect(&target, &login).err().expect("no server listens");
         let expected = "Connection to server tcp:127.0.0.1:9 as sbtest failed\n";

@@ -3,13 +3,14 @@
 //! Must never: interleave two lines, or end a run because its log cannot be written.
 
 use super::clock;
+use crate::output::{lock, print};
 use prony_dialect::hammerdb::OutputOptions;
 use prony_dialect::hammerdb::text;
 use prony_plan::system_error;
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// The maximum number of lines stored in a job; further lines are only printed and logged.
 const MAX_STORED_LINES: usize = 10_000;
@@ -33,14 +34,13 @@ impl VuserLines {
     /// # Errors
     /// The log cannot be written.
     pub fn open(output: &OutputOptions) -> Result<VuserLines, String> {
-        let log = match &output.log_path {
-            Some(path) => Some(
-                open_log(path, &text::log_header(&clock::now_as_text())).map_err(|error| {
-                    format!("cannot write the log file {path}: {}", system_error(&error))
-                })?,
-            ),
-            None => None,
+        let open = |path: &String| {
+            open_log(path, &text::log_header(&clock::now_as_text())).map_err(|error| {
+                let reason = system_error(&error);
+                format!("cannot write the log file {path}: {reason}")
+            })
         };
+        let log = output.log_path.as_ref().map(open).transpose()?;
         Ok(VuserLines {
             show_output: output.show_output,
             logs_timestamps: output.logs_timestamps,
@@ -69,27 +69,25 @@ impl VuserLines {
 
     /// Prints a line on the terminal, regardless of the options, but not in the log.
     pub fn print_status(&self, line: String) {
-        let mut state = self.lock();
-        super::print(&text::terminal_line(&line));
+        let mut state = lock(&self.state);
+        print(&text::terminal_line(&line));
         state.store_line(line);
     }
 
     /// Prints and logs a line of a virtual user.
     pub fn print_line(&self, number: u32, line: impl Display) {
         let line = line.to_string();
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         let user_line = text::vuser_line(number, &line);
         if self.show_output {
-            super::print(&text::terminal_line(&user_line));
+            print(&text::terminal_line(&user_line));
         }
         if let Some(log) = &mut state.log {
             let timestamp = self.logs_timestamps.then(clock::now_as_text);
             let entry = text::log_entry(number, &line, timestamp.as_deref());
             if let Err(error) = log.write_all(entry.as_bytes()) {
                 state.log = None;
-                super::eprint(&format!(
-                    "hammerdbcli: cannot write to the log file any more: {error}\n"
-                ));
+                super::warn(&format!("cannot write to the log file any more: {error}"));
             }
         }
         state.store_line(user_line);
@@ -97,11 +95,7 @@ impl VuserLines {
 
     /// Returns the lines to store in the job, and starts with no lines again.
     pub fn take_lines(&self) -> Vec<String> {
-        std::mem::take(&mut self.lock().stored_lines)
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, LineState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        std::mem::take(&mut lock(&self.state).stored_lines)
     }
 }
 

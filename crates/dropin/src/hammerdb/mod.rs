@@ -15,10 +15,11 @@ mod jobs;
 mod lines;
 mod schema;
 mod storage;
+mod system;
 
 use crate::output::{eprint, print};
+use crate::process::env_var;
 use backend::ScriptBackend;
-use prony_dialect::hammerdb::tcl::Host;
 use prony_dialect::hammerdb::{
     COMPAT_VARIABLE, Console, Invocation, Session, USAGE, banner, parse_args, select_profile,
 };
@@ -29,6 +30,7 @@ use std::io::{IsTerminal, stdin};
 use std::process::ExitCode;
 use std::time::Duration;
 use storage::Storage;
+use system::ScriptSystem;
 
 /// The environment variable that shortens the minutes of a script, for rehearsals.
 const MINUTE_VARIABLE: &str = "PRONY_HAMMERDB_MINUTE";
@@ -42,11 +44,6 @@ PRONY_HOME                 where settings, jobs and runs are stored [default: ~/
 TMP                        folder for logs [default: /tmp]
 ";
 const ONE_MINUTE: Duration = Duration::from_secs(60);
-
-/// Whether a program name, such as the name of a link to Prony, is hammerdbcli's.
-pub fn is_program_name(argv0: &str) -> bool {
-    crate::begins_with_tool_name(argv0, "hammerdbcli")
-}
 
 /// Runs as hammerdbcli.
 pub fn main(arguments: &[OsString]) -> ExitCode {
@@ -67,31 +64,30 @@ fn run_command(arguments: &[OsString]) -> Result<u8, String> {
         print(&format!("{USAGE}{PRONY_USAGE}"));
         return Ok(0);
     }
-    let env_var = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
     let (profile, notice) = select_profile(env_var(COMPAT_VARIABLE).as_deref())?;
     let minute_length = parse_minute_length(env_var(MINUTE_VARIABLE).as_deref())?;
     let signals = Signals::listen().map_err(|error| format!("hammerdbcli: {error:#}\n"))?;
     eprint(&notice);
     if minute_length != ONE_MINUTE {
-        eprint(&format!(
-            "hammerdbcli: rehearsal: each minute of the script takes {} s ({MINUTE_VARIABLE})\n",
+        warn(&format!(
+            "rehearsal: each minute of the script takes {} s ({MINUTE_VARIABLE})",
             minute_length.as_secs_f64()
         ));
     }
     let storage = Storage::open();
     let settings = storage.read_settings().unwrap_or_else(|reason| {
-        eprint(&format!(
-            "hammerdbcli: cannot read the stored settings: {reason}\n"
-        ));
+        warn(&format!("cannot read the stored settings: {reason}"));
         Default::default()
     });
     let session = Session::new(settings.clone());
-    let mut backend =
-        ScriptBackend::new(signals.clone(), storage, settings, profile, minute_length);
-    backend.put(
-        prony_dialect::hammerdb::tcl::Channel::Out,
-        &banner(env!("CARGO_PKG_VERSION")),
-    );
+    let mut backend = ScriptBackend {
+        system: ScriptSystem::new(signals.clone()),
+        storage,
+        settings,
+        profile,
+        minute_length,
+    };
+    print(&banner(env!("CARGO_PKG_VERSION")));
     let status = match invocation {
         Invocation::Auto(path) => Console::new(session, false).run_file(&mut backend, &path),
         _ => {
@@ -101,6 +97,11 @@ fn run_command(arguments: &[OsString]) -> Result<u8, String> {
     };
     signals.end_by_signal();
     Ok(status)
+}
+
+/// Prints a line of Prony's own on standard error.
+fn warn(text: &str) {
+    eprint(&format!("hammerdbcli: {text}\n"));
 }
 
 /// Parses [`MINUTE_VARIABLE`]: how long a minute of the script takes.
@@ -121,16 +122,6 @@ fn parse_minute_length(value: Option<&str>) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn links_are_recognized_by_name() {
-        for name in ["hammerdbcli", "./hammerdbcli", "/usr/bin/hammerdbcli-4.6"] {
-            assert!(is_program_name(name), "{name}");
-        }
-        for name in ["prony", "/hammerdbcli/prony", "hammerdb", ""] {
-            assert!(!is_program_name(name), "{name}");
-        }
-    }
 
     #[test]
     fn a_rehearsal_minute_takes_1_to_60_seconds() {

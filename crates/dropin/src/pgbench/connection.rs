@@ -19,15 +19,21 @@ use std::time::Duration;
 /// The SQLSTATE of a refused password.
 const INVALID_PASSWORD: &str = "28P01";
 
-/// Returns the target of the options. A database name that is a connection string overrides the options, as
-/// in `PQconnectdbParams`.
+/// Returns the target of the options. `purpose`: of the connection, such as `initialization`.
 ///
 /// # Errors
-/// libpq's error message.
-pub fn target(connection: &ConnectionOptions, messages: &Messages) -> Result<Target, String> {
-    resolve(connection, messages, &Environment::from_process())
+/// The text for standard error.
+pub fn target(
+    call: &PgbenchCall,
+    connection: &ConnectionOptions,
+    purpose: &str,
+) -> Result<Target, String> {
+    resolve(connection, &call.messages, &Environment::from_process())
+        .map_err(|problem| connect_error(call, connection, &problem, purpose))
 }
 
+/// A database name that is a connection string overrides the options, as in `PQconnectdbParams`. The error is libpq's
+/// message.
 fn resolve(
     connection: &ConnectionOptions,
     messages: &Messages,
@@ -56,12 +62,31 @@ fn resolve(
     Ok(target)
 }
 
-/// Connects. If the server requires a password and there is none, prompts for it and stores it in the target
-/// for further connections.
+/// Connects, and prints what libpq prints about the connection options. If the server requires a password and there is
+/// none, prompts for it and stores it in the target for further connections.
 ///
 /// # Errors
-/// libpq's error message.
-pub fn connect(target: &mut Target) -> Result<Control, String> {
+/// The text for standard error.
+pub fn open(
+    call: &PgbenchCall,
+    connection: &ConnectionOptions,
+    target: &mut Target,
+    purpose: &str,
+) -> Result<Control, String> {
+    for warning in &target.warnings {
+        eprint(&format!("WARNING: {warning}\n"));
+    }
+    let control =
+        connect(target).map_err(|problem| connect_error(call, connection, &problem, purpose))?;
+    // The server's own pgbench reads -d differently.
+    if control.server_version() < 170_000 {
+        eprint(&level_hint(call, connection));
+    }
+    Ok(control)
+}
+
+/// The error is libpq's message.
+fn connect(target: &mut Target) -> Result<Control, String> {
     let error = match Control::connect(target) {
         Ok(control) => return Ok(control),
         Err(error) => error,
@@ -104,24 +129,10 @@ fn needs_password(error: &control::Error) -> bool {
     )
 }
 
-/// Prints the warnings about the connection options, as libpq does.
-pub fn print_warnings(target: &Target) {
-    for warning in &target.warnings {
-        eprint(&format!("WARNING: {warning}\n"));
-    }
-}
-
 /// Prints the server's notices, as libpq does.
 pub fn print_notices(control: &mut Control) {
     for notice in control.take_notices() {
         eprint(&format!("{notice}\n"));
-    }
-}
-
-/// Says what `-d` means, if the user named no level and the server's own pgbench reads it differently.
-pub fn print_level_hint(call: &PgbenchCall, connection: &ConnectionOptions, control: &Control) {
-    if control.server_version() < 170_000 {
-        eprint(&level_hint(call, connection));
     }
 }
 
@@ -136,9 +147,8 @@ fn level_hint(call: &PgbenchCall, connection: &ConnectionOptions) -> String {
     )
 }
 
-/// pgbench's message about a failed connection. `purpose`: the purpose of the connection, such as
-/// `initialization`.
-pub fn connect_error(
+/// pgbench's message about a failed connection.
+fn connect_error(
     call: &PgbenchCall,
     connection: &ConnectionOptions,
     problem: &str,

@@ -16,7 +16,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct ProcessHost<'a> {
     messages: &'a Messages,
     level: &'a Level,
-    /// The scripts of `-f`, in the order of the options; builtin scripts are not included.
+    pub script_files: ScriptFiles,
+}
+
+/// The scripts of `-f`.
+pub struct ScriptFiles {
+    /// The scripts in the order of the options; builtin scripts are not included.
     pub scripts: Vec<Script>,
     /// The variables of these scripts, which builtin scripts share.
     pub variable_names: VariableNames,
@@ -28,20 +33,17 @@ impl<'a> ProcessHost<'a> {
         ProcessHost {
             messages,
             level,
-            scripts: Vec::new(),
-            variable_names: VariableNames::new(),
+            script_files: ScriptFiles {
+                scripts: Vec::new(),
+                variable_names: VariableNames::new(),
+            },
         }
     }
 }
 
-/// An environment variable, with replacement characters for bytes that are not UTF-8.
-pub fn env_var(name: &str) -> Option<String> {
-    Some(std::env::var_os(name)?.to_string_lossy().into_owned())
-}
-
 impl Host for ProcessHost<'_> {
     fn env_var(&self, name: &str) -> Option<String> {
-        env_var(name)
+        crate::process::env_var(name)
     }
 
     fn print_stderr(&mut self, text: &str) {
@@ -70,9 +72,10 @@ impl Host for ProcessHost<'_> {
             ))
         })?;
         let level = u32::from(self.level.major());
-        let script = Script::parse(&mut self.variable_names, &name, &text, level)
+        let names = &mut self.script_files.variable_names;
+        let script = Script::parse(names, &name, &text, level)
             .map_err(|error| error.pgbench_stderr(self.messages.progname(), level))?;
-        self.scripts.push(script);
+        self.script_files.scripts.push(script);
         Ok(())
     }
 
@@ -142,7 +145,7 @@ mod tests {
         let broken = host.load_script(&path).expect_err("no expression");
         assert!(broken.contains(": syntax error"), "{broken}");
         std::fs::remove_file(&path).expect("the file exists");
-        assert_eq!(host.scripts.len(), 2);
+        assert_eq!(host.script_files.scripts.len(), 2);
     }
 
     #[test]

@@ -4,15 +4,16 @@
 //! in order.
 
 pub use crate::output::eprint;
-use crate::output::{self, print_bytes};
+use crate::output::{self, lock, print_bytes};
 use prony_dialect::sysbench::{
-    Compat, GeneralOptions, LogLevel, Output, UsageError, fatal_line, repetitions_line,
+    Compat, GeneralOptions, LogLevel, Output, fatal_line, repetitions_line,
 };
 use prony_report::visible::visible_colored;
 use std::io::{IsTerminal, stdout};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// One call of the tool.
+#[derive(Clone)]
 pub struct SysbenchCall {
     /// `--verbosity`.
     verbosity: u8,
@@ -41,25 +42,20 @@ static ADVICE: Mutex<Advice> = Mutex::new(Advice {
 
 /// Sets the advice to print on standard error after the log lines about the error.
 pub fn set_advice(text: Option<&'static str>) {
-    let mut advice = ADVICE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut advice = lock(&ADVICE);
     advice.pending = text.filter(|text| !advice.printed.contains(text));
 }
 
 fn print_advice() {
-    let mut advice = ADVICE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut advice = lock(&ADVICE);
     if let Some(text) = advice.pending.take() {
         eprint(&format!("prony: hint: {text}\n"));
         advice.printed.push(text);
     }
 }
 
-/// Why a call failed.
-pub enum CommandError {
-    /// The exit status of a call whose error is already printed.
-    Status(u8),
-    /// The command line is invalid.
-    Usage(UsageError),
-}
+/// The exit status of a call that failed; the error is already printed.
+pub struct CommandError(pub u8);
 
 impl SysbenchCall {
     /// A call with these settings.
@@ -75,7 +71,7 @@ impl SysbenchCall {
     /// and printed as one line before the next text.
     pub fn log(&self, level: LogLevel, text: &str) {
         if level.is_printed_at(self.verbosity) && !text.is_empty() {
-            let mut last_text = LAST_TEXT.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last_text = lock(&LAST_TEXT);
             let is_error = matches!(level, LogLevel::Fatal | LogLevel::Alert | LogLevel::Warning);
             if is_error && last_text.0 == text {
                 last_text.1 += 1;
@@ -95,7 +91,7 @@ impl SysbenchCall {
     /// Prints why the call failed. The exit status is 1.
     pub fn fail(&self, lines: &str) -> CommandError {
         self.log(LogLevel::Fatal, lines);
-        CommandError::Status(1)
+        CommandError(1)
     }
 
     /// Like `fail`, for one line without the prefix of the log level.
@@ -109,6 +105,12 @@ pub fn print(output: &Output) {
     eprint(&output.warnings);
     output::print(&output.stdout);
     eprint(&output.stderr);
+}
+
+/// Prints an error of usage on standard error.
+pub fn print_usage_error(text: &str) -> CommandError {
+    eprint(text);
+    CommandError(1)
 }
 
 /// Prints output, such as a script's, in any encoding. On a terminal, control characters other than colours

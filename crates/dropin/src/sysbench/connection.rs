@@ -5,20 +5,33 @@
 use super::call::{eprint, set_advice};
 use prony_dialect::mysql_client;
 use prony_dialect::sysbench::{
-    DatabaseOptions, Driver, Endpoint, MysqlOptions, PgsqlOptions, describe_connect_failure,
-    endpoints, login_failure_lines, mysql_unreachable, parse_driver, pgsql_unreachable,
+    DatabaseOptions, Driver, Endpoint, GeneralOptions, MysqlOptions, NO_DRIVER, NOT_CONNECTED,
+    PgsqlOptions, describe_connect_failure, endpoints, login_failure_lines, mysql_unreachable,
+    parse_driver, parse_ps_mode, pgsql_unreachable,
 };
 use prony_runner::signals;
 use prony_server::control::{ConnectFailure, Error, FailureCause};
 use prony_server::{Environment, Target, resolve_mysql, resolve_with_options};
 use std::time::Duration;
 
+/// The driver and target; or the lines of the log and the reason why threads cannot start.
+pub type ResolvedServer = Result<(Driver, Target), (String, &'static str)>;
+
+/// The driver and target of checked options.
+pub fn resolve_server(settings: &GeneralOptions) -> ResolvedServer {
+    let database = &settings.database;
+    warn_about_cipher(database);
+    let driver_options = parse_driver(database).and_then(|_| parse_ps_mode(database));
+    driver_options.map_err(|lines| (lines, NO_DRIVER))?;
+    target(database, settings.thread_init_timeout_s).map_err(|lines| (lines, NOT_CONNECTED))
+}
+
 /// The driver and target of the options. `timeout_s`: the time limit for connecting, in seconds.
 ///
 /// # Errors
 ///
 /// The log text to print; the caller appends the line that names the failed function.
-pub fn target(database: &DatabaseOptions, timeout_s: u32) -> Result<(Driver, Target), String> {
+fn target(database: &DatabaseOptions, timeout_s: u32) -> Result<(Driver, Target), String> {
     let driver = parse_driver(database)?;
     let mut target = match driver {
         Driver::Mysql => mysql_target(&database.mysql)?,
@@ -81,7 +94,7 @@ fn mysql_target(mysql: &MysqlOptions) -> Result<Target, String> {
 }
 
 /// Warns that `--mysql-ssl-cipher` is ignored, unless TLS is off.
-pub fn warn_about_cipher(database: &DatabaseOptions) {
+fn warn_about_cipher(database: &DatabaseOptions) {
     let mysql = &database.mysql;
     let ciphers = mysql.ssl_cipher.as_ref();
     if let Some(cipher) = ciphers.filter(|_| !matches!(mysql.ssl.as_str(), "off" | "disabled")) {

@@ -6,19 +6,16 @@
 use super::call::{SysbenchCall, set_advice};
 use prony_dialect::sysbench::{
     Command, Driver, IgnoredErrors, LogLevel, advice_of_test, failing_function, function_failed,
-    mysql_statement_failed, pgsql_statement_failed, sql_error,
+    sql_error, statement_failed,
 };
 use prony_server::control::Error;
 use prony_workload::oltp::policy::{ErrorAction, ErrorPolicy, StatementFailure};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// libpq's result status of a failed statement.
-const PGRES_FATAL_ERROR: u32 = 7;
-
 /// Handles errors of all users of a run.
 pub struct SysbenchErrorPolicy {
-    call: Arc<SysbenchCall>,
+    call: SysbenchCall,
     driver: Driver,
     ignored: IgnoredErrors,
     /// The flag that ends the run; the first fatal error sets it.
@@ -30,7 +27,7 @@ pub struct SysbenchErrorPolicy {
 impl SysbenchErrorPolicy {
     /// `stop_flag`: ends the run when it is set.
     pub fn new(
-        call: Arc<SysbenchCall>,
+        call: SysbenchCall,
         driver: Driver,
         ignored: IgnoredErrors,
         stop_flag: Arc<AtomicBool>,
@@ -59,10 +56,7 @@ impl ErrorPolicy for SysbenchErrorPolicy {
         let reported = self.driver.describe_error(error);
         let (number, message) = (reported.number, reported.message);
         let (prepared, query) = (failure.is_prepared, failure.statement);
-        let lines = match self.driver {
-            Driver::Mysql => mysql_statement_failed(prepared, number, &message, query),
-            Driver::Pgsql => pgsql_statement_failed(prepared, PGRES_FATAL_ERROR, &message, query),
-        };
+        let lines = statement_failed(self.driver, prepared, number, &message, query);
         set_advice(advice_of_test(
             self.driver,
             Command::Run,
@@ -71,7 +65,7 @@ impl ErrorPolicy for SysbenchErrorPolicy {
         ));
         let reason = sql_error(number, &reported.sqlstate, &message);
         let function = failing_function(Command::Run, true);
-        let lines = lines + &function_failed(function, None, &reason);
+        let lines = lines + &function_failed(function, &reason);
         self.call.log(LogLevel::Fatal, &lines);
         self.has_ended_run.store(true, Ordering::Relaxed);
         self.stop_flag.store(true, Ordering::Relaxed);
@@ -90,16 +84,11 @@ pub fn statement_failure_lines(
     let function = failing_function(command, false);
     let Some(server_error) = error.server_error() else {
         let text = error.to_string();
-        return function_failed(function, None, &text);
+        return function_failed(function, &text);
     };
     let number = server_error.number;
-    let lines = match driver {
-        Driver::Mysql => mysql_statement_failed(false, number, &server_error.message, query),
-        Driver::Pgsql => {
-            pgsql_statement_failed(false, PGRES_FATAL_ERROR, &server_error.message, query)
-        }
-    };
+    let lines = statement_failed(driver, false, number, &server_error.message, query);
     set_advice(advice_of_test(driver, command, number, server_error.code()));
     let reason = sql_error(number, server_error.code(), &server_error.message);
-    lines + &function_failed(function, None, &reason)
+    lines + &function_failed(function, &reason)
 }

@@ -1,5 +1,6 @@
 //! Gives the parser of sysbench's arguments access to files and Lua's search path.
 
+use crate::process::env_var;
 use prony_dialect::sysbench::Host;
 use prony_plan::system_error;
 use prony_workload::lua::search_path;
@@ -13,8 +14,6 @@ pub struct ProcessHost {
 
 impl Default for ProcessHost {
     fn default() -> Self {
-        let env_var =
-            |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         let (home, path) = (env_var("HOME"), env_var("LUA_PATH"));
         ProcessHost {
             search_path: search_path(home.as_deref(), path.as_deref()),

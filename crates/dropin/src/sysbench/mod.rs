@@ -12,6 +12,7 @@ mod native;
 mod script;
 mod tables;
 
+use crate::process::{env_var, redacted};
 use call::{CommandError, SysbenchCall};
 use host::ProcessHost;
 use prony_dialect::sysbench::{
@@ -21,44 +22,28 @@ use prony_server::secrets;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Whether a program name, such as the name of a link to Prony, is sysbench's.
-pub fn is_program_name(argv0: &str) -> bool {
-    crate::begins_with_tool_name(argv0, "sysbench")
-}
-
 /// Runs as sysbench.
 pub fn main(arguments: &[OsString]) -> ExitCode {
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(CommandError::Status(status)) => ExitCode::from(status),
-        Err(CommandError::Usage(error)) => {
-            let output = Output {
-                warnings: secrets::redact_message(&error.output.warnings, arguments),
-                stdout: secrets::redact_message(&error.output.stdout, arguments),
-                stderr: secrets::redact_message(&error.output.stderr, arguments),
-            };
-            call::print(&output);
-            ExitCode::from(error.exit_status)
-        }
+        Err(CommandError(status)) => ExitCode::from(status),
     }
 }
 
 fn run(arguments: &[OsString]) -> Result<(), CommandError> {
-    let variable = std::env::var_os(COMPAT_VARIABLE);
-    let variable = variable.map(|value| value.to_string_lossy().into_owned());
-    let compat = Compat::read(variable.as_deref()).map_err(|error| {
-        CommandError::Usage(UsageError {
-            output: Output {
-                stderr: fatal_line(&error.to_string()),
-                ..Output::default()
-            },
-            exit_status: 1,
-        })
+    let compat = Compat::read(env_var(COMPAT_VARIABLE).as_deref())
+        .map_err(|error| call::print_usage_error(&fatal_line(&error.to_string())))?;
+    let invocation = parse_args(arguments, compat, &ProcessHost::default());
+    let invocation = invocation.map_err(|UsageError(output)| {
+        let redact = |text: &str| secrets::redact_message(text, arguments);
+        call::print(&Output {
+            warnings: redact(&output.warnings),
+            stdout: redact(&output.stdout),
+            stderr: redact(&output.stderr),
+        });
+        CommandError(1)
     })?;
-    let invocation =
-        parse_args(arguments, compat, &ProcessHost::default()).map_err(CommandError::Usage)?;
-    let redact = |argument: &OsString| secrets::redact_argument(&argument.to_string_lossy());
-    let redacted_arguments: Vec<String> = arguments.iter().map(redact).collect();
+    let redacted_arguments = redacted(arguments);
     match invocation {
         Invocation::Print(output) => {
             call::print(&output);
@@ -66,17 +51,13 @@ fn run(arguments: &[OsString]) -> Result<(), CommandError> {
         }
         Invocation::Native(command) => {
             call::print(&command.preamble);
-            native::run_command(
-                &SysbenchCall::new(&command.settings, redacted_arguments),
-                &command,
-            )
+            let call = SysbenchCall::new(&command.settings, redacted_arguments);
+            native::run_command(&call, &command)
         }
         Invocation::Script(command) => {
             call::print(&command.preamble);
-            script::run_command(
-                &SysbenchCall::new(&command.settings, redacted_arguments),
-                &command,
-            )
+            let call = SysbenchCall::new(&command.settings, redacted_arguments);
+            script::run_command(&call, &command)
         }
     }
 }

@@ -2,21 +2,21 @@
 //!
 //! Must never: measure a test or options that differ from the command line.
 
-use super::bench::{self, Bench, DefaultTexts};
+use super::bench::{Bench, DefaultTexts, print_late_start};
 use super::call::{CommandError, SysbenchCall, eprint, set_advice};
 use super::errors::SysbenchErrorPolicy;
 use super::{connection, tables};
-use crate::tool_run::ConnectedServer;
+use crate::cleartext::connect;
+use crate::tool_run::{ConnectedServer, facts_or_reason};
 use prony_dialect::sysbench::{
-    Command, Driver, LogLevel, NO_DRIVER, NOT_PREPARED, NativeCommand, ProgramCost,
+    Command, Driver, LogLevel, NOT_CONNECTED, NOT_PREPARED, NativeCommand, ProgramCost,
     SysbenchCommands, advice_of_test, command_header, failing_function, function_failed,
-    mysql_prepare_failed, parse_ps_mode, pgsql_prepare_failed, threads_failed,
-    unsupported_driver_option, workload_plan,
+    parse_ps_mode, prepare_failed, threads_failed, unsupported_driver_option, workload_plan,
 };
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_runner::{ConnectionInfo, GrowthBefore, Signals};
 use prony_server::control::Error;
-use prony_server::{Control, ServerFacts, Target};
+use prony_server::{Control, Target};
 use prony_workload::oltp::policy::OltpPolicy;
 use prony_workload::oltp::{self, OLTP_READ_WRITE, Oltp, OltpProgram, options, statements};
 use std::sync::Arc;
@@ -76,7 +76,10 @@ pub fn run_command(call: &SysbenchCall, native: &NativeCommand) -> Result<(), Co
         return Err(call.fail_with_text(&lines.join("\nFATAL: ")));
     }
     call.log(LogLevel::Notice, &command_header(native));
-    let (driver, target) = target(call, native)?;
+    let (driver, target) =
+        connection::resolve_server(&native.settings).map_err(|(lines, reason)| {
+            print_threads_not_started(call, native.command, lines, reason)
+        })?;
     match native.command {
         Command::Prepare => tables::prepare(call, &command, driver, &target),
         Command::Prewarm => tables::prewarm(call, &command, driver, &target),
@@ -98,32 +101,15 @@ fn option_error_text(native: &NativeCommand, problem: &prony_workload::Error) ->
     else {
         return problem.to_string();
     };
-    let text = native.option_texts.get(key.as_str()).unwrap_or(value);
+    let mut extras = native.extras.iter().rev();
+    let written = extras.find(|extra| extra.name == *key && extra.value.is_some());
+    let text = written
+        .and_then(|extra| extra.value.as_ref())
+        .unwrap_or(value);
     let option = key.replace('_', "-");
     // Without the description, which names options of `prony`.
     let values = hint.split_once(": ").map_or(&**hint, |(values, _)| values);
     format!("--{option}={text} is not {expected}: {values}")
-}
-
-/// The driver and target. If the options are invalid, prints the error.
-fn target(call: &SysbenchCall, native: &NativeCommand) -> Result<(Driver, Target), CommandError> {
-    let database = &native.settings.database;
-    let driver_options =
-        prony_dialect::sysbench::parse_driver(database).and_then(|_| parse_ps_mode(database));
-    if let Err(lines) = driver_options {
-        return Err(print_threads_not_started(
-            call,
-            native.command,
-            lines,
-            NO_DRIVER,
-        ));
-    }
-    connection::warn_about_cipher(database);
-    let timeout_s = native.settings.thread_init_timeout_s;
-    connection::target(database, timeout_s).map_err(|lines| {
-        let reason = prony_dialect::sysbench::NOT_CONNECTED;
-        print_threads_not_started(call, native.command, lines, reason)
-    })
 }
 
 /// Prints the error of a command whose threads did not start: `lines`, and then the name of the function of
@@ -135,7 +121,7 @@ fn print_threads_not_started(
     reason: &str,
 ) -> CommandError {
     let function = failing_function(command, false);
-    let mut lines = lines + &function_failed(function, None, reason);
+    let mut lines = lines + &function_failed(function, reason);
     if command == Command::Run {
         lines += &threads_failed(call.compat);
     }
@@ -150,46 +136,37 @@ fn run(
 ) -> Result<(), CommandError> {
     let native = command.native;
     let database = &native.settings.database;
-    let mut control = Control::connect(&target).map_err(|error| {
+    let mut control = connect(&target).map_err(|error| {
         if let Error::Connect(failures) = &error
             && connection::has_timed_out(failures)
         {
-            return bench::print_late_start(call, &native.settings);
+            return print_late_start(call, &native.settings);
         }
         let lines = connection::control_error_lines(database, driver, &error);
-        let reason = prony_dialect::sysbench::NOT_CONNECTED;
-        print_threads_not_started(call, native.command, lines, reason)
+        print_threads_not_started(call, native.command, lines, NOT_CONNECTED)
     })?;
-    crate::cleartext::warn_if_password_exposed(&control);
     check_tables(call, command, driver, &mut control)?;
     let program = OltpProgram::for_unchecked_tables(&mut control, &command.plan, command.workload)
         .map_err(|error| call.fail_with_text(&error.render(&SysbenchCommands)))?;
-    let facts = prony_server::read_server_facts(&mut control);
-    let facts = facts.unwrap_or_else(|error| ServerFacts::not_readable(&error));
-    let growth = GrowthBefore::read(
-        &mut control,
-        command.workload,
-        &command.plan,
-        program.table_count(),
-    );
-    let server = ConnectedServer {
-        growth: Some(growth.with_short_wait()),
-        ..ConnectedServer::new(target, facts, ConnectionInfo::of(&mut control))
-    };
+    let facts = facts_or_reason(&mut control);
+    let scale = program.table_count();
+    let growth = GrowthBefore::read(&mut control, command.workload, &command.plan, scale);
+    let connection = ConnectionInfo::of(&mut control);
+    let server = ConnectedServer::new(target, facts, connection, Some(growth));
     drop(control);
     let signals = Signals::listen().map_err(|error| call.fail_with_text(&error.to_string()))?;
     let errors = Arc::new(SysbenchErrorPolicy::new(
-        Arc::new(SysbenchCall::new(&native.settings, Vec::new())),
+        call.clone(),
         driver,
         database.mysql.ignored_errors.clone(),
         signals.flag(),
     ));
-    let scale = program.table_count();
     let program = program.with_policy(OltpPolicy {
         errors: Some(errors.clone()),
         counts_rows_as_events: true,
     });
     let bench = Bench {
+        call,
         settings: &native.settings,
         driver,
         server,
@@ -201,8 +178,10 @@ fn run(
         thread_per_user: false,
         texts: &DefaultTexts,
         on_connect_refused: None,
+        signals: &signals,
+        error_printed: &|| errors.has_ended_run(),
     };
-    bench::run(call, &bench, &signals, &|| errors.has_ended_run())
+    bench.run()
 }
 
 /// Checks that the tables match the options. sysbench prepares its statements before the threads start, so
@@ -243,10 +222,11 @@ fn check_tables(
             server_error.number,
             server_error.code(),
         ));
-        let lines = match driver {
-            Driver::Mysql => mysql_prepare_failed(server_error.number, &server_error.message),
-            Driver::Pgsql => pgsql_prepare_failed(&server_error.in_statement(&sql)),
+        let message = match driver {
+            Driver::Mysql => server_error.message.clone(),
+            Driver::Pgsql => server_error.in_statement(&sql),
         };
+        let lines = prepare_failed(driver, server_error.number, &message);
         return Err(print_threads_not_started(
             call,
             Command::Run,

@@ -21,6 +21,10 @@ use prony_workload::{Error, LoadPhase, LoadRequest, Progress, ProgressUpdate, Wo
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
+fn print_line(line: &str) {
+    print_output_bytes(line.as_bytes());
+}
+
 /// Opens a control connection for a command.
 ///
 /// # Errors
@@ -31,14 +35,12 @@ pub fn connect(
     driver: Driver,
     target: &Target,
 ) -> Result<Control, CommandError> {
-    let control = Control::connect(target).map_err(|error| {
+    crate::cleartext::connect(target).map_err(|error| {
         let database = &command.native.settings.database;
         let lines = connection::control_error_lines(database, driver, &error);
         let function = failing_function(command.native.command, false);
-        call.fail(&(lines + &function_failed(function, None, NOT_CONNECTED)))
-    })?;
-    crate::cleartext::warn_if_password_exposed(&control);
-    Ok(control)
+        call.fail(&(lines + &function_failed(function, NOT_CONNECTED)))
+    })
 }
 
 /// Creates and fills the tables.
@@ -58,27 +60,23 @@ pub fn prepare(
     let mut control = connect(call, command, driver, target)?;
     let table_count = options.tables.unwrap_or(1);
     let dialect = control.dialect();
-    let existing = existing_tables(&mut control).map_err(|(error, sql)| {
-        call.fail(&errors::statement_failure_lines(
-            driver,
-            Command::Prepare,
-            &error,
-            sql,
-        ))
-    })?;
+    let fail = |error: &ControlError, sql: &str| {
+        let lines = errors::statement_failure_lines(driver, Command::Prepare, error, sql);
+        call.fail(&lines)
+    };
+    let existing = existing_tables(&mut control).map_err(|(error, sql)| fail(&error, sql))?;
     for number in 1..=table_count {
         let name = statements::table_name(number);
         if !existing.contains(&name) {
             continue;
         }
         // Send the statement, so that the server reports in its own words that the table exists.
-        print_output_bytes(creating_table(&name).as_bytes());
+        print_line(&creating_table(&name));
         let is_bulk = !command.native.test.declares_options;
         let create = statements::create_table(dialect, number, &options, is_bulk);
-        if let Err(error) = control.execute(&create) {
-            let lines = errors::statement_failure_lines(driver, Command::Prepare, &error, &create);
-            return Err(call.fail(&lines));
-        }
+        control
+            .execute(&create)
+            .map_err(|error| fail(&error, &create))?;
     }
     drop(control);
     let signals = Signals::listen().map_err(|error| call.fail_with_text(&error.to_string()))?;
@@ -105,7 +103,7 @@ pub fn prepare(
                 Error::Server { source, .. } => source.to_string(),
                 other => other.problem(),
             };
-            let command_error = call.fail(&function_failed(function, None, &problem));
+            let command_error = call.fail(&function_failed(function, &problem));
             for line in error.advice(&SysbenchCommands) {
                 eprint(&format!("prony: {line}\n"));
             }
@@ -156,18 +154,18 @@ impl PrepareProgress {
         };
         while *printed_table_count < table {
             if *printed_table_count > 0 && self.has_secondary_index {
-                print_output_bytes(
-                    creating_index(&statements::table_name(*printed_table_count)).as_bytes(),
-                );
+                print_line(&creating_index(&statements::table_name(
+                    *printed_table_count,
+                )));
             }
             *printed_table_count += 1;
             if *printed_table_count > self.table_count {
                 return;
             }
             let name = statements::table_name(*printed_table_count);
-            print_output_bytes(creating_table(&name).as_bytes());
+            print_line(&creating_table(&name));
             if self.rows_per_table > 0 {
-                print_output_bytes(inserting_rows(self.rows_per_table, &name).as_bytes());
+                print_line(&inserting_rows(self.rows_per_table, &name));
             }
         }
     }
@@ -183,16 +181,9 @@ impl Progress for PrepareProgress {
         match update.phase {
             LoadPhase::Create => {}
             LoadPhase::Rows => {
-                let table = update
-                    .rows_done
-                    .checked_div(self.rows_per_table)
-                    .unwrap_or(0)
-                    + 1;
-                self.print_tables_up_to(
-                    u32::try_from(table)
-                        .unwrap_or(u32::MAX)
-                        .min(self.table_count),
-                );
+                let loaded = update.rows_done.checked_div(self.rows_per_table);
+                let table = u32::try_from(loaded.unwrap_or(0) + 1).unwrap_or(u32::MAX);
+                self.print_tables_up_to(table.min(self.table_count));
             }
             LoadPhase::Keys | LoadPhase::Statistics => self.finish(),
         }
@@ -211,16 +202,12 @@ pub fn prewarm(
 ) -> Result<(), CommandError> {
     if driver == Driver::Pgsql {
         let function = failing_function(Command::Prewarm, false);
-        return Err(call.fail(&function_failed(
-            function,
-            None,
-            prewarm_mysql_only(call.compat),
-        )));
+        return Err(call.fail(&function_failed(function, prewarm_mysql_only(call.compat))));
     }
     let mut control = connect(call, command, driver, target)?;
     for number in 1..=command.table_count() {
         let name = statements::table_name(number);
-        print_output_bytes(prewarming_table(&name, call.compat).as_bytes());
+        print_line(&prewarming_table(&name, call.compat));
         let secondary_index_sql = format!("select sum(k) from {name} force index (k_{number})");
         let statements = [
             format!("analyze table {name}"),
@@ -256,15 +243,11 @@ pub fn cleanup(
     let mut control = connect(call, command, driver, target)?;
     for number in 1..=command.table_count() {
         let name = statements::table_name(number);
-        print_output_bytes(dropping_table(&name).as_bytes());
+        print_line(&dropping_table(&name));
         let sql = format!("DROP TABLE IF EXISTS {name}");
         control.execute(&sql).map_err(|error| {
-            call.fail(&errors::statement_failure_lines(
-                driver,
-                Command::Cleanup,
-                &error,
-                &sql,
-            ))
+            let lines = errors::statement_failure_lines(driver, Command::Cleanup, &error, &sql);
+            call.fail(&lines)
         })?;
     }
     Ok(())

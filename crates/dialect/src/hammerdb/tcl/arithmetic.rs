@@ -5,7 +5,7 @@
 
 use super::expr::Node;
 use super::interp::Interp;
-use super::number::Value;
+use super::number::{TOO_LARGE, Value};
 use super::{Flow, Host};
 
 fn error(text: impl Into<String>) -> Flow {
@@ -27,7 +27,7 @@ impl Interp {
             Node::Parts(parts) => Ok(Value::parse(&self.substitute(host, parts)?)),
             Node::Unary(sign, inner) => {
                 let value = self.evaluate(host, inner)?;
-                apply_unary(*sign, &value).map_err(Flow::Error)
+                Ok(apply_unary(*sign, &value)?)
             }
             Node::Ternary(condition, yes, no) => {
                 let is_true = self.condition(host, condition)?;
@@ -45,7 +45,7 @@ impl Interp {
             Node::Binary(operator, left, right) => {
                 let left = self.value_with_text(host, left)?;
                 let right = self.value_with_text(host, right)?;
-                apply_binary(operator, &left, &right).map_err(Flow::Error)
+                Ok(apply_binary(operator, &left, &right)?)
             }
             Node::Call(name, args) => {
                 let values: Result<Vec<Value>, Flow> =
@@ -72,27 +72,21 @@ impl Interp {
 
     /// Evaluates an expression as a condition.
     pub(crate) fn condition(&mut self, host: &mut dyn Host, node: &Node) -> Result<bool, Flow> {
-        self.evaluate(host, node)?.as_bool().map_err(Flow::Error)
+        Ok(self.evaluate(host, node)?.as_bool()?)
     }
 
     fn call_function(&mut self, name: &str, args: &[Value]) -> Result<Value, Flow> {
         let number = |index: usize| -> Result<f64, Flow> {
-            match args.get(index) {
-                Some(Value::Integer(number)) => Ok(*number as f64),
-                Some(Value::Real(number)) => Ok(*number),
-                Some(Value::Text(text)) => Err(error(format!(
-                    "expected floating-point number but got \"{text}\""
-                ))),
-                None => Err(error(format!(
-                    "too few arguments to math function \"{name}\""
-                ))),
-            }
+            let value = args.get(index);
+            let value = value
+                .ok_or_else(|| error(format!("too few arguments to math function \"{name}\"")))?;
+            Ok(value.as_real()?)
         };
         let to_integer = |number: f64| -> Result<Value, Flow> {
             if number.is_finite() && number.abs() < 9.2e18 {
                 Ok(Value::Integer(number as i64))
             } else {
-                Err(error("integer value too large to represent"))
+                Err(error(TOO_LARGE))
             }
         };
         let first = args.first();
@@ -103,17 +97,14 @@ impl Interp {
                 return Ok(Value::Real(self.random_number()));
             }
             ("abs", Some(Value::Integer(value))) => {
-                return (value.checked_abs().map(Value::Integer))
-                    .ok_or_else(|| error("integer value too large to represent"));
+                return (value.checked_abs().map(Value::Integer)).ok_or_else(|| error(TOO_LARGE));
             }
             ("int" | "wide" | "entier" | "round", Some(Value::Integer(value))) => {
                 return Ok(Value::Integer(*value));
             }
             ("min" | "max", Some(_)) => return min_or_max(args, name == "max"),
             ("bool", Some(value)) => {
-                return Ok(Value::Integer(i64::from(
-                    value.as_bool().map_err(Flow::Error)?,
-                )));
+                return Ok(Value::Integer(i64::from(value.as_bool()?)));
             }
             _ => {}
         }
@@ -147,15 +138,7 @@ impl Interp {
 fn min_or_max(args: &[Value], largest: bool) -> Result<Value, Flow> {
     let mut best: Option<(f64, &Value)> = None;
     for arg in args {
-        let number = match arg {
-            Value::Integer(number) => *number as f64,
-            Value::Real(number) => *number,
-            Value::Text(text) => {
-                return Err(error(format!(
-                    "expected floating-point number but got \"{text}\""
-                )));
-            }
-        };
+        let number = arg.as_real()?;
         let is_better = best.is_none_or(|(best, _)| (number > best) == largest);
         if is_better {
             best = Some((number, arg));
@@ -170,8 +153,9 @@ fn apply_unary(sign: char, value: &Value) -> Result<Value, String> {
         ('!', value) => Ok(Value::Integer(i64::from(!value.as_bool()?))),
         ('~', Value::Integer(number)) => Ok(Value::Integer(!number)),
         ('+', Value::Integer(_) | Value::Real(_)) => Ok(value.clone()),
-        ('-', Value::Integer(number)) => (number.checked_neg().map(Value::Integer))
-            .ok_or_else(|| "integer value too large to represent".to_owned()),
+        ('-', Value::Integer(number)) => {
+            (number.checked_neg().map(Value::Integer)).ok_or_else(|| TOO_LARGE.to_owned())
+        }
         ('-', Value::Real(number)) => Ok(Value::Real(-number)),
         (_, Value::Real(_)) => Err(format!(
             "can't use floating-point value as operand of \"{sign}\""
@@ -225,15 +209,7 @@ fn apply_binary(
                 "can't use {kind} string as operand of \"{operator}\""
             ))
         }
-        (a, b) => compute_reals(operator, as_real(a), as_real(b)),
-    }
-}
-
-fn as_real(value: &Value) -> f64 {
-    match value {
-        Value::Integer(number) => *number as f64,
-        Value::Real(number) => *number,
-        Value::Text(_) => f64::NAN,
+        (a, b) => compute_reals(operator, a.as_real()?, b.as_real()?),
     }
 }
 
@@ -241,7 +217,7 @@ fn compare(left: &(Value, String), right: &(Value, String)) -> Option<std::cmp::
     match (&left.0, &right.0) {
         (Value::Integer(a), Value::Integer(b)) => Some(a.cmp(b)),
         (Value::Text(_), _) | (_, Value::Text(_)) => Some(left.1.cmp(&right.1)),
-        (a, b) => as_real(a).partial_cmp(&as_real(b)),
+        (a, b) => a.as_real().ok()?.partial_cmp(&b.as_real().ok()?),
     }
 }
 
@@ -295,7 +271,7 @@ fn compute_integers(operator: &str, a: i64, b: i64) -> Result<Value, String> {
         "^" => Some(a ^ b),
         _ => return Err(format!("unknown operator \"{operator}\"")),
     };
-    (result.map(Value::Integer)).ok_or_else(|| "integer value too large to represent".to_owned())
+    (result.map(Value::Integer)).ok_or_else(|| TOO_LARGE.to_owned())
 }
 
 fn power(base: i64, exponent: i64) -> Result<Value, String> {
@@ -314,5 +290,5 @@ fn power(base: i64, exponent: i64) -> Result<Value, String> {
             .ok()
             .and_then(|exponent| base.checked_pow(exponent)),
     };
-    (result.map(Value::Integer)).ok_or_else(|| "integer value too large to represent".to_owned())
+    (result.map(Value::Integer)).ok_or_else(|| TOO_LARGE.to_owned())
 }

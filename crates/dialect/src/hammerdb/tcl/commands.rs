@@ -5,8 +5,8 @@
 use std::rc::Rc;
 
 use super::interp::{Interp, error, wrong_args};
-use super::number::parse_integer;
-use super::{Flow, Host, TclResult, list, parse, pattern};
+use super::number::require_integer;
+use super::{Host, TclResult, list, parse, pattern};
 
 /// Tcl's commands that are implemented.
 const BUILT_IN_COMMANDS: &str = "\
@@ -152,7 +152,7 @@ impl Interp {
     }
 
     fn apply(&mut self, host: &mut dyn Host, lambda: &str, args: &[String]) -> TclResult {
-        let parts = list::split(lambda).map_err(Flow::Error)?;
+        let parts = list::split(lambda)?;
         let ([parameters, body] | [parameters, body, _]) = parts.as_slice() else {
             return error(format!(
                 "can't interpret \"{lambda}\" as a lambda expression"
@@ -200,7 +200,7 @@ impl Interp {
                 }
             }
         }
-        let parts = parse::text_parts(text, substitutions).map_err(Flow::Error)?;
+        let parts = parse::text_parts(text, substitutions)?;
         self.enter_level(host)?;
         let outcome = self.substitute(host, &parts);
         self.leave_level();
@@ -208,17 +208,15 @@ impl Interp {
     }
 
     fn time(&mut self, host: &mut dyn Host, script: &str, count: &str) -> TclResult {
-        let Some(count) = parse_integer(count) else {
-            return error(format!("expected integer but got \"{count}\""));
-        };
-        let started_us = host.now_us();
+        let count = require_integer(count)?;
+        let started_us = host.system().now_us();
         for _ in 0..count {
             self.count_step(host)?;
             self.eval_text(host, script)?;
         }
         let per_iteration_us = match count {
             ..=0 => 0,
-            count => host.now_us().saturating_sub(started_us) / count,
+            count => host.system().now_us().saturating_sub(started_us) / count,
         };
         Ok(format!("{per_iteration_us} microseconds per iteration"))
     }

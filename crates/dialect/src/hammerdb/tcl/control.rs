@@ -40,7 +40,7 @@ impl Interp {
     }
 
     fn eval_condition(&mut self, host: &mut dyn Host, text: &str) -> Result<bool, Flow> {
-        let node = expr::parse(text).map_err(Flow::Error)?;
+        let node = expr::parse(text)?;
         self.condition(host, &node)
     }
 
@@ -48,7 +48,7 @@ impl Interp {
         if args.is_empty() {
             return wrong_args("expr arg ?arg ...?");
         }
-        let node = expr::parse(&args.join(" ")).map_err(Flow::Error)?;
+        let node = expr::parse(&args.join(" "))?;
         Ok(self.evaluate(host, &node)?.text())
     }
 
@@ -89,7 +89,7 @@ impl Interp {
         let [condition, body] = args else {
             return wrong_args("while test command");
         };
-        let condition = expr::parse(condition).map_err(Flow::Error)?;
+        let condition = expr::parse(condition)?;
         let body = parse::script(body);
         while self.condition(host, &condition)? {
             if !self.run_iteration(host, &body)? {
@@ -113,7 +113,7 @@ impl Interp {
             return wrong_args("for start test next command");
         };
         self.eval_text(host, start)?;
-        let condition = expr::parse(condition).map_err(Flow::Error)?;
+        let condition = expr::parse(condition)?;
         let (next, body) = (parse::script(next), parse::script(body));
         while self.condition(host, &condition)? {
             if !self.run_iteration(host, &body)? || !self.run_iteration(host, &next)? {
@@ -132,8 +132,8 @@ impl Interp {
         let mut lists = Vec::new();
         let mut iterations = 0;
         for pair in pairs.chunks(2) {
-            let names = list::split(&pair[0]).map_err(Flow::Error)?;
-            let values = list::split(&pair[1]).map_err(Flow::Error)?;
+            let names = list::split(&pair[0])?;
+            let values = list::split(&pair[1])?;
             if names.is_empty() {
                 return error("foreach varlist is empty");
             }
@@ -180,7 +180,7 @@ impl Interp {
             }
         }
         let (text, cases) = match remaining {
-            [text, cases] => (text, list::split(cases).map_err(Flow::Error)?),
+            [text, cases] => (text, list::split(cases)?),
             [text, cases @ ..] => (text, cases.to_vec()),
             [] => {
                 return wrong_args("switch ?-option ...? string ?pattern body ...? ?default body?");
@@ -278,7 +278,7 @@ impl Interp {
             };
             if let Some(value) = value.filter(|_| !is_handled) {
                 is_handled = true;
-                if let Some(name) = list::split(names).map_err(Flow::Error)?.first() {
+                if let Some(name) = list::split(names)?.first() {
                     self.set(name, value)?;
                 }
                 outcome = self.eval_text(host, script);
@@ -303,8 +303,8 @@ impl Interp {
     /// Parses the parameters and the body of a procedure.
     pub(super) fn parse_procedure(parameter_text: &str, body_text: &str) -> Result<Proc, Flow> {
         let mut parameters = Vec::new();
-        for parameter in list::split(parameter_text).map_err(Flow::Error)? {
-            let mut parts = list::split(&parameter).map_err(Flow::Error)?.into_iter();
+        for parameter in list::split(parameter_text)? {
+            let mut parts = list::split(&parameter)?.into_iter();
             match (parts.next(), parts.next(), parts.next()) {
                 (Some(name), default, None) => parameters.push((name, default)),
                 (None, ..) => return error("argument with no name"),
@@ -345,11 +345,8 @@ fn return_command(args: &[String]) -> TclResult {
 fn exit(args: &[String]) -> TclResult {
     match args {
         [] => Err(Flow::Exit(0)),
-        [status] => match number::parse_integer(status) {
-            // The system uses only the low 8 bits of a status.
-            Some(status) => Err(Flow::Exit((status & 0xff) as u8)),
-            None => error(format!("expected integer but got \"{status}\"")),
-        },
+        // The system uses only the low 8 bits of a status.
+        [status] => Err(Flow::Exit((number::require_integer(status)? & 0xff) as u8)),
         _ => wrong_args("exit ?returnCode?"),
     }
 }

@@ -4,12 +4,12 @@
 
 use super::commands::built_in_commands;
 use super::interp::{Interp, error, wrong_args};
-use super::number::{parse_bool, parse_integer};
+use super::number::{parse_bool, require_integer};
 use super::{Flow, Host, TclResult, list, pattern};
 
 /// Parses a dictionary's text to its keys and values, in order. If a key is repeated, the last value applies.
 fn parse_dict(text: &str) -> Result<Vec<(String, String)>, Flow> {
-    let mut elements = list::split(text).map_err(Flow::Error)?.into_iter();
+    let mut elements = list::split(text)?.into_iter();
     let mut pairs: Vec<(String, String)> = Vec::new();
     while let Some(key) = elements.next() {
         let Some(value) = elements.next() else {
@@ -44,9 +44,7 @@ impl Interp {
     ) -> Option<TclResult> {
         Some(match (name, args) {
             ("info", args) => self.info_command(host, args),
-            ("array", [subcommand, name, args @ ..]) => {
-                self.array_command(host, subcommand, name, args)
-            }
+            ("array", [subcommand, name, args @ ..]) => self.array_command(subcommand, name, args),
             ("array", _) => wrong_args("array subcommand arrayName ?arg ...?"),
             ("dict", [subcommand, args @ ..]) => self.dict_command(host, subcommand, args),
             ("dict", []) => wrong_args("dict subcommand ?arg ...?"),
@@ -83,7 +81,7 @@ impl Interp {
                 matching.sort();
                 Ok(list::join(&matching))
             }
-            ["hostname"] => Ok(host.host_name()),
+            ["hostname"] => Ok(host.system().host_name()),
             ["args", name] => {
                 self.procedure_text(name, |procedure| procedure.parameter_text.clone())
             }
@@ -137,13 +135,7 @@ impl Interp {
         }
     }
 
-    fn array_command(
-        &mut self,
-        host: &dyn Host,
-        subcommand: &str,
-        name: &str,
-        args: &[String],
-    ) -> TclResult {
+    fn array_command(&mut self, subcommand: &str, name: &str, args: &[String]) -> TclResult {
         let elements = self.array_elements(name).cloned();
         let pattern = args.first().map_or("*", String::as_str);
         let matching = || {
@@ -170,9 +162,7 @@ impl Interp {
             "unset" => {
                 let keys: Vec<String> = matching().map(|(key, _)| key.clone()).collect();
                 for key in keys {
-                    let args = ["-nocomplain".to_owned(), format!("{name}({key})")];
-                    let mut read_only = super::io::ReadOnlyHost(host);
-                    let _ = self.variable_command(&mut read_only, "unset", &args);
+                    self.unset(&format!("{name}({key})"));
                 }
                 Ok(String::new())
             }
@@ -251,20 +241,18 @@ impl Interp {
 fn clock_command(host: &dyn Host, args: &[String]) -> TclResult {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
-        ["seconds"] => Ok(host.now_ms().div_euclid(1000).to_string()),
-        ["milliseconds"] => Ok(host.now_ms().to_string()),
-        ["microseconds" | "clicks"] => Ok(host.now_us().to_string()),
-        ["clicks", ..] => Ok(host.now_ms().to_string()),
+        ["seconds"] => Ok(host.system().now_ms().div_euclid(1000).to_string()),
+        ["milliseconds"] => Ok(host.system().now_ms().to_string()),
+        ["microseconds" | "clicks"] => Ok(host.system().now_us().to_string()),
+        ["clicks", ..] => Ok(host.system().now_ms().to_string()),
         ["format", seconds, options @ ..] => {
-            let Some(seconds) = parse_integer(seconds) else {
-                return error(format!("expected integer but got \"{seconds}\""));
-            };
             let (format, utc) = clock_options(options);
-            host.format_date(seconds, format, utc).map_err(Flow::Error)
+            let seconds = require_integer(seconds)?;
+            Ok(host.system().format_date(seconds, format, utc)?)
         }
         ["scan", text, options @ ..] => {
             let (format, utc) = clock_options(options);
-            let seconds = host.parse_date(text, format, utc).map_err(Flow::Error)?;
+            let seconds = host.system().parse_date(text, format, utc)?;
             Ok(seconds.to_string())
         }
         _ => error(

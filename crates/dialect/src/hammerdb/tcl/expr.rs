@@ -2,7 +2,7 @@
 //!
 //! In: an expression's text. Out: its tree. Must never: nest deeper than [`MAX_NESTING`].
 
-use super::number::{Value, parse_bool};
+use super::number::{TOO_LARGE, Value, parse_bool};
 use super::parse::{Part, TextParser};
 
 /// The maximum nesting of parentheses.
@@ -224,9 +224,7 @@ impl Parser<'_> {
         match value {
             Value::Text(_) => Err(self.syntax_error()),
             // An integer beyond 64 bits parses as a real number: report an error rather than lose digits.
-            Value::Real(_) if text.bytes().all(|b| b.is_ascii_digit()) => {
-                Err("integer value too large to represent".to_owned())
-            }
+            Value::Real(_) if text.bytes().all(|b| b.is_ascii_digit()) => Err(TOO_LARGE.to_owned()),
             value => {
                 self.reader.set_position(self.reader.position() + length);
                 Ok(Node::Value(value))

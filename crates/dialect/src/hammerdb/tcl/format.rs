@@ -1,9 +1,9 @@
 //! The command `format`.
 //!
-//! Must never: pad a value beyond [`MAX_VALUE_BYTES`].
+//! Must never: pad a value beyond [`super::interp::MAX_VALUE_BYTES`].
 
-use super::interp::MAX_VALUE_BYTES;
-use super::number::{Value, parse_bool, parse_integer};
+use super::interp::check_length;
+use super::number::{Value, require_integer};
 
 /// One conversion of a format.
 #[derive(Default)]
@@ -49,8 +49,7 @@ pub(super) fn format(text: &str, args: &[String]) -> Result<String, String> {
             |chars: &mut std::iter::Peekable<std::str::Chars>| -> Result<usize, String> {
                 if chars.next_if_eq(&'*').is_some() {
                     let arg = next_arg()?;
-                    let width = parse_integer(arg)
-                        .ok_or_else(|| format!("expected integer but got \"{arg}\""))?;
+                    let width = require_integer(arg)?;
                     spec.left_aligned |= width < 0;
                     return Ok(usize::try_from(width.unsigned_abs()).unwrap_or(usize::MAX));
                 }
@@ -68,18 +67,14 @@ pub(super) fn format(text: &str, args: &[String]) -> Result<String, String> {
         };
         spec.width = width;
         spec.precision = precision;
-        if width.max(precision.unwrap_or(0)) > MAX_VALUE_BYTES {
-            return Err("value too long".to_owned());
-        }
+        check_length(width.max(precision.unwrap_or(0)))?;
         while chars.next_if(|c| "lhLqjzt".contains(*c)).is_some() {}
         let Some(kind) = chars.next() else {
             return Err("format string ended in middle of field specifier".to_owned());
         };
         let value = next_arg()?;
         out.push_str(&format_value(&spec, kind, value)?);
-        if out.len() > MAX_VALUE_BYTES {
-            return Err("value too long".to_owned());
-        }
+        check_length(out.len())?;
     }
     Ok(out)
 }
@@ -94,9 +89,7 @@ fn format_value(spec: &FormatSpec, kind: char, value: &str) -> Result<String, St
             Ok(pad(spec, "", &truncated, false))
         }
         'c' => {
-            let code = parse_integer(value)
-                .ok_or_else(|| format!("expected integer but got \"{value}\""))?;
-            let c = u32::try_from(code)
+            let c = u32::try_from(require_integer(value)?)
                 .ok()
                 .and_then(char::from_u32)
                 .unwrap_or('\u{fffd}');
@@ -109,13 +102,7 @@ fn format_value(spec: &FormatSpec, kind: char, value: &str) -> Result<String, St
 }
 
 fn format_integer(spec: &FormatSpec, kind: char, value: &str) -> Result<String, String> {
-    let number = match Value::parse(value) {
-        Value::Integer(number) => number,
-        Value::Real(_) | Value::Text(_) => match parse_bool(value).filter(|_| kind == '?') {
-            Some(value) => i64::from(value),
-            None => return Err(format!("expected integer but got \"{value}\"")),
-        },
-    };
+    let number = require_integer(value)?;
     let (sign, mut digits) = match kind {
         'x' => ("", format!("{number:x}")),
         'X' => ("", format!("{number:X}")),
@@ -154,15 +141,7 @@ fn sign_text(spec: &FormatSpec, negative: bool) -> &'static str {
 }
 
 fn format_real(spec: &FormatSpec, kind: char, value: &str) -> Result<String, String> {
-    let number = match Value::parse(value) {
-        Value::Integer(number) => number as f64,
-        Value::Real(number) => number,
-        Value::Text(_) => {
-            return Err(format!(
-                "expected floating-point number but got \"{value}\""
-            ));
-        }
-    };
+    let number = Value::parse(value).as_real()?;
     let sign = sign_text(spec, number.is_sign_negative());
     let magnitude = number.abs();
     // A double has at most 1,074 decimals: all further digits are zeros.

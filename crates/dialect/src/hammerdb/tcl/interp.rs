@@ -74,6 +74,14 @@ pub(super) fn error<T>(text: impl Into<String>) -> Result<T, Flow> {
     Err(Flow::Error(text.into()))
 }
 
+/// Refuses a value that is too long.
+pub(super) fn check_length(bytes: usize) -> Result<(), String> {
+    if bytes > MAX_VALUE_BYTES {
+        return Err("value too long".to_owned());
+    }
+    Ok(())
+}
+
 /// The error for a wrong number of arguments.
 pub(super) fn wrong_args<T>(usage: &str) -> Result<T, Flow> {
     error(format!("wrong # args: should be \"{usage}\""))
@@ -127,12 +135,9 @@ impl Interp {
     /// # Errors
     /// Same as for [`Interp::eval`], or the file cannot be read.
     pub fn source(&mut self, host: &mut dyn Host, path: &str) -> TclResult {
-        let text = match host.read_file(path) {
-            Ok(text) => text.replace("\r\n", "\n"),
-            Err(reason) => {
-                return error(format!("couldn't read file \"{path}\": {reason}"));
-            }
-        };
+        let text = host.system_mut().read_file(path);
+        let text = text.map_err(|reason| format!("couldn't read file \"{path}\": {reason}"))?;
+        let text = text.replace("\r\n", "\n");
         let caller_script = std::mem::replace(&mut self.script_name, path.to_owned());
         let outcome = self.run(host, &parse::script(&text));
         self.script_name = caller_script;
@@ -161,7 +166,7 @@ impl Interp {
     /// # Errors
     /// [`Flow::Stopped`] after a signal or at the step limit.
     pub(super) fn count_step(&mut self, host: &dyn Host) -> Result<(), Flow> {
-        if host.is_stopped() {
+        if host.system().is_stopped() {
             return Err(Flow::Stopped("interrupted".to_owned()));
         }
         match &mut self.remaining_steps {
@@ -212,7 +217,7 @@ impl Interp {
         for word in words {
             let text = self.substitute(host, &word.parts)?;
             if word.is_expanded {
-                texts.extend(list::split(&text).map_err(Flow::Error)?);
+                texts.extend(list::split(&text)?);
             } else {
                 texts.push(text);
             }
@@ -238,9 +243,7 @@ impl Interp {
                     self.get(host, &format!("{name}({})", index?))?
                 }
             };
-            if text.len() + part_text.len() > MAX_VALUE_BYTES {
-                return error("value too long");
-            }
+            check_length(text.len() + part_text.len())?;
             text.push_str(&part_text);
         }
         Ok(text)
@@ -299,9 +302,9 @@ impl Interp {
         if !self.procs.contains_key("puts") {
             return host.call_command(name, args);
         }
-        host.set_capture(true);
+        host.system_mut().set_capture(true);
         let outcome = host.call_command(name, args);
-        for text in host.set_capture(false) {
+        for text in host.system_mut().set_capture(false) {
             let line = text.strip_suffix('\n').unwrap_or(&text).to_owned();
             if let Err(flow) = self.run_command(host, "puts", &[line]) {
                 return Some(Err(flow));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::interp::{Interp, error, wrong_args};
 use super::number::parse_integer;
-use super::{Channel, Flow, Host, PathKind, TclResult};
+use super::{Channel, Flow, Host, TclResult};
 
 /// The open files of a script.
 #[derive(Debug, Default)]
@@ -27,35 +27,6 @@ enum OpenFile {
     },
 }
 
-/// A host without effects, for commands that only read variables.
-pub(super) struct ReadOnlyHost<'a>(pub &'a dyn Host);
-
-impl Host for ReadOnlyHost<'_> {
-    fn call_command(&mut self, _name: &str, _args: &[String]) -> Option<TclResult> {
-        None
-    }
-    fn put(&mut self, _channel: Channel, _text: &str) {}
-    fn env_var(&self, name: &str) -> Option<String> {
-        self.0.env_var(name)
-    }
-    fn sleep(&mut self, _ms: u64) {}
-    fn now_ms(&self) -> i64 {
-        self.0.now_ms()
-    }
-    fn format_date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
-        self.0.format_date(seconds, format, utc)
-    }
-    fn read_file(&mut self, _path: &str) -> Result<String, String> {
-        Err("not supported".to_owned())
-    }
-    fn write_file(&mut self, _path: &str, _text: &str, _append: bool) -> Result<(), String> {
-        Err("not supported".to_owned())
-    }
-    fn path_kind(&self, path: &str) -> PathKind {
-        self.0.path_kind(path)
-    }
-}
-
 fn unknown_channel<T>(channel: &str) -> Result<T, Flow> {
     error(format!("can not find channel named \"{channel}\""))
 }
@@ -70,18 +41,15 @@ impl Interp {
     ) -> Option<TclResult> {
         Some(match (name, args) {
             ("puts", args) => self.puts(host, args),
-            ("source", [path]) => {
-                let entered = self.enter_level(host);
-                entered.and_then(|()| {
-                    let outcome = self.source(host, path);
-                    self.leave_level();
-                    outcome
-                })
-            }
+            ("source", [path]) => self.enter_level(host).and_then(|()| {
+                let outcome = self.source(host, path);
+                self.leave_level();
+                outcome
+            }),
             ("source", _) => wrong_args("source fileName"),
             ("after", [ms]) => match parse_integer(ms) {
                 Some(ms) => {
-                    host.sleep(u64::try_from(ms).unwrap_or(0));
+                    host.system_mut().sleep(u64::try_from(ms).unwrap_or(0));
                     Ok(String::new())
                 }
                 None => error(format!(
@@ -109,7 +77,7 @@ impl Interp {
                 Some(OpenFile::Writing { .. }) => Ok("0".to_owned()),
                 None => unknown_channel(channel),
             },
-            ("pid", []) => Ok(host.process_id().to_string()),
+            ("pid", []) => Ok(host.system().process_id().to_string()),
             // HammerDB's scripts call these commands; Prony needs none of their effects.
             ("flush" | "fconfigure" | "update" | "package", _) => Ok(String::new()),
             _ => return None,
@@ -128,11 +96,11 @@ impl Interp {
         };
         let text = format!("{text}{end}");
         match channel {
-            "stdout" => host.put(Channel::Out, &text),
-            "stderr" => host.put(Channel::Error, &text),
+            "stdout" => host.system_mut().put(Channel::Out, &text),
+            "stderr" => host.system_mut().put(Channel::Error, &text),
             name => match self.files.by_channel.get(name) {
                 Some(OpenFile::Writing { path }) => {
-                    if let Err(reason) = host.write_file(path, &text, true) {
+                    if let Err(reason) = host.system_mut().write_file(path, &text, true) {
                         return error(format!("error writing \"{name}\": {reason}"));
                     }
                 }
@@ -148,13 +116,13 @@ impl Interp {
     fn open(&mut self, host: &mut dyn Host, path: &str, mode: &str) -> TclResult {
         let open_error = |reason: String| error(format!("couldn't open \"{path}\": {reason}"));
         let file = match mode {
-            "r" | "RDONLY" => match host.read_file(path) {
+            "r" | "RDONLY" => match host.system_mut().read_file(path) {
                 Ok(text) => OpenFile::Reading { text, position: 0 },
                 Err(reason) => return open_error(reason),
             },
             "w" | "w+" | "a" | "a+" => {
                 let append = mode.starts_with('a');
-                if let Err(reason) = host.write_file(path, "", append) {
+                if let Err(reason) = host.system_mut().write_file(path, "", append) {
                     return open_error(reason);
                 }
                 let path = path.to_owned();

@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use super::interp::{Interp, MAX_VALUE_BYTES, error, wrong_args};
+use super::interp::{Interp, check_length, error, wrong_args};
 use super::number::{parse_integer, parse_real};
 use super::{Flow, Host, TclResult, list, pattern, regex};
 
@@ -61,7 +61,7 @@ pub(super) fn parse_range(
 }
 
 fn split_list(text: &str) -> Result<Vec<String>, Flow> {
-    list::split(text).map_err(Flow::Error)
+    Ok(list::split(text)?)
 }
 
 impl Interp {
@@ -173,9 +173,7 @@ fn lrepeat(count: &str, elements: &[String]) -> TclResult {
         return error(format!("bad count \"{count}\": must be integer >= 0"));
     };
     let repeated = list::join(elements);
-    if count.saturating_mul(repeated.len() + 1) > MAX_VALUE_BYTES {
-        return error("value too long");
-    }
+    check_length(count.saturating_mul(repeated.len() + 1))?;
     Ok(vec![repeated; if elements.is_empty() { 0 } else { count }].join(" "))
 }
 

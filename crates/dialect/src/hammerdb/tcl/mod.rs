@@ -66,29 +66,37 @@ pub enum Flow {
     Stopped(String),
 }
 
-const NOT_SUPPORTED: &str = "not supported";
+impl From<String> for Flow {
+    fn from(message: String) -> Flow {
+        Flow::Error(message)
+    }
+}
 
 /// The result of a command.
 pub type TclResult = Result<String, Flow>;
 
-/// The interpreter's access to everything outside of the language.
+/// What a program adds to the language.
 pub trait Host {
     /// Runs a command that is not Tcl's; `None` if there is no such command. May block without a time limit.
     fn call_command(&mut self, name: &str, args: &[String]) -> Option<TclResult>;
 
     /// Whether the host has a command with this name.
-    fn has_command(&self, _name: &str) -> bool {
-        false
-    }
+    fn has_command(&self, name: &str) -> bool;
 
+    fn system(&self) -> &dyn System;
+
+    fn system_mut(&mut self) -> &mut dyn System;
+}
+
+/// Access to everything outside of the language. Reasons of errors are the system's, in lower case as Tcl has them (`no
+/// such file or directory`).
+pub trait System {
     /// Prints text, line feeds included.
     fn put(&mut self, channel: Channel, text: &str);
 
     /// Starts or stops capturing text for standard output instead of printing it. Returns the captured text,
-    /// one entry for each call of [`Host::put`].
-    fn set_capture(&mut self, _on: bool) -> Vec<String> {
-        Vec::new()
-    }
+    /// one entry for each call of [`System::put`].
+    fn set_capture(&mut self, on: bool) -> Vec<String>;
 
     /// An environment variable.
     fn env_var(&self, name: &str) -> Option<String>;
@@ -100,9 +108,7 @@ pub trait Host {
     fn sleep(&mut self, ms: u64);
 
     /// Whether the script must end now, because of a signal. Called before each command.
-    fn is_stopped(&self) -> bool {
-        false
-    }
+    fn is_stopped(&self) -> bool;
 
     /// Milliseconds since 1970, UTC.
     fn now_ms(&self) -> i64;
@@ -132,13 +138,13 @@ pub trait Host {
     /// Reads a text file.
     ///
     /// # Errors
-    /// The system's reason, in lower case as Tcl has it (`no such file or directory`).
+    /// The reason.
     fn read_file(&mut self, path: &str) -> Result<String, String>;
 
     /// Writes text to a file: appends, or replaces the contents.
     ///
     /// # Errors
-    /// The system's reason, in lower case.
+    /// The reason.
     fn write_file(&mut self, path: &str, text: &str, append: bool) -> Result<(), String>;
 
     /// The kind of file at a path.
@@ -147,43 +153,31 @@ pub trait Host {
     /// The names in a directory.
     ///
     /// # Errors
-    /// The system's reason, in lower case.
-    fn list_directory(&self, _path: &str) -> Result<Vec<String>, String> {
-        Err(NOT_SUPPORTED.to_owned())
-    }
+    /// The reason.
+    fn list_directory(&self, path: &str) -> Result<Vec<String>, String>;
 
     /// Creates a directory and its parents; an existing directory is not an error.
     ///
     /// # Errors
-    /// The system's reason, in lower case.
-    fn create_directory(&mut self, _path: &str) -> Result<(), String> {
-        Err(NOT_SUPPORTED.to_owned())
-    }
+    /// The reason.
+    fn create_directory(&mut self, path: &str) -> Result<(), String>;
 
     /// Deletes a file or an empty directory; with `force`, a directory and its contents. A path that does not
     /// exist is not an error.
     ///
     /// # Errors
-    /// The system's reason, in lower case.
-    fn delete_path(&mut self, _path: &str, _force: bool) -> Result<(), String> {
-        Err(NOT_SUPPORTED.to_owned())
-    }
+    /// The reason.
+    fn delete_path(&mut self, path: &str, force: bool) -> Result<(), String>;
 
-    fn working_directory(&self) -> String {
-        "/".to_owned()
-    }
+    fn working_directory(&self) -> String;
 
     /// Changes the working directory.
     ///
     /// # Errors
-    /// The system's reason, in lower case.
-    fn change_directory(&mut self, _path: &str) -> Result<(), String> {
-        Err(NOT_SUPPORTED.to_owned())
-    }
+    /// The reason.
+    fn change_directory(&mut self, path: &str) -> Result<(), String>;
 
-    fn process_id(&self) -> u32 {
-        1
-    }
+    fn process_id(&self) -> u32;
 
     /// The name of this machine.
     fn host_name(&self) -> String {

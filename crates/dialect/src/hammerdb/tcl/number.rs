@@ -31,6 +31,15 @@ impl Value {
         }
     }
 
+    /// The value as a real number.
+    pub fn as_real(&self) -> Result<f64, String> {
+        match self {
+            Value::Integer(number) => Ok(*number as f64),
+            Value::Real(number) => Ok(*number),
+            Value::Text(text) => Err(format!("expected floating-point number but got \"{text}\"")),
+        }
+    }
+
     /// The value as a condition.
     pub fn as_bool(&self) -> Result<bool, String> {
         match self {
@@ -81,6 +90,17 @@ pub(crate) fn parse_integer(text: &str) -> Option<i64> {
     }
     let magnitude = i128::from_str_radix(digits, base).ok()?;
     i64::try_from(if negative { -magnitude } else { magnitude }).ok()
+}
+
+/// The error of an integer beyond 64 bits.
+pub(crate) const TOO_LARGE: &str = "integer value too large to represent";
+
+/// Parses an integer.
+///
+/// # Errors
+/// Tcl's message about any other text.
+pub(crate) fn require_integer(text: &str) -> Result<i64, String> {
+    parse_integer(text).ok_or_else(|| format!("expected integer but got \"{text}\""))
 }
 
 /// Parses a real number.

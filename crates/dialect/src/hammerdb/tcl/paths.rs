@@ -18,12 +18,16 @@ impl Interp {
     ) -> Option<TclResult> {
         Some(match (name, args) {
             ("file", args) => file_command(host, args),
-            ("pwd", []) => Ok(host.working_directory()),
+            ("pwd", []) => Ok(host.system().working_directory()),
             ("pwd", _) => wrong_args("pwd"),
             ("cd", [] | [_]) => {
-                let home = || host.env_var("HOME").unwrap_or_else(|| "/".to_owned());
+                let home = || {
+                    host.system()
+                        .env_var("HOME")
+                        .unwrap_or_else(|| "/".to_owned())
+                };
                 let path = args.first().cloned().unwrap_or_else(home);
-                let result = host.change_directory(&path).map_err(|reason| {
+                let result = host.system_mut().change_directory(&path).map_err(|reason| {
                     Flow::Error(format!(
                         "couldn't change working directory to \"{path}\": {reason}"
                     ))
@@ -42,13 +46,13 @@ fn file_command(host: &mut dyn Host, args: &[String]) -> TclResult {
     let bool_result = |value: bool| Ok(i64::from(value).to_string());
     match args.as_slice() {
         ["exists" | "readable" | "writable", path] => {
-            bool_result(host.path_kind(path) != PathKind::Missing)
+            bool_result(host.system().path_kind(path) != PathKind::Missing)
         }
-        ["isfile", path] => bool_result(host.path_kind(path) == PathKind::File),
-        ["isdirectory", path] => bool_result(host.path_kind(path) == PathKind::Directory),
+        ["isfile", path] => bool_result(host.system().path_kind(path) == PathKind::File),
+        ["isdirectory", path] => bool_result(host.system().path_kind(path) == PathKind::Directory),
         ["mkdir", paths @ ..] => {
             for path in paths {
-                host.create_directory(path).map_err(|reason| {
+                host.system_mut().create_directory(path).map_err(|reason| {
                     Flow::Error(format!("can't create directory \"{path}\": {reason}"))
                 })?;
             }
@@ -59,9 +63,11 @@ fn file_command(host: &mut dyn Host, args: &[String]) -> TclResult {
             let options = operands.iter().take_while(is_option).count();
             let force = operands[..options].contains(&"-force");
             for path in &operands[options..] {
-                host.delete_path(path, force).map_err(|reason| {
-                    Flow::Error(format!("error deleting \"{path}\": {reason}"))
-                })?;
+                host.system_mut()
+                    .delete_path(path, force)
+                    .map_err(|reason| {
+                        Flow::Error(format!("error deleting \"{path}\": {reason}"))
+                    })?;
             }
             Ok(String::new())
         }
@@ -89,7 +95,10 @@ fn file_command(host: &mut dyn Host, args: &[String]) -> TclResult {
                 .map_or(0, |dot| tail(path).len() - dot);
             Ok(path[..path.len() - extension].to_owned())
         }
-        ["normalize", path] => Ok(normalize(&join_path(&[&host.working_directory(), path]))),
+        ["normalize", path] => Ok(normalize(&join_path(&[
+            &host.system().working_directory(),
+            path,
+        ]))),
         ["nativename", path] => Ok((*path).to_owned()),
         ["separator"] => Ok("/".to_owned()),
         _ => error(
@@ -174,7 +183,7 @@ fn glob(host: &dyn Host, args: &[String]) -> TclResult {
             collect_matches(host, start, &parts, &mut paths);
         }
     }
-    paths.retain(|path| kind.is_none_or(|kind| host.path_kind(path) == kind));
+    paths.retain(|path| kind.is_none_or(|kind| host.system().path_kind(path) == kind));
     paths.sort();
     paths.dedup();
     if paths.is_empty() && !allows_no_match {
@@ -201,13 +210,13 @@ fn collect_matches(host: &dyn Host, base: &str, parts: &[&str], paths: &mut Vec<
     };
     if !part.contains(['*', '?', '[', '\\']) {
         let path = join_path(&[base, part]);
-        if host.path_kind(&path) != PathKind::Missing {
+        if host.system().path_kind(&path) != PathKind::Missing {
             collect_matches(host, &path, remaining, paths);
         }
         return;
     }
     let folder = if base.is_empty() { "." } else { base };
-    for name in host.list_directory(folder).unwrap_or_default() {
+    for name in host.system().list_directory(folder).unwrap_or_default() {
         let is_hidden = name.starts_with('.') && !part.starts_with('.');
         if !is_hidden && pattern::matches(part, &name) && paths.len() < MAX_NAMES {
             collect_matches(host, &join_path(&[base, &name]), remaining, paths);

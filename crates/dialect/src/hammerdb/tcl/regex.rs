@@ -10,8 +10,8 @@
 
 use regex::{Captures, Regex, RegexBuilder};
 
-use super::interp::{Interp, MAX_VALUE_BYTES, error, wrong_args};
-use super::number::parse_integer;
+use super::interp::{Interp, check_length, error, wrong_args};
+use super::number::require_integer;
 use super::{Flow, Host, TclResult, list};
 
 /// The maximum size of a compiled pattern, in bytes.
@@ -54,11 +54,7 @@ impl Options {
                     let [start, remaining @ ..] = args else {
                         return wrong_args("regexp ?-option ...? exp string ?matchVar? ...");
                     };
-                    let number = parse_integer(start);
-                    let Some(number) = number else {
-                        return error(format!("expected integer but got \"{start}\""));
-                    };
-                    options.start = usize::try_from(number).unwrap_or(0);
+                    options.start = usize::try_from(require_integer(start)?).unwrap_or(0);
                     args = remaining;
                 }
                 "--" => break,
@@ -267,9 +263,7 @@ impl Interp {
                     inline_bytes += group.len();
                     inline_groups.push(group);
                 }
-                if inline_bytes > MAX_VALUE_BYTES {
-                    return error("value too long");
-                }
+                check_length(inline_bytes)?;
             }
             let end = captures.get(0).map_or(text.len(), |full_match| {
                 full_match.end() + usize::from(full_match.is_empty())
@@ -310,9 +304,7 @@ impl Interp {
             push_replacement(&mut changed, replacement, &captures);
             copied_to = full_match.end();
             count += 1;
-            if changed.len() > MAX_VALUE_BYTES {
-                return error("value too long");
-            }
+            check_length(changed.len())?;
             if !options.all {
                 break;
             }

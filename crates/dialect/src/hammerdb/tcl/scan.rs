@@ -4,6 +4,7 @@
 
 use super::interp::{Interp, error, wrong_args};
 use super::{TclResult, list};
+use crate::pgbench::number::decimal_prefix;
 
 /// A conversion of a format.
 struct Conversion {
@@ -186,9 +187,9 @@ fn scan_value(conversion: &Conversion, text: &[char]) -> Option<(String, usize)>
             (length > 0).then(|| (prefix_of(length), length))
         }
         'e' | 'f' | 'g' => {
-            let length = real_length(text)?;
-            let number: f64 = prefix_of(length).parse().ok()?;
-            Some((super::number::real_text(number), length))
+            let text = prefix_of(text.len());
+            let number = decimal_prefix(&text)?;
+            Some((super::number::real_text(number.parse().ok()?), number.len()))
         }
         kind => {
             let is_hex =
@@ -209,34 +210,4 @@ fn scan_value(conversion: &Conversion, text: &[char]) -> Option<(String, usize)>
             Some((number.to_string(), length))
         }
     }
-}
-
-/// Length of the longest real number at the beginning of a text, in characters.
-fn real_length(text: &[char]) -> Option<usize> {
-    let digits = |start: usize| {
-        let remaining = text.get(start..).unwrap_or_default();
-        remaining.iter().take_while(|c| c.is_ascii_digit()).count()
-    };
-    let sign = |position: usize| usize::from(matches!(text.get(position), Some('-' | '+')));
-    let start = sign(0);
-    let integer_digits = digits(start);
-    let mut end = start + integer_digits;
-    let mut digit_count = integer_digits;
-    if text.get(end) == Some(&'.') {
-        let fraction = digits(end + 1);
-        digit_count += fraction;
-        // A point is part of the number only if there is a digit before or after it.
-        end += if digit_count > 0 { 1 + fraction } else { 0 };
-    }
-    if digit_count == 0 {
-        return None;
-    }
-    if matches!(text.get(end), Some('e' | 'E')) {
-        let first = end + 1 + sign(end + 1);
-        let exponent = digits(first);
-        if exponent > 0 {
-            end = first + exponent;
-        }
-    }
-    Some(end)
 }

@@ -3,9 +3,9 @@
 //! Must never: count bytes where Tcl counts characters.
 
 use super::format::format;
-use super::interp::{Interp, MAX_VALUE_BYTES, error, wrong_args};
+use super::interp::{Interp, check_length, error, wrong_args};
 use super::lists::{parse_index, parse_range};
-use super::number::{parse_bool, parse_integer, parse_real};
+use super::number::{parse_bool, parse_integer, parse_real, require_integer};
 use super::{Flow, TclResult, list, pattern};
 
 impl Interp {
@@ -106,13 +106,8 @@ fn to_title(text: &str) -> String {
 }
 
 fn repeat(text: &str, count: &str) -> TclResult {
-    let Some(count) = parse_integer(count) else {
-        return error(format!("expected integer but got \"{count}\""));
-    };
-    let count = usize::try_from(count.max(0)).unwrap_or(usize::MAX);
-    if text.len().saturating_mul(count) > MAX_VALUE_BYTES {
-        return error("value too long");
-    }
+    let count = usize::try_from(require_integer(count)?.max(0)).unwrap_or(usize::MAX);
+    check_length(text.len().saturating_mul(count))?;
     Ok(text.repeat(if text.is_empty() { 0 } else { count }))
 }
 
@@ -141,7 +136,7 @@ fn compare(subcommand: &str, args: &[String]) -> TclResult {
 
 fn map_text(options: &[String], mapping: &str, text: &str) -> TclResult {
     let ignore_case = options.first().is_some_and(|option| option == "-nocase");
-    let pairs = list::split(mapping).map_err(Flow::Error)?;
+    let pairs = list::split(mapping)?;
     if pairs.len() % 2 == 1 {
         return error("char map list unbalanced");
     }
@@ -166,9 +161,7 @@ fn map_text(options: &[String], mapping: &str, text: &str) -> TclResult {
                 remaining = &remaining[c.len_utf8()..];
             }
         }
-        if out.len() > MAX_VALUE_BYTES {
-            return error("value too long");
-        }
+        check_length(out.len())?;
     }
     Ok(out)
 }

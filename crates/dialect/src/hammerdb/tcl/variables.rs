@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use super::interp::{Interp, MAX_VALUE_BYTES, Variable, error, wrong_args};
-use super::number::parse_integer;
+use super::interp::{Interp, Variable, check_length, error, wrong_args};
+use super::number::{TOO_LARGE, require_integer};
 use super::{Flow, Host, TclResult, list};
 
 /// The name of a variable and its index, if it has one.
@@ -64,7 +64,7 @@ impl Interp {
             (Some(Variable::Array(elements)), Some(index)) if elements.contains_key(index) => {
                 elements.get(index).cloned()
             }
-            (_, Some(index)) if frame == 0 && name == "env" => host.env_var(index),
+            (_, Some(index)) if frame == 0 && name == "env" => host.system().env_var(index),
             (None, Some(index)) if frame == 0 && name == "tcl_platform" => match index {
                 "platform" => Some("unix".to_owned()),
                 "os" => Some("Linux".to_owned()),
@@ -93,9 +93,7 @@ impl Interp {
 
     /// Sets a variable.
     pub(super) fn set(&mut self, variable: &str, value: String) -> TclResult {
-        if value.len() > MAX_VALUE_BYTES {
-            return error("value too long");
-        }
+        check_length(value.len())?;
         let (name, index) = split_name(variable);
         let (frame, name) = self.resolve(name);
         let frame = &mut self.frames[frame];
@@ -122,7 +120,7 @@ impl Interp {
     }
 
     /// Deletes a variable or an element of an array. Returns whether it existed.
-    fn unset(&mut self, variable: &str) -> bool {
+    pub(super) fn unset(&mut self, variable: &str) -> bool {
         let (name, index) = split_name(variable);
         let (frame, name) = self.resolve(name);
         let frame = &mut self.frames[frame];
@@ -203,7 +201,8 @@ impl Interp {
             ("set", [variable, value]) => self.set(variable, value.clone()).inspect(|value| {
                 let name = variable.strip_prefix("::").unwrap_or(variable);
                 if let Some(index) = name.strip_prefix("env(") {
-                    host.set_env_var(index.trim_end_matches(')'), value);
+                    host.system_mut()
+                        .set_env_var(index.trim_end_matches(')'), value);
                 }
             }),
             ("set", _) => wrong_args("set varName ?newValue?"),
@@ -251,19 +250,15 @@ impl Interp {
         let old = self
             .lookup(host, variable)
             .unwrap_or_else(|| "0".to_owned());
-        let parse = |text: &str| match parse_integer(text) {
-            Some(number) => Ok(number),
-            None => error(format!("expected integer but got \"{text}\"")),
-        };
-        match parse(&old)?.checked_add(parse(increment)?) {
+        match require_integer(&old)?.checked_add(require_integer(increment)?) {
             Some(new) => self.set(variable, new.to_string()),
-            None => error("integer value too large to represent"),
+            None => error(TOO_LARGE),
         }
     }
 
     fn list_append(&mut self, host: &dyn Host, variable: &str, elements: &[String]) -> TclResult {
         let mut value = self.lookup(host, variable).unwrap_or_default();
-        list::split(&value).map_err(Flow::Error)?;
+        list::split(&value)?;
         for element in elements {
             list::push(&mut value, element);
         }

@@ -10,10 +10,10 @@ mod store;
 mod timings;
 mod users;
 
-use super::connection;
 use super::job::Job;
 use super::lines::VuserLines;
-use crate::tool_run::{ConnectedServer, StartWarning, ToolRun, ToolStore};
+use super::{connection, warn};
+use crate::tool_run::{ConnectedServer, StartWarning, ToolRun};
 use monitor::{Figures, Monitor};
 use observer::HammerdbObserver;
 use prony_dialect::hammerdb::plan::{WORKLOAD_NAME, drive_plan, run_workload_plan};
@@ -119,9 +119,9 @@ pub fn run(context: &RunContext<'_>, job: &mut Job) -> Result<VuserOutcome, Stri
 fn warn_about_ignored_settings(request: &RunRequest) {
     let timed = matches!(request.driver, Driver::Timed { .. });
     if timed && request.iterations != 10_000_000 {
-        super::eprint(&format!(
-            "hammerdbcli: {} applies only to the test driver: a timed run ends after its duration\n",
-            request.login.key("total_iterations")
+        let key = request.login.key("total_iterations");
+        warn(&format!(
+            "{key} applies only to the test driver: a timed run ends after its duration"
         ));
     }
 }
@@ -153,11 +153,9 @@ fn prepare_run(context: &RunContext<'_>) -> Result<(PreparedRun, Control), Strin
     );
     ready_workload.program = Arc::new(program);
     let growth = GrowthBefore::read(&mut control, workload, &plan, ready_workload.scale);
+    let connection = ConnectionInfo::of(&mut control);
     let prepared = PreparedRun {
-        server: ConnectedServer {
-            growth: Some(growth.with_short_wait()),
-            ..ConnectedServer::new(target, facts, ConnectionInfo::of(&mut control))
-        },
+        server: ConnectedServer::new(target, facts, connection, Some(growth)),
         ready_workload,
         cipher: connection::cipher(&control),
         workload,
@@ -191,9 +189,9 @@ fn repair_order_numbers(workload: &dyn Workload, control: &mut Control) -> Resul
         1 => "1 district".to_owned(),
         _ => format!("{changed} districts"),
     };
-    super::eprint(&format!(
-        "hammerdbcli: d_next_o_id of {districts} was not above the highest o_id, as HammerDB \
-         before 4.11 leaves it: it was set to the next free number\n"
+    warn(&format!(
+        "d_next_o_id of {districts} was not above the highest o_id, as HammerDB before 4.11 leaves it: it was \
+         set to the next free number"
     ));
     Ok(())
 }
@@ -226,11 +224,6 @@ fn drive_load(
 ) -> Result<EndedRun, String> {
     let run_ended = AtomicBool::new(false);
     let new_listener = |worker| -> Box<dyn SampleListener> { sinks.new_listener(worker) };
-    let store = ToolStore {
-        folder: context.store_folder,
-        start_warning: StartWarning::Always,
-        warn: &|text| super::eprint(&format!("hammerdbcli: {text}\n")),
-    };
     let tool_run = ToolRun {
         request: store::request_json(context, &job.dictionary),
         plan: &prepared.plan,
@@ -238,7 +231,9 @@ fn drive_load(
         ready_workload: &prepared.ready_workload,
         server: &prepared.server,
         seed: random_seed(),
-        store,
+        store_folder: context.store_folder,
+        start_warning: StartWarning::Always,
+        warn: &warn,
         signals: context.signals,
         new_sample_listener: Some(&new_listener),
         on_connect_refused: None,
@@ -262,58 +257,59 @@ fn drive_load(
         .as_ref()
         .ok()
         .and_then(|result| result.figures);
-    let is_stored = store::report_checks(&finished, figures, &store);
+    let is_stored = store::report_checks(&finished, figures, &tool_run);
     let (run, drive_result) = (finished.run, finished.drive_result);
-    let result = monitor_result.map_err(|reason| {
-        if is_stored {
-            format!(
-                "{reason}; the measured part is stored: prony show {}",
-                run.id
-            )
-        } else {
-            reason
-        }
-    })?;
-    (job.result_lines, job.tpm_readings) = (result.result_lines, result.tpm_readings);
-    Ok(EndedRun {
+    let ended_run = EndedRun {
         drive_result,
         run,
         figures,
         is_stored,
-    })
+    };
+    let result = monitor_result.map_err(|reason| ended_run.with_stored_part(reason))?;
+    (job.result_lines, job.tpm_readings) = (result.result_lines, result.tpm_readings);
+    Ok(ended_run)
+}
+
+impl EndedRun {
+    /// The reason why there is no result, and where the measured part is stored.
+    fn with_stored_part(&self, reason: String) -> String {
+        if self.is_stored {
+            let id = &self.run.id;
+            format!("{reason}; the measured part is stored: prony show {id}")
+        } else {
+            reason
+        }
+    }
 }
 
 /// The reason why the run has no result; `None` if it has a result.
 fn reason_for_no_result(context: &RunContext<'_>, ended_run: &EndedRun) -> Option<String> {
-    let stored = if ended_run.is_stored {
-        format!(
-            "; the measured part is stored: prony show {}",
-            ended_run.run.id
-        )
-    } else {
-        String::new()
-    };
-    if let Some(failure) = &ended_run.drive_result.failure {
-        return Some(format!("{failure}{stored}"));
-    }
-    if ended_run.drive_result.interrupted {
-        let signal = context
-            .signals
-            .received()
-            .map_or("a signal", TerminationSignal::name);
-        return Some(format!("the run was ended by {signal}{stored}"));
-    }
+    let EndedRun {
+        drive_result,
+        figures,
+        ..
+    } = ended_run;
     let is_timed = matches!(context.request.driver, Driver::Timed { .. });
-    (is_timed && ended_run.figures.is_none())
-        .then(|| format!("no virtual user could continue{stored}"))
+    let reason = if let Some(failure) = &drive_result.failure {
+        failure.clone()
+    } else if drive_result.interrupted {
+        let signal = context.signals.received();
+        let name = signal.map_or("a signal", TerminationSignal::name);
+        format!("the run was ended by {name}")
+    } else if is_timed && figures.is_none() {
+        "no virtual user could continue".to_owned()
+    } else {
+        return None;
+    };
+    Some(ended_run.with_stored_part(reason))
 }
 
 /// Prints the server's error messages, because virtual users print only that an error occurred.
 fn print_errors(run: &Run) {
     let warmup = run.warmup.iter().flat_map(|figures| &figures.errors);
     for error in warmup.chain(&run.measured.errors) {
-        super::eprint(&format!(
-            "hammerdbcli: {} of {} failed: {} (SQLSTATE {}): {}\n",
+        warn(&format!(
+            "{} of {} failed: {} (SQLSTATE {}): {}",
             error.count,
             error.kind_name(),
             error.class.name(),

@@ -7,6 +7,7 @@
 use super::super::clock;
 use super::super::connection;
 use super::super::lines::open_log;
+use super::super::warn;
 use super::RunContext;
 use prony_dialect::hammerdb::{Driver, RunLine, Timeline, TimelineEvent, TransactionCounter, text};
 use prony_document::SqlDialect;
@@ -86,10 +87,9 @@ impl<'a> Monitor<'a> {
     pub fn new(
         context: &'a RunContext<'a>,
         target: &'a Target,
-        control: Control,
+        mut control: Control,
         run_ended: &'a AtomicBool,
     ) -> Self {
-        let mut control = control;
         control.set_io_timeout(Some(REPLY_TIMEOUT));
         Monitor {
             context,
@@ -287,15 +287,14 @@ impl<'a> Monitor<'a> {
 
 impl TpmCounter {
     fn open(counter: &TransactionCounter) -> TpmCounter {
-        let header = || text::counter_log_header(&clock::now_as_text());
-        let log = counter.log_path.as_ref().and_then(|path| {
-            let opened = open_log(path, &header());
+        let open = |path: &String| {
+            let header = text::counter_log_header(&clock::now_as_text());
+            let opened = open_log(path, &header);
             opened
-                .map_err(|error| {
-                    super::super::eprint(&format!("hammerdbcli: {path}: {error}\n"));
-                })
+                .inspect_err(|error| warn(&format!("{path}: {error}")))
                 .ok()
-        });
+        };
+        let log = counter.log_path.as_ref().and_then(open);
         TpmCounter {
             log,
             logs_timestamps: counter.logs_timestamps,

@@ -3,7 +3,7 @@
 //! In: the runner's events. Out: the monitor's start and end. Must never: leave the monitor waiting for a
 //! load that does not start.
 
-use super::super::eprint;
+use super::super::warn;
 use super::monitor::MonitorResult;
 use prony_dialect::hammerdb::plan::GRACE;
 use prony_drive::{DriveResult, LoadStart};
@@ -68,8 +68,8 @@ impl RunObserver for HammerdbObserver<'_, '_> {
 
     fn draining(&mut self) {
         let limit = GRACE.as_secs();
-        eprint(&format!(
-            "hammerdbcli: waiting up to {limit} s for transactions that have not ended\n"
+        warn(&format!(
+            "waiting up to {limit} s for transactions that have not ended"
         ));
     }
 }

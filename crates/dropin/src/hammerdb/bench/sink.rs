@@ -7,12 +7,13 @@
 use super::super::lines::VuserLines;
 use super::users::ErrorFlags;
 use super::{PreparedRun, RunContext};
+use crate::output::lock;
 use prony_dialect::hammerdb::RunLine;
 use prony_dialect::hammerdb::text::TransactionKind;
 use prony_drive::{SampleListener, clients_of_thread};
 use prony_measure::{Distribution, Outcome, Sample};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The maximum number of errors that virtual users print; further errors are counted and reported at the end.
 const MAX_PRINTED_ERRORS: u32 = 1000;
@@ -66,7 +67,7 @@ impl SampleSinks {
         let is_test_driver = request.first_vuser() == 1;
         SampleSinks {
             clients: request.vusers,
-            threads: prepared.plan.drive.threads.min(request.vusers).max(1),
+            threads: prepared.plan.drive.threads,
             has_time_profile: request.time_profile_path.is_some() && !is_test_driver,
             state: Arc::new(SinkState {
                 lines: Arc::clone(context.lines),
@@ -83,14 +84,12 @@ impl SampleSinks {
 
     /// The virtual users that an error ended.
     pub fn failed_vusers(&self) -> Vec<u32> {
-        let failed = self.state.failed_vusers.lock();
-        failed.unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.state.failed_vusers).clone()
     }
 
     /// All times, once the workers have ended.
     pub fn times(&self) -> CallTimes {
-        let times = self.state.times.lock();
-        let mut times = times.unwrap_or_else(PoisonError::into_inner).clone();
+        let mut times = lock(&self.state.times).clone();
         times.users.sort_by_key(|user| user.vuser);
         times
     }
@@ -138,11 +137,7 @@ impl SinkState {
         let code = String::from_utf8_lossy(&code);
         let reason = format!("{} failed with SQLSTATE {code}", kind.title);
         self.lines.print_failed(vuser, &reason);
-        let mut failed_vusers = self
-            .failed_vusers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        failed_vusers.push(vuser);
+        lock(&self.failed_vusers).push(vuser);
     }
 }
 
@@ -185,11 +180,7 @@ impl SampleListener for SampleSink {
         let Some(worker_times) = self.times.take() else {
             return;
         };
-        let mut times = self
-            .state
-            .times
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut times = lock(&self.state.times);
         times.users.extend(worker_times.users);
         times
             .all_users

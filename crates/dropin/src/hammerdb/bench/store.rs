@@ -5,7 +5,8 @@
 
 use super::RunContext;
 use super::monitor::Figures;
-use crate::tool_run::ToolStore;
+use crate::hammerdb::warn;
+use crate::tool_run::ToolRun;
 use prony_runner::FinishedRun;
 use prony_store::{MetricName, Run, Severity};
 use serde_json::{Map, Value, json};
@@ -24,7 +25,7 @@ pub fn request_json(context: &RunContext<'_>, dictionary: &Map<String, Value>) -
 pub fn report_checks(
     finished: &FinishedRun,
     figures: Option<Figures>,
-    store: &ToolStore<'_>,
+    tool_run: &ToolRun<'_>,
 ) -> bool {
     let run = &finished.run;
     if let Some(figures) = figures {
@@ -32,15 +33,15 @@ pub fn report_checks(
     }
     let checks = run.checks.iter();
     for check in checks.filter(|check| check.severity == Severity::Invalid) {
-        super::super::eprint(&format!(
-            "hammerdbcli: these figures must not be used: {} {}\n",
+        warn(&format!(
+            "these figures must not be used: {} {}",
             check.finding, check.advice
         ));
     }
-    store.warn_unless_stored(finished);
+    tool_run.warn_unless_stored(finished);
     let is_stored = matches!(finished.store_result, Some(Ok(_)));
     if is_stored {
-        super::super::eprint(&format!("hammerdbcli: run stored: prony show {}\n", run.id));
+        warn(&format!("run stored: prony show {}", run.id));
     }
     is_stored
 }
@@ -58,9 +59,9 @@ fn report_other_clients(run: &Run, figures: Figures) {
     };
     let in_flight_nopm = f64::from(run.drive.clients) / run.window.measured_s.max(1.0) * 60.0;
     if schema_nopm > run_nopm.value * (1.0 + IN_FLIGHT_MAX_SHARE) + in_flight_nopm {
-        super::super::eprint(&format!(
-            "hammerdbcli: the schema grew by {} new orders per minute, but these virtual users made \
-             only {:.0}: other clients placed orders too\n",
+        warn(&format!(
+            "the schema grew by {} new orders per minute, but these virtual users made only {:.0}: other \
+             clients placed orders too",
             figures.nopm, run_nopm.value
         ));
     }

@@ -9,9 +9,8 @@ use super::super::lines::open_log;
 use super::RunContext;
 use super::sink::{CallTimes, UserTimes};
 use prony_dialect::hammerdb::text::TransactionKind;
-use prony_dialect::hammerdb::{ProcTiming, RunLine, TimeProfile, UserTiming};
+use prony_dialect::hammerdb::{ProcTiming, RunLine, TimeProfile, TimingSection, UserTiming};
 use prony_measure::{Counter, Distribution};
-use std::sync::Arc;
 
 /// Appends the profile to a file.
 ///
@@ -32,13 +31,10 @@ pub fn write(
         summary: proc_timings(&times.all_users),
     };
     job.timings = job_timings(&profile);
-    let lines = Arc::clone(context.lines);
-    lines.print_line(
-        1,
-        RunLine::WritingTimings {
-            path: path.to_owned(),
-        },
-    );
+    let line = RunLine::WritingTimings {
+        path: path.to_owned(),
+    };
+    context.lines.print_line(1, line);
     open_log(path, &profile.text())
         .map(drop)
         .map_err(|error| format!("cannot write the time profile {path}: {error}"))
@@ -64,52 +60,32 @@ fn proc_timings<C: Counter>(times_by_kind: &[Distribution<C>]) -> Vec<ProcTiming
 
 /// The timings as jobs store them, the summary first.
 fn job_timings(profile: &TimeProfile) -> Vec<VuserTiming> {
-    let vuser_timing = |vuser: Option<u32>, elapsed_ms: f64, users: f64, procs: &[ProcTiming]| {
-        let mut procs: Vec<&ProcTiming> = procs.iter().collect();
-        procs.sort_by_key(|proc| std::cmp::Reverse(proc.total_ns));
-        let routine = |proc: &ProcTiming| {
-            let total_ms = to_ms(proc.total_ns);
-            let timing = RoutineTiming {
-                elapsed_ms: round_to_thousandths(elapsed_ms),
-                calls: proc.calls.to_string(),
-                min_ms: round_to_thousandths(to_ms(proc.min_ns)),
-                avg_ms: round_to_thousandths(total_ms / proc.calls.max(1) as f64),
-                max_ms: round_to_thousandths(to_ms(proc.max_ns)),
-                total_ms: round_to_thousandths(total_ms),
-                p99_ms: round_to_thousandths(to_ms(proc.p99_ns)),
-                p95_ms: round_to_thousandths(to_ms(proc.p95_ns)),
-                p50_ms: round_to_thousandths(to_ms(proc.p50_ns)),
-                sd: round_to_thousandths(proc.deviation_ns / 1e3),
-                ratio_pct: round_to_thousandths(
-                    100.0 * total_ms / (elapsed_ms * users).max(f64::MIN_POSITIVE),
-                ),
-            };
-            (proc.name.clone(), timing)
-        };
-        VuserTiming {
-            vuser,
-            routines: procs.into_iter().map(routine).collect(),
-        }
+    let sections = std::iter::once(profile.summary_section()).chain(profile.user_sections());
+    let timing = |section: TimingSection<'_>| VuserTiming {
+        vuser: section.vuser,
+        routines: (section.procs.iter())
+            .map(|proc| (proc.name.clone(), routine_timing(&section, proc)))
+            .collect(),
     };
-    let (median_elapsed_ms, users) = (
-        profile.median_elapsed_ns() / 1e6,
-        profile.users.len() as f64,
-    );
-    let mut timings = vec![vuser_timing(
-        None,
-        median_elapsed_ms,
-        users,
-        &profile.summary,
-    )];
-    let users = profile.users.iter();
-    timings.extend(
-        users.map(|user| vuser_timing(Some(user.vuser), to_ms(user.elapsed_ns), 1.0, &user.procs)),
-    );
-    timings
+    sections.map(timing).collect()
 }
 
-fn to_ms(ns: u64) -> f64 {
-    ns as f64 / 1e6
+fn routine_timing(section: &TimingSection<'_>, proc: &ProcTiming) -> RoutineTiming {
+    let ms = |ns: f64| round_to_thousandths(ns / 1e6);
+    let whole_ms = |ns: u64| ms(ns as f64);
+    RoutineTiming {
+        elapsed_ms: ms(section.elapsed_ns),
+        calls: proc.calls.to_string(),
+        min_ms: whole_ms(proc.min_ns),
+        avg_ms: ms(proc.avg_ns()),
+        max_ms: whole_ms(proc.max_ns),
+        total_ms: whole_ms(proc.total_ns),
+        p99_ms: whole_ms(proc.p99_ns),
+        p95_ms: whole_ms(proc.p95_ns),
+        p50_ms: whole_ms(proc.p50_ns),
+        sd: round_to_thousandths(proc.deviation_ns / 1e3),
+        ratio_pct: round_to_thousandths(section.ratio_pct(proc)),
+    }
 }
 
 /// Formats a number with at most three decimals, as Tcl does: `6.9`, `24372.43`.
@@ -148,23 +124,14 @@ mod tests {
             ..TimeProfile::default()
         };
         let timings = job_timings(&profile);
-        assert_eq!(
-            timings
-                .iter()
-                .map(|timing| timing.vuser)
-                .collect::<Vec<_>>(),
-            [None, Some(2), Some(3)]
-        );
+        let users: Vec<_> = timings.iter().map(|timing| timing.vuser).collect();
+        assert_eq!(users, [None, Some(2), Some(3)]);
+        // The routine with the largest total time comes first.
         let (name, all) = &timings[0].routines[0];
         assert_eq!(
-            name, "PAYMENT",
-            "the routine with the largest total time comes first"
+            [name, &all.elapsed_ms, &all.avg_ms, &all.ratio_pct, &all.sd],
+            ["PAYMENT", "20.0", "1.667", "25.0", "500.5"]
         );
-        assert_eq!(
-            (all.elapsed_ms.as_str(), all.avg_ms.as_str()),
-            ("20.0", "1.667")
-        );
-        assert_eq!((all.ratio_pct.as_str(), all.sd.as_str()), ("25.0", "500.5"));
         assert_eq!(timings[1].routines[1].1.ratio_pct, "40.0");
     }
 }

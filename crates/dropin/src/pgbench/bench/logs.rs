@@ -3,7 +3,7 @@
 //! Must never: start a run whose files cannot be written.
 
 use super::super::call::PgbenchCall;
-use crate::output::eprint;
+use crate::output::{eprint, lock};
 use prony_dialect::pgbench::{Logger, Messages, RunOptions, log_path};
 use prony_drive::SampleListener;
 use prony_drive::clock::Clock;
@@ -11,7 +11,7 @@ use prony_measure::Sample;
 use prony_workload::random::RunSeeds;
 use std::fs::File;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The log files of a run.
 pub struct Logs {
@@ -59,16 +59,14 @@ impl Logs {
     pub fn new_listener(&self, worker: usize) -> Box<dyn SampleListener> {
         let logger = self.loggers.get(worker);
         Box::new(SampleLogger {
-            logger: logger
-                .and_then(|logger| logger.lock().unwrap_or_else(PoisonError::into_inner).take()),
+            logger: logger.and_then(|logger| lock(logger).take()),
             errors: Arc::clone(&self.errors),
         })
     }
 
     /// Prints write errors on stderr.
     pub fn print_errors(&self) {
-        let errors = self.errors.lock();
-        for error in errors.unwrap_or_else(PoisonError::into_inner).iter() {
+        for error in lock(&self.errors).iter() {
             let text = format!("could not write the log file: {error}");
             eprint(&self.messages.error(&text));
         }
@@ -97,8 +95,7 @@ impl SampleListener for SampleLogger {
         if let Some(logger) = self.logger.take()
             && let Err(error) = logger.finish(now_ns)
         {
-            let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
-            errors.push(error);
+            lock(&self.errors).push(error);
         }
     }
 }

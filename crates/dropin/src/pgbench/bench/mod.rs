@@ -10,26 +10,19 @@ mod setup;
 mod store;
 
 use super::call::PgbenchCall;
+use super::connection;
+use super::host::ScriptFiles;
 use crate::output::eprint;
-use crate::tool_run::{ConnectedServer, StartWarning, ToolRun, ToolStore};
-use observer::{PgbenchObserver, RunContext};
+use crate::tool_run::{StartWarning, ToolRun, refused_connections};
+use observer::PgbenchObserver;
 use prony_dialect::libpq;
-use prony_dialect::pgbench::{RunOptions, ScriptSource, TableFacts, drive_plan, script_policy};
-use prony_drive::ConnectError;
-use prony_plan::Plan;
+use prony_dialect::pgbench::{RunOptions, ScriptSource, drive_plan, script_policy};
+use prony_plan::{Plan, QueryMode};
 use prony_runner::{Error, Signals};
-use prony_server::Target;
 use prony_workload::ReadyWorkload;
-use prony_workload::script::{SCRIPT, Script, ScriptProgram, ScriptSet, VariableNames};
+use prony_workload::script::{SCRIPT, Script, ScriptProgram, ScriptSet};
 use script_messages::ScriptMessages;
 use std::sync::Arc;
-
-/// The scripts of `-f` in order, and the names of their variables.
-pub struct ScriptFiles {
-    pub scripts: Vec<Script>,
-    /// The names of the scripts' variables.
-    pub variable_names: VariableNames,
-}
 
 /// Runs the benchmark and returns the exit status.
 ///
@@ -38,13 +31,13 @@ pub struct ScriptFiles {
 pub fn run(
     call: &PgbenchCall,
     options: &RunOptions,
-    mut target: Target,
     script_files: ScriptFiles,
 ) -> Result<u8, String> {
     let messages = &call.messages;
+    let mut target = connection::target(call, &options.connection, "setup")?;
     let script_set = build_script_set(call, options, script_files)?;
-    let prepared = setup::prepare(call, options, &mut target)?;
-    let scale = report_scale(options, prepared.table_facts);
+    let (server, tables) = setup::prepare(call, options, &mut target)?;
+    let scale = tables.scale;
     // From here on, Ctrl-C ends the run; before, it ends the process.
     let signals = Signals::listen().map_err(|error| messages.fatal(&error.to_string()))?;
     let script_messages = Arc::new(ScriptMessages::new(call, options, signals.flag()));
@@ -59,29 +52,18 @@ pub fn run(
         script_policy(&call.level, options, script_messages.clone()),
     ));
     let plan = Plan::for_replaced_tool(store::workload_plan(options, scale), drive_plan(options));
-    let server = ConnectedServer {
-        growth: prepared.growth,
-        ..ConnectedServer::new(target, prepared.facts, prepared.connection)
-    };
     let ready_workload = ReadyWorkload::new(program.clone(), scale);
     let new_listener = |worker| logs.new_listener(worker);
-    let mut observer = PgbenchObserver::new(RunContext {
+    let mut observer = PgbenchObserver {
         call,
         options,
         signals: &signals,
         script_messages: &script_messages,
         logs: &logs,
         program: &program,
-        scripts: program.scripts(),
-        table_facts: TableFacts {
-            scale,
-            partitions: prepared.table_facts.and_then(|tables| tables.partitions),
-        },
-    });
-    let store = ToolStore {
-        folder: None,
-        start_warning: StartWarning::FullDisk,
-        warn: &|text| eprint(&messages.warning(text)),
+        tables,
+        sums: None,
+        exit_status: 0,
     };
     let run = ToolRun {
         request: serde_json::json!({ "arguments": call.redacted_arguments }),
@@ -90,7 +72,9 @@ pub fn run(
         ready_workload: &ready_workload,
         server: &server,
         seed: options.random_seed,
-        store,
+        store_folder: None,
+        start_warning: StartWarning::FullDisk,
+        warn: &|text| eprint(&messages.warning(text)),
         signals: &signals,
         new_sample_listener: match options.log {
             Some(_) => Some(&new_listener),
@@ -98,11 +82,10 @@ pub fn run(
         },
         on_connect_refused: None,
     };
-    let finished = run.execute(&mut observer);
-    let outcome = match finished {
+    let outcome = match run.execute(&mut observer) {
         Ok(finished) => {
-            store.warn_unless_stored(&finished);
-            Ok(observer.exit_status())
+            run.warn_unless_stored(&finished);
+            Ok(observer.exit_status)
         }
         Err(error) => Err(start_failure_message(call, &error)),
     };
@@ -139,7 +122,7 @@ fn build_script_set(
         script.weight = choice.weight;
         ordered_scripts.push(script);
     }
-    if options.protocol != prony_dialect::pgbench::Protocol::Simple {
+    if options.protocol != QueryMode::Simple {
         for sql in ordered_scripts.iter().flat_map(Script::statements) {
             sql.check_parameters().map_err(script_error)?;
         }
@@ -148,31 +131,18 @@ fn build_script_set(
         scripts: ordered_scripts,
         names: variable_names,
         defines: options.defines.clone(),
-        has_builtin: options.uses_builtin,
+        has_builtin: options.uses_builtin(),
     })
-}
-
-/// The scale in the report and in the variable `:scale`: that of the tables, if they were read, or `-s`.
-fn report_scale(options: &RunOptions, tables: Option<TableFacts>) -> u32 {
-    tables.map_or(options.scale.unwrap_or(1), |tables| tables.scale)
 }
 
 /// pgbench's message for connections that could not be opened.
 fn start_failure_message(call: &PgbenchCall, error: &Error) -> String {
     let messages = &call.messages;
-    match error {
-        Error::NotStarted(prony_drive::Error::Connect {
-            source:
-                ConnectError::Refused {
-                    connected,
-                    failures,
-                },
-            ..
-        }) => {
-            let text = libpq::connect_error(failures);
+    match refused_connections(error) {
+        Some((failures, connected)) => {
             let client = format!("could not create connection for client {connected}");
-            messages.error(&text) + &messages.fatal(&client)
+            messages.error(&libpq::connect_error(failures)) + &messages.fatal(&client)
         }
-        other => messages.fatal(&other.to_string()),
+        None => messages.fatal(&error.to_string()),
     }
 }

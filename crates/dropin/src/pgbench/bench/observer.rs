@@ -8,23 +8,21 @@ use super::logs::Logs;
 use super::script_messages::ScriptMessages;
 use crate::output::{eprint, print};
 use prony_dialect::pgbench::{
-    MeasuredRun, ProgressTime, RunOptions, TableFacts, progress_figures, progress_line,
-    report_text, run_report,
+    MeasuredRun, ProgressTime, RunOptions, TableFacts, progress_line, report_text, run_counts,
+    run_report,
 };
 use prony_drive::clock::Clock;
 use prony_drive::{DriveResult, LoadStart, RunEventKind, clients_of_thread};
 use prony_measure::{IntervalRow, RecorderLayout, RunSchedule, Totals};
-use prony_runner::{RunObserver, RunSecond};
-use prony_runner::{Signals, TerminationSignal};
-use prony_workload::script::{Script, ScriptProgram};
+use prony_runner::{RunObserver, RunSecond, Signals, TerminationSignal};
+use prony_workload::script::ScriptProgram;
 use std::io::{Write, stderr};
 
 /// pgbench's exit status if a client was aborted.
 const EXIT_ABORTED: u8 = 2;
 
-/// The inputs of a run's observer.
-pub struct RunContext<'a> {
-    /// The call of pgbench.
+/// Observes one run.
+pub struct PgbenchObserver<'a> {
     pub call: &'a PgbenchCall,
     /// The command line's options.
     pub options: &'a RunOptions,
@@ -34,35 +32,14 @@ pub struct RunContext<'a> {
     pub script_messages: &'a ScriptMessages,
     /// The files of `-l`.
     pub logs: &'a Logs,
-    /// The program that runs.
     pub program: &'a ScriptProgram,
-    pub scripts: &'a [Script],
-    /// The tables of the builtin scripts.
-    pub table_facts: TableFacts,
+    pub tables: TableFacts,
+    /// Sums since the last progress line; `None` before the start.
+    pub sums: Option<(RecorderLayout, Totals)>,
+    pub exit_status: u8,
 }
 
-/// Observes one run.
-pub struct PgbenchObserver<'a> {
-    context: RunContext<'a>,
-    /// Sums since the last progress line.
-    sums: Option<(RecorderLayout, Totals)>,
-    exit_status: u8,
-}
-
-impl<'a> PgbenchObserver<'a> {
-    /// An observer for a run that has not started.
-    pub fn new(context: RunContext<'a>) -> Self {
-        PgbenchObserver {
-            context,
-            sums: None,
-            exit_status: 0,
-        }
-    }
-
-    pub fn exit_status(&self) -> u8 {
-        self.exit_status
-    }
-
+impl PgbenchObserver<'_> {
     /// Adds a second to the sums. Prints a progress line and starts new sums if an interval of `-P` is
     /// complete.
     fn add_second(&mut self, row: &IntervalRow, schedule: &RunSchedule, interval_s: u32) {
@@ -76,15 +53,19 @@ impl<'a> PgbenchObserver<'a> {
         if !elapsed_ns.is_multiple_of(interval_ns) {
             return;
         }
-        let time = if self.context.options.progress_timestamp {
+        let time = if self.options.progress_timestamp {
             let unix_ns = i128::from(end_ns) + i128::from(Clock::System.timestamp_offset_ns());
             ProgressTime::Unix(unix_ns as f64 / 1e9)
         } else {
             ProgressTime::Elapsed(elapsed_ns as f64 / 1e9)
         };
+        let counts = run_counts(self.options, sums);
         let line = progress_line(
-            &self.context.call.level,
-            &progress_figures(self.context.options, time, sums),
+            &self.call.level,
+            self.options,
+            time,
+            &counts,
+            sums.seconds(),
         );
         *sums = Totals::new(end_ns, *layout);
         let _ = stderr().lock().write_all(line.as_bytes());
@@ -92,16 +73,11 @@ impl<'a> PgbenchObserver<'a> {
 
     /// Prints the report, or the reason why there is none, and returns the exit status.
     fn report(&self, drive_result: &DriveResult) -> u8 {
-        let RunContext {
-            call,
-            options,
-            signals,
-            script_messages,
-            ..
-        } = self.context;
+        let (call, options) = (self.call, self.options);
         let messages = &call.messages;
         let mut status = 0;
-        if let (Some(client), true) = (script_messages.first_aborted(), options.exit_on_abort) {
+        if let (Some(client), true) = (self.script_messages.first_aborted(), options.exit_on_abort)
+        {
             // pgbench prints no report after an abort.
             let thread = thread_of(options, client);
             let text = format!("Run was aborted due to an error in thread {thread}");
@@ -111,19 +87,15 @@ impl<'a> PgbenchObserver<'a> {
             let measured = MeasuredRun {
                 totals: &drive_result.collected.measured,
                 connect_s: drive_result.start.connect_s,
-                commands: &self.context.program.command_stats(),
+                commands: &self.program.command_stats(),
             };
-            let figures = run_report(
-                options,
-                self.context.table_facts,
-                self.context.scripts,
-                &measured,
-            );
+            let figures = run_report(options, self.tables, self.program.scripts(), &measured);
             print(&report_text(&call.level, &figures));
             if has_aborted_client(drive_result) || drive_result.interrupted {
                 let text = "Run was aborted; the above results are incomplete.";
                 eprint(&messages.fatal(text));
-                status = signals
+                status = self
+                    .signals
                     .received()
                     .map_or(EXIT_ABORTED, TerminationSignal::exit_status);
             }
@@ -132,7 +104,7 @@ impl<'a> PgbenchObserver<'a> {
             eprint(&messages.error(failure));
             status = 1;
         }
-        self.context.logs.print_errors();
+        self.logs.print_errors();
         status
     }
 }
@@ -159,7 +131,7 @@ impl RunObserver for PgbenchObserver<'_> {
     }
 
     fn second_ended(&mut self, second: &RunSecond<'_>) {
-        if let Some(interval_s) = self.context.options.progress_s {
+        if let Some(interval_s) = self.options.progress_s {
             self.add_second(second.row, second.schedule, interval_s);
         }
     }

@@ -3,11 +3,11 @@
 //! Must never: interleave two messages.
 
 use super::super::call::PgbenchCall;
-use crate::output::eprint;
+use crate::output::{eprint, lock};
 use prony_dialect::pgbench::{Messages, RunOptions};
 use prony_workload::script::MessageListener;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Prints the messages of all clients.
 pub struct ScriptMessages {
@@ -34,10 +34,7 @@ impl ScriptMessages {
 
     /// The first client that was aborted.
     pub fn first_aborted(&self) -> Option<u32> {
-        *self
-            .first_aborted
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.first_aborted)
     }
 }
 
@@ -55,12 +52,7 @@ impl MessageListener for ScriptMessages {
     }
 
     fn client_aborted(&self, client: u32) {
-        let mut first_aborted = self
-            .first_aborted
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        first_aborted.get_or_insert(client);
-        drop(first_aborted);
+        lock(&self.first_aborted).get_or_insert(client);
         if let Some(stop_flag) = &self.stop_flag {
             stop_flag.store(true, Ordering::Relaxed);
         }

@@ -7,6 +7,7 @@ use super::super::call::PgbenchCall;
 use super::super::connection;
 use super::store;
 use crate::output::{eprint, print};
+use crate::tool_run::ConnectedServer;
 use prony_dialect::pgbench::{
     Limit, PARTITIONS_SQL, RunOptions, SCALE_SQL, SetupAction, TableFacts, banner,
     no_accounts_message, scale_ignored_warning, scale_query_message, vacuum_actions,
@@ -16,19 +17,7 @@ use prony_runner::{ConnectionInfo, GrowthBefore};
 use prony_server::{Address, Control, ServerFacts, Target};
 use prony_workload::script::SCRIPT;
 
-/// The prepared server, and facts about it.
-pub struct PreparedServer {
-    /// The scale and partitions of the builtin scripts' tables; `None` if no builtin script runs.
-    pub table_facts: Option<TableFacts>,
-    /// The server's version and settings.
-    pub facts: ServerFacts,
-    /// Engine, address and TLS of the control connection.
-    pub connection: ConnectionInfo,
-    /// What the builtin scripts add to; `None` if the server's facts could not be read.
-    pub growth: Option<GrowthBefore>,
-}
-
-/// Prepares the run.
+/// Prepares the run. Returns the server, and the tables: those of the builtin scripts, or the scale of `-s`.
 ///
 /// # Errors
 /// The text for stderr.
@@ -36,22 +25,21 @@ pub fn prepare(
     call: &PgbenchCall,
     options: &RunOptions,
     target: &mut Target,
-) -> Result<PreparedServer, String> {
+) -> Result<(ConnectedServer, TableFacts), String> {
     let messages = &call.messages;
-    connection::print_warnings(target);
-    let mut control = connection::connect(target).map_err(|problem| {
-        connection::connect_error(call, &options.connection, &problem, "setup")
-    })?;
-    connection::print_level_hint(call, &options.connection, &control);
+    let mut control = connection::open(call, &options.connection, target, "setup")?;
     let version = control.parameter("server_version").unwrap_or_default();
     print(&banner(&call.level, version));
     if options.debug {
         eprint(&messages.info(&debug_line(options, target, &control)));
     }
-    let table_facts = if options.uses_builtin {
-        Some(read_table_facts(call, options, target, &mut control)?)
+    let tables = if options.uses_builtin() {
+        read_table_facts(call, options, target, &mut control)?
     } else {
-        None
+        TableFacts {
+            scale: options.scale.unwrap_or(1),
+            partitions: None,
+        }
     };
     for action in vacuum_actions(options) {
         match action {
@@ -70,14 +58,10 @@ pub fn prepare(
     }
     let connection = ConnectionInfo::of(&mut control);
     drop(control);
-    let plan = store::workload_plan(options, super::report_scale(options, table_facts));
+    let plan = store::workload_plan(options, tables.scale);
     let (facts, growth) = read_server_separately(target, &plan);
-    Ok(PreparedServer {
-        table_facts,
-        facts,
-        connection,
-        growth,
-    })
+    let server = ConnectedServer::new(target.clone(), facts, connection, growth);
+    Ok((server, tables))
 }
 
 /// Reads the server's facts, and what builtin scripts add to, on a separate connection with Prony's application
@@ -92,7 +76,7 @@ fn read_server_separately(
     let read = Control::connect(&target).and_then(|mut control| {
         let facts = prony_server::read_server_facts(&mut control)?;
         let growth = GrowthBefore::read(&mut control, &SCRIPT, plan, plan.scale.unwrap_or(1));
-        Ok((facts, Some(growth.with_short_wait())))
+        Ok((facts, Some(growth)))
     });
     read.unwrap_or_else(|error| (ServerFacts::not_readable(&error), None))
 }
@@ -114,17 +98,15 @@ fn read_table_facts(
     })?;
     let branch_count = branch_count.unwrap_or_default();
     // If the query fails, assume that there are no partitions, as pgbench does.
-    let row = match control.query(PARTITIONS_SQL) {
-        Ok(rows) => Some(
-            rows.into_iter()
-                .next()
-                .ok_or_else(|| no_accounts_message(messages, database))?,
-        ),
-        Err(_) => None,
+    let partition_row = match control.query(PARTITIONS_SQL) {
+        Ok(rows) => rows
+            .into_iter()
+            .next()
+            .ok_or_else(|| no_accounts_message(messages, database))?,
+        Err(_) => Vec::new(),
     };
-    let column = |number: usize| row.as_ref().and_then(|row| row.get(number)?.as_deref());
-    let facts = TableFacts::parse(&branch_count, column(1), column(2).unwrap_or_default())
-        .map_err(|text| messages.fatal(&text))?;
+    let facts =
+        TableFacts::parse(&branch_count, &partition_row).map_err(|text| messages.fatal(&text))?;
     if options.scale.is_some() {
         eprint(&scale_ignored_warning(messages, facts.scale));
     }

@@ -8,16 +8,13 @@ mod rows;
 
 use super::call::PgbenchCall;
 use super::connection;
-use super::usage_error;
 use crate::output::eprint;
 use prony_dialect::libpq;
-use prony_dialect::pgbench::Freeze;
 use prony_dialect::pgbench::{
-    InitOptions, RELKIND_RELATION, RELKIND_SQL, SetupAction, UsageError, copy_sql, done_line,
-    step_actions,
+    Freeze, InitOptions, RELKIND_RELATION, RELKIND_SQL, SetupAction, UsageError, copy_sql,
+    done_line, step_actions,
 };
 use prony_runner::Signals;
-use prony_runner::TerminationSignal;
 use prony_server::{Control, Target, control};
 use prony_workload::stop::{StopWatcher, with_stop_watcher};
 use prony_workload::tpcb::Table;
@@ -33,24 +30,14 @@ use std::time::Instant;
 pub fn initialize(
     call: &PgbenchCall,
     options: &InitOptions,
-    target: &Target,
     load_jobs: Option<u32>,
 ) -> Result<(), UsageError> {
-    let mut target = target.clone();
-    connection::print_warnings(&target);
-    let mut control = connection::connect(&mut target).map_err(|problem| {
-        usage_error(connection::connect_error(
-            call,
-            &options.connection,
-            &problem,
-            "initialization",
-        ))
-    })?;
-    connection::print_level_hint(call, &options.connection, &control);
+    const PURPOSE: &str = "initialization";
+    let mut target = connection::target(call, &options.connection, PURPOSE)?;
+    let mut control = connection::open(call, &options.connection, &mut target, PURPOSE)?;
     // With several hosts, further connections must use the host of this one.
     target.endpoints = vec![control.endpoint().clone()];
-    let signals =
-        Signals::listen().map_err(|error| usage_error(call.messages.fatal(&error.to_string())))?;
+    let signals = Signals::listen().map_err(|error| call.messages.fatal(&error.to_string()))?;
     let outcome = with_stop_watcher(&signals.flag(), |watch| {
         watch.register(&control);
         let initialization = Initialization {
@@ -63,17 +50,13 @@ pub fn initialize(
         initialization.run_steps(&mut control)
     });
     outcome.map_err(|text| match signals.received() {
-        None => usage_error(text),
-        Some(signal) => interrupt_error(signal, &text),
+        None => text.into(),
+        // Like pgbench, report the cancel request before the server's error.
+        Some(signal) => UsageError {
+            stderr: format!("Cancel request sent\n{text}"),
+            exit_status: signal.exit_status(),
+        },
     })
-}
-
-/// The error after a signal: like pgbench, it reports the cancel request before the server's error.
-fn interrupt_error(signal: TerminationSignal, text: &str) -> UsageError {
-    UsageError {
-        stderr: format!("Cancel request sent\n{text}"),
-        exit_status: signal.exit_status(),
-    }
 }
 
 /// One initialization. Its errors are texts for standard error.

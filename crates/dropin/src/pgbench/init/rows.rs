@@ -5,7 +5,7 @@
 
 use super::super::connection::print_notices;
 use super::Initialization;
-use crate::output::eprint;
+use crate::output::{eprint, lock};
 use prony_dialect::libpq;
 use prony_dialect::pgbench::{InitOptions, Level, LoadProgress, copy_sql};
 use prony_server::Control;
@@ -13,7 +13,7 @@ use prony_workload::tpcb::{AccountRows, Table};
 use prony_workload::{copy, parallel};
 use std::io::IsTerminal;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Instant;
 
 pub struct TableProgress {
@@ -34,7 +34,7 @@ impl TableProgress {
     }
 
     fn add_rows(&self, count: u64) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         let (rows, lines) = &mut *state;
         *rows += count;
         // Print while the lock is held, so that lines stay in order.
@@ -43,8 +43,7 @@ impl TableProgress {
 
     /// Prints the end of the progress, after all rows are sent.
     pub fn finish(&self) {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        eprint(&state.1.finish());
+        eprint(&lock(&self.state).1.finish());
     }
 }
 

@@ -3,17 +3,18 @@
 //! In: the runner's events. Out: lines on stdout, the result of the run. Must never: print a line before its
 //! interval is complete, or average a percentile.
 
-use super::super::call::SysbenchCall;
+use super::super::call::CommandError;
 use super::fairness::{EventCounts, fairness_between};
-use super::{Bench, log_thread_starts, print_end};
-use crate::sysbench::call::CommandError;
+use super::{Bench, check_drive_result};
 use prony_dialect::sysbench::{
-    Counters, Histogram, Latency, LogLevel, Progress, QueueState, Report, THREADS_STARTED,
-    debug_line, warming_up,
+    ALL_THREADS_ENDED, Command, Counters, EVENT_LIMIT_REACHED, EXIT_STATUS_FORCED_SHUTDOWN,
+    FORCED_SHUTDOWN, Histogram, Latency, LogLevel, Progress, QUEUE_FULL, QueueState, Report,
+    THREADS_STARTED, TIME_LIMIT_REACHED, debug_line, failing_function, fatal_line, function_failed,
+    repetitions_line, warming_up,
 };
-use prony_drive::{DriveResult, LoadStart};
+use prony_drive::{DriveResult, LoadStart, RunEventKind};
 use prony_measure::{Distribution, QueryCounts, RecorderLayout, RunPhase, Totals};
-use prony_plan::DrivePlan;
+use prony_plan::{DrivePlan, Stop};
 use prony_runner::{Recording, RunObserver, RunSecond};
 use prony_store::Run;
 use std::sync::Arc;
@@ -21,24 +22,42 @@ use std::sync::Arc;
 /// One second in nanoseconds.
 const SECOND_NS: u64 = 1_000_000_000;
 
+/// What was counted since a line or a report.
+struct Period {
+    totals: Totals,
+    /// Queries made outside of threads.
+    outside: QueryCounts,
+}
+
+impl Period {
+    fn starting_at(start_ns: u64, layout: RecorderLayout) -> Period {
+        Period {
+            totals: Totals::new(start_ns, layout),
+            outside: QueryCounts::default(),
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        let mut queries = self.totals.queries;
+        queries.add(&self.outside);
+        Counters {
+            events: self.totals.all_kinds().committed,
+            queries,
+        }
+    }
+}
+
 /// Observes one run.
 pub struct SysbenchObserver<'a> {
-    call: &'a SysbenchCall,
     bench: &'a Bench<'a>,
     drive: &'a DrivePlan,
     event_counts: Arc<EventCounts>,
-    /// Whether an error has ended the run and its FATAL lines are printed.
-    error_printed: &'a dyn Fn() -> bool,
-    result: Result<(), CommandError>,
+    pub result: Result<(), CommandError>,
     layout: RecorderLayout,
-    /// Totals since the last progress line.
-    since_line: Totals,
-    /// Totals since the last checkpoint, or since the start.
-    since_checkpoint: Totals,
-    /// Queries made outside of threads since the last progress line.
-    outside_since_line: Counters,
-    /// Queries made outside of threads since the last checkpoint, or since the start.
-    outside_since_checkpoint: Counters,
+    /// Since the last progress line.
+    since_line: Period,
+    /// Since the last checkpoint, or since the start.
+    since_checkpoint: Period,
     /// Latencies since the last line or checkpoint.
     latencies: Distribution<u64>,
     /// The users' counts at the last checkpoint.
@@ -48,49 +67,94 @@ pub struct SysbenchObserver<'a> {
 
 impl<'a> SysbenchObserver<'a> {
     /// An observer for a run that has not started.
-    pub fn new(
-        call: &'a SysbenchCall,
-        bench: &'a Bench<'a>,
-        drive: &'a DrivePlan,
-        event_counts: Arc<EventCounts>,
-        error_printed: &'a dyn Fn() -> bool,
-    ) -> Self {
+    pub fn new(bench: &'a Bench<'a>, drive: &'a DrivePlan, event_counts: Arc<EventCounts>) -> Self {
         let layout = RecorderLayout::closed_loop(1);
         SysbenchObserver {
-            call,
             bench,
             drive,
             event_counts,
-            error_printed,
             result: Ok(()),
             layout,
-            since_line: Totals::new(0, layout),
-            since_checkpoint: Totals::new(0, layout),
-            outside_since_line: Counters::default(),
-            outside_since_checkpoint: Counters::default(),
+            since_line: Period::starting_at(0, layout),
+            since_checkpoint: Period::starting_at(0, layout),
             latencies: Distribution::default(),
             counts_at_checkpoint: Vec::new(),
             events: 0,
         }
     }
 
-    /// The result of the run.
-    pub fn into_result(self) -> Result<(), CommandError> {
-        self.result
+    fn log(&self, level: LogLevel, text: &str) {
+        self.bench.call.log(level, text);
     }
 
-    /// The number of all successful events.
-    pub fn events(&self) -> u64 {
-        self.events
+    fn debug(&self, text: &str) {
+        self.log(LogLevel::Debug, &debug_line(text));
     }
 
-    /// Prints the report at the end of a run of `total_s` seconds.
-    pub fn print_final_report(&mut self, total_s: f64, unfinished: Option<u64>) {
+    /// Prints the lines of `--verbosity=5` about threads before they connect.
+    fn log_thread_starts(&self) {
+        let settings = self.bench.settings;
+        for thread in 0..settings.threads {
+            self.debug(&format!("Worker thread (#{thread}) started"));
+        }
+        for (is_enabled, name) in [
+            (settings.rate_tps.is_some(), "Event generating"),
+            (settings.report_interval_s.is_some(), "Reporting"),
+            (!settings.checkpoints_s.is_empty(), "Checkpoints report"),
+        ] {
+            if is_enabled {
+                self.debug(&format!("{name} thread started"));
+            }
+        }
+    }
+
+    /// Prints the lines after the load and the report, or the error that ended the run. Returns the result of the run.
+    fn print_end(&mut self, drive_result: &DriveResult) -> Result<(), CommandError> {
+        let (call, settings) = (self.bench.call, self.bench.settings);
+        if (self.bench.error_printed)() {
+            return Err(CommandError(1));
+        }
+        let mut events = drive_result.events.iter();
+        if events.any(|event| event.kind == RunEventKind::QueueFull) {
+            return Err(call.fail_with_text(QUEUE_FULL));
+        }
+        let function = failing_function(Command::Run, true);
+        check_drive_result(call, drive_result, |reason| {
+            function_failed(function, reason)
+        })?;
+        let measured = &drive_result.collected.measured;
+        let unfinished = measured.excluded.unfinished;
+        let is_forced = settings.forced_shutdown_s.is_some() && unfinished > 0;
+        if is_forced {
+            self.log(LogLevel::Fatal, &fatal_line(FORCED_SHUTDOWN));
+        } else {
+            let time_is_up = match self.drive.stop {
+                Stop::SharedTransactions { transactions, .. } => {
+                    self.events < transactions && settings.time_s.is_some()
+                }
+                _ => true,
+            };
+            let line = if time_is_up {
+                TIME_LIMIT_REACHED
+            } else {
+                EVENT_LIMIT_REACHED
+            };
+            self.log(LogLevel::Info, line);
+            if settings.threads > 1 {
+                let other_threads = u64::from(settings.threads) - 1;
+                self.log(LogLevel::Info, &repetitions_line(other_threads));
+            }
+            self.log(LogLevel::Info, ALL_THREADS_ENDED);
+        }
         self.add_outside_queries();
-        let compat = self.bench.settings.compat;
-        self.print_report_with(total_s, unfinished, true, |report| {
-            self.bench.texts.report(report, compat)
+        let unfinished = is_forced.then_some(unfinished);
+        self.print_report_with(measured.seconds(), unfinished, true, |report| {
+            self.bench.texts.report(report, settings.compat)
         });
+        if is_forced {
+            return Err(CommandError(EXIT_STATUS_FORCED_SHUTDOWN));
+        }
+        Ok(())
     }
 
     /// Prints the figures since the last checkpoint, with the histogram at the end of the run.
@@ -102,14 +166,14 @@ impl<'a> SysbenchObserver<'a> {
         format_report: impl FnOnce(&Report<'_>) -> String,
     ) {
         let settings = self.bench.settings;
-        let sums = self.since_checkpoint.all_kinds();
+        let totals = &self.since_checkpoint.totals;
+        let sums = totals.all_kinds();
         let histogram = Histogram::from_distribution(&sums.response);
         let ms = |ns: f64| ns / 1e6;
         let report = Report {
             uses_database: self.bench.texts.uses_database(),
-            counters: counters(&self.since_checkpoint.queries, sums.committed)
-                + self.outside_since_checkpoint,
-            interval_s: self.since_checkpoint.seconds(),
+            counters: self.since_checkpoint.counters(),
+            interval_s: totals.seconds(),
             total_s,
             latency: Latency {
                 min_ms: ms(sums.response.min_ns as f64),
@@ -123,14 +187,14 @@ impl<'a> SysbenchObserver<'a> {
             fairness: fairness_between(&self.counts_at_checkpoint, &self.event_counts.snapshot()),
             unfinished,
         };
-        self.call.log(LogLevel::Notice, &format_report(&report));
+        self.log(LogLevel::Notice, &format_report(&report));
     }
 
     /// Adds queries made outside of threads to the counts.
     fn add_outside_queries(&mut self) {
-        let queries = counters(&self.bench.texts.take_outside_queries(), 0);
-        self.outside_since_line = self.outside_since_line + queries;
-        self.outside_since_checkpoint = self.outside_since_checkpoint + queries;
+        let queries = self.bench.texts.take_outside_queries();
+        self.since_line.outside.add(&queries);
+        self.since_checkpoint.outside.add(&queries);
     }
 
     fn print_checkpoint(&mut self, at_s: u64, end_ns: u64, start_ns: u64) {
@@ -139,24 +203,20 @@ impl<'a> SysbenchObserver<'a> {
         self.print_report_with(total_s, None, false, |report| {
             self.bench.texts.checkpoint(at_s, report, compat)
         });
-        self.since_checkpoint = Totals::new(end_ns, self.layout);
-        self.outside_since_checkpoint = Counters::default();
+        self.since_checkpoint = Period::starting_at(end_ns, self.layout);
         self.latencies = Distribution::default();
         self.counts_at_checkpoint = self.event_counts.snapshot();
     }
 
     fn print_progress(&mut self, at_s: u64, end_ns: u64) {
         let settings = self.bench.settings;
-        let health = self.since_line.health;
+        let health = self.since_line.totals.health;
         let figures = Progress {
             at_s,
             threads: settings.threads,
             uses_database: self.bench.texts.uses_database(),
-            counters: counters(
-                &self.since_line.queries,
-                self.since_line.all_kinds().committed,
-            ) + self.outside_since_line,
-            interval_s: self.since_line.seconds(),
+            counters: self.since_line.counters(),
+            interval_s: self.since_line.totals.seconds(),
             percentile: settings.percentile,
             latency_ms: Histogram::from_distribution(&self.latencies)
                 .percentile_ms(settings.percentile),
@@ -166,39 +226,26 @@ impl<'a> SysbenchObserver<'a> {
             }),
         };
         let text = self.bench.texts.progress(&figures);
-        self.call.log(LogLevel::Notice, &text);
-        self.since_line = Totals::new(end_ns, self.layout);
-        self.outside_since_line = Counters::default();
+        self.log(LogLevel::Notice, &text);
+        self.since_line = Period::starting_at(end_ns, self.layout);
         self.latencies = Distribution::default();
-    }
-}
-
-fn counters(queries: &QueryCounts, events: u64) -> Counters {
-    Counters {
-        events,
-        reads: queries.reads,
-        writes: queries.writes,
-        others: queries.others,
-        errors: queries.ignored_errors,
-        reconnects: queries.reconnects,
     }
 }
 
 impl RunObserver for SysbenchObserver<'_> {
     fn begun(&mut self, _: &Run, recording: &Recording) {
         self.bench.texts.set_recording(recording);
-        log_thread_starts(self.call, self.bench.settings);
+        self.log_thread_starts();
     }
 
     fn ready(&mut self) {
         for thread in 0..self.bench.settings.threads {
-            let text = format!("Worker thread (#{thread}) initialized");
-            self.call.log(LogLevel::Debug, &debug_line(&text));
+            self.debug(&format!("Worker thread (#{thread}) initialized"));
         }
-        self.call.log(LogLevel::Notice, THREADS_STARTED);
+        self.log(LogLevel::Notice, THREADS_STARTED);
         let warmup_s = self.bench.settings.warmup_s;
         if warmup_s > 0 {
-            self.call.log(LogLevel::Notice, &warming_up(warmup_s));
+            self.log(LogLevel::Notice, &warming_up(warmup_s));
         }
         self.bench.texts.threads_started();
     }
@@ -206,8 +253,8 @@ impl RunObserver for SysbenchObserver<'_> {
     fn started(&mut self, start: &LoadStart) {
         self.layout = start.layout;
         let start_ns = start.schedule.window_start_ns();
-        self.since_line = Totals::new(start_ns, start.layout);
-        self.since_checkpoint = Totals::new(start_ns, start.layout);
+        self.since_line = Period::starting_at(start_ns, start.layout);
+        self.since_checkpoint = Period::starting_at(start_ns, start.layout);
     }
 
     fn second_ended(&mut self, second: &RunSecond<'_>) {
@@ -220,8 +267,8 @@ impl RunObserver for SysbenchObserver<'_> {
             return;
         }
         self.add_outside_queries();
-        self.since_line.add(row);
-        self.since_checkpoint.add(row);
+        self.since_line.totals.add(row);
+        self.since_checkpoint.totals.add(row);
         for tally in &row.interval.kinds {
             self.latencies.add(&tally.response);
             self.events += tally.committed;
@@ -243,9 +290,7 @@ impl RunObserver for SysbenchObserver<'_> {
     }
 
     fn ended(&mut self, drive_result: &DriveResult) -> Option<f64> {
-        let error_printed = (self.error_printed)();
-        let (call, bench, drive) = (self.call, self.bench, self.drive);
-        self.result = print_end(call, bench, drive, drive_result, self, error_printed);
+        self.result = self.print_end(drive_result);
         None
     }
 }

@@ -1,28 +1,18 @@
-//! Runs parallel commands of a script: once in each thread.
+//! Runs a command of a script in parallel: once in each thread.
 //!
 //! Must never: print figures.
 
-use super::super::call::{CommandError, SysbenchCall};
-use super::logger::ScriptLogger;
-use prony_dialect::sysbench::{Driver, GeneralOptions, ProgramCost, drive_plan};
-use prony_drive::{DriveJob, LoadStart, Observer, RunEventKind};
+use super::super::bench::check_drive_result;
+use super::super::call::CommandError;
+use super::{ScriptRun, print_failure, target_or_placeholder};
+use crate::sysbench::connection::ResolvedServer;
+use prony_dialect::sysbench::{ProgramCost, drive_plan, fatal_line};
+use prony_drive::{DriveJob, LoadStart, Observer};
 use prony_measure::{IntervalRow, RunSchedule};
 use prony_plan::{DrivePlan, Pace, Stop, cpu_count};
-use prony_runner::Signals;
-use prony_server::Target;
 use prony_server::control::ConnectFailure;
-use prony_workload::lua::LuaProgram;
+use prony_workload::lua::{LuaScriptError, ThreadTask};
 use std::time::Duration;
-
-/// A command to run in every thread.
-pub struct ParallelCommand<'a> {
-    pub call: &'a SysbenchCall,
-    pub settings: &'a GeneralOptions,
-    pub logger: &'a ScriptLogger,
-    pub signals: &'a Signals,
-    /// Whether each thread of sysbench is an OS thread.
-    pub thread_per_user: bool,
-}
 
 /// An observer that does nothing.
 struct NoObserver;
@@ -32,27 +22,30 @@ impl Observer for NoObserver {
     fn interval_ended(&mut self, _: &IntervalRow, _: &RunSchedule) {}
 }
 
-impl ParallelCommand<'_> {
-    /// Runs the command.
+impl ScriptRun<'_> {
+    /// Runs the task in all threads.
     ///
     /// # Errors
     /// The exit status; the error is already printed.
-    pub fn run(
+    pub fn run_in_threads(
         &self,
-        driver: Driver,
-        target: &Target,
-        program: &LuaProgram,
+        server: ResolvedServer,
+        task: ThreadTask,
     ) -> Result<(), CommandError> {
-        let call = self.call;
-        let plan = drive_plan(self.settings, cpu_count(), ProgramCost::High);
+        let (call, settings) = (self.call, &self.command.settings);
+        let fail = |error: LuaScriptError| print_failure(call, &error);
+        let program = self.script.program(task).map_err(fail)?;
+        let thread_per_user = self.script.may_block().map_err(fail)?;
+        let (driver, target) = target_or_placeholder(settings, server);
+        let plan = drive_plan(settings, cpu_count(), ProgramCost::High);
         let plan = plan.map_err(|lines| call.fail(&lines))?;
         let clients = program.user_count();
         let plan = DrivePlan {
             clients,
-            threads: if self.thread_per_user {
+            threads: if thread_per_user {
                 clients
             } else {
-                plan.threads.min(clients)
+                plan.threads
             },
             pace: Pace::Closed,
             stop: Stop::Transactions(1),
@@ -64,8 +57,8 @@ impl ParallelCommand<'_> {
         let on_refused =
             |failures: &[ConnectFailure]| self.logger.log_connect_failure(driver, failures);
         let job = DriveJob {
-            program,
-            target,
+            program: &program,
+            target: &target,
             tcp_target: None,
             plan: &plan,
             seed: plan.seed.unwrap_or(0),
@@ -76,19 +69,8 @@ impl ParallelCommand<'_> {
         let drive_result = prony_drive::run(&job, &mut NoObserver);
         let drive_result = drive_result.map_err(|error| call.fail_with_text(&error.to_string()))?;
         if self.logger.has_failed() {
-            return Err(CommandError::Status(1));
+            return Err(CommandError(1));
         }
-        if let Some(failure) = &drive_result.failure {
-            return Err(call.fail_with_text(failure));
-        }
-        let mut events = drive_result.events.iter();
-        if let Some(event) = events.find(|event| event.kind == RunEventKind::UserFailed) {
-            return Err(call.fail_with_text(&event.detail));
-        }
-        if drive_result.interrupted {
-            Err(CommandError::Status(1))
-        } else {
-            Ok(())
-        }
+        check_drive_result(call, &drive_result, fatal_line)
     }
 }

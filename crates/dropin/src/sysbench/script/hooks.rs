@@ -107,13 +107,14 @@ fn report_figures(figures: &Report<'_>, threads: u32) -> ReportFigures {
 }
 
 fn counter_figures(counters: &Counters) -> ReportFigures {
+    let queries = &counters.queries;
     ReportFigures {
         events: counters.events,
-        reads: counters.reads,
-        writes: counters.writes,
-        others: counters.others,
-        errors: counters.errors,
-        reconnects: counters.reconnects,
+        reads: queries.reads,
+        writes: queries.writes,
+        others: queries.others,
+        errors: queries.ignored_errors,
+        reconnects: queries.reconnects,
         ..ReportFigures::default()
     }
 }

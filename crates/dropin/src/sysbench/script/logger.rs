@@ -8,19 +8,14 @@ use super::super::connection;
 use super::failure_line;
 use prony_dialect::sysbench::{
     Command, DatabaseOptions, Driver, LogLevel, ScriptCommand, advice, advice_of_test, fatal_line,
-    function_failed, mysql_next_result_failed, mysql_prepare_failed, mysql_statement_failed,
-    parse_driver, pgsql_prepare_failed, pgsql_statement_failed, threads_failed, threads_not_ready,
-    warning_line,
+    function_failed, mysql_next_result_failed, parse_driver, prepare_failed, statement_failed,
+    threads_failed, threads_not_ready, warning_line,
 };
-use prony_runner::Recording;
-use prony_runner::{Signals, TerminationSignal};
+use prony_runner::{Recording, Signals, TerminationSignal};
 use prony_server::control::{ConnectFailure, Error};
 use prony_workload::lua::{Listener, LuaScriptError, SqlFailure, SqlOperation};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
-
-/// libpq's result status of a failed statement.
-const PGRES_FATAL_ERROR: u32 = 7;
 
 /// The warning about a script that blocks.
 const BLOCKED_WARNING: &str = "prony: the script ran for at least 0.1 s without a database query \
@@ -55,7 +50,7 @@ impl ScriptLogger {
     /// `signals`: the signals whose flag ends the run.
     pub fn new(call: &SysbenchCall, command: &ScriptCommand, signals: &Signals) -> ScriptLogger {
         ScriptLogger {
-            call: SysbenchCall::new(&command.settings, call.redacted_arguments.clone()),
+            call: call.clone(),
             driver: parse_driver(&command.settings.database).unwrap_or(Driver::Mysql),
             database: command.settings.database.clone(),
             thread_init_timeout_s: command.settings.thread_init_timeout_s,
@@ -191,25 +186,17 @@ impl Listener for ScriptLogger {
             ..
         } = *failure;
         let lines = match (self.driver, failure.operation) {
-            (Driver::Mysql, SqlOperation::Prepare) => mysql_prepare_failed(number, message),
-            (Driver::Pgsql, SqlOperation::Prepare) => pgsql_prepare_failed(message),
-            (Driver::Mysql, SqlOperation::NextResult | SqlOperation::NextExecutedResult) => {
-                mysql_next_result_failed(
-                    failure.operation == SqlOperation::NextExecutedResult,
-                    number,
-                    message,
-                    sql,
-                )
+            (driver, SqlOperation::Prepare) => prepare_failed(driver, number, message),
+            (Driver::Mysql, SqlOperation::NextResult) => {
+                mysql_next_result_failed(false, number, message, sql)
             }
-            (Driver::Mysql, operation) => {
-                mysql_statement_failed(operation == SqlOperation::Execute, number, message, sql)
+            (Driver::Mysql, SqlOperation::NextExecutedResult) => {
+                mysql_next_result_failed(true, number, message, sql)
             }
-            (Driver::Pgsql, operation) => pgsql_statement_failed(
-                operation == SqlOperation::Execute,
-                PGRES_FATAL_ERROR,
-                message,
-                sql,
-            ),
+            (driver, operation) => {
+                let prepared = operation == SqlOperation::Execute;
+                statement_failed(driver, prepared, number, message, sql)
+            }
         };
         let state = String::from_utf8_lossy(&failure.error.code);
         let text = match self.bundled_command.get() {
@@ -233,14 +220,14 @@ impl Listener for ScriptLogger {
             };
             self.log(
                 LogLevel::Fatal,
-                &(function_failed(function, None, reason) + &threads_failed),
+                &(function_failed(function, reason) + &threads_failed),
             );
         }
         self.end_run();
     }
 
     fn thread_done_failed(&self, reason: &str) {
-        let lines = function_failed("thread_done", None, reason);
+        let lines = function_failed("thread_done", reason);
         self.log(LogLevel::Fatal, &lines);
     }
 

@@ -8,22 +8,23 @@ mod hooks;
 mod logger;
 mod settings;
 
-use super::bench::{self, Bench};
-use super::call::{CommandError, SysbenchCall, print};
-use super::connection;
-use crate::tool_run::ConnectedServer;
+use super::bench::Bench;
+use super::call::{CommandError, SysbenchCall, print_usage_error};
+use super::connection::{self, ResolvedServer};
+use crate::cleartext::connect;
+use crate::tool_run::{ConnectedServer, facts_or_reason};
 use hooks::ReportHooks;
 use logger::ScriptLogger;
 use prony_dialect::sysbench::{
-    Driver, EXIT_STATUS_LATE_START, GeneralOptions, INITIALIZING_WORKERS, LogLevel, NO_DRIVER,
-    NOT_CONNECTED, Output, ProgramCost, ScriptCommand, fatal_line, function_failed, parse_ps_mode,
-    run_header, unknown_command, unsupported_driver_option,
+    Driver, EXIT_STATUS_LATE_START, GeneralOptions, INITIALIZING_WORKERS, LogLevel, ProgramCost,
+    ScriptCommand, fatal_line, function_failed, parse_driver, parse_ps_mode, run_header,
+    unknown_command, unsupported_driver_option,
 };
 use prony_document::Product;
 use prony_plan::WorkloadPlan;
 use prony_runner::{ConnectionInfo, Signals};
 use prony_server::control::ConnectFailure;
-use prony_server::{Control, ServerFacts, Target};
+use prony_server::{ServerFacts, Target};
 use prony_workload::lua::{self, Command, LUA, LuaScriptError, ThreadTask};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +42,7 @@ pub fn run_command(call: &SysbenchCall, command: &ScriptCommand) -> Result<(), C
         return Err(call.fail_with_text(&reason));
     }
     let signals = Signals::listen().map_err(|error| call.fail_with_text(&error.to_string()))?;
-    let server = resolve_server(command);
+    let server = connection::resolve_server(&command.settings);
     // If the driver or the mode is invalid, `server` holds the error, which is reported when the script
     // connects. Until then, use a valid mode.
     let mut command = command.clone();
@@ -88,10 +89,8 @@ pub fn run_command(call: &SysbenchCall, command: &ScriptCommand) -> Result<(), C
             return Err(print_usage_error(&text));
         }
         Command::Unknown => {
-            return Err(print_usage_error(&format!(
-                "{}\n",
-                unknown_command(command_name)
-            )));
+            let text = unknown_command(command_name);
+            return Err(print_usage_error(&format!("{text}\n")));
         }
     };
     signals.end_by_signal();
@@ -106,24 +105,10 @@ struct ScriptRun<'a> {
     signals: &'a Signals,
 }
 
-/// The driver and target; or the lines of the log and the reason why threads cannot start.
-type ResolvedServer = Result<(Driver, Target), (String, &'static str)>;
-
-fn resolve_server(command: &ScriptCommand) -> ResolvedServer {
-    let database = &command.settings.database;
-    connection::warn_about_cipher(database);
-    let driver_options =
-        prony_dialect::sysbench::parse_driver(database).and_then(|_| parse_ps_mode(database));
-    driver_options.map_err(|lines| (lines, NO_DRIVER))?;
-    let timeout_s = command.settings.thread_init_timeout_s;
-    connection::target(database, timeout_s).map_err(|lines| (lines, NOT_CONNECTED))
-}
-
 /// The driver and target. If there is no server, the script gets an error when it connects.
 fn target_or_placeholder(settings: &GeneralOptions, server: ResolvedServer) -> (Driver, Target) {
     server.unwrap_or_else(|_| {
-        let driver = prony_dialect::sysbench::parse_driver(&settings.database);
-        let driver = driver.unwrap_or(Driver::Mysql);
+        let driver = parse_driver(&settings.database).unwrap_or(Driver::Mysql);
         (driver, connection::placeholder_target(driver))
     })
 }
@@ -133,11 +118,9 @@ fn connected_server(driver: Driver, target: Target) -> ConnectedServer {
     let mut facts_target = target.clone();
     let timeout = target.connect_timeout.unwrap_or(FACTS_TIMEOUT);
     facts_target.connect_timeout = Some(timeout.min(FACTS_TIMEOUT));
-    let (facts, connection) = match Control::connect(&facts_target) {
+    let (facts, connection) = match connect(&facts_target) {
         Ok(mut control) => {
-            crate::cleartext::warn_if_password_exposed(&control);
-            let facts = prony_server::read_server_facts(&mut control);
-            let facts = facts.unwrap_or_else(|error| ServerFacts::not_readable(&error));
+            let facts = facts_or_reason(&mut control);
             (facts, ConnectionInfo::of(&mut control))
         }
         Err(error) => {
@@ -151,7 +134,7 @@ fn connected_server(driver: Driver, target: Target) -> ConnectedServer {
             )
         }
     };
-    ConnectedServer::new(target, facts, connection)
+    ConnectedServer::new(target, facts, connection, None)
 }
 
 /// Prints the error of a script to the log.
@@ -166,17 +149,8 @@ fn print_failure(call: &SysbenchCall, error: &LuaScriptError) -> CommandError {
 fn failure_line(error: &LuaScriptError) -> String {
     match error {
         LuaScriptError::Usage(text) | LuaScriptError::Fatal(text) => fatal_line(text),
-        LuaScriptError::Function { function, reason } => function_failed(function, None, reason),
+        LuaScriptError::Function { function, reason } => function_failed(function, reason),
     }
-}
-
-/// Prints an error of usage on standard error.
-fn print_usage_error(text: &str) -> CommandError {
-    print(&Output {
-        stderr: text.to_owned(),
-        ..Output::default()
-    });
-    CommandError::Status(1)
 }
 
 impl ScriptRun<'_> {
@@ -201,6 +175,7 @@ impl ScriptRun<'_> {
         let hooks = ReportHooks::new(call, script, settings, logger).map_err(fail)?;
         let (driver, target) = target_or_placeholder(settings, server);
         let bench = Bench {
+            call,
             settings,
             driver,
             server: connected_server(driver, target),
@@ -219,13 +194,15 @@ impl ScriptRun<'_> {
             on_connect_refused: Some(&|failures: &[ConnectFailure]| {
                 logger.log_connect_failure(driver, failures)
             }),
+            signals: self.signals,
+            error_printed: &|| logger.has_failed(),
         };
-        let outcome = bench::run(call, &bench, self.signals, &|| logger.has_failed());
+        let outcome = bench.run();
         // The script may have to close a list of reports, even if its last report was not printed.
         hooks.end_reports();
         outcome.map_err(|error| {
             if logger.start_timed_out() {
-                CommandError::Status(EXIT_STATUS_LATE_START)
+                CommandError(EXIT_STATUS_LATE_START)
             } else {
                 error
             }
@@ -246,27 +223,10 @@ impl ScriptRun<'_> {
     fn run_in_one_thread(&self, command_name: &str) -> Result<(), CommandError> {
         match self.script.run_command_once(command_name) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(CommandError::Status(1)),
+            Ok(false) => Err(CommandError(1)),
             // A signal interrupted the command.
-            Err(_) if self.signals.received().is_some() => Err(CommandError::Status(1)),
+            Err(_) if self.signals.received().is_some() => Err(CommandError(1)),
             Err(error) => Err(self.print_failure_with_advice(&error)),
         }
-    }
-
-    fn run_in_threads(&self, server: ResolvedServer, task: ThreadTask) -> Result<(), CommandError> {
-        let program = self
-            .script
-            .program(task)
-            .map_err(|error| print_failure(self.call, &error))?;
-        let thread_per_user = self.script.may_block();
-        let parallel = commands::ParallelCommand {
-            thread_per_user: thread_per_user.map_err(|error| print_failure(self.call, &error))?,
-            call: self.call,
-            settings: &self.command.settings,
-            logger: self.logger,
-            signals: self.signals,
-        };
-        let (driver, target) = target_or_placeholder(&self.command.settings, server);
-        parallel.run(driver, &target, &program)
     }
 }

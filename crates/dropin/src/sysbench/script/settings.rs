@@ -2,12 +2,14 @@
 //!
 //! Must never: put a password into an argument list.
 
-use super::super::call::{CommandError, SysbenchCall, print};
+use super::super::call::{CommandError, SysbenchCall, print_usage_error};
+use super::super::connection::ResolvedServer;
 use super::super::host::ProcessHost;
 use super::logger::ScriptLogger;
-use super::print_usage_error;
+use crate::output::print;
+use crate::process::env_var;
 use prony_dialect::sysbench::{
-    Compat, Driver, NO_DRIVER, NOT_CONNECTED, Output, RandomOptions, ScriptCommand, ScriptSource,
+    Compat, Driver, NO_DRIVER, NOT_CONNECTED, RandomOptions, ScriptCommand, ScriptSource,
     ValueType, find_general_option, parse_driver, parse_ps_mode,
 };
 use prony_plan::QueryMode;
@@ -30,7 +32,7 @@ const MEMORY_VARIABLE: &str = "PRONY_LUA_MEMORY";
 pub fn script_settings(
     call: &SysbenchCall,
     command: &ScriptCommand,
-    server: &super::ResolvedServer,
+    server: &ResolvedServer,
     logger: &Arc<ScriptLogger>,
     scripts_must_end: Arc<AtomicBool>,
 ) -> Result<ScriptSettings, CommandError> {
@@ -81,13 +83,9 @@ pub fn script_settings(
 
 /// The log lines to print if the server is unusable for this reason; `None` if it is usable, or unusable for
 /// another reason.
-fn failure_lines(server: &super::ResolvedServer, reason: &str) -> Option<String> {
+fn failure_lines(server: &ResolvedServer, reason: &str) -> Option<String> {
     let (lines, server_reason) = server.as_ref().err()?;
     (*server_reason == reason).then(|| lines.clone())
-}
-
-fn env_var(name: &str) -> Option<String> {
-    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 /// The environment variable's value, if it is a number above 0.
@@ -108,10 +106,7 @@ fn read_script(command: &ScriptCommand) -> Result<(String, Vec<u8>), CommandErro
     let ScriptSource::File(path) = &command.source else {
         // On a terminal, tell the user that input is expected.
         if std::io::stdin().is_terminal() {
-            print(&Output {
-                stdout: "Reading the script from the standard input:\n\n".to_owned(),
-                ..Output::default()
-            });
+            print("Reading the script from the standard input:\n\n");
         }
         let mut text = Vec::new();
         let read = std::io::stdin().lock().read_to_end(&mut text);

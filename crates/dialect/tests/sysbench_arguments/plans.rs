@@ -1,42 +1,21 @@
 //! The plans that command lines of sysbench produce, and the messages of commands and errors.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
+use crate::support::{parse, parse_native, parse_native_of};
 use prony_dialect::sysbench::{
-    BUNDLED_TESTS, Command, Compat, Driver, Endpoint, Host, IgnoredErrors, Invocation, LogLevel,
-    NativeCommand, ProgramCost, command_header, creating_index, creating_table, drive_plan,
-    dropping_table, endpoints, failing_function, fatal_line, function_failed, inserting_rows,
-    load_jobs, mysql_prepare_failed, mysql_statement_failed, mysql_unreachable, parse_args,
-    parse_driver, parse_ps_mode, pgsql_prepare_failed, pgsql_statement_failed, pgsql_unreachable,
-    prewarm_mysql_only, prewarming_table, repetitions_line, sql_error, threads_failed,
+    BUNDLED_TESTS, Command, Compat, DatabaseOptions, Driver, Endpoint, IgnoredErrors, LogLevel,
+    ProgramCost, command_header, creating_index, creating_table, drive_plan, dropping_table,
+    endpoints, failing_function, function_failed, inserting_rows, load_jobs, mysql_unreachable,
+    parse_driver, parse_ps_mode, pgsql_unreachable, prepare_failed, prewarm_mysql_only,
+    prewarming_table, repetitions_line, sql_error, statement_failed, threads_failed,
     unsupported_driver_option, workload_plan,
 };
 use prony_plan::{Arrival, DrivePlan, MAX_DURATION, Pace, QueryMode, Stop};
+use std::time::Duration;
 
-struct HostWithoutFiles;
-
-impl Host for HostWithoutFiles {
-    fn find_script(&self, _: &str) -> Option<PathBuf> {
-        None
-    }
-
-    fn read_file(&self, _: &Path) -> Result<String, String> {
-        Err("No such file or directory".to_owned())
-    }
-}
-
-fn parse(compat: Compat, line: &str) -> NativeCommand {
-    let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-    match parse_args(&arguments, compat, &HostWithoutFiles) {
-        Ok(Invocation::Native(native)) => *native,
-        other => panic!("{line}: {other:?}"),
-    }
-}
-
-fn parse_native(line: &str) -> NativeCommand {
-    parse(Compat::V1_0, line)
+/// The options of drivers in a command line with these options.
+fn database(options: &str) -> DatabaseOptions {
+    let command = parse_native(&format!("{options} oltp_write_only run"));
+    command.settings.database
 }
 
 fn parse_drive_plan(line: &str) -> DrivePlan {
@@ -59,7 +38,6 @@ fn few_users_get_a_worker_each_and_many_share_workers() {
             [1, 2, 8, 9, 32].map(|n| workers(n, 2, cost)),
             [1, 2, 2, 1, 1]
         );
-        assert_eq!(workers(16, 64, cost), 16);
         assert_eq!(workers(4, 0, cost), 1, "an unknown number of processors");
     }
     assert_eq!(
@@ -117,7 +95,7 @@ fn options_determine_the_drive_plan() {
     );
     let endless = parse_drive_plan("--time=0 oltp_insert run");
     assert_eq!(endless.stop, Stop::NoStartsAfter(MAX_DURATION));
-    let with_warmup = parse(Compat::V1_1, "--warmup-time=30 oltp_insert run");
+    let with_warmup = parse_native_of(Compat::V1_1, "--warmup-time=30 oltp_insert run");
     assert_eq!(
         drive_plan(&with_warmup.settings, 1, ProgramCost::Low)
             .unwrap()
@@ -174,7 +152,7 @@ fn options_are_passed_to_the_workload() {
 fn bundled_tests_map_to_workloads_and_valid_options() {
     for compat in [Compat::V1_0, Compat::V1_1] {
         for test in BUNDLED_TESTS {
-            let plan = workload_plan(&parse(compat, &format!("{} run", test.name)));
+            let plan = workload_plan(&parse_native_of(compat, &format!("{} run", test.name)));
             let workload = prony_workload::find(&plan.name).expect(test.name);
             let problems = prony_workload::unknown_option_problems(workload, &plan);
             assert!(problems.is_empty(), "{}: {problems:?}", test.name);
@@ -185,7 +163,7 @@ fn bundled_tests_map_to_workloads_and_valid_options() {
 #[test]
 fn unsupported_options_are_reported() {
     let reason = |compat, line: &str| {
-        unsupported_driver_option(&parse(compat, line).settings.database.mysql)
+        unsupported_driver_option(&parse_native_of(compat, line).settings.database.mysql)
     };
     assert_eq!(reason(Compat::V1_0, "oltp_insert run"), None);
     for (line, part) in [
@@ -199,8 +177,7 @@ fn unsupported_options_are_reported() {
 #[test]
 fn connections_use_endpoints_in_rotation() {
     let addresses = |options: &str| -> Vec<String> {
-        let command = parse_native(&format!("{options} oltp_insert run"));
-        let endpoints = endpoints(&command.settings.database.mysql);
+        let endpoints = endpoints(&database(options).mysql);
         endpoints.iter().map(Endpoint::to_string).collect()
     };
     assert_eq!(addresses(""), ["host 'localhost', port 3306"]);
@@ -221,11 +198,6 @@ fn connections_use_endpoints_in_rotation() {
         addresses("--mysql-host= --mysql-port=abc"),
         ["host 'localhost', port 0"]
     );
-    let database = |options: &str| {
-        parse_native(&format!("{options} oltp_insert run"))
-            .settings
-            .database
-    };
     assert_eq!(parse_driver(&database("")), Ok(Driver::Mysql));
     assert_eq!(
         parse_driver(&database("--db-driver=pgsql")),
@@ -236,31 +208,15 @@ fn connections_use_endpoints_in_rotation() {
 }
 
 #[test]
-fn commands_contain_option_texts_and_values() {
-    let command = parse_native("--table-size=abc --tables=3x oltp_insert run");
-    let parsed = ["table_size", "tables"].map(|name| command.options[name].as_integer());
-    assert_eq!(parsed, [Some(0), Some(3)]);
-    let texts = ["table_size", "tables"].map(|name| command.option_texts[name].as_str());
-    assert_eq!(texts, ["abc", "3x"]);
-    assert!(!command.option_texts.contains_key("range_size"));
-}
-
-#[test]
 fn ports_must_be_numbers() {
-    let database = |options: &str| {
-        parse_native(&format!("{options} oltp_insert run"))
-            .settings
-            .database
-    };
     let ports = |list: &str| database(&format!("--mysql-port={list}")).mysql.ports;
     assert_eq!(ports("0"), [0]);
     assert_eq!(ports("3x,65535"), [3, 65_535]);
     for (invalid, reported) in [("abc", "abc"), ("1,99999", "99999"), ("-1", "-1")] {
         let line = format!("--mysql-host=h --mysql-port={invalid} oltp_insert run");
-        let arguments: Vec<_> = line.split_whitespace().map(Into::into).collect();
-        let error = parse_args(&arguments, Compat::V1_0, &HostWithoutFiles).expect_err("no port");
+        let error = parse(Compat::V1_0, &line).expect_err("no port");
         let message = format!("FATAL: Invalid value for --mysql-port: {reported}.\n");
-        assert!(error.output.stdout.ends_with(&message), "{error:?}");
+        assert!(error.0.stdout.ends_with(&message), "{error:?}");
         // PostgreSQL's driver and sockets do not use the port.
         for option in ["--db-driver=pgsql", "--mysql-socket=/x"] {
             database(&format!("{option} --mysql-host=h --mysql-port={invalid}"));
@@ -271,8 +227,9 @@ fn ports_must_be_numbers() {
 #[test]
 fn ignored_errors_are_a_list_of_numbers() {
     let ignored = |list: &str| {
-        let command = parse_native(&format!("--mysql-ignore-errors={list} oltp_insert run"));
-        command.settings.database.mysql.ignored_errors
+        database(&format!("--mysql-ignore-errors={list}"))
+            .mysql
+            .ignored_errors
     };
     assert!(ignored("all").contains(1) && ignored("all").ignores_lost_connection());
     assert!(ignored("1,all").contains(7));
@@ -327,59 +284,61 @@ fn command_headers_match_sysbench() {
 #[test]
 fn server_errors_have_sysbenchs_text() {
     let endpoint = Endpoint::Host("127.0.0.1".to_owned(), 1).to_string();
-    assert_eq!(
-        mysql_unreachable(&endpoint, 2002, "Can't connect"),
-        "FATAL: unable to connect to MySQL server on host '127.0.0.1', port 1, aborting...\nFATAL: error 2002: Can't connect\n"
-    );
-    assert_eq!(
-        pgsql_unreachable("connection refused\n"),
-        "FATAL: Connection to database failed: connection refused\n\n"
-    );
-    assert_eq!(
-        mysql_statement_failed(false, 1146, "Table 'x' doesn't exist", "select 1"),
-        "FATAL: mysql_drv_query() returned error 1146 (Table 'x' doesn't exist) for query 'select 1'\n"
-    );
-    assert_eq!(
-        mysql_statement_failed(
-            true,
-            1062,
-            "Duplicate entry '5' for key 'PRIMARY'",
-            "INSERT"
+    let missing = "Table 'x' doesn't exist";
+    let reason = sql_error(1146, "42S02", missing);
+    for (lines, expected) in [
+        (
+            mysql_unreachable(&endpoint, 2002, "Can't connect"),
+            "FATAL: unable to connect to MySQL server on host '127.0.0.1', port 1, aborting...\nFATAL: error 2002: Can't connect\n",
         ),
-        "FATAL: mysql_stmt_execute() returned error 1062 (Duplicate entry '5' for key 'PRIMARY') for query 'INSERT'\n"
-    );
-    assert_eq!(
-        mysql_prepare_failed(1146, "Table 'x' doesn't exist"),
-        "FATAL: mysql_stmt_prepare() failed\nFATAL: MySQL error: 1146 \"Table 'x' doesn't exist\"\n"
-    );
-    assert_eq!(
-        pgsql_statement_failed(false, 7, "relation \"x\" does not exist", "select 1"),
-        "FATAL: PQexec() failed: 7 relation \"x\" does not exist\nFATAL: failed query was: select 1\n"
-    );
-    assert_eq!(
-        pgsql_statement_failed(true, 7, "division by zero", "select 1"),
-        "FATAL: PQexecPrepared() failed: 7 division by zero\n"
-    );
-    assert_eq!(
-        pgsql_prepare_failed("ERROR:  relation \"x\" does not exist\nLINE 1: SELECT\n"),
-        "FATAL: PQprepare() failed: ERROR:  relation \"x\" does not exist\nLINE 1: SELECT\n\n"
-    );
-    assert_eq!(failing_function(Command::Run, false), "thread_init");
-    assert_eq!(failing_function(Command::Run, true), "thread_run");
-    assert_eq!(failing_function(Command::Cleanup, false), "cleanup");
-    assert_eq!(
-        failing_function(Command::Prepare, true),
-        "sysbench.cmdline.call_command"
-    );
-    let reason = sql_error(1146, "42S02", "Table 'x' doesn't exist");
-    assert_eq!(
-        function_failed("thread_run", Some("/tmp/e.lua:1"), &reason),
-        "FATAL: `thread_run' function failed: /tmp/e.lua:1: SQL error, errno = 1146, state = '42S02': Table 'x' doesn't exist\n"
-    );
-    assert_eq!(
-        function_failed("event", None, "x"),
-        "FATAL: `event' function failed: x\n"
-    );
-    assert_eq!(repetitions_line(1), "(last message repeated 1 times)\n");
-    assert_eq!(fatal_line("x"), "FATAL: x\n");
+        (
+            pgsql_unreachable("connection refused\n"),
+            "FATAL: Connection to database failed: connection refused\n\n",
+        ),
+        (
+            statement_failed(Driver::Mysql, false, 1146, missing, "select 1"),
+            "FATAL: mysql_drv_query() returned error 1146 (Table 'x' doesn't exist) for query 'select 1'\n",
+        ),
+        (
+            statement_failed(Driver::Mysql, true, 1062, "Duplicate entry '5'", "INSERT"),
+            "FATAL: mysql_stmt_execute() returned error 1062 (Duplicate entry '5') for query 'INSERT'\n",
+        ),
+        (
+            statement_failed(
+                Driver::Pgsql,
+                false,
+                0,
+                "relation \"x\" does not exist",
+                "select 1",
+            ),
+            "FATAL: PQexec() failed: 7 relation \"x\" does not exist\nFATAL: failed query was: select 1\n",
+        ),
+        (
+            statement_failed(Driver::Pgsql, true, 0, "division by zero", "select 1"),
+            "FATAL: PQexecPrepared() failed: 7 division by zero\n",
+        ),
+        (
+            prepare_failed(Driver::Mysql, 1146, missing),
+            "FATAL: mysql_stmt_prepare() failed\nFATAL: MySQL error: 1146 \"Table 'x' doesn't exist\"\n",
+        ),
+        (
+            prepare_failed(Driver::Pgsql, 0, "ERROR:  no relation\nLINE 1: SELECT\n"),
+            "FATAL: PQprepare() failed: ERROR:  no relation\nLINE 1: SELECT\n\n",
+        ),
+        (
+            function_failed("thread_run", &reason),
+            "FATAL: `thread_run' function failed: SQL error, errno = 1146, state = '42S02': Table 'x' doesn't exist\n",
+        ),
+        (repetitions_line(1), "(last message repeated 1 times)\n"),
+    ] {
+        assert_eq!(lines, expected);
+    }
+    for (command, events_started, expected) in [
+        (Command::Run, false, "thread_init"),
+        (Command::Run, true, "thread_run"),
+        (Command::Cleanup, false, "cleanup"),
+        (Command::Prepare, true, "sysbench.cmdline.call_command"),
+    ] {
+        assert_eq!(failing_function(command, events_started), expected);
+    }
 }

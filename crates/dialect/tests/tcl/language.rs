@@ -1,14 +1,11 @@
-//! Results of Tcl scripts match tclsh 8.6.
+//! Results of the language's own commands, and the limits of scripts.
 
-#[allow(dead_code)]
-mod hammer;
-
-use hammer::MemoryHost;
+use crate::hammer::MemoryHost;
+use crate::{Cases, check_results, run};
 use prony_dialect::hammerdb::tcl::{Flow, Interp, is_complete, join_list, split_list};
 use proptest::prelude::*;
 
-/// Scripts and the results of tclsh 8.6.13: the value, or the first line of the error.
-const CASES: &[(&str, Result<&str, &str>)] = &[
+const CASES: &Cases = &[
     ("set x 5; set y \"a $x b\"", Ok("a 5 b")),
     ("set x 5; incr x 3; expr {$x * 2 + 1}", Ok("17")),
     ("expr {7 / -2}", Ok("-4")),
@@ -268,44 +265,19 @@ const CASES: &[(&str, Result<&str, &str>)] = &[
 
 #[test]
 fn results_match_tclsh() {
-    let mut failures = Vec::new();
-    for (script, expected) in CASES {
-        let mut memory = MemoryHost::default();
-        let result = Interp::new().eval(&mut memory, script);
-        let result = match &result {
-            Ok(value) => Ok(value.lines().next().unwrap_or("")),
-            Err(Flow::Error(message)) => Err(message.lines().next().unwrap_or("")),
-            Err(other) => panic!("{script}: {other:?}"),
-        };
-        if result != *expected {
-            failures.push(format!(
-                "{script}\n  tclsh {expected:?}\n  Prony {result:?}"
-            ));
-        }
-    }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
-}
-
-fn run(script: &str) -> (MemoryHost, Result<String, Flow>) {
-    let mut memory = MemoryHost::default();
-    memory.files.insert(
-        "lib.tcl".to_owned(),
-        "proc twice {x} { expr {$x * 2} }\r\nset loaded 1\r\n".to_owned(),
-    );
-    let outcome = Interp::new().eval(&mut memory, script);
-    (memory, outcome)
+    check_results(CASES);
 }
 
 #[test]
 fn commands_use_the_host() {
     let (memory, outcome) = run(
         "puts a; puts -nonewline b; puts stderr c; after 1500
-         set tmpdir $::env(TMP)
+         set tmpdir $::env(FOLDER)
          set of [ open $tmpdir/jobid w ]; puts $of 1; puts $of 2; close $of
          set of [ open $tmpdir/jobid a ]; puts $of 3; close $of
          set in [ open $tmpdir/jobid r ]; gets $in first; set rest [read -nonewline $in]; close $in
          source lib.tcl
-         list $first $rest [twice 4] [ask x y] [info exists env(TMP)] [info exists env(NONE)] $loaded",
+         list $first $rest [twice 4] [ask x y] [info exists env(FOLDER)] [info exists env(NONE)] $loaded",
     );
     assert_eq!(outcome, Ok("1 {2\n3} 8 {asked x,y} 1 0 1".to_owned()));
     assert_eq!(memory.out, "a\nb");
@@ -401,68 +373,14 @@ fn incomplete_commands_are_recognized() {
     }
 }
 
+/// Parts of scripts, separated by bars.
+const PARTS: &str = "set |a|b|(|)|{|}|[|]|\"|$|\\|\n|;| |#|1|9223372036854775807|-|*|/|%|**|<<|expr |while |if |proc f |\
+     foreach |lindex |end|string range |format %|d|é|{*}|list |catch |incr |0x|1e308|?|:|&&|eq |abs(|split |f |lsort |\
+     switch |upvar |global |string map |dict set |lreplace |5 |$a|$a(";
+
 fn any_script() -> impl Strategy<Value = String> {
-    let words = prop::sample::select(vec![
-        "set ",
-        "a",
-        "b",
-        "(",
-        ")",
-        "{",
-        "}",
-        "[",
-        "]",
-        "\"",
-        "$",
-        "\\",
-        "\n",
-        ";",
-        " ",
-        "#",
-        "1",
-        "9223372036854775807",
-        "-",
-        "*",
-        "/",
-        "%",
-        "**",
-        "<<",
-        "expr ",
-        "while ",
-        "if ",
-        "proc f ",
-        "foreach ",
-        "lindex ",
-        "end",
-        "string range ",
-        "format %",
-        "d",
-        "é",
-        "{*}",
-        "list ",
-        "catch ",
-        "incr ",
-        "0x",
-        "1e308",
-        "?",
-        ":",
-        "&&",
-        "eq ",
-        "abs(",
-        "split ",
-        "f ",
-        "lsort ",
-        "switch ",
-        "upvar ",
-        "global ",
-        "string map ",
-        "dict set ",
-        "lreplace ",
-        "5 ",
-        "$a",
-        "$a(",
-    ]);
-    prop::collection::vec(words, 0..40).prop_map(|words| words.concat())
+    let parts = prop::sample::select(PARTS.split('|').collect::<Vec<_>>());
+    prop::collection::vec(parts, 0..40).prop_map(|parts| parts.concat())
 }
 
 proptest! {
