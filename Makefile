@@ -40,7 +40,7 @@ dist: ## Builds the files of a release into target/dist: a static program in an 
 	@scripts/setup dist
 	@scripts/dist
 
-demo: build ## Starts a temporary PostgreSQL, loads it, drives it for 15 s, reports, stops it
+demo: build ## Starts a temporary PostgreSQL, loads it, drives it for 22 s, reports, stops it
 	@scripts/setup demo $(PRONY)
 
 test: ## Runs all tests; as root on Debian or Ubuntu installs what they need (SERVERS=all|small|none: versions of servers to download)
