@@ -12,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of tables whose identity a document stores.
 const MAX_TABLE_IDS: usize = 1_000;
+/// The codes of an error for a table that does not exist: PostgreSQL's, MySQL's, SQL Server's.
+const NO_SUCH_TABLE: [&str; 3] = ["42P01", "42S02", "00208"];
 /// Keywords of statements by which a script replaces its tables itself.
 const REPLACING_KEYWORDS: [&str; 5] = ["alter", "create", "drop", "rename", "truncate"];
 
@@ -136,6 +138,13 @@ fn is_shadowed(tables: &BTreeMap<String, String>, name: &str) -> bool {
 /// Whether a rebuild of this table was observed. PostgreSQL reports which table is rebuilt, and for other
 /// databases the name of the database; MySQL reports only that some table is rebuilt.
 fn is_rebuilt(run: &Run, name: &str, id: &str) -> bool {
+    // A rebuild never takes the table away: if transactions did not find one, it was dropped, and the statement that
+    // seems to rebuild is the load of its successor.
+    let figures = run.warmup.iter().chain([&run.measured]);
+    let mut errors = figures.flat_map(|figures| &figures.errors);
+    if errors.any(|error| NO_SUCH_TABLE.contains(&error.code.as_str())) {
+        return false;
+    }
     let names_tables = id.contains('/');
     events(run, &[EventKind::TableRebuild])
         .any(|event| !names_tables || event.detail == unqualified(name))
@@ -245,6 +254,14 @@ mod tests {
             ..Default::default()
         });
         assert_eq!(check_tables_replaced(&rebuilt), None);
+        // Transactions that found no table say that it was dropped.
+        let mut dropped = rebuilt.clone();
+        dropped.measured.errors = vec![prony_store::ErrorCount {
+            code: "42P01".to_owned(),
+            count: 3,
+            ..Default::default()
+        }];
+        assert!(check_tables_replaced(&dropped).is_some());
         // A rebuild of another table, or in another database, does not explain the change.
         for detail in ["staging", "elsewhere 16390"] {
             observed_mut(&mut rebuilt).events.last_mut().unwrap().detail = detail.to_owned();

@@ -92,7 +92,10 @@ fn comparable_runs_have_a_ratio_and_a_caution() {
     let p99 = |line: &&str| line.trim_start().starts_with("p99 ") && line.ends_with(" none");
     assert!(views.text.lines().any(|line| p99(&line)), "{}", views.text);
     assert_eq!(views.json["runs_needed"]["runs"], 5);
-    assert_eq!(views.json["side_comparisons"][0]["figures"][0].get("significance"), None);
+    assert_eq!(
+        views.json["side_comparisons"][0]["figures"][0].get("significance"),
+        None
+    );
     let several = compare_runs(&[vec![run("a", 10_000.0)], runs("b", &STEADY)]);
     let sentence = several.json["told"][0].as_str().unwrap();
     assert!(

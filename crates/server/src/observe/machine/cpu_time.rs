@@ -48,7 +48,15 @@ pub fn task_cpu_s(process: u32, thread: Option<u32>) -> Option<f64> {
 
 /// CPU time of the calling thread, seconds.
 pub fn thread_cpu_s() -> f64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // libc's function, because rustix reads the kernel's vDSO, which valgrind unmaps.
+    // SAFETY: the kernel only writes to `time`. The clock always exists, so the call cannot fail.
+    unsafe {
+        libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time);
+    }
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
