@@ -86,9 +86,9 @@ def statements(server, case, tool):
     server.fresh()
     for line in case.before:
         tool.run(server, line)
-    start = server.log.stat().st_size
+    start = server.statements.stat().st_size
     outcome = tool.run(server, case.line)
-    with open(server.log, errors="replace") as log:
+    with open(server.statements, errors="replace") as log:
         log.seek(start)
         text = log.read()
     sessions, last = collections.defaultdict(list), []
