@@ -53,10 +53,12 @@ def capacity_columns(other):
 
 def missing(tool, args):
     """Why the cases of a tool cannot be measured on this machine; None if they can."""
-    try:
-        return None if tool == "pgbench" or args.against else find_sysbench() and None
-    except ScriptError as error:
-        return str(error)
+    if tool == "sysbench" and not args.against:
+        try:
+            find_sysbench()
+        except ScriptError as error:
+            return str(error)
+    return None
 
 
 def compare(session, group, columns, measure_one, reason, cpus, programs):

@@ -133,7 +133,7 @@ def main(argv):
         bin_dir = find_bin_dir()
         check_programs(args)
         if args.self_test:
-            return selftest.run(args, bin_dir, lambda words: measure(arguments(words), bin_dir))
+            return selftest.run(args, lambda words: measure(arguments(words), bin_dir))
         return measure(args, bin_dir)
     except ScriptError as error:
         print_progress(f"versus: {error}")
