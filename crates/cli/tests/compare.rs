@@ -290,13 +290,13 @@ fn the_primary_figure_can_be_chosen() {
             0,
         );
         let comparison: Value = serde_json::from_str(&text).expect("JSON");
-        let figures = comparison["against"][0]["figures"]
+        let figures = comparison["side_comparisons"][0]["figures"]
             .as_array()
             .expect("figures")
             .clone();
         let tested = figures
             .iter()
-            .filter(|figure| !figure["found"]["difference"].is_null());
+            .filter(|figure| !figure["significance"]["is_significant"].is_null());
         tested
             .map(|figure| figure["name"].as_str().expect("a name").to_owned())
             .collect::<Vec<_>>()

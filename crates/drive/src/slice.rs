@@ -25,7 +25,7 @@ pub struct RunSlice {
 impl RunSlice {
     /// All clients of a plan, without idle threads.
     pub fn whole(plan: &DrivePlan) -> RunSlice {
-        let threads = plan.threads.min(plan.clients).max(1);
+        let threads = plan.workers().max(1);
         RunSlice {
             clients: 0..plan.clients,
             workers: 0..threads,

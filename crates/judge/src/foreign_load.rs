@@ -146,12 +146,6 @@ pub(crate) fn describe_rival(run: &Run, is_slow: impl Fn(f64) -> bool) -> String
     sentences
 }
 
-/// Whether a busy session of another client was seen.
-pub(crate) fn has_foreign_sessions(run: &Run) -> bool {
-    let mut groups = rows(run).flat_map(|row| &row.sessions);
-    groups.any(|group| foreign_busy(run, group).is_some())
-}
-
 /// The name of a group and how many of its busy sessions are not the run's; `None` if there are none. If there are more
 /// sessions like the run's than it has clients, another run uses the same database; busy sessions are then divided
 /// in proportion.

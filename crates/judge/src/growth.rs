@@ -6,7 +6,7 @@
 use crate::errors::had_lost_users;
 use crate::formatting::{count, thousands};
 use crate::new_check;
-use crate::server::{check_restart, check_server_commits};
+use crate::server::{check_restart, others_committed};
 use crate::tables::check_tables_replaced;
 use prony_store::{Check, EventKind, GrowthReading, Run, RunState, Severity};
 
@@ -32,8 +32,7 @@ pub(crate) fn check_lost_commits(run: &Run) -> Option<Check> {
     let worst = balances.iter().map(|(balance, _)| *balance).max()?;
     let sentences = sentences_of(&balances, worst);
     let was_disturbed = was_disturbed(run);
-    let others_wrote =
-        check_server_commits(run).is_some_and(|check| check.severity == Severity::Caveat);
+    let others_wrote = others_committed(run);
     let (severity, finding, advice) = match worst {
         Balance::Less => (
             Severity::Invalid,

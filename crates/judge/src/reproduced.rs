@@ -120,14 +120,12 @@ pub struct CacheObservation {
     /// Share of the data that fits into the requested cache: the machine's memory, or the server's own cache.
     pub share: Option<f64>,
     /// Share of the data that fits into the server's own cache.
-    #[serde(rename = "holds")]
     pub server_cache_share: Option<f64>,
     /// Pages found in the server's own cache, share of all page requests.
     pub hit_ratio: Option<f64>,
     /// Whether the cached share is as requested, by the size of the cache and, if the server's own cache is
     /// meant, by the hit ratio, which must be about 1 exactly if all data is requested to be cached. `None`
     /// if unknown.
-    #[serde(rename = "fits")]
     pub is_as_requested: Option<bool>,
 }
 

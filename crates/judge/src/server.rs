@@ -6,7 +6,6 @@
 //! connections, the observer and the server's housekeeping.
 
 use crate::errors::severity_unless_outage_expected;
-use crate::foreign_load::has_foreign_sessions;
 use crate::formatting::{count, percent, share, thousands, time};
 use crate::observations::{observed, rows, server_machine_mean};
 use crate::thresholds::{
@@ -75,8 +74,7 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
     let foreign_share = (server as f64 - client as f64) / server as f64;
     new_check(
         "server-commits",
-        // Without a session to which they belong, they may be an earlier run's, which its pooler reports late.
-        if foreign_share > FOREIGN_INVALID_SHARE && has_foreign_sessions(run) {
+        if foreign_share > FOREIGN_INVALID_SHARE {
             Severity::Invalid
         } else {
             Severity::Caveat
@@ -85,8 +83,16 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
             "{counts_text}: other clients used this database during the run, and committed {} of the transactions.",
             percent(foreign_share)
         ),
-        "Run on a database that nobody else uses; otherwise the figures show only the remaining capacity.",
+        OTHERS_COMMITTED_ADVICE,
     )
+}
+
+/// The advice if other clients committed in the same database.
+const OTHERS_COMMITTED_ADVICE: &str = "Run on a database that nobody else uses; otherwise the figures show only the remaining capacity.";
+
+/// Whether other clients committed in the same database.
+pub(crate) fn others_committed(run: &Run) -> bool {
+    check_server_commits(run).is_some_and(|check| check.advice == OTHERS_COMMITTED_ADVICE)
 }
 
 /// Whether the server counts each successful transaction as a commit. MySQL and MariaDB count neither replies

@@ -154,11 +154,12 @@ fn stalls_of_all(run: &Run) -> Vec<Stall> {
     if stalls.is_empty() {
         return stalls;
     }
-    let usual_s = time_weighted_median_s(all);
+    let usual_s = time_weighted_median_s(run, all);
     let busy_clients = (all.busy_s / run.measured.length_s.max(f64::MIN_POSITIVE)).max(1.0);
     let minimum_s = [
         SHORT_STALL_MIN_S,
-        SHORT_STALL_MEAN_GAPS / active.typical_rate,
+        // An open loop catches up after a stall; its schedule says how often a transaction was due.
+        SHORT_STALL_MEAN_GAPS / run.drive.rate_tps.unwrap_or(active.typical_rate),
         SHORT_STALL_MEAN_GAPS * usual_s / busy_clients,
         STALL_MIN_TXN_DURATIONS * usual_s,
         STALL_MIN_TXN_DURATIONS * slowest_kind_median_s(run),
@@ -167,7 +168,7 @@ fn stalls_of_all(run: &Run) -> Vec<Stall> {
     stalls.retain(|stall| {
         stall.length_s > minimum_s && stall.at_s > begin_s + 1e-3 && has_waited(run, stall)
     });
-    if busy_clients < SHORT_STALL_FEW_CLIENTS && rhythm_s(&stalls).is_none() {
+    if f64::from(run.drive.clients) < SHORT_STALL_FEW_CLIENTS && rhythm_s(&stalls).is_none() {
         // A slow transaction of the only client is a gap, too.
         let rare_s = all
             .response
@@ -195,21 +196,33 @@ fn has_waited(run: &Run, stall: &Stall) -> bool {
     longest_s >= SHORT_STALL_WAITED_SHARE * stall.length_s
 }
 
-/// Half of the clients' time passed in transactions of this length or longer, seconds.
-fn time_weighted_median_s(all: &KindFigures) -> f64 {
+/// Half of the clients' time passed in transactions of this length or longer, seconds. Clients that think, or for which
+/// an open loop has no transaction, are idle in the other half.
+fn time_weighted_median_s(run: &Run, all: &KindFigures) -> f64 {
+    let clients_s = f64::from(run.drive.clients) * run.measured.length_s;
     let latency = if all.service.histogram.is_empty() {
         &all.response
     } else {
         &all.service
     };
     let Ok(histogram) = decode_histogram::<u64>(&latency.histogram) else {
-        return 2.0 * latency.mean_ns / 1e9;
+        let is_idle = 2.0 * all.busy_s < clients_s;
+        return if is_idle {
+            0.0
+        } else {
+            2.0 * latency.mean_ns / 1e9
+        };
     };
-    let mut left = histogram.iter_recorded().fold(0.0, |sum, step| {
-        sum + step.value_iterated_to() as f64 * step.count_at_value() as f64
-    }) / 2.0;
+    let spent_ns = |value: u64, count: u64| value as f64 * count as f64;
+    let busy_ns = histogram.iter_recorded().fold(0.0, |sum, step| {
+        sum + spent_ns(step.value_iterated_to(), step.count_at_value())
+    });
+    let mut left = busy_ns - busy_ns.max(clients_s * 1e9) / 2.0;
+    if left <= 0.0 {
+        return 0.0;
+    }
     let median = histogram.iter_recorded().find(|step| {
-        left -= step.value_iterated_to() as f64 * step.count_at_value() as f64;
+        left -= spent_ns(step.value_iterated_to(), step.count_at_value());
         left <= 0.0
     });
     median.map_or(0.0, |step| step.value_iterated_to() as f64 / 1e9)

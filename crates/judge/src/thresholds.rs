@@ -37,7 +37,7 @@
 //! | `stall` | invalid | more than one stalled second, and more than 5 % of the window |
 //! | | caveat | a whole second without any transaction when the others have ten or more on average, or with less than a tenth of the typical second's 20 or more; longer than two transactions of the slowest kind take |
 //! | | note | any, if the plan expects an outage |
-//! | `short-stall` | invalid, caveat, note | no transaction of any client ended for 0.1 s or longer, while one waited: longer than 20 mean gaps between ends, two of the usual transactions, and with fewer than four busy clients two of the rarest, unless the stalls come regularly. By their share of the window; a caveat if they come regularly, invalid only for more than 1.5 s in all |
+//! | `short-stall` | invalid, caveat, note | no transaction of any client ended for 0.1 s or longer, while one waited: longer than 20 mean gaps between ends (in an open loop, between starts of the schedule), two of the usual transactions, and with fewer than four clients two of the rarest, unless the stalls come regularly. By their share of the window; a caveat if they come regularly, invalid only for more than 1.5 s in all |
 //! | `client-stall` | caveat, note | a client waited for 1 s or longer, or regularly for 0.1 s or longer, ten times as long as the longest transaction of most seconds, while others went on; by the share of the window |
 //! | `client-limit` | invalid | the busiest thread used more than 97 % of a CPU; unless client and server share a machine, the time for which it waited for a CPU counts as used |
 //! | | caveat | more than 90 %, counted in the same way |
@@ -294,7 +294,7 @@ pub const SHORT_STALL_MIN_S: f64 = 0.1;
 pub const SHORT_STALL_MEAN_GAPS: f64 = 20.0;
 /// A gap is a stall if a transaction waited for this share of it.
 pub const SHORT_STALL_WAITED_SHARE: f64 = 0.8;
-/// With fewer busy clients on average, one slow transaction may be a gap.
+/// With fewer clients, one slow transaction may be a gap.
 pub const SHORT_STALL_FEW_CLIENTS: f64 = 4.0;
 /// At the end of a run by count, seconds below this share of the typical rate are not judged: some clients have
 /// finished.

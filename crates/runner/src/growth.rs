@@ -157,6 +157,7 @@ fn count_within_timeout(
     let mut target = target.clone();
     // A tool's own sessions execute only its statements.
     target.set_program_name("prony");
+    target.has_own_statements = true;
     let body = move || {
         while Instant::now() < deadline {
             let mut control = match Control::connect(&target) {

@@ -37,8 +37,8 @@ impl UserError for Refused {
 }
 
 /// Read-only transactions; MySQL: an option of the server forbids it, such as `--read-only`; read-only mode; SQL
-/// Server: a read-only database.
-const READ_ONLY_CODES: [&str; 4] = ["25006", "01290", "01836", "03906"];
+/// Server: a read-only database. 01036: a read-only InnoDB.
+const READ_ONLY_CODES: [&str; 5] = ["25006", "01036", "01290", "01836", "03906"];
 /// Tables, columns, functions, types, schemas and databases that do not exist, on PostgreSQL; tables and columns on
 /// MySQL and SQL Server.
 const MISSING_CODES: [&str; 8] = [
@@ -56,8 +56,9 @@ fn is_lasting(code: &str) -> bool {
         || READ_ONLY_CODES.contains(&code)
         || MISSING_CODES.contains(&code)
         || POOLER_SQLSTATES.contains(&code)
-        // SQL Server: procedures that do not exist; rights to columns.
-        || ["02812", "00230"].contains(&code)
+        // What the server does not support, such as unlogged tables on a standby. SQL Server:
+        // procedures that do not exist; rights to columns.
+        || ["0A000", "02812", "00230"].contains(&code)
 }
 
 fn hint(code: &str, message: &str) -> String {
@@ -74,6 +75,10 @@ fn hint(code: &str, message: &str) -> String {
             "correct the name, load the tables, or set the schema in which they are"
         }
         "42501" | "00230" => "GRANT the missing right, or run as the owner of the tables",
+        "0A000" => "change the statement: this is not supported here",
+        _ if message.contains("max_prepared_stmt_count") => {
+            "raise the server's max_prepared_stmt_count, use fewer clients, or use --protocol simple"
+        }
         _ if message.contains(" denied ") => "GRANT the missing right",
         _ => "correct the statement, or load the data that it needs",
     };
@@ -224,6 +229,11 @@ mod tests {
                 &[[(0, &[(b"01290", 1), (b"42501", 2)]), GOOD]],
                 Some((1, "one 01290")),
             ),
+            (
+                &[[(0, &[(b"01036", 3)]), (0, &[(b"0A000", 2)])]],
+                Some((1, "one 01036")),
+            ),
+            (&[[GOOD, (0, &[(b"0A000", 2)])]], Some((1, "two 0A000"))),
             (&[[(0, &[(b"42P01", 9), (b"40001", 1)]), NONE]], None),
             (&[[(1, &[(b"42501", 9)]), NONE]], None),
             (&[[(0, &[(b"40001", 9)]), NONE]], None),
@@ -232,5 +242,8 @@ mod tests {
             let expected = expected.map(|(row, text)| (row, text.to_owned()));
             assert_eq!(refusal(rows), expected, "{rows:?}");
         }
+        let too_many =
+            "Can't create more than max_prepared_stmt_count statements (current value: 9)";
+        assert!(hint("42000", too_many).contains("--protocol simple"));
     }
 }

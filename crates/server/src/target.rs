@@ -13,6 +13,7 @@ pub use protocol::{
 };
 
 use crate::control::{CONNECT_TIMEOUT, WaitOptions};
+use prony_wire::mysql::SessionUse;
 use prony_wire::{Exchange, QueryMode, Secret};
 use rustls::pki_types::ServerName;
 use std::fmt;
@@ -45,6 +46,9 @@ pub struct Target {
     /// Additional servers. The clients of a run are spread round-robin over this target and these; the
     /// control connection uses only this target.
     pub additional_targets: Vec<Target>,
+    /// Whether the statements are Prony's own, rather than those of a tool that it replaces, whose sessions must stay as
+    /// the server makes them.
+    pub has_own_statements: bool,
     /// Warnings for the user, one line each, such as a password file that other users can read, or
     /// one of several host names that does not resolve.
     pub warnings: Vec<String>,
@@ -63,6 +67,14 @@ impl Target {
     /// Time limit for connecting to one endpoint and logging in.
     pub fn connect_limit(&self) -> Duration {
         self.connect_timeout.unwrap_or(CONNECT_TIMEOUT)
+    }
+
+    /// What the sessions of the clients are for.
+    pub fn session_use(&self) -> SessionUse {
+        match self.has_own_statements {
+            true => SessionUse::Own,
+            false => SessionUse::Foreign,
+        }
     }
 
     /// The kind of session that an endpoint must offer.

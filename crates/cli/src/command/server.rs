@@ -24,6 +24,7 @@ pub fn find_workload(name: &str) -> Result<&'static dyn Workload, Failure> {
 pub fn resolve_target(url: Option<&str>) -> Result<Target, Failure> {
     let mut target = prony_server::resolve(url.unwrap_or_default(), &Environment::from_process())
         .map_err(|error| Failure::of(resolve_exit(&error), &error))?;
+    target.has_own_statements = true;
     signals::interrupt_waits_of(&mut target);
     Ok(target)
 }

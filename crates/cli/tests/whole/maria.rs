@@ -254,6 +254,7 @@ fn errors_of_mariadb_are_reported() {
 fn defaults_of_the_servers_sessions_do_not_matter() {
     let arguments = [
         "--autocommit=0",
+        "--completion-type=CHAIN",
         "--sql-mode=ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES,ONLY_FULL_GROUP_BY",
         "--lower-case-table-names=1",
         "--innodb-force-primary-key=ON",
@@ -271,8 +272,8 @@ fn defaults_of_the_servers_sessions_do_not_matter() {
     };
     set_time_limit(&mut control, "0.05");
     ok_stdout(&bench.prony("load tpcc --scale 1"));
-    set_time_limit(&mut control, "0");
     let checked = ok_stdout(&bench.prony("check tpcc"));
+    set_time_limit(&mut control, "0");
     assert!(checked.contains("history has a key"), "{checked}");
     // The second run finds the procedures of the first.
     for _ in 0..2 {
@@ -281,14 +282,37 @@ fn defaults_of_the_servers_sessions_do_not_matter() {
         assert_eq!(total_figures(&run.measured).failed, 0, "{output:?}");
         assert_eq!(run.workload.setting("history_key"), Some("invisible"));
     }
+    set_time_limit(&mut control, "0.05");
     ok_stdout(&bench.prony("check tpcc"));
     ok_stdout(&bench.prony("clean tpcc"));
+    set_time_limit(&mut control, "0");
     let routines =
         "select count(*) from information_schema.routines where routine_schema = database()";
     assert_eq!(control.query_value(routines).unwrap().as_deref(), Some("0"));
+    // These give statements another meaning, or hide rows.
+    let usual = control
+        .query_value("select @@global.sql_mode")
+        .unwrap()
+        .unwrap();
+    control
+        .execute(
+            "set global completion_type = 2, global sql_select_limit = 1, \
+             global sql_mode = 'PAD_CHAR_TO_FULL_LENGTH,SIMULTANEOUS_ASSIGNMENT,ORACLE'",
+        )
+        .unwrap();
     ok_stdout(&bench.prony("load oltp_read_write -o table_size=100"));
-    let output = bench.prony("run oltp_point_select --clients 1 --transactions 50 --json");
-    assert_eq!(total_figures(&parse_run(&output).measured).committed, 50);
+    for workload in ["oltp_point_select", "oltp_read_write"] {
+        let arguments = "--clients 1 --transactions 50 --check-after --json";
+        let run = parse_run(&bench.prony(&format!("run {workload} {arguments}")));
+        assert_eq!(total_figures(&run.measured).committed, 50);
+    }
+    ok_stdout(&bench.prony("check oltp_read_write"));
+    control
+        .execute(&format!(
+            "set global completion_type = 1, global sql_select_limit = 18446744073709551615, \
+             global sql_mode = '{usual}'"
+        ))
+        .unwrap();
     assert_independent_of_init_connect(bench, control);
 }
 
@@ -342,6 +366,7 @@ fn assert_independent_of_init_connect(bench: MariaTestBench, mut control: Contro
         "own.lua prepare",
         "--events=20 own.lua run",
         "--events=20 --table-size=100 oltp_point_select run",
+        "--events=20 --table-size=100 oltp_read_only run",
         "--events=20 --table-size=100 oltp_insert run",
     ] {
         let mut command = bench.command(&format!("sysbench {login} {arguments}"));

@@ -51,7 +51,6 @@ pub struct SidesComparison {
     pub(super) is_primary_requested: bool,
     pub sides: Vec<SideSummary>,
     /// Each side except the first, compared with the first.
-    #[serde(rename = "against")]
     pub side_comparisons: Vec<SideComparison>,
 }
 
@@ -71,7 +70,6 @@ pub struct SideSummary {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOutRepeat>,
     /// Why its own runs are not repeats of each other; empty if they are.
-    #[serde(rename = "unlike")]
     pub repeat_differences: Vec<Difference>,
 }
 

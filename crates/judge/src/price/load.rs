@@ -42,15 +42,12 @@ pub struct Candidate {
     /// Index of the point.
     pub point: usize,
     /// Whether the median run sustains the load.
-    #[serde(rename = "holds")]
     pub sustains: bool,
     /// Whether that is unknown: the rate is reached, but its runs lack a percentile that has a limit.
-    #[serde(rename = "unknown")]
     pub is_unknown: bool,
     /// Why it does not sustain the load, or why that is unknown; empty if it does.
     pub why: String,
     /// Number of its runs below the required rate; they do not matter if the median reaches it.
-    #[serde(rename = "short")]
     pub runs_below: usize,
     /// Rate of its slowest run, transactions per second.
     pub lowest_tps: f64,

@@ -65,7 +65,6 @@ pub struct Prices {
     /// Each configuration with its comparable runs, split by variant for experiments, in the order given.
     pub points: Vec<PricePoint>,
     /// Runs without a price, and why.
-    #[serde(rename = "refused")]
     pub unpriced_runs: Vec<UnpricedRun>,
     /// Remarks on the figures, the worst first.
     pub remarks: Vec<Check>,

@@ -36,17 +36,14 @@ pub struct PricePoint {
     /// Who entered its prices.
     pub entered_by: Vec<String>,
     /// Cost per month, without one-time costs.
-    #[serde(rename = "a_month")]
     pub monthly_cost: f64,
-    #[serde(rename = "once")]
     pub one_time_cost: f64,
     /// C of the formulas: the cost per month, with a 36th of the one-time costs.
-    #[serde(rename = "cost")]
     pub total_monthly_cost: f64,
     /// Ids of its runs.
     pub runs: Vec<String>,
     /// How many repeats of its variant the experiment planned; absent if unknown.
-    #[serde(rename = "repeats_meant", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats_planned: Option<usize>,
     /// The workload, as text.
     pub workload: String,
@@ -86,7 +83,6 @@ pub struct PricePoint {
     /// Replicas included in the price.
     pub replicas_paid: u32,
     /// Replicas observed in the runs; absent if unknown.
-    #[serde(rename = "replicas_seen")]
     pub replicas_observed: Option<u32>,
     /// The durability of a commit, as the runs record it.
     pub durability: Option<String>,
@@ -115,7 +111,6 @@ pub struct FigureRange {
     pub high: f64,
     /// Whether it is the order-statistic interval of the median at 95 %; if false, there were too few runs for
     /// one, and it is the range from the lowest run to the highest.
-    #[serde(rename = "confident")]
     pub is_confidence_interval: bool,
 }
 

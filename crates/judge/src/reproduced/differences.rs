@@ -19,7 +19,6 @@ pub struct Difference {
     /// Its value in the published benchmark.
     pub published: String,
     /// Its value in this run.
-    #[serde(rename = "here")]
     pub measured: String,
 }
 

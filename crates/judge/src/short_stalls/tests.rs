@@ -62,6 +62,33 @@ fn a_table_locked_for_some_tenths_of_a_second_every_five_is_named() {
 }
 
 #[test]
+fn stalls_of_a_light_open_loop_are_no_usual_transactions() {
+    let mut run = with_stalls(&[(12.5, 0.4), (14.2, 0.4), (21.5, 0.4), (32.5, 0.4)]);
+    run.drive.clients = 8;
+    run.drive.open_loop = true;
+    run.drive.rate_tps = Some(200.0);
+    run.series
+        .iter_mut()
+        .for_each(|second| second.committed = 200);
+    // Most of the time in transactions is that of the 320 that were due in the stalls.
+    let mut histogram = hdrhistogram::Histogram::<u64>::new(3).unwrap();
+    (0..5_680).for_each(|_| histogram.record(1_000_000).unwrap());
+    (0..320).for_each(|_| histogram.record(200_000_000).unwrap());
+    let all = &mut run.measured.kinds[0];
+    all.service.histogram = prony_store::encode_histogram(&histogram);
+    all.service.p50_ns = Some(1_000_000);
+    all.response.p999_ns = Some(400_000_000);
+    all.busy_s = 70.0;
+    assert_eq!(severity(&run), Some(Severity::Caveat));
+    run.drive.rate_tps = Some(40.0);
+    assert_eq!(
+        severity(&run),
+        None,
+        "half a second without a start is chance"
+    );
+}
+
+#[test]
 fn think_time_low_rates_and_long_transactions_are_no_stall() {
     let stalls = [(12.5, 0.4), (17.5, 0.4), (22.5, 0.4), (27.5, 0.4)];
     let run = with_stalls(&stalls);

@@ -42,7 +42,7 @@ pub fn write_json(
         "primary": comparison.primary,
         "told": sentences(comparison, limits),
         "sides": comparison.sides,
-        "against": comparison.side_comparisons,
+        "side_comparisons": comparison.side_comparisons,
     });
     if comparison.sides.iter().any(|side| side.runs.len() == 1) {
         document["runs_needed"] = json!(typical_runs_needed());

@@ -92,7 +92,7 @@ fn comparable_runs_have_a_ratio_and_a_caution() {
     let p99 = |line: &&str| line.trim_start().starts_with("p99 ") && line.ends_with(" none");
     assert!(views.text.lines().any(|line| p99(&line)), "{}", views.text);
     assert_eq!(views.json["runs_needed"]["runs"], 5);
-    assert_eq!(views.json["against"][0]["figures"][0].get("found"), None);
+    assert_eq!(views.json["side_comparisons"][0]["figures"][0].get("significance"), None);
     let several = compare_runs(&[vec![run("a", 10_000.0)], runs("b", &STEADY)]);
     let sentence = several.json["told"][0].as_str().unwrap();
     assert!(
@@ -279,16 +279,16 @@ fn json_contains_the_whole_comparison() {
         (&json["a"], &json["b"]),
         (&"a0,a1,a2".into(), &"b0,b1,b2".into())
     );
-    let first = &json["against"][0]["figures"][0];
+    let first = &json["side_comparisons"][0]["figures"][0];
     assert_eq!(first["b"]["values"][2], 11_100.0);
-    assert_eq!(first["found"]["basis"], "normal");
-    let p99_significance = &json["against"][0]["figures"][1]["found"];
+    assert_eq!(first["significance"]["basis"], "normal");
+    let p99_significance = &json["side_comparisons"][0]["figures"][1]["significance"];
     assert!(
-        p99_significance.get("difference").is_none() && p99_significance.get("p").is_none(),
+        p99_significance.get("is_significant").is_none() && p99_significance.get("p").is_none(),
         "{p99_significance}"
     );
     assert_eq!(json["primary"], "TPS");
-    assert_eq!(first["found"]["difference"], true);
+    assert_eq!(first["significance"]["is_significant"], true);
     assert_eq!(
         json["limits"][0],
         serde_json::json!({"letter": "B", "limit": {"slower": 0.03}, "figure": "TPS",

@@ -48,7 +48,7 @@ impl BlockingConnection {
     /// # Errors
     /// [`Error::Connect`] with the failure of each attempt.
     pub fn connect(target: &Target, mode: QueryMode) -> Result<BlockingConnection, Error> {
-        connect(target, mode).map(|opened| opened.connection)
+        connect(target, mode, target.session_use()).map(|opened| opened.connection)
     }
 
     pub(super) fn new(

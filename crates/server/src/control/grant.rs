@@ -50,7 +50,9 @@ fn postgres_hint(error: &ServerError) -> String {
     let role = error.role.as_deref().map(quote_if_needed);
     let role = role.as_deref().unwrap_or("the role");
     match postgres_grant(&error.message, role) {
-        Some(grant) if is_on_table(error) => format!("As the owner of each table: {grant};"),
+        Some(grant) if is_on_table(error) => {
+            format!("For each table of the workload, as its owner, such as: {grant};")
+        }
         Some(grant) => format!("Have the owner execute {grant};"),
         None => {
             format!("Connect as the owner, or GRANT {role} the privilege that its message names.")
@@ -177,7 +179,11 @@ mod tests {
             let hint = postgres_hint_for(b"42501", message).expect("a hint");
             assert!(hint.ends_with(statement), "{hint}");
             let is_on_table = message.contains(" table ");
-            assert_eq!(hint.contains("each table"), is_on_table, "{hint}");
+            assert_eq!(
+                hint.contains("each table of the workload"),
+                is_on_table,
+                "{hint}"
+            );
         }
         assert_eq!(
             postgres_hint_for(b"42P01", "permission denied for table t"),

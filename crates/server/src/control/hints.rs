@@ -107,8 +107,9 @@ pub(super) fn for_number(number: u32) -> Option<&'static str> {
         3118 | 4151 => "The account is locked: ALTER USER ... ACCOUNT UNLOCK.",
         1053 => "The server is stopping: try again in a moment.",
         1173 | 3750 => {
-            "The server refuses tables without a primary key (innodb_force_primary_key, sql_require_primary_key); \
-             keys can be hidden from MySQL 8.0.23 and MariaDB 10.3 on."
+            "The server refuses tables without a primary key (innodb_force_primary_key, sql_require_primary_key): turn \
+             that off, leave out options such as secondary=on, or, for tables whose key Prony can hide, use MySQL 8.0.23 \
+             or MariaDB 10.3 or newer."
         }
         4109 => {
             "The server adds a primary key to tables without one (sql_generate_invisible_primary_key), but this one has \

@@ -42,6 +42,7 @@ pub use session_attrs::{SessionProperty, mismatch};
 pub use waiting::{CONNECT_TIMEOUT, IO_TIMEOUT, Silence, StopSignal, WaitOptions};
 
 use crate::target::{Endpoint, Target};
+use prony_wire::mysql::SessionUse;
 use prony_wire::{Exchange, FeedStatus, QueryMode, ServerError, Session, StatementIds, Value};
 use std::time::Duration;
 
@@ -69,12 +70,17 @@ pub struct Control {
 }
 
 impl Control {
-    /// Connects to the first endpoint that answers and matches `target_session_attrs`.
+    /// Connects to the first endpoint that answers and matches `target_session_attrs`. If the statements are Prony's own
+    /// ([`Target::has_own_statements`]), the session has no time limits for them.
     ///
     /// # Errors
     /// [`Error::Connect`] with the failure of each attempt.
     pub fn connect(target: &Target) -> Result<Control, Error> {
-        let opened = open::connect(target, QueryMode::Extended)?;
+        let session_use = match target.has_own_statements {
+            true => SessionUse::Control,
+            false => SessionUse::Foreign,
+        };
+        let opened = open::connect(target, QueryMode::Extended, session_use)?;
         Ok(Control {
             tls: opened.connection.tls(),
             connection: opened.connection,

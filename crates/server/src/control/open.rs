@@ -11,7 +11,8 @@ use super::socket::{Deadline, Socket};
 use super::waiting::WaitError;
 use crate::target::{AddressRace, Endpoint, ProtocolOptions, SessionAttrs, Target};
 use prony_wire::login::LoginProgress;
-use prony_wire::{Channel, ConnectError, Exchange, PendingLogin, QueryMode, Session, mysql};
+use prony_wire::mysql::SessionUse;
+use prony_wire::{Channel, ConnectError, Exchange, PendingLogin, QueryMode, Session};
 use std::io;
 use std::sync::atomic::Ordering;
 
@@ -22,8 +23,12 @@ pub(super) struct NewConnection {
     pub session: Session,
 }
 
-/// Tries endpoints and routes until a session matches. `mode`: how statements are sent.
-pub(super) fn connect(target: &Target, mode: QueryMode) -> Result<NewConnection, Error> {
+/// Tries endpoints and routes until a session matches. `mode`: how statements are sent. `session_use`: what they are.
+pub(super) fn connect(
+    target: &Target,
+    mode: QueryMode,
+    session_use: SessionUse,
+) -> Result<NewConnection, Error> {
     if let Some(race) = target.address_race() {
         return connect_to_first_answer(target, race, mode);
     }
@@ -41,8 +46,8 @@ pub(super) fn connect(target: &Target, mode: QueryMode) -> Result<NewConnection,
                 let checked = opened
                     .connection
                     .check_session(*wanted, &opened.session, deadline);
-                let checked =
-                    checked.and_then(|()| check_mysql_session(&mut opened, target, deadline));
+                let checked = checked
+                    .and_then(|()| prepare_session(&mut opened, target, session_use, deadline));
                 checked.map_err(|cause| opened.route.failure(cause, false))?;
                 Ok(opened)
             };
@@ -56,35 +61,63 @@ pub(super) fn connect(target: &Target, mode: QueryMode) -> Result<NewConnection,
     Err(Error::Connect(failures))
 }
 
-/// Checks the state in which sessions of MySQL and MariaDB begin. If it is not the one that the login requests, sets it,
-/// and lets all later connections do so.
-fn check_mysql_session(
+/// Gives a session what its statements need. On MySQL and MariaDB, checks the state in which sessions begin: if it is not
+/// that, sets it, and lets all later connections do so.
+fn prepare_session(
     opened: &mut NewConnection,
     target: &Target,
+    session_use: SessionUse,
     deadline: Deadline,
 ) -> Result<(), FailureCause> {
-    if !matches!(target.protocol, ProtocolOptions::MySql(_)) {
-        return Ok(());
-    }
     let connection = &mut opened.connection;
     connection.set_deadline(deadline);
-    let mut checked = connection.request(|exchange| exchange.query(mysql::SESSION_CHECK));
-    let first_row = connection.exchange().rows().next();
-    if checked.is_ok() && first_row.and_then(|(_, row)| row.text(0)) == Some("0") {
-        for target in std::iter::once(target).chain(&target.additional_targets) {
-            if let ProtocolOptions::MySql(options) = &target.protocol {
-                options.sets_session.store(true, Ordering::Relaxed);
-            }
+    let prepared = match &target.protocol {
+        ProtocolOptions::MySql(_) => set_mysql_state(connection, target, session_use),
+        ProtocolOptions::PostgreSql(_) if session_use == SessionUse::Control => {
+            let sql = without_time_limits(opened.session.cancel.backend_pid);
+            connection.request(|exchange| exchange.query(&sql))
         }
-        checked = connection.request(|exchange| exchange.query(mysql::SET_SESSION));
-    }
+        ProtocolOptions::PostgreSql(_) | ProtocolOptions::SqlServer(_) => Ok(()),
+    };
     connection.set_deadline(Deadline::NEVER);
-    match checked {
+    match prepared {
         // A statement that fails in `init_connect` ends the connection.
         Err(error) if error.is_lost() => Err(FailureCause::SessionCheckFailed(Box::new(error))),
-        // A compatible engine without these variables has no `init_connect` either.
+        // A compatible engine may lack these settings.
         _ => Ok(()),
     }
+}
+
+fn set_mysql_state(
+    connection: &mut BlockingConnection,
+    target: &Target,
+    session_use: SessionUse,
+) -> Result<(), Error> {
+    connection.request(|exchange| exchange.query(session_use.check()))?;
+    let first_row = connection.exchange().rows().next();
+    let is_wrong = |column| first_row.as_ref().and_then(|(_, row)| row.text(column)) == Some("0");
+    let is_wrong_for_clients = is_wrong(0);
+    if !is_wrong_for_clients && !is_wrong(1) {
+        return Ok(());
+    }
+    for target in std::iter::once(target).chain(&target.additional_targets) {
+        if let ProtocolOptions::MySql(options) = &target.protocol {
+            options
+                .sets_session
+                .fetch_or(is_wrong_for_clients, Ordering::Relaxed);
+        }
+    }
+    connection.request(|exchange| exchange.query(session_use.set()))
+}
+
+/// Ends PostgreSQL's time limits for statements and pauses in the session of this process, which a role or database may
+/// have. A session that a pooler shares with other clients is served by another process, and keeps them.
+fn without_time_limits(backend_pid: u32) -> String {
+    format!(
+        "SELECT set_config('statement_timeout', '0', false) WHERE pg_backend_pid() = {backend_pid}; \
+         SELECT set_config(name, '0', false) FROM pg_settings WHERE setting <> '0' AND name IN ('transaction_timeout', \
+         'idle_in_transaction_session_timeout', 'idle_session_timeout') AND pg_backend_pid() = {backend_pid}"
+    )
 }
 
 /// Connects to all endpoints at once, and logs in at the first that answers.

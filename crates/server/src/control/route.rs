@@ -317,6 +317,7 @@ fn mysql_login(target: &Target, endpoint: &Endpoint, options: &MysqlOptions) -> 
         server_public_key: options.server_public_key.clone(),
         local_infile: options.local_infile,
         found_rows: options.found_rows,
+        session_use: target.session_use(),
         sets_session: options.sets_session.clone(),
         over_unix_socket: matches!(endpoint.address, Address::Unix(_)),
     }

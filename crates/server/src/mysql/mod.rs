@@ -121,6 +121,7 @@ fn build_target(
             sets_session: Arc::default(),
         }),
         additional_targets: Vec::new(),
+        has_own_statements: false,
         warnings,
     })
 }

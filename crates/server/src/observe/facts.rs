@@ -61,7 +61,9 @@ pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
     let rows = match control.dialect() {
         // The view omits settings that this role may not see, for which current_setting would fail.
         SqlDialect::PostgreSql => {
-            let sql = "SELECT name, current_setting(name, true) FROM pg_settings ORDER BY 1";
+            // Prony's own session has no time limits: those of the clients' are what it began with.
+            let sql = "SELECT name, CASE WHEN unit = 'ms' AND setting <> reset_val THEN reset_val || unit \
+                       ELSE current_setting(name, true) END FROM pg_settings ORDER BY 1";
             match control.query(sql) {
                 // Access to the view can be revoked; SHOW ALL needs no privilege and returns the same.
                 Err(error) if !error.is_lost() => control.query("SHOW ALL"),
@@ -100,9 +102,9 @@ fn mysql_variables(control: &mut Control) -> Result<Vec<TextRow>, Error> {
         .filter_map(|mut row| Some((row.first_mut()?.take()?, row.pop()?)))
         .collect();
     for row in &mut variables {
-        // Scripts of HammerDB set the time-out of their control connection.
+        // Control connections set their time limits.
         if let [Some(name), value] = &mut row[..]
-            && name != "wait_timeout"
+            && !["wait_timeout", "max_statement_time", "max_execution_time"].contains(&&**name)
             && let Some(in_session) = session.remove(name)
         {
             *value = in_session;

@@ -117,6 +117,7 @@ pub fn resolve_with_options(
             password_file: passwords.map(|file| file.path).filter(|_| has_password),
         }),
         additional_targets: Vec::new(),
+        has_own_statements: false,
         warnings,
     })
 }

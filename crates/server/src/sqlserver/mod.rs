@@ -111,6 +111,7 @@ fn build_target(
         tcp: TcpOptions::default(),
         protocol: ProtocolOptions::SqlServer(protocol),
         additional_targets: Vec::new(),
+        has_own_statements: false,
         warnings,
     })
 }

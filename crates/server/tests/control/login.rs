@@ -1,6 +1,6 @@
 //! Tests of logins with every method, over a unix socket, and with `require_auth`.
 
-use crate::support::{Server, connect_error, target, with_password};
+use crate::support::{Server, connect_error, postgres_options, target, with_password};
 use prony_server::Address;
 use prony_server::control::Control;
 
@@ -48,6 +48,34 @@ fn login_with_every_password_method() {
             error.contains("fe_sendauth: no password supplied"),
             "{error}"
         );
+    }
+}
+
+/// A role or the user may have set them. The sessions of a replaced tool stay as they are.
+#[test]
+fn sessions_for_own_statements_have_no_time_limits() {
+    let server = Server::shared();
+    let mut target = server.unix("postgres");
+    let limits = [
+        ("statement_timeout", "50s"),
+        ("idle_in_transaction_session_timeout", "51s"),
+    ];
+    let options = limits.map(|(name, value)| format!("-c {name}={value}"));
+    postgres_options(&mut target)
+        .parameters
+        .push(("options".to_owned(), options.join(" ")));
+    for has_own_statements in [false, true] {
+        target.has_own_statements = has_own_statements;
+        let mut control = Control::connect(&target).unwrap();
+        let facts = prony_server::read_server_facts(&mut control).unwrap();
+        for (name, limit) in limits {
+            let value = control.query_value(&format!("SHOW {name}")).unwrap();
+            let expected = if has_own_statements { "0" } else { limit };
+            assert_eq!(value.as_deref(), Some(expected), "{name}");
+            // The clients' sessions have it.
+            let stored = facts.setting(name).unwrap();
+            assert!(stored.starts_with(&limit[..2]), "{name}: {stored}");
+        }
     }
 }
 

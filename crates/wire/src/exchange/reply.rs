@@ -113,7 +113,7 @@ impl Exchange {
     /// the number of the last command, because no other is stored.
     pub fn affected_rows_of(&self, result: usize) -> u64 {
         match &self.state {
-            ProtocolState::Postgres { reply, .. } => reply.affected_rows(),
+            ProtocolState::Postgres { reply, .. } => reply.affected_rows_of(result),
             ProtocolState::Mysql(mysql) => mysql.reply.affected_rows_of(result),
             ProtocolState::Tds(tds) => tds.reply.affected_rows_of(result),
         }

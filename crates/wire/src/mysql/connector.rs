@@ -9,7 +9,7 @@ use super::error;
 use super::flags;
 use super::greeting::{self, Greeting};
 use super::packet::{HEADER, Reader, frame, header, put_bytes, put_number};
-use super::session::{Login, SET_SESSION};
+use super::session::Login;
 use crate::login::{LoginProgress, SessionFlags, TlsParts, TlsUse};
 use crate::{CancelKey, Channel, ConnectError, Parameters, Session};
 use rustls::ClientConnection;
@@ -130,7 +130,8 @@ impl Connector {
                 if is_unset && self.phase != Phase::Setup {
                     self.phase = Phase::Setup;
                     self.sequence = 0;
-                    self.put_packet(&[b"\x03", SET_SESSION.as_bytes()].concat(), &mut reply);
+                    let set = self.login.session_use.set();
+                    self.put_packet(&[b"\x03", set.as_bytes()].concat(), &mut reply);
                     continue;
                 }
                 self.channel.send(&reply, to_socket);

@@ -19,4 +19,4 @@ pub mod session;
 pub(crate) mod value;
 
 pub use connector::Connector;
-pub use session::{Login, SESSION_CHECK, SET_SESSION};
+pub use session::{Login, SessionUse};

@@ -4,14 +4,106 @@ use crate::Secret;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Whether a session is in the state in which the login put it (1 or 0). The server executes `init_connect` after
-/// the login, and may ignore the character set that a login requests.
-pub const SESSION_CHECK: &str = "SELECT @@autocommit = 1 AND @@character_set_client = 'utf8mb4' \
-     AND @@character_set_connection = 'utf8mb4' AND @@character_set_results <=> 'utf8mb4'";
+/// What a session depends on: conditions, and what makes them true if one does not hold. The server executes
+/// `init_connect` after the login, its defaults may differ, and it may ignore the character set that a login requests.
+type Settings = [(&'static str, &'static str)];
 
-/// Puts a session into that state. A program decides itself where its transactions begin, as on the other engines.
-pub const SET_SESSION: &str = "SET autocommit = 1, character_set_client = utf8mb4, \
-     character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci";
+/// Of every session. A program decides itself where its transactions begin and end, as on the other engines.
+const EVERY_SESSION: &Settings = &[
+    ("@@autocommit = 1", "autocommit = 1"),
+    (
+        "@@completion_type = 'NO_CHAIN'",
+        "completion_type = 'NO_CHAIN'",
+    ),
+    (
+        "@@character_set_client = 'utf8mb4' AND @@character_set_connection = 'utf8mb4' \
+         AND @@character_set_results <=> 'utf8mb4'",
+        "character_set_client = utf8mb4, character_set_results = utf8mb4, \
+         collation_connection = utf8mb4_general_ci",
+    ),
+];
+
+macro_rules! usual_modes {
+    () => {
+        "@@sql_mode NOT REGEXP 'ORACLE|PAD_CHAR_TO_FULL_LENGTH|SIMULTANEOUS_ASSIGNMENT|NO_AUTO_VALUE_ON_ZERO'"
+    };
+}
+
+/// Of sessions with Prony's own statements: modes that give SQL another meaning, and a limit that hides rows.
+const OWN_STATEMENTS: &Settings = &[
+    (
+        usual_modes!(),
+        concat!(
+            "sql_mode = IF(",
+            usual_modes!(),
+            ", @@sql_mode, 'STRICT_ALL_TABLES')"
+        ),
+    ),
+    (
+        "@@sql_select_limit = 18446744073709551615",
+        "sql_select_limit = 18446744073709551615",
+    ),
+];
+
+/// Of Prony's control connections, besides: no statement or pause is too long. Each product reads its own comment.
+const CONTROL: &Settings = &[(
+    "@@wait_timeout >= 28800 /*!50708 AND @@max_execution_time = 0 */ \
+     /*M!100101 AND @@max_statement_time = 0 */",
+    "wait_timeout = 28800 /*!50708 , max_execution_time = 0 */ \
+     /*M!100101 , max_statement_time = 0 */",
+)];
+
+/// What the statements of a session are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SessionUse {
+    /// Those of a script or of a replaced tool, which also depend on the server's settings.
+    #[default]
+    Foreign,
+    /// Those of Prony's workloads.
+    Own,
+    /// Those of a control connection of Prony's own.
+    Control,
+}
+
+impl SessionUse {
+    /// The settings of the clients' sessions, and those of a control connection besides.
+    fn settings(self) -> [Vec<&'static (&'static str, &'static str)>; 2] {
+        let own: &Settings = if self >= SessionUse::Own {
+            OWN_STATEMENTS
+        } else {
+            &[]
+        };
+        let control: &Settings = if self == SessionUse::Control {
+            CONTROL
+        } else {
+            &[]
+        };
+        [
+            EVERY_SESSION.iter().chain(own).collect(),
+            control.iter().collect(),
+        ]
+    }
+
+    /// A query for whether sessions begin in the state that the clients' statements need (1 or 0), and whether this
+    /// session is in the state that a control connection needs besides.
+    pub fn check(self) -> String {
+        let [clients, control] = self.settings().map(|settings| {
+            let conditions = settings.into_iter().map(|(condition, _)| *condition);
+            std::iter::once("1")
+                .chain(conditions)
+                .collect::<Vec<_>>()
+                .join(" AND ")
+        });
+        format!("SELECT {clients}, {control}")
+    }
+
+    /// Puts a session into that state.
+    pub fn set(self) -> String {
+        let settings = self.settings().into_iter().flatten();
+        let assignments: Vec<_> = settings.map(|(_, assignment)| *assignment).collect();
+        format!("SET {}", assignments.join(", "))
+    }
+}
 
 /// The credentials and permissions of a login, shared by all connections to one endpoint.
 #[derive(Clone, Debug, Default)]
@@ -36,8 +128,10 @@ pub struct Login {
     pub local_infile: bool,
     /// Whether rows that an UPDATE matched but did not change count as affected.
     pub found_rows: bool,
-    /// Whether [`SET_SESSION`] follows each login, because sessions begin in another state. Shared by all logins to
-    /// a server: its first session finds that out, with [`SESSION_CHECK`].
+    /// What the session is for.
+    pub session_use: SessionUse,
+    /// Whether [`SessionUse::set`] follows each login, because sessions begin in another state. Shared by all logins to
+    /// a server: its first session finds that out, with [`SessionUse::check`].
     pub sets_session: Arc<AtomicBool>,
     /// Whether the connection is a unix socket, on which nobody can eavesdrop.
     pub over_unix_socket: bool,

@@ -284,6 +284,17 @@ impl Reply {
         rows
     }
 
+    /// Rows that result `result` has; of the last, also those that its command changed. The tags of SHOW, EXPLAIN and
+    /// CALL have no number.
+    pub fn affected_rows_of(&self, result: usize) -> u64 {
+        match self.affected_rows() {
+            0 if self.column_count(result) > 0 => {
+                self.rows().filter(|(of, _)| *of == result).count() as u64
+            }
+            rows => rows,
+        }
+    }
+
     /// The rows of all results, in order, each with the number of its result from 0.
     pub fn rows(&self) -> impl Iterator<Item = (usize, Row<'_>)> {
         let mut result = 0;

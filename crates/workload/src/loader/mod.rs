@@ -28,10 +28,8 @@ const POSTGRES_SESSION: &str = "set client_min_messages = warning; set statement
 /// has the setting since version 14, and only on some systems.
 const POSTGRES_CONNECTION_CHECK: &str = "set client_connection_check_interval = '2s'";
 
-/// The settings of a session on MySQL and MariaDB: each statement commits its rows, and may take long. In the files of
-/// LOAD DATA a backslash introduces NULL, which NO_BACKSLASH_ESCAPES would load as text.
-const MYSQL_SESSION: &str = "set autocommit = 1, sql_mode = 'STRICT_ALL_TABLES' \
-     /*!50708 , max_execution_time = 0 */ /*M!100101 , max_statement_time = 0 */";
+/// In the files of LOAD DATA a backslash introduces NULL, which NO_BACKSLASH_ESCAPES would load as text.
+const MYSQL_SESSION: &str = "set sql_mode = 'STRICT_ALL_TABLES'";
 
 /// The settings of a session on SQL Server. An error ends the transaction and the text, so that no later
 /// statement of the text runs outside a transaction; the server reports the number of rows that a statement
@@ -65,7 +63,10 @@ pub struct Loader<'a> {
 impl Loader<'_> {
     /// Opens a session for a long load; its statement is cancelled if the load ends early.
     pub fn connect(&self, target: &Target) -> Result<Control, Error> {
-        let connected = Control::connect(target);
+        let connected = Control::connect(&Target {
+            has_own_statements: true,
+            ..target.clone()
+        });
         let mut control = connected.map_err(|source| sql::server_error("connecting", source))?;
         self.watcher.register(&control);
         let session = match control.dialect() {

@@ -66,7 +66,7 @@ pub(super) fn install_answer_function(
         connections: Vec::new(),
         current: 0,
         free_numbers: Vec::new(),
-        returns_first_result: settings.is_v1_1 && settings.driver == Driver::Mysql,
+        returns_first_result: settings.driver == Driver::Mysql,
     });
     let (connections, heartbeat, scripts_must_end) = (
         Rc::new(connections),

@@ -142,9 +142,9 @@ impl ScriptUser {
     /// Runs the user from start to end.
     pub async fn run(mut self, db: Db) -> UserExit {
         let settings = self.settings();
-        // From a query with several results, sysbench 1.1 on MySQL returns the first to the script; other
-        // versions and drivers return the last.
-        let returns_first_result = settings.is_v1_1 && settings.driver == Driver::Mysql;
+        // From a query with several results, such as a CALL, sysbench's driver for MySQL returns the first, the one for
+        // PostgreSQL the last.
+        let returns_first_result = settings.driver == Driver::Mysql;
         let mut connections = Connections::new(db, returns_first_result);
         let mut answer = Answer::Done;
         loop {

@@ -176,9 +176,9 @@ fn outside_of_threads_a_later_statement_fails_when_the_script_reaches_it() {
         "{result:?}"
     );
     assert_eq!(lines[3..], ["false\t7"], "{result:?}");
-    // In version 1.0, the error of one statement is the result of the whole text.
     let result = run_script_with_init(&database, &RunOptions::default(), init);
-    assert!(result.text.starts_with("FATAL: Query 1146: "), "{result:?}");
+    let expected = "5\tfalse\ntrue\tnil\nFATAL: NextResult 1146: ";
+    assert!(result.text.starts_with(expected), "{result:?}");
 }
 
 #[test]

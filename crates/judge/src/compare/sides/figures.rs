@@ -24,7 +24,7 @@ pub struct FigureComparison {
     /// The other side divided by the first: the ratio of the medians of their runs.
     pub ratio: f64,
     /// How far chance explains the ratio; absent if it cannot be estimated.
-    #[serde(rename = "found", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub significance: Option<Significance>,
     #[serde(skip)]
     evidence: Option<Evidence>,
@@ -60,7 +60,7 @@ pub struct Significance {
     pub basis: Basis,
     /// Whether chance does not explain the ratio; absent for figures other than the primary one, which are
     /// not tested.
-    #[serde(rename = "difference", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub is_significant: Option<bool>,
     /// Least confidence level of the interval: 0.95, and more for the primary figure of several sides.
     pub level: f64,
