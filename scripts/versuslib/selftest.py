@@ -40,7 +40,7 @@ STRACE_TABLE = """\
 PASSES = (
     (["load", "unix8", "one-cpu", "tpcb64", "memory", "pgbench-tpcb-prepared-unix1", "pgbench-file-simple-unix1"], ["-f / -S", "fsync on"]),
     (["layout-threads2-tcp", "layout-apart-unix", "layout-namespace", "layout-sleep-busy4"], []),
-    (["tpcc"], ["| prony load tpcc --scale 1 |", "| 1,000 (by extrapolation) |", "synchronous_commit off"]),
+    (cases.TPCC, ["| prony load tpcc --scale 1 |", "| 1,000 (by extrapolation) |", "synchronous_commit off"]),
     (["jobs-tpcb", "jobs-prepare"], ["load tpcb, PostgreSQL, scale 1 | 4 |", "tables, MariaDB, 100 rows each | 4 |"]),
     (["sb-prepare", "sb-rw2", "sb-point-tcp16", "sb-sleep3-busy4", "sb-lua1", "sb-connections"], ["MariaDB"]),
     (["capacity-select-unix", "capacity-point-tcp"], []),

@@ -225,9 +225,9 @@ class Program:
         shutil.copytree(LUA, self.home, dirs_exist_ok=True)
 
     def path(self, tool):
-        """The program by which it is called: `prony`, `pgbench` or `sysbench`."""
+        """The program that is called as `pgbench` or `sysbench`."""
         if self.build:
-            return self.build if tool == "prony" else self.home / tool
+            return self.home / tool
         return self.bin_dir / "pgbench" if tool == "pgbench" else find_sysbench()
 
     def call(self, command, server, **options):
@@ -280,8 +280,8 @@ class Program:
         command = self.command(case, server, seconds, database=database)
         namespace_pid = server.namespace.pid if case.network == "namespace" else None
         result, output = self.call(command, server, cpus=case.cpus, watch_memory=watch_memory, namespace_pid=namespace_pid)
-        reader = READERS["pgbench" if case.program == "prony" and not self.build else case.program]
-        result.transactions, result.tps = reader(output)
+        called_as = "pgbench" if case.program == "prony" and not self.build else case.program
+        result.transactions, result.tps = READERS[called_as](output)
         return result
 
     def load(self, case, server, scale, database, watch_memory=False):
