@@ -49,6 +49,10 @@ class Case:
     # Whether the database starts without tables.
     fresh: bool = False
     stdin: str = ""
+    # Of comparisons of rows: queries whose results must be equal, by description; columns of the log files that must be
+    # equal, in this order.
+    queries: dict = dataclasses.field(default_factory=dict, compare=False)
+    log_columns: tuple = ()
 
     @property
     def id(self):

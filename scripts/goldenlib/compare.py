@@ -3,6 +3,7 @@
 In: a server, two tools, a case. Out: lines that describe the differences. Must never: let one case's
 state affect a second one: each worker has a database, and each run has its own folder.
 """
+import contextlib
 import difflib
 import queue
 import subprocess
@@ -29,8 +30,8 @@ def shapes(actual):
     return parts
 
 
-def differences(case, expected, actual):
-    """Lines that describe the differences."""
+def differences(title, expected, actual, reference="pgbench"):
+    """Lines that describe the differences between the parts of two runs; the first one is the title."""
     lines = []
     for part in dict.fromkeys([*expected, *actual]):
         a, b = expected.get(part), actual.get(part)
@@ -38,13 +39,13 @@ def differences(case, expected, actual):
             continue
         lines.append(f"  {part}:")
         if a is None or b is None:
-            lines.append(f"    only {'the other' if a is None else 'pgbench'} has it")
+            lines.append(f"    only {'the other' if a is None else reference} has it")
             continue
-        diff = list(difflib.unified_diff(a.split("\n"), b.split("\n"), "pgbench", "prony", lineterm="", n=1))
+        diff = list(difflib.unified_diff(a.split("\n"), b.split("\n"), reference, "prony", lineterm="", n=1))
         lines += ["    " + line for line in diff[:MAX_DIFF_LINES]]
         if len(diff) > MAX_DIFF_LINES:
             lines.append(f"    ({len(diff) - MAX_DIFF_LINES} more lines)")
-    return [f"pgbench {case.id}"] + lines if lines else []
+    return [title, *lines] if lines else []
 
 
 class ComparisonServer:
@@ -66,29 +67,29 @@ class ComparisonServer:
             server.sql(f"create database fresh_{number}")
             self.databases.put(number)
 
-    def prepare_database(self, case, number, reset):
-        """A worker's database for a case: empty, or with all tables."""
-        if not case.fresh:
-            self.server.sql(reset, f"golden_{number}")
-            return f"golden_{number}"
-        self.server.sql(f"drop database fresh_{number}")
-        self.server.sql(f"create database fresh_{number}")
-        return f"fresh_{number}"
-
-    def texts(self, case, tool):
-        """The output of one run; no other run uses its database."""
+    @contextlib.contextmanager
+    def database(self, case, reset):
+        """A database that no other run uses inside the block: empty, or with all tables."""
         number = self.databases.get()
         try:
-            database = self.prepare_database(case, number, cases.RESET)
-            return tool.run(case, self.environment, database)
+            name = f"fresh_{number}" if case.fresh else f"golden_{number}"
+            if case.fresh:
+                self.server.sql(f"drop database {name}")
+                self.server.sql(f"create database {name}")
+            else:
+                self.server.sql(reset, name)
+            yield name
         finally:
             self.databases.put(number)
 
+    def texts(self, case, tool):
+        """The output of a run, by part."""
+        with self.database(case, cases.RESET) as database:
+            return tool.run(case, self.environment, database)
+
     def statements(self, case, tool):
         """The statements and messages of a run, by part."""
-        number = self.databases.get()
-        try:
-            database = f"golden_{number}"
+        with self.database(case, "select 1") as database:
             # This session must have ended before the log is read from here.
             reset_log = statements.ServerLog(self.server.log, database)
             self.server.sql(corpus.RESET, database)
@@ -99,23 +100,17 @@ class ComparisonServer:
                     actual = tool.run(case, {**self.environment, "PGHOST": folder}, database, corpus.SCRIPTS)
             parts = {"exit status": str(actual["status"]), **statements.ServerStatements(log.entries()).parts()}
             return {**parts, **statements.messages(relay.sessions)}
-        finally:
-            self.databases.put(number)
 
-    def rows(self, rows, tool):
+    def rows(self, case, tool):
         """The rows and logs that a run leaves, by part."""
-        number = self.databases.get()
-        try:
-            database = self.prepare_database(rows.case, number, corpus.RESET)
-            actual = tool.run(rows.case, self.environment, database, corpus.SCRIPTS)
+        with self.database(case, corpus.RESET) as database:
+            actual = tool.run(case, self.environment, database, corpus.SCRIPTS)
             if actual["status"] != 0 and tool.is_reference:
-                raise ScriptError(f"pgbench {rows.id} failed, so there is nothing to compare: {actual['stderr'][-500:]}")
+                raise ScriptError(f"pgbench {case.id} failed, so there is nothing to compare: {actual['stderr'][-500:]}")
             parts = {"exit status": str(actual["status"])}
-            for name, query in rows.queries.items():
+            for name, query in case.queries.items():
                 parts[name] = self.server.sql(query, database)
-            if rows.log_columns:
+            if case.log_columns:
                 lines = [line.split() for text in actual["logs"].values() for line in text.splitlines()]
-                parts["log"] = "\n".join(" ".join(words[n] for n in rows.log_columns) for words in lines)
+                parts["log"] = "\n".join(" ".join(words[n] for n in case.log_columns) for words in lines)
             return parts
-        finally:
-            self.databases.put(number)

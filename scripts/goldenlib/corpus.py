@@ -4,8 +4,6 @@ In: the major version. Out: lists of cases. Must never: contain a case whose sta
 So there are no clients that share a sequence, read each other's rows, or share a thread's choice of
 scripts, and no runs with a duration.
 """
-import dataclasses
-
 from .cases import Case
 
 MODES = ("simple", "extended", "prepared")
@@ -105,10 +103,10 @@ SCRIPTS = {
 PIPELINES = ("pipeline.sql", "pipeline_block.sql", "pipeline_error.sql", "pipeline_twice.sql", "retry_pipeline.sql")
 
 
-def line(text, mode):
+def line(text, mode, queries=None, log_columns=()):
     """A case from a command line, with a mode and a seed."""
     seed = [] if "--random-seed" in text else ["--random-seed=7"]
-    return Case((*text.split(), *seed, "-M", mode))
+    return Case((*text.split(), *seed, "-M", mode), queries=queries or {}, log_columns=log_columns)
 
 
 def statements(major):
@@ -130,22 +128,6 @@ def statements(major):
     if major >= 17:
         lines += ["-n -t 3 -f sync.sql"]
     return [line(text, mode) for text in lines for mode in MODES]
-
-
-@dataclasses.dataclass(frozen=True)
-class RowsCase:
-    """A command line, and queries on the rows that it writes."""
-
-    case: Case
-    # Queries whose results must be equal, by description.
-    queries: dict
-    # Columns of the log files that must be equal, in this order.
-    log_columns: tuple = ()
-
-    @property
-    def id(self):
-        """The command line."""
-        return self.case.id
 
 
 # A single client's rows are in table order, because the table was empty.
@@ -195,16 +177,16 @@ def rows():
     result = []
     for mode in MODES:
         result += [
-            RowsCase(line("-n -c 1 -t 1000 -b tpcb-like --random-seed=42", mode), HISTORY),
-            RowsCase(line("-n -c 1 -t 1000 -b simple-update --random-seed=20261121", mode), HISTORY),
-            RowsCase(line("-n -c 1 -t 40 -f values.sql --random-seed=42", mode), VALUES),
-            RowsCase(line("-n -c 4 -j 2 -t 10 -f values.sql --random-seed=18446744073709551615", mode), VALUES),
-            RowsCase(line(f"-n -c 1 -t 200 {weighted}", mode), SCRIPTS_AND_VALUES),
-            RowsCase(line(f"-n -c 2 -j 2 -t 200 {weighted}", mode), SCRIPTS_AND_VALUES),
-            RowsCase(line(f"-n -c 4 -j 2 -t 200 {weighted}", mode), SCRIPTS_PER_THREAD),
-            RowsCase(line("-n -c 1 -t 60 -f again.sql --max-tries=4", mode), VALUES),
+            line("-n -c 1 -t 1000 -b tpcb-like --random-seed=42", mode, HISTORY),
+            line("-n -c 1 -t 1000 -b simple-update --random-seed=20261121", mode, HISTORY),
+            line("-n -c 1 -t 40 -f values.sql --random-seed=42", mode, VALUES),
+            line("-n -c 4 -j 2 -t 10 -f values.sql --random-seed=18446744073709551615", mode, VALUES),
+            line(f"-n -c 1 -t 200 {weighted}", mode, SCRIPTS_AND_VALUES),
+            line(f"-n -c 2 -j 2 -t 200 {weighted}", mode, SCRIPTS_AND_VALUES),
+            line(f"-n -c 4 -j 2 -t 200 {weighted}", mode, SCRIPTS_PER_THREAD),
+            line("-n -c 1 -t 60 -f again.sql --max-tries=4", mode, VALUES),
         ]
-    result.append(RowsCase(line("-n -c 1 -t 300 -f one.sql -f two.sql@2 -l --sampling-rate=0.4", "simple"), SCRIPTS_AND_VALUES, (0, 1, 3)))
-    result.append(RowsCase(line("-n -c 1 -t 60 -f again.sql --max-tries=4 -l", "simple"), VALUES, (0, 1, 3, 6)))
-    result += [RowsCase(Case(tuple(text.split()), fresh=True), TABLES) for text in INITIALIZATIONS]
+    result.append(line("-n -c 1 -t 300 -f one.sql -f two.sql@2 -l --sampling-rate=0.4", "simple", SCRIPTS_AND_VALUES, (0, 1, 3)))
+    result.append(line("-n -c 1 -t 60 -f again.sql --max-tries=4 -l", "simple", VALUES, (0, 1, 3, 6)))
+    result += [Case(tuple(text.split()), fresh=True, queries=TABLES) for text in INITIALIZATIONS]
     return result

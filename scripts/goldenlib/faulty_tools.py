@@ -57,12 +57,9 @@ def parts(kind, text, golden, tested):
     if kind == "texts":
         return shapes(golden.texts(cases.Case(tuple(text.split())), tested))
     if text == "-i":
-        return golden.rows(corpus.RowsCase(cases.Case(("-i",), fresh=True), corpus.TABLES), tested)
-    case = corpus.line(text, "prepared")
-    if kind == "statements":
-        return golden.statements(case, tested)
-    queries = corpus.VALUES if "values" in text else corpus.HISTORY
-    return golden.rows(corpus.RowsCase(case, queries), tested)
+        return golden.rows(cases.Case(("-i",), fresh=True, queries=corpus.TABLES), tested)
+    case = corpus.line(text, "prepared", corpus.VALUES if "values" in text else corpus.HISTORY)
+    return getattr(golden, kind)(case, tested)
 
 
 def undetected(kinds, golden, folder, program, pgbench):
@@ -72,7 +69,7 @@ def undetected(kinds, golden, folder, program, pgbench):
         if kind not in kinds:
             continue
         lines = differences(
-            cases.Case((text,)),
+            text,
             parts(kind, text, golden, pgbench),
             parts(kind, text, golden, tool(folder, number, program, script)),
         )

@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 from versuslib.server import Server, ScriptError, find_bin_dir
+from versuslib.session import print_progress
 
 from . import cases, corpus, faulty_tools, scenarios, shape, statements, wire
 from .compare import ComparisonServer, differences, shapes
@@ -47,11 +48,6 @@ def arguments(argv):
     return parser.parse_args(argv)
 
 
-def print_progress(text):
-    """Progress."""
-    print(text, file=sys.stderr, flush=True)
-
-
 def compare(kind, chosen, measure, pgbench, other, jobs, record=None):
     """Runs all cases with both tools; prints the differences and returns the number of cases that differ.
 
@@ -69,7 +65,7 @@ def compare(kind, chosen, measure, pgbench, other, jobs, record=None):
             if record is not None:
                 recorded[case.id] = record_text(case, expected)
             expected, actual = shapes(expected), shapes(actual)
-        return differences(case, expected, actual)
+        return differences(f"pgbench {case.id}", expected, actual)
 
     differing = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
@@ -121,8 +117,6 @@ def main(argv):
     # SIGTERM raises an exception like Ctrl-C, so that the server is stopped.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     args = arguments(argv)
-    shape.test()
-    statements.test()
     scenarios.test()
     wire.test()
     try:
@@ -168,7 +162,7 @@ def tested_tool(args, folder, version):
 def with_server(args, server, folder, program, version, chosen):
     """Compares on a running server."""
     if args.scenarios:
-        return 1 if scenarios.Scenarios(server, tested_tool(args, folder, version), print_progress).all() else 0
+        return 1 if scenarios.run_all(server, tested_tool(args, folder, version)) else 0
     golden = ComparisonServer(server, args.jobs)
     measures = {"texts": golden.texts, "statements": golden.statements, "rows": golden.rows}
     pgbench = Tool(folder / "real", [str(program)], {}, is_reference=True)

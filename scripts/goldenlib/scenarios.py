@@ -8,6 +8,10 @@ environment variables that the guides use.
 import dataclasses
 import re
 
+from versuslib.session import print_progress
+
+from .cases import Case
+
 SCALE = 2
 SECONDS = 3
 DATABASE = "pgbench"
@@ -114,14 +118,6 @@ def scaled_down(text, host, all_clients=False):
     return tuple(text.replace("$PGHOST", host).split())
 
 
-@dataclasses.dataclass(frozen=True)
-class Line:
-    """A command line for Tool."""
-
-    arguments: tuple
-    stdin: str = ""
-
-
 def problems(arguments, result, before, after):
     """The errors of a run; `before` and `after`: number of rows in the history."""
     words = " ".join(arguments)
@@ -150,59 +146,54 @@ def problems(arguments, result, before, after):
     return errors
 
 
-class Scenarios:
-    """All scenarios, in sequence."""
+def history(server):
+    """The number of rows in the history."""
+    return int(server.sql("select count(*) from pgbench_history", DATABASE))
 
-    def __init__(self, server, tool, print_progress):
-        self.server = server
-        self.tool = tool
-        self.print_progress = print_progress
-        self.environment = {**server.environment(), "PGHOST": "127.0.0.1", "PGPORT": str(server.port)}
-        self.environment.update(PGUSER="postgres", LC_ALL="C")
-        self.failed = 0
-        self.count = 0
 
-    def history(self):
-        """The number of rows in the history."""
-        return int(self.server.sql("select count(*) from pgbench_history", DATABASE))
+def load(scenario, server, tool, environment):
+    """Loads a scenario's tables into a new database; returns (arguments, result, errors)."""
+    server.sql(f"drop database if exists {DATABASE}")
+    server.sql(f"create database {DATABASE}")
+    arguments = scaled_down(scenario.load, environment["PGHOST"])
+    result = tool.run(Case(arguments), environment, DATABASE, {})
+    errors = [] if result["status"] == 0 and "done in " in result["stderr"] else [f"exit status {result['status']}"]
+    tables = {"accounts": 100_000, "tellers": 10, "branches": 1, "history": 0}
+    counts = "select " + ", ".join(f"(select count(*) from pgbench_{name})" for name in tables)
+    expected = "|".join(str(SCALE * each) for each in tables.values())
+    if not errors and server.sql(counts, DATABASE) != expected:
+        errors.append(f"not {expected} rows")
+    return arguments, result, errors
 
-    def count_and_report(self, name, arguments, errors, result):
-        """Counts a command line, and prints it if it failed."""
-        self.count += 1
-        if errors:
-            self.failed += 1
-            print(f"{name}: pgbench {' '.join(arguments)}\n  {'; '.join(errors)}")
-            print("".join(f"    {line}\n" for line in (result["stdout"] + result["stderr"]).splitlines()[-12:]), flush=True)
 
-    def run(self, scenario):
-        """One scenario in a new database."""
-        self.server.sql(f"drop database if exists {DATABASE}")
-        self.server.sql(f"create database {DATABASE}")
-        arguments = scaled_down(scenario.load, self.environment["PGHOST"])
-        result = self.tool.run(Line(arguments), self.environment, DATABASE, {})
-        errors = [] if result["status"] == 0 and "done in " in result["stderr"] else [f"exit status {result['status']}"]
-        tables = {"accounts": 100_000, "tellers": 10, "branches": 1, "history": 0}
-        counts = "select " + ", ".join(f"(select count(*) from pgbench_{name})" for name in tables)
-        expected = "|".join(str(SCALE * each) for each in tables.values())
-        if not errors and self.server.sql(counts, DATABASE) != expected:
-            errors.append(f"not {expected} rows")
-        self.count_and_report(scenario.name, arguments, errors, result)
-        if errors:
-            return
-        self.server.sql(scenario.sql or "select 1", DATABASE)
-        for text in scenario.runs:
-            arguments = scaled_down(text, self.environment["PGHOST"], scenario.all_clients)
-            self.print_progress(f"{scenario.name}: pgbench {' '.join(arguments)}")
-            before = self.history()
-            result = self.tool.run(Line(arguments), self.environment, DATABASE, scenario.scripts)
-            self.count_and_report(scenario.name, arguments, problems(arguments, result, before, self.history()), result)
+def outcomes(scenario, server, tool, environment):
+    """(arguments, result, errors) of each command line of a scenario; without tables, there are no runs."""
+    loaded = load(scenario, server, tool, environment)
+    yield loaded
+    if loaded[-1]:
+        return
+    server.sql(scenario.sql or "select 1", DATABASE)
+    for text in scenario.runs:
+        arguments = scaled_down(text, environment["PGHOST"], scenario.all_clients)
+        print_progress(f"{scenario.name}: pgbench {' '.join(arguments)}")
+        before = history(server)
+        result = tool.run(Case(arguments), environment, DATABASE, scenario.scripts)
+        yield arguments, result, problems(arguments, result, before, history(server))
 
-    def all(self):
-        """Returns the number of command lines that failed."""
-        for scenario in SCENARIOS:
-            self.run(scenario)
-        print(f"scenarios: {self.count} command lines, {self.failed} failed", flush=True)
-        return self.failed
+
+def run_all(server, tool):
+    """Runs all scenarios in sequence; returns the number of command lines that failed."""
+    environment = {**server.environment(), "PGHOST": "127.0.0.1", "PGPORT": str(server.port), "PGUSER": "postgres", "LC_ALL": "C"}
+    count = failed = 0
+    for scenario in SCENARIOS:
+        for arguments, result, errors in outcomes(scenario, server, tool, environment):
+            count += 1
+            if errors:
+                failed += 1
+                print(f"{scenario.name}: pgbench {' '.join(arguments)}\n  {'; '.join(errors)}")
+                print("".join(f"    {line}\n" for line in (result["stdout"] + result["stderr"]).splitlines()[-12:]), flush=True)
+    print(f"scenarios: {count} command lines, {failed} failed", flush=True)
+    return failed
 
 
 def test():

@@ -40,14 +40,3 @@ def log_shape(text):
     kinds = {line_shape(line) for line in text.splitlines()}
     incomplete = [] if text == "" or text.endswith("\n") else ["(the last line has no end)"]
     return "\n".join(sorted(kinds) + incomplete)
-
-
-def test():
-    """Shapes keep words and widths."""
-    assert line_shape("tps = 117.327680 (x)") == "tps = N (x)"
-    assert line_shape("pgbench (15.18 (Debian 15.18-0+deb12u1))") == "pgbench (N (Debian N-N+debNuN))"
-    assert line_shape("         0.268           0  select 1;") == "<column of 14><column of 12>  select N;"
-    assert line_shape("         0.268          0  select 1;") != line_shape("         0.268           0  select 1;")
-    assert line_shape("12 (NaN%)") == "N (NaN%)"
-    assert text_shape("a 1\na 2\nb\n", "/x") == "a N\nb\n"
-    assert log_shape("1 2 failed 3\n1 2 5 3\n1 3 6 3\n") == "N N N N\nN N failed N"

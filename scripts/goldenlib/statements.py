@@ -170,23 +170,3 @@ TERMINATE = "X ''"
 def quoted(message):
     """The statement of a Query message; empty for others."""
     return ast.literal_eval(message[2:]).rstrip("\0") if message.startswith("Q ") else ""
-
-
-def test():
-    """Checks that each rule detects its differences."""
-    first = [("1.1", "pgbench", "LOG:  statement: vacuum pgbench_tellers"), ("1.2", "pgbench", "LOG:  statement: select 1")]
-
-    def parts(entries):
-        return ServerStatements(entries).parts()
-
-    plain = parts(first)
-    assert plain["statements of clients"] == "-- a session\nLOG:  statement: select 1", plain
-    assert parts(first[::-1]) != plain
-    assert parts(first + [("1.3", "prony", "LOG:  statement: select name from pg_settings")]) == plain
-    assert parts(first + [("1.3", "pgbench", "LOG:  statement: select name from pg_settings")]) != plain
-    assert parts(first + [("1.3", "prony", "LOG:  statement: select count(*) from pgbench_accounts")]) != plain
-    assert parts(first + [("1.3", "prony", "LOG:  statement: select count(*) from pgbench_history")]) == plain
-    assert parts(first + [("1.3", "prony", "LOG:  execute x: truncate t")]) != plain
-    assert parts(first + [("1.1", "pgbench", "ERROR:  no such table")]) != plain
-    assert message_shape("LOG:  duration: 0.123 ms") is None
-    assert message_shape("LOG:  duration: 0.123 ms  parse P_0: select 5;") == "LOG:  parse P_0: select 5;"

@@ -20,7 +20,7 @@ import zipfile
 
 from serverlib import archives
 from serverlib.debian import Package
-from serverlib.mysql import DebianMysql, Mariadb, Mysql, Mysql56
+from serverlib.versions import DebianMysql, Mariadb, Mysql, Mysql56
 from versuslib.server import Server as Postgres
 from versuslib.server import ScriptError
 

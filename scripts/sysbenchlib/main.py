@@ -4,7 +4,6 @@ In: arguments. Out: differences, a summary, an exit status. Must never: skip a c
 """
 import argparse
 import collections
-import difflib
 import os
 import re
 import shutil
@@ -12,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 
+from goldenlib.compare import differences
 from versuslib.server import ScriptError
 
 from . import cases, servers
@@ -86,9 +86,9 @@ def statements(server, case, tool):
     server.fresh()
     for line in case.before:
         tool.run(server, line)
-    start = server.log.stat().st_size
+    start = server.statements.stat().st_size
     outcome = tool.run(server, case.line)
-    with open(server.log, errors="replace") as log:
+    with open(server.statements, errors="replace") as log:
         log.seek(start)
         text = log.read()
     sessions, last = collections.defaultdict(list), []
@@ -115,16 +115,6 @@ def without_values(text):
     return re.sub(r"-?\b\d+\b", "N", re.sub(r"sbtest\d+", "sbtestN", text))
 
 
-def differences(title, expected, outcome):
-    lines = []
-    for part in expected:
-        if expected[part] != outcome[part]:
-            a, b = expected[part].split("\n"), outcome[part].split("\n")
-            diff = list(difflib.unified_diff(a, b, "sysbench", "prony", lineterm="", n=1))
-            lines += [f"  {part}:"] + ["    " + line[:300] for line in diff[:24]]
-    return [title] + lines if lines else []
-
-
 def compare(server, part, chosen, reference, other):
     """The number of cases that differ."""
     differing = 0
@@ -133,7 +123,7 @@ def compare(server, part, chosen, reference, other):
         title = f"{server.name} {part}: {case.line}"
         for _ in range(3 if case.timed else 1):
             try:
-                lines = differences(title, compared(server, case, reference), compared(server, case, other))
+                lines = differences(title, compared(server, case, reference), compared(server, case, other), "sysbench")
             except subprocess.TimeoutExpired:
                 lines = [title, "  timed out"]
             if not lines:

@@ -1,91 +1,82 @@
-"""Programs that are called with identical command lines against the canned server: Prony, pgbench and sysbench.
+"""Prony, pgbench and sysbench with identical command lines against the canned server: how much load one client thread can
+drive, and what a transaction costs.
 
-In: a program and a canned server. Out: a command line and an environment. Must never: give only one of two programs
-an option.
+In: the programs, the canned server. Out: Markdown. Must never: give only one of two programs an option, or call a figure the
+client's limit when the client was not busy.
 """
-import os
+import dataclasses
 
-from . import capacity, counts, figures, lua_scripts, sysbench, tools
+from . import cases, counts, figures
 from .canned import CannedServer
 from .server import ScriptError
-from .session import print_progress
+from .tools import Program, find_sysbench
+
+# Below this share of the run's time the client waited for the server, or for its CPU.
+BUSY_SHARE = 0.9
+PROTOCOLS = {"pgbench": "postgres", "sysbench": "mysql"}
+SEEDS = {"pgbench": "--random-seed=1", "sysbench": "--rand-seed=1"}
+CAPACITY_TITLE = "Runs of {} s; of sysbench, queries are counted, else transactions"
 
 
-class Program:
-    """One of the two programs of a comparison."""
-
-    def __init__(self, name, program, home):
-        """`home`: a private folder, in which it finds no configuration and may write."""
-        self.name = name
-        self.program = program
-        self.home = home
-
-    def environment(self, server):
-        """The environment: only the variables that every program has, and a private home."""
-        env = tools.private_environment(tools.without_tool_variables(server.environment()), self.home)
-        # The report has the format of version 15, regardless of the installed pgbench. Others ignore it.
-        return {**env, "PRONY_PGBENCH_COMPAT": "15"}
-
-    def command(self, case, server, seconds=None, transactions=None):
-        """The command line of a case that ends after a time, or after this many transactions of each client."""
-        if case.dialect == "pgbench":
-            length = ["-T", seconds] if seconds else ["-t", transactions]
-            options = [*case.options, "--random-seed=1"]
-            return tools.dialect_command(self.program, server, case, options, length, server.database)
-        time, events = (seconds, 0) if seconds else (0, transactions * case.clients)
-        length = [f"--time={time}", f"--events={events}"]
-        words = [f"--mysql-user={server.user}", f"--mysql-db={server.database}", "--rand-seed=1", "--rand-type=uniform"]
-        words += [f"--threads={case.clients}", *length, *case.options, "run"]
-        return [self.program, *tools.sysbench_address(server, case.network), *words]
+def limit(runs):
+    """What limited the runs of one program."""
+    if figures.median_of("client_share", runs) >= BUSY_SHARE:
+        return "client"
+    if figures.median_of("server_share", runs) >= BUSY_SHARE:
+        return "server: the client can do more"
+    return "neither was busy: the machine had other work"
 
 
-def programs(dialect, args, bin_dir, home):
-    """Prony and the program that it is compared with, both called as `dialect`."""
-    result = []
-    for name, build in (("prony", args.prony), ("other", args.against)):
-        folder = os.path.join(home, name)
-        os.makedirs(folder, exist_ok=True)
-        lua_scripts.write(folder)
-        if build:
-            program = os.path.join(folder, dialect)
-            os.symlink(build, program)
-        elif dialect == "pgbench":
-            program = bin_dir / "pgbench"
-        else:
-            program = sysbench.find_sysbench()
-        result.append(Program(name, program, folder))
-    return result
+def limits(_, *sides):
+    """What limited both programs."""
+    return " / ".join(dict.fromkeys(map(limit, sides)))
 
 
-def missing(dialect, args):
-    """Why the cases of a dialect cannot be measured on this machine; None if they can."""
-    if dialect == "sysbench" and not args.against:
+def percent(head, name):
+    """A column of shares."""
+    return figures.column(head, lambda _, *sides: " / ".join(f"{100 * figures.median_of(name, runs):.0f}" for runs in sides))
+
+
+def capacity_columns(other):
+    """The table of capacity."""
+    return [
+        figures.title("case, client on one CPU, canned server on the others"),
+        figures.ratio(f"most per second, Prony / {other}", "tps"),
+        figures.medians("most per second (medians)", "tps", "{:,.0f}"),
+        figures.ratio(f"client CPU, Prony / {other}", "cpu_us_per_transaction"),
+        figures.medians("client CPU, µs (medians)", "cpu_us_per_transaction"),
+        percent("client busy, %", "client_share"),
+        percent("server busy, %", "server_share"),
+        figures.column("limit", limits),
+    ]
+
+
+def missing(tool, args):
+    """Why the cases of a tool cannot be measured on this machine; None if they can."""
+    if tool == "sysbench" and not args.against:
         try:
-            sysbench.find_sysbench()
+            find_sysbench()
         except ScriptError as error:
             return str(error)
     return None
 
 
-def compare(session, module, home):
-    """Rows of the table of capacity or of counts; `module` measures a case and makes its row."""
+def compare(session, group, columns, measure_one, reason, cpus, programs):
+    """Rows of the table of capacity or of counts. `cpus`: the server's; it shares the client's if only counts matter."""
     rows, args = [], session.args
-    for dialect in ("pgbench", "sysbench"):
-        chosen = [case for case in session.chosen(module.CASES) if case.dialect == dialect]
-        reason = module.missing() or missing(dialect, args)
-        if reason or not chosen:
-            rows += [session.skip(case, reason) for case in chosen]
+    for tool, protocol in PROTOCOLS.items():
+        same_tool = [case for case in group if case.program == tool]
+        chosen = session.chosen(same_tool)
+        absent = reason or missing(tool, args)
+        if absent or not chosen:
+            rows += [session.skip(case, absent) for case in chosen]
             continue
-        pair = programs(dialect, args, session.bin_dir, home)
-        with CannedServer(args.canned, chosen[0].protocol, module.SERVER_CPUS, module.IS_BATCH) as server:
-            for case in chosen:
+        with CannedServer(args.canned, protocol, cpus, cpus == cases.ONE_CPU) as server:
 
-                def measure_one(program, case=case, server=server):
-                    result = module.measure(program, case, server, args.seconds)
-                    print_progress(f"  {program.name:8} {result}")
-                    return result
+            def measure_with_seed(program, case, server=server):
+                return measure_one(program, dataclasses.replace(case, options=(SEEDS[case.program], *case.options)), server)
 
-                rows.append(session.row(case, module.row, pair, measure_one))
+            rows += session.rows(same_tool, columns, programs, measure_with_seed)
     return rows
 
 
@@ -93,13 +84,21 @@ def measure(session, home):
     """Measures capacity and counts, which need no database; returns the parts of the report."""
     args = session.args
     other, others = ("other build", "another build") if args.against else ("other tool", "the tools that it replaces")
-    intro = session.programs()
+    intro = session.intro()
     intro[-1] += f"; median of {args.pairs} interleaved pairs (smallest–largest)"
     parts = [f"## Prony and {others}, with a server that answers from memory", "\n".join(intro)]
-    for module in (capacity, counts):
-        folder = os.path.join(home, module.__name__)
-        os.mkdir(folder)
-        rows = compare(session, module, folder)
+    programs = [Program("prony", home, args.prony), Program("other", home, args.against, session.bin_dir)]
+
+    def drive(program, case, server):
+        run = server.with_cpu(lambda: program.drive(case, server, args.seconds))
+        return run, f"{run.tps:9,.0f}/s, client {100 * run.client_share:.0f} % busy, server {100 * run.server_share:.0f} %"
+
+    no_cpu = None if cases.OTHER_CPUS else "needs two CPUs"
+    for text, *table in (
+        (CAPACITY_TITLE.format(args.seconds), cases.CAPACITY, capacity_columns(other), drive, no_cpu, cases.OTHER_CPUS),
+        (counts.TITLE, cases.COUNTS, counts.columns(other), counts.measure, counts.missing(), cases.ONE_CPU),
+    ):
+        rows = compare(session, *table, programs)
         if rows:
-            parts += [f"{module.TITLE.format(seconds=args.seconds)}:", figures.table(module.head(other), rows)]
+            parts += [f"{text}:", figures.table(figures.heads(table[1]), rows)]
     return parts

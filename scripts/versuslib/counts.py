@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 
-from . import cases, figures, tools
+from . import figures
 from .server import ScriptError
 
 # Transactions of the two runs.
@@ -20,7 +20,6 @@ FEW_TRANSACTIONS, MANY_TRANSACTIONS = 500, 2_500
 # A call that is made less often than once in this many transactions is not listed.
 RARE = 20
 TITLE = "Instructions in user space by callgrind, system calls by strace, without starting and ending"
-CASES, SERVER_CPUS, IS_BATCH = cases.COUNTS, cases.ONE_CPU, True
 
 
 @dataclasses.dataclass
@@ -30,9 +29,6 @@ class Counts:
     instructions: float
     calls: float
     calls_by_name: dict
-
-    def __str__(self):
-        return f"{self.instructions:9,.0f} instructions, {self.calls:5.2f} system calls"
 
 
 def read_callgrind(folder):
@@ -72,43 +68,36 @@ def per_transaction(few, many):
 def count_run(program, case, server, transactions):
     """(instructions by thread, calls by name) of one number of transactions."""
     command = program.command(case, server, transactions=transactions)
-    env = program.environment(server)
     with tempfile.TemporaryDirectory(dir=program.home) as folder:
         valgrind = ["valgrind", "--tool=callgrind", "--separate-threads=yes", f"--callgrind-out-file={folder}/callgrind"]
-        tools.execute([*valgrind, *command], env, case.cpus, folder=program.home)
+        program.call([*valgrind, *command], server, cpus=case.cpus)
         table = pathlib.Path(folder) / "strace"
-        tools.execute(["strace", "-f", "-c", "-o", table, *command], env, case.cpus, folder=program.home)
+        program.call(["strace", "-f", "-c", "-o", table, *command], server, cpus=case.cpus)
         return read_callgrind(folder), read_strace(table.read_text())
 
 
-def measure(program, case, server, _seconds=None):
-    """The counts of a program."""
+def measure(program, case, server):
+    """The counts of a program, and the text of its progress."""
     lengths = (FEW_TRANSACTIONS, MANY_TRANSACTIONS)
-    return per_transaction(*(count_run(program, case, server, transactions) for transactions in lengths))
+    counts = per_transaction(*(count_run(program, case, server, transactions) for transactions in lengths))
+    return counts, f"{counts.instructions:9,.0f} instructions, {counts.calls:5.2f} system calls"
 
 
-def head(other):
-    """The header of the table."""
-    return [
-        "conversation with the canned server",
-        f"instructions per transaction, Prony / {other}",
-        "instructions (medians)",
-        f"system calls per transaction, Prony / {other}",
-        "system calls (medians)",
-        "Prony's calls",
-    ]
-
-
-def row(case, prony, other):
-    """One line of the table, from two lists of `Counts`."""
+def frequent_calls(_, prony, __):
+    """The calls that Prony makes for a transaction, the most frequent first."""
     frequent = sorted(prony[0].calls_by_name.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {number:.2f}" for name, number in frequent if number > 1 / RARE)
+
+
+def columns(other):
+    """The table of counts."""
     return [
-        case.title,
-        str(figures.ratio_of("instructions", prony, other)),
-        figures.medians("instructions", "{:,.0f}", prony, other),
-        str(figures.ratio_of("calls", prony, other)),
-        figures.medians("calls", "{:.2f}", prony, other),
-        ", ".join(f"{name} {number:.2f}" for name, number in frequent if number > 1 / RARE),
+        figures.title("conversation with the canned server"),
+        figures.ratio(f"instructions per transaction, Prony / {other}", "instructions"),
+        figures.medians("instructions (medians)", "instructions", "{:,.0f}"),
+        figures.ratio(f"system calls per transaction, Prony / {other}", "calls"),
+        figures.medians("system calls (medians)", "calls"),
+        figures.column("Prony's calls", frequent_calls),
     ]
 
 

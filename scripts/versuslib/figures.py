@@ -1,61 +1,43 @@
-"""Turns pairs of measurements into ratios, verdicts and a table.
+"""Turns pairs of measurements into ratios, verdicts and tables.
 
-In: lists of numbers. Out: text. Must never: measure.
+In: lists of measurements. Out: text. Must never: measure.
+
+A table is a list of columns. A column is its heads, and a function that makes its cells from a case, Prony's measurements and
+those of the other program.
 """
-import dataclasses
 import statistics
 
 
-@dataclasses.dataclass
-class Ratio:
-    """A figure of Prony divided by the same figure of pgbench, for each pair."""
-
-    values: list
-
-    @property
-    def median(self):
-        """The median of the pairs' ratios."""
-        return statistics.median(self.values)
-
-    def __str__(self):
-        return f"{self.median:.2f} ({min(self.values):.2f}–{max(self.values):.2f})"
-
-
-def ratio(prony, pgbench):
-    """The ratios of two lists of numbers, for each pair."""
-    if len(prony) != len(pgbench) or not prony:
+def ratios(name, first, second):
+    """An attribute of one list of measurements divided by that of another, for each pair."""
+    if len(first) != len(second) or not first:
         raise ValueError("pairs are needed")
-    return Ratio([a / b for a, b in zip(prony, pgbench)])
+    return [getattr(a, name) / getattr(b, name) for a, b in zip(first, second)]
 
 
-def verdict(measured, bound, is_minimum):
-    """`met` or `missed`, with a remark if single pairs are on both sides of the bound.
+def spread(values, form="{:.2f}"):
+    """Median, minimum and maximum."""
+    values = list(values)
+    low, middle, high = (form.format(f(values)) for f in (min, statistics.median, max))
+    return f"{middle} ({low}–{high})"
 
-    `is_minimum`: whether the bound is a minimum (TPS) or a maximum (CPU).
-    """
+
+def verdict(values, bound, is_minimum):
+    """`met` or `missed` by the median, with a remark if single pairs are on both sides of the bound."""
     if bound is None:
         return "–"
-    passes = [value >= bound if is_minimum else value <= bound for value in measured.values]
-    is_met = measured.median >= bound if is_minimum else measured.median <= bound
-    word = "met" if is_met else "missed"
-    return word if len(set(passes)) == 1 else f"{word} ({sum(passes)} of {len(passes)} pairs)"
+
+    def passes(value):
+        return value >= bound if is_minimum else value <= bound
+
+    word = "met" if passes(statistics.median(values)) else "missed"
+    count = sum(map(passes, values))
+    return word if count in (0, len(values)) else f"{word} ({count} of {len(values)} pairs)"
 
 
 def bound_text(bound, is_minimum):
-    """A bound as printed in the table."""
-    if bound is None:
-        return "–"
-    return f"{'≥' if is_minimum else '≤'} {bound:g}"
-
-
-def bounded(measured, bound, is_minimum):
-    """The three cells of a ratio with a bound."""
-    return [str(measured), bound_text(bound, is_minimum), verdict(measured, bound, is_minimum)]
-
-
-def ratio_of(name, first, second):
-    """The ratios of an attribute of two lists of measurements."""
-    return ratio([getattr(run, name) for run in first], [getattr(run, name) for run in second])
+    """A bound as printed in a table."""
+    return "–" if bound is None else f"{'≥' if is_minimum else '≤'} {bound:g}"
 
 
 def median_of(name, runs):
@@ -63,9 +45,47 @@ def median_of(name, runs):
     return statistics.median(getattr(run, name) for run in runs)
 
 
-def medians(name, form, *lists):
-    """The medians of an attribute in several lists, as a cell."""
-    return " / ".join(form.format(median_of(name, runs)) for runs in lists)
+def column(head, cell):
+    """One column; `cell`: makes its text."""
+    return [head], lambda *row: [cell(*row)]
+
+
+def ratio(head, name):
+    """The ratios of an attribute."""
+    return column(head, lambda case, prony, other: spread(ratios(name, prony, other)))
+
+
+def bounded(head, name, bound, is_minimum=False, is_speed=False):
+    """The ratios of an attribute and the bound of their median, which the case has by this name.
+
+    `is_speed`: the attribute is a time, and the ratio is how many times as fast as the other Prony is.
+    """
+    def cells(case, prony, other):
+        values = ratios(name, *((other, prony) if is_speed else (prony, other)))
+        limit = getattr(case, bound)
+        return [spread(values), bound_text(limit, is_minimum), verdict(values, limit, is_minimum)]
+
+    return [head, "required", ""], cells
+
+
+def medians(head, name, form="{:.2f}"):
+    """The medians of an attribute."""
+    return column(head, lambda case, *sides: " / ".join(form.format(median_of(name, runs)) for runs in sides))
+
+
+def title(head):
+    """The cases' titles."""
+    return column(head, lambda case, *_: case.title)
+
+
+def heads(columns):
+    """The first line of a table."""
+    return [head for names, _ in columns for head in names]
+
+
+def row(columns, case, prony, other):
+    """A line of a table."""
+    return [text for _, cells in columns for text in cells(case, prony, other)]
 
 
 def line(cells):
@@ -79,19 +99,6 @@ def table(head, rows):
     return "\n".join([line(head), line(["---"] * len(head)), *map(line, padded)])
 
 
-def run_row(case, prony, pgbench):
-    """One line of the table of runs, from two lists of Measurements."""
-    return [
-        case.title,
-        *bounded(ratio_of("cpu_us_per_transaction", prony, pgbench), case.max_cpu, False),
-        *bounded(ratio_of("tps", prony, pgbench), case.min_tps, True),
-        medians("cpu_us_per_transaction", "{:.2f}", prony, pgbench),
-        medians("tps", "{:,.0f}", prony, pgbench),
-        medians("server_cpu_us_per_transaction", "{:.1f}", prony, pgbench),
-        free_client_text(case, pgbench),
-    ]
-
-
 # What the last column of the table of runs means.
 BOUND_EXPLANATION = (
     "most: the ratio of TPS that a client without any cost would have. On CPUs that client and server share it is (S + C) / S, with the "
@@ -100,58 +107,46 @@ BOUND_EXPLANATION = (
 )
 
 
-def free_client_ratio(case, other):
-    """The ratio of TPS that a client without any cost would have; see BOUND_EXPLANATION. `other`: runs of the other tool."""
-    if getattr(case, "server_cpus", None):
-        return statistics.median(len(case.server_cpus) * run.wall_s / run.server_cpu_s for run in other)
-    return statistics.median((run.server_cpu_s + run.cpu_s) / run.server_cpu_s for run in other)
+def free_client_text(case, _, other):
+    """The ratio of TPS that a client without any cost would have; see BOUND_EXPLANATION."""
+    if any(run.server_cpu_s <= 0 for run in other):
+        return "–"
+    if case.server_cpus:
+        return f"{statistics.median(len(case.server_cpus) * run.wall_s / run.server_cpu_s for run in other):.2f}"
+    return f"{statistics.median((run.server_cpu_s + run.cpu_s) / run.server_cpu_s for run in other):.2f}"
 
 
-def free_client_text(case, other):
-    """That ratio as printed in the table."""
-    return f"{free_client_ratio(case, other):.2f}" if all(run.server_cpu_s > 0 for run in other) else "–"
-
-
-def run_head(sides, unit="transaction", rate="TPS"):
-    """The header of the table of runs; `sides`: the names of the two that are compared, such as `Prony / pgbench`."""
-    head = ["case", f"client CPU per {unit}, {sides}", "required", "", f"{rate}, {sides}", "required", ""]
-    return [*head, f"CPU, µs per {unit} (medians)", f"{rate} (medians)", f"server CPU, µs per {unit} (medians)", "most"]
-
-
-def load_row(case, prony, pgbench):
-    """One line of the table of loads: speed-up, and the client's CPU."""
+def run_columns(sides, unit="transaction", rate="TPS"):
+    """The table of runs; `sides`: the names of the two that are compared, such as `Prony / pgbench`."""
     return [
-        case.title,
-        *bounded(ratio_of("wall_s", pgbench, prony), case.min_speed, True),
-        *bounded(ratio_of("cpu_s", prony, pgbench), case.max_cpu, False),
-        medians("wall_s", "{:.2f}", prony, pgbench),
-        medians("cpu_s", "{:.2f}", prony, pgbench),
+        title("case"),
+        bounded(f"client CPU per {unit}, {sides}", "cpu_us_per_transaction", "max_cpu"),
+        bounded(f"{rate}, {sides}", "tps", "min_rate", is_minimum=True),
+        medians(f"CPU, µs per {unit} (medians)", "cpu_us_per_transaction"),
+        medians(f"{rate} (medians)", "tps", "{:,.0f}"),
+        medians(f"server CPU, µs per {unit} (medians)", "server_cpu_us_per_transaction", "{:.1f}"),
+        column("most", free_client_text),
     ]
 
 
-def load_head(other):
-    """The header of the table of loads; `other`: the name of the tool that Prony is compared with."""
-    head = ["case", f"times as fast as {other}", "required", "", f"client CPU, Prony / {other}", "required", ""]
-    return [*head, "time, s (medians)", "client CPU, s (medians)"]
-
-
-def memory_head(clients):
-    """The header of the table of memory."""
-    peaks = [f"peak at {count} clients, MB" for count in (clients, 2 * clients)]
-    return ["tool", *peaks, "each further client, kB", "10,000 clients (by extrapolation), MB", "required", ""]
-
-
-def memory_row(name, small, large, clients, max_bytes):
-    """One line of the table of memory, from peaks (bytes) at `clients` and at twice as many."""
-    each = (large - small) / clients
-    projected = small + each * (10_000 - clients)
-    passes = "–" if max_bytes is None else "met" if projected <= max_bytes else "missed"
+def load_columns(other):
+    """The table of loads; `other`: the name of the tool that Prony is compared with."""
     return [
-        name,
-        f"{small / 1e6:.1f}",
-        f"{large / 1e6:.1f}",
-        f"{each / 1e3:.1f}",
-        f"{projected / 1e6:.0f}",
-        "–" if max_bytes is None else f"≤ {max_bytes / 1e6:.0f}",
-        passes,
+        title("case"),
+        bounded(f"times as fast as {other}", "wall_s", "min_rate", is_minimum=True, is_speed=True),
+        bounded(f"client CPU, Prony / {other}", "cpu_s", "max_cpu"),
+        medians("time, s (medians)", "wall_s"),
+        medians("client CPU, s (medians)", "cpu_s"),
     ]
+
+
+def most_memory(small, large, projected, max_bytes):
+    """The memory that is expected of a much larger run, with its bound: cells of a table.
+
+    `small` and `large`: the sizes of two runs with their peaks, bytes; `projected`: the size of the larger run.
+    """
+    (few, few_bytes), (many, many_bytes) = small, large
+    most = many_bytes + max(0.0, many_bytes - few_bytes) / (many - few) * (projected - many)
+    if max_bytes is None:
+        return [f"{most / 1e6:.0f}", "–", "–"]
+    return [f"{most / 1e6:.0f}", f"≤ {max_bytes / 1e6:.0f}", "met" if most <= max_bytes else "missed"]

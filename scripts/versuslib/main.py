@@ -30,9 +30,9 @@ NUMBERS = (
 
 # The parts of a report, and the cases that each measures.
 PARTS = (
-    (tpcc.measure, set(cases.TPCC)),
-    (scaling.measure, set(cases.GROUPS["jobs"])),
-    (sysbench.measure, set(cases.SYSBENCH)),
+    (tpcc.measure, cases.TPCC),
+    (scaling.measure, cases.GROUPS["jobs"]),
+    (sysbench.measure, cases.GROUPS["sysbench"]),
     (pgbench.measure, cases.PGBENCH),
     (canned_tools.measure, cases.CANNED),
     (sqlserver.measure, cases.SQLSERVER_IDS),
@@ -77,7 +77,7 @@ def arguments(argv):
     add("--shared-buffers", default=env("SHARED_BUFFERS", "1GB"),
         help="shared_buffers of the server (SHARED_BUFFERS, 1GB)")
     add("--raw", metavar="FILE", help="write every measurement to FILE as JSON")
-    add("--self-test", action="store_true", help="test this script with a fake prony")
+    add("--self-test", action="store_true", help="test this script by small passes of each part")
     args = parser.parse_args(argv)
     try:
         args.cases = cases.choose(args.cases)
@@ -94,10 +94,11 @@ def check_programs(args):
     if args.against:
         if not os.access(args.against, os.X_OK):
             raise ScriptError(f"there is no {args.against}: --against names a build of prony")
-        if set(args.cases) & cases.SQLSERVER_IDS:
-            raise ScriptError("--against does not go with the cases of sqlserver: they compare with other programs")
-        if set(args.cases) & set(cases.TPCC):
-            raise ScriptError("--against does not go with the cases of tpcc: they compare with bounds of the server")
+        for group, names, others in (
+            ("sqlserver", cases.SQLSERVER_IDS, "other programs"), ("tpcc", cases.TPCC, "bounds of the server"),
+        ):
+            if set(args.cases) & set(names):
+                raise ScriptError(f"--against does not go with the cases of {group}: they compare with {others}")
         args.against = str(pathlib.Path(args.against).resolve())
     if set(args.cases) & (cases.CANNED | cases.SQLSERVER_IDS) and not shutil.which(args.canned):
         raise ScriptError(f"there is no {args.canned}: build it by `make canned`, or name it by --canned")
@@ -108,7 +109,7 @@ def measure(args, bin_dir):
     affect the others."""
     session, status = Session(args, bin_dir), 0
     for measure_part, names in PARTS:
-        if set(args.cases) & names:
+        if set(args.cases) & set(names):
             try:
                 with tempfile.TemporaryDirectory(prefix="prony-versus-home-", dir="/var/tmp") as home:
                     texts = measure_part(session, home)
@@ -130,9 +131,9 @@ def main(argv):
     args = arguments(argv)
     try:
         bin_dir = find_bin_dir()
-        if args.self_test:
-            return selftest.run(bin_dir, args.canned, arguments, measure)
         check_programs(args)
+        if args.self_test:
+            return selftest.run(args, lambda words: measure(arguments(words), bin_dir))
         return measure(args, bin_dir)
     except ScriptError as error:
         print_progress(f"versus: {error}")

@@ -73,12 +73,7 @@ class Namespace:
         for program in ("ip", "tc"):
             if not shutil.which(program):
                 raise ScriptError(f"{program} is not installed: apt install iproute2")
-        set_parent_death_signal = end_with_parent(signal.SIGKILL)
-
-        def in_child():
-            set_parent_death_signal()
-            call("unshare", CLONE_NEWNET)
-
+        in_child = end_with_parent(signal.SIGKILL, lambda: call("unshare", CLONE_NEWNET))
         # Ctrl-C must not end it before the clients.
         self._holder = subprocess.Popen(["sleep", "infinity"], preexec_fn=in_child, start_new_session=True)
         self.pid = self._holder.pid

@@ -5,15 +5,15 @@ rows or dirty pages of another.
 """
 import contextlib
 import dataclasses
-import functools
 
 from . import cases, figures
 from .namespace import Namespace
 from .server import ScriptError, Server, quiet_settings
 from .session import print_progress
-from .tools import Pgbench, Prony, busy_programs
+from .tools import Program, busy_programs
 
 DATABASE = "versus"
+MEMORY_CASE = cases.Case("memory", "", "prony", "select-only")
 
 
 def environment(server, session):
@@ -21,71 +21,49 @@ def environment(server, session):
     names = "fsync synchronous_commit full_page_writes shared_buffers max_connections max_wal_size autovacuum".split()
     settings = ", ".join(f"{name} {server.sql('show ' + name)}" for name in names)
     other = session.args.against or server.bin_dir / "pgbench"
-    return [*session.programs(server.bin_dir / "postgres", other), f"- {settings}"]
+    return [*session.intro(server.bin_dir / "postgres", other), f"- {settings}"]
 
 
-def compare_loads(session, tools, server):
+def compare_loads(session, programs, server, columns):
     """Rows of the table of loads."""
-    def measure(tool):
+    def load(program, case):
         # Each run has a new database, and no dirty pages of the previous run.
         server.recreate_database("load_one")
-        result = tool.load(session.args.scale, "load_one", case.jobs)
-        print_progress(f"  {tool.name:8} {result.wall_s:6.2f} s, client CPU {result.cpu_s:5.2f} s")
-        return result
+        result = server.with_cpu(lambda: program.load(case, server, session.args.scale, "load_one"))
+        return result, result.load_text()
 
-    rows = []
-    for case in session.chosen(cases.LOADS):
-        rows.append(session.row(case, figures.load_row, tools, measure))
+    rows = session.rows(cases.LOADS, columns, programs, load)
     server.sql("drop database if exists load_one")
     return rows
-
-
-@dataclasses.dataclass
-class Invocation:
-    """A tool, and how it drives a case."""
-
-    name: str
-    drive: object
-
-
-def invocations(case, tools, args):
-    """The two sides of a case."""
-    seconds = args.seconds
-
-    def by_command_line(name, tool, options):
-        options = [word.format(scale=args.scale) for word in options]
-        return Invocation(name, lambda: tool.dialect(case, options, seconds, DATABASE))
-
-    if isinstance(case, cases.Case):
-        return [Invocation(tool.name, lambda tool=tool: tool.run(case, seconds, DATABASE)) for tool in tools]
-    if case.baseline_options:
-        baseline = by_command_line("builtin", tools[0], case.baseline_options)
-        return [by_command_line("file", tools[0], case.options), baseline]
-    return [by_command_line(tool.name, tool, case.options) for tool in tools]
 
 
 def skip_reason(case, namespace):
     """Why a case cannot be measured on this machine; None if it can."""
     if case.network == "namespace" and namespace.error:
         return namespace.error
-    if getattr(case, "server_cpus", None) == frozenset():
-        return "needs two CPUs"
-    return None
+    return "needs two CPUs" if case.server_cpus == frozenset() else None
 
 
-def drive(case, server, invocation):
-    """One run, after which history and dead rows have grown."""
-    if case.workload == "tpcb":
-        vacuum = "vacuum pgbench_branches, pgbench_tellers"
-        server.sql(f"truncate pgbench_history; {vacuum}; checkpoint", DATABASE)
-    cpus = getattr(case, "server_cpus", None) or case.cpus
-    with server.on_cpus(cpus) if cpus else contextlib.nullcontext(), busy_programs(getattr(case, "busy_programs", 0)):
-        result = server.with_cpu(invocation.drive)
-    print_progress(f"  {invocation.name:8} {result.tps:9,.0f} TPS, {result.cpu_us_per_transaction:6.2f} µs CPU")
-    return result
+def sides_of(case, programs, server, args):
+    """What drives the two sides of a case, by name."""
+    def drive(program, options):
+        if case.workload == "tpcb":
+            # History and dead rows have grown.
+            server.sql("truncate pgbench_history; vacuum pgbench_branches, pgbench_tellers; checkpoint", DATABASE)
+        called = dataclasses.replace(case, options=tuple(word.format(scale=args.scale) for word in options))
+        cpus = case.server_cpus or case.cpus
+        with server.on_cpus(cpus) if cpus else contextlib.nullcontext(), busy_programs(case.busy_programs):
+            result = server.with_cpu(lambda: program.drive(called, server, args.seconds, DATABASE))
+        return result, result.run_text()
+
+    if case.baseline_options:
+        sides = {"file": (programs[0], case.options), "builtin": (programs[0], case.baseline_options)}
+    else:
+        sides = {program.name: (program, case.options) for program in programs}
+    return {name: lambda side=side: drive(*side) for name, side in sides.items()}
 
 
-def compare_runs(session, group, tools, server, namespace):
+def compare_runs(session, group, programs, server, namespace, columns):
     """Rows of one table of runs."""
     rows = []
     for case in session.chosen(group):
@@ -95,30 +73,38 @@ def compare_runs(session, group, tools, server, namespace):
             continue
         if case.network == "namespace":
             case = dataclasses.replace(case, title=f"{case.title}, {namespace.link}")
-        sides = invocations(case, tools, session.args)
-        measure_side = functools.partial(drive, case, server)
-        rows.append(session.row(case, figures.run_row, sides, measure_side, f" of {session.args.seconds} s"))
+        sides = sides_of(case, programs, server, session.args)
+        rows.append(session.row(case, columns, sides, f" of {session.args.seconds} s"))
     return rows
 
 
-def compare_memory(session, tools):
+def compare_memory(session, programs, server):
     """Rows of the table of memory."""
     args, rows = session.args, []
-    for tool in tools:
-        peaks = []
+    sizes = (args.memory_clients, 2 * args.memory_clients)
+    for program in programs:
         try:
-            for count in (args.memory_clients, 2 * args.memory_clients):
-                print_progress(f"memory: {tool.name}, {count} clients")
-                case = cases.Case("memory", "", "select-only", count, "unix", None, None, None)
-                peaks.append(tool.run(case, args.seconds, DATABASE, watch_memory=True).peak_bytes)
+            peaks = []
+            for count in sizes:
+                print_progress(f"memory: {program.name}, {count} clients")
+                case = dataclasses.replace(MEMORY_CASE, clients=count)
+                peaks.append(program.drive(case, server, args.seconds, DATABASE, watch_memory=True).peak_bytes)
         except ScriptError as error:
-            session.fail(f"memory {tool.name}", error)
-            rows.append([tool.name, "could not be measured"])
+            session.fail(f"memory {program.name}", error)
+            rows.append([program.name, "could not be measured"])
             continue
-        session.raw[f"memory {tool.name}"] = peaks
-        max_bytes = cases.MEMORY_MAX_BYTES if tool.name == "prony" else None
-        rows.append(figures.memory_row(tool.name, *peaks, args.memory_clients, max_bytes))
+        session.raw[f"memory {program.name}"] = peaks
+        max_bytes = cases.MEMORY_MAX_BYTES if program.name == "prony" else None
+        each = f"{(peaks[1] - peaks[0]) / args.memory_clients / 1e3:.1f}"
+        most = figures.most_memory(*zip(sizes, peaks), 10_000, max_bytes)
+        rows.append([program.name, *(f"{peak / 1e6:.1f}" for peak in peaks), each, *most])
     return rows
+
+
+def memory_head(clients):
+    """The header of the table of memory."""
+    peaks = [f"peak at {count} clients, MB" for count in (clients, 2 * clients)]
+    return ["tool", *peaks, "each further client, kB", "10,000 clients (by extrapolation), MB", "required", ""]
 
 
 def warm_cache(server):
@@ -139,8 +125,8 @@ def measure(session, home):
         needs_namespace = any(case.network == "namespace" for case in session.chosen(cases.LAYOUTS))
         namespace = stack.enter_context(Namespace()) if needs_namespace else None
         server = stack.enter_context(Server(session.bin_dir, settings, namespace))
-        second = Prony(server, args.against, home, "other") if args.against else Pgbench(server, home)
-        tools = [Prony(server, args.prony, home), second]
+        second = Program("other" if args.against else "pgbench", home, args.against, session.bin_dir)
+        programs = [Program("prony", home, args.prony), second]
         parts = [f"## Prony and {other} in turn", "\n".join([
             *environment(server, session),
             f"- scale {args.scale}; {args.pairs} interleaved pairs a case, the order changing from pair to pair; "
@@ -150,16 +136,17 @@ def measure(session, home):
             f"- {figures.BOUND_EXPLANATION}",
         ])]
         print_progress(parts[1])
-        tables = [(compare_loads(session, tools, server), figures.load_head(other))]
-        if set(args.cases) & cases.PGBENCH - {case.id for case in cases.LOADS}:
+        columns = figures.load_columns(other)
+        tables = [(figures.heads(columns), compare_loads(session, programs, server, columns))]
+        if set(args.cases) & cases.PGBENCH - set(cases.ids(cases.LOADS)):
             print_progress(f"loading scale {args.scale} by {second.name}, for all runs")
             server.sql(f"create database {DATABASE}")
-            second.load(args.scale, DATABASE, 1)
+            second.load(cases.LOADS[0], server, args.scale, DATABASE)
             server.sql("checkpoint")
             warm_cache(server)
-        heads = [figures.run_head(f"Prony / {other}"), figures.run_head("-f / -S")]
-        for group, head in ((cases.RUNS, 0), (cases.DIALECT, 0), (cases.FILES, 1), (cases.LAYOUTS, 0)):
-            tables.append((compare_runs(session, group, tools, server, namespace), heads[head]))
+        runs, files = figures.run_columns(f"Prony / {other}"), figures.run_columns("-f / -S")
+        for group, columns in ((cases.RUNS, runs), (cases.DIALECT, runs), (cases.FILES, files), (cases.LAYOUTS, runs)):
+            tables.append((figures.heads(columns), compare_runs(session, group, programs, server, namespace, columns)))
         if cases.MEMORY in args.cases:
-            tables.append((compare_memory(session, tools), figures.memory_head(args.memory_clients)))
-    return parts + [figures.table(head, rows) for rows, head in tables if rows]
+            tables.append((memory_head(args.memory_clients), compare_memory(session, programs, server)))
+    return parts + [figures.table(head, rows) for head, rows in tables if rows]

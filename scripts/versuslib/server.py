@@ -1,6 +1,6 @@
-"""A throw-away PostgreSQL server.
+"""Throw-away servers, and the one of PostgreSQL.
 
-In: PostgreSQL's programs. Out: a server in a private directory, on a unix socket and a free port.
+In: the programs of a server. Out: a server in a private directory, on a unix socket and a free port.
 Must never: run as root, outlive this process, or signal a process that it did not start.
 """
 import contextlib
@@ -8,6 +8,7 @@ import ctypes
 import os
 import pathlib
 import pwd
+import resource
 import secrets
 import shutil
 import signal
@@ -77,8 +78,8 @@ def give_to_server(user, *paths):
         os.chown(path, user["user"], user["group"])
 
 
-def end_with_parent(number):
-    """Runs in a child before exec: tells the kernel to end the child when this process ends."""
+def end_with_parent(number, *actions):
+    """Runs in a child before exec: tells the kernel to end the child when this process ends, and calls `actions`."""
     libc = ctypes.CDLL(None)
     parent = os.getpid()
 
@@ -86,8 +87,29 @@ def end_with_parent(number):
         libc.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)
+        for action in actions:
+            action()
 
     return in_child
+
+
+def raise_file_limit():
+    """Lets this process open as many files as the system allows."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def without_postgres_variables():
+    """This process's environment without PG*."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+
+
+def output_of(command, text, env):
+    """Runs a server's client with statements on its standard input; returns its output."""
+    result = subprocess.run(command, input=text, capture_output=True, text=True, env=env)
+    if result.returncode != 0:
+        raise ScriptError(f"{pathlib.Path(command[0]).name}: {result.stderr.strip()}")
+    return result.stdout.strip()
 
 
 def cpu_of_process(pid):
@@ -108,19 +130,23 @@ def cpu_of_process(pid):
 
 
 class Throwaway:
-    """A server for one `with` block, in a private directory. Subclasses start it in `_start`, which sets `process`."""
+    """A server for one `with` block, in a private directory. Subclasses start it in `_start`."""
 
     #: How to stop the server: signals in order, with the seconds to wait after each.
-    END = ()
+    END = ((signal.SIGTERM, 60), (signal.SIGKILL, 20))
+    #: The environment of its programs; None for this process's.
+    env = None
 
-    def __init__(self, settings):
+    def __init__(self, settings=None):
         """`settings`: name to value; durability settings are the server's defaults unless named here."""
-        self.settings = settings
+        self.settings = settings or {}
         self.password = secrets.token_hex(16)
         self.process = None
 
     def __enter__(self):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="prony-versus-", dir="/var/tmp"))
+        self.directory.chmod(0o711)
+        self.log = self.directory / "log"
         try:
             self._start()
         except BaseException:
@@ -131,12 +157,45 @@ class Throwaway:
     def __exit__(self, *_):
         self._stop()
 
-    def _launch(self, command, signal_with_parent, options):
-        """Starts the server's process, whose output goes to `log` and which ends with this process."""
-        in_child = end_with_parent(signal_with_parent)
+    def _folder(self, path, mode=0o700):
+        """Creates a folder that belongs to the server's user."""
+        path.mkdir(mode=mode)
+        give_to_server(server_user(), path)
+        return path
+
+    def _secret_file(self, name, text):
+        """Creates a file that only the server's user can read."""
+        path = self.directory / name
+        path.touch(mode=0o600)
+        path.write_text(text)
+        give_to_server(server_user(), path)
+        return path
+
+    def _options(self):
+        return {"cwd": self.directory, "env": self.env, "stdin": subprocess.DEVNULL, **server_user()}
+
+    def _in_child(self):
+        """Runs in the server's process before its program."""
+
+    def _run(self, command, **options):
+        """Runs one of the server's programs to its end, as the server's user."""
+        command = [str(word) for word in command]
+        result = subprocess.run(command, capture_output=True, text=True, errors="replace", **{**self._options(), **options})
+        if result.returncode != 0:
+            raise ScriptError(f"{pathlib.Path(command[0]).name} failed:\n{(result.stdout + result.stderr)[-2000:]}")
+
+    def _launch(self, command, is_ready, signal_with_parent=signal.SIGKILL, seconds=60):
+        """Starts the server's process, whose output goes to `log` and which ends with this process, and waits until it is ready."""
+        options = {**self._options(), "start_new_session": True, "preexec_fn": end_with_parent(signal_with_parent, self._in_child)}
         with open(self.log, "w") as log:
-            streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
-            self.process = subprocess.Popen([str(part) for part in command], preexec_fn=in_child, **streams, **options)
+            self.process = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log, **options)
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and self.process.poll() is None:
+            if is_ready():
+                return
+            time.sleep(0.02)
+        name = pathlib.Path(command[0]).name
+        raise ScriptError(f"{name} did not start:\n{self.log.read_text(errors='replace')[-2000:]}")
 
     def _stop(self):
         if self.process is not None:
@@ -189,52 +248,31 @@ class Server(Throwaway):
             self.addresses["namespace"] = namespace.server_address
 
     def _start(self):
-        user = server_user()
-        data, sock = self.directory / "data", self.directory / "s"
-        pwfile = self.directory / "pw"
-        pwfile.write_text(self.password + "\n")
-        self.directory.chmod(0o711)
-        for folder in (data, sock):
-            folder.mkdir(mode=0o700)
-        pwfile.chmod(0o600)
-        give_to_server(user, data, sock, pwfile)
-        self.log = self.directory / "log"
-        env = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
-        common = {"cwd": self.directory, "env": env, "start_new_session": True, **user}
-        initdb = [self.bin_dir / "initdb", "-D", data, "-U", "postgres", f"--pwfile={pwfile}"]
-        initdb += ["--encoding=UTF8", "--locale=C", "--no-sync"]
-        process_result = subprocess.run(initdb, capture_output=True, text=True, **common)
+        data, self.sockets = (self._folder(self.directory / name) for name in ("data", "s"))
+        self.env = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
+        pwfile = self._secret_file("pw", self.password + "\n")
+        options = ["-U", "postgres", f"--pwfile={pwfile}", "--encoding=UTF8", "--locale=C", "--no-sync"]
+        self._run([self.bin_dir / "initdb", "-D", data, *options])
         pwfile.unlink()
-        if process_result.returncode != 0:
-            raise ScriptError("initdb failed:\n" + process_result.stderr)
         # `password` on loopback: SCRAM costs a client milliseconds of CPU per connection, much more than
         # what is measured here.
         clients = ["127.0.0.1", *([self.namespace.client_address] if self.namespace else [])]
         hosts = "".join(f"host all all {address}/32 password\n" for address in clients)
         (data / "pg_hba.conf").write_text("local all all trust\n" + hosts)
         self.port = free_port()
-        command = [self.bin_dir / "postgres", "-D", data, "-p", str(self.port)]
-        command += ["-c", f"listen_addresses={','.join(self.addresses.values())}", "-c", f"unix_socket_directories={sock}"]
-        for name, value in self.settings.items():
-            command += ["-c", f"{name}={value}"]
-        self._launch(command, signal.SIGQUIT, common)
-        self._wait_ready(data / "postmaster.pid")
+        settings = {"listen_addresses": ",".join(self.addresses.values()), "unix_socket_directories": self.sockets, **self.settings}
+        words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
 
-    def _wait_ready(self, pid_file):
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
+        def is_ready():
             with contextlib.suppress(OSError, IndexError):
-                lines = pid_file.read_text().splitlines()
-                if lines[0].strip() == str(self.process.pid) and lines[7].strip() == "ready":
-                    return
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.02)
-        raise ScriptError("the server did not start:\n" + self.log.read_text()[-2000:])
+                lines = (data / "postmaster.pid").read_text().splitlines()
+                return lines[0].strip() == str(self.process.pid) and lines[7].strip() == "ready"
+
+        self._launch([self.bin_dir / "postgres", "-D", data, "-p", self.port, *words], is_ready, signal.SIGQUIT)
 
     def host(self, network):
         """libpq's host for `unix`, `tcp` or `namespace`."""
-        return str(self.directory / "s") if network == "unix" else self.addresses[network]
+        return str(self.sockets) if network == "unix" else self.addresses[network]
 
     def url(self, network, database):
         """Connection URI without a password."""
@@ -242,20 +280,17 @@ class Server(Throwaway):
 
     def environment(self):
         """The environment of clients: this process's without PG*, and with the password."""
-        env = {k: v for k, v in os.environ.items() if not k.startswith("PG")}
-        env["PGPASSWORD"] = self.password
-        return env
+        return {**without_postgres_variables(), **self.login}
+
+    @property
+    def login(self):
+        """The variables with which clients log in."""
+        return {"PGPASSWORD": self.password}
 
     def sql(self, text, database="postgres"):
         """Runs statements with psql, not measured; returns their output."""
-        command = [self.bin_dir / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1"]
-        command += ["-d", self.url("unix", database)]
-        process_result = subprocess.run(
-            command, input=text, capture_output=True, text=True, env=self.environment()
-        )
-        if process_result.returncode != 0:
-            raise ScriptError(f"psql: {process_result.stderr.strip()}")
-        return process_result.stdout.strip()
+        command = [self.bin_dir / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", self.url("unix", database)]
+        return output_of(command, text, self.environment())
 
     def recreate_database(self, database):
         """Creates an empty database, and flushes the dirty pages of the previous one."""

@@ -1,8 +1,10 @@
 """What all parts of a report share: the options, interleaved pairs, rows that may fail, and the raw figures.
 
-In: two tools and how to measure one of them. Out: rows of tables. Must never: measure both tools at the same time.
+In: the sides of a case and how to measure each. Out: rows of tables. Must never: measure both sides at the same time.
 """
 import contextlib
+import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -11,7 +13,7 @@ import re
 import subprocess
 import sys
 
-from . import cases
+from . import figures
 from .server import ScriptError
 
 
@@ -20,18 +22,18 @@ def print_progress(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def interleave(tools, pairs, measure):
-    """Measures both tools `pairs` times; the tool that goes first alternates. Returns lists by the tools' names."""
-    results = {tool.name: [] for tool in tools}
+def interleave(sides, pairs):
+    """Measures both sides `pairs` times; the side that goes first alternates.
+
+    `sides`: functions by name; each returns a measurement and the text of its progress. Returns lists by the same names.
+    """
+    results = {name: [] for name in sides}
     for pair in range(pairs):
-        for tool in tools if pair % 2 == 0 else tools[::-1]:
-            results[tool.name].append(measure(tool))
+        for name in [*sides] if pair % 2 == 0 else [*sides][::-1]:
+            result, progress = sides[name]()
+            print_progress(f"  {name:8} {progress}")
+            results[name].append(result)
     return results
-
-
-def version_line(program):
-    """The first line that a program prints as its version."""
-    return subprocess.check_output([str(program), "--version"], text=True).splitlines()[0]
 
 
 def machine():
@@ -54,35 +56,41 @@ class Session:
         self.raw = {}
 
     def chosen(self, group):
-        """The cases of a list that are to be measured."""
-        return [case for case in group if case.id in self.args.cases]
+        """The cases of a list that are to be measured; the bounds do not apply to another build."""
+        chosen = [case for case in group if case.id in self.args.cases]
+        return [dataclasses.replace(case, max_cpu=None, min_rate=None) for case in chosen] if self.args.against else chosen
 
-    def programs(self, *others):
+    def intro(self, *others):
         """The machine and the versions of programs and of prony, as lines of a Markdown list."""
-        versions = [version_line(program) for program in (*others, self.args.prony)]
+        programs = (*others, self.args.prony)
+        versions = [subprocess.check_output([str(program), "--version"], text=True).splitlines()[0] for program in programs]
         return [machine(), f"- {'; '.join(versions)}"]
 
-    def interleave(self, case_id, tools, measure, what=""):
+    def compare(self, case_id, sides, what=""):
         """Measures the pairs of a case, and keeps them in `raw`."""
         print_progress(f"{case_id}: {self.args.pairs} pairs{what}")
-        results = interleave(tools, self.args.pairs, measure)
-        self.raw[case_id] = results
-        return results
+        self.raw[case_id] = interleave(sides, self.args.pairs)
+        return self.raw[case_id].values()
 
-    def row(self, case, make_row, tools, measure, what=""):
-        """One case's row. A failure must not affect the other cases."""
+    def row(self, case, columns, sides, what=""):
+        """One case's row. A failure does not affect the other cases."""
         try:
-            results = self.interleave(case.id, tools, measure, what)
+            return figures.row(columns, case, *self.compare(case.id, sides, what))
         except ScriptError as error:
             self.fail(case.id, error)
             return [case.title, "could not be measured"]
-        case = cases.without_bounds(case) if self.args.against else case
-        return make_row(case, *(results[tool.name] for tool in tools))
+
+    def rows(self, group, columns, programs, measure, what=""):
+        """Rows of one table; `measure`: returns a program's measurement of a case, and the text of its progress."""
+        return [
+            self.row(case, columns, {program.name: functools.partial(measure, program, case) for program in programs}, what)
+            for case in self.chosen(group)
+        ]
 
     def skip(self, case, reason):
         """The row of a case that this machine cannot measure."""
         print_progress(f"{case.id}: skipped: {reason}")
-        self.raw[case.id] = {"skipped": reason}
+        self.raw[case.id] = {"skipped": str(reason)}
         return [case.title, f"skipped: {reason}"]
 
     def fail(self, name, error):

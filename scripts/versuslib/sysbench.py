@@ -7,144 +7,44 @@ CPU is user and system time of the whole client process, including connecting an
 that the tool's own report counts; QPS is the figure in that report.
 """
 import dataclasses
-import os
-import re
-import shutil
 
-from . import figures, lua_scripts
-from .cases import CONNECTED, CONNECTIONS, ROWS, SYSBENCH_LOADS, SYSBENCH_RUNS, TABLES, SysbenchRun
-from .maria import Maria
+from . import cases, figures
+from .mysql import Maria
 from .server import ScriptError
 from .session import print_progress
-from .tools import Measurement, busy_programs, execute, private_environment, sysbench_address, without_tool_variables
+from .tools import Program, busy_programs, find_sysbench
+
+CONNECTIONS_HEAD = [f"oltp_point_select, {cases.CONNECTIONS:,} threads", "QPS", "peak of the client, MB"]
 
 
-@dataclasses.dataclass
-class Queries(Measurement):
-    """Cost and result of one run; `transactions` are queries and `tps` is QPS."""
-
-    events: int = 0
-
-
-def read_report(output):
-    """(queries, QPS, events) of a report of sysbench."""
-    queries = re.search(r"^    queries: +(\d+) +\(([0-9.]+) per sec\.\)", output, re.M)
-    events = re.search(r"^    transactions: +(\d+) ", output, re.M)
-    if not queries or not events or int(queries.group(1)) == 0:
-        raise ScriptError("cannot read the report:\n" + output[-2000:])
-    return int(queries.group(1)), float(queries.group(2)), int(events.group(1))
+def server_settings(args):
+    """Settings of a MariaDB whose tables fit into memory."""
+    size = args.shared_buffers.replace("GB", "G").replace("MB", "M")
+    return {"innodb-buffer-pool-size": size, "innodb-log-file-size": "1G"}
 
 
-class Tool:
-    """One of the two tools; both are called in the same way."""
-
-    def __init__(self, name, program, server, home):
-        self.name = name
-        self.program = program
-        self.server = server
-        self.home = home
-        # The password is in a file, because all users can see the arguments.
-        self.config = os.path.join(home, "config")
-        with open(os.open(self.config, os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
-            file.write(f"mysql-user={server.user}\nmysql-password={server.password}\nmysql-db={server.database}\n")
-        lua_scripts.write(home)
-
-    def call(self, network, words, watch_memory=False):
-        """The Measurement so far, and the output."""
-        environment = private_environment(without_tool_variables(os.environ), self.home)
-        command = [self.program, f"--config-file={self.config}", *sysbench_address(self.server, network), *words]
-        return execute(command, environment, watch_memory=watch_memory, folder=self.home)
-
-    def prepare(self, tables, rows, threads=2):
-        """Creates the tables."""
-        options = [f"--threads={threads}", f"--tables={tables}", f"--table-size={rows}"]
-        return self.call("unix", [*options, "oltp_read_write", "prepare"])[0]
-
-    def run(self, case, seconds, watch_memory=False):
-        """Drives the case's load."""
-        words = [f"--threads={case.threads}", f"--time={seconds}", "--events=0", f"--tables={TABLES}", f"--table-size={ROWS}"]
-        words += ["--rand-type=uniform", *case.options, case.test, "run"]
-        result, output = self.call(case.network, words, watch_memory)
-        return Queries(result.wall_s, result.cpu_s, *read_report(output)[:2], result.peak_bytes, events=read_report(output)[2])
+def tables_options():
+    """The options that say which tables there are."""
+    return (f"--tables={cases.TABLES}", f"--table-size={cases.ROWS}")
 
 
-CONNECTIONS_HEAD = ["oltp_point_select, " + f"{CONNECTIONS:,} threads", "QPS", "peak of the client, MB"]
+def with_tables(case):
+    """The case with those options."""
+    return dataclasses.replace(case, options=(*tables_options(), *case.options))
 
 
-def drop_tables(server):
-    """Drops the tables and flushes their dirty pages."""
-    tables = server.sql(f"select table_name from information_schema.tables where table_schema = '{server.database}'").split()
-    for table in tables:
-        server.sql(f"drop table `{table}`")
-    server.sql("set global innodb_max_dirty_pages_pct = 0")
-    server.sql("do sleep(1); set global innodb_max_dirty_pages_pct = 90")
-
-
-def connection_rows(session, tools):
+def connection_rows(session, programs, server):
     """Rows of the table of many connections. A failure appears in its row."""
     rows = []
-    for tool in tools:
-        print_progress(f"{CONNECTED}: {tool.name}, {CONNECTIONS} threads")
-        case = SysbenchRun(CONNECTED, "", "oltp_point_select", CONNECTIONS, "unix", None, None)
+    case = with_tables(cases.Case(cases.CONNECTED, "", "sysbench", "", (cases.POINT,), cases.CONNECTIONS))
+    for program in programs:
+        print_progress(f"{case.id}: {program.name}, {case.clients} threads")
         try:
-            result = tool.run(case, session.args.seconds, watch_memory=True)
-            rows.append([tool.name, f"{result.tps:,.0f}", f"{result.peak_bytes / 1e6:.0f}"])
+            result = program.drive(case, server, session.args.seconds, watch_memory=True)
+            rows.append([program.name, f"{result.tps:,.0f}", f"{result.peak_bytes / 1e6:.0f}"])
         except ScriptError as error:
             lines = [line for line in str(error).splitlines() if "FATAL" in line] or str(error).splitlines()[-1:]
-            rows.append([tool.name, "fails: " + lines[0].replace("|", "/")[:160]])
-    return rows
-
-
-def find_sysbench():
-    """The distribution's sysbench."""
-    program = os.environ.get("SYSBENCH") or shutil.which("sysbench")
-    if not program:
-        raise ScriptError("there is no sysbench: apt install sysbench, or name one in SYSBENCH")
-    return program
-
-
-def sysbench_link(prony, home):
-    """A link named sysbench to a build of prony."""
-    link = os.path.join(home, "sysbench")
-    os.symlink(prony, link)
-    return link
-
-
-def two_tools(args, server, home):
-    """Prony and the tool that it is compared with, each with a private folder."""
-    tools = []
-    for name, build in (("prony", args.prony), ("sysbench", args.against)):
-        folder = os.path.join(home, name)
-        os.mkdir(folder)
-        tools.append(Tool(name, sysbench_link(build, folder) if build else find_sysbench(), server, folder))
-    return tools
-
-
-def compare_loads(session, tools, server):
-    """Rows of the table of loads."""
-    def load(tool):
-        drop_tables(server)
-        result = tool.prepare(case.tables, case.rows)
-        print_progress(f"  {tool.name:8} {result.wall_s:6.2f} s, client CPU {result.cpu_s:5.2f} s")
-        return result
-
-    rows = []
-    for case in session.chosen(SYSBENCH_LOADS):
-        rows.append(session.row(case, figures.load_row, tools, load))
-    return rows
-
-
-def compare_runs(session, tools, server):
-    """Rows of the table of runs."""
-    def drive(tool):
-        with busy_programs(case.busy_programs):
-            result = server.with_cpu(lambda: tool.run(case, session.args.seconds))
-        print_progress(f"  {tool.name:8} {result.tps:9,.0f} QPS, {result.cpu_us_per_transaction:6.2f} µs CPU")
-        return result
-
-    rows = []
-    for case in session.chosen(SYSBENCH_RUNS):
-        rows.append(session.row(case, figures.run_row, tools, drive, f" of {session.args.seconds} s"))
+            rows.append([program.name, "fails: " + lines[0].replace("|", "/")[:160]])
     return rows
 
 
@@ -152,26 +52,38 @@ def measure(session, home):
     """Measures the chosen cases on a separate server; returns the parts of the report."""
     args = session.args
     other = "other build" if args.against else "sysbench"
-    settings = {"innodb-buffer-pool-size": args.shared_buffers.replace("GB", "G").replace("MB", "M")}
-    settings |= {"innodb-log-file-size": "1G", "max-connections": CONNECTIONS + 200, "thread-cache-size": 256}
-    settings |= {"back-log": CONNECTIONS, "max-prepared-stmt-count": 1_000_000, "table-open-cache": 10_000}
+    settings = {**server_settings(args), "max-connections": cases.CONNECTIONS + 200, "thread-cache-size": 256}
+    settings |= {"back-log": cases.CONNECTIONS, "max-prepared-stmt-count": 1_000_000, "table-open-cache": 10_000}
     with Maria(settings) as server:
-        tools = two_tools(args, server, home)
+        programs = [Program("prony", home, args.prony), Program("sysbench", home, args.against)]
         names = "version() @@innodb_flush_log_at_trx_commit @@sync_binlog @@innodb_buffer_pool_size".split()
         parts = [f"## Prony called as sysbench, and {other}", "\n".join([
-            *session.programs(args.against or find_sysbench()),
+            *session.intro(args.against or find_sysbench()),
             "- " + ", ".join(f"{name.strip('@')} {server.sql('select ' + name)}" for name in names),
-            f"- {TABLES} tables of {ROWS:,} rows, uniform distribution; medians of {args.pairs} interleaved pairs "
+            f"- {cases.TABLES} tables of {cases.ROWS:,} rows, uniform distribution; medians of {args.pairs} interleaved pairs "
             f"(smallest–largest); runs of {args.seconds} s; client CPU per query of the whole process",
             f"- {figures.BOUND_EXPLANATION}",
         ])]
         print_progress(parts[-1])
-        tables = [(figures.load_head(other), compare_loads(session, tools, server))]
-        if set(args.cases) & {CONNECTED, *(case.id for case in SYSBENCH_RUNS)}:
-            drop_tables(server)
-            tools[1].prepare(TABLES, ROWS)
-        head = figures.run_head(f"Prony / {other}", "query", "QPS")
-        tables.append((head, compare_runs(session, tools, server)))
-        if CONNECTED in args.cases:
-            tables.append((CONNECTIONS_HEAD, connection_rows(session, tools)))
+
+        def load(program, case):
+            server.recreate_database()
+            result = server.with_cpu(lambda: program.load(case, server, None, None))
+            return result, result.load_text()
+
+        def drive(program, case):
+            with busy_programs(case.busy_programs):
+                result = server.with_cpu(lambda: program.drive(with_tables(case), server, args.seconds))
+            return result, result.run_text("QPS")
+
+        loads = figures.load_columns(other)
+        tables = [(figures.heads(loads), session.rows(cases.SYSBENCH_LOADS, loads, programs, load))]
+        if set(args.cases) & {cases.CONNECTED, *cases.ids(cases.SYSBENCH_RUNS)}:
+            server.recreate_database()
+            tables_case = cases.Case("", "", "sysbench", options=tables_options(), clients=2)
+            programs[1].load(tables_case, server, None, None)
+        runs = figures.run_columns(f"Prony / {other}", "query", "QPS")
+        tables.append((figures.heads(runs), session.rows(cases.SYSBENCH_RUNS, runs, programs, drive, f" of {args.seconds} s")))
+        if cases.CONNECTED in args.cases:
+            tables.append((CONNECTIONS_HEAD, connection_rows(session, programs, server)))
     return parts + [figures.table(head, rows) for head, rows in tables if rows]

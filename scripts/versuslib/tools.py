@@ -1,14 +1,15 @@
-"""The two tools: how to call them, and how to measure their cost and result.
+"""The programs that are compared: how to call them, and how to measure their cost and result.
 
-In: a server and a case. Out: a Measurement. Must never: treat the two differently: CPU is user and
-system time of the whole client process (connecting and starting included), by wait4.
+In: a server and a case. Out: a Measurement. Must never: treat two programs differently: both have a private folder with the same
+files, and CPU is user and system time of the whole client process (connecting and starting included), by wait4.
 """
 import contextlib
 import dataclasses
 import json
 import os
+import pathlib
 import re
-import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,14 +17,14 @@ import tempfile
 import threading
 import time
 
-from .cases import SCRIPTS
+from . import cases
 from .namespace import enter_network_namespace
-from .server import ScriptError, end_with_parent
+from .server import ScriptError, end_with_parent, raise_file_limit
 
 
 @dataclasses.dataclass
 class Measurement:
-    """Cost and result of one run of one tool."""
+    """Cost and result of one run of one program. Of sysbench, `transactions` are queries and `tps` is QPS."""
 
     wall_s: float
     cpu_s: float
@@ -42,6 +43,25 @@ class Measurement:
         """CPU of the server's processes per transaction, microseconds."""
         return 1e6 * self.server_cpu_s / self.transactions
 
+    @property
+    def client_share(self):
+        """The client's CPU time by the run's time; starting and ending are included in both."""
+        return self.cpu_s / self.wall_s
+
+    @property
+    def server_share(self):
+        """The server's CPU time by the run's time."""
+        return self.server_cpu_s / self.wall_s
+
+    def load_text(self):
+        """Progress of a load."""
+        server = f", server CPU {self.server_cpu_s:5.2f} s" if self.server_cpu_s else ""
+        return f"{self.wall_s:6.2f} s, client CPU {self.cpu_s:5.2f} s{server}"
+
+    def run_text(self, unit="TPS"):
+        """Progress of a run."""
+        return f"{self.tps:9,.0f} {unit}, {self.cpu_us_per_transaction:6.2f} µs CPU"
+
 
 def execute(command, env, cpus=None, watch_memory=False, folder=None, namespace_pid=None, accepted=(0,)):
     """Runs a client to its end; returns its Measurement so far and its standard output.
@@ -49,22 +69,14 @@ def execute(command, env, cpus=None, watch_memory=False, folder=None, namespace_
     `cpus`: where it runs; `folder`: its working directory; `namespace_pid`: a process whose network namespace it uses;
     `accepted`: its exit statuses that are no failure.
     """
-    set_parent_death_signal = end_with_parent(9)
-    enter_namespace = enter_network_namespace(namespace_pid) if namespace_pid else lambda: None
-
-    def in_child():
-        set_parent_death_signal()
-        enter_namespace()
-        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        if cpus:
-            os.sched_setaffinity(0, cpus)
-
+    actions = [enter_network_namespace(namespace_pid)] if namespace_pid else []
+    actions += [raise_file_limit, *([lambda: os.sched_setaffinity(0, cpus)] if cpus else [])]
     command = [str(part) for part in command]
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         start = time.monotonic()
         child = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env, preexec_fn=in_child, cwd=folder
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env, cwd=folder,
+            preexec_fn=end_with_parent(signal.SIGKILL, *actions),
         )
         peak = PeakMemory(child.pid) if watch_memory else None
         try:
@@ -84,25 +96,6 @@ def execute(command, env, cpus=None, watch_memory=False, folder=None, namespace_
         raise ScriptError(f"{command_line}\nended with status {child.returncode}:\n{errors[-2000:]}")
     cpu_s = usage.ru_utime + usage.ru_stime
     return Measurement(wall_s, cpu_s, peak_bytes=peak.end() if peak else 0), output
-
-
-def private_environment(environment, home):
-    """The environment with a private home, in which a program finds no configuration and may write."""
-    names = ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
-    return {**environment, **{name: str(home) for name in names}}
-
-
-def without_tool_variables(environment):
-    """The environment without the variables that only some of the tools read."""
-    prefixes = ("MYSQL", "LUA_", "PRONY_")
-    return {name: value for name, value in environment.items() if not name.startswith(prefixes)}
-
-
-def write_scripts(folder):
-    """Writes the pgbench scripts of the cases."""
-    for name, text in SCRIPTS.items():
-        with open(os.path.join(folder, name), "w") as file:
-            file.write(text)
 
 
 @contextlib.contextmanager
@@ -165,7 +158,18 @@ def read_pgbench(output):
         tps = re.search(r"tps = ([0-9.]+) \(excluding connections establishing\)", output)
     if not count or not tps:
         raise ScriptError("cannot read pgbench's report:\n" + output)
+    failed = re.search(r"number of failed transactions: (\d+)", output)
+    if failed and failed.group(1) != "0":
+        raise ScriptError(f"{failed.group(1)} transactions failed:\n{output}")
     return int(count.group(1)), float(tps.group(1))
+
+
+def read_sysbench(output):
+    """(queries, QPS) of sysbench's report."""
+    queries = re.search(r"^    queries: +(\d+) +\(([0-9.]+) per sec\.\)", output, re.M)
+    if not queries or int(queries.group(1)) == 0:
+        raise ScriptError("cannot read the report:\n" + output[-2000:])
+    return int(queries.group(1)), float(queries.group(2))
 
 
 def read_run(output):
@@ -189,117 +193,106 @@ def read_prony(output):
     return kind["committed"] + sum(kind["committed"] for kind in warmup["kinds"][:1]), kind["tps"]
 
 
-def sysbench_address(server, network):
-    """sysbench's options for `unix` or `tcp`."""
-    if network == "unix":
-        return [f"--mysql-socket={server.socket}"]
-    return ["--mysql-host=127.0.0.1", f"--mysql-port={server.port}"]
+# Scripts as users write them for sysbench.
+LUA = pathlib.Path(__file__).parent / "lua"
+READERS = {"prony": read_prony, "pgbench": read_pgbench, "sysbench": read_sysbench}
+# pgbench's options for the workloads of native plans.
+BUILTINS = {"select-only": ("-b", "select-only", "-M", "prepared"), "tpcb": ("-b", "tpcb-like", "-M", "prepared")}
 
 
-def dialect_command(program, server, case, options, length, database):
-    """A pgbench command line, which is the same for every program; `length`: the options that end the run."""
-    command = [program, "-h", server.host(case.network), "-p", server.port, "-U", "postgres"]
-    return [*command, "-n", *options, "-c", case.clients, "-j", case.threads, *length, database]
+def find_sysbench():
+    """The distribution's sysbench."""
+    program = os.environ.get("SYSBENCH") or shutil.which("sysbench")
+    if not program:
+        raise ScriptError("there is no sysbench: apt install sysbench, or name one in SYSBENCH")
+    return program
 
 
-def run_dialect(program, server, env, case, options, seconds, database, folder=None):
-    """Runs a program with a pgbench command line."""
-    command = dialect_command(program, server, case, options, ["-T", seconds], database)
-    namespace_pid = server.namespace.pid if case.network == "namespace" else None
-    result, output = execute(command, env, case.cpus, folder=folder, namespace_pid=namespace_pid)
-    result.transactions, result.tps = read_pgbench(output)
-    failed = re.search(r"number of failed transactions: (\d+)", output)
-    if failed and failed.group(1) != "0":
-        raise ScriptError(f"{failed.group(1)} transactions failed:\n{output}")
-    return result
+class Program:
+    """A program of a comparison: a build of prony, which is also called as pgbench and as sysbench, or the installed two."""
 
-
-# Writes the statements that create the tables of a database, without their keys and indexes.
-CREATE_TABLES = """\
-select 'create table ' || c.relname || ' (' || coalesce(string_agg(a.attname || ' '
-  || format_type(a.atttypid, a.atttypmod) || case when a.attnotnull then ' not null' else '' end, ', ' order by a.attnum), '')
-  || ') with (' || coalesce(array_to_string(c.reloptions, ', '), 'fillfactor=100') || ');'
-from pg_class c join pg_attribute a on a.attrelid = c.oid
-where a.attnum > 0 and c.relkind = 'r' and c.relnamespace = 'public'::regnamespace group by c.relname, c.reloptions
-"""
-
-
-def execute_psql(server, path, database):
-    """Runs a file of statements with psql, and measures it."""
-    command = [server.bin_dir / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-f", path]
-    return execute([*command, "-d", server.url("unix", database)], server.environment())[0]
-
-
-class Pgbench:
-    """The system's pgbench."""
-
-    name = "pgbench"
-
-    def __init__(self, server, home):
-        self.server = server
-        self.program = server.bin_dir / "pgbench"
-        self.home = home
-        write_scripts(home)
-
-    def dialect(self, case, options, seconds, database):
-        """Drives the load of a pgbench command line."""
-        return run_dialect(self.program, self.server, self.server.environment(), case, options, seconds, database, self.home)
-
-    def _connection_options(self, network):
-        return ["-h", self.server.host(network), "-p", self.server.port, "-U", "postgres"]
-
-    def run(self, case, seconds, database, watch_memory=False):
-        """Drives the case's load."""
-        script = {"select-only": "select-only", "tpcb": "tpcb-like"}[case.workload]
-        command = [self.program, *self._connection_options(case.network), "-n", "-b", script, "-M", "prepared"]
-        command += ["-c", case.clients, "-j", 1, "-T", seconds, database]
-        result, output = execute(command, self.server.environment(), case.cpus, watch_memory)
-        result.transactions, result.tps = read_pgbench(output)
-        return result
-
-    def load(self, scale, database, jobs):
-        """Loads the tables; pgbench does this without jobs."""
-        del jobs
-        command = [self.program, *self._connection_options("unix"), "-i", "-q", "-s", scale, database]
-        return execute(command, self.server.environment())[0]
-
-
-class Prony:
-    """A build of prony."""
-
-    def __init__(self, server, program, home, name="prony"):
-        """`home`: a private folder, in which this build has a folder for its store of runs."""
+    def __init__(self, name, home, build=None, bin_dir=None):
+        """`home`: a folder, in which it gets a private one with all scripts; `bin_dir`: the folder of the installed pgbench."""
         self.name = name
-        self.server = server
-        self.program = program
-        self.home = home = os.path.join(home, name)
-        os.mkdir(home)
-        # Under this name it runs as pgbench.
-        self.link = os.path.join(home, "pgbench")
-        os.symlink(program, self.link)
-        write_scripts(home)
+        self.build = build
+        self.bin_dir = bin_dir
+        self.home = pathlib.Path(home, name)
+        self.home.mkdir(parents=True)
+        for tool in ("pgbench", "sysbench") if build else ():
+            (self.home / tool).symlink_to(build)
+        for script, text in cases.SCRIPTS.items():
+            (self.home / script).write_text(text)
+        shutil.copytree(LUA, self.home, dirs_exist_ok=True)
 
-    def call(self, words, cpus=None, watch_memory=False):
-        """Runs prony to its end; returns its Measurement so far and its standard output."""
-        environment = private_environment(self.server.environment(), self.home)
-        return execute([self.program, *words], environment, cpus, watch_memory)
+    def path(self, tool):
+        """The program that is called as `pgbench` or `sysbench`."""
+        if self.build:
+            return self.home / tool
+        return self.bin_dir / "pgbench" if tool == "pgbench" else find_sysbench()
 
-    def dialect(self, case, options, seconds, database):
-        """Drives the load of a pgbench command line, called as pgbench."""
-        # The report has the format of version 15, regardless of the installed pgbench.
-        env = {**private_environment(self.server.environment(), self.home), "PRONY_PGBENCH_COMPAT": "15"}
-        return run_dialect(self.link, self.server, env, case, options, seconds, database, self.home)
+    def call(self, command, server, **options):
+        """Runs a command to its end; returns its Measurement so far and its standard output.
 
-    def run(self, case, seconds, database, watch_memory=False):
-        """Drives the case's load."""
-        words = ["run", case.workload, "--url", self.server.url(case.network, database), "--clients", case.clients]
-        words += ["--threads", 1, "--duration", f"{seconds}s", "--protocol", "prepared", "--json"]
-        words += ["--io", case.io] if case.io else []
-        result, output = self.call(words, case.cpus, watch_memory)
-        result.transactions, result.tps = read_prony(output)
+        The environment has no variables that only some programs read, and a home without configuration.
+        """
+        prefixes = ("PG", "MYSQL", "LUA_", "PRONY_")
+        env = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
+        env |= {name: str(self.home) for name in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")}
+        # The report has the format of version 15, regardless of the installed pgbench. Others ignore it.
+        return execute(command, {**env, **server.login, "PRONY_PGBENCH_COMPAT": "15"}, folder=self.home, **options)
+
+    def pgbench(self, server, network, *words):
+        """A command line of pgbench."""
+        return [self.path("pgbench"), "-h", server.host(network), "-p", server.port, "-U", "postgres", *words]
+
+    def sysbench(self, server, network, *words):
+        """A command line of sysbench. A password is in a file, because all users can see the arguments."""
+        login = [f"--mysql-user={server.user}", f"--mysql-db={server.database}"]
+        if server.password:
+            config = self.home / "config"
+            config.touch(mode=0o600)
+            config.write_text(f"mysql-user={server.user}\nmysql-password={server.password}\nmysql-db={server.database}\n")
+            login = [f"--config-file={config}"]
+        address = [f"--mysql-socket={server.socket}"] if network == "unix" else ["--mysql-host=127.0.0.1", f"--mysql-port={server.port}"]
+        return [self.path("sysbench"), *login, *address, *words]
+
+    def is_native(self, case):
+        """Whether it drives a case as prony; the installed pgbench has its own command line for the same load."""
+        return case.program == "prony" and self.build is not None
+
+    def command(self, case, server, seconds=None, transactions=None, database=None):
+        """The command line of a case that ends after a time, or after this many transactions of each client."""
+        database = database or server.database
+        if case.program == "sysbench":
+            time_s, events = (seconds, 0) if seconds else (0, transactions * case.clients)
+            length = [f"--threads={case.clients}", f"--time={time_s}", f"--events={events}", "--rand-type=uniform"]
+            return self.sysbench(server, case.network, *length, *case.options, "run")
+        if self.is_native(case):
+            words = ["run", case.workload, "--url", server.url(case.network, database), "--clients", case.clients]
+            words += ["--threads", 1, "--duration", f"{seconds}s", "--protocol", "prepared", "--json"]
+            return [self.build, *words, *case.options]
+        options = BUILTINS[case.workload] if case.program == "prony" else case.options
+        length = ["-T", seconds] if seconds else ["-t", transactions]
+        return self.pgbench(server, case.network, "-n", *options, "-c", case.clients, "-j", case.threads, *length, database)
+
+    def drive(self, case, server, seconds, database=None, watch_memory=False):
+        """Drives a case's load for a time."""
+        command = self.command(case, server, seconds, database=database)
+        namespace_pid = server.namespace.pid if case.network == "namespace" else None
+        result, output = self.call(command, server, cpus=case.cpus, watch_memory=watch_memory, namespace_pid=namespace_pid)
+        called_as = "pgbench" if case.program == "prony" and not self.build else case.program
+        result.transactions, result.tps = READERS[called_as](output)
         return result
 
-    def load(self, scale, database, jobs, workload="tpcb", options=(), watch_memory=False):
-        """Loads the tables."""
-        words = ["load", workload, "--url", self.server.url("unix", database), "--scale", scale, "--jobs", jobs]
-        return self.call([*words, *options], watch_memory=watch_memory)[0]
+    def load(self, case, server, scale, database, watch_memory=False):
+        """Loads a case's tables with as many jobs as it has clients; the installed pgbench has no jobs."""
+        if case.program == "sysbench":
+            words = [f"--threads={case.clients}", *case.options, "oltp_read_write", "prepare"]
+            command = self.sysbench(server, "unix", *words)
+        elif self.is_native(case):
+            address = ["--url", server.url("unix", database), "--scale", scale, "--jobs", case.clients]
+            command = [self.build, "load", case.workload, *address, *case.options]
+        else:
+            command = self.pgbench(server, "unix", "-i", "-q", "-s", scale, database)
+        return self.call(command, server, watch_memory=watch_memory)[0]
+

@@ -1,93 +1,40 @@
-"""Throw-away servers of MySQL and MariaDB from unpacked programs.
+"""Throw-away servers of other versions of MySQL and MariaDB, from unpacked programs.
 
-In: a folder of programs. Out: a server in a private directory, on loopback and a free port, whose `root`
-has no password. Must never: run as root, listen beyond loopback, or outlive this process.
+In: a folder of programs. Out: a server whose `root` has no password. Must never: use a library of this machine where the
+programs have their own.
 """
-import pathlib
-import signal
-import socket
-import subprocess
-import time
+from versuslib import mysql
+from versuslib.server import ScriptError, give_to_server, server_user
 
-from versuslib.server import Throwaway, ScriptError, end_with_parent, free_port, give_to_server, server_user
-
-START_TIMEOUT_S = 120
 SETTINGS = {
     "innodb-buffer-pool-size": "64M",
     "innodb-flush-log-at-trx-commit": "0",
     "max-connections": "200",
-    "bind-address": "127.0.0.1",
     # Allow LOAD DATA LOCAL, which loads rows fast; 8.0 refuses it by default.
     "local-infile": "1",
 }
 
 
-class Mysql(Throwaway):
+class Mysql(mysql.Mysql):
     """A running server. `programs`: the folder that holds bin, share and, where there are any, libraries."""
 
-    END = ((signal.SIGTERM, 60), (signal.SIGKILL, 20))
     program = "mysqld"
     libraries = "lib/private"
 
     def __init__(self, programs, settings=None):
         super().__init__({**SETTINGS, **(settings or {})})
         self.programs = programs
-
-    def _start(self):
-        user = server_user()
-        self.directory.chmod(0o755)
-        run = self.directory / "run"
-        self.temporary = run / "tmp"
-        for folder in (run, self.temporary):
-            folder.mkdir(mode=0o755)
-        give_to_server(user, run, self.temporary)
-        self.data, self.log, self.port = run / "data", self.directory / "log", free_port()
-        env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", **self._libraries()}
-        self.common = {"cwd": run, "env": env, "stdin": subprocess.DEVNULL, "start_new_session": True, **user}
-        self._create_data_directory()
-        command = self._command() + [f"--port={self.port}", f"--socket={run}/s", f"--pid-file={run}/pid"]
-        command += [f"--{name}={value}" for name, value in self.settings.items()]
-        with open(self.log, "a") as log:
-            self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, preexec_fn=end_with_parent(signal.SIGKILL), **self.common
-            )
-        self._wait_ready()
+        self.env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+        if self.libraries:
+            self.env["LD_LIBRARY_PATH"] = f"{programs}/{self.libraries}"
 
     def _command(self):
         base = [f"--basedir={self.programs}", f"--lc-messages-dir={self.programs}/share"]
         return [f"{self.programs}/bin/{self.program}", "--no-defaults", *base, *self._folders()]
 
-    def _folders(self):
-        # A starting server deletes the temporary tables of other servers in the same folder.
-        return [f"--datadir={self.data}", f"--tmpdir={self.temporary}"]
-
-    def _libraries(self):
-        return {"LD_LIBRARY_PATH": f"{self.programs}/{self.libraries}"} if self.libraries else {}
-
     def _create_data_directory(self):
         """Creates the data folder; since 5.7 the server program does so itself."""
         self._run(self._command() + ["--initialize-insecure"])
-
-    def _run(self, command, **more):
-        with open(self.log, "a") as log:
-            result = subprocess.run(command, stdout=log, stderr=log, **{**self.common, **more})
-        if result.returncode != 0:
-            raise ScriptError(f"{pathlib.Path(command[0]).name} failed:\n{self._output()}")
-
-    def _output(self):
-        return self.log.read_text(errors="replace")[-2000:]
-
-    def _wait_ready(self):
-        """A server that sends its greeting accepts clients."""
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while time.monotonic() < deadline and self.process.poll() is None:
-            try:
-                with socket.create_connection(("127.0.0.1", self.port), timeout=5) as probe:
-                    if probe.recv(5):
-                        return
-            except OSError:
-                time.sleep(0.1)
-        raise ScriptError(f"{self.program} did not start:\n{self._output()}")
 
     def url(self):
         """The URL for Prony."""
