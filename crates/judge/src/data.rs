@@ -11,8 +11,7 @@ use crate::thresholds::{
     DEAD_ROWS_MAX_SHARE, DEAD_ROWS_MIN_COUNT, STATISTICS_MIN_ROWS,
 };
 use crate::workload::description;
-use prony_store::SqlDialect;
-use prony_store::{Check, DurabilityClass, Run, ScaledTable, Severity, TableState};
+use prony_store::{Check, DurabilityClass, Run, ScaledTable, Severity, SqlDialect, TableState};
 
 /// Tables with fewer rows than this per unit of scale are not checked, because the server's statistics of
 /// small tables are coarse.

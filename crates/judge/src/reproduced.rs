@@ -8,10 +8,9 @@ mod differences;
 mod size;
 
 pub use differences::{Difference, differences};
-use prony_store::SqlDialect;
+use prony_store::{Choice, MetricName, PublishedMetric, Run, SqlDialect};
 
 use crate::observations;
-use prony_store::{Choice, MetricName, PublishedMetric, Run};
 use serde::Serialize;
 
 /// A published figure with the measured one.

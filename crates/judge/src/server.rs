@@ -16,13 +16,21 @@ use crate::thresholds::{
 };
 use crate::workload::description;
 use crate::{all_kinds, new_check};
-use prony_store::SqlDialect;
 use prony_store::{
-    Check, EventKind, Figures, ObservedTopic, Run, RunState, ServerSecond, Severity,
+    Check, EventKind, Figures, ObservedTopic, Run, RunState, ServerSecond, Severity, SqlDialect,
 };
 use std::collections::BTreeMap;
 
-pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
+/// Commits from before the load to after it, by the counts of the server and of the client.
+struct CommitCounts {
+    server: u64,
+    client: u64,
+    /// Queries of the observer, which commit too.
+    queries: u64,
+}
+
+/// The counts; `None` if they cannot be compared.
+fn commit_counts(run: &Run) -> Option<CommitCounts> {
     let observed = observed(run)?;
     let (before, after) = (observed.before.as_ref()?, observed.after.as_ref()?);
     let server = after.commits?.checked_sub(before.commits?)?;
@@ -41,14 +49,42 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
     if run.state != RunState::Complete || was_restarted(run) || is_pooled {
         return None;
     }
+    Some(CommitCounts {
+        server,
+        client,
+        queries,
+    })
+}
+
+/// The share of the server's commits that other clients made; `None` if they made too few to be told from the run's own.
+fn foreign_share(run: &Run, counts: &CommitCounts) -> Option<f64> {
+    let (server, client) = (counts.server as f64, counts.client as f64);
+    let allowed = COMMITS_OF_SERVER_MAX
+        + u64::from(run.drive.clients) * COMMITS_PER_CLIENT_MAX
+        + 2 * counts.queries
+        + run.measured.unfinished;
+    let maximum = client * (1.0 + COMMITS_GAP_MAX_SHARE) + allowed as f64;
+    let counts_are_exact = run.server.dialect() == Some(SqlDialect::PostgreSql)
+        && description(run).is_some_and(|description| description.commits_once)
+        && !run.drive.connect_per_transaction;
+    (counts_are_exact && server > maximum).then(|| (server - client) / server)
+}
+
+/// Whether other clients committed in the same database.
+pub(crate) fn others_committed(run: &Run) -> bool {
+    commit_counts(run).is_some_and(|counts| foreign_share(run, &counts).is_some())
+}
+
+pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
+    let counts = commit_counts(run)?;
     let lag = all_kinds(run)?.tps * COMMITS_LAG_MAX_S;
-    let minimum = client as f64 * (1.0 - COMMITS_GAP_MAX_SHARE) - lag;
+    let minimum = counts.client as f64 * (1.0 - COMMITS_GAP_MAX_SHARE) - lag;
     let counts_text = format!(
         "The server counted {} commits from before the load to after it, the client {}",
-        thousands(server),
-        thousands(client)
+        thousands(counts.server),
+        thousands(counts.client)
     );
-    if (server as f64) < minimum {
+    if (counts.server as f64) < minimum {
         return new_check(
             "server-commits",
             Severity::Invalid,
@@ -59,19 +95,7 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
              several hosts in the URL); if not, do not use these figures.",
         );
     }
-    let clients = u64::from(run.drive.clients);
-    let allowed = COMMITS_OF_SERVER_MAX
-        + clients * COMMITS_PER_CLIENT_MAX
-        + 2 * queries
-        + run.measured.unfinished;
-    let maximum = client as f64 * (1.0 + COMMITS_GAP_MAX_SHARE) + allowed as f64;
-    let counts_are_exact = run.server.dialect() == Some(SqlDialect::PostgreSql)
-        && description(run).is_some_and(|description| description.commits_once)
-        && !run.drive.connect_per_transaction;
-    if !counts_are_exact || server as f64 <= maximum {
-        return None;
-    }
-    let foreign_share = (server as f64 - client as f64) / server as f64;
+    let foreign_share = foreign_share(run, &counts)?;
     new_check(
         "server-commits",
         if foreign_share > FOREIGN_INVALID_SHARE {
@@ -83,16 +107,8 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
             "{counts_text}: other clients used this database during the run, and committed {} of the transactions.",
             percent(foreign_share)
         ),
-        OTHERS_COMMITTED_ADVICE,
+        "Run on a database that nobody else uses; otherwise the figures show only the remaining capacity.",
     )
-}
-
-/// The advice if other clients committed in the same database.
-const OTHERS_COMMITTED_ADVICE: &str = "Run on a database that nobody else uses; otherwise the figures show only the remaining capacity.";
-
-/// Whether other clients committed in the same database.
-pub(crate) fn others_committed(run: &Run) -> bool {
-    check_server_commits(run).is_some_and(|check| check.advice == OTHERS_COMMITTED_ADVICE)
 }
 
 /// Whether the server counts each successful transaction as a commit. MySQL and MariaDB count neither replies

@@ -37,7 +37,7 @@ pub struct Gaps {
     /// The gaps in order of time, without the one after `last_end_ns`.
     kept: [Gap; KEPT_GAPS],
     count: usize,
-    /// Whether the gaps are not known, as in older journals.
+    /// Whether the gaps are not known: the serialised form had none.
     is_unknown: bool,
 }
 

@@ -71,9 +71,10 @@ impl Target {
 
     /// What the sessions of the clients are for.
     pub fn session_use(&self) -> SessionUse {
-        match self.has_own_statements {
-            true => SessionUse::Own,
-            false => SessionUse::Foreign,
+        if self.has_own_statements {
+            SessionUse::Own
+        } else {
+            SessionUse::Foreign
         }
     }
 

@@ -7,8 +7,7 @@
 //! again: rates, sums over kinds and seconds, and what histograms contain.
 
 use crate::run::{Figures, KindFigures, Latency, Run, Second};
-use prony_document::MetricName;
-use prony_document::{RunState, SecondPhase, TransactionTime};
+use prony_document::{MetricName, RunState, SecondPhase, TransactionTime};
 use serde_json::Value;
 
 /// Maximum number of contradictions that are named.

@@ -47,14 +47,13 @@ pub(crate) fn figures_over(totals: &Totals, kinds: &[String], seconds: f64) -> F
     }
 }
 
-/// The outcomes of unfinished transactions; absent unless all are known, as in older journals.
+/// The outcomes of unfinished transactions; absent unless all are known.
 fn in_flight(totals: &Totals) -> Option<InFlight> {
     let in_flight = totals.excluded.in_flight;
     (in_flight.total() == totals.excluded.unfinished).then_some(in_flight)
 }
 
-/// A time for which unfinished transactions had been in progress within the window; absent unless it is known, as in
-/// older journals.
+/// A time for which unfinished transactions had been in progress within the window; absent unless it is known.
 fn in_flight_s(totals: &Totals, in_flight_ns: u64) -> Option<f64> {
     let is_known = totals.excluded.unfinished == 0 || in_flight_ns > 0;
     is_known.then_some(in_flight_ns as f64 / 1e9)

@@ -3,8 +3,7 @@
 //! A row's line contains the serialised form of its interval, which `measure` defines and checks.
 
 use crate::run::Run;
-use prony_document::Event;
-use prony_document::ServerSecond;
+use prony_document::{Event, ServerSecond};
 use prony_measure::{
     IntervalRow, InvalidInterval, ProcessHealth, RecorderLayout, SerializedInterval,
 };

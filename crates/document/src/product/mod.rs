@@ -65,11 +65,6 @@ impl Product {
         Product::MARIADB,
         Product::SQL_SERVER,
     ];
-
-    /// Whether a server of this version has something that came with version `since`.
-    pub fn has(version: u32, since: Option<u32>) -> bool {
-        since.is_some_and(|since| version >= since)
-    }
 }
 
 impl Serialize for Product {

@@ -6,8 +6,7 @@
 
 use super::rules::{DURABILITY_SETTINGS, UNKNOWN};
 use super::{Difference, server::ISOLATION_PROPERTY};
-use prony_store::SqlDialect;
-use prony_store::{Product, Run, Severity};
+use prony_store::{Product, Run, Severity, SqlDialect};
 
 /// Why MySQL and MariaDB may be compared.
 const WHY_RELATED_ENGINES: &str =

@@ -6,8 +6,7 @@
 use super::server::{is_plain_name, mysql_account};
 use super::{DatabaseFacts, IntendedLoad, Remedied, bad, ok, unknown};
 use crate::formatting::{count, thousands};
-use prony_store::SqlDialect;
-use prony_store::{ConnectionLimit, DoctorFinding, LimitOwner};
+use prony_store::{ConnectionLimit, DoctorFinding, LimitOwner, SqlDialect};
 
 const ID: &str = "max-connections";
 

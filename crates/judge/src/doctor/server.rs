@@ -10,8 +10,7 @@ use crate::thresholds::{
     ROUND_TRIP_P99_MAX_NS, ROUND_TRIP_P99_MAX_RATIO, UNTUNED_CACHE_MAX_SHARE,
     UNTUNED_MIN_MEMORY_BYTES,
 };
-use prony_store::SqlDialect;
-use prony_store::{DoctorFinding, DoctorState, Product};
+use prony_store::{DoctorFinding, DoctorState, Product, SqlDialect};
 
 /// Shortest round trip up to which two machines are probably in one data centre, and from which they are probably
 /// in different regions, nanoseconds: light takes 0.5 ms for 50 km of fibre and back, and 5 ms for 500 km.

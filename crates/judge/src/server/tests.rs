@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::sample::{healthy, observed_mut, observed_run};
-use prony_store::Product;
-use prony_store::{Event, MissingObservation};
+use prony_store::{Event, MissingObservation, Product};
 
 fn with_commits(server_commits: u64) -> Run {
     let mut run = observed_run();

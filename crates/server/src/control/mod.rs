@@ -76,9 +76,10 @@ impl Control {
     /// # Errors
     /// [`Error::Connect`] with the failure of each attempt.
     pub fn connect(target: &Target) -> Result<Control, Error> {
-        let session_use = match target.has_own_statements {
-            true => SessionUse::Control,
-            false => SessionUse::Foreign,
+        let session_use = if target.has_own_statements {
+            SessionUse::Control
+        } else {
+            SessionUse::Foreign
         };
         let opened = open::connect(target, QueryMode::Extended, session_use)?;
         Ok(Control {
@@ -194,6 +195,12 @@ impl Control {
             Account::Mysql(_) => mysql_version(self.version_text()),
             Account::Tds(_) => sql_server_version(self.version_text()),
         }
+    }
+
+    /// Whether the server has what its product has since this version, such as
+    /// [`Product::show_replica_status_since`]; `None`: in no version.
+    pub fn has_since(&self, version: Option<u32>) -> bool {
+        version.is_some_and(|version| self.server_version() >= version)
     }
 
     fn version_text(&self) -> &str {

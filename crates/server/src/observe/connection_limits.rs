@@ -5,8 +5,7 @@
 
 use super::{cell, first_line, number};
 use crate::control::{Control, Error, TextRow};
-use prony_document::SqlDialect;
-use prony_document::{ConnectionLimit, LimitOwner};
+use prony_document::{ConnectionLimit, LimitOwner, SqlDialect};
 
 /// The role's and the database's limit, which do not apply to superusers, with the connections that count.
 const POSTGRES_QUERY: &str = "\

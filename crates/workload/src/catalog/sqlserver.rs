@@ -5,8 +5,7 @@
 use super::{CatalogEntry, READING_CATALOG, RelationNames, build_entries};
 use crate::Error;
 use crate::sql;
-use prony_document::COMMENT_PROPERTY;
-use prony_document::SqlDialect;
+use prony_document::{COMMENT_PROPERTY, SqlDialect};
 use prony_server::Control;
 
 /// Whether an index is the key of its table: the primary key; without one, the unique clustered index, which

@@ -7,7 +7,6 @@ use crate::loader::dataset::IndexBuild;
 use crate::note::{LoadNote, TableStage};
 use crate::remedy::{LoadOption, LoadSpec, Remedy};
 use crate::{Error, sql};
-use prony_document::Product;
 use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
@@ -244,8 +243,7 @@ pub struct DetectedLayout {
 /// Detects the layout of loaded tables.
 pub fn detect(control: &mut Control) -> Result<DetectedLayout, Error> {
     // A key that the server has generated may be hidden from its catalog.
-    let since = control.product().generated_key_since;
-    if Product::has(control.server_version(), since) {
+    if control.has_since(control.product().generated_key_since) {
         let show = "set session show_gipk_in_create_table_and_information_schema = on";
         sql::execute(control, "showing generated primary keys", show)?;
     }

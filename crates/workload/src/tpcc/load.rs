@@ -19,7 +19,6 @@ use crate::loader::procedure;
 use crate::note::TableStage;
 use crate::row_format::RowFormat;
 use crate::{Error, LoadReport, LoadRequest, Progress, TableFacts, Workload, sql};
-use prony_document::Product;
 use prony_document::SqlDialect;
 use prony_server::Control;
 use std::ops::Range;
@@ -81,8 +80,8 @@ fn adds_history_key(control: &mut Control, requested: bool) -> Result<bool, Erro
          and value = 'ON'";
     let activity = "asking whether tables need primary keys";
     let is_required = !sql::query_rows(control, activity, variables)?.is_empty();
-    let since = control.product().invisible_key_since;
-    if (requested || is_required) && !Product::has(control.server_version(), since) {
+    let can_hide_key = control.has_since(control.product().invisible_key_since);
+    if (requested || is_required) && !can_hide_key {
         return Err(Error::InvalidRequest {
             problem: "history needs an invisible primary key, which this version does not have".to_owned(),
             hint: "MySQL has them from 8.0.23 on, MariaDB from 10.3 on; else turn off history_key, and on the server \

@@ -1,8 +1,7 @@
 //! Commands that are safe to run, and values that are not known.
 
 use super::*;
-use prony_store::Product;
-use prony_store::{ConnectionLimit, LimitOwner};
+use prony_store::{ConnectionLimit, LimitOwner, Product};
 
 fn command(report: &DoctorReport, id: &str) -> Option<String> {
     let mut findings = report.findings.iter();

@@ -9,8 +9,7 @@ mod sqlserver;
 
 use super::{cell, first_line, tally};
 use crate::control::{Control, Error, TextRow};
-use prony_document::SqlDialect;
-use prony_document::{LimitUse, MissingObservation, ObservedTopic, SessionGroup};
+use prony_document::{LimitUse, MissingObservation, ObservedTopic, SessionGroup, SqlDialect};
 use std::collections::BTreeMap;
 use std::time::Instant;
 

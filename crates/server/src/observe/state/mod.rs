@@ -11,8 +11,7 @@ pub(super) use mysql::replica_status;
 
 use super::{ServerFacts, cell};
 use crate::control::{Control, Error, TextRow};
-use prony_document::SqlDialect;
-use prony_document::{MissingObservation, ServerState};
+use prony_document::{MissingObservation, ServerState, SqlDialect};
 use std::collections::BTreeMap;
 
 /// Maximum number of tables to list.

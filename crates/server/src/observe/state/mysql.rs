@@ -5,7 +5,6 @@
 use super::super::{ServerFacts, cell, durability, number, query_or_missing, tally};
 use super::{MAX_LISTED_TABLES, MAX_TABLE_IDS, table_ids};
 use crate::control::{Control, Error, TextRow};
-use prony_document::Product;
 use prony_document::{
     MissingObservation, ObservedTopic, Replica, Replication, ServerState, TableState,
 };
@@ -260,8 +259,7 @@ fn sees_all_threads(grants: &[TextRow]) -> bool {
 
 /// The statement for a replica's status; MySQL 8.4 removed the older form.
 pub(in super::super) fn replica_status(control: &Control) -> &'static str {
-    let since = control.product().show_replica_status_since;
-    if Product::has(control.server_version(), since) {
+    if control.has_since(control.product().show_replica_status_since) {
         "SHOW REPLICA STATUS"
     } else {
         "SHOW SLAVE STATUS"

@@ -3,8 +3,7 @@
 use super::target;
 use crate::Control;
 use crate::observe::{CounterReader, read_server_facts, read_server_state};
-use prony_document::Product;
-use prony_document::{DurabilityClass, MissingObservation, ObservedTopic, Replication};
+use prony_document::{DurabilityClass, MissingObservation, ObservedTopic, Product, Replication};
 use prony_tds_server::{Column, Config, Datum, Listener, Outcome, Type, syntax_error};
 
 fn rows(names: &[&str], rows: &[&[&str]]) -> Vec<Outcome> {
