@@ -51,7 +51,7 @@ fn postgres_hint(error: &ServerError) -> String {
     let role = role.as_deref().unwrap_or("the role");
     match postgres_grant(&error.message, role) {
         Some(grant) if is_on_table(error) => {
-            format!("For each table of the workload, as its owner, such as: {grant};")
+            format!("As owner, for each table: {grant};")
         }
         Some(grant) => format!("Have the owner execute {grant};"),
         None => {

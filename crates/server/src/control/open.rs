@@ -46,8 +46,8 @@ pub(super) fn connect(
                 let checked = opened
                     .connection
                     .check_session(*wanted, &opened.session, deadline);
-                let checked = checked
-                    .and_then(|()| prepare_session(&mut opened, target, session_use, deadline));
+                let checked =
+                    checked.and_then(|()| prepare_session(&mut opened, target, session_use));
                 checked.map_err(|cause| opened.route.failure(cause, false))?;
                 Ok(opened)
             };
@@ -62,15 +62,13 @@ pub(super) fn connect(
 }
 
 /// Gives a session what its statements need. On MySQL and MariaDB, checks the state in which sessions begin: if it is not
-/// that, sets it, and lets all later connections do so.
+/// that, sets it, and lets all later connections do so. The session is open: its statements may take as long as others.
 fn prepare_session(
     opened: &mut NewConnection,
     target: &Target,
     session_use: SessionUse,
-    deadline: Deadline,
 ) -> Result<(), FailureCause> {
     let connection = &mut opened.connection;
-    connection.set_deadline(deadline);
     let prepared = match &target.protocol {
         ProtocolOptions::MySql(_) => set_mysql_state(connection, target, session_use),
         ProtocolOptions::PostgreSql(_) if session_use == SessionUse::Control => {
@@ -79,7 +77,6 @@ fn prepare_session(
         }
         ProtocolOptions::PostgreSql(_) | ProtocolOptions::SqlServer(_) => Ok(()),
     };
-    connection.set_deadline(Deadline::NEVER);
     match prepared {
         // A statement that fails in `init_connect` ends the connection.
         Err(error) if error.is_lost() => Err(FailureCause::SessionCheckFailed(Box::new(error))),
