@@ -39,7 +39,7 @@ const MAX_SECONDS: usize = 10_000_000;
 const MIN_START_SHARE: f64 = 0.01;
 
 pub(crate) fn check_warm_up(run: &Run) -> Option<Finding> {
-    let series = ended_per_second(run)?;
+    let series = ended_rates(run)?;
     let (cut, steady_rate, gap) = find_warm_up(&series)?;
     let bias = mean(&series) / steady_rate - 1.0;
     let rival = describe_rival(run, |at_s| at_s < cut as f64);
@@ -63,7 +63,7 @@ pub(crate) fn check_warm_up(run: &Run) -> Option<Finding> {
 }
 
 pub(crate) fn check_drift(run: &Run) -> Option<Finding> {
-    let series = ended_per_second(run)?;
+    let series = ended_rates(run)?;
     if find_warm_up(&series).is_some() {
         return None;
     }
@@ -99,7 +99,7 @@ pub(crate) fn check_drift(run: &Run) -> Option<Finding> {
 }
 
 pub(crate) fn check_unsteady(run: &Run) -> Option<Finding> {
-    let series = ended_per_second(run)?;
+    let series = ended_rates(run)?;
     let excess_variation = excess_variation(&series);
     let severity = match excess_variation {
         // An expected outage makes the throughput unsteady.
@@ -139,8 +139,8 @@ pub(crate) fn check_unsteady(run: &Run) -> Option<Finding> {
 }
 
 /// Transactions that ended in each whole second of the window; `None` if the run cannot be judged.
-fn ended_per_second(run: &Run) -> Option<Vec<f64>> {
-    per_second_rates(run, ended)
+fn ended_rates(run: &Run) -> Option<Vec<f64>> {
+    per_second_rates(run, Second::ended)
 }
 
 /// `counted` per second, for each whole second of the window; `None` if the run cannot be judged: connections
@@ -153,7 +153,7 @@ pub(crate) fn per_second_rates(run: &Run, counted: impl Fn(&Second) -> u64) -> O
 
 /// The row of each whole second of the window; `None` if the run cannot be judged.
 pub(crate) fn judged_rows(run: &Run) -> Option<Vec<&Second>> {
-    row_of_each_second(run, &ended).filter(|rows| rows.len() >= STEADY_MIN_SECONDS)
+    row_of_each_second(run, &Second::ended).filter(|rows| rows.len() >= STEADY_MIN_SECONDS)
 }
 
 /// The row of each whole second of the window, without the idle end of a run by count; `None` if connections
@@ -169,7 +169,7 @@ fn row_of_each_second<'a>(
     let seconds =
         seconds.filter(|second| second.phase == SecondPhase::Measured && second.length_s > 0.95);
     let mut rows: Vec<&Second> = seconds
-        .flat_map(|second| std::iter::repeat_n(second, second.length_s.round().max(1.0) as usize))
+        .flat_map(|second| std::iter::repeat_n(second, second.whole_seconds() as usize))
         .take(MAX_SECONDS)
         .collect();
     if stops_by_count(run) {
@@ -188,10 +188,6 @@ fn row_of_each_second<'a>(
 
 fn row_rate(second: &Second, counted: &impl Fn(&Second) -> u64) -> f64 {
     counted(second) as f64 / second.length_s
-}
-
-fn ended(second: &Second) -> u64 {
-    second.committed + second.rolled_back + second.failed
 }
 
 /// The number of seconds at the beginning that are slower than the later ones, the mean rate of the later ones,
