@@ -7,9 +7,9 @@
 //! ([`severity_of_effect`](crate::thresholds::severity_of_effect)) unless the rule says otherwise.
 
 use crate::{
-    client, client_setup, consistency, data, errors, foreign_load, growth, housekeeping, length,
-    limits, littles_law, machine, memory, rate, server, shares, short_stalls, stall, stamps,
-    steady, tables, workload,
+    client, client_setup, consistency, data, declared, errors, foreign_load, growth, housekeeping,
+    length, limits, littles_law, machine, memory, rate, server, shares, short_stalls, stall,
+    stamps, steady, tables, workload,
 };
 use prony_store::{Check, FindingKind, Run, Severity};
 
@@ -228,6 +228,9 @@ pub static CHECKS: &[CheckSpec] = checks! {
     }
     "dead-rows" ("tables with many dead rows"): data::check_dead_rows {
         [Caveat] "more than 20 % of a table, and at least 10,000 rows"
+    }
+    "declared": declared::check_declared {
+        [Caveat] "an observation contradicts what was declared of the server: other CPUs, more than 15 % more or less memory, more replicas than declared, or replication where none was declared"
     }
     "contention" ("more clients than the scale supports"): workload::check_contention {
         [Caveat] "more clients than the workload's units of scale support, as the workload defines it: tpcb with fewer branches than clients, tpcc with fewer warehouses than clients, or than a tenth of the clients if clients have think time"

@@ -14,6 +14,7 @@ pub mod compare;
 mod consistency;
 mod contradiction;
 mod data;
+mod declared;
 pub mod doctor;
 mod errors;
 pub mod experiment;

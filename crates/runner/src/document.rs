@@ -78,6 +78,7 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
             user: job.server.target.user.clone(),
             tls: connection.tls.clone(),
             embedded: job.server.is_embedded(),
+            declared: job.plan.declared.clone(),
             settings: settings
                 .map(|(name, value)| (name.clone(), value.clone().into()))
                 .collect(),
