@@ -44,6 +44,8 @@ pub struct Reply {
     unsolicited_error: Option<Box<[u8]>>,
     /// The limit of the rows, notices and data of a COPY that are kept.
     pub(crate) rows_kept: RowBudget,
+    /// Bytes of the messages that are never dropped, such as changed settings.
+    other_bytes: usize,
     /// How many bytes of a dropped message have not arrived.
     dropped_missing: usize,
 }
@@ -70,6 +72,7 @@ impl Reply {
     pub fn expect(&mut self, ready: u32) {
         let has_unread = reply_buffer::remove_parsed(&mut self.bytes, self.scanned);
         self.rows_kept.begin();
+        self.other_bytes = 0;
         self.scanned = 0;
         self.end = None;
         self.pending_ready = ready;
@@ -97,6 +100,11 @@ impl Reply {
         let was_waiting = self.pending_ready > 0;
         self.scan()?;
         self.rows_kept.check(self.bytes.len())?;
+        if self.other_bytes > reply_buffer::OTHER_BYTES_MAX {
+            return Err(Violation::TooLong {
+                min_bytes: self.other_bytes,
+            });
+        }
         Ok(was_waiting && self.pending_ready == 0)
     }
 
@@ -113,6 +121,8 @@ impl Reply {
             }
             if is_droppable {
                 self.rows_kept.keep(body.len());
+            } else {
+                self.other_bytes += 5 + body.len();
             }
             // The final error of a server that ends the session can arrive with the previous reply.
             // That reply is valid: its commit was done.
