@@ -19,7 +19,6 @@ use std::collections::BTreeMap;
 
 /// Healthy runs of each kind of load.
 const HEALTHY_RUNS: u32 = 500;
-/// Runs with each fault.
 const RUNS_PER_FAULT: u32 = 100;
 /// Largest share of the healthy runs that may be doubted.
 const MAX_DOUBTED_SHARE: f64 = 0.02;

@@ -6,7 +6,7 @@
 
 use super::row::{Row, is_row};
 use crate::exchange::BlockState;
-use crate::reply_buffer::{self, RowBudget};
+use crate::reply_buffer::{self, OTHER_BYTES_MAX, RowBudget};
 use crate::violation::Violation;
 use std::ops::Range;
 
@@ -44,8 +44,8 @@ pub struct Reply {
     unsolicited_error: Option<Box<[u8]>>,
     /// The limit of the rows, notices and data of a COPY that are kept.
     pub(crate) rows_kept: RowBudget,
-    /// Bytes of the messages that are never dropped, such as changed settings.
-    other_bytes: usize,
+    /// Bytes of the settings that the server reported with the reply.
+    setting_bytes: usize,
     /// How many bytes of a dropped message have not arrived.
     dropped_missing: usize,
 }
@@ -72,7 +72,7 @@ impl Reply {
     pub fn expect(&mut self, ready: u32) {
         let has_unread = reply_buffer::remove_parsed(&mut self.bytes, self.scanned);
         self.rows_kept.begin();
-        self.other_bytes = 0;
+        self.setting_bytes = 0;
         self.scanned = 0;
         self.end = None;
         self.pending_ready = ready;
@@ -100,29 +100,21 @@ impl Reply {
         let was_waiting = self.pending_ready > 0;
         self.scan()?;
         self.rows_kept.check(self.bytes.len())?;
-        if self.other_bytes > reply_buffer::OTHER_BYTES_MAX {
-            return Err(Violation::TooLong {
-                min_bytes: self.other_bytes,
-            });
-        }
         Ok(was_waiting && self.pending_ready == 0)
     }
 
     fn scan(&mut self) -> Result<(), Violation> {
         let was_waiting = self.pending_ready > 0;
         while let Some((kind, body)) = message_header(&self.bytes, self.scanned)? {
-            let is_droppable = is_droppable(kind);
-            if is_droppable && !self.rows_kept.fits(body.len()) {
+            if self.rows_kept.is_exceeded(self.bytes.len())
+                && is_droppable(kind)
+                && !self.rows_kept.fits(body.end)
+            {
                 self.drop_messages(kind)?;
                 continue;
             }
             if body.end > self.bytes.len() {
                 break;
-            }
-            if is_droppable {
-                self.rows_kept.keep(body.len());
-            } else {
-                self.other_bytes += 5 + body.len();
             }
             // The final error of a server that ends the session can arrive with the previous reply.
             // That reply is valid: its commit was done.
@@ -140,6 +132,7 @@ impl Reply {
     }
 
     /// Removes the droppable messages at `scanned`, as far as they have arrived; `kind` is the type of the first.
+    #[cold]
     fn drop_messages(&mut self, kind: u8) -> Result<(), Violation> {
         if self.pending_ready == 0 && !matches!(kind, b'N' | b'A') {
             return Err(Violation::Unexpected(kind));
@@ -203,7 +196,15 @@ impl Reply {
                 self.notice_count += 1;
                 return Ok(());
             }
-            b'S' | b'A' => return Ok(()),
+            b'S' => {
+                self.setting_bytes += 5 + body.len();
+                if self.setting_bytes > OTHER_BYTES_MAX {
+                    let min_bytes = self.setting_bytes;
+                    return Err(Violation::TooLong { min_bytes });
+                }
+                return Ok(());
+            }
+            b'A' => return Ok(()),
             b'd' | b'c' if self.copy == Some(false) => {}
             b'G' | b'H' | b'W' => {
                 self.copy = Some(kind != b'H');

@@ -23,7 +23,6 @@ const SOURCE_LINKS: [(&str, &str); 3] = [
     ),
 ];
 
-/// The page.
 pub fn page() -> String {
     let path = repository_root().join("crates/judge/src/thresholds.rs");
     let source = std::fs::read_to_string(path).expect("the thresholds");

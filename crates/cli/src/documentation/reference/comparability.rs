@@ -14,7 +14,6 @@ fn effect(severity: Severity) -> &'static str {
     }
 }
 
-/// The page.
 pub fn page() -> String {
     let mut text = page_head(
         "Comparability",
