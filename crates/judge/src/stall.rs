@@ -3,19 +3,20 @@
 //! In: a Run. Out: `stall`. Must never: report seconds without connections, which `outage` covers, or the
 //! end of a run by count, when clients that have finished are idle.
 
+use crate::checks::{Finding, new_finding};
 use crate::errors::{expects_outage, severity_unless_outage_expected};
 use crate::formatting::{count, percent, thousands};
 use crate::thresholds::{
     STALL_INVALID_MIN_S, STALL_INVALID_SHARE, STALL_MEAN_MIN_TXNS, STALL_MIN_TXN_DURATIONS,
     STALL_RATE_MAX_SHARE, STALL_TYPICAL_MIN_TXNS, THINKING_CLIENTS_BUSY_MAX_SHARE,
 };
-use crate::{all_kinds, errors, new_check, short_stalls};
-use prony_store::{Check, EventKind, PlannedEnd, Run, Second, SecondPhase, Severity};
+use crate::{all_kinds, errors, short_stalls};
+use prony_store::{EventKind, PlannedEnd, Run, Second, SecondPhase, Severity};
 
 /// Maximum number of stretches that the finding lists; the series has all stalled seconds.
 const MAX_LISTED: usize = 4;
 
-pub(crate) fn check(run: &Run) -> Option<Check> {
+pub(crate) fn check(run: &Run) -> Option<Finding> {
     let (stretches, typical_rate) = stretches(run)?;
     let seconds = connected_seconds(run);
     let stalled: u64 = stretches.iter().map(|stretch| stretch.seconds).sum();
@@ -45,8 +46,7 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
              (`prony show --csv`) has each second."
         }
     };
-    new_check(
-        "stall",
+    new_finding(
         severity,
         format!(
             "In {} of {} no or almost no transactions ended, {} of the window: {} after the start of \

@@ -13,6 +13,8 @@
 mod change;
 pub(crate) mod latency;
 
+use crate::checks::{Finding, new_finding};
+use crate::errors;
 use crate::foreign_load::describe_rival;
 use crate::formatting::percent;
 use crate::stall::stops_by_count;
@@ -20,9 +22,8 @@ use crate::thresholds::{
     STEADY_BIN_COUNT, STEADY_MIN_SECONDS, UNSTEADY_CAVEAT_CV, UNSTEADY_INVALID_CV,
     WARM_UP_MIN_GAP_SHARE, WARM_UP_MIN_STD_ERRORS, severity_of_effect,
 };
-use crate::{errors, new_check};
 use change::{Change, difference_in_std_errors, find_change, mean};
-use prony_store::{Check, Run, Second, SecondPhase, Severity};
+use prony_store::{Run, Second, SecondPhase, Severity};
 
 /// At the end of a run by count, seconds below this share of the median are idle: some clients have finished.
 const IDLE_SHARE: f64 = 0.8;
@@ -37,13 +38,12 @@ const MAX_SECONDS: usize = 10_000_000;
 /// A change is told relative to its start; a line may start below this share of the mean.
 const MIN_START_SHARE: f64 = 0.01;
 
-pub(crate) fn check_warm_up(run: &Run) -> Option<Check> {
+pub(crate) fn check_warm_up(run: &Run) -> Option<Finding> {
     let series = ended_per_second(run)?;
     let (cut, steady_rate, gap) = find_warm_up(&series)?;
     let bias = mean(&series) / steady_rate - 1.0;
     let rival = describe_rival(run, |at_s| at_s < cut as f64);
-    new_check(
-        "warm-up",
+    new_finding(
         severity_of_effect(bias)?,
         format!(
             "The first {cut} s of the measured window were still warm-up: they had {} less \
@@ -62,7 +62,7 @@ pub(crate) fn check_warm_up(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn check_drift(run: &Run) -> Option<Check> {
+pub(crate) fn check_drift(run: &Run) -> Option<Finding> {
     let series = ended_per_second(run)?;
     if find_warm_up(&series).is_some() {
         return None;
@@ -77,8 +77,7 @@ pub(crate) fn check_drift(run: &Run) -> Option<Check> {
         Some(_) => format!("in a step {change_s:.0} s into"),
         None => "over".to_owned(),
     };
-    new_check(
-        "drift",
+    new_finding(
         severity,
         format!(
             "Throughput {direction} by {} {when} the measured window: the figure depends on when it was \
@@ -99,7 +98,7 @@ pub(crate) fn check_drift(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn check_unsteady(run: &Run) -> Option<Check> {
+pub(crate) fn check_unsteady(run: &Run) -> Option<Finding> {
     let series = ended_per_second(run)?;
     let excess_variation = excess_variation(&series);
     let severity = match excess_variation {
@@ -123,8 +122,7 @@ pub(crate) fn check_unsteady(run: &Run) -> Option<Check> {
     let rival = describe_rival(run, |at_s| {
         rate_at(at_s).is_some_and(|rate| *rate < mean_rate)
     });
-    new_check(
-        "unsteady",
+    new_finding(
         severity,
         format!(
             "Throughput was not steady: the {STEADY_BIN_COUNT} equal parts of the window differ by {} of \

@@ -16,7 +16,7 @@ use crate::text::setup::{options_suffix, server_name};
 use crate::text::verdict::{incomplete_notice, is_unmeasured, verdict_sentence};
 use crate::text::{plain, sparkline};
 use crate::units::{self, count, count_with_noun, time_or_dash};
-use prony_judge::scope;
+use prony_judge::checks;
 use prony_store::{Annotation, Check, FindingKind, IndustryMetric, Latency, Run, Severity};
 use std::io;
 
@@ -175,7 +175,7 @@ fn verdict(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     };
     let max_lines = if is_invalid { 2 } else { 1 };
     paragraphs.push(Paragraph::labelled("doubt", &doubt, width, max_lines));
-    let limits = scope::limits(&run.checks).join("; ");
+    let limits = checks::scopes(&run.checks).join("; ");
     let scope = if limits.is_empty() {
         "not limited by a finding"
     } else {

@@ -4,7 +4,7 @@
 
 use crate::text::plain;
 use crate::units::{count_with_noun, span};
-use prony_judge::{is_too_short_for_steadiness, scope};
+use prony_judge::{checks, is_too_short_for_steadiness};
 use prony_store::{KindFigures, Run, RunState, Severity};
 
 /// The verdict on a run whose window has too few seconds.
@@ -129,7 +129,7 @@ pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
     } else {
         format!("{text}: {}.", doubts.join(", "))
     };
-    let limits = scope::limits(&run.checks);
+    let limits = checks::scopes(&run.checks);
     let text = if limits.is_empty() {
         verdict
     } else {
