@@ -66,18 +66,15 @@ impl Checker {
         // another mistake.
         let mut names: HashSet<&str> = HashSet::new();
         for configuration in &input.configurations {
-            if let Some(name) = configuration
-                .name
-                .as_ref()
-                .filter(|name| !name.value.trim().is_empty())
+            if let Some(name) = &configuration.name
+                && !name.value.trim().is_empty()
+                && !names.insert(&name.value)
             {
-                if !names.insert(&name.value) {
-                    let message = format!(
-                        "another configuration is already named \"{}\"",
-                        shorten(&name.value)
-                    );
-                    self.report(&name.location, message, "give each a different name");
-                }
+                let message = format!(
+                    "another configuration is already named \"{}\"",
+                    shorten(&name.value)
+                );
+                self.report(&name.location, message, "give each a different name");
             }
             configurations
                 .extend(self.check_configuration(configuration, input.has_rejected_tables));
