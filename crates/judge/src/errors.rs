@@ -3,10 +3,10 @@
 //! In: a Run. Out: `nothing-committed`, `errors`, `outage`, `users-ended`. Must never: count an
 //! intended rollback as an error.
 
+use crate::all_kinds;
 use crate::checks::{Finding, new_finding};
 use crate::formatting::{count, percent, share, thousands};
 use crate::thresholds::{ERRORS_INVALID_SHARE, OUTAGE_AT_END_INVALID_SHARE, OUTAGE_INVALID_SHARE};
-use crate::{all_kinds, ended, nothing_measured};
 use prony_store::{ErrorClass, ErrorCount, Event, EventKind, Run, Severity};
 
 pub(crate) fn check_nothing_committed(run: &Run) -> Option<Finding> {
@@ -14,7 +14,7 @@ pub(crate) fn check_nothing_committed(run: &Run) -> Option<Finding> {
     if figures.is_some_and(|figures| figures.committed > 0) {
         return None;
     }
-    if nothing_measured(run) {
+    if run.measured.is_empty() {
         return new_finding(
             Severity::Invalid,
             "Nothing was measured: the run ended before the first second of its measured window.",
@@ -40,7 +40,7 @@ pub(crate) fn check_errors(run: &Run) -> Option<Finding> {
     if figures.failed == 0 {
         return None;
     }
-    let failed = share(figures.failed, ended(figures));
+    let failed = share(figures.failed, figures.ended());
     // An expected outage makes transactions fail: these do not make the result invalid.
     let unexpected = if expects_outage(run) {
         figures
@@ -49,7 +49,7 @@ pub(crate) fn check_errors(run: &Run) -> Option<Finding> {
     } else {
         figures.failed
     };
-    let severity = if share(unexpected, ended(figures)) > ERRORS_INVALID_SHARE {
+    let severity = if share(unexpected, figures.ended()) > ERRORS_INVALID_SHARE {
         Severity::Invalid
     } else {
         Severity::Caveat

@@ -10,13 +10,11 @@ use crate::thresholds::{
     DURATION_NOTE_BELOW_S, FEW_TRANSACTIONS_MAX_MEAN_SHARE, FEW_TRANSACTIONS_MIN, P95_MIN_SAMPLES,
     P99_MIN_SAMPLES, SHORT_RUN_CAVEAT_BELOW_S, SPLIT_MIN_SAMPLES, STEADY_MIN_SECONDS,
 };
-use crate::{
-    all_kinds, ended, errors, housekeeping, nothing_measured, observations, steady, workload,
-};
+use crate::{all_kinds, errors, housekeeping, observations, steady, workload};
 use prony_store::{Run, RunState, Severity};
 
 pub(crate) fn check_partial_run(run: &Run) -> Option<Finding> {
-    let covered = if nothing_measured(run) {
+    let covered = if run.measured.is_empty() {
         "Nothing was measured.".to_owned()
     } else {
         format!("The figures cover {:.1} s.", run.measured.length_s)
@@ -39,7 +37,7 @@ pub(crate) fn check_partial_run(run: &Run) -> Option<Finding> {
 pub(crate) fn check_short_run(run: &Run) -> Option<Finding> {
     let measured_s = run.measured.length_s;
     // `nothing-committed` covers a run that measured nothing.
-    if measured_s >= SHORT_RUN_CAVEAT_BELOW_S || nothing_measured(run) {
+    if measured_s >= SHORT_RUN_CAVEAT_BELOW_S || run.measured.is_empty() {
         return None;
     }
     new_finding(
@@ -101,7 +99,7 @@ pub fn is_too_short_for_steadiness(run: &Run) -> bool {
 
 /// Lists the checks for which the window was too short, so that their silence is not taken for a good result.
 pub(crate) fn check_not_judged(run: &Run) -> Option<Finding> {
-    if nothing_measured(run) || !is_too_short_for_steadiness(run) {
+    if run.measured.is_empty() || !is_too_short_for_steadiness(run) {
         return None;
     }
     let measured_s = run.measured.length_s;
@@ -129,7 +127,7 @@ pub(crate) fn check_not_judged(run: &Run) -> Option<Finding> {
 pub(crate) fn check_few_transactions(run: &Run) -> Option<Finding> {
     let all = all_kinds(run)?;
     let window_s = run.measured.length_s;
-    let mean_s = all.busy_s / ended(all).max(1) as f64;
+    let mean_s = all.busy_s / all.ended().max(1) as f64;
     let has_long = !stops_by_count(run) && mean_s > FEW_TRANSACTIONS_MAX_MEAN_SHARE * window_s;
     // `nothing-committed` covers a run without any.
     if all.committed == 0 || (all.committed >= FEW_TRANSACTIONS_MIN && !has_long) {

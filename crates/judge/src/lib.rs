@@ -101,16 +101,6 @@ fn all_kinds(run: &Run) -> Option<&KindFigures> {
     run.measured.all_kinds()
 }
 
-/// Whether no part of the load was measured: the run ended in its warm-up, or before any load.
-pub(crate) fn nothing_measured(run: &Run) -> bool {
-    run.measured.length_s <= 0.0 && all_kinds(run).is_none_or(|all| ended(all) == 0)
-}
-
-/// Transactions that ended: committed, rolled back on purpose, or failed.
-fn ended(kind: &KindFigures) -> u64 {
-    kind.committed + kind.rolled_back + kind.failed
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,14 +19,14 @@ use crate::thresholds::{
     EFFECT_INVALID_SHARE, LITTLE_EXCUSED_GAP_MAX_SHARE, LITTLE_GAP_MAX_SHARE,
     LITTLE_MEAN_TXN_MAX_SHARE, LITTLE_PARTIAL_RUN_MIN_S,
 };
-use crate::{all_kinds, ended, errors};
+use crate::{all_kinds, errors};
 use prony_store::{KindFigures, Latency, Run, RunState, Second, Severity, decode_histogram};
 
 pub(crate) fn check(run: &Run) -> Option<Finding> {
     let figures = all_kinds(run)?;
     let window_s = run.measured.length_s;
     let clients = run.drive.clients;
-    let ended_count = ended(figures);
+    let ended_count = figures.ended();
     if has_think_time(run)
         || run.drive.open_loop
         || clients == 0
@@ -191,7 +191,7 @@ fn has_think_time(run: &Run) -> bool {
 /// intervals of the series: the standstill may have begun up to one interval earlier. A run that was killed
 /// has no count of the transactions in flight, but a closed loop always has some.
 fn standstill_s(run: &Run) -> Option<f64> {
-    let is_idle = |second: &&Second| second.committed + second.rolled_back + second.failed == 0;
+    let is_idle = |second: &&Second| second.ended() == 0;
     let idle_seconds = run.series.iter().rev().take_while(is_idle);
     let seconds: f64 = idle_seconds.map(|second| second.length_s).sum();
     let has_in_flight = run.measured.unfinished > 0 || run.state != RunState::Complete;

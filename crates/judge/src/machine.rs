@@ -209,10 +209,8 @@ pub(crate) fn check_round_trip(run: &Run) -> Option<Finding> {
              until the server is the limit. Compare only with runs over the same network path.",
         );
     }
-    let uneven_p99_ns = round_trip.p99_ns.filter(|p99_ns| {
-        *p99_ns as f64 > ROUND_TRIP_P99_MAX_RATIO * round_trip.p50_ns as f64
-            && *p99_ns > ROUND_TRIP_P99_MAX_NS
-    })?;
+    let p99_ns = round_trip.p99_ns;
+    let uneven_p99_ns = p99_ns.filter(|p99_ns| is_uneven(round_trip.p50_ns, *p99_ns))?;
     new_finding(
         Severity::Note,
         format!(
@@ -222,6 +220,11 @@ pub(crate) fn check_round_trip(run: &Run) -> Option<Finding> {
         ),
         "Check what else uses the network, or the machines at its ends.",
     )
+}
+
+/// Whether the round trips of an empty statement differ much, from their median and 99th percentile.
+pub(crate) fn is_uneven(p50_ns: u64, p99_ns: u64) -> bool {
+    p99_ns > ROUND_TRIP_P99_MAX_NS && p99_ns as f64 > ROUND_TRIP_P99_MAX_RATIO * p50_ns as f64
 }
 
 fn is_loopback(address: Option<&ServerAddress>) -> bool {

@@ -3,6 +3,7 @@
 //! In: a Run. Out: `rate`, `never-started`. Must never: mistake chance for an overloaded server: the number
 //! of Poisson arrivals in a window scatters by its square root.
 
+use crate::all_kinds;
 use crate::checks::{Finding, new_finding};
 use crate::errors::expects_outage;
 use crate::formatting::{count, percent, thousands};
@@ -10,7 +11,6 @@ use crate::thresholds::{
     NEVER_STARTED_CAVEAT_SHARE, RATE_CAVEAT_BELOW_SHARE, RATE_CHANCE_SIGMAS,
     RATE_INVALID_BELOW_SHARE,
 };
-use crate::{all_kinds, ended};
 use prony_store::{Arrival, Run, RunState, Severity};
 
 /// Transactions that should have started in the window; `None` for a closed loop.
@@ -23,7 +23,7 @@ fn due_count(run: &Run) -> Option<f64> {
 pub(crate) fn check_rate(run: &Run) -> Option<Finding> {
     let figures = all_kinds(run)?;
     let due = due_count(run)?;
-    let ended = ended(figures) as f64;
+    let ended = figures.ended() as f64;
     let chance = match run.drive.arrival {
         Some(Arrival::Even) => 0.0,
         Some(Arrival::Poisson) | None => RATE_CHANCE_SIGMAS * due.sqrt(),

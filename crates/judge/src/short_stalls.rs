@@ -132,7 +132,7 @@ fn stalls_of_all(run: &Run) -> Vec<Stall> {
         let minimum = SHORT_STALL_IDLE_SHARE * active.typical_rate;
         let last = seconds
             .iter()
-            .rposition(|second| stall::ended_per_second(second) >= minimum);
+            .rposition(|second| second.ended_per_second() >= minimum);
         seconds.truncate(last.map_or(0, |last| last + 1));
     }
     let Some(begin_s) = seconds.first().map(|second| second.at_s) else {
