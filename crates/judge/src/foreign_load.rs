@@ -11,7 +11,6 @@ use crate::thresholds::{
     FOREIGN_COMMITS_MIN_PER_S, FOREIGN_INVALID_SAMPLES, FOREIGN_INVALID_SHARE, FOREIGN_MAX_SHARE,
     FOREIGN_MIN_SAMPLES, FOREIGN_MIN_SESSIONS, FOREIGN_SESSIONS_MIN_OWN, NEIGHBOURS_MAX_SHARE,
 };
-use crate::workload::description;
 use prony_store::{OtherClients, Run, ServerSecond, SessionGroup, Severity};
 use std::collections::BTreeMap;
 
@@ -210,10 +209,8 @@ fn foreign_busy(run: &Run, group: &SessionGroup) -> Option<(String, f64)> {
     let (mut name, mut busy) = (group_name(group), f64::from(group.busy));
     if group.own {
         let connections = run.drive.clients.saturating_add(FOREIGN_SESSIONS_MIN_OWN);
-        // Scripts open as many connections as they like, and connections that close overlap with new ones.
-        if run.drive.connect_per_transaction
-            || description(run).is_none_or(|description| description.table_names.is_empty())
-        {
+        // Connections that close overlap with new ones.
+        if run.drive.connect_per_transaction {
             return None;
         }
         let excess = group.recent.saturating_sub(run.drive.clients);
@@ -291,7 +288,9 @@ mod tests {
         assert!(check.finding.contains(expected), "{check:?}");
         // A second run in the same database.
         let two = group("bench", "prony", 129, 72);
-        let check = check_foreign_load(&with_sessions(600, &[two])).unwrap();
+        let mut run = with_sessions(600, &[two]);
+        run.workload.description = Some(prony_store::Description::default());
+        let check = check_foreign_load(&run).unwrap();
         assert!(
             check.finding.contains("50 %") && check.finding.contains("as this run"),
             "{check:?}"

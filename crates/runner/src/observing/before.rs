@@ -85,7 +85,7 @@ impl Observation {
         connection: &ConnectionInfo,
         before: Option<ServerState>,
     ) -> Observation {
-        let reason = "called as another tool, Prony sends the server only what that tool sends";
+        let reason = "called as another tool, Prony sends the server nothing else during the load";
         let mut observation = Observation::of_this_machine(&connection.colocation, reason);
         observation.reads_others_after = before.is_some();
         observation.observed.before = before;

@@ -65,9 +65,9 @@ pub fn prepare(
     Ok((server, tables))
 }
 
-/// Reads the server's facts, what builtin scripts add to, and what others do, on a separate connection with Prony's application
-/// name, because connections with pgbench's name execute only pgbench's statements. If this fails, the run continues
-/// without them, and the facts have the reason.
+/// Reads the server's facts, what builtin scripts add to, and what others do, on a separate connection with Prony's
+/// application name, because connections with pgbench's name execute only pgbench's statements. If this fails, the run
+/// continues without them, and the facts have the reason.
 fn read_server_separately(
     target: &Target,
     plan: &WorkloadPlan,
