@@ -208,7 +208,7 @@ pub static CHECKS: &[CheckSpec] = checks! {
     }
     "foreign-load": foreign_load::check_foreign_load {
         [Invalid] "sessions of other clients were more than 10 % of the busy sessions, in three readings or more; or more than 10 % of the commits were in other databases"
-        [Caveat] "more than 2 %, and a quarter of a session on average"
+        [Caveat] "more than 2 %, and a quarter of a session on average; under the names of replaced tools, busy sessions before and after the run, or more than 2 % of the commits"
     }
     "swap": memory::check_swap {
         [Caveat] "more than 1 MB per second swapped on the server's or the client's machine"

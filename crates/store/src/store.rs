@@ -19,6 +19,7 @@ use crate::run::Run;
 use crate::scan::{JournalState, load_path, open_journal};
 use crate::writer::RunWriter;
 use prony_document::RunState;
+use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -155,11 +156,20 @@ impl RunStore {
                 path: self.folder.clone(),
             });
         }
-        let ids = self.ids()?;
+        self.find_among(&self.ids()?, name)
+    }
+
+    /// As [`RunStore::find`], for many names except `last`; `ids` are those of the store.
+    ///
+    /// # Errors
+    /// If no run or more than one matches.
+    pub fn find_among(&self, ids: &BTreeSet<String>, name: &str) -> Result<String, StoreError> {
         if ids.contains(name) {
             return Ok(name.to_owned());
         }
-        let mut matches = ids.iter().filter(|id| id.starts_with(name));
+        let mut matches = ids
+            .range(name.to_owned()..)
+            .take_while(|id| id.starts_with(name));
         match (matches.next(), matches.next()) {
             (Some(id), None) if !name.is_empty() => Ok(id.clone()),
             (Some(first), Some(second)) if !name.is_empty() => Err(StoreError::Ambiguous {

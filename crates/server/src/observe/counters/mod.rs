@@ -172,6 +172,13 @@ impl CounterReader {
         })
     }
 
+    /// Reads only the counters of these topics.
+    #[must_use]
+    pub fn limited_to(mut self, topics: &[ObservedTopic]) -> CounterReader {
+        self.queries.retain(|query| topics.contains(&query.topic));
+        self
+    }
+
     /// Reads the counters now. A refused query is listed as missing and not repeated.
     ///
     /// # Errors
