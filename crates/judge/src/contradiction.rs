@@ -217,10 +217,11 @@ mod tests {
 
     #[test]
     fn no_document_that_prony_writes_is_named() {
-        let honest: [fn(&mut Run); 9] = [
+        let honest: [fn(&mut Run); 11] = [
             |_| {},
             |run| run.state = RunState::Partial,
             |run| run.drive.rate_tps = Some(16_000.0),
+            |run| run.drive.rate_tps = Some(f64::MAX),
             // Seconds were lost in which starts became due.
             |run| {
                 run.state = RunState::Partial;
@@ -231,6 +232,12 @@ mod tests {
                 multiply(&mut run.rates[1], 10.0);
                 for row in &mut observed_mut(run).series {
                     (row.other_commits, row.other_rollbacks) = (Some(100_000), Some(80_000));
+                }
+            },
+            // Another server was observed than the one that had the load.
+            |run| {
+                for row in &mut observed_mut(run).series {
+                    row.commits = Some(2);
                 }
             },
             // Not every second of the server was read.

@@ -9,7 +9,7 @@
 //!
 //! | check | severity | applies when |
 //! | --- | --- | --- |
-//! | `contradiction` | invalid | figures of a document contradict one another, or are impossible; found whenever a document is read |
+//! | `contradiction` | invalid | figures of a document contradict one another, are impossible, or yield other findings than the document has; found whenever a document is read |
 //! | `nothing-committed` | invalid | no committed transaction, or nothing measured |
 //! | `littles-law` | invalid | clients and busy time differ by more than 2 % |
 //! | | caveat | they do, but by no more than 10 %, and transactions across an edge of the window explain it: those in flight at its end, or the longest ones, one for each client; or by no more than 3 %, and threads waited for a CPU for that share of the time or more |
