@@ -12,7 +12,6 @@ use std::process::ExitCode;
 /// The exit code of the process. The numbers are stable, because scripts depend on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Success.
     Success = 0,
     /// An unexpected error, or a file that cannot be read or written.
     Unexpected = 1,

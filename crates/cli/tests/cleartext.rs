@@ -27,7 +27,6 @@ fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     [&[tag], &length[..], body].concat()
 }
 
-/// Serves one connection.
 fn serve(mut connection: TcpStream) -> std::io::Result<()> {
     let mut length = [0; 4];
     connection.read_exact(&mut length)?;

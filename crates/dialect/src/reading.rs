@@ -8,7 +8,6 @@
 use crate::{hammerdb, pgbench, sysbench};
 use prony_store::{Relation, RelationKind, ReportedRun};
 
-/// An error of [`read`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadingError {
     /// The text is not output of a known tool.

@@ -9,6 +9,7 @@
 //! other statements, other replies and other batches, and would take time and CPU from each run. The estimate
 //! is conservative, because the CPU time per transaction falls when more of them arrive at once.
 
+use crate::checks::{Finding, new_finding};
 use crate::formatting::{percent, time};
 use crate::machine::shared_machine_evidence;
 use crate::thresholds::{
@@ -16,8 +17,8 @@ use crate::thresholds::{
     CLIENT_MACHINE_BUSY_MAX_SHARE, CLIENT_WAIT_MAX_SHARE, LOOP_DELAY_MAX_SHARE,
     RUN_QUEUE_MAX_SHARE, SPLIT_MIN_SAMPLES, severity_of_counted_share,
 };
-use crate::{all_kinds, new_check, observations};
-use prony_store::{BuildProfile, Check, Run, SecondPhase, Severity};
+use crate::{all_kinds, observations};
+use prony_store::{BuildProfile, Run, SecondPhase, Severity};
 
 /// The CPU time that the client needed: the share of a CPU that its busiest thread used, and the share of the
 /// time for which its threads waited for a CPU.
@@ -59,7 +60,7 @@ impl CpuDemand {
 /// Checks whether the client's busiest thread was the limit. The time for which threads waited for a CPU
 /// counts as used, unless client and server share a machine: then the CPUs are the limit, which `one-host`
 /// reports, and a thread that has waited reads all replies that arrived meanwhile at little cost.
-pub(crate) fn check_client_limit(run: &Run) -> Option<Check> {
+pub(crate) fn check_client_limit(run: &Run) -> Option<Finding> {
     let demand = CpuDemand::new(run)?;
     let total = match shared_machine_evidence(run) {
         Some(_) => demand.busy_share,
@@ -83,11 +84,11 @@ pub(crate) fn check_client_limit(run: &Run) -> Option<Check> {
         ),
         _ => return None,
     };
-    new_check("client-limit", severity, finding, more_threads_advice(run))
+    new_finding(severity, finding, more_threads_advice(run))
 }
 
 /// Reports a client that is below its limit, but could not drive twice the load.
-pub(crate) fn check_client_headroom(run: &Run) -> Option<Check> {
+pub(crate) fn check_client_headroom(run: &Run) -> Option<Finding> {
     let demand = CpuDemand::new(run)?;
     // Under SCHED_BATCH, threads wait for a CPU by design: those waits say nothing about what the client could do.
     let yields = run
@@ -103,8 +104,7 @@ pub(crate) fn check_client_headroom(run: &Run) -> Option<Check> {
     if used_share <= BUSY_THREAD_NOTE_SHARE || check_client_limit(run).is_some() {
         return None;
     }
-    new_check(
-        "client-headroom",
+    new_finding(
         Severity::Note,
         format!(
             "This client could not have driven twice the load: its busiest thread {}, which leaves room for \
@@ -117,13 +117,12 @@ pub(crate) fn check_client_headroom(run: &Run) -> Option<Check> {
 }
 
 /// Checks the client's machine as a whole, if it is not the server's.
-pub(crate) fn check_client_machine(run: &Run) -> Option<Check> {
+pub(crate) fn check_client_machine(run: &Run) -> Option<Finding> {
     let busy = observations::client_machine_mean(run, |machine| machine.busy_share)?;
     if busy <= CLIENT_MACHINE_BUSY_MAX_SHARE {
         return None;
     }
-    new_check(
-        "client-machine",
+    new_finding(
         Severity::Caveat,
         format!(
             "The CPUs of the client's machine were {} busy: replies may have waited for one.",
@@ -134,14 +133,13 @@ pub(crate) fn check_client_machine(run: &Run) -> Option<Check> {
 }
 
 /// Checks for a container's CPU limit, which stops all of its threads for the remainder of a period.
-pub(crate) fn check_throttled(run: &Run) -> Option<Check> {
+pub(crate) fn check_throttled(run: &Run) -> Option<Finding> {
     let throttled_share = observations::mean(run, |row| {
         let throttled_s = row.client.as_ref()?.throttled_s?;
         (row.length_s > 0.0).then(|| throttled_s / row.length_s)
     })?;
     let severity = severity_of_counted_share(throttled_share, observations::observed_s(run))?;
-    new_check(
-        "throttled",
+    new_finding(
         severity,
         format!(
             "The CPU limit of this client's control group stopped it for {} of the time: replies \
@@ -154,7 +152,7 @@ pub(crate) fn check_throttled(run: &Run) -> Option<Check> {
 
 /// For runs without timestamps, checks how long loop iterations took, because replies may have waited that
 /// long.
-pub(crate) fn check_loop_delay(run: &Run) -> Option<Check> {
+pub(crate) fn check_loop_delay(run: &Run) -> Option<Finding> {
     let figures = all_kinds(run)?;
     let p99_ns = figures.response.p99_ns.filter(|ns| *ns > 0)? as f64;
     if figures.parts.is_some() {
@@ -170,8 +168,7 @@ pub(crate) fn check_loop_delay(run: &Run) -> Option<Check> {
     if iteration_ns <= LOOP_DELAY_MAX_SHARE * p99_ns {
         return None;
     }
-    new_check(
-        "loop-delay",
+    new_finding(
         Severity::Caveat,
         format!(
             "In half of the seconds a reply could wait in this client for {} or more, and the 99th \
@@ -215,13 +212,12 @@ pub(crate) fn run_queue_share(run: &Run) -> Option<f64> {
 
 /// Checks for how long threads waited for a CPU. If client and server share a machine, `one-host` reports
 /// this.
-pub(crate) fn check_run_queue(run: &Run) -> Option<Check> {
+pub(crate) fn check_run_queue(run: &Run) -> Option<Finding> {
     let waited = run_queue_share(run)?;
     if waited <= RUN_QUEUE_MAX_SHARE || shared_machine_evidence(run).is_some() {
         return None;
     }
-    new_check(
-        "run-queue",
+    new_finding(
         Severity::Caveat,
         format!(
             "The client's threads were ready to run but had no CPU for {} of the time: something \
@@ -249,15 +245,14 @@ pub(crate) fn excessive_client_wait(run: &Run) -> Option<(f64, f64)> {
 
 /// Checks for how long replies waited in the client. If client and server share a machine, `one-host` reports
 /// this.
-pub(crate) fn check_client_wait(run: &Run) -> Option<Check> {
+pub(crate) fn check_client_wait(run: &Run) -> Option<Finding> {
     let (wait_ns, service_ns) = excessive_client_wait(run)?;
     let figures = all_kinds(run)?;
     let split = figures.parts.as_ref()?;
     if shared_machine_evidence(run).is_some() {
         return None;
     }
-    new_check(
-        "client-wait",
+    new_finding(
         Severity::Caveat,
         format!(
             "Of a mean service time of {}{}, {} ({}) passed between the arrival of the reply and the \
@@ -279,12 +274,11 @@ pub(crate) fn check_client_wait(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn check_debug_build(run: &Run) -> Option<Check> {
+pub(crate) fn check_debug_build(run: &Run) -> Option<Finding> {
     if run.build.profile != BuildProfile::Debug {
         return None;
     }
-    new_check(
-        "debug-build",
+    new_finding(
         Severity::Caveat,
         "This Prony was built without optimisation: its client uses several times as much CPU.",
         "Build it with `cargo build --release`.",

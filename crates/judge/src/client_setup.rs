@@ -2,23 +2,23 @@
 //!
 //! In: a Run. Out: `cpu-frequency`, `network`. Must never: take an unknown speed for a fast one.
 
+use crate::checks::{Finding, new_finding};
 use crate::formatting::percent;
+use crate::observations;
 use crate::thresholds::{CPU_FREQUENCY_MIN_LIMIT_SHARE, NETWORK_MAX_SHARE};
-use crate::{new_check, observations};
-use prony_store::{Check, CpuFrequency, Run, Severity};
+use prony_store::{CpuFrequency, Run, Severity};
 
 /// Drivers whose `powersave` raises the frequency with the load, as `schedutil` does elsewhere
 /// (Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst). With other drivers it is the lowest frequency.
 const DRIVERS_WITH_DYNAMIC_POWERSAVE: [&str; 3] = ["intel_pstate", "amd-pstate", "amd-pstate-epp"];
 
 /// Checks the frequency of the client's CPUs.
-pub(crate) fn check_cpu_frequency(run: &Run) -> Option<Check> {
+pub(crate) fn check_cpu_frequency(run: &Run) -> Option<Finding> {
     let frequency = run.machine().host.cpu_frequency.as_ref()?;
     let advice =
         "Set the governor `performance` and no limit (cpupower frequency-set -g performance).";
     if let Some(slow) = slow_cpus(frequency) {
-        return new_check(
-            "cpu-frequency",
+        return new_finding(
             Severity::Caveat,
             format!(
                 "The client's CPUs {slow}: its waits, and with them the latency, are overstated."
@@ -29,8 +29,7 @@ pub(crate) fn check_cpu_frequency(run: &Run) -> Option<Check> {
     if frequency.governor == "performance" {
         return None;
     }
-    new_check(
-        "cpu-frequency",
+    new_finding(
         Severity::Note,
         format!(
             "The frequency of the client's CPUs follows the load (governor {}, driver {}): a client that is \
@@ -59,13 +58,12 @@ pub(crate) fn slow_cpus(frequency: &CpuFrequency) -> Option<String> {
 }
 
 /// Checks whether the client's network was nearly full, in its busiest direction.
-pub(crate) fn check_network(run: &Run) -> Option<Check> {
+pub(crate) fn check_network(run: &Run) -> Option<Finding> {
     let share = observations::client_machine_mean(run, |machine| machine.link_busy_share)?;
     if share <= NETWORK_MAX_SHARE {
         return None;
     }
-    new_check(
-        "network",
+    new_finding(
         Severity::Caveat,
         format!(
             "The busiest network link of the client's machine was used for {} of its speed: requests or replies \

@@ -3,15 +3,14 @@
 //! In: a Run with the findings of its workload's check (`--check-after`). Out: `consistency`. Must never: report a
 //! run whose data was not checked.
 
+use crate::checks::{Finding, new_finding};
 use crate::formatting::count;
-use crate::new_check;
-use prony_store::{Check, ConsistencyState, Run, Severity};
+use prony_store::{ConsistencyState, Run, Severity};
 
-pub(crate) fn check_consistency(run: &Run) -> Option<Check> {
+pub(crate) fn check_consistency(run: &Run) -> Option<Finding> {
     let consistency = run.consistency.as_ref()?;
     if let Some(error) = &consistency.error {
-        return new_check(
-            "consistency",
+        return new_finding(
             Severity::Caveat,
             format!("The data could not be checked after the run: {error}."),
             "Check it now: prony check.",
@@ -26,8 +25,7 @@ pub(crate) fn check_consistency(run: &Run) -> Option<Check> {
         0 => String::new(),
         number => format!(" (and {})", count(number, "other condition")),
     };
-    new_check(
-        "consistency",
+    new_finding(
         Severity::Invalid,
         format!(
             "After the run the data failed its consistency check: {}: {}{others}.",

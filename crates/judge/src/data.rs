@@ -3,15 +3,15 @@
 //! In: a Run. Out: `data-scale`, `data-grown`, `dead-rows`, `statistics`, `durability`. Must never: treat
 //! the server's row estimates as counts.
 
+use crate::checks::{Finding, new_finding};
 use crate::formatting::{count, percent, thousands};
-use crate::new_check;
 use crate::observations::observed;
 use crate::thresholds::{
     DATA_GROWN_MAX_SHARE, DATA_SCALE_INNODB_MAX_DEVIATION, DATA_SCALE_MAX_DEVIATION,
     DEAD_ROWS_MAX_SHARE, DEAD_ROWS_MIN_COUNT, STATISTICS_MIN_ROWS,
 };
 use crate::workload::description;
-use prony_store::{Check, DurabilityClass, Run, ScaledTable, Severity, SqlDialect, TableState};
+use prony_store::{DurabilityClass, Run, ScaledTable, Severity, SqlDialect, TableState};
 
 /// Tables with fewer rows than this per unit of scale are not checked, because the server's statistics of
 /// small tables are coarse.
@@ -32,7 +32,7 @@ fn row_count(tables: &[TableState], name: &str) -> Option<u64> {
     table.and_then(|table| table.rows)
 }
 
-pub(crate) fn check_data_scale(run: &Run) -> Option<Check> {
+pub(crate) fn check_data_scale(run: &Run) -> Option<Finding> {
     let tables = tables_before(run)?;
     let max_deviation = match run.server.dialect() {
         Some(SqlDialect::PostgreSql) => DATA_SCALE_MAX_DEVIATION,
@@ -53,8 +53,7 @@ pub(crate) fn check_data_scale(run: &Run) -> Option<Check> {
             (deviation > max_deviation).then_some((&table.name, rows, expected))
         });
     let (name, rows, expected) = mismatch?;
-    new_check(
-        "data-scale",
+    new_finding(
         Severity::Caveat,
         format!(
             "{name} has about {} by the server's statistics, but scale {} has {}: the data may be of \
@@ -67,7 +66,7 @@ pub(crate) fn check_data_scale(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn check_data_grown(run: &Run) -> Option<Check> {
+pub(crate) fn check_data_grown(run: &Run) -> Option<Finding> {
     let tables = tables_before(run)?;
     let scale = u64::from(run.workload.scale);
     let growths = scaled_tables(run).iter().filter_map(|table| {
@@ -80,8 +79,7 @@ pub(crate) fn check_data_grown(run: &Run) -> Option<Check> {
     if share <= DATA_GROWN_MAX_SHARE {
         return None;
     }
-    new_check(
-        "data-grown",
+    new_finding(
         Severity::Caveat,
         format!(
             "Earlier runs have added about {} to {name}: the data and its indexes are larger than freshly \
@@ -92,15 +90,14 @@ pub(crate) fn check_data_grown(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn check_dead_rows(run: &Run) -> Option<Check> {
+pub(crate) fn check_dead_rows(run: &Run) -> Option<Finding> {
     let with_dead_rows = tables_before(run)?.iter().filter_map(|table| {
         let (rows, dead) = (table.rows?, table.dead_rows?);
         let share = dead as f64 / rows.saturating_add(dead).max(1) as f64;
         (dead >= DEAD_ROWS_MIN_COUNT && share > DEAD_ROWS_MAX_SHARE).then_some((table, dead, share))
     });
     let (table, dead, share) = with_dead_rows.max_by_key(|(_, dead, _)| *dead)?;
-    new_check(
-        "dead-rows",
+    new_finding(
         Severity::Caveat,
         format!(
             "Before the run, {} rows of {} were dead rows left by earlier work ({}): the server has to skip \
@@ -113,13 +110,12 @@ pub(crate) fn check_dead_rows(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn check_statistics(run: &Run) -> Option<Check> {
+pub(crate) fn check_statistics(run: &Run) -> Option<Finding> {
     let never_analyzed = tables_before(run)?.iter().find(|table| {
         let needs_statistics = table.rows.is_some_and(|rows| rows >= STATISTICS_MIN_ROWS);
         needs_statistics && table.statistics_age_s.is_none() && table.analyses == Some(0)
     })?;
-    new_check(
-        "statistics",
+    new_finding(
         Severity::Note,
         format!(
             "{} has {} and has not been analyzed since the server began to keep statistics: plans may be poor.",
@@ -130,7 +126,7 @@ pub(crate) fn check_statistics(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn check_durability(run: &Run) -> Option<Check> {
+pub(crate) fn check_durability(run: &Run) -> Option<Finding> {
     let durability = observed(run)?.before.as_ref()?.durability.as_ref()?;
     let risk = match durability.class {
         DurabilityClass::D0 => "a crash may destroy data that was committed long before",
@@ -154,12 +150,11 @@ pub(crate) fn check_durability(run: &Run) -> Option<Check> {
                      log; the stored run says why information_schema could not be queried."
                 }
             };
-            return new_check("durability", Severity::Caveat, finding, advice);
+            return new_finding(Severity::Caveat, finding, advice);
         }
         DurabilityClass::D3 | DurabilityClass::D4 => return None,
     };
-    new_check(
-        "durability",
+    new_finding(
         Severity::Caveat,
         format!(
             "Durability class {}: {risk} ({}). A safe commit costs more.",

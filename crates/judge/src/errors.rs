@@ -3,27 +3,26 @@
 //! In: a Run. Out: `nothing-committed`, `errors`, `outage`, `users-ended`. Must never: count an
 //! intended rollback as an error.
 
+use crate::all_kinds;
+use crate::checks::{Finding, new_finding};
 use crate::formatting::{count, percent, share, thousands};
 use crate::thresholds::{ERRORS_INVALID_SHARE, OUTAGE_AT_END_INVALID_SHARE, OUTAGE_INVALID_SHARE};
-use crate::{all_kinds, ended, new_check, nothing_measured};
-use prony_store::{Check, ErrorClass, ErrorCount, Event, EventKind, Run, Severity};
+use prony_store::{ErrorClass, ErrorCount, Event, EventKind, Run, Severity};
 
-pub(crate) fn check_nothing_committed(run: &Run) -> Option<Check> {
+pub(crate) fn check_nothing_committed(run: &Run) -> Option<Finding> {
     let figures = all_kinds(run);
     if figures.is_some_and(|figures| figures.committed > 0) {
         return None;
     }
-    if nothing_measured(run) {
-        return new_check(
-            "nothing-committed",
+    if run.measured.is_empty() {
+        return new_finding(
             Severity::Invalid,
             "Nothing was measured: the run ended before the first second of its measured window.",
             "Run again to the end.",
         );
     }
     let failed = figures.map_or(0, |figures| figures.failed);
-    new_check(
-        "nothing-committed",
+    new_finding(
         Severity::Invalid,
         format!(
             "No transaction committed in the measured {:.1} s ({} failed{}).",
@@ -36,12 +35,12 @@ pub(crate) fn check_nothing_committed(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn check_errors(run: &Run) -> Option<Check> {
+pub(crate) fn check_errors(run: &Run) -> Option<Finding> {
     let figures = all_kinds(run)?;
     if figures.failed == 0 {
         return None;
     }
-    let failed = share(figures.failed, ended(figures));
+    let failed = share(figures.failed, figures.ended());
     // An expected outage makes transactions fail: these do not make the result invalid.
     let unexpected = if expects_outage(run) {
         figures
@@ -50,7 +49,7 @@ pub(crate) fn check_errors(run: &Run) -> Option<Check> {
     } else {
         figures.failed
     };
-    let severity = if share(unexpected, ended(figures)) > ERRORS_INVALID_SHARE {
+    let severity = if share(unexpected, figures.ended()) > ERRORS_INVALID_SHARE {
         Severity::Invalid
     } else {
         Severity::Caveat
@@ -83,7 +82,7 @@ pub(crate) fn check_errors(run: &Run) -> Option<Check> {
         }
         _ => "Check whether these errors belong to the workload; if not, remove the cause.",
     };
-    new_check("errors", severity, finding, advice)
+    new_finding(severity, finding, advice)
 }
 
 /// `duplicate_prepared_statement` and `invalid_sql_statement_name` (PostgreSQL, appendix A): a statement was
@@ -179,7 +178,7 @@ pub(crate) fn had_lost_users(run: &Run) -> bool {
         || events_in_window(run, EventKind::UserEnded).next().is_some()
 }
 
-pub(crate) fn check_outage(run: &Run) -> Option<Check> {
+pub(crate) fn check_outage(run: &Run) -> Option<Finding> {
     let events: Vec<&Event> = events_in_window(run, EventKind::Outage).collect();
     if events.is_empty() {
         return None;
@@ -242,10 +241,10 @@ pub(crate) fn check_outage(run: &Run) -> Option<Check> {
             ),
         ),
     };
-    new_check("outage", severity, finding, advice)
+    new_finding(severity, finding, advice)
 }
 
-pub(crate) fn check_users_ended(run: &Run) -> Option<Check> {
+pub(crate) fn check_users_ended(run: &Run) -> Option<Finding> {
     let ended_users: u64 = events_in_window(run, EventKind::UserEnded)
         .map(|event| event.count.max(1))
         .sum();
@@ -256,8 +255,7 @@ pub(crate) fn check_users_ended(run: &Run) -> Option<Check> {
         .map(|event| event.detail.as_str())
         .find(|detail| !detail.is_empty());
     let because = detail.map_or(String::new(), |detail| format!(" The first: {detail}"));
-    new_check(
-        "users-ended",
+    new_finding(
         Severity::Caveat,
         format!(
             "{} of {} ended before the run did, so the load was smaller than requested.{because}",

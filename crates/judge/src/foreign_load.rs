@@ -3,15 +3,16 @@
 //! In: a Run. Out: `foreign-load`, and what others did in the slower seconds of a run. Must never: count a session that is idle, sleeps or waits for its client as load,
 //! nor the server's own work (vacuums, replication, backups).
 
+use crate::checks::{Finding, new_finding};
 use crate::formatting::{percent, thousands};
+use crate::machine;
 use crate::observations::{observed, rows, sum};
 use crate::thresholds::{
     FOREIGN_COMMITS_MIN_PER_S, FOREIGN_INVALID_SAMPLES, FOREIGN_INVALID_SHARE, FOREIGN_MAX_SHARE,
     FOREIGN_MIN_SAMPLES, FOREIGN_MIN_SESSIONS, FOREIGN_SESSIONS_MIN_OWN, NEIGHBOURS_MAX_SHARE,
 };
 use crate::workload::description;
-use crate::{machine, new_check};
-use prony_store::{Check, Run, ServerSecond, SessionGroup, Severity};
+use prony_store::{Run, ServerSecond, SessionGroup, Severity};
 use std::collections::BTreeMap;
 
 /// The load of one group of sessions, summed over the readings.
@@ -22,7 +23,7 @@ struct GroupLoad {
     samples: u32,
 }
 
-pub(crate) fn check_foreign_load(run: &Run) -> Option<Check> {
+pub(crate) fn check_foreign_load(run: &Run) -> Option<Finding> {
     observed(run)?;
     let mut groups: BTreeMap<String, GroupLoad> = BTreeMap::new();
     let (mut all_busy, mut readings) = (0.0, 0.0);
@@ -85,8 +86,7 @@ pub(crate) fn check_foreign_load(run: &Run) -> Option<Check> {
         ));
     }
     sentences.push("The figures show only the capacity that was left, and the server's CPU time is not this run's alone.".to_owned());
-    new_check(
-        "foreign-load",
+    new_finding(
         severity,
         sentences.join(" "),
         "End these clients and run again, or use a server that nobody else loads.",
@@ -238,10 +238,6 @@ mod tests {
         let check = check_foreign_load(&with_sessions(600, &busy)).unwrap();
         let expected = "20 % were not this run's (database shop, user u, program app: 9.0)";
         assert!(check.finding.contains(expected), "{check:?}");
-        assert!(
-            crate::scope::kind(&check.id, Severity::Caveat)
-                == Some(prony_store::FindingKind::Doubt)
-        );
         // A second run in the same database.
         let two = group("bench", "prony", 129, 72);
         let check = check_foreign_load(&with_sessions(600, &[two])).unwrap();

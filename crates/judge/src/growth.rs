@@ -3,12 +3,12 @@
 //! In: a Run with the readings of what its commits add. Out: `lost-commits`. Must never: call commits lost that were
 //! not acknowledged, or claim that none is missing if others wrote too.
 
+use crate::checks::{Finding, new_finding};
 use crate::errors::had_lost_users;
 use crate::formatting::{count, thousands};
-use crate::new_check;
 use crate::server::{check_restart, others_committed};
 use crate::tables::check_tables_replaced;
-use prony_store::{Check, EventKind, GrowthReading, Run, RunState, Severity};
+use prony_store::{EventKind, GrowthReading, Run, RunState, Severity};
 
 /// What a reading shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ enum Balance {
     Less,
 }
 
-pub(crate) fn check_lost_commits(run: &Run) -> Option<Check> {
+pub(crate) fn check_lost_commits(run: &Run) -> Option<Finding> {
     // Its finding says what became of the rows.
     if check_tables_replaced(run).is_some_and(|check| check.severity == Severity::Invalid) {
         return None;
@@ -83,7 +83,7 @@ pub(crate) fn check_lost_commits(run: &Run) -> Option<Check> {
         ),
         Balance::Even => return None,
     };
-    new_check("lost-commits", severity, finding, advice)
+    new_finding(severity, finding, advice)
 }
 
 /// The sentences of the readings that show this.

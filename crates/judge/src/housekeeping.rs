@@ -2,11 +2,11 @@
 //!
 //! In: a Run. Out: `checkpoint`, `maintenance`. Must never: expect checkpoints of a read-only load.
 
+use crate::checks::{Finding, new_finding};
 use crate::formatting::{bytes, count, percent};
-use crate::new_check;
 use crate::observations::{events, observed, overlap_s, window_s, written_bytes};
 use crate::thresholds::{EVENT_LAG_MAX_S, MAINTENANCE_MAX_SHARE};
-use prony_store::{Check, Event, EventKind, ObservedTopic, Run, Severity, TableState};
+use prony_store::{Event, EventKind, ObservedTopic, Run, Severity, TableState};
 
 /// Events that load disks and caches, and are a caveat however short they are.
 const HEAVY_EVENTS: [EventKind; 3] = [
@@ -22,7 +22,7 @@ const MAX_LISTED: usize = 4;
 /// Checks that a checkpoint lies in the window of a load that writes: the cost of a checkpoint belongs to the
 /// figure, and TPC-C requires one in the measured interval (5.5.2.2). The finding includes that the window is
 /// too short, so that `duration` is not reported as well.
-pub(crate) fn check_checkpoint(run: &Run) -> Option<Check> {
+pub(crate) fn check_checkpoint(run: &Run) -> Option<Finding> {
     let observed = observed(run)?;
     let checkpoints_unknown = observed
         .missing
@@ -51,8 +51,7 @@ pub(crate) fn check_checkpoint(run: &Run) -> Option<Check> {
         Some(_) => format!(" of {:.0} s", run.measured.length_s),
         None => String::new(),
     };
-    new_check(
-        "checkpoint",
+    new_finding(
         Severity::Caveat,
         format!(
             "No complete checkpoint fell into the measured window{too_short}{incomplete}, while {} of log were \
@@ -64,7 +63,7 @@ pub(crate) fn check_checkpoint(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn check_maintenance(run: &Run) -> Option<Check> {
+pub(crate) fn check_maintenance(run: &Run) -> Option<Finding> {
     observed(run)?;
     let heavy: Vec<&Event> = events(run, &HEAVY_EVENTS).collect();
     let routine: Vec<&Event> = events(run, &ROUTINE_EVENTS).collect();
@@ -95,8 +94,7 @@ pub(crate) fn check_maintenance(run: &Run) -> Option<Check> {
     } else {
         format!("; vacuums and analyzes took {} of it", percent(share))
     };
-    new_check(
-        "maintenance",
+    new_finding(
         severity,
         format!(
             "During the measured window the server also ran: {}{share}.",

@@ -3,20 +3,18 @@
 //! In: a Run. Out: `partial-run`, `short-run`, `not-judged`, `duration`, `few-transactions`,
 //! `percentiles`. Must never: look at the values of the figures.
 
+use crate::checks::{Finding, new_finding};
 use crate::formatting::{count, percent};
 use crate::stall::stops_by_count;
 use crate::thresholds::{
     DURATION_NOTE_BELOW_S, FEW_TRANSACTIONS_MAX_MEAN_SHARE, FEW_TRANSACTIONS_MIN, P95_MIN_SAMPLES,
     P99_MIN_SAMPLES, SHORT_RUN_CAVEAT_BELOW_S, SPLIT_MIN_SAMPLES, STEADY_MIN_SECONDS,
 };
-use crate::{
-    all_kinds, ended, errors, housekeeping, new_check, nothing_measured, observations, steady,
-    workload,
-};
-use prony_store::{Check, Run, RunState, Severity};
+use crate::{all_kinds, errors, housekeeping, observations, steady, workload};
+use prony_store::{Run, RunState, Severity};
 
-pub(crate) fn check_partial_run(run: &Run) -> Option<Check> {
-    let covered = if nothing_measured(run) {
+pub(crate) fn check_partial_run(run: &Run) -> Option<Finding> {
+    let covered = if run.measured.is_empty() {
         "Nothing was measured.".to_owned()
     } else {
         format!("The figures cover {:.1} s.", run.measured.length_s)
@@ -29,22 +27,20 @@ pub(crate) fn check_partial_run(run: &Run) -> Option<Check> {
             "The run is not marked as ended: it is still in progress, or Prony was killed. {covered}"
         ),
     };
-    new_check(
-        "partial-run",
+    new_finding(
         Severity::Caveat,
         finding,
         "Compare it only with runs of the same length, or run it again to the end.",
     )
 }
 
-pub(crate) fn check_short_run(run: &Run) -> Option<Check> {
+pub(crate) fn check_short_run(run: &Run) -> Option<Finding> {
     let measured_s = run.measured.length_s;
     // `nothing-committed` covers a run that measured nothing.
-    if measured_s >= SHORT_RUN_CAVEAT_BELOW_S || nothing_measured(run) {
+    if measured_s >= SHORT_RUN_CAVEAT_BELOW_S || run.measured.is_empty() {
         return None;
     }
-    new_check(
-        "short-run",
+    new_finding(
         // However short it is, its figures are right for the time they cover.
         Severity::Caveat,
         format!("Only {measured_s:.1} s were measured: a single stall can decide the figures."),
@@ -58,14 +54,13 @@ pub(crate) fn check_short_run(run: &Run) -> Option<Check> {
 /// Checks that a load that writes is measured for long enough to include rare events, and a paced tpcc for as
 /// long as the specification requires (TPC-C 5.5.2.1). Reports nothing if `checkpoint` or `short-run` already
 /// say that the window is too short.
-pub(crate) fn check_duration(run: &Run) -> Option<Check> {
+pub(crate) fn check_duration(run: &Run) -> Option<Finding> {
     let measured_s = run.measured.length_s;
     let (minimum_s, reason) = below_minimum(run)?;
     if measured_s < SHORT_RUN_CAVEAT_BELOW_S || housekeeping::check_checkpoint(run).is_some() {
         return None;
     }
-    new_check(
-        "duration",
+    new_finding(
         Severity::Note,
         format!(
             "Measured for {measured_s:.0} s: less than the {:.0} minutes {reason}.",
@@ -103,8 +98,8 @@ pub fn is_too_short_for_steadiness(run: &Run) -> bool {
 }
 
 /// Lists the checks for which the window was too short, so that their silence is not taken for a good result.
-pub(crate) fn check_not_judged(run: &Run) -> Option<Check> {
-    if nothing_measured(run) || !is_too_short_for_steadiness(run) {
+pub(crate) fn check_not_judged(run: &Run) -> Option<Finding> {
+    if run.measured.is_empty() || !is_too_short_for_steadiness(run) {
         return None;
     }
     let measured_s = run.measured.length_s;
@@ -118,8 +113,7 @@ pub(crate) fn check_not_judged(run: &Run) -> Option<Check> {
             "the client's part of the response time ({SPLIT_MIN_SAMPLES} transactions are needed)"
         ));
     }
-    new_check(
-        "not-judged",
+    new_finding(
         Severity::Note,
         format!(
             "Not judged: {}; {measured_s:.1} s were measured.",
@@ -130,10 +124,10 @@ pub(crate) fn check_not_judged(run: &Run) -> Option<Check> {
 }
 
 /// Checks that there are more than a handful of transactions, and that clients completed more than one each.
-pub(crate) fn check_few_transactions(run: &Run) -> Option<Check> {
+pub(crate) fn check_few_transactions(run: &Run) -> Option<Finding> {
     let all = all_kinds(run)?;
     let window_s = run.measured.length_s;
-    let mean_s = all.busy_s / ended(all).max(1) as f64;
+    let mean_s = all.busy_s / all.ended().max(1) as f64;
     let has_long = !stops_by_count(run) && mean_s > FEW_TRANSACTIONS_MAX_MEAN_SHARE * window_s;
     // `nothing-committed` covers a run without any.
     if all.committed == 0 || (all.committed >= FEW_TRANSACTIONS_MIN && !has_long) {
@@ -147,8 +141,7 @@ pub(crate) fn check_few_transactions(run: &Run) -> Option<Check> {
     } else {
         String::new()
     };
-    new_check(
-        "few-transactions",
+    new_finding(
         Severity::Caveat,
         format!(
             "Only {} committed in {window_s:.1} s{length}: too few to tell a rate or a response time.",
@@ -160,7 +153,7 @@ pub(crate) fn check_few_transactions(run: &Run) -> Option<Check> {
 }
 
 /// Checks that there are enough samples: a percentile is shown only if at least ten samples lie above it.
-pub(crate) fn check_percentiles(run: &Run) -> Option<Check> {
+pub(crate) fn check_percentiles(run: &Run) -> Option<Finding> {
     let samples = all_kinds(run)?.response.samples;
     if samples == 0 || samples >= P99_MIN_SAMPLES || check_few_transactions(run).is_some() {
         return None;
@@ -171,8 +164,7 @@ pub(crate) fn check_percentiles(run: &Run) -> Option<Check> {
         }
         _ => (Severity::Note, "99th percentile and those above"),
     };
-    new_check(
-        "percentiles",
+    new_finding(
         severity,
         format!(
             "{} are too few for the {absent}: fewer than ten would lie above it.",
@@ -187,6 +179,7 @@ pub(crate) fn check_percentiles(run: &Run) -> Option<Check> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checks::find_check;
     use crate::sample::{healthy, observed_run, with_series};
     use prony_store::{Description, MinimumDuration};
 
@@ -257,8 +250,9 @@ mod tests {
         let mut run = observed_run();
         run.measured.length_s = 60.0;
         let ids = |run: &Run| -> Vec<String> {
-            let checks = [housekeeping::check_checkpoint(run), check_duration(run)];
-            checks.into_iter().flatten().map(|check| check.id).collect()
+            let checks = ["checkpoint", "duration"].into_iter();
+            let found = checks.filter_map(|id| find_check(id)?.check(run));
+            found.map(|check| check.id).collect()
         };
         assert_eq!(ids(&run), ["checkpoint"]);
         let finding = housekeeping::check_checkpoint(&run).unwrap().finding;

@@ -4,10 +4,10 @@
 //! numbers, units and advice. Must never: report what is in order, change a figure, or depend on the loop
 //! that produced the figures.
 //!
-//! Each check is a function from a Run to a finding, named after the id that it reports. `CHECKS` lists all
-//! checks, and [`thresholds`] documents when each applies.
+//! [`checks`] lists all checks, each with the conditions under which it reports, and [`thresholds`] has their numbers.
 
 pub mod audit;
+pub mod checks;
 mod client;
 mod client_setup;
 pub mod compare;
@@ -35,7 +35,6 @@ pub mod reproduced;
 mod rules_digest;
 #[cfg(test)]
 mod sample;
-pub mod scope;
 mod server;
 mod shares;
 mod short_stalls;
@@ -48,6 +47,7 @@ pub mod thresholds;
 pub mod trend;
 mod workload;
 
+use checks::new_check;
 pub use contradiction::contradiction;
 pub use errors::POOLER_SQLSTATES;
 pub use housekeeping::unobserved_maintenance;
@@ -58,75 +58,10 @@ use prony_store::{Check, KindFigures, Run, RunState, Severity};
 /// (`rules_digest`) fails if checks or thresholds change and the version does not.
 pub const RULES_VERSION: u32 = 5;
 
-/// One check: returns a finding, or `None` if there is nothing to report.
-type Checker = fn(&Run) -> Option<Check>;
-
-/// All checks, in the order in which findings of one severity are reported.
-const CHECKS: [Checker; 59] = [
-    errors::check_nothing_committed,
-    server::check_restart,
-    tables::check_tables_replaced,
-    growth::check_lost_commits,
-    consistency::check_consistency,
-    server::check_server_commits,
-    littles_law::check,
-    errors::check_errors,
-    rate::check_rate,
-    rate::check_never_started,
-    length::check_partial_run,
-    length::check_short_run,
-    length::check_not_judged,
-    length::check_few_transactions,
-    errors::check_outage,
-    errors::check_users_ended,
-    steady::check_unsteady,
-    steady::check_warm_up,
-    steady::check_drift,
-    steady::latency::check,
-    stall::check,
-    short_stalls::check_short_stall,
-    short_stalls::check_client_stall,
-    data::check_durability,
-    client::check_client_limit,
-    client::check_throttled,
-    client::check_run_queue,
-    client::check_client_wait,
-    client::check_loop_delay,
-    client::check_client_machine,
-    client::check_debug_build,
-    client_setup::check_cpu_frequency,
-    client_setup::check_network,
-    stamps::check_stamps,
-    machine::check_round_trip,
-    machine::check_one_host,
-    machine::check_steal,
-    machine::check_server_steal,
-    machine::check_neighbours,
-    foreign_load::check_foreign_load,
-    memory::check_swap,
-    housekeeping::check_checkpoint,
-    housekeeping::check_maintenance,
-    data::check_data_scale,
-    data::check_data_grown,
-    data::check_dead_rows,
-    workload::check_contention,
-    shares::check,
-    limits::check,
-    length::check_percentiles,
-    server::check_observer,
-    server::check_bottleneck,
-    memory::check_untuned,
-    length::check_duration,
-    client::check_client_headroom,
-    data::check_statistics,
-    stamps::check_clock_steps,
-    stamps::check_no_split,
-    server::check_unobserved,
-];
-
 /// Judges one run. Returns its findings, the worst first and doubt before scope; empty if there are none.
 pub fn judge(run: &Run) -> Vec<Check> {
-    let mut findings: Vec<Check> = CHECKS.iter().filter_map(|check| check(run)).collect();
+    let checks = checks::CHECKS.iter();
+    let mut findings: Vec<Check> = checks.filter_map(|spec| spec.check(run)).collect();
     findings.extend(workload::remarks(run));
     findings.sort_by_key(|check| std::cmp::Reverse((check.severity, check.kind)));
     findings
@@ -165,34 +100,9 @@ pub fn worst(checks: &[Check]) -> Option<Severity> {
     checks.iter().map(|check| check.severity).max()
 }
 
-fn new_check(
-    id: &str,
-    severity: Severity,
-    finding: impl Into<String>,
-    advice: impl Into<String>,
-) -> Option<Check> {
-    Some(Check {
-        id: id.to_owned(),
-        severity,
-        kind: scope::kind(id, severity),
-        finding: finding.into(),
-        advice: advice.into(),
-    })
-}
-
 /// The figures of all kinds together; `None` for a run that measured nothing.
 fn all_kinds(run: &Run) -> Option<&KindFigures> {
     run.measured.all_kinds()
-}
-
-/// Whether no part of the load was measured: the run ended in its warm-up, or before any load.
-pub(crate) fn nothing_measured(run: &Run) -> bool {
-    run.measured.length_s <= 0.0 && all_kinds(run).is_none_or(|all| ended(all) == 0)
-}
-
-/// Transactions that ended: committed, rolled back on purpose, or failed.
-fn ended(kind: &KindFigures) -> u64 {
-    kind.committed + kind.rolled_back + kind.failed
 }
 
 #[cfg(test)]
@@ -308,90 +218,6 @@ mod tests {
         let ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
         assert_eq!(ids, ["littles-law", "steal", "one-host"]);
         assert_eq!(worst(&checks), Some(Severity::Invalid));
-    }
-
-    /// The sources of a folder and its subfolders, without their tests.
-    fn collect_sources(folder: &std::path::Path, texts: &mut Vec<String>) {
-        for path in std::fs::read_dir(folder).unwrap().flatten() {
-            let path = path.path();
-            if path.is_dir() {
-                collect_sources(&path, texts);
-            } else if !path.ends_with("tests.rs") {
-                let text = std::fs::read_to_string(path).unwrap();
-                texts.push(text.split("#[cfg(test)]").next().unwrap().to_owned());
-            }
-        }
-    }
-
-    /// The tables in the documentation of `thresholds` name all ids that the sources can report, and no
-    /// others.
-    #[test]
-    fn every_check_is_documented_in_the_thresholds() {
-        let table = include_str!("thresholds.rs").lines();
-        let rows = table.filter_map(|line| line.strip_prefix("//! | `")?.split('`').next());
-        let rows: std::collections::BTreeSet<&str> = rows.collect();
-        assert!(rows.len() > 40, "{rows:?}");
-        let mut texts = Vec::new();
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
-        collect_sources(folder.as_ref(), &mut texts);
-        for text in &texts {
-            for arguments in text.split("new_check(").skip(1) {
-                let quoted = arguments.trim_start().strip_prefix('"');
-                let id = quoted.and_then(|quoted| quoted.split('"').next());
-                assert!(
-                    id.is_none_or(|id| rows.contains(id)),
-                    "{id:?} is not documented"
-                );
-            }
-        }
-        for id in rows {
-            let reported = texts.iter().any(|text| text.contains(&format!("\"{id}\"")));
-            assert!(reported, "no check reports {id}");
-        }
-    }
-
-    /// The tables also name the ids that the sources take from tables of their own.
-    #[test]
-    fn remarks_on_prices_and_audit_checks_are_documented() {
-        let table = include_str!("thresholds.rs");
-        let price_tables = table.split("//! For prices:").nth(1).unwrap();
-        let rows = price_tables
-            .lines()
-            .filter_map(|line| line.strip_prefix("//! | "));
-        let first_cells: Vec<&str> = rows.filter_map(|row| row.split(" | ").next()).collect();
-        let sources = [
-            include_str!("price/remarks.rs"),
-            include_str!("audit/mod.rs"),
-            include_str!("audit/mix.rs"),
-            include_str!("audit/relations.rs"),
-        ];
-        let quoted = |text: &str| {
-            text.trim_start()
-                .strip_prefix('"')?
-                .split('"')
-                .next()
-                .map(str::to_owned)
-        };
-        let mut ids: Vec<String> = Vec::new();
-        for source in sources {
-            ids.extend(source.split("new_check(").skip(1).filter_map(quoted));
-            // Tables: the id, then its relations or its severity.
-            let lines: Vec<&str> = source.lines().map(str::trim).collect();
-            ids.extend(lines.windows(2).filter_map(|pair| {
-                let is_entry = ["Caveat,", "Note,"].contains(&pair[1])
-                    || pair[1].starts_with("&[RelationKind");
-                is_entry.then(|| quoted(pair[0])).flatten()
-            }));
-        }
-        ids.retain(|id| id != "nothing-committed");
-        assert!(ids.len() >= 15, "{ids:?}");
-        for id in &ids {
-            let marked = format!("`{id}`");
-            assert!(
-                first_cells.iter().any(|cell| cell.contains(&marked)),
-                "{id} is not in the table"
-            );
-        }
     }
 
     #[test]

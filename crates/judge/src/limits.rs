@@ -2,11 +2,11 @@
 //!
 //! In: a Run. Out: `response-limits`. Must never: report a percentile with too few samples.
 
+use crate::checks::{Finding, new_finding};
 use crate::formatting::time;
-use crate::new_check;
-use prony_store::{Check, ResponseTimeLimit, Run, Severity};
+use prony_store::{ResponseTimeLimit, Run, Severity};
 
-pub(crate) fn check(run: &Run) -> Option<Check> {
+pub(crate) fn check(run: &Run) -> Option<Finding> {
     let exceeded_limits: Vec<String> = run
         .workload
         .limits
@@ -16,8 +16,7 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     if exceeded_limits.is_empty() {
         return None;
     }
-    new_check(
-        "response-limits",
+    new_finding(
         Severity::Caveat,
         format!(
             "90th percentiles above their limits: {}.",

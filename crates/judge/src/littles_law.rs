@@ -11,6 +11,7 @@
 //! CPU after a transaction starts the next one only when the worker has a CPU again; until then it is in no
 //! transaction.
 
+use crate::checks::{Finding, new_finding};
 use crate::client::run_queue_share;
 use crate::formatting::{count, percent, time};
 use crate::stall::stops_by_count;
@@ -18,16 +19,14 @@ use crate::thresholds::{
     EFFECT_INVALID_SHARE, LITTLE_EXCUSED_GAP_MAX_SHARE, LITTLE_GAP_MAX_SHARE,
     LITTLE_MEAN_TXN_MAX_SHARE, LITTLE_PARTIAL_RUN_MIN_S,
 };
-use crate::{all_kinds, ended, errors, new_check};
-use prony_store::{Check, KindFigures, Latency, Run, RunState, Second, Severity, decode_histogram};
+use crate::{all_kinds, errors};
+use prony_store::{KindFigures, Latency, Run, RunState, Second, Severity, decode_histogram};
 
-const CHECK_ID: &str = "littles-law";
-
-pub(crate) fn check(run: &Run) -> Option<Check> {
+pub(crate) fn check(run: &Run) -> Option<Finding> {
     let figures = all_kinds(run)?;
     let window_s = run.measured.length_s;
     let clients = run.drive.clients;
-    let ended_count = ended(figures);
+    let ended_count = figures.ended();
     if has_think_time(run)
         || run.drive.open_loop
         || clients == 0
@@ -68,7 +67,7 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
 }
 
 /// The finding for a gap that transactions across an edge of the window explain; `None` if they do not.
-fn edge_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Option<Check> {
+fn edge_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Option<Finding> {
     let clients = f64::from(run.drive.clients);
     let window_s = run.measured.length_s;
     let all = figures.attempts.as_ref().unwrap_or(&figures.response);
@@ -97,8 +96,7 @@ fn edge_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Opti
     } else {
         Severity::Caveat
     };
-    new_check(
-        CHECK_ID,
+    new_finding(
         severity,
         format!("{finding}; {explanation}."),
         "Run longer, so that one stall weighs less, and look for the stall in the series.",
@@ -135,14 +133,13 @@ fn sum_of_longest_s(latency: &Latency, clients: u32) -> f64 {
 
 /// The finding for a run whose transactions account for more or fewer clients than ran, by a relative `gap`.
 /// It names the cause if the Run shows one.
-fn gap_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Option<Check> {
+fn gap_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Option<Finding> {
     let window_s = run.measured.length_s;
     let longest_s = figures.response.max_ns as f64 / 1e9;
     if let Some(standstill) =
         standstill_s(run).filter(|standstill| -gap * window_s <= standstill + 1.0 + longest_s)
     {
-        return new_check(
-            CHECK_ID,
+        return new_finding(
             Severity::Invalid,
             format!(
                 "{finding}: nothing ended in the last {standstill:.1} s, with {} in flight whose times \
@@ -166,8 +163,7 @@ fn gap_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Optio
         } else {
             Severity::Invalid
         };
-        return new_check(
-            CHECK_ID,
+        return new_finding(
             severity,
             format!(
                 "{finding}: between two transactions a user waits until its thread has a CPU, and the \
@@ -178,8 +174,7 @@ fn gap_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Optio
              machine, or on CPUs that the server and other programs do not use (taskset).",
         );
     }
-    new_check(
-        CHECK_ID,
+    new_finding(
         Severity::Invalid,
         format!("{finding}: times or counts are wrong by Little's law."),
         "Do not use these figures. Check whether the machine was suspended or its clock was set; \
@@ -196,16 +191,15 @@ fn has_think_time(run: &Run) -> bool {
 /// intervals of the series: the standstill may have begun up to one interval earlier. A run that was killed
 /// has no count of the transactions in flight, but a closed loop always has some.
 fn standstill_s(run: &Run) -> Option<f64> {
-    let is_idle = |second: &&Second| second.committed + second.rolled_back + second.failed == 0;
+    let is_idle = |second: &&Second| second.ended() == 0;
     let idle_seconds = run.series.iter().rev().take_while(is_idle);
     let seconds: f64 = idle_seconds.map(|second| second.length_s).sum();
     let has_in_flight = run.measured.unfinished > 0 || run.state != RunState::Complete;
     (has_in_flight && seconds > 0.0).then_some(seconds)
 }
 
-fn not_checked_note(reason: &str) -> Option<Check> {
-    new_check(
-        CHECK_ID,
+fn not_checked_note(reason: &str) -> Option<Finding> {
+    new_finding(
         Severity::Note,
         format!("Not judged: Little's law, because {reason}."),
         "No action needed, unless you doubt the figures: then measure for longer, without interruption.",

@@ -3,6 +3,7 @@
 //! In: a Run. Out: `steal`, `server-steal`, `neighbours`, `one-host`, `round-trip`. Must never: resolve a
 //! name or query the system: the Run contains all observations.
 
+use crate::checks::{Finding, new_finding};
 use crate::client::{excessive_client_wait, run_queue_share};
 use crate::formatting::{count, percent, time};
 use crate::thresholds::{
@@ -11,14 +12,13 @@ use crate::thresholds::{
     ROUND_TRIP_P99_MAX_RATIO, RUN_QUEUE_MAX_SHARE, limited_by_counted_time,
     severity_of_counted_share,
 };
-use crate::{all_kinds, new_check, observations};
-use prony_store::{Check, Run, ServerAddress, ServerSecond, Severity};
+use crate::{all_kinds, observations};
+use prony_store::{Run, ServerAddress, ServerSecond, Severity};
 use std::net::{IpAddr, SocketAddr};
 
-pub(crate) fn check_steal(run: &Run) -> Option<Check> {
+pub(crate) fn check_steal(run: &Run) -> Option<Finding> {
     let steal = run.machine().health.steal_share?;
-    new_check(
-        "steal",
+    new_finding(
         severity_of_counted_share(steal, run.measured.length_s)?,
         format!(
             "The hypervisor withheld {} of the client machine's CPU time for other guests.",
@@ -29,13 +29,12 @@ pub(crate) fn check_steal(run: &Run) -> Option<Check> {
 }
 
 /// CPU time stolen on the machine of the server, if it is not the client's.
-pub(crate) fn check_server_steal(run: &Run) -> Option<Check> {
+pub(crate) fn check_server_steal(run: &Run) -> Option<Finding> {
     let steal = observations::server_machine_mean(run, |machine| machine.steal_share)?;
     if shared_machine_evidence(run).is_some() {
         return None;
     }
-    new_check(
-        "server-steal",
+    new_finding(
         severity_of_counted_share(steal, observations::observed_s(run))?,
         format!(
             "The hypervisor withheld {} of the server machine's CPU time for other guests.",
@@ -47,7 +46,7 @@ pub(crate) fn check_server_steal(run: &Run) -> Option<Check> {
 
 /// Checks whether client and server share a machine. Busy CPUs, threads that wait for a CPU and replies that
 /// wait for a thread then have one cause, so that this check reports all of them.
-pub(crate) fn check_one_host(run: &Run) -> Option<Check> {
+pub(crate) fn check_one_host(run: &Run) -> Option<Finding> {
     let evidence = shared_machine_evidence(run)?;
     let mut sentences = vec![format!(
         "The load went to {evidence}: client and server shared this machine, so the client's CPU time was \
@@ -90,7 +89,7 @@ pub(crate) fn check_one_host(run: &Run) -> Option<Check> {
         }
         None => "To measure the server alone, run the client on another machine.",
     };
-    new_check("one-host", severity, sentences.join(" "), advice)
+    new_finding(severity, sentences.join(" "), advice)
 }
 
 /// The remark that some waits are intended if threads ran under `SCHED_BATCH`, which lets the server's processes run
@@ -156,7 +155,7 @@ pub(crate) fn other_cpu_share(run: &Run, row: &ServerSecond) -> Option<f64> {
 
 /// Checks for CPU time that neither the server nor the client used. This time includes network interrupts,
 /// and is therefore never quite zero.
-pub(crate) fn check_neighbours(run: &Run) -> Option<Check> {
+pub(crate) fn check_neighbours(run: &Run) -> Option<Finding> {
     let server = observations::mean(run, |row| server_cpu_share(run, row))?;
     let client = match shared_machine_evidence(run) {
         Some(_) => client_cpu_share(run)?,
@@ -171,8 +170,7 @@ pub(crate) fn check_neighbours(run: &Run) -> Option<Check> {
     } else {
         Severity::Caveat
     };
-    new_check(
-        "neighbours",
+    new_finding(
         limited_by_counted_time(severity, observations::observed_s(run)),
         format!(
             "Other processes used {} of the CPUs of the server's machine, the server, with all its sessions, {} and the client {}: \
@@ -187,7 +185,7 @@ pub(crate) fn check_neighbours(run: &Run) -> Option<Check> {
 
 /// Checks the round trip over a network. On a shared machine the round trip shows only the server's work on
 /// an empty statement, and is not checked.
-pub(crate) fn check_round_trip(run: &Run) -> Option<Check> {
+pub(crate) fn check_round_trip(run: &Run) -> Option<Finding> {
     let round_trip = observations::observed(run)?.round_trip.as_ref()?;
     let mean_ns = all_kinds(run)?.service.mean_ns;
     if shared_machine_evidence(run).is_some() || mean_ns <= 0.0 {
@@ -200,8 +198,7 @@ pub(crate) fn check_round_trip(run: &Run) -> Option<Check> {
     );
     let share = round_trip.p50_ns as f64 / mean_ns;
     if share > ROUND_TRIP_MAX_SHARE {
-        return new_check(
-            "round-trip",
+        return new_finding(
             Severity::Caveat,
             format!(
                 "{measurement}, {} of the mean service time: the figures show the network more than \
@@ -212,12 +209,9 @@ pub(crate) fn check_round_trip(run: &Run) -> Option<Check> {
              until the server is the limit. Compare only with runs over the same network path.",
         );
     }
-    let uneven_p99_ns = round_trip.p99_ns.filter(|p99_ns| {
-        *p99_ns as f64 > ROUND_TRIP_P99_MAX_RATIO * round_trip.p50_ns as f64
-            && *p99_ns > ROUND_TRIP_P99_MAX_NS
-    })?;
-    new_check(
-        "round-trip",
+    let p99_ns = round_trip.p99_ns;
+    let uneven_p99_ns = p99_ns.filter(|p99_ns| is_uneven(round_trip.p50_ns, *p99_ns))?;
+    new_finding(
         Severity::Note,
         format!(
             "{measurement}, and {} at the 99th percentile: the network latency is uneven, and the upper \
@@ -226,6 +220,11 @@ pub(crate) fn check_round_trip(run: &Run) -> Option<Check> {
         ),
         "Check what else uses the network, or the machines at its ends.",
     )
+}
+
+/// Whether the round trips of an empty statement differ much, from their median and 99th percentile.
+pub(crate) fn is_uneven(p50_ns: u64, p99_ns: u64) -> bool {
+    p99_ns > ROUND_TRIP_P99_MAX_NS && p99_ns as f64 > ROUND_TRIP_P99_MAX_RATIO * p50_ns as f64
 }
 
 fn is_loopback(address: Option<&ServerAddress>) -> bool {

@@ -2,11 +2,12 @@
 //!
 //! In: a Run. Out: `untuned`, `swap`; the label of the data. Must never: guess a size that was not observed.
 
+use crate::checks::{Finding, new_finding};
 use crate::formatting::{bytes, percent};
+use crate::machine;
 use crate::observations::{self, observed};
 use crate::thresholds::{SWAP_MAX_BYTES_PER_S, UNTUNED_CACHE_MAX_SHARE, UNTUNED_MIN_MEMORY_BYTES};
-use crate::{machine, new_check};
-use prony_store::{Check, MachineSecond, Run, Severity};
+use prony_store::{MachineSecond, Run, Severity};
 
 /// The smallest memory into which the data of a run fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ pub fn data_fit(run: &Run) -> Option<DataFit> {
 }
 
 /// Checks for a cache of the default size, such as 128 MB on a machine with 25 GB.
-pub(crate) fn check_untuned(run: &Run) -> Option<Check> {
+pub(crate) fn check_untuned(run: &Run) -> Option<Finding> {
     let observed = observed(run)?;
     let cache = observed.before.as_ref()?.cache_bytes?;
     let memory = observed.machine.memory_bytes?;
@@ -58,8 +59,7 @@ pub(crate) fn check_untuned(run: &Run) -> Option<Check> {
     {
         return None;
     }
-    new_check(
-        "untuned",
+    new_finding(
         Severity::Note,
         format!(
             "The server's cache is {}, {} of the {} of its machine: it looks untuned.",
@@ -73,7 +73,7 @@ pub(crate) fn check_untuned(run: &Run) -> Option<Check> {
 }
 
 /// Checks whether the machine of the server or of the client swapped during the window.
-pub(crate) fn check_swap(run: &Run) -> Option<Check> {
+pub(crate) fn check_swap(run: &Run) -> Option<Finding> {
     let server = swapped_bytes_per_s(run, |row| row.machine.as_ref());
     let client = swapped_bytes_per_s(run, |row| row.client.as_ref());
     let is_shared = machine::shared_machine_evidence(run).is_some();
@@ -83,8 +83,7 @@ pub(crate) fn check_swap(run: &Run) -> Option<Check> {
         (_, Some(rate)) if rate > SWAP_MAX_BYTES_PER_S => (rate, "client's machine"),
         _ => return None,
     };
-    new_check(
-        "swap",
+    new_finding(
         Severity::Caveat,
         format!(
             "The {name} swapped {} per second: its memory was too small for what ran there, and parts of it \
@@ -158,7 +157,7 @@ mod tests {
         assert_eq!(check_swap(&run), None);
         swap_at(&mut run, 3_000_000);
         let check = check_swap(&run).unwrap();
-        assert!(check.is_doubt());
+        assert_eq!(check.severity, Severity::Caveat);
         assert!(
             check
                 .finding

@@ -3,14 +3,15 @@
 //! In: a Run. Out: `rate`, `never-started`. Must never: mistake chance for an overloaded server: the number
 //! of Poisson arrivals in a window scatters by its square root.
 
+use crate::all_kinds;
+use crate::checks::{Finding, new_finding};
 use crate::errors::expects_outage;
 use crate::formatting::{count, percent, thousands};
 use crate::thresholds::{
     NEVER_STARTED_CAVEAT_SHARE, RATE_CAVEAT_BELOW_SHARE, RATE_CHANCE_SIGMAS,
     RATE_INVALID_BELOW_SHARE,
 };
-use crate::{all_kinds, ended, new_check};
-use prony_store::{Arrival, Check, Run, RunState, Severity};
+use prony_store::{Arrival, Run, RunState, Severity};
 
 /// Transactions that should have started in the window; `None` for a closed loop.
 fn due_count(run: &Run) -> Option<f64> {
@@ -19,10 +20,10 @@ fn due_count(run: &Run) -> Option<f64> {
     (due > 0.0).then_some(due)
 }
 
-pub(crate) fn check_rate(run: &Run) -> Option<Check> {
+pub(crate) fn check_rate(run: &Run) -> Option<Finding> {
     let figures = all_kinds(run)?;
     let due = due_count(run)?;
-    let ended = ended(figures) as f64;
+    let ended = figures.ended() as f64;
     let chance = match run.drive.arrival {
         Some(Arrival::Even) => 0.0,
         Some(Arrival::Poisson) | None => RATE_CHANCE_SIGMAS * due.sqrt(),
@@ -53,10 +54,10 @@ pub(crate) fn check_rate(run: &Run) -> Option<Check> {
     let advice = "The system is overloaded at this rate, and its response times grow with the \
                   length of the run. Request a lower rate or, if all clients were busy while the \
                   server was not, more clients.";
-    new_check("rate", severity, finding, advice)
+    new_finding(severity, finding, advice)
 }
 
-pub(crate) fn check_never_started(run: &Run) -> Option<Check> {
+pub(crate) fn check_never_started(run: &Run) -> Option<Finding> {
     let due = due_count(run)?;
     let never_started_count = run.measured.never_started;
     if never_started_count == 0 {
@@ -73,8 +74,7 @@ pub(crate) fn check_never_started(run: &Run) -> Option<Check> {
     } else {
         "were"
     };
-    new_check(
-        "never-started",
+    new_finding(
         severity,
         format!(
             "{} {verb} waiting for a free client at the end of the window, {} of all: the response \

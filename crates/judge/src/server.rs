@@ -5,6 +5,8 @@
 //! server's counters as exact: they lag by up to a second, and they include commits of the client's own
 //! connections, the observer and the server's housekeeping.
 
+use crate::all_kinds;
+use crate::checks::{Finding, new_finding};
 use crate::errors::severity_unless_outage_expected;
 use crate::formatting::{count, percent, share, thousands, time};
 use crate::observations::{observed, rows, server_machine_mean};
@@ -15,9 +17,8 @@ use crate::thresholds::{
     SAME_START_MAX_GAP_S, severity_of_counted_share,
 };
 use crate::workload::description;
-use crate::{all_kinds, new_check};
 use prony_store::{
-    Check, EventKind, Figures, ObservedTopic, Run, RunState, ServerSecond, Severity, SqlDialect,
+    EventKind, Figures, ObservedTopic, Run, RunState, ServerSecond, Severity, SqlDialect,
 };
 use std::collections::BTreeMap;
 
@@ -75,7 +76,7 @@ pub(crate) fn others_committed(run: &Run) -> bool {
     commit_counts(run).is_some_and(|counts| foreign_share(run, &counts).is_some())
 }
 
-pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
+pub(crate) fn check_server_commits(run: &Run) -> Option<Finding> {
     let counts = commit_counts(run)?;
     let lag = all_kinds(run)?.tps * COMMITS_LAG_MAX_S;
     let minimum = counts.client as f64 * (1.0 - COMMITS_GAP_MAX_SHARE) - lag;
@@ -85,8 +86,7 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
         thousands(counts.client)
     );
     if (counts.server as f64) < minimum {
-        return new_check(
-            "server-commits",
+        return new_finding(
             Severity::Invalid,
             format!(
                 "{counts_text}: the server is missing commits that were confirmed to the client."
@@ -96,8 +96,7 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
         );
     }
     let foreign_share = foreign_share(run, &counts)?;
-    new_check(
-        "server-commits",
+    new_finding(
         if foreign_share > FOREIGN_INVALID_SHARE {
             Severity::Invalid
         } else {
@@ -156,7 +155,7 @@ fn states_before_and_after(
     observed.before.as_ref().zip(observed.after.as_ref())
 }
 
-pub(crate) fn check_restart(run: &Run) -> Option<Check> {
+pub(crate) fn check_restart(run: &Run) -> Option<Finding> {
     let observed = observed(run)?;
     let mut texts: Vec<String> = observed
         .events
@@ -175,8 +174,7 @@ pub(crate) fn check_restart(run: &Run) -> Option<Check> {
     if texts.is_empty() {
         return None;
     }
-    new_check(
-        "restart",
+    new_finding(
         severity_unless_outage_expected(run, Severity::Invalid),
         format!("The server changed during the run: {}.", texts.join("; ")),
         "Check its log. Its caches were empty and its counters were reset: run again for figures, or \
@@ -185,7 +183,7 @@ pub(crate) fn check_restart(run: &Run) -> Option<Check> {
 }
 
 /// The most likely limits of the throughput.
-pub(crate) fn check_bottleneck(run: &Run) -> Option<Check> {
+pub(crate) fn check_bottleneck(run: &Run) -> Option<Finding> {
     observed(run)?;
     let busy = server_machine_mean(run, |machine| machine.busy_share)
         .filter(|busy| *busy > LIMITER_CPU_MIN_BUSY_SHARE);
@@ -218,8 +216,7 @@ pub(crate) fn check_bottleneck(run: &Run) -> Option<Check> {
     if texts.is_empty() {
         return None;
     }
-    new_check(
-        "limiter",
+    new_finding(
         Severity::Note,
         format!("Likely limit: {}.", texts.join("; ")),
         "Relieve this limit (more CPUs, faster commits to disk, fewer conflicts) to raise the throughput.",
@@ -260,15 +257,14 @@ fn top_wait(run: &Run) -> Option<TopWait> {
     })
 }
 
-pub(crate) fn check_observer(run: &Run) -> Option<Check> {
+pub(crate) fn check_observer(run: &Run) -> Option<Finding> {
     let observed = observed(run)?;
     let cost = observed.cost.as_ref()?;
     let load_s = run.window.warmup_s + run.measured.length_s;
     let cpu_s = cost.client_cpu_s.unwrap_or(0.0) + cost.server_cpu_s.unwrap_or(0.0);
     let cpus = f64::from(observed.machine.cpus.unwrap_or(1));
     let share = cpu_s / (cpus * load_s.max(f64::MIN_POSITIVE));
-    new_check(
-        "observer",
+    new_finding(
         // Never invalid, because the share is an upper bound of the effect: CPU time that was idle anyway
         // costs the load nothing.
         severity_of_counted_share(share, load_s)?.min(Severity::Caveat),
@@ -284,7 +280,7 @@ pub(crate) fn check_observer(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn check_unobserved(run: &Run) -> Option<Check> {
+pub(crate) fn check_unobserved(run: &Run) -> Option<Finding> {
     let observed = run.observed.as_ref()?;
     let finding = match &observed.off {
         Some(reason) => format!("The server was not observed during the run: {reason}."),
@@ -298,8 +294,7 @@ pub(crate) fn check_unobserved(run: &Run) -> Option<Check> {
             format!("Not observed: {}.", topics.join("; "))
         }
     };
-    new_check(
-        "unobserved",
+    new_finding(
         Severity::Note,
         finding,
         "Checks that need it were skipped. The document says why each is missing (observed.missing), \

@@ -4,12 +4,12 @@
 //! In: a Run. Out: `shares`. Must never: report a deviation that chance explains: how far a share may be off
 //! follows from the number of draws.
 
+use crate::checks::{Finding, new_finding};
 use crate::formatting::thousands;
-use crate::new_check;
 use crate::thresholds::{FIXED_SHARE_MAX_DEVIATION, SHARE_CHANCE_SIGMAS};
-use prony_store::{Check, ObservedShare, Run, Severity};
+use prony_store::{ObservedShare, Run, Severity};
 
-pub(crate) fn check(run: &Run) -> Option<Check> {
+pub(crate) fn check(run: &Run) -> Option<Finding> {
     let undetermined = undetermined_count(run);
     let deviating: Vec<&ObservedShare> = run
         .shares
@@ -46,8 +46,7 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
         } else {
             Severity::Note
         };
-        return new_check(
-            CHECK_ID,
+        return new_finding(
             severity,
             format!("Shares are off{chance_note}: {}.", descriptions.join("; ")),
             match severity {
@@ -67,8 +66,7 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
         )
     };
     let descriptions: Vec<String> = below_minimum.iter().map(minimum).collect();
-    new_check(
-        CHECK_ID,
+    new_finding(
         Severity::Note,
         format!(
             "Below the minimum shares of the specification, within chance: {}.",
@@ -77,8 +75,6 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
         "Run longer, so that the start and end of the run weigh less.",
     )
 }
-
-const CHECK_ID: &str = "shares";
 
 /// Finding and advice for shares that are drawn at random.
 const RANDOM_SHARE_TEXTS: (&str, &str) = (
@@ -156,7 +152,7 @@ mod tests {
     use super::*;
     use crate::sample::healthy;
 
-    fn check_share(part: u64, whole: u64, expected: f64, minimum: Option<f64>) -> Option<Check> {
+    fn check_share(part: u64, whole: u64, expected: f64, minimum: Option<f64>) -> Option<Finding> {
         let mut run = healthy();
         run.drive.clients = 8;
         run.shares = vec![ObservedShare {

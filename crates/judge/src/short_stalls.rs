@@ -4,6 +4,7 @@
 //! stall. A gap between ends is one only if a transaction waited in it, if it is longer than chance and the usual
 //! transactions explain, and, with few clients, if the gap is rare or comes regularly.
 
+use crate::checks::{Finding, new_finding};
 use crate::errors::severity_unless_outage_expected;
 use crate::formatting::{count, percent, time};
 use crate::stall::{ActiveSeconds, connected_seconds, slowest_kind_median_s, stops_by_count};
@@ -13,9 +14,9 @@ use crate::thresholds::{
     SHORT_STALL_MIN_S, SHORT_STALL_WAITED_SHARE, STALL_INVALID_MIN_S, STALL_MIN_TXN_DURATIONS,
     severity_of_effect,
 };
-use crate::{all_kinds, new_check, stall};
+use crate::{all_kinds, stall};
 use prony_store::{
-    Check, IntervalHistograms, KindFigures, Run, Severity, TransactionTime, decode_histogram,
+    IntervalHistograms, KindFigures, Run, Severity, TransactionTime, decode_histogram,
 };
 
 /// Most stalls of single clients that are judged: a foreign document may have one in each of many seconds.
@@ -44,7 +45,7 @@ impl Stall {
     }
 }
 
-pub(crate) fn check_short_stall(run: &Run) -> Option<Check> {
+pub(crate) fn check_short_stall(run: &Run) -> Option<Finding> {
     let stalls = stalls_of_all(run);
     let whole_seconds = stretches(run);
     let is_short = |stall: &Stall| stall.overlap_s(&whole_seconds) == 0.0;
@@ -59,8 +60,7 @@ pub(crate) fn check_short_stall(run: &Run) -> Option<Check> {
         Severity::Note if rhythm_s(&stalls).is_some() => Severity::Caveat,
         severity => severity,
     };
-    new_check(
-        "short-stall",
+    new_finding(
         severity_unless_outage_expected(run, severity),
         format!(
             "All clients waited {}: no transaction ended for {} of the window.",
@@ -72,7 +72,7 @@ pub(crate) fn check_short_stall(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn check_client_stall(run: &Run) -> Option<Check> {
+pub(crate) fn check_client_stall(run: &Run) -> Option<Finding> {
     let all = all_kinds(run)?;
     let (stalls, most_clients) = stalls_of_clients(run, all);
     let stalled_s: f64 = stalls.iter().map(|stall| stall.length_s).sum();
@@ -92,8 +92,7 @@ pub(crate) fn check_client_stall(run: &Run) -> Option<Check> {
             time(all.response.mean_ns)
         ),
     };
-    new_check(
-        "client-stall",
+    new_finding(
         severity_unless_outage_expected(run, severity),
         format!(
             "{who} of {} waited {}, while others went on: {usual}.",
@@ -133,7 +132,7 @@ fn stalls_of_all(run: &Run) -> Vec<Stall> {
         let minimum = SHORT_STALL_IDLE_SHARE * active.typical_rate;
         let last = seconds
             .iter()
-            .rposition(|second| stall::ended_per_second(second) >= minimum);
+            .rposition(|second| second.ended_per_second() >= minimum);
         seconds.truncate(last.map_or(0, |last| last + 1));
     }
     let Some(begin_s) = seconds.first().map(|second| second.at_s) else {

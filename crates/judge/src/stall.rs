@@ -3,19 +3,20 @@
 //! In: a Run. Out: `stall`. Must never: report seconds without connections, which `outage` covers, or the
 //! end of a run by count, when clients that have finished are idle.
 
+use crate::checks::{Finding, new_finding};
 use crate::errors::{expects_outage, severity_unless_outage_expected};
 use crate::formatting::{count, percent, thousands};
 use crate::thresholds::{
     STALL_INVALID_MIN_S, STALL_INVALID_SHARE, STALL_MEAN_MIN_TXNS, STALL_MIN_TXN_DURATIONS,
     STALL_RATE_MAX_SHARE, STALL_TYPICAL_MIN_TXNS, THINKING_CLIENTS_BUSY_MAX_SHARE,
 };
-use crate::{all_kinds, errors, new_check, short_stalls};
-use prony_store::{Check, EventKind, PlannedEnd, Run, Second, SecondPhase, Severity};
+use crate::{all_kinds, errors, short_stalls};
+use prony_store::{EventKind, PlannedEnd, Run, Second, SecondPhase, Severity};
 
 /// Maximum number of stretches that the finding lists; the series has all stalled seconds.
 const MAX_LISTED: usize = 4;
 
-pub(crate) fn check(run: &Run) -> Option<Check> {
+pub(crate) fn check(run: &Run) -> Option<Finding> {
     let (stretches, typical_rate) = stretches(run)?;
     let seconds = connected_seconds(run);
     let stalled: u64 = stretches.iter().map(|stretch| stretch.seconds).sum();
@@ -45,15 +46,14 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
              (`prony show --csv`) has each second."
         }
     };
-    new_check(
-        "stall",
+    new_finding(
         severity,
         format!(
             "In {} of {} no or almost no transactions ended, {} of the window: {} after the start of \
              the load.{} Half of all transactions ended in seconds with {} or more.",
             thousands(stalled),
             count(
-                seconds.iter().map(|second| seconds_covered(second)).sum(),
+                seconds.iter().map(|second| second.whole_seconds()).sum(),
                 "second"
             ),
             percent(share),
@@ -92,27 +92,27 @@ pub(crate) struct ActiveSeconds {
 impl ActiveSeconds {
     pub(crate) fn new(seconds: &[&Second]) -> Option<ActiveSeconds> {
         let mut active: Vec<&Second> = seconds.to_vec();
-        active.retain(|second| ended_count(second) > 0);
-        active.sort_by(|a, b| ended_per_second(b).total_cmp(&ended_per_second(a)));
-        let total: u64 = active.iter().map(|second| ended_count(second)).sum();
+        active.retain(|second| second.ended() > 0);
+        active.sort_by(|a, b| b.ended_per_second().total_cmp(&a.ended_per_second()));
+        let total: u64 = active.iter().map(|second| second.ended()).sum();
         let total_s: f64 = active
             .iter()
-            .map(|second| seconds_covered(second) as f64)
+            .map(|second| second.whole_seconds() as f64)
             .sum();
         let mut ended_so_far = 0;
         let typical = active.iter().find(|second| {
-            ended_so_far += ended_count(second);
+            ended_so_far += second.ended();
             2 * ended_so_far >= total
         });
         Some(ActiveSeconds {
-            typical_rate: ended_per_second(typical?),
+            typical_rate: typical?.ended_per_second(),
             mean_rate: total as f64 / total_s,
         })
     }
 
     fn is_stalled(&self, second: &Second) -> bool {
-        let has_almost_none = ended_per_second(second) < STALL_RATE_MAX_SHARE * self.typical_rate;
-        (ended_count(second) == 0 && self.mean_rate >= STALL_MEAN_MIN_TXNS)
+        let has_almost_none = second.ended_per_second() < STALL_RATE_MAX_SHARE * self.typical_rate;
+        (second.ended() == 0 && self.mean_rate >= STALL_MEAN_MIN_TXNS)
             || (self.typical_rate >= STALL_TYPICAL_MIN_TXNS && has_almost_none)
     }
 }
@@ -146,13 +146,13 @@ fn without_idle_ends<'a, 'b>(
 fn warm_up_row_count(seconds: &[&Second], active: &ActiveSeconds) -> usize {
     let slow_count = seconds
         .iter()
-        .take_while(|second| active.is_stalled(second) && ended_count(second) > 0)
+        .take_while(|second| active.is_stalled(second) && second.ended() > 0)
         .count();
     let length_s = |rows: &[&Second]| rows.iter().map(|row| row.length_s).sum::<f64>();
     if length_s(&seconds[..slow_count]) <= STALL_INVALID_SHARE * length_s(seconds) {
         return slow_count;
     }
-    let rises = |pair: &&[&Second]| ended_per_second(pair[0]) < ended_per_second(pair[1]);
+    let rises = |pair: &&[&Second]| pair[0].ended_per_second() < pair[1].ended_per_second();
     seconds
         .windows(2)
         .take(slow_count)
@@ -193,20 +193,6 @@ pub(crate) fn connected_seconds(run: &Run) -> Vec<&Second> {
         .collect()
 }
 
-fn ended_count(second: &Second) -> u64 {
-    second.committed + second.rolled_back + second.failed
-}
-
-/// How many seconds a row of the series covers.
-fn seconds_covered(row: &Second) -> u64 {
-    row.length_s.round().max(1.0) as u64
-}
-
-/// Transactions that ended in a row of the series, per second.
-pub(crate) fn ended_per_second(row: &Second) -> f64 {
-    ended_count(row) as f64 / seconds_covered(row) as f64
-}
-
 /// Whether each client runs a fixed number of transactions: clients that finish early are idle.
 pub(crate) fn stops_by_count(run: &Run) -> bool {
     match run.drive.stop {
@@ -229,12 +215,12 @@ fn find_stretches<'a>(stalled: impl Iterator<Item = &'a Second>) -> Vec<StalledS
         match stretches.last_mut() {
             Some(last) if second.at_s - last.end_s < 0.5 => {
                 last.end_s = second_end_s;
-                last.seconds += seconds_covered(second);
+                last.seconds += second.whole_seconds();
             }
             _ => stretches.push(StalledStretch {
                 start_s: second.at_s,
                 end_s: second_end_s,
-                seconds: seconds_covered(second),
+                seconds: second.whole_seconds(),
             }),
         }
     }

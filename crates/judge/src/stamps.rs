@@ -3,12 +3,13 @@
 //! In: a Run. Out: `stamps`, `clock-steps`, `no-split`. Must never: report on the split if no transaction was
 //! measured.
 
+use crate::all_kinds;
+use crate::checks::{Finding, new_finding};
 use crate::formatting::{count, percent, share};
 use crate::thresholds::BAD_TIMESTAMPS_MAX_SHARE;
-use crate::{all_kinds, new_check};
-use prony_store::{Check, Network, Run, ServiceTimePartsSource, Severity};
+use prony_store::{Network, Run, ServiceTimePartsSource, Severity};
 
-pub(crate) fn check_stamps(run: &Run) -> Option<Check> {
+pub(crate) fn check_stamps(run: &Run) -> Option<Finding> {
     let timing = &run.timing;
     let unreliable = timing.impossible + timing.doubtful;
     // `with_timestamp` counts usable timestamps, doubtful ones included; impossible ones were discarded.
@@ -22,8 +23,7 @@ pub(crate) fn check_stamps(run: &Run) -> Option<Check> {
             ServiceTimePartsSource::Unavailable { .. }
         )
     {
-        return new_check(
-            "stamps",
+        return new_finding(
             Severity::Caveat,
             format!(
                 "{} of the kernel's timestamps are impossible, so the split of the response time into the server's \
@@ -37,8 +37,7 @@ pub(crate) fn check_stamps(run: &Run) -> Option<Check> {
              clock, and whether something between client and server (a proxy, a virtual network device) sets them.",
         );
     }
-    new_check(
-        "stamps",
+    new_finding(
         Severity::Caveat,
         format!(
             "{} of the kernel's timestamps are unreliable: {} impossible and discarded, {} \
@@ -52,13 +51,12 @@ pub(crate) fn check_stamps(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn check_clock_steps(run: &Run) -> Option<Check> {
+pub(crate) fn check_clock_steps(run: &Run) -> Option<Finding> {
     let steps = run.timing.clock_steps;
     if steps == 0 {
         return None;
     }
-    new_check(
-        "clock-steps",
+    new_finding(
         Severity::Note,
         format!(
             "The offset between the clocks of Prony and of the kernel's timestamps moved by more than \
@@ -69,7 +67,7 @@ pub(crate) fn check_clock_steps(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn check_no_split(run: &Run) -> Option<Check> {
+pub(crate) fn check_no_split(run: &Run) -> Option<Finding> {
     let figures = all_kinds(run)?;
     if figures.parts.is_some() || figures.committed == 0 || check_stamps(run).is_some() {
         return None;
@@ -95,8 +93,7 @@ pub(crate) fn check_no_split(run: &Run) -> Option<Check> {
                 .to_owned()
         }
     };
-    new_check(
-        "no-split",
+    new_finding(
         Severity::Note,
         format!(
             "The split of the response time into the server's part and the client's is not \

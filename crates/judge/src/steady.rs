@@ -13,6 +13,8 @@
 mod change;
 pub(crate) mod latency;
 
+use crate::checks::{Finding, new_finding};
+use crate::errors;
 use crate::foreign_load::describe_rival;
 use crate::formatting::percent;
 use crate::stall::stops_by_count;
@@ -20,9 +22,8 @@ use crate::thresholds::{
     STEADY_BIN_COUNT, STEADY_MIN_SECONDS, UNSTEADY_CAVEAT_CV, UNSTEADY_INVALID_CV,
     WARM_UP_MIN_GAP_SHARE, WARM_UP_MIN_STD_ERRORS, severity_of_effect,
 };
-use crate::{errors, new_check};
 use change::{Change, difference_in_std_errors, find_change, mean};
-use prony_store::{Check, Run, Second, SecondPhase, Severity};
+use prony_store::{Run, Second, SecondPhase, Severity};
 
 /// At the end of a run by count, seconds below this share of the median are idle: some clients have finished.
 const IDLE_SHARE: f64 = 0.8;
@@ -37,16 +38,14 @@ const MAX_SECONDS: usize = 10_000_000;
 /// A change is told relative to its start; a line may start below this share of the mean.
 const MIN_START_SHARE: f64 = 0.01;
 
-pub(crate) fn check_warm_up(run: &Run) -> Option<Check> {
-    let series = ended_per_second(run)?;
-    let (cut, steady_rate, gap) = find_warm_up(&series)?;
-    let bias = mean(&series) / steady_rate - 1.0;
-    let rival = describe_rival(run, |at_s| at_s < cut as f64);
-    new_check(
-        "warm-up",
+pub(crate) fn check_warm_up(run: &Run) -> Option<Finding> {
+    let series = ended_rates(run)?;
+    let WarmUp { seconds, gap, bias } = find_warm_up(&series)?;
+    let rival = describe_rival(run, |at_s| at_s < seconds as f64);
+    new_finding(
         severity_of_effect(bias)?,
         format!(
-            "The first {cut} s of the measured window were still warm-up: they had {} less \
+            "The first {seconds} s of the measured window were still warm-up: they had {} less \
              transactions per second than the rest, which shifts the result by {}.{rival}",
             percent(-gap),
             percent(bias.abs()),
@@ -54,7 +53,7 @@ pub(crate) fn check_warm_up(run: &Run) -> Option<Check> {
         if rival.is_empty() {
             format!(
                 "Warm up for longer: --warmup {:.0}s.",
-                (run.window.warmup_s + cut as f64 * 1.5).ceil()
+                (run.window.warmup_s + seconds as f64 * 1.5).ceil()
             )
         } else {
             END_RIVAL.to_owned()
@@ -62,8 +61,8 @@ pub(crate) fn check_warm_up(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn check_drift(run: &Run) -> Option<Check> {
-    let series = ended_per_second(run)?;
+pub(crate) fn check_drift(run: &Run) -> Option<Finding> {
+    let series = ended_rates(run)?;
     if find_warm_up(&series).is_some() {
         return None;
     }
@@ -77,8 +76,7 @@ pub(crate) fn check_drift(run: &Run) -> Option<Check> {
         Some(_) => format!("in a step {change_s:.0} s into"),
         None => "over".to_owned(),
     };
-    new_check(
-        "drift",
+    new_finding(
         severity,
         format!(
             "Throughput {direction} by {} {when} the measured window: the figure depends on when it was \
@@ -99,19 +97,18 @@ pub(crate) fn check_drift(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn check_unsteady(run: &Run) -> Option<Check> {
-    let series = ended_per_second(run)?;
+pub(crate) fn check_unsteady(run: &Run) -> Option<Finding> {
+    let series = ended_rates(run)?;
     let excess_variation = excess_variation(&series);
-    let severity = match excess_variation {
-        // An expected outage makes the throughput unsteady.
-        excess_variation
-            if excess_variation > UNSTEADY_INVALID_CV && errors::expects_outage(run) =>
-        {
-            Severity::Caveat
-        }
-        excess_variation if excess_variation > UNSTEADY_INVALID_CV => Severity::Invalid,
-        excess_variation if excess_variation > UNSTEADY_CAVEAT_CV => Severity::Caveat,
-        _ => return None,
+    if excess_variation <= UNSTEADY_CAVEAT_CV {
+        return None;
+    }
+    // An expected outage makes the throughput unsteady.
+    let is_invalid = excess_variation > UNSTEADY_INVALID_CV && !errors::expects_outage(run);
+    let severity = if is_invalid {
+        Severity::Invalid
+    } else {
+        Severity::Caveat
     };
     // `warm-up` and `drift` report the same variation, and say more about it.
     let explained = find_warm_up(&series).is_some() || check_drift(run).is_some();
@@ -123,8 +120,7 @@ pub(crate) fn check_unsteady(run: &Run) -> Option<Check> {
     let rival = describe_rival(run, |at_s| {
         rate_at(at_s).is_some_and(|rate| *rate < mean_rate)
     });
-    new_check(
-        "unsteady",
+    new_finding(
         severity,
         format!(
             "Throughput was not steady: the {STEADY_BIN_COUNT} equal parts of the window differ by {} of \
@@ -141,8 +137,8 @@ pub(crate) fn check_unsteady(run: &Run) -> Option<Check> {
 }
 
 /// Transactions that ended in each whole second of the window; `None` if the run cannot be judged.
-fn ended_per_second(run: &Run) -> Option<Vec<f64>> {
-    per_second_rates(run, ended)
+fn ended_rates(run: &Run) -> Option<Vec<f64>> {
+    per_second_rates(run, Second::ended)
 }
 
 /// `counted` per second, for each whole second of the window; `None` if the run cannot be judged: connections
@@ -155,7 +151,7 @@ pub(crate) fn per_second_rates(run: &Run, counted: impl Fn(&Second) -> u64) -> O
 
 /// The row of each whole second of the window; `None` if the run cannot be judged.
 pub(crate) fn judged_rows(run: &Run) -> Option<Vec<&Second>> {
-    row_of_each_second(run, &ended).filter(|rows| rows.len() >= STEADY_MIN_SECONDS)
+    row_of_each_second(run, &Second::ended).filter(|rows| rows.len() >= STEADY_MIN_SECONDS)
 }
 
 /// The row of each whole second of the window, without the idle end of a run by count; `None` if connections
@@ -171,7 +167,7 @@ fn row_of_each_second<'a>(
     let seconds =
         seconds.filter(|second| second.phase == SecondPhase::Measured && second.length_s > 0.95);
     let mut rows: Vec<&Second> = seconds
-        .flat_map(|second| std::iter::repeat_n(second, second.length_s.round().max(1.0) as usize))
+        .flat_map(|second| std::iter::repeat_n(second, second.whole_seconds() as usize))
         .take(MAX_SECONDS)
         .collect();
     if stops_by_count(run) {
@@ -192,13 +188,17 @@ fn row_rate(second: &Second, counted: &impl Fn(&Second) -> u64) -> f64 {
     counted(second) as f64 / second.length_s
 }
 
-fn ended(second: &Second) -> u64 {
-    second.committed + second.rolled_back + second.failed
+/// The seconds at the beginning that are slower than the later ones.
+struct WarmUp {
+    seconds: usize,
+    /// Their difference from the later ones, as a share of these.
+    gap: f64,
+    /// The same of the whole window.
+    bias: f64,
 }
 
-/// The number of seconds at the beginning that are slower than the later ones, the mean rate of the later ones,
-/// and the relative difference; `None` if the difference does not affect the result, or if chance explains it.
-fn find_warm_up(series: &[f64]) -> Option<(usize, f64, f64)> {
+/// Finds a warm-up; `None` if it does not affect the result, or if chance explains it.
+fn find_warm_up(series: &[f64]) -> Option<WarmUp> {
     let count = series.len();
     let mser = mean_errors(series);
     let cut = (0..=count / 2).min_by(|a, b| mser[*a].total_cmp(&mser[*b]))?;
@@ -222,7 +222,11 @@ fn find_warm_up(series: &[f64]) -> Option<(usize, f64, f64)> {
     // If the remainder keeps changing, the cut has only removed a part of a slope: `drift` reports that.
     let remainder_changes = relative_drift(remainder)
         .is_some_and(|change| severity_of_effect(change.effect()) > Some(Severity::Note));
-    (!remainder_changes).then_some((cut, steady_rate, gap))
+    (!remainder_changes).then_some(WarmUp {
+        seconds: cut,
+        gap,
+        bias,
+    })
 }
 
 /// For each number of seconds that could be cut from the beginning, the square of the standard error that the

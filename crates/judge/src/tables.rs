@@ -3,11 +3,11 @@
 //! In: a Run. Out: `tables-replaced`. Must never: call a run invalid because of a table that it might not
 //! use.
 
-use crate::new_check;
+use crate::checks::{Finding, new_finding};
 use crate::observations::{events, observed};
 use crate::thresholds::{TABLE_LARGE_MIN_BYTES, TABLE_SHRUNK_MAX_SHARE};
 use crate::workload::description;
-use prony_store::{Check, EventKind, Observed, Run, ServerState, Severity};
+use prony_store::{EventKind, Observed, Run, ServerState, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of tables whose identity a document stores.
@@ -19,7 +19,7 @@ const REPLACING_KEYWORDS: [&str; 5] = ["alter", "create", "drop", "rename", "tru
 
 /// Checks that the tables are the same after the run as before it; if not, the transactions ran on different
 /// rows, or on none.
-pub(crate) fn check_tables_replaced(run: &Run) -> Option<Check> {
+pub(crate) fn check_tables_replaced(run: &Run) -> Option<Finding> {
     let observed = observed(run)?;
     let before = observed.before.as_ref()?.table_ids.as_ref()?;
     let words = statement_words(run);
@@ -46,8 +46,7 @@ pub(crate) fn check_tables_replaced(run: &Run) -> Option<Check> {
              same data.",
         )
     };
-    new_check(
-        "tables-replaced",
+    new_finding(
         severity,
         format!("Tables changed during the run: {changes}. {consequence}"),
         "Find out who loaded, truncated or dropped them during the run, and run again on tables that \

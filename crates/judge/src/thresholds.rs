@@ -1,196 +1,279 @@
-//! The thresholds of all checks.
+//! The numbers behind the [`checks`](crate::checks), each with the reason for its value.
 //!
 //! Checks use these constants instead of repeating their values.
-//!
-//! Where a row says "invalid, caveat, note", the severity follows from the known effect on the figure
-//! ([`severity_of_effect`]): more than 10 % is invalid, more than 3 % a caveat, more than 1 % a note. Other
-//! checks have their own limits because their effect on the figure is not known, or because any such event
-//! makes the figure useless; the constants say which.
-//!
-//! | check | severity | applies when |
-//! | --- | --- | --- |
-//! | `contradiction` | invalid | figures of a document contradict one another, are impossible, or yield other findings than the document has; found whenever a document is read |
-//! | `nothing-committed` | invalid | no committed transaction, or nothing measured |
-//! | `littles-law` | invalid | clients and busy time differ by more than 2 % |
-//! | | caveat | they do, but by no more than 10 %, and transactions across an edge of the window explain it: those in flight at its end, or the longest ones, one for each client; or by no more than 3 %, and threads waited for a CPU for that share of the time or more |
-//! | | note | not checked: connections lost, or transactions longer than 1 % of the window |
-//! | `errors` | invalid | more than 1 % of the transactions failed |
-//! | | caveat | any failed; with an expected outage, also more if they failed by lost connections |
-//! | `rate` | invalid | less than 95 % of the requested rate; a caveat if the plan expects an outage |
-//! | | caveat | less than 99 % of the requested rate |
-//! | `never-started` | caveat | more than 1 % of the due starts |
-//! | | note | any |
-//! | `partial-run` | caveat | the run is not complete |
-//! | `short-run` | caveat | measured for less than 10 s |
-//! | `not-judged` | note | checks for which the window was too short: less than 20 s for steadiness, fewer than 100 transactions with a split |
-//! | `few-transactions` | caveat | fewer than 20 transactions committed, or, in a run by time, they take longer than half of the window on average |
-//! | `outage` | invalid | connections lost and not restored, for the last 1 % of the window or more |
-//! | | invalid | clients without a connection for more than 5 % of the window, averaged over all clients |
-//! | | caveat | any connection lost in the window |
-//! | | note | any, if the plan expects an outage (`expect_outage`) and it ends within the run |
-//! | `users-ended` | caveat | any user ended early |
-//! | `warm-up` | invalid, caveat, note | the first seconds are more than 5 % slower, which chance does not explain; by the effect on the result. This check and the next three need a window of 20 s or more |
-//! | `drift` | invalid, caveat, note | throughput changed over the window, by a slope or a step that chance does not explain; severity by the size of the change |
-//! | `latency-drift` | invalid, caveat, note | the median or the 99th percentile of each second changed over the window; severity by the size of the change. In a closed loop the 99th percentile causes at most a caveat, because the result of a closed loop is its throughput |
-//! | `unsteady` | invalid | ten equal parts of the window differ by more than 30 % of their mean |
-//! | | caveat | by more than 10 %; by more than 30 % if the plan expects an outage |
-//! | `stall` | invalid | more than one stalled second, and more than 5 % of the window |
-//! | | caveat | a whole second without any transaction when the others have ten or more on average, or with less than a tenth of the typical second's 20 or more; longer than two transactions of the slowest kind take |
-//! | | note | any, if the plan expects an outage |
-//! | `short-stall` | invalid, caveat, note | no transaction of any client ended for 0.1 s or longer, while one waited: longer than 20 mean gaps between ends (in an open loop, between starts of the schedule), two of the usual transactions, and with fewer than four clients two of the rarest, unless the stalls come regularly. By their share of the window; a caveat if they come regularly, invalid only for more than 1.5 s in all |
-//! | `client-stall` | caveat, note | a client waited for 1 s or longer, or regularly for 0.1 s or longer, ten times as long as the longest transaction of most seconds, while others went on; by the share of the window |
-//! | `client-limit` | invalid | the busiest thread used more than 97 % of a CPU; unless client and server share a machine, the time for which it waited for a CPU counts as used |
-//! | | caveat | more than 90 %, counted in the same way |
-//! | `client-headroom` | note | more than 50 %, where the wait for a CPU counts unless threads ran under SCHED_BATCH on a shared machine: no room for twice the load |
-//! | `client-machine` | caveat | the client's machine, if it is not the server's, above 70 % busy |
-//! | `throttled` | invalid, caveat, note | a CPU limit stopped the client; severity by the share of the time, as for `steal` |
-//! | `cpu-frequency` | caveat | the client's CPUs run at their lowest frequency (`powersave` of a driver for which that is fixed), or may not reach 90 % of their highest |
-//! | | note | any other governor than `performance` |
-//! | `network` | caveat | the busiest network link of the client's machine, if it is not the server's, used for more than 70 % of its speed in one direction |
-//! | `run-queue` | caveat | worker threads waited for a CPU for more than 5 % of their time, unless client and server share a machine |
-//! | `client-wait` | caveat | replies waited in the kernel for more than 10 % of the service time, unless client and server share a machine |
-//! | `loop-delay` | caveat | for a run without timestamps: the longest iteration of the loop in the median second exceeds half of the 99th percentile |
-//! | `debug-build` | caveat | Prony built without optimisation |
-//! | `stamps` | caveat | more than 0.1 % of the timestamps impossible or doubtful; with more than 5 % impossible, the split is not reported |
-//! | `clock-steps` | note | the offset between the clocks moved by more than a microsecond |
-//! | `steal` | invalid, caveat, note | by the share of the machine's CPU time that the hypervisor withheld; at most a caveat if it was counted for less than 5 s |
-//! | `server-steal` | invalid, caveat, note | the same for the server's machine |
-//! | `neighbours` | invalid | processes other than server and client used more than half of the server's machine, counted for 5 s or more |
-//! | | caveat | more than 15 % of it |
-//! | `foreign-load` | invalid | sessions of other clients were more than 10 % of the busy sessions, in three readings or more; or more than 10 % of the commits were in other databases |
-//! | | caveat | more than 2 %, and a quarter of a session on average |
-//! | `swap` | caveat | more than 1 MB per second swapped on the server's or the client's machine |
-//! | `untuned` | note | the server's cache is less than 5 % of a memory of 4 GB or more, and smaller than the data |
-//! | `round-trip` | caveat | an empty statement takes more than half of the mean service time, over a network |
-//! | | note | its 99th percentile above ten times the median and 1 ms |
-//! | `checkpoint` | caveat | none complete within the window, for a load that writes 16 MiB of WAL or redo log or more |
-//! | `maintenance` | caveat | a backup, an index build, a rebuild; vacuums and analyses for more than 10 % of the window |
-//! | | note | any vacuum or analysis |
-//! | `server-commits` | invalid | the server counts fewer commits than the client, by more than 1 % plus those of one second |
-//! | | invalid, caveat | the server counts over 10 % (1 %) more commits than the client, in addition to those of connections and observer; only if each transaction is one commit |
-//! | `restart` | invalid | the server was restarted or changed its role; a note if the plan expects an outage |
-//! | `tables-replaced` | invalid | a table of the run was replaced, emptied or dropped during it (another oid, file or time of creation), or lost half of its size or more |
-//! | `lost-commits` | invalid | of what each commit adds, such as rows of a history, the server has less after the run than commits were acknowledged; or more than can have been committed, after connections were lost or the server changed. The server is waited for, up to 30 s after the end |
-//! | | caveat | more than can have been committed, but no connection was lost: others wrote; or connections were lost, and what commits add was not counted, or others wrote too |
-//! | | note | what commits add was not counted: the tables are too large, or the server refused |
-//! | `consistency` | invalid | a consistency condition of the data does not hold after the run (`--check-after`) |
-//! | | caveat | the check could not be completed |
-//! | `durability` | caveat | class D0, D1 or D2 |
-//! | `data-scale` | caveat | the number of rows differs from that of the scale by more than 10 %; for InnoDB, whose estimates are rough, by more than 60 % |
-//! | `data-grown` | caveat | earlier runs have added more than 10 % |
-//! | `dead-rows` | caveat | more than 20 % of a table, and at least 10,000 rows |
-//! | `statistics` | note | a table of 1,000 rows or more never analyzed |
-//! | `percentiles` | caveat | fewer than 200 response times |
-//! | | note | fewer than 1,000 |
-//! | `duration` | note | unless `checkpoint` applies: a load that writes, for less than 10 minutes; a paced tpcc, for less than two hours |
-//! | `limiter` | note | server's CPUs above 90 % busy, a disk above 90 %, or half of the active sessions in one wait (20 or more were sampled) |
-//! | `observer` | caveat, note | observing took more than 3 % (note: 1 %) of the machine's CPU time, which is an upper bound of its effect |
-//! | `unobserved` | note | something of the server was not observed |
-//! | `contention` | caveat | more clients than the workload's units of scale support, as the workload defines it: tpcb with fewer branches than clients, tpcc with fewer warehouses than clients, or than a tenth of the clients if clients have think time |
-//! | the remark's own id | caveat | a remark of the workload on its data, such as `population`: tpcc with a profile that expects other rows |
-//! | `shares` | caveat | a share is further from its intended value than chance explains; a share that is fixed in each transaction is off by more than 0.2 % of all queries |
-//! | | note | a share that is fixed in each transaction is off by less |
-//! | | note | a share is below the minimum of the specification, by no more than chance explains |
-//! | `response-limits` | caveat | a 90th percentile above the workload's limit for its kind |
-//! | `one-host` | caveat | client and server share a machine whose CPUs are more than 90 % busy, more than 10 % with the client; or waits as in `run-queue` or `client-wait` |
-//! | | note | client and server share a machine: unix socket, loopback address, server process found there, or a server that Prony started |
-//! | `no-split` | note | no kernel timestamps |
-//!
-//! Caveats are of two kinds ([`scope`](crate::scope)): doubt (the measurement may be wrong) and scope (what
-//! the figure does not cover).
-//!
-//! What the checks promise, on simulated runs of 60 to 600 s (`tests/simulated`): of 100 healthy runs at most
-//! two are doubted, and of 100 runs with one of these faults at least 95 are found.
-//!
-//! | fault | found by |
-//! | --- | --- |
-//! | throughput falls by 15 % | drift, warm-up |
-//! | throughput falls by 15 % in a step | drift, warm-up |
-//! | throughput a third lower in the first fifth | warm-up, drift |
-//! | throughput in waves of 30 % | unsteady, drift, warm-up |
-//! | response times rise by 20 % | latency-drift |
-//! | response times rise 200 times | latency-drift |
-//! | response times rise by 25 % in a step | latency-drift |
-//! | the 99th percentile rises by 60 % | latency-drift |
-//! | stalls of 0.25 s every 5 s | short-stall |
-//! | one client stopped for 5 % of the window | client-stall |
-//! | stalls of 2 s in 6 % of the seconds | stall |
-//! | times missing for 4 % of the clients | littles-law |
-//! | times counted twice for 4 % of the clients | littles-law |
-//! | 4 % of the clients start late, threads without a CPU | littles-law |
-//! | 2 % of the transactions fail | errors |
-//! | 8 % of the rate missing | rate |
-//! | a thread 98 % busy | client-limit |
-//! | a thread 30 % busy and 70 % waiting for a CPU | client-limit |
-//! | threads waiting for a CPU for 8 % | run-queue |
-//! | replies waiting for 15 % of the time | client-wait |
-//! | 4 % of the client's CPUs stolen | steal |
-//! | 4 % of the server's CPUs stolen | server-steal |
-//! | others use 25 % of the server's CPUs | neighbours |
-//! | the client stopped by a CPU limit for 5 % | throttled |
-//! | the client's network link 85 % used | network |
-//! | the server is missing 3 % of the commits | server-commits |
-//! | a restart of the server | restart |
-//! | connections lost for 6 % of the window | outage |
-//! | 1 % of the timestamps unusable | stamps |
-//! | observing takes 4 % of the machine | observer |
-//!
-//! For comparisons, in addition to the differences of `compare`:
-//!
-//! | caveat | severity | applies when |
-//! | --- | --- | --- |
-//! | `repeats` | caveat | fewer than 3 runs on a side |
-//! | `run-to-run` | caveat | a side's runs differ by more than 5 % of their mean (coefficient of variation of the primary figure) |
-//! | `order` | caveat | an experiment ran its variants one after the other, not interleaved |
-//! | `incomplete` | caveat | runs that the experiment planned are missing |
-//!
-//! For prices:
-//!
-//! | remark | severity | applies when |
-//! | --- | --- | --- |
-//! | `old-prices` | caveat | prices may be older than 90 days |
-//! | `example-prices` | caveat | the sheet is an example that comes with Prony |
-//! | `durability-unknown` | caveat | the runs do not record what a commit survives, or whether there are unlogged tables |
-//! | `run-caveats` | caveat | a run has caveats, or ended early |
-//! | `repeats-differ` | caveat | repeats behind one price differ in something that matters, such as the server's CPUs |
-//! | `repeats-missing` | caveat | an experiment planned more repeats than are behind a price |
-//! | `replicas-unknown` | note | the runs do not record how many replicas there were |
-//! | `same-run` | caveat | one run prices two configurations |
-//! | `repeats-apart` | caveat | repeats of one variant were given for different configurations |
-//! | `repeats-taken` | note | one run was given, and selects all repeats of its variant |
-//! | `load-not-always-held` | caveat | the median run sustains the requested load, but not every run did |
-//! | `one-run` | note | a single run |
-//!
-//! For other tools' output:
-//!
-//! | check | severity | applies when |
-//! | --- | --- | --- |
-//! | `truncated` | invalid | the output has no throughput |
-//! | | caveat | anything else missing that a complete output has |
-//! | `littles-law` | invalid | throughput x mean latency is more than 2 % above or 10 % below the number of clients, and 0.05 s plus the longest transaction do not explain it |
-//! | | caveat | more than 2 % below the number of clients |
-//! | | note | not checked: failed transactions, whose times no figure includes |
-//! | `sums`, `rates`, `shares-printed`, `order` | invalid | figures that must agree differ by more than 1 % (durations: 5 %) |
-//! | | caveat | by more than rounding explains (durations: 0.5 % or 0.05 s; requested durations: 2 % plus 1 s) |
-//! | `mix` | invalid | reads or writes differ by more than 1 % from those that the transactions make |
-//! | | caveat | by more than errors, transactions in progress at the end and a tolerance of 0.2 % explain; any write too many |
-//! | `nopm-share` | invalid | NOPM / TPM more than 10 % above 10 / 23 |
-//! | | caveat | more than 5 % off |
-//! | `unpaced` | note | more than 12.86 NOPM per warehouse without keying and think times |
-//! | `server-count` | note | TPM was reported, in which the server counts rollbacks as well as commits |
-//! | `trouble` | caveat | problems that the tool itself reported |
 
 use prony_store::Severity;
 
-/// Effect above which a figure must not be used, as a share of the figure. Users of HammerDB
-/// report differences of 20 % between trials of one configuration (HammerDB issue 285); half of that is a
-/// difference that people pay for.
-pub const EFFECT_INVALID_SHARE: f64 = 0.10;
-/// Effect above which a figure has a caveat: about the scatter of repeats on an idle machine, and the
-/// smallest difference that a comparison of five repeats usually finds.
-pub const EFFECT_CAVEAT_SHARE: f64 = 0.03;
-/// Effect above which a figure has a note: repeats usually differ by more than this.
-pub const EFFECT_NOTE_SHARE: f64 = 0.01;
+/// Declares the constants, and lists them for the test that the rules have a new version if one changes.
+macro_rules! thresholds {
+    ($($(#[doc = $why:literal])+ pub const $name:ident: $kind:ty = $value:expr;)+) => {
+        $($(#[doc = $why])+ pub const $name: $kind = $value;)+
+
+        #[cfg(test)]
+        pub(crate) static ALL: &[(&str, &str)] = &[$((stringify!($name), stringify!($value))),+];
+    };
+}
+
+thresholds! {
+    /// Effect above which a figure must not be used, as a share of the figure. Users of HammerDB
+    /// report differences of 20 % between trials of one configuration (HammerDB issue 285); half of that is a
+    /// difference that people pay for.
+    pub const EFFECT_INVALID_SHARE: f64 = 0.10;
+    /// Effect above which a figure has a caveat: about the scatter of repeats on an idle machine, and the
+    /// smallest difference that a comparison of five repeats usually finds.
+    pub const EFFECT_CAVEAT_SHARE: f64 = 0.03;
+    /// Effect above which a figure has a note: repeats usually differ by more than this.
+    pub const EFFECT_NOTE_SHARE: f64 = 0.01;
+    /// Highest frequency that the settings of the client's CPUs allow, share of the highest that they have.
+    pub const CPU_FREQUENCY_MIN_LIMIT_SHARE: f64 = 0.90;
+    /// Use of a network link, share of its speed: above it, packets wait in queues when they come in bursts.
+    pub const NETWORK_MAX_SHARE: f64 = 0.70;
+    /// Shortest observed time in which a counted share of the CPUs may invalidate a run, seconds. The kernel counts
+    /// CPU time in ticks of 10 ms and CPU limits in periods of 100 ms, and a few of them, or one burst of another
+    /// program, are a large share of a shorter time.
+    pub const COUNTED_SHARE_INVALID_MIN_S: f64 = 5.0;
+    /// Largest gap between the number of clients and the number that the busy time accounts for, share of the
+    /// clients.
+    pub const LITTLE_GAP_MAX_SHARE: f64 = 0.02;
+    /// Largest gap that the client's waits for a CPU excuse, however long they were, share of the clients. Users
+    /// that wait for a CPU start late, so the throughput is too low by the same share, and a larger effect must
+    /// not be a mere caveat ([`EFFECT_CAVEAT_SHARE`]).
+    pub const LITTLE_EXCUSED_GAP_MAX_SHARE: f64 = 0.03;
+    /// Longest mean transaction for which Little's law can be checked, share of the window. Transactions at the
+    /// edges of the window cancel only on average, and account for at most this share.
+    pub const LITTLE_MEAN_TXN_MAX_SHARE: f64 = 0.01;
+    /// Shortest window of an incomplete run for which Little's law is checked, seconds.
+    pub const LITTLE_PARTIAL_RUN_MIN_S: f64 = 1.0;
+    /// Share of failed transactions, of all that ended, above which a result is invalid.
+    pub const ERRORS_INVALID_SHARE: f64 = 0.01;
+    /// Standard deviations by which a count of random draws may deviate from its mean. Of some hundred thousand
+    /// runs with ten shares each, one deviates by more.
+    pub const SHARE_CHANCE_SIGMAS: f64 = 5.0;
+    /// Largest deviation without a caveat of a share that is fixed in each transaction, share of the whole. On
+    /// PostgreSQL, an UPDATE that waited for a row changes none if another transaction replaced that row.
+    pub const FIXED_SHARE_MAX_DEVIATION: f64 = 0.002;
+    /// An outage that lasts to the end of the window makes the result invalid if it is longer than this share of
+    /// the window.
+    pub const OUTAGE_AT_END_INVALID_SHARE: f64 = 0.01;
+    /// Smallest share of the requested rate that counts as a result at that rate.
+    pub const RATE_INVALID_BELOW_SHARE: f64 = 0.95;
+    /// Smallest share of the requested rate without a caveat.
+    pub const RATE_CAVEAT_BELOW_SHARE: f64 = 0.99;
+    /// Standard deviations of a Poisson count by which chance may miss the requested rate.
+    pub const RATE_CHANCE_SIGMAS: f64 = 3.0;
+    /// Share of the due transactions that may fail to start before there is a caveat.
+    pub const NEVER_STARTED_CAVEAT_SHARE: f64 = 0.01;
+    /// Shortest measured window without a caveat, seconds: in a shorter one a single checkpoint, vacuum or page
+    /// cache write-back decides the figure.
+    pub const SHORT_RUN_CAVEAT_BELOW_S: f64 = 10.0;
+    /// Fewest committed transactions that tell a rate: a median needs as many.
+    pub const FEW_TRANSACTIONS_MIN: u64 = 20;
+    /// Longest mean transaction of a run by time, share of the window: with a longer one, most clients complete one or none,
+    /// and the rate depends on when the window ended.
+    pub const FEW_TRANSACTIONS_MAX_MEAN_SHARE: f64 = 0.5;
+    /// Share of the clients' time in the window that may pass without a connection. Above it, the load is not the
+    /// requested one.
+    pub const OUTAGE_INVALID_SHARE: f64 = 0.05;
+    /// A second with fewer transactions than this share of the typical second's is a stall. The typical number is
+    /// chosen so that half of all transactions end in seconds with at least this number.
+    pub const STALL_RATE_MAX_SHARE: f64 = 0.1;
+    /// Minimum of transactions in the typical second for which a second with only a few counts as a stall.
+    pub const STALL_TYPICAL_MIN_TXNS: f64 = 20.0;
+    /// Minimum mean of transactions, over the seconds in which any ended, for which an empty second is a stall:
+    /// with ten independent arrivals per second, one second in 20,000 is empty.
+    pub const STALL_MEAN_MIN_TXNS: f64 = 10.0;
+    /// A stall lasts longer than this many transactions of the slowest kind, one after the other. Clients that
+    /// started together run in step, and complete nothing for as long as one transaction takes.
+    pub const STALL_MIN_TXN_DURATIONS: f64 = 2.0;
+    /// Share of stalled seconds in the window above which the result is invalid: the throughput then shows how
+    /// long the server stood still rather than what it can do.
+    pub const STALL_INVALID_SHARE: f64 = 0.05;
+    /// A stall makes a result invalid only if it is longer than this, seconds: the series has a resolution of
+    /// one second.
+    pub const STALL_INVALID_MIN_S: f64 = 1.5;
+    /// Shortest stall of all clients that is judged, seconds. Processes that share a CPU wait up to half as long for it.
+    pub const SHORT_STALL_MIN_S: f64 = 0.1;
+    /// A stall of all clients is longer than this many mean gaps between ends: of a billion independent ones, two are.
+    pub const SHORT_STALL_MEAN_GAPS: f64 = 20.0;
+    /// A gap is a stall if a transaction waited for this share of it.
+    pub const SHORT_STALL_WAITED_SHARE: f64 = 0.8;
+    /// With fewer clients, one slow transaction may be a gap.
+    pub const SHORT_STALL_FEW_CLIENTS: f64 = 4.0;
+    /// At the end of a run by count, seconds below this share of the typical rate are not judged: some clients have
+    /// finished.
+    pub const SHORT_STALL_IDLE_SHARE: f64 = 0.8;
+    /// Shortest stall of a single client, seconds, unless stalls come regularly.
+    pub const CLIENT_STALL_MIN_S: f64 = 1.0;
+    /// A single client's stall is longer than this many of the longest transactions of the median second.
+    pub const CLIENT_STALL_MAXIMA_RATIO: f64 = 10.0;
+    /// Fewest stalls that may come regularly.
+    pub const REGULAR_MIN_STALLS: usize = 3;
+    /// Largest deviation of a spacing from the median one, share of it.
+    pub const REGULAR_MAX_DEVIATION: f64 = 0.1;
+    /// Smallest share of the spacings that are the median one, or a multiple of it.
+    pub const REGULAR_MIN_SHARE: f64 = 0.8;
+    /// Clients of a closed loop that are in a transaction for less than this share of the time mostly think.
+    pub const THINKING_CLIENTS_BUSY_MAX_SHARE: f64 = 0.5;
+    /// Share of one CPU above which the busiest thread may limit the run.
+    pub const BUSY_THREAD_CAVEAT_SHARE: f64 = 0.90;
+    /// Share of one CPU above which the busiest thread limits the run, so that the figure is the client's and not
+    /// the server's; tick-based accounting misses the last few per cent.
+    pub const BUSY_THREAD_INVALID_SHARE: f64 = 0.97;
+    /// Largest share of their time for which worker threads may be runnable without a CPU.
+    pub const RUN_QUEUE_MAX_SHARE: f64 = 0.05;
+    /// Largest share of the service time that may pass from a reply's arrival until the client notices it.
+    pub const CLIENT_WAIT_MAX_SHARE: f64 = 0.10;
+    /// Fewest transactions with a split for which the split is judged.
+    pub const SPLIT_MIN_SAMPLES: u64 = 100;
+    /// Largest share of the timestamps that may be impossible or doubtful.
+    pub const BAD_TIMESTAMPS_MAX_SHARE: f64 = 0.001;
+    /// Fewest whole seconds for which steadiness is judged.
+    pub const STEADY_MIN_SECONDS: usize = 20;
+    /// Equal parts into which the window is divided to judge steadiness.
+    pub const STEADY_BIN_COUNT: usize = 10;
+    /// Share by which the first seconds must be slower than the rest to count as a warm-up.
+    pub const WARM_UP_MIN_GAP_SHARE: f64 = 0.05;
+    /// Number of standard errors by which the first seconds must be slower than the rest to count as a warm-up. The cut is the
+    /// best of many, and throughput wanders on virtual machines (`tests/simulated`).
+    pub const WARM_UP_MIN_STD_ERRORS: f64 = 5.0;
+    /// Number of standard errors by which a series must change to count as changed. Of 1,000 simulated healthy
+    /// runs, with autocorrelated seconds and the best of all cuts, none exceeds it (`tests/simulated`).
+    pub const CHANGE_MIN_STD_ERRORS: f64 = 6.0;
+    /// Changes of a percentile are judged if at least this share of the seconds has it.
+    pub const LATENCY_SECONDS_MIN_SHARE: f64 = 0.9;
+    /// Coefficient of variation of the window's parts above which a result is invalid.
+    pub const UNSTEADY_INVALID_CV: f64 = 0.30;
+    /// Coefficient of variation of the window's parts above which there is a caveat.
+    pub const UNSTEADY_CAVEAT_CV: f64 = 0.10;
+    /// Share of one CPU up to which the busiest thread leaves room for twice the load.
+    pub const BUSY_THREAD_NOTE_SHARE: f64 = 0.50;
+    /// Largest busy share of the client machine's CPUs.
+    pub const CLIENT_MACHINE_BUSY_MAX_SHARE: f64 = 0.70;
+    /// Largest duration of the longest loop iteration in the median second, share of the 99th percentile.
+    pub const LOOP_DELAY_MAX_SHARE: f64 = 0.5;
+    /// Largest share of the server machine's CPUs that processes other than server and client may use.
+    pub const NEIGHBOURS_MAX_SHARE: f64 = 0.15;
+    /// Share of other processes above which the result is invalid: they used more of the machine than was left
+    /// for the server.
+    pub const NEIGHBOURS_INVALID_SHARE: f64 = 0.5;
+    /// Largest share of the server's busy sessions, or of its commits, that may be other clients'.
+    pub const FOREIGN_MAX_SHARE: f64 = 0.02;
+    /// Share of other clients above which the result is invalid.
+    pub const FOREIGN_INVALID_SHARE: f64 = 0.1;
+    /// Other clients count from so many busy sessions on average: a program that monitors is busy for a few milliseconds a
+    /// second.
+    pub const FOREIGN_MIN_SESSIONS: f64 = 0.25;
+    /// Other clients count if they were busy in so many readings.
+    pub const FOREIGN_MIN_SAMPLES: u32 = 2;
+    /// Other clients make the result invalid if they were busy in so many readings.
+    pub const FOREIGN_INVALID_SAMPLES: u32 = 3;
+    /// Commits in other databases count from so many per second.
+    pub const FOREIGN_COMMITS_MIN_PER_S: f64 = 50.0;
+    /// Sessions like the run's count as another's if there are at least so many more than clients: one may be Prony's
+    /// own, for the server's count of transactions, and MySQL does not tell a shell of the same user from a client.
+    pub const FOREIGN_SESSIONS_MIN_OWN: u32 = 2;
+    /// Swapped bytes per second above which the machine's memory was too small; a machine that only swaps out
+    /// idle pages stays below.
+    pub const SWAP_MAX_BYTES_PER_S: f64 = 1e6;
+    /// The server looks untuned if its cache is less than this share of its machine's memory. PostgreSQL's manual
+    /// suggests 25 % (section 20.4.1); its default of 128 MB is 3 % of 4 GB.
+    pub const UNTUNED_CACHE_MAX_SHARE: f64 = 0.05;
+    /// On a machine with at least this much memory, the server is expected to be tuned, bytes.
+    pub const UNTUNED_MIN_MEMORY_BYTES: u64 = 4_000_000_000;
+    /// Largest round trip, share of the mean service time.
+    pub const ROUND_TRIP_MAX_SHARE: f64 = 0.5;
+    /// Largest 99th percentile of the round trip, as a multiple of its median.
+    pub const ROUND_TRIP_P99_MAX_RATIO: f64 = 10.0;
+    /// 99th percentile of the round trip below which its scatter does not matter, nanoseconds.
+    pub const ROUND_TRIP_P99_MAX_NS: u64 = 1_000_000;
+    /// Busy share of the CPUs above which a client and a server on one machine take CPU from each other.
+    pub const ONE_HOST_BUSY_MAX_SHARE: f64 = 0.90;
+    /// Largest share of the shared machine's CPUs that the client may take when they are that busy.
+    pub const ONE_HOST_CLIENT_MAX_SHARE: f64 = 0.10;
+    /// Bytes of WAL or redo log in the window at which a load counts as writing: one segment of PostgreSQL's
+    /// WAL.
+    pub const WRITING_MIN_BYTES: u64 = 16 << 20;
+    /// Longest time from an event until it is observed, seconds.
+    pub const EVENT_LAG_MAX_S: f64 = 1.0;
+    /// Largest share of the window in which vacuums and analyses may run without a caveat.
+    pub const MAINTENANCE_MAX_SHARE: f64 = 0.10;
+    /// Largest difference between the server's and the client's counts of commits, share of the client's.
+    pub const COMMITS_GAP_MAX_SHARE: f64 = 0.01;
+    /// Longest lag of the server's statistics, seconds.
+    pub const COMMITS_LAG_MAX_S: f64 = 1.0;
+    /// Most commits that the server itself and its observers add to its count.
+    pub const COMMITS_OF_SERVER_MAX: u64 = 300;
+    /// Most commits that a client adds when it connects and prepares its statements.
+    pub const COMMITS_PER_CLIENT_MAX: u64 = 60;
+    /// Fewest commits for which the counts are compared.
+    pub const COMMITS_MIN_COUNT: u64 = 1_000;
+    /// Largest difference between two computations of one start time, seconds.
+    pub const SAME_START_MAX_GAP_S: f64 = 3.0;
+    /// Busy share of the server machine's CPUs above which they are the limit.
+    pub const LIMITER_CPU_MIN_BUSY_SHARE: f64 = 0.90;
+    /// Busy share of the busiest disk above which it may be the limit.
+    pub const LIMITER_DISK_MIN_BUSY_SHARE: f64 = 0.90;
+    /// Fewest active sessions, over all samples, for which a share of them is reported: with fewer, one session
+    /// moves it by 5 %.
+    pub const LIMITER_MIN_SESSIONS: u64 = 20;
+    /// Share of the active sessions above which waits for one event are reported as a limit.
+    pub const LIMITER_WAIT_MIN_SHARE: f64 = 0.5;
+    /// Largest difference between the number of rows and that of the scale, share.
+    pub const DATA_SCALE_MAX_DEVIATION: f64 = 0.10;
+    /// The same for InnoDB, which estimates the number of rows from a few pages.
+    pub const DATA_SCALE_INNODB_MAX_DEVIATION: f64 = 0.60;
+    /// Largest number of rows that earlier runs may have added, share of those loaded.
+    pub const DATA_GROWN_MAX_SHARE: f64 = 0.10;
+    /// Largest share of a table's rows that may be dead: autovacuum's default threshold.
+    pub const DEAD_ROWS_MAX_SHARE: f64 = 0.20;
+    /// Fewest dead rows in a table for a caveat.
+    pub const DEAD_ROWS_MIN_COUNT: u64 = 10_000;
+    /// Fewest rows of a table that needs statistics.
+    pub const STATISTICS_MIN_ROWS: u64 = 1_000;
+    /// Number of samples with which ten lie above the 99th percentile.
+    pub const P99_MIN_SAMPLES: u64 = 1_000;
+    /// Number of samples with which ten lie above the 95th percentile.
+    pub const P95_MIN_SAMPLES: u64 = 200;
+    /// Shortest window of a load that writes without a note, seconds.
+    pub const DURATION_NOTE_BELOW_S: f64 = 600.0;
+    /// Fewest runs on a side of a comparison without a caveat.
+    pub const REPEATS_MIN_RUNS: usize = 3;
+    /// Largest coefficient of variation of the runs on a side without a caveat.
+    pub const REPEATS_MAX_CV: f64 = 0.05;
+    /// Resolution of a percentile, share of it: histograms store three digits.
+    pub const PERCENTILE_STEP_SHARE: f64 = 0.001;
+    /// Age above which a price is marked as old, days.
+    pub const PRICE_MAX_AGE_DAYS: i64 = 90;
+    /// Largest share of the clients' time that may be missing in the latencies before they are invalid; a smaller
+    /// share may be due to the way in which the client reads its clock.
+    pub const AUDIT_LITTLE_INVALID_SHARE: f64 = 0.10;
+    /// Share above which a difference between figures that must agree makes them invalid.
+    pub const AUDIT_INVALID_SHARE: f64 = 0.01;
+    /// The same for two figures of one duration.
+    pub const AUDIT_TIME_INVALID_SHARE: f64 = 0.05;
+    /// Rounding error of transactions per second, which are printed with at least two decimals.
+    pub const AUDIT_TPS_ROUNDING_ERROR: f64 = 0.005;
+    /// Tolerance between two figures for one duration, share.
+    pub const AUDIT_TIME_TOLERANCE_SHARE: f64 = 0.005;
+    /// Additional tolerance, seconds: threads start and end one after the other.
+    pub const AUDIT_TIME_TOLERANCE_S: f64 = 0.05;
+    /// Tolerance between the requested and the actual duration, share.
+    pub const AUDIT_REQUESTED_TIME_TOLERANCE_SHARE: f64 = 0.02;
+    /// Additional tolerance, seconds: the last transactions end later.
+    pub const AUDIT_REQUESTED_TIME_TOLERANCE_S: f64 = 1.0;
+    /// Largest relative deviation of NOPM / TPM from its expected value without a caveat.
+    pub const NOPM_SHARE_MAX_DEVIATION: f64 = 0.05;
+    /// Relative deviation of NOPM / TPM above its expected value from which it is invalid: other commits only
+    /// lower it, and the lag of the server's statistics raises it by less.
+    pub const NOPM_SHARE_INVALID_DEVIATION: f64 = 0.10;
+    /// Maximum new orders per minute and warehouse with keying and thinking (TPC-C 5.11, 4.2.2).
+    pub const PACED_NOPM_MAX_PER_WAREHOUSE: f64 = 12.86;
+    /// Smallest table whose shrinking is reported, bytes: a smaller one may shrink by a vacuum alone.
+    pub const TABLE_LARGE_MIN_BYTES: u64 = 1_000_000;
+    /// A table counts as emptied if it takes less than this share of its size before the run: a run that deletes
+    /// nothing never shrinks a table that far.
+    pub const TABLE_SHRUNK_MAX_SHARE: f64 = 0.5;
+}
 
 /// The severity of a known effect on the figure, as a share of it in either direction; `None` if it does not
 /// matter.
@@ -202,16 +285,6 @@ pub fn severity_of_effect(effect: f64) -> Option<Severity> {
         _ => None,
     }
 }
-
-/// Highest frequency that the settings of the client's CPUs allow, share of the highest that they have.
-pub const CPU_FREQUENCY_MIN_LIMIT_SHARE: f64 = 0.90;
-/// Use of a network link, share of its speed: above it, packets wait in queues when they come in bursts.
-pub const NETWORK_MAX_SHARE: f64 = 0.70;
-
-/// Shortest observed time in which a counted share of the CPUs may invalidate a run, seconds. The kernel counts
-/// CPU time in ticks of 10 ms and CPU limits in periods of 100 ms, and a few of them, or one burst of another
-/// program, are a large share of a shorter time.
-pub const COUNTED_SHARE_INVALID_MIN_S: f64 = 5.0;
 
 /// The severity of time that the kernel counted against the run, such as stolen time: that of the effect, but at
 /// most a caveat if it was counted for less than [`COUNTED_SHARE_INVALID_MIN_S`]. All checks of such shares use
@@ -228,248 +301,3 @@ pub fn limited_by_counted_time(severity: Severity, counted_s: f64) -> Severity {
         severity
     }
 }
-
-/// Largest gap between the number of clients and the number that the busy time accounts for, share of the
-/// clients.
-pub const LITTLE_GAP_MAX_SHARE: f64 = 0.02;
-/// Largest gap that the client's waits for a CPU excuse, however long they were, share of the clients. Users
-/// that wait for a CPU start late, so the throughput is too low by the same share, and a larger effect must
-/// not be a mere caveat ([`EFFECT_CAVEAT_SHARE`]).
-pub const LITTLE_EXCUSED_GAP_MAX_SHARE: f64 = 0.03;
-/// Longest mean transaction for which Little's law can be checked, share of the window. Transactions at the
-/// edges of the window cancel only on average, and account for at most this share.
-pub const LITTLE_MEAN_TXN_MAX_SHARE: f64 = 0.01;
-/// Shortest window of an incomplete run for which Little's law is checked, seconds.
-pub const LITTLE_PARTIAL_RUN_MIN_S: f64 = 1.0;
-/// Share of failed transactions, of all that ended, above which a result is invalid.
-pub const ERRORS_INVALID_SHARE: f64 = 0.01;
-/// Standard deviations by which a count of random draws may deviate from its mean. Of some hundred thousand
-/// runs with ten shares each, one deviates by more.
-pub const SHARE_CHANCE_SIGMAS: f64 = 5.0;
-/// Largest deviation without a caveat of a share that is fixed in each transaction, share of the whole. On
-/// PostgreSQL, an UPDATE that waited for a row changes none if another transaction replaced that row.
-pub const FIXED_SHARE_MAX_DEVIATION: f64 = 0.002;
-/// An outage that lasts to the end of the window makes the result invalid if it is longer than this share of
-/// the window.
-pub const OUTAGE_AT_END_INVALID_SHARE: f64 = 0.01;
-/// Smallest share of the requested rate that counts as a result at that rate.
-pub const RATE_INVALID_BELOW_SHARE: f64 = 0.95;
-/// Smallest share of the requested rate without a caveat.
-pub const RATE_CAVEAT_BELOW_SHARE: f64 = 0.99;
-/// Standard deviations of a Poisson count by which chance may miss the requested rate.
-pub const RATE_CHANCE_SIGMAS: f64 = 3.0;
-/// Share of the due transactions that may fail to start before there is a caveat.
-pub const NEVER_STARTED_CAVEAT_SHARE: f64 = 0.01;
-/// Shortest measured window without a caveat, seconds: in a shorter one a single checkpoint, vacuum or page
-/// cache write-back decides the figure.
-pub const SHORT_RUN_CAVEAT_BELOW_S: f64 = 10.0;
-/// Fewest committed transactions that tell a rate: a median needs as many.
-pub const FEW_TRANSACTIONS_MIN: u64 = 20;
-/// Longest mean transaction of a run by time, share of the window: with a longer one, most clients complete one or none,
-/// and the rate depends on when the window ended.
-pub const FEW_TRANSACTIONS_MAX_MEAN_SHARE: f64 = 0.5;
-/// Share of the clients' time in the window that may pass without a connection. Above it, the load is not the
-/// requested one.
-pub const OUTAGE_INVALID_SHARE: f64 = 0.05;
-/// A second with fewer transactions than this share of the typical second's is a stall. The typical number is
-/// chosen so that half of all transactions end in seconds with at least this number.
-pub const STALL_RATE_MAX_SHARE: f64 = 0.1;
-/// Minimum of transactions in the typical second for which a second with only a few counts as a stall.
-pub const STALL_TYPICAL_MIN_TXNS: f64 = 20.0;
-/// Minimum mean of transactions, over the seconds in which any ended, for which an empty second is a stall:
-/// with ten independent arrivals per second, one second in 20,000 is empty.
-pub const STALL_MEAN_MIN_TXNS: f64 = 10.0;
-/// A stall lasts longer than this many transactions of the slowest kind, one after the other. Clients that
-/// started together run in step, and complete nothing for as long as one transaction takes.
-pub const STALL_MIN_TXN_DURATIONS: f64 = 2.0;
-/// Share of stalled seconds in the window above which the result is invalid: the throughput then shows how
-/// long the server stood still rather than what it can do.
-pub const STALL_INVALID_SHARE: f64 = 0.05;
-/// A stall makes a result invalid only if it is longer than this, seconds: the series has a resolution of
-/// one second.
-pub const STALL_INVALID_MIN_S: f64 = 1.5;
-/// Shortest stall of all clients that is judged, seconds. Processes that share a CPU wait up to half as long for it.
-pub const SHORT_STALL_MIN_S: f64 = 0.1;
-/// A stall of all clients is longer than this many mean gaps between ends: of a billion independent ones, two are.
-pub const SHORT_STALL_MEAN_GAPS: f64 = 20.0;
-/// A gap is a stall if a transaction waited for this share of it.
-pub const SHORT_STALL_WAITED_SHARE: f64 = 0.8;
-/// With fewer clients, one slow transaction may be a gap.
-pub const SHORT_STALL_FEW_CLIENTS: f64 = 4.0;
-/// At the end of a run by count, seconds below this share of the typical rate are not judged: some clients have
-/// finished.
-pub const SHORT_STALL_IDLE_SHARE: f64 = 0.8;
-/// Shortest stall of a single client, seconds, unless stalls come regularly.
-pub const CLIENT_STALL_MIN_S: f64 = 1.0;
-/// A single client's stall is longer than this many of the longest transactions of the median second.
-pub const CLIENT_STALL_MAXIMA_RATIO: f64 = 10.0;
-/// Fewest stalls that may come regularly.
-pub const REGULAR_MIN_STALLS: usize = 3;
-/// Largest deviation of a spacing from the median one, share of it.
-pub const REGULAR_MAX_DEVIATION: f64 = 0.1;
-/// Smallest share of the spacings that are the median one, or a multiple of it.
-pub const REGULAR_MIN_SHARE: f64 = 0.8;
-/// Clients of a closed loop that are in a transaction for less than this share of the time mostly think.
-pub const THINKING_CLIENTS_BUSY_MAX_SHARE: f64 = 0.5;
-/// Share of one CPU above which the busiest thread may limit the run.
-pub const BUSY_THREAD_CAVEAT_SHARE: f64 = 0.90;
-/// Share of one CPU above which the busiest thread limits the run, so that the figure is the client's and not
-/// the server's; tick-based accounting misses the last few per cent.
-pub const BUSY_THREAD_INVALID_SHARE: f64 = 0.97;
-/// Largest share of their time for which worker threads may be runnable without a CPU.
-pub const RUN_QUEUE_MAX_SHARE: f64 = 0.05;
-/// Largest share of the service time that may pass from a reply's arrival until the client notices it.
-pub const CLIENT_WAIT_MAX_SHARE: f64 = 0.10;
-/// Fewest transactions with a split for which the split is judged.
-pub const SPLIT_MIN_SAMPLES: u64 = 100;
-/// Largest share of the timestamps that may be impossible or doubtful.
-pub const BAD_TIMESTAMPS_MAX_SHARE: f64 = 0.001;
-/// Fewest whole seconds for which steadiness is judged.
-pub const STEADY_MIN_SECONDS: usize = 20;
-/// Equal parts into which the window is divided to judge steadiness.
-pub const STEADY_BIN_COUNT: usize = 10;
-/// Share by which the first seconds must be slower than the rest to count as a warm-up.
-pub const WARM_UP_MIN_GAP_SHARE: f64 = 0.05;
-/// Number of standard errors by which the first seconds must be slower than the rest to count as a warm-up. The cut is the
-/// best of many, and throughput wanders on virtual machines (`tests/simulated`).
-pub const WARM_UP_MIN_STD_ERRORS: f64 = 5.0;
-/// Number of standard errors by which a series must change to count as changed. Of 1,000 simulated healthy
-/// runs, with autocorrelated seconds and the best of all cuts, none exceeds it (`tests/simulated`).
-pub const CHANGE_MIN_STD_ERRORS: f64 = 6.0;
-/// Changes of a percentile are judged if at least this share of the seconds has it.
-pub const LATENCY_SECONDS_MIN_SHARE: f64 = 0.9;
-/// Coefficient of variation of the window's parts above which a result is invalid.
-pub const UNSTEADY_INVALID_CV: f64 = 0.30;
-/// Coefficient of variation of the window's parts above which there is a caveat.
-pub const UNSTEADY_CAVEAT_CV: f64 = 0.10;
-/// Share of one CPU up to which the busiest thread leaves room for twice the load.
-pub const BUSY_THREAD_NOTE_SHARE: f64 = 0.50;
-/// Largest busy share of the client machine's CPUs.
-pub const CLIENT_MACHINE_BUSY_MAX_SHARE: f64 = 0.70;
-/// Largest duration of the longest loop iteration in the median second, share of the 99th percentile.
-pub const LOOP_DELAY_MAX_SHARE: f64 = 0.5;
-/// Largest share of the server machine's CPUs that processes other than server and client may use.
-pub const NEIGHBOURS_MAX_SHARE: f64 = 0.15;
-/// Share of other processes above which the result is invalid: they used more of the machine than was left
-/// for the server.
-pub const NEIGHBOURS_INVALID_SHARE: f64 = 0.5;
-/// Largest share of the server's busy sessions, or of its commits, that may be other clients'.
-pub const FOREIGN_MAX_SHARE: f64 = 0.02;
-/// Share of other clients above which the result is invalid.
-pub const FOREIGN_INVALID_SHARE: f64 = 0.1;
-/// Other clients count from so many busy sessions on average: a program that monitors is busy for a few milliseconds a
-/// second.
-pub const FOREIGN_MIN_SESSIONS: f64 = 0.25;
-/// Other clients count if they were busy in so many readings.
-pub const FOREIGN_MIN_SAMPLES: u32 = 2;
-/// Other clients make the result invalid if they were busy in so many readings.
-pub const FOREIGN_INVALID_SAMPLES: u32 = 3;
-/// Commits in other databases count from so many per second.
-pub const FOREIGN_COMMITS_MIN_PER_S: f64 = 50.0;
-/// Sessions like the run's count as another's if there are at least so many more than clients: one may be Prony's
-/// own, for the server's count of transactions, and MySQL does not tell a shell of the same user from a client.
-pub const FOREIGN_SESSIONS_MIN_OWN: u32 = 2;
-/// Swapped bytes per second above which the machine's memory was too small; a machine that only swaps out
-/// idle pages stays below.
-pub const SWAP_MAX_BYTES_PER_S: f64 = 1e6;
-/// The server looks untuned if its cache is less than this share of its machine's memory. PostgreSQL's manual
-/// suggests 25 % (section 20.4.1); its default of 128 MB is 3 % of 4 GB.
-pub const UNTUNED_CACHE_MAX_SHARE: f64 = 0.05;
-/// On a machine with at least this much memory, the server is expected to be tuned, bytes.
-pub const UNTUNED_MIN_MEMORY_BYTES: u64 = 4_000_000_000;
-/// Largest round trip, share of the mean service time.
-pub const ROUND_TRIP_MAX_SHARE: f64 = 0.5;
-/// Largest 99th percentile of the round trip, as a multiple of its median.
-pub const ROUND_TRIP_P99_MAX_RATIO: f64 = 10.0;
-/// 99th percentile of the round trip below which its scatter does not matter, nanoseconds.
-pub const ROUND_TRIP_P99_MAX_NS: u64 = 1_000_000;
-/// Busy share of the CPUs above which a client and a server on one machine take CPU from each other.
-pub const ONE_HOST_BUSY_MAX_SHARE: f64 = 0.90;
-/// Largest share of the shared machine's CPUs that the client may take when they are that busy.
-pub const ONE_HOST_CLIENT_MAX_SHARE: f64 = 0.10;
-/// Bytes of WAL or redo log in the window at which a load counts as writing: one segment of PostgreSQL's
-/// WAL.
-pub const WRITING_MIN_BYTES: u64 = 16 << 20;
-/// Longest time from an event until it is observed, seconds.
-pub const EVENT_LAG_MAX_S: f64 = 1.0;
-/// Largest share of the window in which vacuums and analyses may run without a caveat.
-pub const MAINTENANCE_MAX_SHARE: f64 = 0.10;
-/// Largest difference between the server's and the client's counts of commits, share of the client's.
-pub const COMMITS_GAP_MAX_SHARE: f64 = 0.01;
-/// Longest lag of the server's statistics, seconds.
-pub const COMMITS_LAG_MAX_S: f64 = 1.0;
-/// Most commits that the server itself and its observers add to its count.
-pub const COMMITS_OF_SERVER_MAX: u64 = 300;
-/// Most commits that a client adds when it connects and prepares its statements.
-pub const COMMITS_PER_CLIENT_MAX: u64 = 60;
-/// Fewest commits for which the counts are compared.
-pub const COMMITS_MIN_COUNT: u64 = 1_000;
-/// Largest difference between two computations of one start time, seconds.
-pub const SAME_START_MAX_GAP_S: f64 = 3.0;
-/// Busy share of the server machine's CPUs above which they are the limit.
-pub const LIMITER_CPU_MIN_BUSY_SHARE: f64 = 0.90;
-/// Busy share of the busiest disk above which it may be the limit.
-pub const LIMITER_DISK_MIN_BUSY_SHARE: f64 = 0.90;
-/// Fewest active sessions, over all samples, for which a share of them is reported: with fewer, one session
-/// moves it by 5 %.
-pub const LIMITER_MIN_SESSIONS: u64 = 20;
-/// Share of the active sessions above which waits for one event are reported as a limit.
-pub const LIMITER_WAIT_MIN_SHARE: f64 = 0.5;
-/// Largest difference between the number of rows and that of the scale, share.
-pub const DATA_SCALE_MAX_DEVIATION: f64 = 0.10;
-/// The same for InnoDB, which estimates the number of rows from a few pages.
-pub const DATA_SCALE_INNODB_MAX_DEVIATION: f64 = 0.60;
-/// Largest number of rows that earlier runs may have added, share of those loaded.
-pub const DATA_GROWN_MAX_SHARE: f64 = 0.10;
-/// Largest share of a table's rows that may be dead: autovacuum's default threshold.
-pub const DEAD_ROWS_MAX_SHARE: f64 = 0.20;
-/// Fewest dead rows in a table for a caveat.
-pub const DEAD_ROWS_MIN_COUNT: u64 = 10_000;
-/// Fewest rows of a table that needs statistics.
-pub const STATISTICS_MIN_ROWS: u64 = 1_000;
-/// Number of samples with which ten lie above the 99th percentile.
-pub const P99_MIN_SAMPLES: u64 = 1_000;
-/// Number of samples with which ten lie above the 95th percentile.
-pub const P95_MIN_SAMPLES: u64 = 200;
-/// Shortest window of a load that writes without a note, seconds.
-pub const DURATION_NOTE_BELOW_S: f64 = 600.0;
-
-/// Fewest runs on a side of a comparison without a caveat.
-pub const REPEATS_MIN_RUNS: usize = 3;
-/// Largest coefficient of variation of the runs on a side without a caveat.
-pub const REPEATS_MAX_CV: f64 = 0.05;
-/// Resolution of a percentile, share of it: histograms store three digits.
-pub const PERCENTILE_STEP_SHARE: f64 = 0.001;
-
-/// Age above which a price is marked as old, days.
-pub const PRICE_MAX_AGE_DAYS: i64 = 90;
-/// Largest share of the clients' time that may be missing in the latencies before they are invalid; a smaller
-/// share may be due to the way in which the client reads its clock.
-pub const AUDIT_LITTLE_INVALID_SHARE: f64 = 0.10;
-/// Share above which a difference between figures that must agree makes them invalid.
-pub const AUDIT_INVALID_SHARE: f64 = 0.01;
-/// The same for two figures of one duration.
-pub const AUDIT_TIME_INVALID_SHARE: f64 = 0.05;
-/// Rounding error of transactions per second, which are printed with at least two decimals.
-pub const AUDIT_TPS_ROUNDING_ERROR: f64 = 0.005;
-/// Tolerance between two figures for one duration, share.
-pub const AUDIT_TIME_TOLERANCE_SHARE: f64 = 0.005;
-/// Additional tolerance, seconds: threads start and end one after the other.
-pub const AUDIT_TIME_TOLERANCE_S: f64 = 0.05;
-/// Tolerance between the requested and the actual duration, share.
-pub const AUDIT_REQUESTED_TIME_TOLERANCE_SHARE: f64 = 0.02;
-/// Additional tolerance, seconds: the last transactions end later.
-pub const AUDIT_REQUESTED_TIME_TOLERANCE_S: f64 = 1.0;
-/// Largest relative deviation of NOPM / TPM from its expected value without a caveat.
-pub const NOPM_SHARE_MAX_DEVIATION: f64 = 0.05;
-/// Relative deviation of NOPM / TPM above its expected value from which it is invalid: other commits only
-/// lower it, and the lag of the server's statistics raises it by less.
-pub const NOPM_SHARE_INVALID_DEVIATION: f64 = 0.10;
-/// Maximum new orders per minute and warehouse with keying and thinking (TPC-C 5.11, 4.2.2).
-pub const PACED_NOPM_MAX_PER_WAREHOUSE: f64 = 12.86;
-
-/// Smallest table whose shrinking is reported, bytes: a smaller one may shrink by a vacuum alone.
-pub const TABLE_LARGE_MIN_BYTES: u64 = 1_000_000;
-/// A table counts as emptied if it takes less than this share of its size before the run: a run that deletes
-/// nothing never shrinks a table that far.
-pub const TABLE_SHRUNK_MAX_SHARE: f64 = 0.5;

@@ -3,8 +3,8 @@
 //! In: a Run with its workload's description. Out: `contention`, and the workload's remarks. Must never:
 //! distinguish workloads by name.
 
+use crate::checks::{Finding, new_check, new_finding};
 use crate::formatting::count;
-use crate::new_check;
 use prony_store::{Check, Description, Run, Severity};
 
 /// The workload's description; `None` if there is none.
@@ -14,7 +14,7 @@ pub(crate) fn description(run: &Run) -> Option<&Description> {
 
 /// Checks for contention: transactions that lock the same row of a unit of scale (a branch, a warehouse) run
 /// one after another.
-pub(crate) fn check_contention(run: &Run) -> Option<Check> {
+pub(crate) fn check_contention(run: &Run) -> Option<Finding> {
     let (scale, clients) = (run.workload.scale, run.drive.clients);
     let description = description(run)?;
     let contention = description.contention.as_ref()?;
@@ -28,8 +28,7 @@ pub(crate) fn check_contention(run: &Run) -> Option<Check> {
     } else {
         &unit.plural
     };
-    new_check(
-        "contention",
+    new_finding(
         Severity::Caveat,
         format!(
             "{} shared {scale} {units}: {}.",
@@ -75,7 +74,6 @@ mod tests {
         run.workload.scale = 63;
         let check = check_contention(&run).expect("64 clients");
         assert_eq!(check.severity, Severity::Caveat);
-        assert_eq!(check.id, "contention");
         assert!(
             check
                 .finding

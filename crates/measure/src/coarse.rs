@@ -56,7 +56,6 @@ pub struct CoarseHistogram {
 }
 
 impl CoarseHistogram {
-    /// The histogram of a distribution.
     pub fn of<C: Counter>(times: &Distribution<C>) -> CoarseHistogram {
         let mut counts: Vec<(u32, u64)> = Vec::new();
         for step in times.histogram.iter_recorded() {

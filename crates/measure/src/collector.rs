@@ -41,7 +41,6 @@ pub struct Totals {
     pub process: ProcessHealth,
     /// Queries and reconnects of the users.
     pub queries: QueryCounts,
-    /// Counts of timestamps.
     pub timestamps: TimestampCounts,
     /// Transactions that no figure includes.
     pub excluded: ExcludedTransactions,

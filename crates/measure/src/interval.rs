@@ -33,7 +33,6 @@ pub struct TimestampCounts {
 }
 
 impl TimestampCounts {
-    /// Adds other counts.
     pub fn add(&mut self, other: &TimestampCounts) {
         self.usable = self.usable.saturating_add(other.usable);
         self.missing = self.missing.saturating_add(other.missing);
@@ -140,7 +139,6 @@ pub struct Interval {
     pub health: Health,
     /// Queries and reconnects of the users.
     pub queries: QueryCounts,
-    /// Counts of timestamps.
     pub timestamps: TimestampCounts,
     /// Transactions that no figure includes.
     pub excluded: ExcludedTransactions,

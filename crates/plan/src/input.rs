@@ -12,9 +12,7 @@ use std::fmt;
 /// A value with the location where it was given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Located<T> {
-    /// The value.
     pub value: T,
-    /// The location.
     pub location: InputLocation,
 }
 

@@ -39,7 +39,6 @@ impl ObservePlan {
     }
 }
 
-/// An address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenAddress {
     /// A name or an IP address, without brackets.

@@ -11,7 +11,6 @@ pub use prony_document::QueryMode;
 /// All settings of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The server.
     pub server: ServerPlan,
     /// The workload and its scale.
     pub workload: WorkloadPlan,
@@ -90,7 +89,6 @@ pub struct DrivePlan {
     /// Whether a client that loses its connection reconnects, and its transaction counts as failed; otherwise
     /// the client ends.
     pub reconnect: bool,
-    /// The protocol mode.
     pub protocol: QueryMode,
     /// Whether to request the row description with each execution, as libpq does.
     pub describe: bool,
@@ -216,7 +214,6 @@ choices! {
         Auto = "auto",
         /// io_uring, or an error.
         Ring = "ring",
-        /// epoll.
         Epoll = "epoll",
     }
 }

@@ -40,7 +40,6 @@ impl PlanInput {
     }
 }
 
-/// Reads all tables of a plan.
 fn read_plan<'a>(source: Source<'a>, root: &'a DeTable<'_>) -> PlanInput {
     let mut tables = TABLES.map(|(name, _)| name).to_vec();
     tables.push(VARIANTS);
@@ -106,7 +105,6 @@ fn read_variants(
     }
 }
 
-/// Reads the tables of one level.
 fn read_tables<'a>(source: Source<'a>, root: &'a DeTable<'_>, level: TableLevel<'_>) -> PlanInput {
     let mut input = PlanInput {
         file: FileInput {

@@ -186,7 +186,6 @@ impl<'a, 'i> Section<'a, 'i> {
         self.reject(key, Problem { hint, ..problem });
     }
 
-    /// Reads a string.
     pub(crate) fn read_text(&mut self, key: &'static str) -> InputValue<String> {
         let (value, location) = self.read_value(key)?;
         if let Some(text) = value.as_str() {

@@ -5,7 +5,6 @@
 
 use std::fmt;
 
-/// The parts of an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorParts {
     /// The problem; may have several lines, as a server's message has.

@@ -86,7 +86,6 @@ const MACHINE_COLUMNS: [Column<MachineSecond>; 12] = [
     ("link_busy", |second| cell(second.link_busy_share)),
 ];
 
-/// The columns of a latency.
 const LATENCY_COLUMNS: [Column<Latency>; 9] = [
     ("samples", |latency| latency.samples.to_string()),
     ("mean_ns", |latency| latency.mean_ns.to_string()),
@@ -99,7 +98,6 @@ const LATENCY_COLUMNS: [Column<Latency>; 9] = [
     ("max_ns", |latency| latency.max_ns.to_string()),
 ];
 
-/// The columns of the metrics.
 const METRIC_COLUMNS: [Column<IndustryMetric>; 5] = [
     ("name", |metric| quoted(metric.name.as_str())),
     ("value", |metric| metric.value.to_string()),

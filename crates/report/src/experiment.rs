@@ -8,7 +8,7 @@ use crate::style::Style;
 use crate::table::Table;
 use crate::text::counts::counted_runs;
 use crate::text::plain;
-use crate::text::verdict::{TOO_SHORT, check_ids, incomplete_notice, is_unmeasured};
+use crate::text::verdict::{TOO_SHORT, check_ids, incomplete_notice};
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
 use prony_judge::experiment::{Spread, VariantFigures, is_counted};
 use prony_judge::is_too_short_for_steadiness;
@@ -45,7 +45,7 @@ pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()
         );
     }
     let all = run.measured.all_kinds();
-    text += &match all.filter(|_| !is_unmeasured(run)) {
+    text += &match all.filter(|_| !run.measured.is_empty()) {
         Some(all) => format!(
             "{}, p99 {}, {} failed",
             units::transactions_per_second(all.tps),

@@ -69,7 +69,6 @@ impl<W: Write> LoadProgressView<W> {
         self
     }
 
-    /// Shows the progress.
     pub fn show(&mut self, progress: &LoadStepProgress) -> io::Result<()> {
         let new_step = progress.step != self.last.step;
         if new_step {

@@ -124,7 +124,6 @@ pub struct ServerTotals {
 }
 
 impl ServerTotals {
-    /// Adds one second.
     pub fn add(&mut self, second: &ServerSecond) {
         for (sum, increase) in [
             (&mut self.commits, second.commits),

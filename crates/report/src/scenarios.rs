@@ -15,7 +15,6 @@ use std::io::{self, Write};
 pub struct ScenarioGroup {
     /// The title of the group.
     pub title: String,
-    /// Its scenarios.
     pub rows: Vec<ScenarioRow>,
 }
 
@@ -33,7 +32,6 @@ pub struct ScenarioRow {
     pub source: String,
 }
 
-/// Writes the list.
 pub fn write_list(out: &mut dyn Write, style: &Style, groups: &[ScenarioGroup]) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     for (number, group) in groups.iter().enumerate() {
@@ -87,7 +85,6 @@ pub struct ScenarioDetails {
     pub script: Option<(String, String)>,
 }
 
-/// Writes the details.
 pub fn write_details(
     out: &mut dyn Write,
     style: &Style,

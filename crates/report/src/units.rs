@@ -73,7 +73,6 @@ pub fn bytes_per_second(per_second: f64) -> String {
     format!("{}/s", bytes(per_second as u64))
 }
 
-/// A share in whole percent.
 pub fn whole_percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }

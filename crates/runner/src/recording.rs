@@ -32,7 +32,6 @@ impl Recording {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the start of the load.
     pub(crate) fn record_start(&self, start: &LoadStart) -> Result<(), StoreError> {
         let mut state = self.state();
         state

@@ -9,13 +9,13 @@ pub(crate) const MAX_RETAINED_CAPACITY: usize = 64 * 1024;
 /// columns of many results.
 const OTHER_BYTES_MAX: usize = 64 << 20;
 
-/// How many bytes of its rows a reply keeps. Once a row does not fit, it and all later rows are counted and dropped as
-/// they arrive.
+/// How many bytes a reply keeps if they are rows. Once a row does not fit, it and all later rows are counted and dropped
+/// as they arrive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowBudget {
     max_bytes: usize,
-    kept_bytes: usize,
-    has_dropped: bool,
+    /// Rows up to this offset in the reply's buffer fit: `max_bytes`, and 0 once a row did not.
+    end_max: usize,
 }
 
 impl Default for RowBudget {
@@ -23,40 +23,43 @@ impl Default for RowBudget {
     fn default() -> Self {
         RowBudget {
             max_bytes: usize::MAX,
-            kept_bytes: 0,
-            has_dropped: false,
+            end_max: usize::MAX,
         }
     }
 }
 
 impl RowBudget {
-    /// Keeps rows of at most this many bytes, of this reply and the next ones.
+    /// Keeps rows up to this many bytes, of this reply and the next ones.
     pub(crate) fn limit(&mut self, max_bytes: usize) {
+        if !self.has_dropped() {
+            self.end_max = max_bytes;
+        }
         self.max_bytes = max_bytes;
     }
 
     /// Begins the next reply.
     pub(crate) fn begin(&mut self) {
-        (self.kept_bytes, self.has_dropped) = (0, false);
+        self.end_max = self.max_bytes;
     }
 
     /// Whether rows of this reply were dropped.
     pub(crate) fn has_dropped(&self) -> bool {
-        self.has_dropped
+        self.end_max < self.max_bytes
     }
 
-    /// Whether a row of this length is kept; if not, the caller must drop it.
+    /// Whether rows must be dropped from a buffer of this length. Checked first, because most replies are short.
     #[inline]
-    pub(crate) fn fits(&mut self, bytes: usize) -> bool {
-        let fits = !self.has_dropped && bytes <= self.max_bytes - self.kept_bytes;
-        self.has_dropped |= !fits;
+    pub(crate) fn is_exceeded(&self, buffered: usize) -> bool {
+        buffered > self.end_max
+    }
+
+    /// Whether a row that ends at this offset is kept; if not, the caller must drop it.
+    pub(crate) fn fits(&mut self, end: usize) -> bool {
+        let fits = end <= self.end_max;
+        if !fits {
+            self.end_max = 0;
+        }
         fits
-    }
-
-    /// Counts a complete row, which fits.
-    #[inline]
-    pub(crate) fn keep(&mut self, bytes: usize) {
-        self.kept_bytes += bytes;
     }
 
     /// Checks the length of a whole reply.

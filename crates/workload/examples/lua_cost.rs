@@ -149,7 +149,6 @@ fn build_reply(request: &[(u8, usize)]) -> Vec<u8> {
 }
 
 impl Replies {
-    /// The reply to a request.
     fn reply_to(&mut self, request: &[u8]) -> &'static [u8] {
         let shape = self.request_shape(request);
         let build = |shape: &Vec<(u8, usize)>| -> &'static [u8] { build_reply(shape).leak() };

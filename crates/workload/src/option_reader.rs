@@ -154,7 +154,6 @@ impl<'a> OptionReader<'a> {
 
 /// The type of an option's value.
 pub trait OptionValue {
-    /// Reads the option of this name.
     fn read(reader: &mut OptionReader<'_>, name: &str) -> Self;
 }
 

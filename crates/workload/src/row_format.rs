@@ -25,9 +25,7 @@ pub trait RowFormat {
     fn write_decimal<const SCALE: usize>(out: &mut Vec<u8>, value: i64);
     /// Writes a text: `write` appends its bytes.
     fn write_text(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>));
-    /// Writes a timestamp.
     fn write_timestamp(out: &mut Vec<u8>, timestamp: &Self::Timestamp);
-    /// Writes NULL.
     fn write_null(out: &mut Vec<u8>);
 }
 

@@ -44,13 +44,11 @@ pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
 pub struct FinishedLoad {
     /// The workload of the tables.
     pub workload: &'static dyn Workload,
-    /// The report of the load.
     pub report: LoadReport,
     /// The signals, handled since the start of the load.
     pub signals: Signals,
 }
 
-/// The input of a load.
 pub struct LoadInput {
     /// Server, workload, scale and options.
     pub plan_input: PlanInput,

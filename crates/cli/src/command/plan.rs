@@ -14,7 +14,6 @@ use prony_report::{Problem, units};
 use prony_workload::Error;
 use std::path::Path;
 
-/// Executes the command.
 pub fn execute(command: PlanCommand) -> Result<Exit, Failure> {
     match command {
         PlanCommand::Check { file } => {
@@ -42,7 +41,6 @@ pub fn execute(command: PlanCommand) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Reads a plan file.
 pub fn read_plan(file: &Path) -> Result<PlanInput, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {

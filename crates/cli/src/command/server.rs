@@ -15,7 +15,6 @@ use prony_workload::remedy::PronyCommands;
 use prony_workload::{Error, Workload};
 use std::io::ErrorKind;
 
-/// Finds a workload by its name.
 pub fn find_workload(name: &str) -> Result<&'static dyn Workload, Failure> {
     prony_workload::find(name).map_err(|error| Failure::of(Exit::Usage, &error))
 }

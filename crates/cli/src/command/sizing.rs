@@ -17,7 +17,6 @@ use prony_store::scenario::CachedShare;
 
 /// A scale that was chosen by a share of cached data.
 pub struct ChosenScale {
-    /// The scale.
     pub scale: u64,
     /// Size of the data at that scale, bytes.
     pub data_bytes: u64,

@@ -11,7 +11,6 @@ pub struct CodeBlock {
     pub language: String,
     /// Line of the fence in the page, from 1.
     pub line: usize,
-    /// Its lines.
     pub lines: Vec<String>,
     /// Whether a test runs its commands.
     pub is_run: bool,

@@ -21,7 +21,6 @@ const REPOSITORY_URL: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/HEAD/"
 struct Page {
     /// Path, relative to the root of the repository.
     path: PathBuf,
-    /// Its text.
     text: String,
 }
 

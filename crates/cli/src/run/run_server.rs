@@ -11,7 +11,6 @@ use prony_runner::signals;
 use prony_server::{Address, Environment, Target};
 use std::net::Ipv4Addr;
 
-/// Finds the server, or starts it.
 pub fn find_or_start(plan: &Plan, may_download: bool) -> Result<RunServer, Failure> {
     let with_tcp_sample = plan.drive.tcp_sample > 0;
     match &plan.server {

@@ -114,7 +114,6 @@ impl Relay {
         }
     }
 
-    /// Closes all connections.
     pub fn close_connections(&self) {
         let mut open_connections = self.state.open_connections.lock().expect("not poisoned");
         for connection in open_connections.drain(..) {

@@ -78,7 +78,6 @@ impl Session {
         });
     }
 
-    /// `tcstatus`.
     pub(super) fn tcstatus(&self, backend: &mut dyn Backend) {
         putscli(
             backend,
@@ -90,7 +89,6 @@ impl Session {
         );
     }
 
-    /// `tcstop`.
     pub(super) fn tcstop(&mut self, backend: &mut dyn Backend) {
         match self.counter.take() {
             None => putscli(backend, "Transaction Counter is not running"),

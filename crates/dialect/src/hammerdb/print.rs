@@ -75,7 +75,6 @@ pub(super) fn print_status(backend: &mut dyn Backend, users: Option<&VirtualUser
     puts(backend, &text);
 }
 
-/// `help`, or `help COMMAND`.
 pub(super) fn help(backend: &mut dyn Backend, command: Option<&str>) {
     let text = match command {
         None => {

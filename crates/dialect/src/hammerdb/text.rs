@@ -71,7 +71,6 @@ pub fn terminal_line(line: &str) -> String {
     format!("{line}\n\r")
 }
 
-/// The header of a log.
 pub fn log_header(date: &str) -> String {
     format!("Hammerdb Log @ {date}\n{}\n", "+-".repeat(22))
 }
@@ -178,7 +177,6 @@ fn owner_clause(owner: &Option<String>) -> String {
 }
 
 lines! {
-    /// A line of a run.
     RunLine
     Profiler => "Initializing xtprof time profiler";
     /// The cipher of a connection to MySQL or MariaDB; empty without encryption.

@@ -18,7 +18,6 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Adds a duration.
     pub fn add(&mut self, duration_us: f64) {
         if self.count == 0 || duration_us < self.min_us {
             self.min_us = duration_us;

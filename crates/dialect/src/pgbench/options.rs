@@ -77,7 +77,6 @@ pub enum ScriptSource {
 /// A script to run. Scripts are numbered from 0 in the order of the options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptChoice {
-    /// The script.
     pub source: ScriptSource,
     /// Its weight, relative to the sum of all weights; may be 0.
     pub weight: u32,
@@ -127,7 +126,6 @@ pub struct RunOptions {
     pub protocol: QueryMode,
     /// `-P`, seconds.
     pub progress_s: Option<u32>,
-    /// `--progress-timestamp`.
     pub progress_timestamp: bool,
     /// `-r`.
     pub report_per_command: bool,
@@ -142,13 +140,9 @@ pub struct RunOptions {
     pub vacuum_accounts: bool,
     /// `--max-tries`; 0 means no limit. Always 1 up to level 14, which has no such option.
     pub max_tries: u32,
-    /// `--failures-detailed`.
     pub failures_detailed: bool,
-    /// `--verbose-errors`.
     pub verbose_errors: bool,
-    /// `--exit-on-abort`.
     pub exit_on_abort: bool,
-    /// `--continue-on-error`.
     pub continue_on_error: bool,
     /// The seed of all random numbers.
     pub random_seed: u64,
@@ -219,9 +213,7 @@ pub struct InitOptions {
     pub fillfactor: u32,
     /// `-q`.
     pub quiet: bool,
-    /// `--tablespace`.
     pub tablespace: Option<String>,
-    /// `--index-tablespace`.
     pub index_tablespace: Option<String>,
     /// `--partition-method` and `--partitions`; `None` for a table without partitions.
     pub partitions: Option<(PartitionMethod, u32)>,

@@ -10,7 +10,6 @@ use prony_workload::script::{MessageListener, OnError, ScriptPolicy};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The drive plan of the run.
 pub fn drive_plan(options: &RunOptions) -> DrivePlan {
     DrivePlan {
         clients: options.clients,

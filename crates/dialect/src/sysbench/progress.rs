@@ -35,7 +35,6 @@ pub struct Progress {
     pub counters: Counters,
     /// Seconds since the previous line.
     pub interval_s: f64,
-    /// `--percentile`.
     pub percentile: u8,
     /// The latency at that percentile since the previous line, in ms.
     pub latency_ms: f64,

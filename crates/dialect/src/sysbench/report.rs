@@ -73,7 +73,6 @@ pub struct Report<'a> {
     pub percentile: u8,
     /// The latency at that percentile in ms, from [`Histogram::percentile_ms`].
     pub percentile_ms: f64,
-    /// The histogram, with `--histogram`.
     pub histogram: Option<&'a Histogram>,
     /// The threads' fairness.
     pub fairness: Fairness,

@@ -129,7 +129,6 @@ pub fn general_options(compat: Compat) -> impl Iterator<Item = &'static OptionSp
         .filter(move |spec| spec.is_in(compat))
 }
 
-/// The general option with this key.
 pub fn find_general_option(compat: Compat, key: &str) -> Option<&'static OptionSpec> {
     general_options(compat).find(|spec| spec.key() == key)
 }

@@ -109,7 +109,6 @@ pub fn compare_with_pgbench(
     }
 }
 
-/// The installed programs.
 pub fn installed_programs() -> Vec<RealPgbench> {
     let mut paths: Vec<String> = (13..=19)
         .map(|major| format!("/usr/lib/postgresql/{major}/bin/pgbench"))

@@ -102,7 +102,6 @@ impl Reply {
     }
 }
 
-/// A prepared statement.
 #[derive(Clone, Copy)]
 struct PreparedStatement {
     kind: StatementKind,

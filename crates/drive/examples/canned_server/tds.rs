@@ -116,7 +116,6 @@ fn result_tokens(kind: StatementKind, done: u8) -> Vec<u8> {
 
 /// Results by the kind of statement.
 struct Results {
-    /// In a batch.
     batch: [Vec<u8>; 8],
     /// In a procedure call, with RETURNSTATUS.
     call: [Vec<u8>; 8],

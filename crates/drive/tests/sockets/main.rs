@@ -159,7 +159,6 @@ fn assert_parts_add_up(measured: &Totals, reopened_count: u64) {
     );
 }
 
-/// A client of the slow server.
 struct SlowServerClient {
     stream: TcpStream,
     inbox: Vec<u8>,

@@ -15,7 +15,6 @@ use std::sync::Mutex;
 /// One call of the tool.
 #[derive(Clone)]
 pub struct SysbenchCall {
-    /// `--verbosity`.
     verbosity: u8,
     /// The version of sysbench.
     pub compat: Compat,

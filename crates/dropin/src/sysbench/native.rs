@@ -23,7 +23,6 @@ use std::sync::Arc;
 
 /// A command of a bundled test, and its workload.
 pub struct BundledCommand<'a> {
-    /// The command.
     pub native: &'a NativeCommand,
     pub workload: &'static Oltp,
     /// The workload's options.

@@ -6,6 +6,7 @@
 mod mix;
 mod relations;
 
+use crate::checks::{find_check, new_check};
 use crate::formatting::{count, percent};
 use crate::thresholds::{
     AUDIT_LITTLE_INVALID_SHARE, AUDIT_REQUESTED_TIME_TOLERANCE_S,
@@ -13,7 +14,6 @@ use crate::thresholds::{
     ERRORS_INVALID_SHARE, LITTLE_GAP_MAX_SHARE, NOPM_SHARE_INVALID_DEVIATION,
     NOPM_SHARE_MAX_DEVIATION, PACED_NOPM_MAX_PER_WAREHOUSE,
 };
-use crate::{Checker, errors, length, new_check, shares, workload};
 use prony_store::{Check, ReportedRun, Run, Setting, Severity};
 use serde::Serialize;
 
@@ -27,12 +27,7 @@ pub struct Audit {
 }
 
 /// The checks of a Run for which the output of another tool has enough data.
-const RUN_CHECKS: [Checker; 4] = [
-    errors::check_errors,
-    length::check_short_run,
-    workload::check_contention,
-    shares::check,
-];
+const RUN_CHECKS: [&str; 4] = ["errors", "short-run", "contention", "shares"];
 
 /// Of 23 transactions of TPROC-C, ten are new orders on average.
 const NEW_ORDER_SHARE: f64 = 10.0 / 23.0;
@@ -46,10 +41,11 @@ pub fn audit(reported: &ReportedRun, run: &Run) -> Audit {
     relations::check(&reported.relations, &mut audit);
     check_new_orders(reported, &mut audit);
     audit.checks.extend(check_trouble(reported));
+    let check_run = |id: &str| find_check(id)?.check(run);
     if reported.transactions.is_some() {
-        audit.checks.extend(errors::check_nothing_committed(run));
+        audit.checks.extend(check_run("nothing-committed"));
     }
-    for check in RUN_CHECKS.iter().filter_map(|check| check(run)) {
+    for check in RUN_CHECKS.into_iter().filter_map(check_run) {
         // If the output does not contain the length of the run, the run is not called short.
         if check.id != "short-run" || run.measured.length_s > 0.0 {
             audit.checks.push(with_advice_for_other_tool(check));

@@ -7,6 +7,7 @@
 
 use super::Difference;
 use super::rules::{DURABILITY_SETTINGS, UNKNOWN};
+use prony_plan::settings::{Compared, SETTINGS};
 use prony_store::{Run, Severity};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -15,25 +16,20 @@ use std::collections::BTreeSet;
 pub(super) const VARIED_ON_PURPOSE: &str =
     "this is what the experiment varied on purpose; the figures show its effect";
 
-/// Keys of a plan, with the differences that each explains.
-pub(super) const EXPLAINED_BY_KEY: [(&str, &[&str]); 16] = [
-    ("server", &["engine", "network", "TLS"]),
-    ("workload.scale", &["scale"]),
-    ("run.clients", &["clients"]),
-    ("run.threads", &["threads", "pinned threads"]),
-    ("run.duration", &["measured"]),
-    ("run.transactions", &["measured"]),
-    ("run.warmup", &["warm-up"]),
-    ("run.rate", &["pace"]),
-    ("run.arrival", &["pace"]),
-    ("run.protocol", &["protocol"]),
-    ("run.io", &["I/O engine"]),
-    ("run.wait", &["wait for replies"]),
-    ("run.pin", &["pinned threads"]),
-    ("run.connect_per_transaction", &["connections"]),
-    ("run.tcp_sample", &["network"]),
-    ("run.statement_latency", &["latency of statements"]),
-];
+/// The settings that explain differences, each with its key in a plan, as documents have it, and the differences.
+pub(super) fn explaining_settings() -> impl Iterator<Item = (&'static str, &'static [&'static str])>
+{
+    SETTINGS
+        .iter()
+        .filter_map(|setting| match setting.compared {
+            // The server is one value in a document: its URL, or that it was a throw-away one.
+            Compared::Varies(properties) if setting.table() == "server" => {
+                Some(("server", properties))
+            }
+            Compared::Varies(properties) => Some((setting.path, properties)),
+            Compared::Free(_) => None,
+        })
+}
 
 /// Settings of a workload that are read from the loaded data unless a plan names them.
 const DATA_SETTINGS: [&str; 4] = ["partitions", "population", "tables", "table_size"];
@@ -101,9 +97,8 @@ fn plan_differences(a: &Run, b: &Run) -> Option<PlanDifferences> {
 impl PlanDifferences {
     fn explains(&self, difference: &Difference) -> bool {
         let subject = difference.what.as_str();
-        let by_key = EXPLAINED_BY_KEY
-            .iter()
-            .any(|(key, explains)| explains.contains(&subject) && self.keys.contains(*key));
+        let by_key = explaining_settings()
+            .any(|(key, explains)| explains.contains(&subject) && self.keys.contains(key));
         // Two engines have different durability settings: the durability class is compared instead.
         let absent_in_engine = self.engines_differ
             && DURABILITY_SETTINGS.contains(&subject)
@@ -162,7 +157,7 @@ fn differing_keys(a: &Value, b: &Value) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::rules::WHY_IT_MAY_EXPLAIN;
+    use crate::compare::rules::{WHY_IT_MAY_EXPLAIN, WHY_ROW_DESCRIPTIONS};
     use crate::compare::{Verdict, compare};
     use crate::sample::{observed_mut, observed_run};
     use prony_store::Experiment;
@@ -286,6 +281,21 @@ mod tests {
             .iter()
             .find(|difference| difference.what == "X.d");
         assert_eq!(difference.unwrap().why, WHY_IT_MAY_EXPLAIN);
+    }
+
+    #[test]
+    fn row_descriptions_are_compared() {
+        let a = variant("a");
+        let mut b = variant("b");
+        b.plan["run"]["describe"] = json!(false);
+        let whys = |a: &Run, b: &Run| -> Vec<(String, &str)> {
+            let differences = compare(a, b, false).differences.into_iter();
+            differences.map(|found| (found.what, found.why)).collect()
+        };
+        let what = "row descriptions".to_owned();
+        assert_eq!(whys(&a, &b), [(what.clone(), VARIED_ON_PURPOSE)]);
+        b.experiment = None;
+        assert_eq!(whys(&a, &b), [(what, WHY_ROW_DESCRIPTIONS)]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! that it uses.
 
 use super::doctor::{ONE_EXAMINED, OTHER_STATE, OTHER_VALUE};
-use super::intended::EXPLAINED_BY_KEY;
+use super::intended::explaining_settings;
 use super::rules::{
     DURABILITY_SETTINGS, WHY_IT_MAY_EXPLAIN, WHY_NO_BINLOG, WHY_OTHER_DURABILITY, WHY_OTHER_WORK,
     compared_properties,
@@ -21,7 +21,7 @@ use super::usability::usability_differences;
 use crate::formatting::percent;
 use crate::new_check;
 use prony_store::{Run, RunState, Severity};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One rule: what a difference in a property means for a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,11 +148,11 @@ pub fn relevant_server_settings() -> &'static [&'static str] {
 
 /// Properties that an experiment may vary on purpose, each with the keys of the plan that explain it: then a
 /// difference is at most a caveat.
-pub fn intended_differences() -> Vec<(&'static str, Vec<&'static str>)> {
-    let mut keys: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (key, properties) in EXPLAINED_BY_KEY {
+pub fn intended_differences() -> Vec<(&'static str, BTreeSet<&'static str>)> {
+    let mut keys: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (key, properties) in explaining_settings() {
         for property in properties {
-            keys.entry(property).or_default().push(key);
+            keys.entry(property).or_default().insert(key);
         }
     }
     keys.into_iter().collect()

@@ -32,6 +32,8 @@ fn property(
 pub(super) const WHY_OTHER_WORK: &str = "the clients did different work";
 const WHY_OTHER_DATA: &str = "with more rows, less of the data fits into memory, and clients meet on the same rows less often";
 const WHY_OTHER_PROTOCOL: &str = "one figure includes parsing and planning, the other does not";
+pub(super) const WHY_ROW_DESCRIPTIONS: &str =
+    "each reply is longer with the description of its rows";
 const WHY_OTHER_CONNECTIONS: &str = "one figure includes connecting, the other does not";
 const WHY_OTHER_LOAD: &str = "the servers were under different loads";
 const WHY_OTHER_ENGINE: &str = "the engines differ, and so do their statements";
@@ -53,13 +55,17 @@ use Severity::{Caveat, Invalid, Note};
 
 /// All properties except settings. Each workload declares its own settings; those of the server are compared
 /// separately.
-pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 23] {
+pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 24] {
     let (workload, drive, server) = (&run.workload, &run.drive, &run.server);
     let host = &run.machine().host;
     let connections = if drive.connect_per_transaction {
         "one for each transaction"
     } else {
         "kept"
+    };
+    let row_descriptions = match run.plan["run"]["describe"].as_bool() {
+        Some(false) => "not requested",
+        Some(true) | None => "requested",
     };
     let cpus = format!("{} of {}", host.cpus, host.cpu);
     let network = text_or_empty(drive.network);
@@ -77,6 +83,12 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 23] {
         property("scale", Invalid, workload.scale, WHY_OTHER_DATA),
         property("statements", Invalid, statements(run), WHY_OTHER_WORK),
         property("protocol", Invalid, protocol(run), WHY_OTHER_PROTOCOL),
+        property(
+            "row descriptions",
+            Caveat,
+            row_descriptions,
+            WHY_ROW_DESCRIPTIONS,
+        ),
         property("connections", Invalid, connections, WHY_OTHER_CONNECTIONS),
         property("pace", Invalid, pace(run), WHY_OTHER_LOAD),
         property("engine", Invalid, engine(run), WHY_OTHER_ENGINE),

@@ -68,7 +68,6 @@ pub struct MachineFacts {
     pub may_be_tunnelled: bool,
     /// Whether the program `irqbalance` runs.
     pub irqbalance_runs: bool,
-    /// Settings of TCP.
     pub tcp: TcpSettings,
     /// Whether the system's clock is synchronised.
     pub clock_is_synchronised: Option<bool>,

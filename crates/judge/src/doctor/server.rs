@@ -6,10 +6,8 @@ use super::{
     DatabaseFacts, IntendedLoad, Remedied, bad, caution, connections, finding, ok, unknown,
 };
 use crate::formatting::{bytes, percent, time};
-use crate::thresholds::{
-    ROUND_TRIP_P99_MAX_NS, ROUND_TRIP_P99_MAX_RATIO, UNTUNED_CACHE_MAX_SHARE,
-    UNTUNED_MIN_MEMORY_BYTES,
-};
+use crate::machine::is_uneven;
+use crate::thresholds::{UNTUNED_CACHE_MAX_SHARE, UNTUNED_MIN_MEMORY_BYTES};
 use prony_store::{DoctorFinding, DoctorState, Product, SqlDialect};
 
 /// Shortest round trip up to which two machines are probably in one data centre, and from which they are probably
@@ -123,14 +121,11 @@ fn round_trip(server: &DatabaseFacts) -> DoctorFinding {
         }
     }
     value += &format!(", max {} ({} statements)", text(*last), times.len());
-    let is_unsteady = p99.is_some_and(|p99| {
-        p99 > ROUND_TRIP_P99_MAX_NS && p99 as f64 > ROUND_TRIP_P99_MAX_RATIO * p50 as f64
-    });
-    if p99.is_none() {
+    let Some(p99) = p99 else {
         let reason = "Too few statements ended within a second to judge how steady they are.";
         return finding(ID, DoctorState::Unknown, value, reason);
-    }
-    if is_unsteady {
+    };
+    if is_uneven(p50, p99) {
         let reason =
             "Without load, some round trips take more than ten times as long as the median.";
         return caution(ID, value, reason).advised(

@@ -33,7 +33,6 @@ use serde::Serialize;
 /// A configuration and a run that was measured on it.
 #[derive(Clone, Copy, Debug)]
 pub struct MeasuredConfiguration<'a> {
-    /// The sheet with its prices.
     pub sheet: &'a PriceSheet,
     /// The configuration, with its cost.
     pub configuration: &'a Configuration,

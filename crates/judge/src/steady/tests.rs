@@ -1,4 +1,5 @@
 use super::*;
+use crate::checks::find_check;
 use crate::sample::{healthy, observed_mut, observed_run, with_series};
 use prony_store::SessionGroup;
 use serde_json::json;
@@ -17,8 +18,9 @@ fn run(seconds: usize, mean_rate: impl Fn(usize) -> f64) -> Run {
 }
 
 fn ids(run: &Run) -> Vec<String> {
-    let checks = [check_warm_up(run), check_drift(run), check_unsteady(run)];
-    checks.into_iter().flatten().map(|check| check.id).collect()
+    let checks = ["warm-up", "drift", "unsteady"].into_iter();
+    let found = checks.filter_map(|id| find_check(id)?.check(run));
+    found.map(|check| check.id).collect()
 }
 
 #[test]
@@ -207,8 +209,7 @@ fn load_that_comes_and_goes_with_a_change_is_named() {
             for (at, row) in observed_mut(&mut run).series.iter_mut().enumerate() {
                 change(row, at >= 10 && busy_seconds.contains(&(at - 10)));
             }
-            let checks = [check_warm_up(&run), check_drift(&run), check_unsteady(&run)];
-            let check = checks.into_iter().flatten().find(|check| check.id == id);
+            let check = find_check(id).and_then(|check| check.check(&run));
             check.unwrap_or_else(|| panic!("no {id}"))
         };
         let plain = with_load(&|_, _| {});

@@ -1,7 +1,8 @@
-//! Faults: each changes a healthy run as the fault would, at the size that `thresholds` promises to find.
+//! Faults: each changes a healthy run as the fault would, at the size that [`FOUND_FAULTS`] promises to find.
 
 use crate::healthy::Load;
 use crate::random::Random;
+use prony_judge::checks::FOUND_FAULTS;
 use prony_store::{
     ClientHealth, ErrorClass, ErrorCount, Event, EventKind, Gap, MachineSecond, Run, Second,
     Severity,
@@ -9,12 +10,10 @@ use prony_store::{
 
 /// A fault of a run.
 pub struct Fault {
-    /// The fault with its size, as in the table of `thresholds`.
+    /// The fault with its size, as in [`FOUND_FAULTS`].
     pub name: &'static str,
     /// How the transactions start.
     pub load: Load,
-    /// Ids of the checks, at least one of which must find the fault.
-    pub found_by: &'static [&'static str],
     /// The least severity of the finding.
     pub severity: Severity,
     /// Changes a healthy run.
@@ -27,33 +26,32 @@ use Severity::{Caveat, Invalid};
 const fn fault(
     name: &'static str,
     load: Load,
-    found_by: &'static [&'static str],
     severity: Severity,
     cause: fn(&mut Run, &mut Random),
 ) -> Fault {
     Fault {
         name,
         load,
-        found_by,
         severity,
         cause,
     }
 }
 
+impl Fault {
+    /// Ids of the checks, at least one of which must find the fault.
+    pub fn found_by(&self) -> &'static [&'static str] {
+        let promise = FOUND_FAULTS.iter().find(|(name, _)| *name == self.name);
+        promise.expect("a promise").1
+    }
+}
+
 pub const FAULTS: &[Fault] = &[
-    fault(
-        "throughput falls by 15 %",
-        ClosedLoop,
-        &["drift", "warm-up"],
-        Caveat,
-        |run, _| {
-            scale_throughput(run, |at| 1.0 - 0.15 * at);
-        },
-    ),
+    fault("throughput falls by 15 %", ClosedLoop, Caveat, |run, _| {
+        scale_throughput(run, |at| 1.0 - 0.15 * at);
+    }),
     fault(
         "throughput falls by 15 % in a step",
         ClosedLoop,
-        &["drift", "warm-up"],
         Caveat,
         |run, random| {
             let step = random.between(0.3, 0.7);
@@ -63,7 +61,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "throughput a third lower in the first fifth",
         ClosedLoop,
-        &["warm-up", "drift"],
         Caveat,
         |run, _| {
             scale_throughput(run, |at| if at < 0.2 { 0.66 } else { 1.0 });
@@ -72,25 +69,17 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "throughput in waves of 30 %",
         ClosedLoop,
-        &["unsteady", "drift", "warm-up"],
         Caveat,
         |run, _| {
             scale_throughput(run, |at| 1.0 + 0.3 * (at * 15.0).sin());
         },
     ),
-    fault(
-        "response times rise by 20 %",
-        OpenLoop,
-        &["latency-drift"],
-        Caveat,
-        |run, _| {
-            scale_latency(run, |at| [1.0 + 0.2 * at; 2]);
-        },
-    ),
+    fault("response times rise by 20 %", OpenLoop, Caveat, |run, _| {
+        scale_latency(run, |at| [1.0 + 0.2 * at; 2]);
+    }),
     fault(
         "response times rise 200 times",
         OpenLoop,
-        &["latency-drift"],
         Invalid,
         |run, _| {
             scale_latency(run, |at| [200_f64.powf(at); 2]);
@@ -99,7 +88,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "response times rise by 25 % in a step",
         OpenLoop,
-        &["latency-drift"],
         Caveat,
         |run, random| {
             let step = random.between(0.3, 0.7);
@@ -109,7 +97,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "the 99th percentile rises by 60 %",
         OpenLoop,
-        &["latency-drift"],
         Caveat,
         |run, _| {
             scale_latency(run, |at| [1.0, 1.0 + 0.6 * at]);
@@ -118,7 +105,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "stalls of 0.25 s every 5 s",
         ClosedLoop,
-        &["short-stall"],
         Caveat,
         |run, random| {
             let first = random.between(0.0, 4.0) as usize;
@@ -134,7 +120,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "one client stopped for 5 % of the window",
         ClosedLoop,
-        &["client-stall"],
         Caveat,
         |run, random| {
             let stalled_s = 0.05 * run.measured.length_s;
@@ -145,14 +130,12 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "stalls of 2 s in 6 % of the seconds",
         ClosedLoop,
-        &["stall"],
         Invalid,
         add_stalls,
     ),
     fault(
         "times missing for 4 % of the clients",
         ClosedLoop,
-        &["littles-law"],
         Invalid,
         |run, random| {
             run.measured.kinds[0].busy_s *= 1.0 - random.between(0.04, 0.06);
@@ -161,7 +144,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "times counted twice for 4 % of the clients",
         ClosedLoop,
-        &["littles-law"],
         Invalid,
         |run, random| {
             run.measured.kinds[0].busy_s *= 1.0 + random.between(0.04, 0.06);
@@ -170,7 +152,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "4 % of the clients start late, threads without a CPU",
         ClosedLoop,
-        &["littles-law"],
         Invalid,
         |run, _| {
             run.measured.kinds[0].busy_s *= 0.955;
@@ -180,7 +161,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "2 % of the transactions fail",
         ClosedLoop,
-        &["errors"],
         Invalid,
         |run, _| {
             let all = &mut run.measured.kinds[0];
@@ -193,28 +173,15 @@ pub const FAULTS: &[Fault] = &[
             });
         },
     ),
-    fault(
-        "8 % of the rate missing",
-        OpenLoop,
-        &["rate"],
-        Invalid,
-        |run, _| {
-            scale_throughput(run, |_| 0.92);
-        },
-    ),
-    fault(
-        "a thread 98 % busy",
-        ClosedLoop,
-        &["client-limit"],
-        Invalid,
-        |run, random| {
-            health(run).busiest_thread_share = Some(random.between(0.98, 1.0));
-        },
-    ),
+    fault("8 % of the rate missing", OpenLoop, Invalid, |run, _| {
+        scale_throughput(run, |_| 0.92);
+    }),
+    fault("a thread 98 % busy", ClosedLoop, Invalid, |run, random| {
+        health(run).busiest_thread_share = Some(random.between(0.98, 1.0));
+    }),
     fault(
         "a thread 30 % busy and 70 % waiting for a CPU",
         ClosedLoop,
-        &["client-limit"],
         Invalid,
         |run, _| {
             health(run).busiest_thread_share = Some(0.3);
@@ -224,7 +191,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "threads waiting for a CPU for 8 %",
         ClosedLoop,
-        &["run-queue"],
         Caveat,
         |run, _| {
             set_run_queue_share(run, 0.08);
@@ -233,7 +199,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "replies waiting for 15 % of the time",
         ClosedLoop,
-        &["client-wait"],
         Caveat,
         |run, _| {
             let all = &mut run.measured.kinds[0];
@@ -245,7 +210,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "4 % of the client's CPUs stolen",
         ClosedLoop,
-        &["steal"],
         Caveat,
         |run, _| {
             health(run).steal_share = Some(0.04);
@@ -254,7 +218,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "4 % of the server's CPUs stolen",
         ClosedLoop,
-        &["server-steal"],
         Caveat,
         |run, random| {
             vary_machine(run, random, |machine, random| {
@@ -265,7 +228,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "others use 25 % of the server's CPUs",
         ClosedLoop,
-        &["neighbours"],
         Caveat,
         |run, random| {
             vary_machine(run, random, |machine, random| {
@@ -277,7 +239,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "the client stopped by a CPU limit for 5 %",
         ClosedLoop,
-        &["throttled"],
         Caveat,
         |run, random| {
             let observed = run.observed.as_mut().expect("it was observed");
@@ -290,7 +251,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "the client's network link 85 % used",
         ClosedLoop,
-        &["network"],
         Caveat,
         |run, random| {
             let observed = run.observed.as_mut().expect("it was observed");
@@ -303,7 +263,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "the server is missing 3 % of the commits",
         ClosedLoop,
-        &["server-commits"],
         Invalid,
         |run, _| {
             // Statistics may lag by a second, which is a larger share of a shorter run.
@@ -315,25 +274,18 @@ pub const FAULTS: &[Fault] = &[
             *commits = commits.map(|commits| (commits as f64 * 0.96) as u64);
         },
     ),
-    fault(
-        "a restart of the server",
-        ClosedLoop,
-        &["restart"],
-        Invalid,
-        |run, _| {
-            let after = run
-                .observed
-                .as_mut()
-                .and_then(|observed| observed.after.as_mut());
-            let after = after.expect("it was observed");
-            after.started_unix_s = after.started_unix_s.map(|at| at + 100.0);
-            after.commits = Some(0);
-        },
-    ),
+    fault("a restart of the server", ClosedLoop, Invalid, |run, _| {
+        let after = run
+            .observed
+            .as_mut()
+            .and_then(|observed| observed.after.as_mut());
+        let after = after.expect("it was observed");
+        after.started_unix_s = after.started_unix_s.map(|at| at + 100.0);
+        after.commits = Some(0);
+    }),
     fault(
         "connections lost for 6 % of the window",
         ClosedLoop,
-        &["outage"],
         Invalid,
         |run, _| {
             let (from_s, length_s) = (run.window.warmup_s + 20.0, run.measured.length_s);
@@ -349,7 +301,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "1 % of the timestamps unusable",
         ClosedLoop,
-        &["stamps"],
         Caveat,
         |run, _| {
             run.timing.doubtful = run.timing.with_timestamp / 100;
@@ -358,7 +309,6 @@ pub const FAULTS: &[Fault] = &[
     fault(
         "observing takes 4 % of the machine",
         ClosedLoop,
-        &["observer"],
         Caveat,
         |run, _| {
             let load_s = run.window.warmup_s + run.measured.length_s;

@@ -50,7 +50,6 @@ choices! {
 pub struct Experiment {
     /// Number of runs of each variant.
     pub repeats: u32,
-    /// Order of the runs.
     pub order: RunOrder,
     /// Time to wait before each run except the first.
     pub pause: Duration,
@@ -83,7 +82,6 @@ pub struct Variant {
     pub plan: Plan,
 }
 
-/// One run of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExperimentRun {
     /// Index of the variant.

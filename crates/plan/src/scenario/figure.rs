@@ -5,10 +5,8 @@
 use crate::choice::choices;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// One published figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PublishedFigure {
-    /// The metric.
     #[serde(rename = "name")]
     pub metric: PublishedMetric,
     /// The published value.
@@ -44,7 +42,6 @@ choices! {
         Tps = "TPS",
         /// Statements per second.
         Qps = "QPS",
-        /// Mean latency.
         LatencyMean = "latency mean",
         /// Standard deviation of the latency.
         LatencyStddev = "latency stddev",

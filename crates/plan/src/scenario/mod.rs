@@ -33,7 +33,6 @@ pub struct ScenarioTable {
     pub section: u32,
     /// The common subject of the scenarios.
     pub title: String,
-    /// The scenarios.
     pub scenarios: Vec<Scenario>,
 }
 
@@ -122,7 +121,6 @@ pub struct Scenario {
     /// How the server was replicated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replication: Option<String>,
-    /// The published figures.
     #[serde(default)]
     pub figures: Vec<PublishedFigure>,
     /// The document, by its short name.

@@ -18,6 +18,7 @@ use crate::input::{FileInput, InputValue, Located, value_from_flag};
 use crate::plan::{Arrival, DrivePlan, IoEngine, Plan, QueryMode, ReplyWait, WorkloadPlan};
 use crate::problem::{InputLocation, Problem};
 use crate::section::Section;
+use Compared::{Free, Varies};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -62,6 +63,18 @@ pub struct Setting {
     pub value_type: SettingType,
     /// The setting's flag, if it has one.
     pub flag: Option<Flag>,
+    /// What it means for a comparison of two runs.
+    pub compared: Compared,
+}
+
+/// What another value of a setting means for a comparison of two runs.
+#[derive(Debug)]
+pub enum Compared {
+    /// These properties of the runs differ, and between variants of an experiment they do so on purpose. The comparison
+    /// has a rule for each: its tolerance, and how severe a difference is.
+    Varies(&'static [&'static str]),
+    /// It does not matter, for this reason.
+    Free(&'static str),
 }
 
 /// Type and limits of a value.
@@ -100,13 +113,14 @@ fn choice_names<T: Choice>() -> Vec<&'static str> {
 /// Generates the table and, for each entry, the field of `PlanInput` with the code that reads, replaces and
 /// lists it.
 macro_rules! settings {
-    ($($(#[doc = $help:literal])+ $table:ident . $key:ident => $field:ident: $value:ty, $value_type:expr, $flag:expr;)+) => {
+    ($($(#[doc = $help:literal])+ $table:ident . $key:ident => $field:ident: $value:ty, $value_type:expr, $flag:expr, $compared:expr;)+) => {
         /// Every setting, in the order of help and schema.
         pub const SETTINGS: &[Setting] = &[$(Setting {
             path: concat!(stringify!($table), ".", stringify!($key)),
             help: concat!($($help),+),
             value_type: $value_type,
             flag: $flag,
+            compared: $compared,
         }),+];
 
         /// The unchecked input from a plan file, flags and variants: every value is optional and has its
@@ -173,99 +187,128 @@ settings! {
     /// PGSSLMODE, the password file... Or mysql://user@host/database (mariadb:// too), with the option files
     /// and variables of MySQL's client. Or sqlserver://user@host?database=name, or a connection string of JDBC,
     /// ADO.NET or ODBC, with sqlcmd's variables
-    server.url => url: String, SettingType::Text, value_flag(SERVER_HEADING, "url", "URL");
+    server.url => url: String, SettingType::Text, value_flag(SERVER_HEADING, "url", "URL"),
+        Varies(&["engine", "network", "TLS"]);
     /// Start a throw-away PostgreSQL, load it and remove it afterwards
-    server.embedded => embedded: bool, SettingType::Bool, switch(SERVER_HEADING, "embedded", None);
+    server.embedded => embedded: bool, SettingType::Bool, switch(SERVER_HEADING, "embedded", None),
+        Varies(&["engine", "network", "TLS"]);
     /// Name of the workload, such as tpcb, simple-update or select-only
-    workload.name => workload: String, SettingType::Text, None;
+    workload.name => workload: String, SettingType::Text, None,
+        Free("another workload is never compared, on purpose or not");
     /// Scale factor; `prony workloads NAME` prints its unit [default: for a run, the scale of the loaded
     /// data; for a load, 1]
     workload.scale => scale: u64, count_up_to(MAX_SCALE),
-        value_flag_with_short(LOAD_HEADING, "scale", 's', "N");
+        value_flag_with_short(LOAD_HEADING, "scale", 's', "N"),
+        Varies(&["scale"]);
     /// Virtual users, each with its own connection
     run.clients => clients: u64, count_up_to(MAX_CLIENTS),
-        value_flag_with_short(LOAD_HEADING, "clients", 'c', "N");
+        value_flag_with_short(LOAD_HEADING, "clients", 'c', "N"),
+        Varies(&["clients"]);
     /// OS threads that drive the clients; at most one per client [default: one per CPU, at most 8]
     run.threads => threads: u64, count_up_to(MAX_THREADS),
-        value_flag_with_short(LOAD_HEADING, "threads", 'j', "N");
+        value_flag_with_short(LOAD_HEADING, "threads", 'j', "N"),
+        Varies(&["threads", "pinned threads"]);
     /// Start this many transactions per second, over all clients, however fast the server answers (an open
     /// loop). Without it, each client starts its next transaction when the last one ends
-    run.rate => rate_tps: f64, SettingType::Rate, value_flag_with_short(LOAD_HEADING, "rate", 'R', "TPS");
+    run.rate => rate_tps: f64, SettingType::Rate, value_flag_with_short(LOAD_HEADING, "rate", 'R', "TPS"),
+        Varies(&["pace"]);
     /// Gaps between the starts of an open loop: exponential (poisson), like independent users, or even
     run.arrival => arrival: Arrival, SettingType::Choice(choice_names::<Arrival>),
-        value_flag(LOAD_HEADING, "arrival", "ARRIVAL");
+        value_flag(LOAD_HEADING, "arrival", "ARRIVAL"),
+        Varies(&["pace"]);
     /// Length of the measured window, which follows the warm-up
     run.duration => duration: Duration, SettingType::Duration,
-        value_flag_with_short(TIME_HEADING, "duration", 'T', "TIME");
+        value_flag_with_short(TIME_HEADING, "duration", 'T', "TIME"),
+        Varies(&["measured"]);
     /// Measure this many transactions of each client instead of a time
     run.transactions => transactions: u64, SettingType::WholeNumber { min: 1, max: u64::MAX },
-        value_flag_with_short(TIME_HEADING, "transactions", 't', "N");
+        value_flag_with_short(TIME_HEADING, "transactions", 't', "N"),
+        Varies(&["measured"]);
     /// Drive the load for this long before the window, and report its figures separately
-    run.warmup => warmup: Duration, SettingType::Duration, value_flag(TIME_HEADING, "warmup", "TIME");
+    run.warmup => warmup: Duration, SettingType::Duration, value_flag(TIME_HEADING, "warmup", "TIME"),
+        Varies(&["warm-up"]);
     /// How long transactions in flight at the end may take before they are cut off
-    run.grace => grace: Duration, SettingType::Duration, value_flag(TIME_HEADING, "grace", "TIME");
+    run.grace => grace: Duration, SettingType::Duration, value_flag(TIME_HEADING, "grace", "TIME"),
+        Free("transactions that end after the window are in no figure");
     /// How statements are sent: simple (text with the values in it), extended (parsed, bound and executed
     /// each time) or prepared (parsed once a connection)
     run.protocol => protocol: QueryMode, SettingType::Choice(choice_names::<QueryMode>),
-        value_flag_with_short(STATEMENTS_HEADING, "protocol", 'M', "PROTOCOL");
+        value_flag_with_short(STATEMENTS_HEADING, "protocol", 'M', "PROTOCOL"),
+        Varies(&["protocol"]);
     /// Request the row description with each execution, as libpq does. The simple protocol always returns it
     run.describe => describe: bool, SettingType::Bool,
-        off_switch(STATEMENTS_HEADING, "no-describe", "Do not request the row description with each execution, as libpq always does");
+        off_switch(STATEMENTS_HEADING, "no-describe", "Do not request the row description with each execution, as libpq always does"),
+        Varies(&["row descriptions"]);
     /// Open a new connection for each transaction
     run.connect_per_transaction => connect_per_transaction: bool, SettingType::Bool,
-        switch(STATEMENTS_HEADING, "connect-per-transaction", Some('C'));
+        switch(STATEMENTS_HEADING, "connect-per-transaction", Some('C')),
+        Varies(&["connections"]);
     /// Connect this many clients over TCP while the others use a unix socket: the kernel timestamps TCP
     /// packets, which gives the server's part of the response time
     run.tcp_sample => tcp_sample: u64, SettingType::WholeNumber { min: 0, max: MAX_CLIENTS as u64 },
-        value_flag(CLIENT_HEADING, "tcp-sample", "N");
+        value_flag(CLIENT_HEADING, "tcp-sample", "N"),
+        Varies(&["network"]);
     /// I/O engine: io_uring (ring), epoll, or whichever a probe finds usable (auto)
     run.io => io: IoEngine, SettingType::Choice(choice_names::<IoEngine>),
-        value_flag(CLIENT_HEADING, "io", "IO");
+        value_flag(CLIENT_HEADING, "io", "IO"),
+        Varies(&["I/O engine"]);
     /// How threads wait for replies: sleep until the first one arrives, spin (poll for 50 µs before sleeping;
     /// uses a CPU per thread), or auto: sleep, and wait for several replies at once if a trial in the first
     /// second of a closed loop shows that this raises throughput
     run.wait => wait: ReplyWait, SettingType::Choice(choice_names::<ReplyWait>),
-        value_flag(CLIENT_HEADING, "wait", "WAIT");
+        value_flag(CLIENT_HEADING, "wait", "WAIT"),
+        Varies(&["wait for replies"]);
     /// Pin each thread to a CPU [default: in a closed loop beside the server, if there is a thread for each
     /// CPU; in a plan file, pin = false turns that off]
-    run.pin => pin: bool, SettingType::Bool, switch(CLIENT_HEADING, "pin", None);
+    run.pin => pin: bool, SettingType::Bool, switch(CLIENT_HEADING, "pin", None),
+        Varies(&["pinned threads"]);
     /// Seed of all random numbers. Without it, one is chosen and named in the result
     run.seed => seed: u64, SettingType::WholeNumber { min: 0, max: u64::MAX },
-        value_flag(CLIENT_HEADING, "seed", "N");
+        value_flag(CLIENT_HEADING, "seed", "N"),
+        Free("other numbers of the same distributions");
     /// Measure the latency of each of the workload's statements as well, in the window; the full result shows
     /// it. Statements that share a round trip are measured together, and those that a script sends as text, as
     /// with the simple protocol, not at all
     run.statement_latency => statement_latency: bool, SettingType::Bool,
-        switch(RESULT_HEADING, "statement-latency", None);
+        switch(RESULT_HEADING, "statement-latency", None),
+        Varies(&["latency of statements"]);
     /// Measure an outage, such as a failover: outages, stalls and restarts of the server do not make the
     /// run invalid
     run.expect_outage => expect_outage: bool, SettingType::Bool,
-        switch(RESULT_HEADING, "expect-outage", None);
+        switch(RESULT_HEADING, "expect-outage", None),
+        Free("it changes the verdict on a run, not the run");
     /// Observe the server before, during and after the run, on a separate connection. Without it, only its
     /// version and settings are read, before the run
     observe.server => observe: bool, SettingType::Bool,
-        off_switch(SERVER_HEADING, "no-observe", "Do not observe the server; only its version and settings are read, before the run");
+        off_switch(SERVER_HEADING, "no-observe", "Do not observe the server; only its version and settings are read, before the run"),
+        Free("whether both were observed is compared by what was");
     /// URL of the node_exporter on the server's machine, such as http://db1:9100/metrics, whose CPU, memory
     /// and disks are then in the result. Without it, those of this machine, if the server runs here
     observe.server_metrics => server_metrics: String, SettingType::Text,
-        value_flag(SERVER_HEADING, "server-metrics", "URL");
+        value_flag(SERVER_HEADING, "server-metrics", "URL"),
+        Free("whether both were observed is compared by what was");
     /// Serve the figures to Prometheus during the run, at /metrics: a port on this machine's loopback
     /// interface, such as "9187", or an address with a port
     observe.metrics_listen => metrics_listen: String, SettingType::Text,
-        value_flag(RESULT_HEADING, "metrics-listen", "ADDRESS");
+        value_flag(RESULT_HEADING, "metrics-listen", "ADDRESS"),
+        Free("nobody reads it, or it costs a request each few seconds");
     /// Run the plan, or each of its variants, this many times; each run is stored separately [default: 1,
     /// with variants 6]
-    experiment.repeats => repeats: u64, count_up_to(MAX_REPEATS), value_flag(REPEATS_HEADING, "repeats", "N");
+    experiment.repeats => repeats: u64, count_up_to(MAX_REPEATS), value_flag(REPEATS_HEADING, "repeats", "N"),
+        Free("the number of runs is judged, not compared");
     /// Order of the runs of several variants: interleaved (A B B A: a steady drift cancels if the number of
     /// repeats is even), random (shuffled in each repeat, by the seed), or sequential (all repeats of one
     /// variant before the next)
     experiment.order => order: RunOrder, SettingType::Choice(choice_names::<RunOrder>),
-        value_flag(REPEATS_HEADING, "order", "ORDER");
+        value_flag(REPEATS_HEADING, "order", "ORDER"),
+        Free("it is judged for the experiment");
     /// Time to wait before each run except the first, after the command of `between`
-    experiment.pause => pause: Duration, SettingType::Duration, None;
+    experiment.pause => pause: Duration, SettingType::Duration, None,
+        Free("it is the same for all variants");
     /// Command that sh runs before each run except the first, such as a restart of the server; PRONY_VARIANT
     /// and PRONY_REPEAT name the run that follows. If it fails, the experiment ends
-    experiment.between => between: String, SettingType::Text, None;
+    experiment.between => between: String, SettingType::Text, None,
+        Free("it is the same for all variants");
 }
 
 impl Setting {

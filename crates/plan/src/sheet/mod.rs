@@ -57,14 +57,11 @@ pub struct Configuration {
     pub items: Vec<PricedItem>,
 }
 
-/// A priced item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PricedItem {
     /// Name of the item.
     pub name: String,
-    /// Quantity.
     pub quantity: f64,
-    /// Price of one unit.
     pub unit_price: f64,
     /// The period that the price covers.
     pub per: BillingPeriod,
@@ -93,11 +90,8 @@ choices! {
     pub enum BillingPeriod {
         /// Each hour of use.
         Hour = "hour",
-        /// Each month.
         Month = "month",
-        /// Each year.
         Year = "year",
-        /// Once.
         Once = "once",
     }
 }

@@ -9,7 +9,6 @@ use super::figure::{Figure, Plot};
 use super::scale::Scale;
 use crate::html::markup::Html;
 use crate::text::comparison::{change_interval_text, ratio_as_change};
-use crate::text::verdict::is_unmeasured;
 use crate::text::{cut, plain};
 use crate::units;
 use prony_judge::compare::sides::SidesComparison;
@@ -139,7 +138,7 @@ pub fn write_runs(out: &mut Html, documents: &[Document], names: &[String]) -> f
 }
 
 fn measured_tps(run: &Run) -> Option<f64> {
-    let is_measured = !is_unmeasured(run);
+    let is_measured = !run.measured.is_empty();
     let all = run.measured.all_kinds().filter(|_| is_measured)?;
     Some(all.tps).filter(|tps| tps.is_finite())
 }

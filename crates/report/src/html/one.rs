@@ -14,7 +14,7 @@ use crate::text::counts::{KINDS, describe_counts, kind_table, metric_meaning};
 use crate::text::findings::{describe_event, failed_in_warmup, worst_first};
 use crate::text::plain;
 use crate::text::setup::{client_health_sentences, server_name, setup_lines};
-use crate::text::verdict::{incomplete_notice, is_unmeasured, verdict_text};
+use crate::text::verdict::{incomplete_notice, verdict_text};
 use crate::units::{self, count};
 use prony_store::{Check, Run, Severity};
 use std::fmt;
@@ -129,7 +129,7 @@ fn write_verdict(out: &mut Html, run: &Run) -> fmt::Result {
         )?;
     }
     out.push_str("<ul class=\"figures\">");
-    let unmeasured = is_unmeasured(run);
+    let unmeasured = run.measured.is_empty();
     for rate in run.rates.iter().filter(|_| !unmeasured) {
         let (value, name) = (units::rate(rate.value), plain(rate.name.as_str()));
         write_figure(out, &value, &name, &metric_meaning(rate))?;

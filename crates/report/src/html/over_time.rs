@@ -75,7 +75,6 @@ pub struct RunOverTime<'a> {
     pub run: &'a Run,
     /// Number of the run in the page; makes ids unique.
     pub number: usize,
-    /// Marks of events.
     pub marks: Vec<EventMark>,
     /// End of the time axis, in seconds.
     pub end_s: f64,

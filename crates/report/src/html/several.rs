@@ -13,7 +13,7 @@ use super::timeline::{Axis, ChartLine, Column, Timeline};
 use super::{comparisons, dots, seconds, start_section, variants};
 use crate::html::markup::{Html, markup, write_markup, writeln_markup};
 use crate::text::plain;
-use crate::text::verdict::{is_unmeasured, verdict_text};
+use crate::text::verdict::verdict_text;
 use crate::units::{self, or_dash, time_or_dash};
 use std::fmt;
 
@@ -110,7 +110,7 @@ fn write_overview(out: &mut Html, documents: &[Document]) -> fmt::Result {
             index + 1,
             &run.id,
             variant,
-            or_dash(all.filter(|_| !is_unmeasured(run)), |all| units::rate(
+            or_dash(all.filter(|_| !run.measured.is_empty()), |all| units::rate(
                 all.tps
             )),
             percentile(|latency| latency.p50_ns),

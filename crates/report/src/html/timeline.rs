@@ -17,7 +17,6 @@ use std::fmt;
 /// Width of the warm-up label.
 const WARMUP_LABEL_WIDTH: f64 = 58.0;
 
-/// A line of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChartLine {
     /// The name in the legend.
@@ -115,7 +114,6 @@ pub struct Timeline<'a> {
     pub table_id: String,
     /// The times of the points, ascending.
     pub spans: Vec<Span>,
-    /// Marks of events.
     pub marks: &'a [EventMark],
     /// End of the warm-up, in seconds.
     pub warmup_s: f64,

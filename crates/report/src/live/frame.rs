@@ -51,7 +51,6 @@ impl LiveState {
         self.failures.add(at_s, seconds, Some(second.failed as f64));
     }
 
-    /// Adds a second of the server.
     pub fn add_server_second(&mut self, second: &ServerSecond) {
         self.last_cpu_share = second
             .machine
@@ -166,7 +165,6 @@ fn tps(second: &Second) -> f64 {
     second.committed as f64 / second.length_s.max(1e-9)
 }
 
-/// The progress of the run.
 fn progress_line(outline: &RunOutline, last: &Second, style: &Style, width: usize) -> String {
     let now_s = last.at_s + last.length_s;
     let warming = last.phase == SecondPhase::Warmup;

@@ -13,10 +13,10 @@ use crate::text::counts::{outcome_counts, per_scale_text, throughput_by_second, 
 use crate::text::findings::worst_first;
 use crate::text::latency::unavailable_reason;
 use crate::text::setup::{options_suffix, server_name};
-use crate::text::verdict::{incomplete_notice, is_unmeasured, verdict_sentence};
+use crate::text::verdict::{incomplete_notice, verdict_sentence};
 use crate::text::{plain, sparkline};
 use crate::units::{self, count, count_with_noun, time_or_dash};
-use prony_judge::scope;
+use prony_judge::checks;
 use prony_store::{Annotation, Check, FindingKind, IndustryMetric, Latency, Run, Severity};
 use std::io;
 
@@ -100,7 +100,7 @@ fn title(run: &Run, width: usize) -> Paragraph {
 /// Adds the industry metrics, the throughput with its sparkline, and the counts.
 fn figures(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     let indented = |text: &str, max_lines| Paragraph::indented(text, width, max_lines);
-    if is_unmeasured(run) {
+    if run.measured.is_empty() {
         paragraphs.push(indented("Nothing was measured", 1).with_format(Style::bold));
     } else {
         let rates = run
@@ -175,7 +175,7 @@ fn verdict(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     };
     let max_lines = if is_invalid { 2 } else { 1 };
     paragraphs.push(Paragraph::labelled("doubt", &doubt, width, max_lines));
-    let limits = scope::limits(&run.checks).join("; ");
+    let limits = checks::scopes(&run.checks).join("; ");
     let scope = if limits.is_empty() {
         "not limited by a finding"
     } else {
@@ -191,7 +191,11 @@ fn id_and_text(check: &Check, text: &str) -> String {
 
 /// Adds the table of response and server times of all transactions.
 fn times(paragraphs: &mut Vec<Paragraph>, run: &Run, style: &Style) -> io::Result<()> {
-    let Some(all) = run.measured.all_kinds().filter(|_| !is_unmeasured(run)) else {
+    let Some(all) = run
+        .measured
+        .all_kinds()
+        .filter(|_| !run.measured.is_empty())
+    else {
         return Ok(());
     };
     let mut table = Table::new(&["", "p50", "p95", "p99", "max"]);
@@ -235,7 +239,7 @@ fn times(paragraphs: &mut Vec<Paragraph>, run: &Run, style: &Style) -> io::Resul
 /// Adds what limited the run, and the advice of the worst finding.
 fn limit_and_advice(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     paragraphs.push(Paragraph::gap());
-    if !is_unmeasured(run) {
+    if !run.measured.is_empty() {
         let limit = limit(run);
         paragraphs.push(Paragraph::labelled("limit", &limit, width, 2).with_rank(2));
     }

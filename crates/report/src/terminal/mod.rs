@@ -20,7 +20,7 @@ use crate::text::counts::{describe_counts, per_scale_text, throughput_by_second,
 use crate::text::server::describe_server;
 use crate::text::setup::{client_health_sentences, server_name, setup_lines};
 use crate::text::statements::{STATEMENTS, statement_table, statements_text};
-use crate::text::verdict::{incomplete_notice, is_unmeasured};
+use crate::text::verdict::incomplete_notice;
 use crate::text::{plain, sparkline, wrap};
 use crate::units::{self, count};
 use prony_store::Run;
@@ -101,7 +101,7 @@ fn write_title(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 
 fn write_headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     out.line("")?;
-    if is_unmeasured(run) {
+    if run.measured.is_empty() {
         out.line(format!("  {}", out.style.bold("Nothing was measured")))?;
     } else {
         for rate in &run.rates {

@@ -1,6 +1,5 @@
 //! The transactions of a run: how many ended, and how.
 
-use super::verdict::is_unmeasured;
 use crate::table::Table;
 use crate::text::plain;
 use crate::units::{self, count, count_with_noun, span};
@@ -12,7 +11,7 @@ pub(crate) const KINDS: &str = "Transactions by kind";
 
 /// The counts of each kind, the total first; `None` if there is only one kind.
 pub(crate) fn kind_table(run: &Run) -> Option<Table> {
-    if run.measured.kinds.len() < 3 || is_unmeasured(run) {
+    if run.measured.kinds.len() < 3 || run.measured.is_empty() {
         return None;
     }
     let mut table = Table::new(&["kind", "committed", "per second", "rolled back", "failed"]);
@@ -70,7 +69,7 @@ pub(crate) fn describe_counts(run: &Run) -> String {
 /// The number of transactions and their outcomes; those in flight at the end are counted only if they are
 /// described.
 pub(crate) fn outcome_counts(run: &Run, in_flight: Option<String>) -> String {
-    if is_unmeasured(run) {
+    if run.measured.is_empty() {
         return match run.window.warmup_s {
             warmup_s if warmup_s > 0.0 => format!(
                 "The measured window had not begun after {} of warm-up.",

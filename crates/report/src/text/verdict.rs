@@ -4,8 +4,8 @@
 
 use crate::text::plain;
 use crate::units::{count_with_noun, span};
-use prony_judge::{is_judged, is_too_short_for_steadiness, scope};
-use prony_store::{KindFigures, Run, RunState, Severity};
+use prony_judge::{checks, is_judged, is_too_short_for_steadiness};
+use prony_store::{Run, RunState, Severity};
 
 /// The verdict on a run whose window has too few seconds.
 pub(crate) const TOO_SHORT: &str = "too short to judge steadiness";
@@ -19,7 +19,7 @@ pub(crate) fn incomplete_notice(run: &Run) -> Option<String> {
                 .to_owned(),
         ),
         RunState::Partial => {
-            let covered = if is_unmeasured(run) {
+            let covered = if run.measured.is_empty() {
                 "Nothing was measured.".to_owned()
             } else {
                 format!(
@@ -35,13 +35,6 @@ pub(crate) fn incomplete_notice(run: &Run) -> Option<String> {
     }
 }
 
-/// Whether no part of the load was measured; zeros in the document are then not figures.
-pub(crate) fn is_unmeasured(run: &Run) -> bool {
-    let ended = |kind: &KindFigures| kind.committed + kind.rolled_back + kind.failed;
-    let any_ended = run.measured.kinds.iter().any(|kind| ended(kind) > 0);
-    run.measured.length_s <= 0.0 && !any_ended
-}
-
 /// The verdict on a run.
 pub(crate) struct VerdictSentence {
     /// The worst severity.
@@ -54,7 +47,7 @@ pub(crate) struct VerdictSentence {
 pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
     let invalid = check_ids(run, Severity::Invalid);
     if !invalid.is_empty() {
-        let consequence = if is_unmeasured(run) {
+        let consequence = if run.measured.is_empty() {
             "there is no figure"
         } else {
             "this figure must not be used"
@@ -139,7 +132,7 @@ pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
     } else {
         format!("{text}: {}.", doubts.join(", "))
     };
-    let limits = scope::limits(&run.checks);
+    let limits = checks::scopes(&run.checks);
     let text = if limits.is_empty() {
         verdict
     } else {

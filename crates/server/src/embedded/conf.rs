@@ -12,9 +12,7 @@ use std::time::Duration;
 /// `fsync`, `synchronous_commit` and `full_page_writes` on, as in production.
 #[derive(Clone, Debug)]
 pub struct EmbeddedOptions {
-    /// `shared_buffers`, MiB.
     pub shared_buffers_mib: u32,
-    /// `max_connections`.
     pub max_connections: u32,
     /// Further settings (name, value); they override all others.
     pub settings: Vec<(String, String)>,

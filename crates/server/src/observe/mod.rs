@@ -45,7 +45,6 @@ fn query_or_missing(
     }
 }
 
-/// The first line of an error.
 fn first_line(error: &Error) -> String {
     let text = match error {
         // SQL Server's message is on the second line.

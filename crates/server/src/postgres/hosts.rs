@@ -185,7 +185,6 @@ pub(crate) fn resolve(
     Ok(endpoints)
 }
 
-/// The addresses of one host.
 fn addresses(spec: &HostSpec) -> Result<Vec<Address>, String> {
     match &spec.kind {
         HostKind::Unix(folder) => {

@@ -91,7 +91,6 @@ static KEYWORDS: &[Keyword] = &[
     keyword("oauth_scope", ""),
 ];
 
-/// The keyword with this name.
 pub(crate) fn find(name: &str) -> Option<&'static Keyword> {
     KEYWORDS.iter().find(|k| k.name == name)
 }

@@ -51,7 +51,6 @@ pub(crate) fn ssl_mode(options: &Options) -> Result<SslMode, Error> {
     parse_choice(options, "sslmode", SslMode::Prefer, &modes)
 }
 
-/// `channel_binding`.
 pub(crate) fn channel_binding(options: &Options) -> Result<ChannelBinding, Error> {
     let choices = [
         ("disable", ChannelBinding::Disable),

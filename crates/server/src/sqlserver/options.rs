@@ -176,7 +176,6 @@ impl Options {
         ))
     }
 
-    /// Sets an option of [`OPTIONS`].
     pub(super) fn set_known(&mut self, option: &'static str, value: &str) {
         self.0
             .insert(option, (value.to_owned(), Origin::ConnectionString));

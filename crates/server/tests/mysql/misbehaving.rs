@@ -39,7 +39,6 @@ fn send_packet(stream: &mut TcpStream, number: u8, payload: &[u8]) {
     stream.write_all(&packet).unwrap();
 }
 
-/// Reads one packet.
 fn read_packet(stream: &mut TcpStream) -> Vec<u8> {
     let mut header = [0; 4];
     stream.read_exact(&mut header).unwrap();

@@ -225,7 +225,6 @@ impl DbReply<'_> {
         self.exchange.has_dropped_rows()
     }
 
-    /// The first row.
     pub fn first(&self) -> Option<WireRow<'_>> {
         self.iter().next().map(|(_, row)| row)
     }

@@ -47,6 +47,12 @@ impl Figures {
     pub fn all_kinds(&self) -> Option<&KindFigures> {
         self.kinds.iter().find(|figures| figures.kind.is_none())
     }
+
+    /// Whether no part of the load was measured, because the run ended in its warm-up or before any load: zeros are then
+    /// not figures.
+    pub fn is_empty(&self) -> bool {
+        self.length_s <= 0.0 && self.all_kinds().is_none_or(|all| all.ended() == 0)
+    }
 }
 
 /// Figures of one kind of transaction.
@@ -99,6 +105,11 @@ pub struct KindFigures {
 }
 
 impl KindFigures {
+    /// Transactions that ended: committed, rolled back on purpose, or failed.
+    pub fn ended(&self) -> u64 {
+        self.committed + self.rolled_back + self.failed
+    }
+
     /// The name of the kind in reports: `all` for all kinds together.
     pub fn name(&self) -> &str {
         self.kind.as_deref().unwrap_or(ALL_KINDS)
@@ -233,6 +244,23 @@ pub struct Second {
     /// Queries, if the workload counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queries: Option<QueryCounts>,
+}
+
+impl Second {
+    /// Transactions that ended: committed, rolled back on purpose, or failed.
+    pub fn ended(&self) -> u64 {
+        self.committed + self.rolled_back + self.failed
+    }
+
+    /// How many seconds it covers: ten, in a long run that was killed.
+    pub fn whole_seconds(&self) -> u64 {
+        self.length_s.round().max(1.0) as u64
+    }
+
+    /// Transactions that ended, per second.
+    pub fn ended_per_second(&self) -> f64 {
+        self.ended() as f64 / self.whole_seconds() as f64
+    }
 }
 
 /// A time in which no transaction ended.

@@ -120,7 +120,6 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Decodes UTF-16.
 pub(crate) fn decode_utf16(bytes: &[u8]) -> String {
     let (units, odd_byte) = bytes.as_chunks::<2>();
     assert!(odd_byte.is_empty(), "half a character");
@@ -128,7 +127,6 @@ pub(crate) fn decode_utf16(bytes: &[u8]) -> String {
     String::from_utf16(&units).expect("UTF-16")
 }
 
-/// Encodes text as UTF-16.
 pub(crate) fn encode_utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }

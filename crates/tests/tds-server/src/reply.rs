@@ -14,7 +14,6 @@ pub struct Column {
 }
 
 impl Column {
-    /// A column.
     pub fn new(name: &str, kind: Type) -> Column {
         Column {
             name: name.to_owned(),

@@ -75,7 +75,6 @@ pub fn client_config(
     Arc::new(config)
 }
 
-/// TLS of one connection.
 pub(crate) struct Tls(pub ServerConnection);
 
 impl Tls {

@@ -63,21 +63,30 @@ pub(super) enum BinaryValue<'a> {
 }
 
 impl Column {
-    /// Reads a column's description.
+    /// Reads a column's description from its end, where the fields of fixed length are: `0x0c` (their length), the
+    /// character set, the column's length, the type, the flags, the decimals and two bytes of filler.
     pub(super) fn read(described: &[u8]) -> Option<Column> {
-        let mut reader = Reader(described);
-        // Catalog, schema, table, original table, name, original name.
-        for _ in 0..6 {
-            reader.length_encoded_bytes()?;
-        }
-        // Skip the length of the following fields, the character set and the column's length.
-        reader.take(1 + 2 + 4)?;
-        let column_type = reader.byte()?;
-        let flags = reader.u16()?;
-        let decimals = reader.byte()?;
+        let [
+            0x0c,
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            column_type,
+            flags,
+            flags_high,
+            decimals,
+            _,
+            _,
+        ] = *described.last_chunk::<13>()?
+        else {
+            return None;
+        };
         Some(Column {
             column_type,
-            is_unsigned: flags & UNSIGNED != 0,
+            is_unsigned: u16::from_le_bytes([flags, flags_high]) & UNSIGNED != 0,
             decimals,
         })
     }

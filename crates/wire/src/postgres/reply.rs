@@ -103,16 +103,15 @@ impl Reply {
     fn scan(&mut self) -> Result<(), Violation> {
         let was_waiting = self.pending_ready > 0;
         while let Some((kind, body)) = message_header(&self.bytes, self.scanned)? {
-            let is_droppable = is_droppable(kind);
-            if is_droppable && !self.rows_kept.fits(body.len()) {
+            if self.rows_kept.is_exceeded(self.bytes.len())
+                && is_droppable(kind)
+                && !self.rows_kept.fits(body.end)
+            {
                 self.drop_messages(kind)?;
                 continue;
             }
             if body.end > self.bytes.len() {
                 break;
-            }
-            if is_droppable {
-                self.rows_kept.keep(body.len());
             }
             // The final error of a server that ends the session can arrive with the previous reply.
             // That reply is valid: its commit was done.
@@ -130,6 +129,7 @@ impl Reply {
     }
 
     /// Removes the droppable messages at `scanned`, as far as they have arrived; `kind` is the type of the first.
+    #[cold]
     fn drop_messages(&mut self, kind: u8) -> Result<(), Violation> {
         if self.pending_ready == 0 && !matches!(kind, b'N' | b'A') {
             return Err(Violation::Unexpected(kind));

@@ -16,7 +16,6 @@ pub(crate) const PACKET_SIZE_MIN: usize = 512;
 /// The packet size before the server has chosen one, in bytes.
 pub(crate) const PACKET_SIZE_INITIAL: usize = 4096;
 
-/// Types of packets.
 pub(crate) mod packet_type {
     pub(crate) const BATCH: u8 = 0x01;
     pub(crate) const RPC: u8 = 0x03;

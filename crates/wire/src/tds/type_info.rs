@@ -73,7 +73,6 @@ pub(super) enum LengthEncoding {
 /// A type, as TYPE_INFO describes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TypeInfo {
-    /// One of [`data_type`].
     pub data_type: u8,
     /// Digits after the decimal point, or of the fraction of a second.
     pub scale: u8,
@@ -107,7 +106,6 @@ fn or_incomplete<T>(value: Option<T>) -> Result<T, ReadError> {
 }
 
 impl TypeInfo {
-    /// Reads TYPE_INFO.
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<TypeInfo, ReadError> {
         use data_type::*;
         let data_type = or_incomplete(reader.byte())?;

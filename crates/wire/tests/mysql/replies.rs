@@ -123,14 +123,19 @@ fn rows_beyond_the_limit_are_counted_and_dropped_at_any_split() {
         (QueryMode::Prepared, binary, "42", 3),
     ] {
         let mut bytes = [framed(1, &[1]), framed(2, described)].concat();
+        let preparing = match mode {
+            QueryMode::Prepared => prepared(7, 0),
+            _ => Vec::new(),
+        };
+        let fitting = preparing.len() + bytes.len() + kept * framed(3, row).len();
         (3..8).for_each(|number| bytes.extend(framed(number, row)));
         bytes.extend(framed(8, b"\xfe\0\0\x02\0\0\0"));
         for cut in 1..bytes.len() {
             let mut exchange = exchange(mode, without_eof());
-            exchange.limit_rows(20);
+            exchange.limit_rows(fitting);
             exchange.request(execution(&statement, &[]));
-            if mode == QueryMode::Prepared {
-                assert_eq!(exchange.feed(&prepared(7, 0)), Ok(FeedStatus::Send));
+            if !preparing.is_empty() {
+                assert_eq!(exchange.feed(&preparing), Ok(FeedStatus::Send));
             }
             feed(&mut exchange, &[&bytes[..cut], &bytes[cut..]]);
             assert!(exchange.has_dropped_rows());

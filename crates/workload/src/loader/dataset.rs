@@ -135,7 +135,6 @@ pub trait Dataset: Sync {
     /// Number of tables; they are created in the order of their indexes.
     fn table_count(&self) -> usize;
 
-    /// The name of a table.
     fn name(&self, table: usize) -> String;
 
     /// The names of all tables, by [`slowest_first`].
@@ -181,7 +180,6 @@ pub trait Dataset: Sync {
     /// Number of rows in these parts.
     fn row_count(&self, parts: &[LoadPart]) -> u64;
 
-    /// The rows of a table.
     fn rows<F: RowFormat>(&self, table: usize, units: Range<u64>) -> impl RowSource;
 
     /// The indexes to build, the slowest first.

@@ -32,7 +32,6 @@ pub struct ReportFigures {
     pub latency_min_max_mean_sum_s: Option<[f64; 4]>,
 }
 
-/// The hook for intermediate reports.
 const INTERMEDIATE_HOOK: &str = "report_intermediate";
 /// The hook for the final report and for checkpoints.
 pub(super) const CUMULATIVE_HOOK: &str = "report_cumulative";

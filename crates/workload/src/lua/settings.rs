@@ -119,7 +119,6 @@ impl ScriptSettings {
         self.scripts_must_end.load(Ordering::Relaxed)
     }
 
-    /// The default memory limit, in bytes.
     pub const DEFAULT_MEMORY_LIMIT_BYTES: usize = DEFAULT_MEMORY_LIMIT_BYTES;
     /// The default maximum time between two requests, in seconds.
     pub const DEFAULT_MAX_QUERY_GAP_S: u64 = DEFAULT_MAX_QUERY_GAP_S;

@@ -16,7 +16,6 @@ struct OpenStatement {
 pub struct PreparedStatements {
     ids: StatementIds,
     numbers_by_text: HashMap<Vec<u8>, usize>,
-    /// The open statements, by number.
     by_number: Vec<Option<OpenStatement>>,
 }
 
@@ -44,7 +43,6 @@ impl PreparedStatements {
         (number, statement)
     }
 
-    /// The statement with this number.
     pub fn get(&self, number: usize) -> Option<Rc<Statement>> {
         let slot = self.by_number.get(number)?.as_ref()?;
         Some(Rc::clone(&slot.statement))

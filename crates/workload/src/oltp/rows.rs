@@ -73,7 +73,6 @@ pub fn set_groups(random: &mut Random, groups: usize, text: &mut String) {
 pub struct RowContent {
     /// Seed of the data.
     pub seed: u64,
-    /// The sampler for `k`.
     pub k: RangeSampler,
 }
 

@@ -45,7 +45,6 @@ impl Evaluator {
         }
     }
 
-    /// The names of the variables.
     pub fn names(&self) -> &VariableNames {
         &self.names
     }

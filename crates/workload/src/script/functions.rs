@@ -34,7 +34,6 @@ pub enum Function {
     /// The position of a number in a pseudorandom permutation of 0 to size - 1.
     Permute,
     Pi,
-    /// A power.
     Pow,
     /// A uniform random number.
     Random,

@@ -32,7 +32,6 @@ impl VariableNames {
     /// The default seed of hashes and permutations (an automatic variable).
     pub const DEFAULT_SEED: VariableId = VariableId(3);
 
-    /// The automatic variables.
     pub(super) const AUTOMATIC_IDS: [VariableId; 4] = [
         Self::SCALE,
         Self::CLIENT_ID,
@@ -66,7 +65,6 @@ impl VariableNames {
         self.ids.get(name).copied()
     }
 
-    /// The name of a variable.
     pub fn name(&self, id: VariableId) -> &str {
         self.names.get(id.0 as usize).map_or("", |name| name)
     }
@@ -138,7 +136,6 @@ impl Variables {
         }
     }
 
-    /// Sets a variable to a value.
     #[inline]
     pub fn set(&mut self, id: VariableId, value: Value) {
         if let Some(slot) = self.slots.get_mut(id.0 as usize) {

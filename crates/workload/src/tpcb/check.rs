@@ -242,7 +242,6 @@ fn compare_accounts_with_history(
     finding(FindingState::Note, id, text)
 }
 
-/// The load of this scale.
 pub fn load_spec(workload: &'static str, scale: String) -> LoadSpec {
     LoadSpec {
         workload,

@@ -40,7 +40,6 @@ pub struct EngineSql {
 }
 
 impl EngineSql {
-    /// The SQL of a dialect.
     pub fn of(dialect: SqlDialect) -> &'static EngineSql {
         match dialect {
             SqlDialect::PostgreSql => &postgres::SQL,

@@ -40,7 +40,6 @@ pub enum Execution {
     Call(Statement),
     /// The call of a routine with HammerDB's signature.
     HammerdbCall(Statement),
-    /// The steps of the transaction.
     Steps(Box<[TransactionStep]>),
 }
 

@@ -29,7 +29,6 @@ pub enum Population {
 }
 
 impl Population {
-    /// All populations.
     pub const ALL: [Population; 2] = [Population::Standard, Population::HammerDb];
 
     /// The name that users see; also the name of the profile for these rows.

@@ -128,7 +128,6 @@ impl Profile {
     /// The name of the default profile.
     pub const DEFAULT: &'static str = "standard";
 
-    /// The profile of this name.
     pub fn find(name: &str) -> Option<&'static Profile> {
         PROFILES.iter().find(|profile| profile.name == name)
     }

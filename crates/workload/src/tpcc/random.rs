@@ -34,7 +34,6 @@ impl RandomStream {
         }
     }
 
-    /// The next 64 bits.
     #[inline]
     pub fn next_bits(&mut self) -> u64 {
         splitmix64(&mut self.counter)

@@ -17,7 +17,6 @@ pub struct Content {
     /// The timestamp of all customers, payments, orders and deliveries of the load, in microseconds
     /// since 2000-01-01 00:00 UTC.
     pub timestamp_micros: i64,
-    /// The last names.
     pub names: LastNames,
     /// Customers with bad credit, per hundred customers of a district.
     pub bad_credit_percent: u32,

@@ -25,21 +25,14 @@ pub const MAX_SCALE: u32 = 1_000_000;
 pub enum Table {
     /// `item`: the only table that does not grow with the scale.
     Item,
-    /// `warehouse`.
     Warehouse,
-    /// `district`.
     District,
-    /// `stock`.
     Stock,
-    /// `customer`.
     Customer,
     /// `history`: has no key.
     History,
-    /// `orders`.
     Orders,
-    /// `new_order`.
     NewOrder,
-    /// `order_line`.
     OrderLine,
 }
 

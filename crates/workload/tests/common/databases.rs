@@ -12,7 +12,6 @@ use prony_workload::{
 };
 use std::sync::atomic::AtomicBool;
 
-/// A database for one test.
 pub struct TestDatabase {
     pub target: Target,
 }
@@ -130,7 +129,6 @@ pub fn workload(name: &str) -> &'static dyn Workload {
     find(name).expect("listed")
 }
 
-/// The outcome of a run.
 pub struct RunOutcome {
     pub committed: u64,
     pub failed: u64,
@@ -195,7 +193,6 @@ pub fn expect_error<T>(result: Result<T, Error>) -> String {
     result.err().expect("a problem").to_string()
 }
 
-/// All protocol modes.
 pub const PROTOCOLS: [QueryMode; 3] = [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared];
 
 /// Asserts that no transaction failed, and that `committed` transactions were committed.

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 pub use stop::StopAt;
 
-/// A database for one test.
 pub struct TestDatabase {
     target: Target,
     pub url: String,

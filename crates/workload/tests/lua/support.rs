@@ -21,7 +21,6 @@ pub struct TestDatabase {
     pub driver: Driver,
 }
 
-/// The number of the next database.
 static NEXT_DATABASE_NUMBER: AtomicU32 = AtomicU32::new(0);
 
 fn unique_database_name() -> String {

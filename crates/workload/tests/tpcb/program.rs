@@ -12,7 +12,6 @@ use prony_workload::find;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// The outcome of one user.
 struct UserOutcome {
     statements: Vec<String>,
     samples: Vec<Sample>,

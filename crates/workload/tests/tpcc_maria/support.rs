@@ -171,7 +171,6 @@ pub fn workload_plan(options: &[(&str, &str)]) -> WorkloadPlan {
     plans::workload_plan("tpcc", options)
 }
 
-/// The outcome of a run.
 pub struct RunOutcome {
     pub counts: TpccCounts,
     pub failed: u64,

@@ -21,7 +21,6 @@ pub const PAYMENT: usize = TpccTransaction::Payment as usize;
 /// Number of warehouses of each test database.
 pub const WAREHOUSES: u32 = 2;
 
-/// A database for one test.
 pub struct TestDatabase {
     pub target: Target,
     /// Name of the copy to drop at the end, because copies are large.
@@ -94,7 +93,6 @@ pub fn workload_plan(options: &[(&str, &str)]) -> WorkloadPlan {
     plans::workload_plan("tpcc", options)
 }
 
-/// The outcome of a run.
 pub struct RunOutcome {
     pub counts: TpccCounts,
     /// Committed transactions by kind, in the order of `TpccTransaction`; the next two fields likewise.

@@ -58,7 +58,6 @@ pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool
 /// The table on whose columns a scenario creates indexes.
 const INDEXED_TABLE: &str = "pgbench_history";
 
-/// Creates the indexes of a scenario.
 pub fn create_indexes(control: &mut Control, scenario: &Scenario) -> Result<(), Failure> {
     for column in &scenario.indexes {
         output::notice(&format!(

@@ -12,7 +12,6 @@ const REPLACED_TOOLS: [(&str, &str); 3] = [
     ("sysbench", "../how-to/sysbench.md"),
 ];
 
-/// The page.
 pub fn page() -> String {
     let mut root = Cli::command();
     root.build();

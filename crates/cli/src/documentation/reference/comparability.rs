@@ -4,6 +4,7 @@ use super::{code, page_head, table};
 use prony_judge::compare::rule_table::{
     intended_differences, relevant_server_settings, rules, tolerances,
 };
+use prony_plan::settings::{Compared, SETTINGS};
 use prony_store::Severity;
 
 fn effect(severity: Severity) -> &'static str {
@@ -14,7 +15,6 @@ fn effect(severity: Severity) -> &'static str {
     }
 }
 
-/// The page.
 pub fn page() -> String {
     let mut text = page_head(
         "Comparability",
@@ -50,6 +50,14 @@ pub fn page() -> String {
             [property.to_owned(), keys.join(", ")]
         }),
     );
+    text += "\n## Keys of a plan that comparisons ignore\n\n";
+    let ignored = SETTINGS
+        .iter()
+        .filter_map(|setting| match setting.compared {
+            Compared::Free(why) => Some([code(setting.path), why.to_owned()]),
+            Compared::Varies(_) => None,
+        });
+    text += &table(["key", "because"], ignored);
     let settings: Vec<String> = relevant_server_settings()
         .iter()
         .map(|name| code(name))

@@ -54,7 +54,6 @@ fn cell(text: &str) -> String {
         .replace('|', "\\|")
 }
 
-/// A table.
 fn table<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     let line = |cells: [String; N]| format!("| {} |\n", cells.join(" | "));
     let mut text = line(head.map(str::to_owned)) + &line([(); N].map(|()| "---".to_owned()));

@@ -4,7 +4,6 @@ use super::{code, page_head, table};
 use crate::documentation::repository_root;
 use serde_json::Value;
 
-/// The page.
 pub fn page() -> String {
     let path = repository_root().join("docs/src/reference/run.schema.json");
     let schema = std::fs::read(path).expect("the schema");

@@ -34,7 +34,6 @@ What to compare: each variant changes `[variants.NAME.server]`, `[variants.NAME.
 changes nothing. [Experiments](../how-to/experiments.md) says how they are run.
 ";
 
-/// The page.
 pub fn page() -> String {
     let mut text = page_head("Plan files", INTRODUCTION);
     for (name, help) in TABLES {

@@ -4,7 +4,6 @@ use super::{code, page_head, table};
 use crate::command::workloads::{engine_names, rows_text};
 use prony_workload::Workload;
 
-/// The page.
 pub fn page() -> String {
     let workloads = prony_workload::list();
     let mut text = page_head(

@@ -18,7 +18,6 @@ pub const TIMEOUT: Duration = Duration::from_secs(5);
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 
-/// A response.
 struct HttpResponse {
     status: &'static str,
     content_type: &'static str,
@@ -111,7 +110,6 @@ fn read_head(client: &mut TcpStream) -> Result<Vec<u8>, HeadError> {
     }
 }
 
-/// The response to a head.
 fn response_to_head(head: &[u8], page: &MetricsPage) -> HttpResponse {
     let Some((method, path)) = parse_request_line(head) else {
         return HttpResponse::text("400 Bad Request", "this is not an HTTP/1.1 request");

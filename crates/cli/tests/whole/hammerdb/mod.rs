@@ -47,7 +47,6 @@ impl HammerdbCli {
         }
     }
 
-    /// The folder of the logs.
     pub fn log_folder(&self) -> PathBuf {
         self.bench.home.join("temp")
     }

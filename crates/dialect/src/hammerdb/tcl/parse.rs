@@ -358,7 +358,6 @@ impl<'a> TextParser<'a> {
         Ok(parts)
     }
 
-    /// Parses `[..]`.
     pub fn parse_bracket(&mut self) -> Result<Part, SyntaxError> {
         self.enter_level()?;
         self.next();

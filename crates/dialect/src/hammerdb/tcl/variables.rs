@@ -91,7 +91,6 @@ impl Interp {
         error(format!("can't read \"{variable}\": {reason}"))
     }
 
-    /// Sets a variable.
     pub(super) fn set(&mut self, variable: &str, value: String) -> TclResult {
         check_length(value.len())?;
         let (name, index) = split_name(variable);

@@ -59,7 +59,6 @@ struct SinkState {
 }
 
 impl SampleSinks {
-    /// The sinks of a run.
     pub fn new(context: &RunContext<'_>, prepared: &PreparedRun) -> SampleSinks {
         let request = context.request;
         let kinds = prepared.ready_workload.program.kinds().iter();

@@ -15,7 +15,6 @@ struct UserCounts {
     busy_ns: AtomicU64,
 }
 
-/// The counts of all users.
 pub struct EventCounts(Arc<[UserCounts]>);
 
 impl EventCounts {

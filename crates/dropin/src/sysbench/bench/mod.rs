@@ -28,7 +28,6 @@ use std::sync::Arc;
 /// The inputs of a run of sysbench.
 pub struct Bench<'a> {
     pub call: &'a SysbenchCall,
-    /// The general options.
     pub settings: &'a GeneralOptions,
     /// The kind of server.
     pub driver: Driver,
@@ -45,7 +44,6 @@ pub struct Bench<'a> {
     pub cost: ProgramCost,
     /// Whether to give each thread of sysbench an OS thread of its own, because a script may block.
     pub thread_per_user: bool,
-    /// The texts of the reports.
     pub texts: &'a dyn ReportTexts,
     /// Called when a connection of a script is refused.
     pub on_connect_refused: Option<OnConnectRefused<'a>>,
@@ -78,7 +76,6 @@ pub trait ReportTexts {
         progress_text(figures)
     }
 
-    /// The report of `--report-checkpoints`.
     fn checkpoint(&self, at_s: u64, figures: &Report<'_>, compat: Compat) -> String {
         checkpoint_text(at_s, figures, compat)
     }

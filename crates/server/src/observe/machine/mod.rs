@@ -23,7 +23,6 @@ use prony_document::MachineSecond;
 pub struct MachineReading {
     /// Each CPU's times.
     pub cpus: Vec<Cpu>,
-    /// Memory, bytes.
     pub memory_bytes: Option<u64>,
     /// Memory available to programs, bytes.
     pub memory_available_bytes: Option<u64>,

@@ -26,7 +26,6 @@ pub fn read() -> MachineReading {
     }
 }
 
-/// Describes this machine.
 pub fn describe() -> MachineDescription {
     let read_trimmed = |path: &str| {
         let text = read_to_string(path).ok()?;

@@ -16,7 +16,10 @@ impl Reply {
                 ExpectedPacket::Nothing | ExpectedPacket::Data
             ))
         {
-            if self.expected == ExpectedPacket::Rows && self.drop_rows()? {
+            if self.rows_kept.is_exceeded(self.bytes.len())
+                && self.expected == ExpectedPacket::Rows
+                && self.drop_rows()?
+            {
                 continue;
             }
             let Some((body, sequence)) = self.next_packet()? else {
@@ -38,6 +41,7 @@ impl Reply {
     }
 
     /// Drops the rows at `scanned` that do not fit, as far as they have arrived. Returns whether there were any.
+    #[cold]
     fn drop_rows(&mut self) -> Result<bool, Violation> {
         let mut end = self.scanned;
         while let Some((length, sequence)) = header(&self.bytes, end) {
@@ -47,7 +51,7 @@ impl Reply {
                     Some(0xfe) => !self.ends_rows(length),
                     Some(_) => length > 0,
                 };
-                if !is_row || self.rows_kept.fits(length) {
+                if !is_row || self.rows_kept.fits(end + HEADER + length) {
                     break;
                 }
                 self.last_result().rows += 1;
@@ -159,8 +163,10 @@ impl Reply {
                     remaining => ExpectedPacket::Columns(remaining),
                 };
                 self.last_result().rows_offset = end;
-                if remaining == 1 && self.format == ReplyFormat::Binary {
-                    self.read_value_lengths()?;
+                if self.format == ReplyFormat::Binary {
+                    let column = Column::read(&self.bytes[body])
+                        .ok_or(Violation::Malformed("invalid description of a column"))?;
+                    self.value_lengths.push(column.value_length());
                 }
             }
             (ExpectedPacket::ColumnsEnd, Some(0xfe)) if length < 9 => {
@@ -184,7 +190,6 @@ impl Reply {
                         "the lengths of a row's values are wrong",
                     ));
                 }
-                self.rows_kept.keep(length);
                 let result = self.last_result();
                 result.rows += 1;
                 result.kept_rows += 1;
@@ -200,21 +205,6 @@ impl Reply {
         let columns = self.results.last().map_or(0, |result| result.columns);
         let mut reader = Reader(&self.bytes[body]);
         (0..columns).all(|_| reader.text_value().is_some()) && reader.0.is_empty()
-    }
-
-    /// Reads how long the values of the last result's columns are, once all columns have been described.
-    fn read_value_lengths(&mut self) -> Result<(), Violation> {
-        let mut lengths = std::mem::take(&mut self.value_lengths);
-        lengths.clear();
-        let last = self.results.len() - 1;
-        let columns = self.described_columns(last).map_while(Column::read);
-        lengths.extend(columns.map(Column::value_length));
-        self.value_lengths = lengths;
-        if self.value_lengths.len() == self.column_count(last) {
-            Ok(())
-        } else {
-            Err(Violation::Malformed("invalid description of a column"))
-        }
     }
 
     /// Whether the values of a binary row, one for each column that its bits do not declare NULL, fill it exactly.
@@ -274,6 +264,7 @@ impl Reply {
                             binary: self.format == ReplyFormat::Binary,
                             ..ResultPosition::default()
                         });
+                        self.value_lengths.clear();
                         self.expected = ExpectedPacket::Columns(columns);
                     }
                     _ => return malformed("invalid column count"),

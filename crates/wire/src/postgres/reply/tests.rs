@@ -223,11 +223,13 @@ fn each_result_has_its_own_number_of_columns() {
 fn rows_beyond_the_limit_are_counted_and_dropped_at_any_split() {
     let row = message(b'D', b"\0\x01\0\0\0\x0812345678");
     let notice = message(b'N', b"SNOTICE\0\0");
+    let description = message(
+        b'T',
+        b"\0\x01a\0\0\0\x40\x01\0\x03\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0",
+    );
+    let fitting = description.len() + 2 * row.len();
     let bytes = [
-        message(
-            b'T',
-            b"\0\x01a\0\0\0\x40\x01\0\x03\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0",
-        ),
+        description,
         [row.clone(), row.clone(), row.clone(), notice, row.clone()].concat(),
         message(b'C', b"SELECT 4\0"),
         row.repeat(2),
@@ -237,7 +239,7 @@ fn rows_beyond_the_limit_are_counted_and_dropped_at_any_split() {
     .concat();
     for cut in 0..bytes.len() {
         let mut reply = Reply::default();
-        reply.rows_kept.limit(30);
+        reply.rows_kept.limit(fitting);
         // The limit applies to each reply.
         for _ in 0..2 {
             reply.expect(1);

@@ -136,7 +136,6 @@ impl Reply {
         })
     }
 
-    /// All rows as text.
     pub(crate) fn texts(&self) -> &TextRows {
         self.row_texts.get_or_init(|| {
             let mut texts = self.spare_texts.take();

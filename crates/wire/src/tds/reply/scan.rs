@@ -47,11 +47,10 @@ impl Reply {
             token_type::ROW | token_type::NBC_ROW => {
                 let end = self.find_row_end(at);
                 let arrived = end.as_ref().copied().unwrap_or(self.bytes.len());
-                if !self.rows_kept.fits(arrived - at) {
+                if !self.rows_kept.fits(arrived) {
                     return self.drop_rows(end);
                 }
                 self.scanned_length = end?;
-                self.rows_kept.keep(arrived - at);
                 self.row_offsets.push(at);
             }
             token_type::RETURN_VALUE => self.scanned_length = self.parse_return_value(at)?,
