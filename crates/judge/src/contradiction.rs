@@ -4,6 +4,7 @@
 
 use crate::new_check;
 use prony_store::{Check, Run, Severity};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// Most findings that are named as different.
@@ -38,7 +39,7 @@ pub(crate) fn add_finding(run: &mut Run, stored: Option<&Vec<Check>>) {
     run.checks.splice(0..0, finding);
 }
 
-/// Names the findings that only one of both has. Texts may differ in the last digit of a figure.
+/// Names the findings that only one of both has, the worst first. Texts may differ in the last digit of a figure.
 fn differing_findings(computed: &[Check], stored: &[Check]) -> Option<String> {
     let keys = |checks: &[Check]| -> BTreeSet<(String, Severity)> {
         let checks = checks.iter().filter(|check| check.id != CONTRADICTION);
@@ -47,8 +48,10 @@ fn differing_findings(computed: &[Check], stored: &[Check]) -> Option<String> {
             .collect()
     };
     let (computed, stored) = (keys(computed), keys(stored));
-    let differing: Vec<String> = computed
-        .symmetric_difference(&stored)
+    let mut differing: Vec<_> = computed.symmetric_difference(&stored).collect();
+    differing.sort_by_key(|(_, severity)| Reverse(*severity));
+    let differing: Vec<String> = differing
+        .iter()
         .map(|(id, severity)| format!("{id} ({})", severity.name()))
         .take(MAX_DIFFERING)
         .collect();
@@ -144,7 +147,7 @@ mod tests {
             ),
             (
                 |run| run.checks[0].severity = Severity::Note,
-                "not those of its figures: steal (note), steal (caveat)",
+                "not those of its figures: steal (caveat), steal (note)",
             ),
             (|run| run.drive.clients = 4_000, "littles-law (invalid)"),
             (
