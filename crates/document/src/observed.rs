@@ -267,6 +267,9 @@ pub struct ServerSecond {
     /// Transactions committed in the server's other databases (PostgreSQL).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_commits: Option<u64>,
+    /// Transactions rolled back in the server's other databases (PostgreSQL).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_rollbacks: Option<u64>,
     /// Client sessions by who they are: those like the run's, and others that are busy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionGroup>,

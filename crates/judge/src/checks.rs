@@ -279,7 +279,7 @@ pub static CHECKS: &[CheckSpec] = checks! {
 /// Findings of a run that no check makes: that of a document which is read, and the remarks of workloads.
 pub static OTHERS_OF_RUNS: &[OtherFindings] = other_findings! {
     "contradiction" {
-        [Invalid] "figures of a document contradict one another, or are impossible; found whenever a document is read"
+        [Invalid] "figures of a document contradict one another, are impossible, or yield other findings than the document has; found whenever a document is read"
     }
     "population" {
         [Caveat] "tpcc with a profile that expects other rows. Other remarks of workloads have ids of their own too"

@@ -6,7 +6,6 @@
 mod assignments;
 
 use super::compare::{LoadedSide, NameScope, comma_separated, load_sides};
-use super::stored::judge_if_unjudged;
 use super::{output, plan};
 use crate::args::PriceArgs;
 use crate::exit::{Exit, Failure};
@@ -36,14 +35,16 @@ pub(super) struct PricedRun {
 
 /// Prices runs.
 pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
-    let store = RunStore::open(None)?;
+    let store = super::stored::open_store()?;
     let sheets = load_sheets(args, &store)?;
     let (mut priced_runs, notes) = if args.runs.is_empty() {
         runs_named_by_sheets(&sheets, &store)?
     } else {
         assign_runs(&args.runs, &sheets, &store)?
     };
-    judge_if_unjudged(priced_runs.iter_mut().map(|priced| &mut priced.run));
+    for priced in &mut priced_runs {
+        prony_judge::judge_if_unjudged(&mut priced.run);
+    }
     let measured: Vec<MeasuredConfiguration<'_>> = priced_runs
         .iter()
         .map(|priced| MeasuredConfiguration {

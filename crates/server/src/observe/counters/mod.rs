@@ -36,6 +36,8 @@ pub struct Counters {
     pub deadlocks: Option<u64>,
     /// Committed transactions of the server's other databases (PostgreSQL).
     pub other_commits: Option<u64>,
+    /// Rolled-back transactions of the server's other databases (PostgreSQL).
+    pub other_rollbacks: Option<u64>,
     /// Client sessions by database, user and program: the group of this connection, and others with a busy session.
     pub sessions: Vec<SessionGroup>,
     /// Client connections, without this one.
