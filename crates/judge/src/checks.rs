@@ -251,7 +251,7 @@ pub static CHECKS: &[CheckSpec] = checks! {
         [Caveat, Note] "observing took more than 3 % (note: 1 %) of the machine's CPU time, which is an upper bound of its effect"
     }
     "limiter": server::check_bottleneck {
-        [Note] "server's CPUs above 90 % busy, a disk above 90 %, or half of the active sessions in one wait (20 or more were sampled)"
+        [Note] "server's CPUs above 90 % busy, a disk above 90 %, half of the active sessions in one wait (20 or more were sampled), or commits of a Galera cluster stopped by flow control for more than 5 % of the time"
     }
     "untuned": memory::check_untuned {
         [Note] "the server's cache is less than 5 % of a memory of 4 GB or more, and smaller than the data"
