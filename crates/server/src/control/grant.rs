@@ -179,11 +179,7 @@ mod tests {
             let hint = postgres_hint_for(b"42501", message).expect("a hint");
             assert!(hint.ends_with(statement), "{hint}");
             let is_on_table = message.contains(" table ");
-            assert_eq!(
-                hint.contains("for each table"),
-                is_on_table,
-                "{hint}"
-            );
+            assert_eq!(hint.contains("for each table"), is_on_table, "{hint}");
         }
         assert_eq!(
             postgres_hint_for(b"42P01", "permission denied for table t"),
