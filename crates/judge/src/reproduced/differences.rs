@@ -23,10 +23,10 @@ pub struct Difference {
 }
 
 const NOT_STATED: &str = "not stated";
-const UNKNOWN: &str = "unknown";
+pub(super) const UNKNOWN: &str = "unknown";
 
 /// Relative tolerance of a machine's memory: the operating system cannot use all of it.
-const MEMORY_TOLERANCE: f64 = 0.1;
+pub(super) const MEMORY_TOLERANCE: f64 = 0.1;
 /// Relative tolerance of the window's length.
 const DURATION_TOLERANCE: f64 = 0.01;
 /// Relative tolerance of the reads per write: transactions at both ends of the window count in part.
@@ -42,6 +42,7 @@ pub fn differences(run: &Run) -> Vec<Difference> {
         product_difference(run, original),
         cpus_difference(run, original),
         memory_difference(run, original),
+        disk_difference(original),
         data_difference(run, scenario),
         cached_share_difference(run, scenario),
         caches_difference(scenario),
@@ -54,7 +55,8 @@ pub fn differences(run: &Run) -> Vec<Difference> {
         duration_difference(original.duration_s, run.measured.length_s, "measured"),
         duration_difference(original.warmup_s, run.window.warmup_s, "warm-up"),
     ];
-    all.into_iter().flatten().collect()
+    let settings = super::settings::setting_differences(run, original);
+    all.into_iter().flatten().chain(settings).collect()
 }
 
 fn difference(
@@ -102,9 +104,14 @@ fn cpus_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     )
 }
 
-fn memory_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+/// Memory of the server's machine, bytes.
+pub(super) fn server_memory_bytes(run: &Run) -> Option<u64> {
     let observed = observations::observed(run).and_then(|observed| observed.machine.memory_bytes);
-    let measured = server_machine_value(run, observed, run.machine().host.memory_bytes);
+    server_machine_value(run, observed, run.machine().host.memory_bytes)
+}
+
+fn memory_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+    let measured = server_memory_bytes(run);
     if let (Some(published), Some(measured)) = (original.memory_bytes, measured)
         && (measured as f64 / published as f64 - 1.0).abs() <= MEMORY_TOLERANCE
     {
@@ -115,6 +122,11 @@ fn memory_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> 
     let describe = |size: Option<u64>, if_absent: &str| size.map_or(if_absent.to_owned(), gib);
     let published = describe(original.memory_bytes, NOT_STATED);
     difference("memory", published, describe(measured, UNKNOWN))
+}
+
+/// The published disks: a run does not show what its server's disks are.
+fn disk_difference(original: &OriginalSetup) -> Option<Difference> {
+    difference("disks", original.disk.as_deref()?, UNKNOWN)
 }
 
 fn state_before(run: &Run) -> Option<&ServerState> {
