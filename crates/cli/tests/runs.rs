@@ -42,7 +42,10 @@ fn filters_select_runs_that_match_all_filters() {
     assert_eq!(ids(&listed(&["--workload", "tpcb"])), ["20261121-1001"]);
     let since = ["--workload", "tpcc", "--since", "2026-11-22T00:00:00Z"];
     assert_eq!(ids(&listed(&since)), ["20261122-1003"]);
-    assert_eq!(ids(&listed(&["--verdict", "valid", "-n", "0"])).len(), 3);
+    assert_eq!(
+        ids(&listed(&["--verdict", "not-judged", "-n", "0"])).len(),
+        3
+    );
     let no_match = listed(&["--verdict", "invalid"]);
     assert_eq!(no_match, "No stored run matches.\n");
     home.run(&["runs", "--since", "yesterday"], 2);
@@ -222,6 +225,18 @@ fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
     let home = Home::new("contradicting");
     store_judged_run(&home, "20261121-1001", 5);
     store_judged_run(&home, "20261121-1002", 5);
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = words(home.run(&["show", "20261121-1002"], 0));
+    assert!(
+        shown.contains(
+            "not those of its figures: former (caveat), no-split (note), one-host (note)"
+        ),
+        "{shown}"
+    );
+    assert_eq!(home.run(&["runs"], 0).matches("invalid").count(), 2);
+    home.run(&["judge", "20261121-1001", "--again"], 0);
+    home.run(&["judge", "20261121-1002", "--again"], 0);
+    assert_eq!(home.run(&["runs"], 0).matches("invalid").count(), 0);
     let path = home.0.join("runs/20261121-1002.json");
     let document = std::fs::read_to_string(&path).expect("it is there");
     let page = home.0.join("page.html").display().to_string();
@@ -229,7 +244,6 @@ fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
     home.run(&["verify", &page], 0);
     std::fs::write(&path, document.replace("1600.0", "16000.0")).expect("it is written");
     let contradiction = "tps of all in the window is 16000, computed 1600";
-    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let shown = words(home.run(&["show", "20261121-1002"], 0));
     assert!(shown.contains("Invalid (contradiction)"), "{shown}");
     assert!(shown.contains(contradiction), "{shown}");
@@ -251,6 +265,11 @@ fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
     std::fs::write(&path, unjudged.to_string()).expect("it is written");
     let shown = home.run(&["show", "20261121-1002"], 0);
     assert!(shown.contains("Invalid (littles-law)"), "{shown}");
+    assert!(home.run(&["runs"], 0).contains("invalid"));
+    unjudged["rules_version"] = json!(4);
+    std::fs::write(&path, unjudged.to_string()).expect("it is written");
+    let shown = home.run(&["show", "20261121-1002"], 0);
+    assert!(shown.contains("Not judged by this version"), "{shown}");
     assert!(home.run(&["runs"], 0).contains("not judged"));
 }
 

@@ -5,7 +5,9 @@
 
 mod counts;
 mod metrics;
+#[macro_use]
 mod names;
+mod declared;
 mod observed;
 mod product;
 mod sql_dialect;
@@ -13,6 +15,7 @@ mod topic;
 mod workload;
 
 pub use counts::*;
+pub use declared::*;
 pub use metrics::*;
 pub use names::*;
 pub use observed::*;

@@ -80,9 +80,25 @@ pub struct ServerState {
     pub commits: Option<u64>,
     /// Rollbacks of this database since its counters were reset.
     pub rollbacks: Option<u64>,
+    /// Commits of the server's other databases (PostgreSQL), and the sessions that are busy in any; only of a run whose
+    /// server was read before and after the load, and not during it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub others: Option<OtherClients>,
     /// Whether a pooler or proxy is between client and server; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pooled: Option<bool>,
+}
+
+/// What other clients do at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct OtherClients {
+    /// Commits of the server's other databases since their counters were reset (PostgreSQL).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commits: Option<u64>,
+    /// Busy sessions by who they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<SessionGroup>,
 }
 
 /// The client sessions of one program of one user in one database, without the observer's.
@@ -251,6 +267,9 @@ pub struct ServerSecond {
     /// Transactions committed in the server's other databases (PostgreSQL).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_commits: Option<u64>,
+    /// Transactions rolled back in the server's other databases (PostgreSQL).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_rollbacks: Option<u64>,
     /// Client sessions by who they are: those like the run's, and others that are busy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionGroup>,

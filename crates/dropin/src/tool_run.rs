@@ -6,12 +6,12 @@
 use prony_drive::{ConnectError, DriveResult, LoadStart, OnConnectRefused, SampleListener};
 use prony_plan::{Plan, Stop};
 use prony_runner::{
-    ConnectionInfo, Error, FinishedRun, GrowthBefore, Purpose, Recording, RunJob, RunObserver,
-    RunSecond, RunServer, Signals, StorePolicy,
+    ConnectionInfo, Error, FinishedRun, GrowthBefore, Observation, Purpose, Recording, RunJob,
+    RunObserver, RunSecond, RunServer, Signals, StorePolicy,
 };
 use prony_server::control::ConnectFailure;
 use prony_server::{Control, ServerFacts, Target};
-use prony_store::{Run, StoreError};
+use prony_store::{Run, ServerState, StoreError};
 use prony_workload::{ReadyWorkload, Workload};
 use serde_json::Value;
 use std::path::Path;
@@ -27,24 +27,30 @@ pub struct ConnectedServer {
     pub connection: ConnectionInfo,
     /// What transactions add to, as counted before the load; `None` if it is not to be counted.
     pub growth: Option<GrowthBefore>,
+    /// What others did on the server before the load; `None` if it could not be read.
+    pub before: Option<ServerState>,
 }
 
 impl ConnectedServer {
-    /// A server with the facts that a control connection read; with `growth`, the tool waits for the server only briefly
-    /// after the load.
+    /// A server with the facts that a control connection read; with `growth` or `before`, the tool waits for the server
+    /// only briefly after the load.
     pub fn new(
         target: Target,
         facts: ServerFacts,
         connection: ConnectionInfo,
         growth: Option<GrowthBefore>,
+        before: Option<ServerState>,
     ) -> ConnectedServer {
         let targets = std::iter::once(&target).chain(&target.additional_targets);
         let addresses: Vec<String> = targets.map(Target::describe).collect();
+        // Those of one server say nothing of the others.
+        let before = before.filter(|_| target.additional_targets.is_empty());
         ConnectedServer {
             server: RunServer::existing(target, addresses.join(", ")),
             facts,
             connection,
             growth: growth.map(GrowthBefore::with_short_wait),
+            before,
         }
     }
 }
@@ -107,7 +113,8 @@ pub struct ToolRun<'a> {
 }
 
 impl ToolRun<'_> {
-    /// Executes the run. Sends no queries during the load to observe the server, because the tool sends none.
+    /// Executes the run. Sends no queries during the load to observe the server, because the tool sends none; only what
+    /// others do is read before and after it.
     ///
     /// # Errors
     /// The load cannot start.
@@ -121,7 +128,10 @@ impl ToolRun<'_> {
             server: &self.server.server,
             facts: &self.server.facts,
             connection: &self.server.connection,
-            observation: None,
+            observation: Some(Observation::before_and_after(
+                &self.server.connection,
+                self.server.before.clone(),
+            )),
             growth: self.server.growth.clone(),
             read_server_txn_count: false,
             ends_if_refused: false,

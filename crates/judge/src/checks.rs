@@ -7,9 +7,9 @@
 //! ([`severity_of_effect`](crate::thresholds::severity_of_effect)) unless the rule says otherwise.
 
 use crate::{
-    client, client_setup, consistency, data, errors, foreign_load, growth, housekeeping, length,
-    limits, littles_law, machine, memory, rate, server, shares, short_stalls, stall, stamps,
-    steady, tables, workload,
+    client, client_setup, consistency, data, declared, errors, foreign_load, growth, housekeeping,
+    length, limits, littles_law, machine, memory, rate, server, shares, short_stalls, stall,
+    stamps, steady, tables, workload,
 };
 use prony_store::{Check, FindingKind, Run, Severity};
 
@@ -208,7 +208,7 @@ pub static CHECKS: &[CheckSpec] = checks! {
     }
     "foreign-load": foreign_load::check_foreign_load {
         [Invalid] "sessions of other clients were more than 10 % of the busy sessions, in three readings or more; or more than 10 % of the commits were in other databases"
-        [Caveat] "more than 2 %, and a quarter of a session on average"
+        [Caveat] "more than 2 %, and a quarter of a session on average; under the names of replaced tools, busy sessions before and after the run, or more than 2 % of the commits"
     }
     "swap": memory::check_swap {
         [Caveat] "more than 1 MB per second swapped on the server's or the client's machine"
@@ -228,6 +228,9 @@ pub static CHECKS: &[CheckSpec] = checks! {
     }
     "dead-rows" ("tables with many dead rows"): data::check_dead_rows {
         [Caveat] "more than 20 % of a table, and at least 10,000 rows"
+    }
+    "declared": declared::check_declared {
+        [Caveat] "an observation contradicts what was declared of the server: other CPUs, more than 15 % more or less memory, more replicas than declared, or replication where none was declared"
     }
     "contention" ("more clients than the scale supports"): workload::check_contention {
         [Caveat] "more clients than the workload's units of scale support, as the workload defines it: tpcb with fewer branches than clients, tpcc with fewer warehouses than clients, or than a tenth of the clients if clients have think time"
@@ -276,7 +279,7 @@ pub static CHECKS: &[CheckSpec] = checks! {
 /// Findings of a run that no check makes: that of a document which is read, and the remarks of workloads.
 pub static OTHERS_OF_RUNS: &[OtherFindings] = other_findings! {
     "contradiction" {
-        [Invalid] "figures of a document contradict one another, or are impossible; found whenever a document is read"
+        [Invalid] "figures of a document contradict one another, are impossible, or yield other findings than the document has; found whenever a document is read"
     }
     "population" {
         [Caveat] "tpcc with a profile that expects other rows. Other remarks of workloads have ids of their own too"

@@ -7,6 +7,7 @@
 //! `rules` lists the compared properties: how each is read from a Run, how severe a difference is, and why.
 //! Differences that the plans of an experiment's variants request are at most caveats.
 
+mod declared;
 mod doctor;
 mod engines;
 mod intended;
@@ -175,6 +176,11 @@ pub(crate) fn price_ranking_differences(a: &Run, b: &Run) -> Vec<Difference> {
     ranked
 }
 
+/// Whether an experiment varied on purpose how many copies of the data the server keeps, as its plans declare.
+pub(crate) fn varies_availability(a: &Run, b: &Run) -> bool {
+    intended::varies_availability(a, b)
+}
+
 /// Sorts by severity; the sort is stable, so entries of one severity stay in the order of the rules.
 fn worst_first(differences: &mut [Difference]) {
     differences.sort_by_key(|difference| std::cmp::Reverse(difference.severity));
@@ -210,6 +216,7 @@ fn property_differences(a: &Run, b: &Run) -> Vec<Difference> {
     }));
     differences.extend(workload_setting_differences(a, b));
     differences.extend(server::observed_differences(a, b));
+    differences.extend(declared::differences(a, b));
     differences.extend(server::setting_differences(a, b));
     differences.extend(doctor::doctor_differences(a, b));
     tolerances::apply_tolerances(a, b, &mut differences);
@@ -227,6 +234,7 @@ fn comparison_key(run: &Run) -> Vec<String> {
     key.extend([
         format!("{:?}", run.workload.settings),
         server::settings_key(run),
+        format!("{:?}", run.server.declared),
         doctor::doctor_key(run),
         run.state.name().to_owned(),
         committed.to_string(),

@@ -1,9 +1,14 @@
-//! Whether figures of a document contradict one another.
+//! Whether figures of a document contradict one another or its findings.
 //!
 //! In: a Run. Out: `contradiction`. Must never: name a document that Prony writes.
 
 use crate::new_check;
 use prony_store::{Check, Run, Severity};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+/// Most findings that are named as different.
+const MAX_DIFFERING: usize = 6;
 
 /// The check that names figures of a document that contradict one another.
 const CONTRADICTION: &str = "contradiction";
@@ -13,9 +18,11 @@ pub fn contradiction(run: &Run) -> Option<&Check> {
     run.checks.iter().find(|check| check.id == CONTRADICTION)
 }
 
-/// Adds the finding `contradiction` if figures of the document contradict one another.
-pub(crate) fn add_finding(run: &mut Run) {
-    let contradictions = prony_store::contradictions(run);
+/// Adds the finding `contradiction` if figures of the document contradict one another, or its stored findings the
+/// run's.
+pub(crate) fn add_finding(run: &mut Run, stored: Option<&Vec<Check>>) {
+    let mut contradictions = prony_store::contradictions(run);
+    contradictions.extend(stored.and_then(|stored| differing_findings(&run.checks, stored)));
     if contradictions.is_empty() {
         return;
     }
@@ -30,4 +37,244 @@ pub(crate) fn add_finding(run: &mut Run) {
         "It was changed after it was written, or is damaged: use the original, or measure again.",
     );
     run.checks.splice(0..0, finding);
+}
+
+/// Names the findings that only one of both has, the worst first. Texts may differ in the last digit of a figure.
+fn differing_findings(computed: &[Check], stored: &[Check]) -> Option<String> {
+    let keys = |checks: &[Check]| -> BTreeSet<(String, Severity)> {
+        let checks = checks.iter().filter(|check| check.id != CONTRADICTION);
+        checks
+            .map(|check| (check.id.clone(), check.severity))
+            .collect()
+    };
+    let (computed, stored) = (keys(computed), keys(stored));
+    let mut differing: Vec<_> = computed.symmetric_difference(&stored).collect();
+    differing.sort_by_key(|(_, severity)| Reverse(*severity));
+    let differing: Vec<String> = differing
+        .iter()
+        .map(|(id, severity)| format!("{id} ({})", severity.name()))
+        .take(MAX_DIFFERING)
+        .collect();
+    (!differing.is_empty()).then(|| {
+        format!(
+            "its findings are not those of its figures: {}",
+            differing.join(", ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{observed_mut, observed_run};
+    use crate::{judge_if_unjudged, judge_run, worst};
+    use prony_store::{
+        GrowthReading, IndustryMetric, KindFigures, Latency, MetricName, RunState, Second,
+        SecondPhase,
+    };
+
+    /// The healthy run of ten minutes with a finding, metrics, a row over time and a count of what it added.
+    fn judged() -> Run {
+        let mut run = observed_run();
+        let all = run.measured.kinds[0].clone();
+        let half = |name: &str| KindFigures {
+            kind: Some(name.to_owned()),
+            committed: all.committed / 2,
+            tps: all.tps / 2.0,
+            response: Latency::default(),
+            service: Latency::default(),
+            ..all.clone()
+        };
+        let kinds = [half("new_order"), half("payment")];
+        run.measured.kinds.extend(kinds);
+        for row in &mut observed_mut(&mut run).series {
+            row.rollbacks = Some(20);
+            (row.other_commits, row.other_rollbacks) = (Some(40), Some(30));
+        }
+        let metric = |name, value: f64| IndustryMetric {
+            name,
+            value,
+            per_scale: value / 100.0,
+            ..IndustryMetric::default()
+        };
+        run.rates = vec![
+            metric(MetricName::Nopm, all.tps * 30.0),
+            metric(MetricName::Tpm, all.tps * 60.0 + 6_000.0),
+        ];
+        run.growth = vec![GrowthReading {
+            what: "orders".to_owned(),
+            kinds: vec!["new_order".to_owned()],
+            before: Some(0),
+            after: Some(all.committed / 2),
+            committed: all.committed / 2,
+            ..GrowthReading::default()
+        }];
+        run.series = vec![Second {
+            phase: SecondPhase::Measured,
+            at_s: run.window.warmup_s,
+            length_s: run.measured.length_s,
+            committed: all.committed,
+            mean_ns: all.response.mean_ns,
+            p99_ns: Some(all.response.max_ns),
+            max_ns: all.response.max_ns,
+            ..Second::default()
+        }];
+        run.machine_mut().health.steal_share = Some(0.05);
+        judge_run(&mut run);
+        run
+    }
+
+    /// What a reader of the document finds.
+    fn read(run: &Run) -> Run {
+        let document = serde_json::to_vec(run).unwrap();
+        let mut run = prony_store::parse_document(&document).unwrap();
+        judge_if_unjudged(&mut run);
+        run
+    }
+
+    fn multiply(metric: &mut IndustryMetric, factor: f64) {
+        metric.value *= factor;
+        metric.per_scale *= factor;
+    }
+
+    #[test]
+    fn what_somebody_edited_is_named() {
+        type Edit = fn(&mut Run);
+        let edits: [(Edit, &str); 15] = [
+            (
+                |run| run.checks.clear(),
+                "not those of its figures: steal (caveat)",
+            ),
+            (
+                |run| run.checks[0].severity = Severity::Note,
+                "not those of its figures: steal (caveat), steal (note)",
+            ),
+            (|run| run.drive.clients = 4_000, "littles-law (invalid)"),
+            (
+                |run| run.measured.kinds[0].busy_s *= 10.0,
+                "littles-law (invalid)",
+            ),
+            (
+                |run| run.drive.rate_tps = Some(5.0),
+                "rate_tps is 5, by which 3050 transactions were due, but 9760000 committed",
+            ),
+            (
+                |run| run.window.measured_s = 400.0,
+                "measured_s of the window is 400, computed 600",
+            ),
+            (
+                |run| run.window.warmup_s += 5.0,
+                "warmup_s of the window is 15, computed 10",
+            ),
+            (
+                |run| run.series[0].p99_ns = Some(60_000_000),
+                "the second at 10 s has impossible times",
+            ),
+            // The rate of all kinds, and of none.
+            (
+                |run| multiply(&mut run.rates[0], 2.0),
+                "NOPM is 960000, which is the rate of no kind",
+            ),
+            (
+                |run| multiply(&mut run.rates[0], 1.3),
+                "NOPM is 624000, which is the rate of no kind",
+            ),
+            (
+                |run| multiply(&mut run.rates[1], 1.5),
+                "TPM is 1449000, which exceeds the server's",
+            ),
+            (
+                |run| multiply(&mut run.rates[1], 10.0),
+                "TPM is 9660000, which exceeds the server's",
+            ),
+            (
+                |run| run.growth[0].after = Some(4_799_000),
+                "lost-commits (invalid)",
+            ),
+            (
+                |run| run.growth[0].committed -= 1_000,
+                "4799000 commits that add orders are fewer than the 4800000",
+            ),
+            (
+                |run| run.measured.kinds[0].tps *= 2.0,
+                "tps of all in the window is 32000, computed 16000",
+            ),
+        ];
+        for (at, (edit, expected)) in edits.into_iter().enumerate() {
+            let mut run = judged();
+            edit(&mut run);
+            let finding = &read(&run).checks[0];
+            assert_eq!(finding.id, CONTRADICTION, "{at}");
+            assert!(finding.finding.contains(expected), "{at}: {finding:?}");
+        }
+        let mut invalid = judged();
+        invalid.drive.clients = 128;
+        judge_run(&mut invalid);
+        let found = invalid.checks.clone();
+        assert_eq!(worst(&found), Some(Severity::Invalid));
+        invalid
+            .checks
+            .retain(|check| check.severity < Severity::Invalid);
+        assert_eq!(read(&invalid).checks[1..], found);
+    }
+
+    #[test]
+    fn no_document_that_prony_writes_is_named() {
+        let honest: [fn(&mut Run); 11] = [
+            |_| {},
+            |run| run.state = RunState::Partial,
+            |run| run.drive.rate_tps = Some(16_000.0),
+            |run| run.drive.rate_tps = Some(f64::MAX),
+            // Seconds were lost in which starts became due.
+            |run| {
+                run.state = RunState::Partial;
+                run.drive.rate_tps = Some(8_000.0);
+            },
+            // Others committed and rolled back in other databases.
+            |run| {
+                multiply(&mut run.rates[1], 10.0);
+                for row in &mut observed_mut(run).series {
+                    (row.other_commits, row.other_rollbacks) = (Some(100_000), Some(80_000));
+                }
+            },
+            // Another server was observed than the one that had the load.
+            |run| {
+                for row in &mut observed_mut(run).series {
+                    row.commits = Some(2);
+                }
+            },
+            // Not every second of the server was read.
+            |run| {
+                multiply(&mut run.rates[1], 10.0);
+                observed_mut(run).series[300].other_commits = None;
+            },
+            |run| {
+                multiply(&mut run.rates[1], 10.0);
+                observed_mut(run).series.truncate(300);
+            },
+            // Commits that ended after the window, and others whose replies were lost.
+            |run| {
+                run.growth[0].committed += 3;
+                run.growth[0].ambiguous = 2;
+                run.growth[0].after = Some(run.growth[0].committed + 1);
+            },
+            // Nothing committed.
+            |run| {
+                run.series.clear();
+                run.warmup = None;
+                run.measured.kinds.clear();
+                run.rates.clear();
+                run.drive.rate_tps = Some(0.01);
+                run.growth[0].committed = 0;
+                run.growth[0].after = Some(0);
+            },
+        ];
+        for (at, change) in honest.into_iter().enumerate() {
+            let mut run = judged();
+            change(&mut run);
+            judge_run(&mut run);
+            assert_eq!(read(&run), run, "{at}");
+            assert_eq!(contradiction(&run), None, "{at}");
+        }
+    }
 }

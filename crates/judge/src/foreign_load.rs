@@ -11,8 +11,7 @@ use crate::thresholds::{
     FOREIGN_COMMITS_MIN_PER_S, FOREIGN_INVALID_SAMPLES, FOREIGN_INVALID_SHARE, FOREIGN_MAX_SHARE,
     FOREIGN_MIN_SAMPLES, FOREIGN_MIN_SESSIONS, FOREIGN_SESSIONS_MIN_OWN, NEIGHBOURS_MAX_SHARE,
 };
-use crate::workload::description;
-use prony_store::{Run, ServerSecond, SessionGroup, Severity};
+use prony_store::{OtherClients, Run, ServerSecond, SessionGroup, Severity};
 use std::collections::BTreeMap;
 
 /// The load of one group of sessions, summed over the readings.
@@ -24,7 +23,9 @@ struct GroupLoad {
 }
 
 pub(crate) fn check_foreign_load(run: &Run) -> Option<Finding> {
-    observed(run)?;
+    if observed(run).is_none() {
+        return check_around_load(run);
+    }
     let mut groups: BTreeMap<String, GroupLoad> = BTreeMap::new();
     let (mut all_busy, mut readings) = (0.0, 0.0);
     // Where the run's own sessions are not recognized, the others may be its own.
@@ -85,12 +86,67 @@ pub(crate) fn check_foreign_load(run: &Run) -> Option<Finding> {
             percent(commit_share)
         ));
     }
-    sentences.push("The figures show only the capacity that was left, and the server's CPU time is not this run's alone.".to_owned());
     new_finding(
         severity,
-        sentences.join(" "),
-        "End these clients and run again, or use a server that nobody else loads.",
+        format!("{} {CONSEQUENCE}", sentences.join(" ")),
+        ADVICE,
     )
+}
+
+const CONSEQUENCE: &str = "The figures show only the capacity that was left, and the server's CPU time is not this run's alone.";
+const ADVICE: &str = "End these clients and run again, or use a server that nobody else loads.";
+
+/// As [`check_foreign_load`], of a run whose server was read only before and after the load, when no client of the run was
+/// connected. Two readings do not tell how much others did in between, so it is never invalid.
+fn check_around_load(run: &Run) -> Option<Finding> {
+    let observed = run.observed.as_ref()?;
+    let (before, after) = (observed.before.as_ref()?, observed.after.as_ref()?);
+    let (others_before, others_after) = (before.others.as_ref()?, after.others.as_ref()?);
+    let names = |others: &OtherClients| -> BTreeMap<String, u32> {
+        let groups = others.sessions.iter();
+        groups
+            .map(|group| (group_name(group), group.busy))
+            .collect()
+    };
+    let names_after = names(others_after);
+    let mut busy_in_both = names(others_before);
+    busy_in_both.retain(|name, _| names_after.contains_key(name));
+    let mut sentences = Vec::new();
+    if !busy_in_both.is_empty() {
+        let names: Vec<&str> = busy_in_both.keys().map(String::as_str).collect();
+        sentences.push(format!(
+            "Sessions that are not this run's were busy in the server before and after it ({}).",
+            names.join("; ")
+        ));
+    }
+    let difference = |before: Option<u64>, after: Option<u64>| after?.checked_sub(before?);
+    let other = difference(others_before.commits, others_after.commits).unwrap_or(0);
+    let own = difference(before.commits, after.commits).unwrap_or(0);
+    let share = other as f64 / (own + other).max(1) as f64;
+    let load_s = run.window.warmup_s + run.measured.length_s;
+    if share > FOREIGN_MAX_SHARE && other as f64 > FOREIGN_COMMITS_MIN_PER_S * load_s {
+        sentences.push(format!(
+            "{} of the server's commits were in other databases.",
+            percent(share)
+        ));
+    }
+    if sentences.is_empty() {
+        return None;
+    }
+    new_finding(
+        Severity::Caveat,
+        format!("{} {CONSEQUENCE}", sentences.join(" ")),
+        ADVICE,
+    )
+}
+
+/// The database, user and program of a group.
+fn group_name(group: &SessionGroup) -> String {
+    let mut name = format!("database {}, user {}", group.database, group.user);
+    if !group.application.is_empty() {
+        name += &format!(", program {}", group.application);
+    }
+    name
 }
 
 /// What others did in the slower seconds of the window and hardly in the other ones, as sentences that follow a finding:
@@ -150,19 +206,11 @@ pub(crate) fn describe_rival(run: &Run, is_slow: impl Fn(f64) -> bool) -> String
 /// sessions like the run's than it has clients, another run uses the same database; busy sessions are then divided
 /// in proportion.
 fn foreign_busy(run: &Run, group: &SessionGroup) -> Option<(String, f64)> {
-    let (mut name, mut busy) = (
-        format!("database {}, user {}", group.database, group.user),
-        f64::from(group.busy),
-    );
-    if !group.application.is_empty() {
-        name += &format!(", program {}", group.application);
-    }
+    let (mut name, mut busy) = (group_name(group), f64::from(group.busy));
     if group.own {
         let connections = run.drive.clients.saturating_add(FOREIGN_SESSIONS_MIN_OWN);
-        // Scripts open as many connections as they like, and connections that close overlap with new ones.
-        if run.drive.connect_per_transaction
-            || description(run).is_none_or(|description| description.table_names.is_empty())
-        {
+        // Connections that close overlap with new ones.
+        if run.drive.connect_per_transaction {
             return None;
         }
         let excess = group.recent.saturating_sub(run.drive.clients);
@@ -240,11 +288,42 @@ mod tests {
         assert!(check.finding.contains(expected), "{check:?}");
         // A second run in the same database.
         let two = group("bench", "prony", 129, 72);
-        let check = check_foreign_load(&with_sessions(600, &[two])).unwrap();
+        let mut run = with_sessions(600, &[two]);
+        run.workload.description = Some(prony_store::Description::default());
+        let check = check_foreign_load(&run).unwrap();
         assert!(
             check.finding.contains("50 %") && check.finding.contains("as this run"),
             "{check:?}"
         );
+    }
+
+    #[test]
+    fn readings_before_and_after_a_run_name_who_is_busy_in_both() {
+        let finding = |before: Vec<SessionGroup>, after: Vec<SessionGroup>, commits: u64| {
+            let mut run = observed_run();
+            let observed = observed_mut(&mut run);
+            observed.off = Some("as another tool".to_owned());
+            observed.series.clear();
+            let states = [&mut observed.before, &mut observed.after];
+            for (state, (sessions, commits)) in
+                states.into_iter().zip([(before, 7), (after, 7 + commits)])
+            {
+                let commits = Some(commits);
+                state.as_mut().unwrap().others = Some(OtherClients { commits, sessions });
+            }
+            check_foreign_load(&run).map(|check| (check.severity, check.finding))
+        };
+        let rival = || vec![group("shop", "app", 4, 4)];
+        assert_eq!(finding(rival(), vec![], 9), None);
+        assert_eq!(finding(vec![], vec![], 1_000), None, "monitoring");
+        let (severity, text) = finding(rival(), rival(), 9).unwrap();
+        assert_eq!(severity, Severity::Caveat);
+        assert!(
+            text.contains("(database shop, user u, program app)"),
+            "{text}"
+        );
+        let (_, text) = finding(vec![], vec![], 9_000_000).unwrap();
+        assert!(text.contains("of the server's commits"), "{text}");
     }
 
     #[test]

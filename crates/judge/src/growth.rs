@@ -33,6 +33,7 @@ pub(crate) fn check_lost_commits(run: &Run) -> Option<Finding> {
     let sentences = sentences_of(&balances, worst);
     let was_disturbed = was_disturbed(run);
     let others_wrote = others_committed(run);
+    let is_countable = run.growth.iter().any(|reading| !reading.kinds.is_empty());
     let (severity, finding, advice) = match worst {
         Balance::Less => (
             Severity::Invalid,
@@ -58,13 +59,17 @@ pub(crate) fn check_lost_commits(run: &Run) -> Option<Finding> {
         Balance::Unknown if was_disturbed && !balances.iter().any(|(balance, _)| *balance == Balance::Even) => (
             Severity::Caveat,
             format!("Connections were lost, and it was not checked whether acknowledged commits are missing: {sentences}"),
-            "To measure an outage, use a workload whose commits add rows (tpcb, tpcc, oltp_insert), on tables that are \
-             small enough to be counted.",
+            if is_countable {
+                "Run again, let the run end by itself, keep a server reachable after it, and use tables that are small \
+                 enough to be counted."
+            } else {
+                "To measure an outage, use a workload whose commits add rows (tpcb, tpcc, oltp_insert), on tables that are \
+                 small enough to be counted."
+            },
         ),
         Balance::Unknown => {
             // Without a loss of connections, what cannot be counted by design is no news; and the verdict on a
             // partial run says that it is partial.
-            let is_countable = run.growth.iter().any(|reading| !reading.kinds.is_empty());
             if !is_countable || run.state != RunState::Complete {
                 return None;
             }
@@ -302,6 +307,9 @@ mod tests {
             );
             if let (Some(check), Some((_, text))) = (check, expected) {
                 assert!(check.finding.contains(text), "{check:?}");
+                let names_workloads = check.advice.contains("use a workload");
+                let is_countable = run.growth.iter().any(|reading| !reading.kinds.is_empty());
+                assert!(!(names_workloads && is_countable), "{check:?}");
             }
         }
     }

@@ -14,6 +14,7 @@ pub mod compare;
 mod consistency;
 mod contradiction;
 mod data;
+mod declared;
 pub mod doctor;
 mod errors;
 pub mod experiment;
@@ -71,24 +72,28 @@ pub fn judge(run: &Run) -> Vec<Check> {
 pub fn judge_run(run: &mut Run) {
     run.checks = judge(run);
     run.rules_version = Some(RULES_VERSION);
-    contradiction::add_finding(run);
+    contradiction::add_finding(run, None);
 }
 
-/// Judges a run that has no verdict: its process was killed and the store restored its document from the journal, or
-/// somebody removed its findings. Adds a finding if the document contradicts itself. Every reader of a stored run calls
-/// this first. A run in progress is not judged. That other versions of the rules found nothing is a verdict.
+/// Judges a stored run, whose document anybody can edit. Every reader of documents calls this first. A run without a
+/// verdict, whose process was killed, is judged. A run with a verdict of these rules is judged anew, and a finding says
+/// so if its document contradicts itself or has other findings. Not judged are a run in progress and a run with a
+/// verdict of other rules ([`is_judged`]).
 pub fn judge_if_unjudged(run: &mut Run) {
-    let has_ended = run.state != RunState::Running;
-    // A partial run that was judged has at least the finding `partial-run`.
-    let was_judged = run.state == RunState::Complete
-        && run
-            .rules_version
-            .is_some_and(|version| version != RULES_VERSION);
-    if run.checks.is_empty() && has_ended && !was_judged {
-        judge_run(run)
+    let has_verdict = run.rules_version.is_some() || !run.checks.is_empty();
+    if run.state != RunState::Running && (is_judged(run) || !has_verdict) {
+        let checks = judge(run);
+        let stored = std::mem::replace(&mut run.checks, checks);
+        run.rules_version = Some(RULES_VERSION);
+        contradiction::add_finding(run, has_verdict.then_some(&stored));
     } else {
-        contradiction::add_finding(run)
+        contradiction::add_finding(run, None);
     }
+}
+
+/// Whether the run has a verdict of these rules. That of others is none of theirs: they may find what the others did not.
+pub fn is_judged(run: &Run) -> bool {
+    run.rules_version == Some(RULES_VERSION)
 }
 
 /// The worst severity among the checks; `None` if there are no checks.
@@ -120,14 +125,29 @@ mod tests {
         run.rules_version = Some(RULES_VERSION - 1);
         judge_if_unjudged(&mut run);
         assert_eq!(run.checks, [], "other rules found nothing");
-        for version in [None, Some(RULES_VERSION)] {
-            run.rules_version = version;
-            run.checks.clear();
+        assert!(!is_judged(&run));
+        run.rules_version = None;
+        judge_if_unjudged(&mut run);
+        assert_eq!(run.checks[0].id, "steal", "no verdict was made");
+        let judged = run.clone();
+        judge_if_unjudged(&mut run);
+        assert_eq!(run, judged);
+        // Somebody removed the finding, or made it a note.
+        for checks in [
+            vec![],
+            vec![Check {
+                severity: Severity::Note,
+                ..judged.checks[0].clone()
+            }],
+        ] {
+            run.checks = checks;
             judge_if_unjudged(&mut run);
-            assert_eq!(
-                run.checks[0].id, "steal",
-                "{version:?}: no verdict was made"
+            let finding = &run.checks[0].finding;
+            assert!(
+                finding.contains("its findings are not those of its figures: steal ("),
+                "{finding}"
             );
+            assert_eq!(run.checks[1..], judged.checks);
         }
         run = healthy();
         run.measured.kinds[0].tps *= 10.0;
@@ -151,7 +171,11 @@ mod tests {
         let judged = run.clone();
         run.machine_mut().health.steal_share = Some(0.5);
         judge_if_unjudged(&mut run);
-        assert_eq!(ids(&run), ids(&judged), "existing findings are kept");
+        assert_eq!(
+            ids(&run),
+            ["contradiction", "steal", "partial-run", "one-host"]
+        );
+        assert_eq!(run.checks[2..], judged.checks);
         run.checks.clear();
         run.state = RunState::Running;
         judge_if_unjudged(&mut run);

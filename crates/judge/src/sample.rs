@@ -142,11 +142,13 @@ pub(crate) fn observed_run() -> Run {
     run.window.measured_s = 600.0;
     let all = &mut run.measured.kinds[0];
     (all.committed, all.busy_s) = (9_600_000, 38_400.0);
+    (all.response.samples, all.service.samples) = (all.committed, all.committed);
     run.warmup = Some(Figures {
         length_s: 10.0,
         kinds: vec![KindFigures {
             kind: None,
             committed: 160_000,
+            tps: 16_000.0,
             ..KindFigures::default()
         }],
         ..Figures::default()

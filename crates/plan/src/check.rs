@@ -42,6 +42,11 @@ impl PlanInput {
         match (server, workload, drive) {
             (Some(server), Some(workload), Some(drive)) if problems.is_empty() => Ok(Plan {
                 server,
+                declared: self
+                    .declared
+                    .clone()
+                    .map(|declared| declared.value)
+                    .unwrap_or_default(),
                 workload,
                 drive,
                 observe,

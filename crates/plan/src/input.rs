@@ -84,7 +84,19 @@ impl PlanInput {
         {
             self.server_metrics = None;
         }
+        let declared = self.declared.take();
         self.replace_given(&overrides);
+        // Facts are replaced one by one.
+        self.declared = match (declared, self.declared.take()) {
+            (Some(mut facts), Some(overriding)) => {
+                facts.value.extend(&overriding.value);
+                Some(Located {
+                    value: facts.value,
+                    location: overriding.location,
+                })
+            }
+            (facts, overriding) => overriding.or(facts),
+        };
         for variant in &mut self.variants {
             variant.apply_flags(&overrides);
         }
@@ -121,6 +133,9 @@ impl PlanInput {
             statement_latency: no_location(drive.statement_latency),
             seed: drive.seed.and_then(no_location),
             expect_outage: no_location(plan.expect_outage),
+            declared: Some(plan.declared.clone())
+                .filter(|declared| !declared.is_empty())
+                .and_then(no_location),
             observe: no_location(plan.observe.server),
             server_metrics: plan.observe.server_metrics.clone().and_then(no_location),
             metrics_listen: plan
@@ -191,7 +206,13 @@ impl PlanInput {
         let mut arguments = Vec::new();
         for (setting, value, _) in self.given_settings() {
             let Some(flag) = &setting.flag else { continue };
-            if flag.value_name.is_some() {
+            if flag.is_list {
+                let text = value.to_text();
+                arguments.extend(
+                    text.lines()
+                        .flat_map(|line| [setting.flag_name(), line.to_owned()]),
+                );
+            } else if flag.value_name.is_some() {
                 arguments.extend([setting.flag_name(), value.to_text()]);
             } else if value.to_text() == flag.switch_value() {
                 arguments.push(setting.flag_name());

@@ -2,6 +2,7 @@
 
 use crate::choice::choices;
 use crate::observe::ObservePlan;
+use prony_document::Declared;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -12,6 +13,8 @@ pub use prony_document::QueryMode;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     pub server: ServerPlan,
+    /// What the user says of the server.
+    pub declared: Declared,
     /// The workload and its scale.
     pub workload: WorkloadPlan,
     /// How the load is driven.
@@ -29,6 +32,7 @@ impl Plan {
     pub fn for_replaced_tool(workload: WorkloadPlan, drive: DrivePlan) -> Plan {
         Plan {
             server: ServerPlan::Url(String::new()),
+            declared: Declared::default(),
             workload,
             drive,
             observe: ObservePlan::disabled(),

@@ -8,7 +8,7 @@ use std::fmt;
 pub const MAX_PROBLEMS: usize = 100;
 
 /// The location of a value in a plan file or on a command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum InputLocation {
     /// A place in a TOML file.
     File {

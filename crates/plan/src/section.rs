@@ -7,8 +7,10 @@ use crate::choice::Choice;
 use crate::duration::{parse_duration, shorten};
 use crate::input::{InputValue, Located};
 use crate::problem::{InputLocation, Problem, Problems};
+use crate::settings::fact_of_name;
 use crate::suggest;
 use crate::user_error::{ErrorParts, UserError};
+use prony_document::Declared;
 use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
@@ -285,6 +287,46 @@ impl<'a, 'i> Section<'a, 'i> {
                 None
             }
         }
+    }
+
+    /// Reads a table of facts about a server, `cpus = 16`.
+    pub(crate) fn read_facts(&mut self, key: &'static str) -> InputValue<Declared> {
+        let (value, location) = self.read_value(key)?;
+        let Some(table) = value.as_table() else {
+            let hint = format!(
+                "write [{}.{key}] on a line of its own, and the facts below",
+                self.path
+            );
+            self.reject_wrong_type(key, location, "a table", value, Some(hint));
+            return None;
+        };
+        let mut declared = Declared::default();
+        for (name, value) in table {
+            let path = format!("{}.{key}.{}", self.path, shorten(name.get_ref()));
+            let location = self.source.location(name.span().start, path);
+            let text = match value.get_ref() {
+                DeValue::String(text) => text.as_ref().to_owned(),
+                DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str().to_owned(),
+                other => {
+                    self.reject_wrong_type(
+                        key,
+                        location,
+                        "a string or a whole number",
+                        other,
+                        None,
+                    );
+                    continue;
+                }
+            };
+            let fact = fact_of_name(name.get_ref());
+            if let Err(message) = fact.and_then(|fact| declared.declare(fact, &text)) {
+                self.reject(key, Problem::new(location, message));
+            }
+        }
+        Some(Located {
+            value: declared,
+            location,
+        })
     }
 
     /// Reads the name of a choice.

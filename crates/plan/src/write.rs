@@ -6,6 +6,7 @@ use crate::experiment::{MAX_NAME_CHARS, MAX_VARIANTS};
 use crate::input::PlanInput;
 use crate::plan::Plan;
 use crate::settings::{SETTINGS, Setting, SettingType, TABLES, VARIANT_TABLES, settings_of_table};
+use prony_document::DeclaredFact;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -106,6 +107,20 @@ fn setting_schema(setting: &Setting, with_defaults: bool) -> Value {
         }
         SettingType::Duration => json!({"$ref": "#/$defs/duration"}),
         SettingType::Choice(names) => json!({"enum": names()}),
+        SettingType::Facts => {
+            let facts = DeclaredFact::ALL.iter();
+            let facts = facts.map(|fact| {
+                (
+                    fact.name().to_owned(),
+                    json!({"type": ["string", "integer"]}),
+                )
+            });
+            json!({
+                "type": "object",
+                "properties": facts.collect::<Map<_, _>>(),
+                "additionalProperties": false,
+            })
+        }
     };
     match setting.path {
         "workload.name" => schema["pattern"] = json!(r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"),

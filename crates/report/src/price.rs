@@ -99,8 +99,8 @@ fn write_points(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
 fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
     out.heading(&plain(&point.name()))?;
     let replicas = count_with_noun(point.replicas_paid.into(), "replica", "replicas");
-    let observed = match point.replicas_observed {
-        Some(number) => format!("{} observed", count(number.into())),
+    let observed = match point.replicas_measured {
+        Some(number) => format!("{} in the runs", count(number.into())),
         None => "number in the runs unknown".to_owned(),
     };
     let format_time = |ns: Option<u64>| units::or_unknown(ns, |ns| units::time(ns as f64));

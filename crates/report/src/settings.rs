@@ -208,9 +208,16 @@ fn server_values(run: &Run) -> Vec<NamedValue> {
         ("kernel", machine.and_then(|machine| machine.kernel.clone())),
     ];
     let known = values.into_iter();
-    known
-        .filter_map(|(name, value)| Some((SERVER, name.to_owned(), value?)))
-        .collect()
+    let known = known.filter_map(|(name, value)| Some((SERVER, name.to_owned(), value?)));
+    let declared = server.declared.iter();
+    let declared = declared.map(|(fact, value)| {
+        (
+            SERVER,
+            format!("declared {}", fact.name()),
+            value.to_owned(),
+        )
+    });
+    known.chain(declared).collect()
 }
 
 #[cfg(test)]

@@ -13,9 +13,9 @@ use prony_server::observe::machine::{Colocation, find_colocation};
 use prony_server::{Address, Control};
 use prony_session::{ActionShare, P90Limit};
 use prony_store::{
-    ClientMachine, Drive, Event, EventKind, IndustryMetric, Network, Product, Run, RunState,
-    Server, ServerAddress, ServiceTimePartsSource, Setting, Window, Workload as WorkloadRun,
-    started_now,
+    ClientMachine, Description, Drive, Event, EventKind, IndustryMetric, Network, Product, Run,
+    RunState, Server, ServerAddress, ServiceTimePartsSource, Setting, Window,
+    Workload as WorkloadRun, started_now,
 };
 use prony_workload::{MetricSource, RateMetric};
 
@@ -78,6 +78,7 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
             user: job.server.target.user.clone(),
             tls: connection.tls.clone(),
             embedded: job.server.is_embedded(),
+            declared: job.plan.declared.clone(),
             settings: settings
                 .map(|(name, value)| (name.clone(), value.clone().into()))
                 .collect(),
@@ -103,11 +104,11 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
                 statements if statements.is_empty() => workload.statements(),
                 statements => statements,
             },
-            description: Some(describe(
-                workload,
-                &job.plan.workload,
-                &ready_workload.remarks,
-            )),
+            description: Some(Description {
+                commits_once: workload.has_one_commit_per_transaction()
+                    || ready_workload.program.commits_once(),
+                ..describe(workload, &job.plan.workload, &ready_workload.remarks)
+            }),
         },
         drive: drive_section(job.plan, job.seed),
         doctor: job.doctor.clone(),

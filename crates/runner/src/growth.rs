@@ -91,7 +91,7 @@ impl GrowthBefore {
         self.counts.iter().map(reading).collect()
     }
 
-    /// The complete readings. Counts again, unless the load ended early: then the user waits for its end.
+    /// The complete readings. Counts again, unless the load was interrupted or failed: then the user waits for its end.
     pub(crate) fn read_after(
         &self,
         job: &RunJob<'_>,
@@ -105,8 +105,10 @@ impl GrowthBefore {
         let target = &job.server.target;
         let refusal = if let Some(failure) = &drive_result.failure {
             Some(failure.clone())
-        } else if drive_result.interrupted {
-            Some("the run was interrupted".to_owned())
+        } else if drive_result.interrupted
+            && let Some(cause) = job.interrupt.cause()
+        {
+            Some(format!("the run was interrupted by {cause}"))
         } else if !target.additional_targets.is_empty() {
             Some("the clients used several servers".to_owned())
         } else {

@@ -4,7 +4,7 @@
 //! because of errors that may pass, such as deadlocks, time-outs, lost connections or an outage.
 
 use prony_judge::POOLER_SQLSTATES;
-use prony_measure::{ErrorEntry, IntervalRow, Tally};
+use prony_measure::{ErrorClass, ErrorEntry, IntervalRow, Tally};
 use prony_plan::{ErrorParts, UserError};
 
 /// Why the transactions of a kind cannot succeed.
@@ -13,6 +13,8 @@ use prony_plan::{ErrorParts, UserError};
 pub struct Refused {
     /// The kind of transaction, such as `new-order`, or the name of a script.
     pub kind: String,
+    /// Whether the server refuses; otherwise Prony's loop cannot execute a statement.
+    pub by_server: bool,
     /// Number of transactions that failed in the last second.
     pub count: u64,
     /// SQLSTATE or error number.
@@ -25,12 +27,18 @@ impl UserError for Refused {
     fn parts(&self) -> ErrorParts {
         let Refused {
             kind,
+            by_server,
             count,
             code,
             message,
         } = self;
+        let refuser = if *by_server {
+            "the server refuses"
+        } else {
+            "Prony cannot execute"
+        };
         ErrorParts::new(format!(
-            "the run ended in its first seconds, because the server refuses {kind}: {message} ({code}; {count} failed)"
+            "the run ended in its first seconds, because {refuser} {kind}: {message} ({code}; {count} failed)"
         ))
         .with_hint(hint(code, message))
     }
@@ -56,7 +64,7 @@ fn is_lasting(code: &str) -> bool {
         || READ_ONLY_CODES.contains(&code)
         || MISSING_CODES.contains(&code)
         || POOLER_SQLSTATES.contains(&code)
-        // What the server does not support, such as unlogged tables on a standby. SQL Server:
+        // What the server does not support, such as unlogged tables on a standby, or Prony's loop, such as COPY. SQL Server:
         // procedures that do not exist; rights to columns.
         || ["0A000", "02812", "00230"].contains(&code)
 }
@@ -115,6 +123,10 @@ impl RefusalDetector {
             };
             let refused = Refused {
                 kind: kinds.get(index).unwrap_or(&"a statement").to_string(),
+                by_server: !matches!(
+                    error.class,
+                    ErrorClass::LostConnection | ErrorClass::AmbiguousCommit
+                ),
                 count: tally.failed,
                 message: error.example.clone(),
                 code,
@@ -160,7 +172,7 @@ impl RefusalDetector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_measure::{ErrorClass, Interval, ProcessHealth, RecorderLayout, RunPhase, Span};
+    use prony_measure::{Interval, ProcessHealth, RecorderLayout, RunPhase, Span};
 
     /// The transactions of a kind: committed, then failed by code.
     type Counts<'a> = (u64, &'a [(&'a [u8; 5], u64)]);

@@ -76,16 +76,16 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         run.growth = growth.readings();
     }
     let colocation = &job.connection.colocation;
-    let observation = job.observation.take().unwrap_or_else(|| {
-        let reason = "called as another tool, Prony sends the server only what that tool sends";
-        Observation::of_this_machine(colocation, reason)
-    });
+    let observation = job.observation.take();
+    let observation =
+        observation.unwrap_or_else(|| Observation::before_and_after(job.connection, None));
     let observer_input = Some(observing::ServerObserverInput {
         target: job.server.target.clone(),
         facts: job.facts.clone(),
         exporter: observation.exporter,
         colocation: colocation.clone(),
         queries_server: observation.observed.off.is_none(),
+        reads_others_after: observation.reads_others_after,
     });
     run.observed = Some(observation.observed);
     let storage = open_storage(&job, &mut run, observer)?;

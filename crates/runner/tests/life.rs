@@ -7,7 +7,7 @@ use prony_runner::{
     ServerObserverOptions, StorePolicy, prepare,
 };
 use prony_server::{Control, Environment, Target};
-use prony_store::{Run, RunState, RunStore, StoreError};
+use prony_store::{Declared, Run, RunState, RunStore, StoreError};
 use prony_workload::{LoadRequest, Workload, find};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,6 +60,7 @@ fn plan() -> Plan {
         },
         observe: ObservePlan::default(),
         expect_outage: false,
+        declared: Declared::default(),
     }
 }
 

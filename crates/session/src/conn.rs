@@ -168,7 +168,14 @@ impl Conn {
     /// The server violates its protocol; the caller must close the connection.
     pub fn feed(&self, bytes: &[u8]) -> Result<FeedStatus, DbError> {
         let result = self.exchange.borrow_mut().feed(bytes);
-        result.map_err(|violation| DbError::protocol(violation.to_string()))
+        result.map_err(|violation| {
+            let error = DbError::protocol(violation.to_string());
+            if violation.is_unsupported_statement() {
+                let unsupported = error.clone().with_unsupported_code();
+                self.failure.replace(Some(unsupported));
+            }
+            error
+        })
     }
 
     /// Whether the reply may have arrived earlier than its timestamp: more bytes arrived with it, or it holds
@@ -265,6 +272,10 @@ impl Conn {
     pub fn mark_lost(&self, reason: &str) {
         let final_error = self.exchange.borrow().final_error();
         let mut error = DbError::lost(reason.to_owned(), self.may_commit());
+        // Only `feed` stores an error while the connection is up.
+        if self.failure.take().is_some() {
+            error = error.with_unsupported_code();
+        }
         if let Some(final_error) = &final_error {
             error = error.with_server_code(final_error);
             error.message.clone_from(&final_error.message);

@@ -18,7 +18,8 @@ pub struct DbErrorDetails {
     pub class: ErrorClass,
     /// Whether another attempt at the whole transaction may succeed.
     pub retryable: bool,
-    /// SQLSTATE; `08006` for a lost connection, `08P01` for a broken protocol.
+    /// SQLSTATE; `08006` for a lost connection, `08P01` for a broken protocol, `0A000` for a statement that no connection
+    /// of a load can execute.
     pub code: ErrorCode,
     /// The code under which it is counted: the SQLSTATE, or a substitute for an unspecific one.
     pub counted_as: ErrorCode,
@@ -70,6 +71,13 @@ impl DbError {
     /// The message of the server or the operating system.
     pub fn into_message(self) -> String {
         self.0.message
+    }
+
+    /// Replaces the code of a lost connection's error: a statement that no connection of a load can execute is the cause.
+    pub(crate) fn with_unsupported_code(mut self) -> Self {
+        self.code = *b"0A000";
+        self.counted_as = self.code;
+        self
     }
 
     /// Replaces the code and number of a lost connection's error by those that the server reported.

@@ -94,6 +94,12 @@ pub trait Program: Send + Sync {
         Vec::new()
     }
 
+    /// Whether it is known that each transaction commits exactly once on PostgreSQL, and nothing else commits, if the
+    /// workload does not say so.
+    fn commits_once(&self) -> bool {
+        false
+    }
+
     /// The response time limits of the program's kinds.
     fn p90_limits(&self) -> Vec<P90Limit> {
         Vec::new()

@@ -7,7 +7,7 @@
 //! again: rates, sums over kinds and seconds, and what histograms contain.
 
 use crate::run::{Figures, KindFigures, Latency, Run, Second};
-use prony_document::{MetricName, RunState, SecondPhase, TransactionTime};
+use prony_document::{MetricName, RunState, SecondPhase, ServerSecond, TransactionTime};
 use serde_json::Value;
 
 /// Maximum number of contradictions that are named.
@@ -49,6 +49,7 @@ pub fn contradictions(run: &Run) -> Vec<String> {
         }
     }
     check_metrics(&mut found, run);
+    check_load(&mut found, run);
     check_histograms(&mut found, run);
     found.into_sentences()
 }
@@ -119,12 +120,15 @@ fn check_ranges(found: &mut Contradictions, run: &Run) {
         ("measured", serde_json::to_value(&run.measured)),
         ("warmup", serde_json::to_value(&run.warmup)),
         ("rates", serde_json::to_value(&run.rates)),
-        ("rate_tps", serde_json::to_value(run.drive.rate_tps)),
     ];
     for (name, part) in parts {
         walk(found, name, &part.unwrap_or_default());
     }
+    // As high as it was asked for: `pgbench -R nan` has no limit.
+    let is_rate = run.drive.rate_tps.is_none_or(|rate_tps| rate_tps > 0.0);
+    found.require(is_rate, || "rate_tps is not above 0".to_owned());
     for row in &run.series {
+        let max_ns = (row.max_ns as f64 * (1.0 + BUCKET)) as u64;
         let times_s = [row.at_s, row.length_s, row.client_cpu_s.unwrap_or(0.0)];
         let times_ns = [
             row.mean_ns,
@@ -136,6 +140,7 @@ fn check_ranges(found: &mut Contradictions, run: &Run) {
             && [row.p50_ns, row.p95_ns, row.p99_ns]
                 .iter()
                 .flatten()
+                .chain([&max_ns])
                 .is_sorted();
         found.require(is_possible, || {
             format!("the second at {} s has impossible times", row.at_s)
@@ -284,20 +289,117 @@ fn check_sums<'a>(
     }
 }
 
-/// NOPM is the rate of a kind of transaction.
+/// NOPM is the rate of a kind of transaction, TPM that of the server's transactions.
 fn check_metrics(found: &mut Contradictions, run: &Run) {
     let scale = f64::from(run.workload.scale.max(1));
+    let kinds = &run.measured.kinds;
+    let has_named = kinds.iter().any(|kind| kind.kind.is_some());
     for rate in &run.rates {
         let name = format!("{} per unit of scale", rate.name);
         found.near(&name, rate.per_scale, rate.value / scale, ROUNDING);
         let is_rate_of = |kind: &KindFigures| {
-            (rate.value - kind.tps * 60.0).abs() <= ROUNDING * rate.value.abs() + 1e-6
+            kind.kind.is_some() == has_named
+                && (rate.value - kind.tps * 60.0).abs() <= ROUNDING * rate.value.abs() + 1e-6
         };
-        let is_derived = rate.name != MetricName::Nopm || run.measured.kinds.iter().any(is_rate_of);
-        found.require(is_derived, || {
+        match rate.name {
+            MetricName::Nopm => found.require(kinds.iter().any(is_rate_of), || {
+                format!(
+                    "NOPM is {}, which is the rate of no kind of transaction",
+                    rate.value
+                )
+            }),
+            MetricName::Tpm => {
+                let max = server_tpm_max(run).unwrap_or(f64::INFINITY);
+                found.require(rate.value <= max, || {
+                    format!(
+                        "TPM is {}, which exceeds the server's transactions",
+                        rate.value
+                    )
+                });
+            }
+            MetricName::Other(_) => {}
+        }
+    }
+}
+
+/// The highest TPM by what the server's counters grew in the seconds of the window; `None` if a second lacks one. The
+/// readings for TPM lie inside the window, so that they see no more; but the time between them is shorter, by 1.1 s as
+/// they are averages over a second, and by what they are late.
+fn server_tpm_max(run: &Run) -> Option<f64> {
+    let (begin_s, end_s) = (
+        run.window.warmup_s,
+        run.window.warmup_s + run.measured.length_s,
+    );
+    let series = run.observed.as_ref()?.series.iter();
+    let rows: Vec<_> = series
+        .filter(|row| row.at_s < end_s && row.at_s + row.length_s > begin_s)
+        .collect();
+    let (first, last) = (rows.first()?, rows.last()?);
+    let is_covered = first.at_s < begin_s + 0.2 && last.at_s + last.length_s > end_s - 0.2;
+    let sum = |count: fn(&ServerSecond) -> Option<u64>| {
+        let mut counts = rows.iter().map(|row| count(row));
+        counts.try_fold(0_u64, |sum, count| Some(sum.saturating_add(count?)))
+    };
+    let commits = sum(|row| row.commits)?;
+    let others = [
+        sum(|row| row.other_commits)?,
+        sum(|row| row.other_rollbacks)?,
+    ];
+    let ended = saturating_sum(
+        [commits, sum(|row| row.rollbacks)?]
+            .into_iter()
+            .chain(others),
+    );
+    // Behind a URL of several servers, or a proxy, TPM may be those of another one.
+    let is_of_load = commits >= run.measured.all_kinds()?.committed / 2;
+    let least_s = 0.8 * run.measured.length_s - 2.0;
+    (is_covered && is_of_load && least_s > 0.0)
+        .then(|| ended.saturating_add(100) as f64 * 60.0 / least_s)
+}
+
+/// The window, the rate that limits an open loop, and the commits for which the server was asked. A run that was cut off
+/// may lack seconds in which starts became due.
+fn check_load(found: &mut Contradictions, run: &Run) {
+    if run.state != RunState::Complete {
+        return;
+    }
+    let phases = || run.warmup.iter().chain([&run.measured]);
+    let mut lengths = vec![("measured_s", run.window.measured_s, &run.measured)];
+    lengths.extend(
+        run.warmup
+            .iter()
+            .map(|warmup| ("warmup_s", run.window.warmup_s, warmup)),
+    );
+    // A length of zero is one that is not recorded.
+    lengths.retain(|(_, stated_s, _)| *stated_s != 0.0);
+    for (name, stated_s, figures) in lengths {
+        let name = format!("{name} of the window");
+        found.near(&name, stated_s, figures.length_s, ROUNDING);
+    }
+    if let Some(rate_tps) = run.drive.rate_tps {
+        let due = rate_tps * phases().map(|figures| figures.length_s).sum::<f64>();
+        let all = phases().filter_map(Figures::all_kinds);
+        let committed = saturating_sum(all.map(|all| all.committed));
+        // Starts scatter by the square root of their number, and each thread begins with one.
+        let maximum =
+            due * (1.0 + ROUNDING) + 8.0 * due.sqrt() + 10.0 + f64::from(run.drive.threads);
+        found.require(committed as f64 <= maximum, || {
             format!(
-                "NOPM is {}, which is the rate of no kind of transaction",
-                rate.value
+                "rate_tps is {rate_tps}, by which {due:.0} transactions were due, but {committed} committed"
+            )
+        });
+    }
+    for reading in &run.growth {
+        let kinds = phases().flat_map(|figures| &figures.kinds);
+        let adding = kinds.filter(|kind| {
+            let name = kind.kind.as_ref();
+            name.is_some_and(|name| reading.kinds.contains(name))
+        });
+        let committed = saturating_sum(adding.map(|kind| kind.committed));
+        found.require(reading.committed >= committed, || {
+            format!(
+                "{} commits that add {} are fewer than the {committed} of the load",
+                reading.committed, reading.what
             )
         });
     }

@@ -55,7 +55,7 @@ pub enum RunVerdict {
     Running,
     /// Ended early.
     Partial,
-    /// Complete, and its document contains no verdict.
+    /// Complete, and its document contains no verdict of this version's rules.
     NotJudged,
     /// Complete, without doubts; its scope may be limited.
     Valid,
@@ -84,8 +84,8 @@ impl RunVerdict {
             (RunState::Running, _) => RunVerdict::Running,
             (RunState::Partial, _) => RunVerdict::Partial,
             (RunState::Complete, Some(Severity::Invalid)) => RunVerdict::Invalid,
-            (RunState::Complete, Some(Severity::Caveat)) => RunVerdict::Doubts,
             (RunState::Complete, _) if !run.is_judged => RunVerdict::NotJudged,
+            (RunState::Complete, Some(Severity::Caveat)) => RunVerdict::Doubts,
             (RunState::Complete, Some(Severity::Note) | None) => RunVerdict::Valid,
         }
     }

@@ -6,7 +6,6 @@
 
 use crate::MetricName;
 use crate::annotation::Annotation;
-use crate::contradictions::contradictions;
 use crate::files;
 use crate::filter::is_judged;
 use crate::id::epoch_ns;
@@ -19,7 +18,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 /// The first line. Change the number with the fields of [`IndexRow`]: an index with another first line is not used.
-const FIRST_LINE: &str = "{\"prony_index\":1}";
+const FIRST_LINE: &str = "{\"prony_index\":2}";
 
 /// The main figures of a stored run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,7 +54,7 @@ pub struct RunSummary {
     pub server: String,
     /// The highest severity among the findings that cast doubt on it; absent if none does.
     pub worst_doubt: Option<Severity>,
-    /// Whether the document has findings, or the version of the rules that found none.
+    /// Whether it has a verdict: of the store's rules ([`crate::Rules`]), or of any if the store has none.
     pub is_judged: bool,
     /// Its position in an experiment.
     pub experiment: Option<Experiment>,
@@ -71,7 +70,6 @@ impl RunSummary {
         let measured = all.filter(|_| run.measured.length_s > 0.0);
         let doubts = run.checks.iter().filter(|check| check.is_doubt());
         let doubts = doubts.map(|check| check.severity);
-        let contradicts = (!contradictions(run).is_empty()).then_some(Severity::Invalid);
         RunSummary {
             id: id.to_owned(),
             started_at: run.started_at.clone(),
@@ -91,7 +89,7 @@ impl RunSummary {
                 run.server.product.map_or("", |product| product.id),
                 run.server.version
             ),
-            worst_doubt: doubts.chain(contradicts).max(),
+            worst_doubt: doubts.max(),
             is_judged: is_judged(run),
             experiment: run.experiment.clone(),
             annotation: Annotation::default(),
@@ -123,6 +121,8 @@ pub(crate) struct FileStamp {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct IndexRow {
     pub(crate) stamp: FileStamp,
+    /// The version of the rules by which it was judged; absent if it was not.
+    pub(crate) rules_version: Option<u32>,
     pub(crate) summary: RunSummary,
 }
 

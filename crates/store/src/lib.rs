@@ -44,5 +44,5 @@ pub use reported::{Relation, RelationKind, ReportedKind, ReportedRun};
 pub use rolling::SecondSeries;
 pub use run::*;
 pub use scenario::Scenario;
-pub use store::{Listing, RunStore};
+pub use store::{Listing, Rules, RunStore};
 pub use writer::RunWriter;

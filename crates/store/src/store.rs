@@ -19,15 +19,26 @@ use crate::run::Run;
 use crate::scan::{JournalState, load_path, open_journal};
 use crate::writer::RunWriter;
 use prony_document::RunState;
+use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A folder of stored runs. Several processes may use it at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct RunStore {
     folder: PathBuf,
+    rules: Option<Rules>,
+}
+
+/// By what a store judges the documents that it lists: anybody can edit their findings.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Their version.
+    pub version: u32,
+    /// Judges a document that was read.
+    pub judge: fn(&mut Run),
 }
 
 /// The runs in a store.
@@ -51,7 +62,19 @@ impl RunStore {
             None => default_folder(|name| std::env::var_os(name).map(PathBuf::from))
                 .ok_or(StoreError::NoFolder)?,
         };
-        Ok(RunStore { folder })
+        Ok(RunStore {
+            folder,
+            rules: None,
+        })
+    }
+
+    /// Lists verdicts of these rules.
+    #[must_use]
+    pub fn with_rules(self, rules: Rules) -> RunStore {
+        RunStore {
+            rules: Some(rules),
+            ..self
+        }
     }
 
     /// The folder of the store.
@@ -78,7 +101,7 @@ impl RunStore {
         let mut runs = self.summaries(&mut listing.unreadable)?;
         for (id, run) in journals {
             runs.retain(|summary| summary.id != id);
-            runs.push(RunSummary::new(&id, &run));
+            runs.push(self.summary(&id, run));
         }
         runs.sort_by(|a, b| (b.epoch_ns(), &b.id).cmp(&(a.epoch_ns(), &a.id)));
         let annotated = self.files_with_extension(annotation::EXTENSION)?;
@@ -155,11 +178,20 @@ impl RunStore {
                 path: self.folder.clone(),
             });
         }
-        let ids = self.ids()?;
+        self.find_among(&self.ids()?, name)
+    }
+
+    /// As [`RunStore::find`], for many names except `last`; `ids` are those of the store.
+    ///
+    /// # Errors
+    /// If no run or more than one matches.
+    pub fn find_among(&self, ids: &BTreeSet<String>, name: &str) -> Result<String, StoreError> {
         if ids.contains(name) {
             return Ok(name.to_owned());
         }
-        let mut matches = ids.iter().filter(|id| id.starts_with(name));
+        let mut matches = ids
+            .range(name.to_owned()..)
+            .take_while(|id| id.starts_with(name));
         match (matches.next(), matches.next()) {
             (Some(id), None) if !name.is_empty() => Ok(id.clone()),
             (Some(first), Some(second)) if !name.is_empty() => Err(StoreError::Ambiguous {
@@ -244,11 +276,14 @@ impl RunStore {
         unreadable: &mut Vec<(PathBuf, String)>,
     ) -> Result<Vec<RunSummary>, StoreError> {
         let mut indexed = index::read(&self.index_path());
+        let rules_version = self.rules.map(|rules| rules.version);
+        let is_current =
+            |stamp| move |row: &IndexRow| row.stamp == stamp && row.rules_version == rules_version;
         let mut rows = Vec::new();
         let mut has_changed = false;
         for (id, (path, meta)) in self.files_with_extension("json")? {
             let stamp = file_stamp(&meta);
-            if let Some(row) = indexed.remove(&id).filter(|row| row.stamp == stamp) {
+            if let Some(row) = indexed.remove(&id).filter(is_current(stamp)) {
                 rows.push(row);
                 continue;
             }
@@ -256,7 +291,8 @@ impl RunStore {
             match read_document(&path) {
                 Ok(run) => rows.push(IndexRow {
                     stamp,
-                    summary: RunSummary::new(&id, &run),
+                    rules_version,
+                    summary: self.summary(&id, run),
                 }),
                 Err(error) => unreadable.push((path, error.to_string())),
             }
@@ -266,6 +302,18 @@ impl RunStore {
             let _ = index::write(&self.index_path(), &rows);
         }
         Ok(rows.into_iter().map(|row| row.summary).collect())
+    }
+
+    /// The summary of a document, once it is judged.
+    fn summary(&self, id: &str, mut run: Run) -> RunSummary {
+        let Some(rules) = self.rules else {
+            return RunSummary::new(id, &run);
+        };
+        (rules.judge)(&mut run);
+        RunSummary {
+            is_judged: run.rules_version == Some(rules.version),
+            ..RunSummary::new(id, &run)
+        }
     }
 
     fn load_id(&self, id: &str) -> Result<(Run, PathBuf), StoreError> {

@@ -26,6 +26,7 @@ fn document(layout: RecorderLayout, seconds: u64, sample: impl Fn(u64) -> Sample
     rows.iter().for_each(|row| histograms.add(row));
     run.histograms = histograms.finish(&run.workload.kinds);
     run.drive.open_loop = layout.open_loop;
+    run.window.measured_s = run.measured.length_s;
     run.rates = vec![IndustryMetric {
         name: MetricName::Nopm,
         value: run.measured.kinds[1].tps * 60.0,
@@ -107,6 +108,8 @@ fn a_changed_figure_is_named() {
         "/warmup/kinds/0/tps",
         "/rates/0/value",
         "/rates/0/per_scale",
+        "/window/measured_s",
+        "/series/2/p99_ns",
         "/series/2/committed",
         "/series/2/rolled_back",
         "/series/2/mean_ns",

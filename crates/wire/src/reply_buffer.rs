@@ -5,9 +5,9 @@ use crate::violation::Violation;
 /// A buffer with a larger capacity, in elements, is freed before the next reply.
 pub(crate) const MAX_RETAINED_CAPACITY: usize = 64 * 1024;
 
-/// Most bytes of a reply besides its rows, if its rows are limited. The largest honest ones are the descriptions of the
-/// columns of many results.
-const OTHER_BYTES_MAX: usize = 64 << 20;
+/// Most bytes of a reply besides its rows, if its rows are limited, and of settings that PostgreSQL reports with any. The
+/// largest honest ones are the descriptions of the columns of many results.
+pub(crate) const OTHER_BYTES_MAX: usize = 64 << 20;
 
 /// How many bytes a reply keeps if they are rows. Once a row does not fit, it and all later rows are counted and dropped
 /// as they arrive.

@@ -36,6 +36,16 @@ pub enum Violation {
     },
 }
 
+impl Violation {
+    /// Whether the statement is the cause, so that it fails each time it is sent.
+    pub fn is_unsupported_statement(&self) -> bool {
+        matches!(
+            self,
+            Violation::Copy | Violation::LocalInfile | Violation::Placeholders { .. }
+        )
+    }
+}
+
 impl std::fmt::Display for Violation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -51,6 +51,7 @@ impl FlagList for ReproduceFlags {
         "run.threads",
         "run.warmup",
         "observe.server_metrics",
+        "server.declared",
     ]);
 }
 
@@ -108,11 +109,14 @@ impl<L: FlagList> FromArgMatches for PlanFlags<L> {
         let mut input = PlanInput::default();
         for (setting, flag) in settings_with_flags::<L>() {
             let text = match flag.value_name {
-                Some(_) => matches.get_one::<String>(flag.long).map(String::as_str),
+                Some(_) => {
+                    let texts = matches.get_many::<String>(flag.long);
+                    texts.map(|texts| texts.cloned().collect::<Vec<_>>().join("\n"))
+                }
                 None if !matches.get_flag(flag.long) => None,
-                None => Some(flag.switch_value()),
+                None => Some(flag.switch_value().to_owned()),
             };
-            let result = text.map_or(Ok(()), |text| input.set_flag(setting, text));
+            let result = text.map_or(Ok(()), |text| input.set_flag(setting, &text));
             result.map_err(|message| clap::Error::raw(ErrorKind::ValueValidation, message))?;
         }
         if L::ACCEPTS_OPTIONS {
@@ -151,6 +155,9 @@ fn flag_argument(setting: &'static Setting, flag: &'static Flag, shows_default: 
             .map_or_else(|| default.to_string(), str::to_owned);
         help += &format!(" [default: {default}]");
     }
+    if flag.is_list {
+        help += " [repeatable]";
+    }
     let argument = Arg::new(flag.long)
         .long(flag.long)
         .help(help)
@@ -166,7 +173,15 @@ fn flag_argument(setting: &'static Setting, flag: &'static Flag, shows_default: 
         SettingType::Choice(names) => PossibleValuesParser::new(names()).into(),
         _ => ValueParser::new(move |text: &str| check_value(setting, text)),
     };
-    argument.value_name(value_name).value_parser(parser)
+    let action = if flag.is_list {
+        ArgAction::Append
+    } else {
+        ArgAction::Set
+    };
+    argument
+        .value_name(value_name)
+        .value_parser(parser)
+        .action(action)
 }
 
 /// The text, if it is a valid value of a setting. The error for a duration keeps its parts.

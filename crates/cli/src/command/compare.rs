@@ -57,7 +57,7 @@ pub(super) enum NameScope {
 
 /// Compares each side with the first.
 pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
-    let store = RunStore::open(None)?;
+    let store = super::stored::open_store()?;
     let mut loaded = load_all_sides(&store, &args.sides)?;
     judge_by_same_rules(loaded.iter_mut().flat_map(|side| &mut side.runs));
     let sides: Vec<Side<'_>> = loaded

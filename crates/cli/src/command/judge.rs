@@ -7,11 +7,11 @@ use super::output;
 use crate::args::JudgeArgs;
 use crate::exit::{Exit, Failure};
 use prony_report::terminal::{self, FormerJudgement};
-use prony_store::{RunState, RunStore, Severity};
+use prony_store::{RunState, Severity};
 
 /// Judges one run.
 pub fn judge(args: &JudgeArgs) -> Result<Exit, Failure> {
-    let store = RunStore::open(None)?;
+    let store = super::stored::open_store()?;
     let (mut run, document) = store.load_from(&args.run)?;
     if run.state == RunState::Running {
         let message = format!("the run {} is still in progress", run.id);

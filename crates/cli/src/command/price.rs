@@ -6,7 +6,6 @@
 mod assignments;
 
 use super::compare::{LoadedSide, NameScope, comma_separated, load_sides};
-use super::stored::judge_if_unjudged;
 use super::{output, plan};
 use crate::args::PriceArgs;
 use crate::exit::{Exit, Failure};
@@ -36,14 +35,16 @@ pub(super) struct PricedRun {
 
 /// Prices runs.
 pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
-    let store = RunStore::open(None)?;
+    let store = super::stored::open_store()?;
     let sheets = load_sheets(args, &store)?;
     let (mut priced_runs, notes) = if args.runs.is_empty() {
         runs_named_by_sheets(&sheets, &store)?
     } else {
         assign_runs(&args.runs, &sheets, &store)?
     };
-    judge_if_unjudged(priced_runs.iter_mut().map(|priced| &mut priced.run));
+    for priced in &mut priced_runs {
+        prony_judge::judge_if_unjudged(&mut priced.run);
+    }
     let measured: Vec<MeasuredConfiguration<'_>> = priced_runs
         .iter()
         .map(|priced| MeasuredConfiguration {
@@ -264,6 +265,12 @@ struct SheetRun {
 
 /// The runs that the sheets name, with their ids from the store.
 fn sheet_runs(sheets: &[PriceSheet], store: &RunStore) -> Vec<SheetRun> {
+    let ids = store.ids().unwrap_or_default();
+    let last = LazyCell::new(|| store.find("last"));
+    let find = |name: &str| match name {
+        "last" => last.as_ref().ok().cloned(),
+        _ => store.find_among(&ids, name).ok(),
+    };
     let mut runs = Vec::new();
     for (position, configuration) in configurations(sheets) {
         for name in configuration
@@ -273,7 +280,7 @@ fn sheet_runs(sheets: &[PriceSheet], store: &RunStore) -> Vec<SheetRun> {
         {
             runs.push(SheetRun {
                 position,
-                id_or_name: store.find(name).unwrap_or_else(|_| name.to_owned()),
+                id_or_name: find(name).unwrap_or_else(|| name.to_owned()),
             });
         }
     }
@@ -298,12 +305,11 @@ fn assign_side(
         .map(|(position, _)| position)
         .collect();
     let positions_with_run = |is_match: &dyn Fn(&str) -> bool| -> Vec<(usize, usize)> {
-        let has_match = |position: &(usize, usize)| {
-            sheet_runs
-                .iter()
-                .any(|run| run.position == *position && is_match(&run.id_or_name))
-        };
-        positions.iter().copied().filter(has_match).collect()
+        let matching = sheet_runs.iter().filter(|run| is_match(&run.id_or_name));
+        let mut positions: Vec<_> = matching.map(|run| run.position).collect();
+        // They are in the order of the sheets.
+        positions.dedup();
+        positions
     };
     let positions_by_any_run = positions_with_run(&|name| {
         names.contains(&name) || side.runs.iter().any(|run| run.id == name)

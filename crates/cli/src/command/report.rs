@@ -24,7 +24,7 @@ const DEFAULT_UTILISATION: f64 = 0.3;
 
 /// Writes the page of some runs.
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
-    let store = RunStore::open(None)?;
+    let store = super::stored::open_store()?;
     let page = if args.sheet.is_empty() {
         let scope = match args.runs.len() {
             1 => NameScope::Experiment,

@@ -18,7 +18,7 @@ use std::time::SystemTime;
 
 /// Lists, labels, annotates or deletes stored runs.
 pub fn runs(args: &RunsArgs) -> Result<Exit, Failure> {
-    let store = RunStore::open(None)?;
+    let store = open_store()?;
     match &args.command {
         None => return print_list(&store, args),
         Some(RunsCommand::Delete { runs }) => delete(&store, runs)?,
@@ -108,9 +108,9 @@ fn non_empty(text: &str) -> Option<String> {
 
 /// Shows one run.
 pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
-    let store = RunStore::open(None)?;
+    let store = open_store()?;
     let (mut run, document) = store.load_from(&args.run)?;
-    judge_if_unjudged([&mut run]);
+    prony_judge::judge_if_unjudged(&mut run);
     let format = args.format;
     if format.hdr_log {
         return print_hdr_log(&run);
@@ -156,7 +156,7 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
 
 /// Lists the settings in which two runs differ.
 pub fn diff_settings(args: &DiffSettingsArgs) -> Result<Exit, Failure> {
-    let store = RunStore::open(None)?;
+    let store = open_store()?;
     let (a, b) = (store.load(&args.a)?, store.load(&args.b)?);
     output::show(|out, style| {
         if args.json {
@@ -197,6 +197,15 @@ fn print_hdr_log(run: &Run) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
+/// Opens the store of runs, which lists verdicts of this version's rules.
+pub(super) fn open_store() -> Result<RunStore, StoreError> {
+    let rules = prony_store::Rules {
+        version: prony_judge::RULES_VERSION,
+        judge: prony_judge::judge_if_unjudged,
+    };
+    Ok(RunStore::open(None)?.with_rules(rules))
+}
+
 /// Whether the run has no per-second figures of its server.
 fn has_no_server_series(run: &Run) -> bool {
     run.observed
@@ -204,29 +213,27 @@ fn has_no_server_series(run: &Run) -> bool {
         .is_none_or(|observed| observed.off.is_some() || observed.series.is_empty())
 }
 
-/// Judges runs that have no checks, such as killed runs, whose documents the store creates without judging
-/// them. Used by `show`, `compare` and `price`: `report` judges the stored documents itself, and `runs` shows
-/// no verdict for partial runs.
-pub(super) fn judge_if_unjudged<'a>(runs: impl IntoIterator<Item = &'a mut Run>) {
-    for run in runs {
-        prony_judge::judge_if_unjudged(run);
+/// Judges a run by the rules of this version, whatever it was judged by. A run in progress has no verdict.
+pub(super) fn judge_by_own_rules(run: &mut Run) {
+    prony_judge::judge_if_unjudged(run);
+    if run.state != RunState::Running && !prony_judge::is_judged(run) {
+        prony_judge::judge_run(run);
     }
 }
 
-/// Judges runs that have no checks. If the runs were judged by different versions of the rules, judges all of
-/// them by those of this version, so that `compare` reports no difference that comes from the rules.
+/// Judges runs as every reader does. If they were judged by different versions of the rules, judges all of them by those
+/// of this version, so that `compare` reports no difference that comes from the rules.
 pub(super) fn judge_by_same_rules<'a>(runs: impl IntoIterator<Item = &'a mut Run>) {
     let mut runs: Vec<&mut Run> = runs.into_iter().collect();
-    judge_if_unjudged(runs.iter_mut().map(|run| &mut **run));
+    for run in &mut runs {
+        prony_judge::judge_if_unjudged(run);
+    }
     runs.retain(|run| run.state != RunState::Running);
     let has_mixed_rules = runs
         .windows(2)
         .any(|pair| pair[0].rules_version != pair[1].rules_version);
-    if !has_mixed_rules {
-        return;
-    }
-    for run in runs {
-        prony_judge::judge_run(run);
+    if has_mixed_rules {
+        runs.into_iter().for_each(judge_by_own_rules);
     }
 }
 

@@ -4,6 +4,7 @@
 //! changed. No stored document is changed.
 
 use super::server::find_workload;
+use super::stored::judge_by_own_rules;
 use super::stored::listing_start;
 use super::{compare, file, output};
 use crate::args::TrendArgs;
@@ -11,11 +12,11 @@ use crate::exit::{Exit, Failure};
 use prony_judge::trend::{Trend, TrendBuilder, can_be_reference, differences_at_change};
 use prony_report::{html, trend};
 use prony_runner::host::this_build;
-use prony_store::{Run, RunFilter, RunState, RunStore, RunSummary, StoreError};
+use prony_store::{Run, RunFilter, RunStore, RunSummary, StoreError};
 
 /// Shows the history of a workload's runs.
 pub fn show(args: &TrendArgs) -> Result<Exit, Failure> {
-    let store = RunStore::open(None)?;
+    let store = super::stored::open_store()?;
     let trend = load(&store, args)?;
     match &args.output {
         None => output::show(|out, style| {
@@ -86,7 +87,7 @@ fn filter(args: &TrendArgs) -> RunFilter {
 fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Result<Run, Failure> {
     if let Some(name) = &args.like {
         let mut run = store.load(name)?;
-        judge_ended(&mut run);
+        judge_by_own_rules(&mut run);
         if run.workload.name != args.workload {
             let message = format!("{} is a run of {}", run.id, run.workload.name);
             let hint = format!("name a run of {}", args.workload);
@@ -137,14 +138,6 @@ fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Re
 
 fn load_judged(store: &RunStore, id: &str) -> Result<Run, StoreError> {
     let mut run = store.load(id)?;
-    judge_ended(&mut run);
+    judge_by_own_rules(&mut run);
     Ok(run)
-}
-
-/// Judges a run by the rules of this version, so that all runs of a history are judged alike. A run in progress has no
-/// checks.
-fn judge_ended(run: &mut Run) {
-    if run.state != RunState::Running {
-        prony_judge::judge_run(run);
-    }
 }

@@ -2,9 +2,10 @@
 //! the real pgbench.
 
 use crate::common::{
-    TestBench, any_committed, last_run, ok_stdout, send_signal, start_run, stderr_text,
-    total_figures, wait_until,
+    TestBench, WAIT_TIMEOUT, any_committed, last_run, ok_stdout, query_number, send_signal,
+    start_run, stderr_text, total_figures, wait_until,
 };
+use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::RunState;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Output};
@@ -52,6 +53,41 @@ fn a_run_is_reported_and_stored() {
     assert_eq!(total_figures(&run.measured).committed, 80);
     let arguments = run.request["arguments"].to_string();
     assert!(arguments.contains("--random-seed=5"), "{arguments}");
+}
+
+/// Before and after its run, a tool reads what others do.
+#[test]
+fn a_run_beside_other_clients_says_so() {
+    // The other tests use the shared server at the same time.
+    let installation = find().expect("PostgreSQL's programs");
+    let server =
+        EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
+    let bench = TestBench::on(&server, "beside");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let has_finding = |id: &str| {
+        let run = last_run(&bench);
+        let after = run.observed.expect("read").after.expect("read");
+        assert!(after.commits.is_some());
+        run.checks.iter().any(|check| check.id == id)
+    };
+    let arguments = "-n -S -c 2 -T 2";
+    pgbench(&bench, arguments);
+    assert!(!has_finding("foreign-load"));
+    let mut rival = bench.control();
+    let canceller = rival.canceller();
+    let thread = std::thread::spawn(move || {
+        rival.execute("select count(*) from generate_series(1, 1000000000000)")
+    });
+    let busy = "select count(*) from pg_stat_activity where state = 'active' and query ~ '^select count.*generate'";
+    let mut control = bench.control();
+    let started = std::time::Instant::now();
+    while query_number(&mut control, busy) == 0 {
+        assert!(started.elapsed() < WAIT_TIMEOUT);
+    }
+    pgbench(&bench, arguments);
+    canceller.cancel().expect("it is canceled");
+    assert!(thread.join().expect("no panic").is_err());
+    assert!(has_finding("foreign-load"));
 }
 
 /// An error or a result, but no panic, of which a debug build makes one for each overflow. The exit codes are those of

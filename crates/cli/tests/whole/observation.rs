@@ -11,6 +11,7 @@ use prony_store::{
 };
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// A database loaded with tpcb at scale 2.
@@ -190,36 +191,55 @@ fn runs_as_another_tool_read_the_machine_too() {
     assert_only_the_machine_is_read(&last_run(&bench));
 }
 
+/// Four sessions of a program `rival` that execute a statement for 8 s, each with this pause after it.
+fn start_rivals(bench: &TestBench, sql: &'static str, pause: Duration) -> Vec<JoinHandle<()>> {
+    let until = Instant::now() + Duration::from_secs(8);
+    let start = |_| {
+        let mut session = bench.control();
+        let rename = "set application_name = 'rival'";
+        session.execute(rename).expect("it has a name");
+        std::thread::spawn(move || {
+            while Instant::now() < until {
+                session.query(sql).expect("it answers");
+                std::thread::sleep(pause);
+            }
+        })
+    };
+    (0..4).map(start).collect()
+}
+
 #[test]
-fn clients_of_another_database_are_named() {
+fn other_clients_are_named() {
     let (bench, other) = (
         loaded_bench("beside_others"),
         TestBench::new("foreign_clients"),
     );
     let mut idle = other.control();
     idle.execute("select 1").expect("an idle session");
-    let busy: Vec<_> = (0..3)
-        .map(|_| {
-            let mut session = other.control();
-            std::thread::spawn(move || {
-                let until = Instant::now() + Duration::from_secs(8);
-                while Instant::now() < until {
-                    let sql = "select count(*) from generate_series(1, 200000)";
-                    session.query(sql).expect("it answers");
-                }
-            })
-        })
-        .collect();
-    let run = bench.run("run tpcb --clients 2 --duration 5s");
-    busy.into_iter()
-        .for_each(|thread| thread.join().expect("it ends"));
-    let check = run.checks.iter().find(|check| check.id == "foreign-load");
-    let check = check.expect("other clients are found");
-    assert!(
-        check.finding.contains("(database foreign_clients")
-            || check.finding.contains("; database foreign_clients"),
-        "{check:?}"
-    );
+    let long = |bench: &TestBench| {
+        start_rivals(
+            bench,
+            "select count(*) from generate_series(1, 200000)",
+            Duration::ZERO,
+        )
+    };
+    // Between two short statements a session is idle in most readings.
+    let short = |bench: &TestBench| start_rivals(bench, "select 1", Duration::from_millis(3));
+    type Start<'a> = &'a dyn Fn(&TestBench) -> Vec<JoinHandle<()>>;
+    for (of, database, start) in [
+        (&other, "foreign_clients", &long as Start<'_>),
+        (&bench, "beside_others", &short),
+    ] {
+        let rivals = start(of);
+        let run = bench.run("run tpcb --clients 2 --duration 5s");
+        for rival in rivals {
+            rival.join().expect("it ends");
+        }
+        let check = run.checks.iter().find(|check| check.id == "foreign-load");
+        let check = check.expect("other clients are found");
+        let expected = format!("database {database}, user postgres, program rival:");
+        assert!(check.finding.contains(&expected), "{check:?}");
+    }
     // A second run in the same database looks like this one.
     let rival = bench.start_long_run("run tpcb --clients 4 --duration 5m", |run| {
         has_seconds(run, 1)

@@ -239,6 +239,30 @@ fn errors_that_end_a_user_are_reported() {
     assert_eq!(run.measured.errors[0].example, expected);
 }
 
+/// The connection ends at such a statement, and a new one would meet it again.
+#[test]
+fn a_statement_that_no_run_can_execute_ends_the_run() {
+    let bench = TestBench::new("script_copy");
+    bench
+        .control()
+        .execute("CREATE TABLE t (a int)")
+        .expect("a table");
+    for (text, options) in [
+        ("COPY t FROM STDIN;\n", "--duration 5m"),
+        ("SELECT 1;\nCOPY t TO STDOUT;\n", "--transactions 2"),
+    ] {
+        let path = write_script(&bench, "copy.sql", text);
+        let output = bench.prony(&format!("run script -f {path} --clients 3 {options}"));
+        let stderr = stderr_text(&output);
+        assert_eq!(output.status.code(), Some(4), "{stderr}");
+        let expected = format!("Prony cannot execute {path}: ");
+        assert!(
+            stderr.contains(&expected) && stderr.contains("COPY is not supported"),
+            "{stderr}"
+        );
+    }
+}
+
 #[test]
 fn the_script_workload_has_no_tables() {
     let bench = TestBench::new("script_tables");

@@ -14,7 +14,7 @@ use prony_dialect::sysbench::{
     parse_ps_mode, prepare_failed, threads_failed, unsupported_driver_option, workload_plan,
 };
 use prony_plan::{QueryMode, WorkloadPlan};
-use prony_runner::{ConnectionInfo, GrowthBefore, Signals};
+use prony_runner::{ConnectionInfo, GrowthBefore, Signals, read_others};
 use prony_server::control::Error;
 use prony_server::{Control, Target};
 use prony_workload::oltp::policy::OltpPolicy;
@@ -151,7 +151,8 @@ fn run(
     let scale = program.table_count();
     let growth = GrowthBefore::read(&mut control, command.workload, &command.plan, scale);
     let connection = ConnectionInfo::of(&mut control);
-    let server = ConnectedServer::new(target, facts, connection, Some(growth));
+    let before = read_others(&mut control);
+    let server = ConnectedServer::new(target, facts, connection, Some(growth), before);
     drop(control);
     let signals = Signals::listen().map_err(|error| call.fail_with_text(&error.to_string()))?;
     let errors = Arc::new(SysbenchErrorPolicy::new(

@@ -6,6 +6,7 @@
 //! workloads comparable, whose names and statements differ.
 
 use super::Difference;
+use super::declared::{DECLARED, availability_differs};
 use super::rules::{DURABILITY_SETTINGS, UNKNOWN};
 use prony_plan::settings::{Compared, SETTINGS};
 use prony_store::{Run, Severity};
@@ -23,7 +24,9 @@ pub(super) fn explaining_settings() -> impl Iterator<Item = (&'static str, &'sta
         .iter()
         .filter_map(|setting| match setting.compared {
             // The server is one value in a document: its URL, or that it was a throw-away one.
-            Compared::Varies(properties) if setting.table() == "server" => {
+            Compared::Varies(properties)
+                if ["server.url", "server.embedded"].contains(&setting.path) =>
+            {
                 Some(("server", properties))
             }
             Compared::Varies(properties) => Some((setting.path, properties)),
@@ -47,12 +50,19 @@ pub(super) fn downgrade_intended(a: &Run, b: &Run, differences: &mut [Difference
     }
 }
 
+/// Whether the runs are variants of one experiment whose plans declare different copies of the data.
+pub(super) fn varies_availability(a: &Run, b: &Run) -> bool {
+    plan_differences(a, b).is_some_and(|differences| differences.availability_differs)
+}
+
 /// How two plans differ.
 struct PlanDifferences {
     /// Keys with different values, such as `run.protocol`.
     keys: BTreeSet<String>,
     /// The servers' URLs in the plans.
     servers: [String; 2],
+    /// Whether the plans declare different copies of the data.
+    availability_differs: bool,
     /// Whether the servers are of two engines, so that the texts of their statements differ.
     engines_differ: bool,
     /// Workload settings whose difference the plans explain; empty if the workloads differ.
@@ -88,6 +98,7 @@ fn plan_differences(a: &Run, b: &Run) -> Option<PlanDifferences> {
     }
     Some(PlanDifferences {
         servers: [a, b].map(server),
+        availability_differs: availability_differs(a, b),
         engines_differ,
         settings,
         keys,
@@ -99,6 +110,9 @@ impl PlanDifferences {
         let subject = difference.what.as_str();
         let by_key = explaining_settings()
             .any(|(key, explains)| explains.contains(&subject) && self.keys.contains(key));
+        // The plans declare what differs; if that is the servers' copies, replication differs on purpose too.
+        let is_declared = subject.starts_with(DECLARED)
+            || (self.availability_differs && subject == "replication");
         // Two engines have different durability settings: the durability class is compared instead.
         let absent_in_engine = self.engines_differ
             && DURABILITY_SETTINGS.contains(&subject)
@@ -106,6 +120,7 @@ impl PlanDifferences {
                 .iter()
                 .any(|value| *value == UNKNOWN);
         by_key
+            || is_declared
             || self.settings.contains(subject)
             || absent_in_engine
             || self.server_url_sets(subject)
@@ -161,7 +176,7 @@ mod tests {
     use crate::compare::{Verdict, compare};
     use crate::sample::{observed_mut, observed_run};
     use prony_store::Experiment;
-    use prony_store::{DurabilityClass, Product, QueryMode, Setting};
+    use prony_store::{DeclaredFact, DurabilityClass, Product, QueryMode, Replication, Setting};
     use serde_json::json;
 
     fn variant(name: &str) -> Run {
@@ -296,6 +311,35 @@ mod tests {
         assert_eq!(whys(&a, &b), [(what.clone(), VARIED_ON_PURPOSE)]);
         b.experiment = None;
         assert_eq!(whys(&a, &b), [(what, WHY_ROW_DESCRIPTIONS)]);
+    }
+
+    #[test]
+    fn declared_copies_of_the_data_may_be_what_is_compared() {
+        let declared = |mut run: Run, value: &str| {
+            let facts = &mut run.server.declared;
+            facts
+                .declare(DeclaredFact::HighAvailability, value)
+                .unwrap();
+            run
+        };
+        let with = |mut run: Run, replication| {
+            let before = observed_mut(&mut run).before.as_mut().unwrap();
+            before.replication = Some(replication);
+            run
+        };
+        let verdict = |a: &Run, b: &Run| {
+            let found = compare(a, b, false).differences.into_iter();
+            let found: Vec<String> = found.map(|difference| difference.what).collect();
+            (compare(a, b, false).verdict, found)
+        };
+        let a = with(variant("a"), Replication::NotVisible);
+        let b = with(variant("b"), Replication::Asynchronous);
+        assert_eq!(verdict(&a, &b).0, Verdict::NotComparable);
+        let (mut a, b) = (declared(a, "none"), declared(b, "standby"));
+        let both = ["replication", "declared high_availability"].map(str::to_owned);
+        assert_eq!(verdict(&a, &b), (Verdict::WithCaveats, both.to_vec()));
+        a.experiment = None;
+        assert_eq!(verdict(&a, &b).0, Verdict::NotComparable);
     }
 
     #[test]

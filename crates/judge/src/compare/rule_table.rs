@@ -6,8 +6,8 @@
 use super::doctor::{ONE_EXAMINED, OTHER_STATE, OTHER_VALUE};
 use super::intended::explaining_settings;
 use super::rules::{
-    DURABILITY_SETTINGS, WHY_IT_MAY_EXPLAIN, WHY_NO_BINLOG, WHY_OTHER_DURABILITY, WHY_OTHER_WORK,
-    compared_properties,
+    DURABILITY_SETTINGS, WHY_IT_MAY_EXPLAIN, WHY_NO_BINLOG, WHY_ONE_DECLARED, WHY_OTHER_DECLARED,
+    WHY_OTHER_DURABILITY, WHY_OTHER_WORK, compared_properties,
 };
 use super::server::{
     ISOLATION_PROPERTY, OBSERVATIONS, RELEVANT_SETTINGS, WHY_ONE_OBSERVED, WHY_OTHER_ISOLATION,
@@ -64,6 +64,12 @@ pub fn rules() -> Vec<ComparisonRule> {
         rules.push(rule(*what, *severity, why));
     }
     rules.push(rule("observation of the server", Caveat, WHY_ONE_OBSERVED));
+    rules.push(rule("declared fact", Caveat, WHY_OTHER_DECLARED));
+    rules.push(rule(
+        "declared fact of one server only",
+        Note,
+        WHY_ONE_DECLARED,
+    ));
     let relevant = "relevant settings of the server (listed below)";
     rules.push(rule(relevant, Caveat, WHY_IT_MAY_EXPLAIN));
     rules.push(rule(

@@ -6,7 +6,9 @@ use super::{MeasuredConfiguration, PriceOptions, UnpricedRun};
 use crate::statistics::{ALPHA, median, order_statistic_interval};
 use crate::{all_kinds, compare};
 use prony_plan::sheet::{HOURS_PER_MONTH, PriceDate, PricedItem};
-use prony_store::{Durability, MetricName, Run, RunState, ServerState, Severity};
+use prony_store::{
+    DeclaredFact, Durability, HighAvailability, MetricName, Run, RunState, ServerState, Severity,
+};
 use serde::Serialize;
 
 /// Months of the three-year figure, over which one-time costs are spread too.
@@ -82,8 +84,8 @@ pub struct PricePoint {
     pub three_years_per_nopm: Option<f64>,
     /// Replicas included in the price.
     pub replicas_paid: u32,
-    /// Replicas observed in the runs; absent if unknown.
-    pub replicas_observed: Option<u32>,
+    /// Replicas of the server that was measured, as declared or else as observed; absent if unknown.
+    pub replicas_measured: Option<u32>,
     /// The durability of a commit, as the runs record it.
     pub durability: Option<String>,
     /// Caveats of its runs.
@@ -141,15 +143,16 @@ pub(super) fn why_unpriced(
         let reason = "it has no committed transaction".to_owned();
         return refused(reason, "Run it again.");
     }
-    let (paid, observed) = (configuration.replicas(), observed_replicas(run));
-    if observed.is_some_and(|observed| observed != paid) {
+    let (paid, measured) = (configuration.replicas(), measured_replicas(run));
+    if measured.is_some_and(|measured| measured != paid) {
         let reason = format!(
             "{} pays for {}, but the run had {}: this is not the price of what was measured",
             configuration.name,
             crate::formatting::count(paid.into(), "replica"),
-            observed.unwrap_or_default(),
+            measured.unwrap_or_default(),
         );
-        let advice = "Set `replicas` of the sheet's items to the number they pay for, or measure with that many.";
+        let advice = "Set `replicas` of the sheet's items to the number they pay for, or measure with that many; those that \
+                      cannot be seen over SQL are declared when it is measured (--declare replicas=N).";
         return refused(reason, advice);
     }
     // One day of tolerance: the sheet may have been written in a time zone to the east.
@@ -162,12 +165,17 @@ pub(super) fn why_unpriced(
     None
 }
 
-/// Number of replicas that the run observed; `None` if unknown.
-fn observed_replicas(run: &Run) -> Option<u32> {
-    let before = state_before(run)?;
+/// Number of replicas that the measured server had: as declared, or else as observed; `None` if unknown.
+fn measured_replicas(run: &Run) -> Option<u32> {
+    let declared = &run.server.declared;
     // An empty list does not mean that there were no replicas: a service may replicate below SQL.
-    let count = u32::try_from(before.replicas.len()).ok()?;
-    (count > 0).then_some(count)
+    let observed = || {
+        let count = u32::try_from(state_before(run)?.replicas.len()).ok()?;
+        (count > 0).then_some(count)
+    };
+    let none = declared.high_availability() == Some(HighAvailability::None);
+    let replicas = declared.count(DeclaredFact::Replicas).or_else(observed);
+    replicas.or(none.then_some(0))
 }
 
 /// The durability of a commit: the observed durability class, or the settings that determine it.
@@ -344,7 +352,7 @@ impl PricePoint {
             per_million_at_utilisation: per_million(options.utilisation),
             three_years_per_nopm: nopm.map(|nopm| THREE_YEARS_MONTHS * total_monthly_cost / nopm),
             replicas_paid: configuration.replicas(),
-            replicas_observed: observed_replicas(first.run),
+            replicas_measured: measured_replicas(first.run),
             durability: describe_durability(first.run),
             caveats: caveat_ids(&runs),
             runs: runs.iter().map(|run| run.id.clone()).collect(),

@@ -4,7 +4,7 @@
 //! ranking. Must never: rank runs that are not comparable.
 
 use super::{MeasuredConfiguration, PriceOptions, PricePoint};
-use crate::compare::price_ranking_differences;
+use crate::compare::{price_ranking_differences, varies_availability};
 use prony_store::Severity;
 use serde::Serialize;
 
@@ -138,7 +138,7 @@ pub(super) fn obstacles(
             add(&difference.what, difference.a, difference.b, difference.why);
         }
         let (a, b) = (first.replicas_paid, point.replicas_paid);
-        if a != b {
+        if a != b && !varies_availability(group[0].run, other_group[0].run) {
             let reason = "one pays for more replicas than the other";
             add("replicas paid for", a.to_string(), b.to_string(), reason);
         }

@@ -92,11 +92,11 @@ fn price_remarks(
             "That is correct only if both are the same machine at two prices.",
         ),
         (
-            point.replicas_observed.is_none(),
+            point.replicas_measured.is_none(),
             "replicas-unknown",
             Note,
             format!("{replicas} paid for; the runs do not record how many there were."),
-            "Check that the measured server had as many.",
+            "Check that the measured server had as many, and declare them when it is measured: --declare replicas=N.",
         ),
     ]
 }

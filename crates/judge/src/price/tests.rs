@@ -290,7 +290,7 @@ fn replicas_paid_for_must_match_those_observed() {
     before.replicas = vec![prony_store::Replica::default()];
     let runs = [(0, observed.clone()), (1, observed)];
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
-    assert_eq!(prices.points[0].replicas_observed, Some(1));
+    assert_eq!(prices.points[0].replicas_measured, Some(1));
     assert!(prices.points[0].durability.is_some());
     assert_eq!(prices.unpriced_runs.len(), 1);
     assert!(

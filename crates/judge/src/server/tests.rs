@@ -26,6 +26,13 @@ fn commit_counts_of_client_and_server_agree() {
     assert!(check.finding.contains("counted 9,600,000"), "{check:?}");
     assert_eq!(severity(&with_commits(9_860_000)), None);
     assert_eq!(severity(&with_commits(9_900_000)), Some(Severity::Caveat));
+    let mut sleeping = with_commits(5_000);
+    sleeping.workload.description = Some(prony_store::Description::default());
+    assert_eq!(severity(&sleeping), None, "a script may have no statement");
+    // Under the name of another tool only these two readings are made.
+    let mut tool = with_commits(19_000_000);
+    observed_mut(&mut tool).off = Some("as another tool".to_owned());
+    assert_eq!(severity(&tool), Some(Severity::Invalid));
     let mut script = with_commits(99_000_000);
     script.workload.description = None;
     assert_eq!(

@@ -9,6 +9,8 @@ pub struct Flag {
     pub short: Option<char>,
     /// Name of the value in the help; `None` for a switch.
     pub value_name: Option<&'static str>,
+    /// Whether it may be repeated; its values are then one text, a line each.
+    pub is_list: bool,
     /// Heading under which the help lists the flag.
     pub heading: &'static str,
     /// The help of a switch that turns its setting off; `None` for every other flag.
@@ -31,6 +33,7 @@ const fn base_flag(heading: &'static str, long: &'static str, short: Option<char
         long,
         short,
         value_name: None,
+        is_list: false,
         heading,
         help_if_it_turns_off: None,
     }
@@ -56,6 +59,18 @@ pub(super) const fn value_flag_with_short(
     Some(Flag {
         value_name: Some(value_name),
         ..base_flag(heading, long, Some(short))
+    })
+}
+
+pub(super) const fn list_flag(
+    heading: &'static str,
+    long: &'static str,
+    value_name: &'static str,
+) -> Option<Flag> {
+    Some(Flag {
+        value_name: Some(value_name),
+        is_list: true,
+        ..base_flag(heading, long, None)
     })
 }
 

@@ -8,8 +8,8 @@ mod flag;
 mod values;
 
 pub use flag::Flag;
-use flag::{off_switch, switch, value_flag, value_flag_with_short};
-pub(crate) use values::SettingValue;
+use flag::{list_flag, off_switch, switch, value_flag, value_flag_with_short};
+pub(crate) use values::{SettingValue, fact_of_name};
 
 use crate::check::{MAX_CLIENTS, MAX_SCALE, MAX_THREADS};
 use crate::choice::Choice;
@@ -19,6 +19,7 @@ use crate::plan::{Arrival, DrivePlan, IoEngine, Plan, QueryMode, ReplyWait, Work
 use crate::problem::{InputLocation, Problem};
 use crate::section::Section;
 use Compared::{Free, Varies};
+use prony_document::Declared;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -97,6 +98,8 @@ pub enum SettingType {
     Duration,
     /// One of these names.
     Choice(fn() -> Vec<&'static str>),
+    /// Facts about the server, by name ([`prony_document::DeclaredFact`]).
+    Facts,
 }
 
 const fn count_up_to(max: u32) -> SettingType {
@@ -192,6 +195,11 @@ settings! {
     /// Start a throw-away PostgreSQL, load it and remove it afterwards
     server.embedded => embedded: bool, SettingType::Bool, switch(SERVER_HEADING, "embedded", None),
         Varies(&["engine", "network", "TLS"]);
+    /// A fact about the server that cannot be read over SQL: provider, service, machine, cpus, memory, storage,
+    /// storage_size, iops, region, zones, high_availability (none, standby, multi-zone or quorum), replicas,
+    /// backups or encryption. Results mark it as declared; comparisons and prices use it
+    server.declared => declared: Declared, SettingType::Facts, list_flag(SERVER_HEADING, "declare", "FACT=VALUE"),
+        Varies(&["declared fact", "replication"]);
     /// Name of the workload, such as tpcb, simple-update or select-only
     workload.name => workload: String, SettingType::Text, None,
         Free("another workload is never compared, on purpose or not");

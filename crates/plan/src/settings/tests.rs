@@ -8,6 +8,7 @@ fn every_flag_sets_its_setting_and_no_other() {
             SettingType::Duration => "3s",
             SettingType::Rate => "7.5",
             SettingType::Choice(names) => names()[0],
+            SettingType::Facts => "cpus=7",
             _ => "7",
         };
         let mut input = PlanInput::default();
@@ -50,6 +51,7 @@ fn plan_with(setting: &Setting) -> (String, Value) {
         (SettingType::Text, _) => Value::from("ycsb"),
         (SettingType::WholeNumber { .. }, _) => Value::from(7),
         (SettingType::Rate, _) => Value::from(7.5),
+        (SettingType::Facts, _) => serde_json::json!({"cpus": "16", "region": "eu"}),
         (SettingType::Duration, _) => Value::from("67s"),
         (SettingType::Choice(names), default) => {
             let mut names = names().into_iter().map(Value::from);

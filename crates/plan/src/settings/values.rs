@@ -5,10 +5,12 @@
 use super::SettingType;
 use crate::check::{MAX_DURATION, MAX_RATE_TPS};
 use crate::choice::Choice;
-use crate::duration::{format_duration, format_number, parse_duration};
+use crate::duration::{format_duration, format_number, parse_duration, shorten};
 use crate::input::InputValue;
 use crate::rate::strip_rate_unit;
 use crate::section::Section;
+use crate::suggest::nearest;
+use prony_document::{Declared, DeclaredFact};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -164,6 +166,55 @@ impl SettingValue for Duration {
         let message = format!("must be at most 366d, is {}", format_duration(*self));
         (*self > MAX_DURATION).then_some((message, None))
     }
+}
+
+impl SettingValue for Declared {
+    fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<Declared> {
+        section.read_facts(key)
+    }
+
+    fn from_text(text: &str, _value_type: &SettingType) -> Result<Declared, String> {
+        let mut declared = Declared::default();
+        for line in text.lines() {
+            let (name, value) = line
+                .split_once('=')
+                .ok_or("a fact is given as FACT=VALUE, such as cpus=16")?;
+            let fact = fact_of_name(name)?;
+            declared
+                .declare(fact, value)
+                .map_err(|expected| format!("{name} {expected}"))?;
+        }
+        Ok(declared)
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self)
+    }
+
+    fn to_text(&self) -> String {
+        let lines = self
+            .iter()
+            .map(|(fact, value)| format!("{}={value}", fact.name()));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The fact of this name.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn fact_of_name(name: &str) -> Result<DeclaredFact, String> {
+    DeclaredFact::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = DeclaredFact::ALL.iter().map(|fact| fact.name()).collect();
+        match nearest(name, &names) {
+            Some(similar) => format!("{} is not a fact; did you mean {similar}?", shorten(name)),
+            None => format!(
+                "{} is not a fact: one of {}",
+                shorten(name),
+                names.join(", ")
+            ),
+        }
+    })
 }
 
 impl<T: Choice> SettingValue for T {

@@ -8,6 +8,7 @@ use super::{Configuration, PriceSheet, PricedItem};
 use crate::duration::{format_number, shorten};
 use crate::input::InputValue;
 use crate::problem::{InputLocation, Problem, Problems};
+use std::collections::HashSet;
 
 /// Maximum quantity or price; a larger one is probably a typing error.
 const MAX_AMOUNT: f64 = 1e12;
@@ -21,6 +22,7 @@ impl PriceSheet {
         let mut input = read(file, text)?;
         let mut checker = Checker {
             problems: std::mem::take(&mut input.problems),
+            reported_once: HashSet::new(),
             currency: None,
             missing_everywhere: missing_everywhere(file, &input),
         };
@@ -34,6 +36,8 @@ impl PriceSheet {
 
 struct Checker {
     problems: Vec<Problem>,
+    /// Problems that several items would repeat.
+    reported_once: HashSet<(InputLocation, String)>,
     /// The currency found first, with its location; all others must be equal to it.
     currency: Option<(String, InputLocation)>,
     /// Keys that could be given once for many items and are missing everywhere, with the location where they
@@ -60,21 +64,17 @@ impl Checker {
         let mut configurations: Vec<Configuration> = Vec::new();
         // Compares the names as written, so that a duplicate is found even if one of the two has
         // another mistake.
-        let mut names: Vec<&str> = Vec::new();
+        let mut names: HashSet<&str> = HashSet::new();
         for configuration in &input.configurations {
-            if let Some(name) = configuration
-                .name
-                .as_ref()
-                .filter(|name| !name.value.trim().is_empty())
+            if let Some(name) = &configuration.name
+                && !name.value.trim().is_empty()
+                && !names.insert(&name.value)
             {
-                if names.contains(&name.value.as_str()) {
-                    let message = format!(
-                        "another configuration is already named \"{}\"",
-                        shorten(&name.value)
-                    );
-                    self.report(&name.location, message, "give each a different name");
-                }
-                names.push(&name.value);
+                let message = format!(
+                    "another configuration is already named \"{}\"",
+                    shorten(&name.value)
+                );
+                self.report(&name.location, message, "give each a different name");
             }
             configurations
                 .extend(self.check_configuration(configuration, input.has_rejected_tables));
@@ -230,9 +230,7 @@ impl Checker {
 
     /// Reports a problem, unless the same problem was already reported for another item.
     fn report_once(&mut self, location: &InputLocation, message: String, hint: &str) {
-        let is_same =
-            |problem: &Problem| problem.location == *location && problem.message == message;
-        if !self.problems.iter().any(is_same) {
+        if (self.reported_once).insert((location.clone(), message.clone())) {
             self.report(location, message, hint);
         }
     }

@@ -104,8 +104,12 @@ fn rejected_keys(section: &Section<'_, '_>) -> Vec<String> {
     let last_segment = |path: &String| path.rsplit('.').next().unwrap_or(path).to_owned();
     let mut keys: Vec<String> = section.rejected_keys.iter().map(last_segment).collect();
     for (key, _, _) in section.unread_keys() {
-        let similar = suggest::nearest(key, &section.valid_keys);
-        keys.extend(similar.map(str::to_owned));
+        // Each once: the items of a sheet repeat these keys.
+        if let Some(similar) = suggest::nearest(key, &section.valid_keys)
+            && !keys.iter().any(|key| key == similar)
+        {
+            keys.push(similar.to_owned());
+        }
     }
     keys
 }

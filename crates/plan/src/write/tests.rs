@@ -3,6 +3,7 @@ use crate::{
     Arrival, DrivePlan, IoEngine, ListenAddress, ObservePlan, Pace, QueryMode, ServerPlan, Stop,
     WorkloadPlan,
 };
+use prony_document::{Declared, DeclaredFact};
 use proptest::prelude::*;
 use std::path::Path;
 use std::time::Duration;
@@ -348,12 +349,19 @@ proptest! {
         options in prop::collection::btree_map("x[0-9]{3,6}", any_option(), 0..4),
         url in "[ -~]{0,30}",
         server in any::<bool>(),
+        cpus in prop::option::of(1u32..),
         expect_outage in any::<bool>(),
         metrics_listen in prop::option::of((1u16..).prop_map(|port| {
             ListenAddress { host: "::1".to_owned(), port }
         })),
     ) {
+        let mut declared = Declared::default();
+        if let Some(cpus) = cpus {
+            declared.declare(DeclaredFact::Cpus, &cpus.to_string()).unwrap();
+            declared.declare(DeclaredFact::Region, &format!("\"{cpus}\"")).unwrap();
+        }
         let plan = Plan {
+            declared,
             server: ServerPlan::Url(url.clone()),
             workload: WorkloadPlan { name: "tpcb".to_owned(), scale, options },
             drive,

@@ -36,11 +36,11 @@ impl Document {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample_run::closed;
+    use crate::sample_run::formerly_judged;
 
     #[test]
     fn a_document_has_its_run_and_no_figure_that_is_not_a_number() {
-        let mut run = closed();
+        let mut run = formerly_judged();
         assert_eq!(Document::from_run(&run).unwrap().run, run);
         run.measured.length_s = f64::NAN;
         assert!(Document::from_run(&run).is_err());

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::sample_run::{
-    closed, coarse_histogram, open_partial, test_build, time_histograms, with_tps, written,
+    coarse_histogram, formerly_judged as closed, open_partial, test_build, time_histograms,
+    with_tps, written,
 };
 use prony_store::{ErrorCount, Event, KindFigures, Observed, ServerSecond, TransactionTime};
 
@@ -80,7 +81,9 @@ fn a_page_about_sql_server_has_a_notice_on_its_licence() {
 
 #[test]
 fn a_page_has_all_sections_and_starts_with_the_verdict() {
-    let page = page_of(&[closed()]);
+    let mut run = closed();
+    prony_judge::judge_run(&mut run);
+    let page = page_of(&[run]);
     assert!(page.starts_with(PAGE_START) && page.ends_with(PAGE_END));
     let ids = [
         "id=\"verdict-1\"",
@@ -91,7 +94,7 @@ fn a_page_has_all_sections_and_starts_with_the_verdict() {
     ];
     let positions: Vec<usize> = ids.iter().map(|id| page.find(id).unwrap()).collect();
     assert!(positions.is_sorted(), "{positions:?}");
-    assert!(page.contains("Valid, but too short to judge steadiness, with 1 doubt: client-limit."));
+    assert!(page.contains("Invalid (outage): this figure must not be used"));
     assert!(page.contains("27,700"));
     for forbidden in ["NaN", "inf ", "http://", "https://", "src="] {
         assert!(!page.contains(forbidden), "{forbidden}");
@@ -347,6 +350,7 @@ fn an_unjudged_run_is_judged_and_its_document_is_unchanged() {
     let mut run = closed();
     run.state = prony_store::RunState::Partial;
     run.checks.clear();
+    run.rules_version = None;
     let page = page_of(std::slice::from_ref(&run));
     assert!(page.contains("PARTIAL RESULT") && page.contains("partial-run"));
     assert!(!page.contains("no problems were found"));

@@ -65,6 +65,7 @@ fn describe_batch(batch: BatchScheduling) -> String {
 pub(crate) fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
     let parts = [
         ("server", describe_server(&run.server)),
+        ("declared", describe_declared(&run.server)),
         ("options", describe_options(run)),
         ("settings", commit_settings(run)),
         (
@@ -90,6 +91,21 @@ pub(crate) fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
     ];
     let parts = parts.into_iter().filter(|(_, text)| !text.is_empty());
     parts.collect()
+}
+
+/// What the user said of the server; empty if that is nothing.
+fn describe_declared(server: &Server) -> String {
+    let facts = server.declared.iter();
+    let facts: Vec<String> = facts
+        .map(|(fact, value)| format!("{} {value}", fact.name()))
+        .collect();
+    match facts.is_empty() {
+        true => String::new(),
+        false => format!(
+            "{} (said by the user, not observed)",
+            plain(&facts.join(", "))
+        ),
+    }
 }
 
 /// What `prony doctor` found before the run; empty if it was not requested.

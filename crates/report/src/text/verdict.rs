@@ -4,7 +4,7 @@
 
 use crate::text::plain;
 use crate::units::{count_with_noun, span};
-use prony_judge::{checks, is_too_short_for_steadiness};
+use prony_judge::{checks, is_judged, is_too_short_for_steadiness};
 use prony_store::{Run, RunState, Severity};
 
 /// The verdict on a run whose window has too few seconds.
@@ -66,6 +66,16 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
             String::new()
         }
     };
+    if run.state == RunState::Complete && !is_judged(run) {
+        let others = match run.rules_version {
+            Some(version) => format!(", only by rules of version {version}"),
+            None => String::new(),
+        };
+        return Some(VerdictSentence {
+            severity: Severity::Caveat,
+            text: format!("Not judged by this version of Prony{others} (prony judge RUN does it)"),
+        });
+    }
     let (severity, text) = match (run.state, doubts(run).len()) {
         (RunState::Running, _) => return None,
         (RunState::Partial, 0) if run.checks.is_empty() => (

@@ -154,6 +154,7 @@ pub fn closed() -> Run {
             statements: vec!["SELECT 1".into()],
             ..Workload::default()
         },
+        rules_version: Some(prony_judge::RULES_VERSION),
         drive: Drive {
             clients: 64,
             threads: 2,
@@ -228,6 +229,14 @@ pub fn closed() -> Run {
             },
         ],
         ..Run::default()
+    }
+}
+
+/// [`closed`], whose findings are of former rules, so that its readers keep them.
+pub fn formerly_judged() -> Run {
+    Run {
+        rules_version: Some(prony_judge::RULES_VERSION - 1),
+        ..closed()
     }
 }
 

@@ -4,13 +4,14 @@
 //! the clients will report it.
 
 use super::{Observation, ServerObserverOptions, WithOrigin, add_missing, with_counters};
+use crate::document::ConnectionInfo;
 use crate::error::Error;
 use prony_server::Control;
 use prony_server::observe::machine::{
     Colocation, Exporter, MachineReading, describe_this_machine, read_this_machine,
 };
 use prony_server::observe::{CounterReader, ServerFacts, measure_round_trip, read_server_state};
-use prony_store::{MissingObservation, Observed, ObservedTopic, ServerMachine};
+use prony_store::{MissingObservation, Observed, ObservedTopic, ServerMachine, ServerState};
 
 /// Reads the server's state, its machine and a round-trip time.
 ///
@@ -59,6 +60,7 @@ pub(crate) fn observe_before(
     Ok(Observation {
         observed,
         exporter: exporter.map(|(exporter, _)| exporter),
+        reads_others_after: false,
     })
 }
 
@@ -73,7 +75,21 @@ impl Observation {
                 ..Observed::default()
             },
             exporter: None,
+            reads_others_after: false,
         }
+    }
+
+    /// For a tool that sends the server no queries during the load; `before` is what [`read_others`](super::read_others)
+    /// returned.
+    pub fn before_and_after(
+        connection: &ConnectionInfo,
+        before: Option<ServerState>,
+    ) -> Observation {
+        let reason = "called as another tool, Prony sends the server nothing else during the load";
+        let mut observation = Observation::of_this_machine(&connection.colocation, reason);
+        observation.reads_others_after = before.is_some();
+        observation.observed.before = before;
+        observation
     }
 }
 

@@ -5,12 +5,14 @@
 //! load, delay the end of a run, or end it.
 
 mod before;
+mod before_and_after;
 mod event_detector;
 mod row;
 mod sample;
 mod watcher;
 
 pub(crate) use before::observe_before;
+pub use before_and_after::read_others;
 
 use prony_drive::DriveResult;
 use prony_drive::clock::Clock;
@@ -30,6 +32,8 @@ use std::time::{Duration, Instant};
 /// How long a finished run waits for the server's final state, which checks need: with many tables, settings and other
 /// clients it takes some seconds.
 const FINAL_STATE_TIMEOUT: Duration = Duration::from_secs(15);
+/// As [`FINAL_STATE_TIMEOUT`], for tools that end when the server is gone.
+const SHORT_FINAL_STATE_TIMEOUT: Duration = Duration::from_secs(4);
 /// How long an interrupted run waits for the last row.
 const LAST_ROW_TIMEOUT: Duration = Duration::from_millis(300);
 
@@ -52,6 +56,8 @@ pub struct Observation {
     pub(crate) observed: Observed,
     /// The node_exporter of its machine, if there is one.
     pub(crate) exporter: Option<Exporter>,
+    /// Whether to read what others do after the load, of a server that is not observed during it.
+    pub(crate) reads_others_after: bool,
 }
 
 /// A value and its origin: a flag, or a location in a plan.
@@ -74,6 +80,8 @@ pub(crate) struct ServerObserverInput {
     pub colocation: Colocation,
     /// Whether to query the server; if not, only this machine is read.
     pub queries_server: bool,
+    /// Whether to read what others do after the load, of a server that is not queried during it.
+    pub reads_others_after: bool,
 }
 
 /// A message from the observing thread.
@@ -133,6 +141,8 @@ pub(crate) struct ServerObserver {
     messages: Receiver<ObserverMessage>,
     /// When the server last answered, nanoseconds of the run's clock.
     answered_ns: Arc<AtomicU64>,
+    /// How long to wait for the server's final state.
+    final_state_timeout: Duration,
 }
 
 /// Rows and events received since the last call.
@@ -152,6 +162,11 @@ impl ServerObserver {
         let thread = std::thread::Builder::new().name("observing".to_owned());
         let answered_ns = Arc::new(AtomicU64::new(0));
         let thread_answered_ns = Arc::clone(&answered_ns);
+        let final_state_timeout = if input.queries_server {
+            FINAL_STATE_TIMEOUT
+        } else {
+            SHORT_FINAL_STATE_TIMEOUT
+        };
         let body = move || {
             watcher::watch(
                 &input,
@@ -167,6 +182,7 @@ impl ServerObserver {
             stop_sender,
             messages,
             answered_ns,
+            final_state_timeout,
         })
     }
 
@@ -192,7 +208,9 @@ impl ServerObserver {
             LoadEnd::Early => (StopRequest::AtOnce, LAST_ROW_TIMEOUT),
             // The grace period has already passed.
             LoadEnd::CutOff if self.is_unresponsive() => (StopRequest::ReadState, LAST_ROW_TIMEOUT),
-            LoadEnd::CutOff | LoadEnd::Complete => (StopRequest::ReadState, FINAL_STATE_TIMEOUT),
+            LoadEnd::CutOff | LoadEnd::Complete => {
+                (StopRequest::ReadState, self.final_state_timeout)
+            }
         };
         // If the thread has already ended, its messages are still in the channel.
         let _ = self.stop_sender.send(stop_request);

@@ -25,6 +25,7 @@ pub(super) fn server_second(
         commits: growth_of(|counter| counter.commits),
         rollbacks: growth_of(|counter| counter.rollbacks),
         other_commits: growth_of(|counter| counter.other_commits),
+        other_rollbacks: growth_of(|counter| counter.other_rollbacks),
         cache_hits: growth_of(|counter| counter.cache_hits),
         cache_reads: growth_of(|counter| counter.cache_reads),
         log_bytes: growth_of(|counter| counter.log_bytes),

@@ -3,6 +3,7 @@
 //! It sends an [`ObserverMessage`] for each row and event. Must never: do work between two samples, or
 //! continue after a stop request.
 
+use super::before_and_after::{others_reader, state_of};
 use super::event_detector::EventDetector;
 use super::sample::{MachineReader, ServerSample};
 use super::{
@@ -72,8 +73,19 @@ pub(super) fn watch(
         .into_iter()
         .for_each(|event| watcher.send(ObserverMessage::Event(event)));
     let mut final_observation = watcher.final_observation();
-    if stop_request == StopRequest::ReadState {
-        watcher.read_final_state(&mut final_observation);
+    let load_ns = Clock::System.now_ns().saturating_sub(schedule.start_ns);
+    match stop_request {
+        StopRequest::ReadState if input.queries_server => {
+            watcher.read_final_state(&mut final_observation);
+        }
+        // The reading takes longer than a shorter load, which is not judged by it.
+        StopRequest::ReadState if input.reads_others_after && load_ns >= SECOND_NS => {
+            match watcher.read_others() {
+                Ok(after) => final_observation.after = Some(after),
+                Err(error) => watcher.disconnect(&error, ObservedTopic::StateAfter),
+            }
+        }
+        StopRequest::ReadState | StopRequest::AtOnce => {}
     }
     watcher.send(ObserverMessage::End(Box::new(final_observation)));
 }
@@ -255,11 +267,23 @@ impl Watcher<'_> {
         }
     }
 
+    /// Reads what others do after the load, on a connection of Prony's own.
+    fn read_others(&self) -> Result<ServerState, Error> {
+        let mut target = self.input.target.clone();
+        target.set_program_name("prony");
+        target.has_own_statements = true;
+        let mut control = Control::connect(&target)?;
+        let reader = others_reader(&mut control)?;
+        let counters = read_settled_counters(&mut control, reader)?;
+        Ok(state_of(&mut control, &counters))
+    }
+
     fn read_state_and_changes(
         &mut self,
         control: &mut Control,
     ) -> Result<(ServerState, Map<String, Value>), Error> {
-        let counters = self.read_settled_counters(control)?;
+        let reader = CounterReader::new(control)?;
+        let counters = read_settled_counters(control, reader)?;
         let facts = read_server_facts(control)?;
         let (server_state, _) = read_server_state(control, &facts)?;
         let mut changed = Map::new();
@@ -275,27 +299,29 @@ impl Watcher<'_> {
         }
         Ok((with_counters(server_state, &counters), changed))
     }
+}
 
-    /// Reads the counters repeatedly; returns them when they no longer grow, or after [`SETTLE_TIMEOUT`].
-    fn read_settled_counters(&mut self, control: &mut Control) -> Result<Counters, Error> {
-        let mut reader = CounterReader::new(control)?;
-        let started_at = Instant::now();
-        let mut previous = reader.read(control)?;
-        loop {
-            std::thread::sleep(SETTLE_PAUSE);
-            let counters = reader.read(control)?;
-            // The readings themselves commit too: without this allowance, the counters would never settle.
-            let own_commits = 2 * reader.statements_sent();
-            let is_settled = counters
-                .commits
-                .zip(previous.commits)
-                .is_none_or(|(current, previous)| current <= previous + own_commits);
-            if (is_settled && counters.active.unwrap_or(0) == 0)
-                || started_at.elapsed() > SETTLE_TIMEOUT
-            {
-                return Ok(counters);
-            }
-            previous = counters;
+/// Reads the counters repeatedly; returns them when they no longer grow, or after [`SETTLE_TIMEOUT`].
+fn read_settled_counters(
+    control: &mut Control,
+    mut reader: CounterReader,
+) -> Result<Counters, Error> {
+    let started_at = Instant::now();
+    let mut previous = reader.read(control)?;
+    loop {
+        std::thread::sleep(SETTLE_PAUSE);
+        let counters = reader.read(control)?;
+        // The readings themselves commit too: without this allowance, the counters would never settle.
+        let own_commits = 2 * reader.statements_sent();
+        let is_settled = counters
+            .commits
+            .zip(previous.commits)
+            .is_none_or(|(current, previous)| current <= previous + own_commits);
+        if (is_settled && counters.active.unwrap_or(0) == 0)
+            || started_at.elapsed() > SETTLE_TIMEOUT
+        {
+            return Ok(counters);
         }
+        previous = counters;
     }
 }

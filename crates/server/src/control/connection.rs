@@ -16,7 +16,7 @@ use prony_wire::{Channel, Exchange, FeedStatus, QueryMode, Session, Statement};
 use std::io::IoSlice;
 use std::time::Duration;
 
-/// Time limit for sending the closing message.
+/// Time limit for sending the closing message, and for looking for the server's last one.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub struct BlockingConnection {
@@ -205,7 +205,10 @@ impl BlockingConnection {
     pub(super) fn process_arrived(&mut self) -> Result<FeedStatus, Error> {
         loop {
             self.from_socket.clear();
-            let processed = match self.socket.receive_now(&mut self.from_socket) {
+            // A server that never pauses must not keep a signal or the deadline from ending this.
+            let received = self.socket.time_left(self.deadline);
+            let received = received.and_then(|_| self.socket.receive_now(&mut self.from_socket));
+            let processed = match received {
                 Ok(None) => return Ok(self.reply_status),
                 Ok(Some(0)) => Err(Error::Closed),
                 Ok(Some(_)) => self.process_received(),
@@ -303,7 +306,9 @@ impl BlockingConnection {
         if std::mem::replace(&mut self.dead, true) {
             return error;
         }
-        while self.exchange.final_error().is_none() {
+        // A server may send without an end.
+        let deadline = Deadline::after(Some(CLOSE_TIMEOUT));
+        while self.exchange.final_error().is_none() && self.socket.time_left(deadline).is_ok() {
             self.from_socket.clear();
             match self.socket.receive_now(&mut self.from_socket) {
                 Ok(Some(1..)) if self.feed(&mut Vec::new()).is_ok() => {}
@@ -347,8 +352,8 @@ mod tests {
     use std::net::TcpListener;
     use std::path::Path;
 
-    #[test]
-    fn an_endless_reply_is_an_error() {
+    /// A connection to a server that answers a request by this piece, up to 1,000 times; the thread returns how often.
+    fn connect_to_flood(piece: Vec<u8>) -> (BlockingConnection, std::thread::JoinHandle<usize>) {
         const HELLO: &[u8] = b"R\0\0\0\x08\0\0\0\0S\0\0\0\x18server_version\x0015.0\0Z\0\0\0\x05I";
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -358,13 +363,20 @@ mod tests {
                 assert!(stream.read(&mut [0; 4096]).unwrap() > 0);
                 stream.write_all(answer).unwrap();
             }
-            let rows = b"D\0\0\0\x06\0\0".repeat(10_000);
             // Bounded, so that a failing test does not use up the memory.
-            (0..1_000).all(|_| stream.write_all(&rows).is_ok())
+            let mut pieces = 0..1_000;
+            let refused = pieces.position(|_| stream.write_all(&piece).is_err());
+            refused.unwrap_or(1_000)
         });
         let conninfo = format!("host=127.0.0.1 port={port} user=x dbname=x sslmode=disable");
         let target = resolve(&conninfo, &Environment::new("x", Path::new("/"))).unwrap();
-        let mut connection = BlockingConnection::connect(&target, QueryMode::Simple).unwrap();
+        let connection = BlockingConnection::connect(&target, QueryMode::Simple).unwrap();
+        (connection, server)
+    }
+
+    #[test]
+    fn an_endless_reply_is_an_error() {
+        let (mut connection, server) = connect_to_flood(b"D\0\0\0\x06\0\0".repeat(10_000));
         connection.max_reply_bytes = 1 << 20;
         let error = connection
             .request(|exchange| exchange.query("SELECT"))
@@ -373,6 +385,14 @@ mod tests {
         assert!(error.to_string().contains("too long"), "{error}");
         assert!(matches!(connection.request(|_| ()), Err(Error::Dead)));
         drop(connection);
-        assert!(!server.join().unwrap(), "the client read everything");
+        assert!(server.join().unwrap() < 1_000, "the client read everything");
+
+        // After the deadline it does not read on for the server's last message.
+        let (mut connection, server) = connect_to_flood(b"D\0\0\0\x06\0\0".repeat(36_000));
+        connection.set_deadline(Deadline::after(Some(Duration::from_millis(20))));
+        let error = connection.request(|exchange| exchange.query("SELECT"));
+        assert!(error.is_err(), "{error:?}");
+        drop(connection);
+        assert!(server.join().unwrap() < 1_000, "the client read everything");
     }
 }

@@ -1,8 +1,9 @@
 //! The setup of a run: the Prony build, the client machines, the server and the load.
 
 use prony_document::{
-    BatchScheduling, BuildProfile, Description, FindingKind, Network, PlannedEnd, Product,
-    ResponseTimeLimit, ServerAddress, ServiceTimePartsSource, Setting, Severity, SqlDialect,
+    BatchScheduling, BuildProfile, Declared, Description, FindingKind, Network, PlannedEnd,
+    Product, ResponseTimeLimit, ServerAddress, ServiceTimePartsSource, Setting, Severity,
+    SqlDialect,
 };
 use prony_plan::{Arrival, QueryMode, ReplyWait, experiment::RunOrder};
 use schemars::JsonSchema;
@@ -79,6 +80,9 @@ pub struct Server {
     pub tls: Option<String>,
     /// Whether Prony started it for this run.
     pub embedded: bool,
+    /// What the user said of it; nobody observed it.
+    #[serde(default, skip_serializing_if = "Declared::is_empty")]
+    pub declared: Declared,
     /// All settings except those that may hold a secret, name to value with unit.
     pub settings: Map<String, Value>,
 }

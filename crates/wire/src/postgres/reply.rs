@@ -6,7 +6,7 @@
 
 use super::row::{Row, is_row};
 use crate::exchange::BlockState;
-use crate::reply_buffer::{self, RowBudget};
+use crate::reply_buffer::{self, OTHER_BYTES_MAX, RowBudget};
 use crate::violation::Violation;
 use std::ops::Range;
 
@@ -44,6 +44,8 @@ pub struct Reply {
     unsolicited_error: Option<Box<[u8]>>,
     /// The limit of the rows, notices and data of a COPY that are kept.
     pub(crate) rows_kept: RowBudget,
+    /// Bytes of the settings that the server reported with the reply.
+    setting_bytes: usize,
     /// How many bytes of a dropped message have not arrived.
     dropped_missing: usize,
 }
@@ -70,6 +72,7 @@ impl Reply {
     pub fn expect(&mut self, ready: u32) {
         let has_unread = reply_buffer::remove_parsed(&mut self.bytes, self.scanned);
         self.rows_kept.begin();
+        self.setting_bytes = 0;
         self.scanned = 0;
         self.end = None;
         self.pending_ready = ready;
@@ -193,7 +196,15 @@ impl Reply {
                 self.notice_count += 1;
                 return Ok(());
             }
-            b'S' | b'A' => return Ok(()),
+            b'S' => {
+                self.setting_bytes += 5 + body.len();
+                if self.setting_bytes > OTHER_BYTES_MAX {
+                    let min_bytes = self.setting_bytes;
+                    return Err(Violation::TooLong { min_bytes });
+                }
+                return Ok(());
+            }
+            b'A' => return Ok(()),
             b'd' | b'c' if self.copy == Some(false) => {}
             b'G' | b'H' | b'W' => {
                 self.copy = Some(kind != b'H');

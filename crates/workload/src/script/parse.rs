@@ -71,6 +71,34 @@ impl Script {
             })
     }
 
+    /// Whether it is known that each execution commits exactly once: one statement, or several from BEGIN to END. A procedure
+    /// or a statement of maintenance may commit more often, and a condition may leave out BEGIN.
+    pub(super) fn commits_once(&self) -> bool {
+        let kinds = || self.commands.iter().map(|command| &command.kind);
+        let words: Vec<String> = (self.statements())
+            .map(|sql| {
+                let text = sql.text.trim_end_matches(';');
+                let word = text.split(|letter: char| !letter.is_ascii_alphabetic());
+                // `\;` joins statements.
+                let word = word.take(1).filter(|_| !text.contains(';'));
+                word.collect::<String>().to_lowercase()
+            })
+            .collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let is_plain = |word: &&str| {
+            [
+                "select", "insert", "update", "delete", "merge", "with", "values", "table",
+            ]
+            .contains(word)
+        };
+        let is_transaction = match &words[..] {
+            [word] => is_plain(word),
+            ["begin" | "start", inner @ .., "end" | "commit"] => inner.iter().all(is_plain),
+            _ => false,
+        };
+        is_transaction && !kinds().any(|kind| matches!(kind, CommandKind::If { .. }))
+    }
+
     /// Links each condition to its branches and its `\endif`.
     fn resolve_jumps(&mut self) -> Result<(), ScriptError> {
         let condition_error = |command: usize, problem| ScriptError::Condition {

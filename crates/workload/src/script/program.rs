@@ -105,6 +105,10 @@ impl Program for ScriptProgram {
         statements.map(|sql| sql.text.to_string()).collect()
     }
 
+    fn commits_once(&self) -> bool {
+        self.shared.scripts.iter().all(Script::commits_once)
+    }
+
     fn statement_table(&self) -> StatementTable {
         let run = &*self.shared;
         let statements = run.statements.get_or_init(|| statements_of(&run.scripts));

@@ -13,7 +13,7 @@ fn statements_results_and_parameters_work() {
         let name = database.driver.name();
         let expected = [
             format!("{name}\t<sql_connection>\t1.0.20\ttable"),
-            "insert\t2\t0".to_owned(),
+            "insert\t2\t0\ttrue\t<sql_result>".to_owned(),
             "update\t0".to_owned(),
             "select\t2\t2".to_owned(),
             "row\t1\tx".to_owned(),

@@ -6,7 +6,7 @@
 use super::PricedRun;
 use prony_judge::price::repeat_selection_notes;
 use prony_store::{Check, Run};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The runs that a name selects for a configuration.
 pub(super) struct RunAssignment {
@@ -63,49 +63,41 @@ pub(super) fn resolve_assignments(
         Some((named_run_id, assignment.runs.len()))
     });
     let notes = repeat_selection_notes(&selected.collect::<Vec<_>>());
-    let mut priced_runs = Vec::new();
-    for assignment in assignments {
-        add_runs(&mut priced_runs, assignment);
-    }
-    (priced_runs, notes)
+    (distinct_runs(assignments), notes)
 }
 
 /// Whether the repeats of the assignment's variant are split: other runs of the variant are named for another
 /// configuration. If the same runs are named for both, the user prices one measurement with two
 /// configurations on purpose.
 fn is_variant_split(assignment: &RunAssignment, all: &[RunAssignment]) -> bool {
-    let ids_named_for = |position: (usize, usize)| -> BTreeSet<&str> {
-        all.iter()
-            .filter(|other| other.position == position)
-            .flat_map(|other| other.ids_of_named_runs_in(assignment))
-            .collect()
-    };
-    let own_ids = ids_named_for(assignment.position);
-    let mut others = all
-        .iter()
-        .filter(|other| other.position != assignment.position);
-    assignment.named_run_id.is_some()
-        && others.any(|other| {
-            let ids = ids_named_for(other.position);
-            !ids.is_empty() && ids != own_ids
-        })
+    if assignment.named_run_id.is_none() {
+        return false;
+    }
+    let mut ids_by_position: BTreeMap<(usize, usize), BTreeSet<&str>> = BTreeMap::new();
+    for other in all {
+        let ids = ids_by_position.entry(other.position).or_default();
+        ids.extend(other.ids_of_named_runs_in(assignment));
+    }
+    let own_ids = ids_by_position.remove(&assignment.position);
+    let mut others = ids_by_position.into_values();
+    others.any(|ids| !ids.is_empty() && Some(ids) != own_ids)
 }
 
-/// Adds runs of a configuration; a run that is named several times counts once.
-fn add_runs(priced_runs: &mut Vec<PricedRun>, assignment: RunAssignment) {
-    let (sheet_index, configuration_index) = assignment.position;
-    for run in assignment.runs {
-        let is_added = priced_runs.iter().any(|added| {
-            (added.sheet_index, added.configuration_index) == (sheet_index, configuration_index)
-                && !run.id.is_empty()
-                && added.run.id == run.id
-        });
-        if !is_added {
-            priced_runs.push(PricedRun {
-                sheet_index,
-                configuration_index,
-                run,
-            });
+/// The runs of the assignments, in their order; a run that is named several times for a configuration counts once.
+fn distinct_runs(assignments: Vec<RunAssignment>) -> Vec<PricedRun> {
+    let mut added = BTreeSet::new();
+    let mut priced_runs = Vec::new();
+    for assignment in assignments {
+        let (sheet_index, configuration_index) = assignment.position;
+        for run in assignment.runs {
+            if run.id.is_empty() || added.insert((assignment.position, run.id.clone())) {
+                priced_runs.push(PricedRun {
+                    sheet_index,
+                    configuration_index,
+                    run,
+                });
+            }
         }
     }
+    priced_runs
 }

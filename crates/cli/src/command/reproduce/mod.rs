@@ -20,7 +20,6 @@ use prony_runner::Purpose;
 use prony_runner::Signals;
 use prony_runner::scenario_setup::{SPARE_CONNECTIONS, free_client_connections};
 use prony_server::Target;
-use prony_store::RunStore;
 use prony_store::scenario::CachedShare;
 use prony_workload::{FindingState, Workload};
 use scenario_record::CompletedSteps;
@@ -205,7 +204,7 @@ fn write_script(scenario: &Scenario) -> Result<std::path::PathBuf, Failure> {
     let Some(script) = scenario.script else {
         return Ok(std::path::PathBuf::new());
     };
-    let store = RunStore::open(None)?;
+    let store = super::stored::open_store()?;
     let path = commands::script_path(store.folder(), scenario);
     let result = path
         .parent()

@@ -57,6 +57,24 @@ fn an_error_that_is_not_ignored_ends_the_run() {
     assert!(!out.contains("SQL statistics"), "{out}");
     let run = crate::common::parse_run(&bench.prony("show last --json"));
     assert_eq!(run.state, prony_store::RunState::Partial);
+
+    // Nobody interrupted the run, so what its commits added is counted.
+    let trigger = "create trigger full after insert on sbtest1 for each row \
+                   if new.id > 50 then signal sqlstate '45000'; end if";
+    let mut control = bench.control();
+    control.execute(trigger).expect("a trigger");
+    let arguments = "--table-size=20 --threads=3 --time=600 oltp_insert run";
+    bench.sysbench(arguments).failed_stdout(1);
+    let run = crate::common::parse_run(&bench.prony("show last --json"));
+    let [reading] = &run.growth[..] else {
+        panic!("{:?}", run.growth);
+    };
+    let added = reading.after.expect("read") - reading.before.expect("read");
+    let maximum = reading.committed + reading.ambiguous;
+    assert!(
+        (reading.committed..=maximum).contains(&added) && added > 0,
+        "{reading:?}"
+    );
 }
 
 #[test]

@@ -23,7 +23,9 @@ use prony_dialect::hammerdb::{
 use prony_document::SqlDialect;
 use prony_drive::{DriveResult, SampleListener};
 use prony_plan::Plan;
-use prony_runner::{ConnectionInfo, GrowthBefore, Signals, TerminationSignal, random_seed};
+use prony_runner::{
+    ConnectionInfo, GrowthBefore, Signals, TerminationSignal, random_seed, read_others,
+};
 use prony_server::Control;
 use prony_store::Run;
 use prony_workload::remedy::Remedy;
@@ -154,8 +156,9 @@ fn prepare_run(context: &RunContext<'_>) -> Result<(PreparedRun, Control), Strin
     ready_workload.program = Arc::new(program);
     let growth = GrowthBefore::read(&mut control, workload, &plan, ready_workload.scale);
     let connection = ConnectionInfo::of(&mut control);
+    let before = read_others(&mut control);
     let prepared = PreparedRun {
-        server: ConnectedServer::new(target, facts, connection, Some(growth)),
+        server: ConnectedServer::new(target, facts, connection, Some(growth), before),
         ready_workload,
         cipher: connection::cipher(&control),
         workload,

@@ -13,8 +13,9 @@ use prony_dialect::pgbench::{
     no_accounts_message, scale_ignored_warning, scale_query_message, vacuum_actions,
 };
 use prony_plan::WorkloadPlan;
-use prony_runner::{ConnectionInfo, GrowthBefore};
+use prony_runner::{ConnectionInfo, GrowthBefore, read_others};
 use prony_server::{Address, Control, ServerFacts, Target};
+use prony_store::ServerState;
 use prony_workload::script::SCRIPT;
 
 /// Prepares the run. Returns the server, and the tables: those of the builtin scripts, or the scale of `-s`.
@@ -59,26 +60,26 @@ pub fn prepare(
     let connection = ConnectionInfo::of(&mut control);
     drop(control);
     let plan = store::workload_plan(options, tables.scale);
-    let (facts, growth) = read_server_separately(target, &plan);
-    let server = ConnectedServer::new(target.clone(), facts, connection, growth);
+    let (facts, growth, before) = read_server_separately(target, &plan);
+    let server = ConnectedServer::new(target.clone(), facts, connection, growth, before);
     Ok((server, tables))
 }
 
-/// Reads the server's facts, and what builtin scripts add to, on a separate connection with Prony's application
-/// name, because connections with pgbench's name execute only pgbench's statements. If this fails, the run continues
-/// without them, and the facts have the reason.
+/// Reads the server's facts, what builtin scripts add to, and what others do, on a separate connection with Prony's
+/// application name, because connections with pgbench's name execute only pgbench's statements. If this fails, the run
+/// continues without them, and the facts have the reason.
 fn read_server_separately(
     target: &Target,
     plan: &WorkloadPlan,
-) -> (ServerFacts, Option<GrowthBefore>) {
+) -> (ServerFacts, Option<GrowthBefore>, Option<ServerState>) {
     let mut target = target.clone();
     target.set_program_name("prony");
     let read = Control::connect(&target).and_then(|mut control| {
         let facts = prony_server::read_server_facts(&mut control)?;
         let growth = GrowthBefore::read(&mut control, &SCRIPT, plan, plan.scale.unwrap_or(1));
-        Ok((facts, Some(growth)))
+        Ok((facts, Some(growth), read_others(&mut control)))
     });
-    read.unwrap_or_else(|error| (ServerFacts::not_readable(&error), None))
+    read.unwrap_or_else(|error| (ServerFacts::not_readable(&error), None, None))
 }
 
 fn read_table_facts(

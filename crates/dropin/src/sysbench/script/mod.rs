@@ -22,7 +22,7 @@ use prony_dialect::sysbench::{
 };
 use prony_document::Product;
 use prony_plan::WorkloadPlan;
-use prony_runner::{ConnectionInfo, Signals};
+use prony_runner::{ConnectionInfo, Signals, read_others};
 use prony_server::control::ConnectFailure;
 use prony_server::{ServerFacts, Target};
 use prony_workload::lua::{self, Command, LUA, LuaScriptError, ThreadTask};
@@ -118,10 +118,11 @@ fn connected_server(driver: Driver, target: Target) -> ConnectedServer {
     let mut facts_target = target.clone();
     let timeout = target.connect_timeout.unwrap_or(FACTS_TIMEOUT);
     facts_target.connect_timeout = Some(timeout.min(FACTS_TIMEOUT));
-    let (facts, connection) = match connect(&facts_target) {
+    let (facts, connection, before) = match connect(&facts_target) {
         Ok(mut control) => {
             let facts = facts_or_reason(&mut control);
-            (facts, ConnectionInfo::of(&mut control))
+            let connection = ConnectionInfo::of(&mut control);
+            (facts, connection, read_others(&mut control))
         }
         Err(error) => {
             let product = match driver {
@@ -131,10 +132,11 @@ fn connected_server(driver: Driver, target: Target) -> ConnectedServer {
             (
                 ServerFacts::not_readable(&error),
                 ConnectionInfo::without_connection(product),
+                None,
             )
         }
     };
-    ConnectedServer::new(target, facts, connection, None)
+    ConnectedServer::new(target, facts, connection, None, before)
 }
 
 /// Prints the error of a script to the log.

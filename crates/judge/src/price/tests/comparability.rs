@@ -1,6 +1,7 @@
 //! Runs whose setups differ, or are partly unknown.
 
 use super::*;
+use prony_store::DeclaredFact;
 
 #[test]
 fn intended_differences_are_ranked_except_rate_scale_and_durability() {
@@ -96,6 +97,31 @@ fn two_currencies_are_refused() {
 }
 
 #[test]
+fn declared_replicas_are_those_that_were_measured() {
+    let text = configuration("a", 1.0, "replicas = 1") + &configuration("b", 2.0, "");
+    let sheet = sheet(&text);
+    let declared = |fact, value| {
+        let mut run = observed_run();
+        run.server.declared.declare(fact, value).unwrap();
+        run
+    };
+    for (fact, value, priced) in [
+        (DeclaredFact::Replicas, "1", [true, false]),
+        (DeclaredFact::Replicas, "0", [false, true]),
+        (DeclaredFact::HighAvailability, "none", [false, true]),
+        // How many copies it has is not known.
+        (DeclaredFact::HighAvailability, "multi-zone", [true, true]),
+    ] {
+        let measured = [0, 1].map(|index| {
+            let run = declared(fact, value);
+            let prices = price(&measurements(&sheet, &[(index, run)]), &options()).unwrap();
+            prices.unpriced_runs.is_empty()
+        });
+        assert_eq!(measured, priced, "{fact:?} {value}");
+    }
+}
+
+#[test]
 fn a_service_may_replicate_below_sql() {
     let sheet = sheet(&configuration("a", 1.0, "replicas = 1"));
     for replication in [
@@ -106,7 +132,7 @@ fn a_service_may_replicate_below_sql() {
         let before = observed_mut(&mut run).before.as_mut().unwrap();
         before.replication = Some(replication);
         let prices = price(&measurements(&sheet, &[(0, run)]), &options()).unwrap();
-        assert_eq!(prices.points[0].replicas_observed, None);
+        assert_eq!(prices.points[0].replicas_measured, None);
         assert!(prices.unpriced_runs.is_empty());
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::html::embedded::Content;
 use crate::html::{VerifyError, verify, write};
-use crate::sample_run::{closed, price_sheet, test_build, with_tps, written};
+use crate::sample_run::{formerly_judged as closed, price_sheet, test_build, with_tps, written};
 
 /// A price sheet with these configurations, each with its price per month.
 fn sheet(configurations: &[(&str, f64)]) -> SheetText {

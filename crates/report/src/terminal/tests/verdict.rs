@@ -18,6 +18,10 @@ fn the_verdict_is_one_line_under_the_figure() {
     run.measured.length_s = 20.0;
     run.series = vec![run.series[4].clone(); 20];
     assert!(flat_text(&run).contains("Valid: no problems were found."));
+    run.rules_version = Some(1);
+    let others = "Not judged by this version of Prony, only by rules of version 1 (prony judge RUN does it).";
+    assert!(flat_text(&run).contains(others));
+    run.rules_version = Some(prony_judge::RULES_VERSION);
     run.checks[0].severity = Severity::Invalid;
     assert!(flat_text(&run).contains("Invalid (littles-law): this figure must not be used"));
     run.checks.clear();

@@ -36,6 +36,8 @@ pub struct Counters {
     pub deadlocks: Option<u64>,
     /// Committed transactions of the server's other databases (PostgreSQL).
     pub other_commits: Option<u64>,
+    /// Rolled-back transactions of the server's other databases (PostgreSQL).
+    pub other_rollbacks: Option<u64>,
     /// Client sessions by database, user and program: the group of this connection, and others with a busy session.
     pub sessions: Vec<SessionGroup>,
     /// Client connections, without this one.
@@ -170,6 +172,13 @@ impl CounterReader {
             statements_sent: 0,
             statement_time_s: 0.0,
         })
+    }
+
+    /// Reads only the counters of these topics.
+    #[must_use]
+    pub fn limited_to(mut self, topics: &[ObservedTopic]) -> CounterReader {
+        self.queries.retain(|query| topics.contains(&query.topic));
+        self
     }
 
     /// Reads the counters now. A refused query is listed as missing and not repeated.

@@ -272,13 +272,18 @@ fn endless_rows_and_notices_and_an_endless_row_need_little_memory() {
         let capacity = reply.bytes.capacity();
         assert!(capacity < 50_000, "{capacity}");
     }
-    // What is neither is limited too.
-    let mut reply = Reply::default();
-    reply.rows_kept.limit(10_000);
-    reply.expect(1);
-    let results = message(b'C', b"SELECT 1\0").repeat(100_000);
-    let fed = (0..100).try_for_each(|_| reply.feed(&results).map(drop));
-    assert!(matches!(fed, Err(Violation::TooLong { .. })), "{fed:?}");
+    // What is neither is limited too, even if all rows are kept.
+    for (max_bytes, other) in [
+        (10_000, message(b'C', b"SELECT 1\0")),
+        (usize::MAX, message(b'S', b"a\0b\0")),
+    ] {
+        let mut reply = Reply::default();
+        reply.rows_kept.limit(max_bytes);
+        reply.expect(1);
+        let others = other.repeat(100_000);
+        let fed = (0..100).try_for_each(|_| reply.feed(&others).map(drop));
+        assert!(matches!(fed, Err(Violation::TooLong { .. })), "{fed:?}");
+    }
 }
 
 #[test]

@@ -177,7 +177,7 @@ function db_execute(...)
    statement.params, statement.bound = params, statement.expected
    local ok, result = pcall(statement.execute, statement)
    if ok then
-      return result
+      return con.result
    elseif type(result) ~= "string" then
       error(result, 0)
    elseif not con.open or not statement.id then

@@ -157,7 +157,21 @@ local function raise_failure(con, query, level)
    raise_error(con, query, number, state, message, ignorable, level + 1)
 end
 
--- Sets the result from the number of a reply.
+-- What a statement without a result set returns, as in sysbench: a null pointer, which equals nil. Its fields are those of
+-- the current connection's last result; sysbench crashes where a script reads them.
+core.ffi.cdef("typedef struct sql_result sql_result;")
+core.ffi.metatype("sql_result", {
+   __index = function(_, field)
+      return current.result[field]
+   end,
+   __newindex = function(_, field, value)
+      current.result[field] = value
+   end,
+   __tostring = result_meta.__tostring,
+})
+local NO_RESULT = core.ffi.cast("sql_result *", 0)
+
+-- Sets the result from the number of a reply, and returns what the script receives.
 local function set_result(rs, reply)
    if reply < COLUMN_FACTOR then
       rs.nrows, rs.nfields = reply, 0
@@ -170,6 +184,9 @@ local function set_result(rs, reply)
       local con = rs.connection
       con.sql_errno, con.sql_state, con.sql_errmsg, con.error = 0, "00000", "", sql.error.NONE
       rs.after_error = false
+   end
+   if reply < COLUMN_FACTOR then
+      return NO_RESULT
    end
    return rs
 end
@@ -215,7 +232,8 @@ function connection:query_row(text)
    if reply < 0 then
       raise_failure(self, text, 2)
    end
-   local rs = set_result(self.result, reply)
+   local rs = self.result
+   set_result(rs, reply)
    if rs.nrows == 0 or rs.nfields == 0 then
       return nil
    end

@@ -309,3 +309,29 @@ fn scripts_share_variables() {
         .substitute(&client.variables, &mut out);
     assert_eq!(out, "select 7");
 }
+
+#[test]
+fn scripts_that_commit_once_are_recognized() {
+    for (text, commits_once) in [
+        ("SELECT 1;", true),
+        (
+            "\\set x 1\nBEGIN;\nUPDATE t SET a = :x;\nSELECT 2;\nEND;",
+            true,
+        ),
+        ("with x as (select 1) select * from x;", true),
+        ("SELECT 1;\nSELECT 2;", false),
+        ("SELECT 1\\; SELECT 2;", false),
+        ("BEGIN;\nSELECT 1;\nROLLBACK;", false),
+        ("BEGIN;\nCALL p();\nEND;", false),
+        ("VACUUM t;", false),
+        ("\\if true\nSELECT 1;\n\\endif", false),
+        ("\\sleep 1 ms", false),
+    ] {
+        let (script, _) = parse(text, 18).expect(text);
+        assert_eq!(script.commits_once(), commits_once, "{text}");
+    }
+    for builtin in &crate::script::builtin::BUILTINS {
+        let (script, _) = parse(builtin.text, 18).expect(builtin.name);
+        assert!(script.commits_once(), "{}", builtin.name);
+    }
+}

@@ -1,0 +1,180 @@
+//! What the user says of a server, because nobody can read it over SQL.
+//!
+//! In: names and texts. Out: facts in one form. Must never: be taken for an observation.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+named_values! {
+    /// A fact about a server that the user declares.
+    DeclaredFact {
+        /// Who offers it, such as `aws`.
+        Provider = "provider",
+        /// The provider's product, such as `rds-postgresql`.
+        Service = "service",
+        /// The type of its machine, such as `db.r6g.4xlarge`.
+        Machine = "machine",
+        /// CPUs of its machine.
+        Cpus = "cpus",
+        /// Memory of its machine, such as `128 GB`.
+        Memory = "memory",
+        /// The kind of its storage, such as `gp3` or `local NVMe`.
+        Storage = "storage",
+        /// The size of its storage, such as `1 TB`.
+        StorageSize = "storage_size",
+        /// The storage's limit of operations per second.
+        Iops = "iops",
+        /// Where it is, such as `eu-central-1`.
+        Region = "region",
+        /// In how many zones its copies are.
+        Zones = "zones",
+        /// What takes over if its machine fails.
+        HighAvailability = "high_availability",
+        /// Copies of the data besides the primary server's, also where they are invisible over SQL.
+        Replicas = "replicas",
+        /// How it is backed up, such as `daily`.
+        Backups = "backups",
+        /// What is encrypted, such as `at rest`.
+        Encryption = "encryption",
+    }
+
+    /// What takes over if a server's machine fails.
+    HighAvailability {
+        /// Nothing.
+        None = "none",
+        /// A standby in the same zone.
+        Standby = "standby",
+        /// A copy in another zone.
+        MultiZone = "multi-zone",
+        /// Copies of which a majority must have each commit.
+        Quorum = "quorum",
+    }
+}
+
+/// The facts that a user declared about a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Declared(BTreeMap<DeclaredFact, String>);
+
+impl Declared {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Declares a fact, in place of an earlier value of it.
+    ///
+    /// # Errors
+    /// It is no value of that fact; the error says what is expected.
+    pub fn declare(&mut self, fact: DeclaredFact, text: &str) -> Result<(), String> {
+        let text = text.trim();
+        let is_count = || text.parse::<u32>().is_ok();
+        let expected = match fact {
+            DeclaredFact::Cpus if text.parse() == Ok(0_u32) || !is_count() => {
+                "a positive whole number"
+            }
+            DeclaredFact::Iops | DeclaredFact::Zones | DeclaredFact::Replicas if !is_count() => {
+                "a whole number"
+            }
+            DeclaredFact::Memory | DeclaredFact::StorageSize if bytes(text).is_none() => {
+                "a size, such as \"128 GB\""
+            }
+            DeclaredFact::HighAvailability if HighAvailability::from_name(text).is_none() => {
+                "one of none, standby, multi-zone, quorum"
+            }
+            _ if text.is_empty() => "a text",
+            _ => {
+                self.0.insert(fact, text.to_owned());
+                return Ok(());
+            }
+        };
+        Err(format!("must be {expected}"))
+    }
+
+    /// Adds facts, in place of earlier values of the same.
+    pub fn extend(&mut self, others: &Declared) {
+        let others = others.iter();
+        self.0
+            .extend(others.map(|(fact, text)| (fact, text.to_owned())));
+    }
+
+    /// The facts, in one order, with their values.
+    pub fn iter(&self) -> impl Iterator<Item = (DeclaredFact, &str)> {
+        self.0.iter().map(|(fact, text)| (*fact, text.as_str()))
+    }
+
+    pub fn get(&self, fact: DeclaredFact) -> Option<&str> {
+        self.0.get(&fact).map(String::as_str)
+    }
+
+    /// The value of a fact that is a number; `None` if it was not declared.
+    pub fn count(&self, fact: DeclaredFact) -> Option<u32> {
+        self.get(fact)?.parse().ok()
+    }
+
+    /// The value of a fact that is a size, in bytes; `None` if it was not declared.
+    pub fn bytes(&self, fact: DeclaredFact) -> Option<u64> {
+        bytes(self.get(fact)?)
+    }
+
+    pub fn high_availability(&self) -> Option<HighAvailability> {
+        HighAvailability::from_name(self.get(DeclaredFact::HighAvailability)?)
+    }
+}
+
+/// The bytes of a size such as `128 GB`, `1.5 TiB` or `512MB`; `None` if it is none.
+fn bytes(text: &str) -> Option<u64> {
+    let unit_at = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (number, unit) = text.split_at(unit_at);
+    let unit = match unit.to_ascii_lowercase().as_str() {
+        "mb" => 1e6,
+        "gb" => 1e9,
+        "tb" => 1e12,
+        "mib" => 1024_f64.powi(2),
+        "gib" => 1024_f64.powi(3),
+        "tib" => 1024_f64.powi(4),
+        _ => return None,
+    };
+    let number: f64 = number.trim().parse().ok()?;
+    let bytes = number * unit;
+    (bytes >= 1.0 && bytes < 1e18).then_some(bytes as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_the_form_of_their_fact() {
+        let mut declared = Declared::default();
+        for (fact, good, bad) in [
+            (DeclaredFact::Cpus, "16", &["0", "-1", "sixteen", ""][..]),
+            (
+                DeclaredFact::Memory,
+                "128 GB",
+                &["128", "GB", "nan GB", "-1 GB", "1e300 TB"],
+            ),
+            (DeclaredFact::StorageSize, "1.5TiB", &["1.5"]),
+            (DeclaredFact::Replicas, "0", &["1.5", "-1"]),
+            (DeclaredFact::HighAvailability, "multi-zone", &["yes"]),
+            (DeclaredFact::Region, "eu-central-1", &[" "]),
+        ] {
+            for bad in bad {
+                declared.declare(fact, bad).expect_err(bad);
+            }
+            declared.declare(fact, good).expect(good);
+            assert_eq!(declared.get(fact), Some(good));
+        }
+        assert_eq!(declared.bytes(DeclaredFact::Memory), Some(128_000_000_000));
+        assert_eq!(declared.bytes(DeclaredFact::StorageSize), Some(3 << 39));
+        assert_eq!(declared.count(DeclaredFact::Cpus), Some(16));
+        assert_eq!(
+            declared.high_availability(),
+            Some(HighAvailability::MultiZone)
+        );
+        let mut later = Declared::default();
+        later.declare(DeclaredFact::Cpus, "8").unwrap();
+        declared.extend(&later);
+        assert_eq!(declared.count(DeclaredFact::Cpus), Some(8));
+    }
+}

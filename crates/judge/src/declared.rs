@@ -1,0 +1,107 @@
+//! Whether what was observed of the server contradicts what its user declared.
+//!
+//! In: a Run. Out: `declared`. Must never: doubt a fact that nobody observed.
+
+use crate::checks::{Finding, new_finding};
+use crate::thresholds::DECLARED_MEMORY_MAX_DEVIATION;
+use prony_store::{DeclaredFact, HighAvailability, Replication, Run, Severity};
+
+pub(crate) fn check_declared(run: &Run) -> Option<Finding> {
+    let contradicted = contradictions(run);
+    if contradicted.is_empty() {
+        return None;
+    }
+    new_finding(
+        Severity::Caveat,
+        format!(
+            "What was declared of the server is not what it showed: {}.",
+            contradicted.join("; ")
+        ),
+        "Correct the declaration, or look whether the clients reached the server that was meant.",
+    )
+}
+
+fn contradictions(run: &Run) -> Vec<String> {
+    let Some(observed) = &run.observed else {
+        return Vec::new();
+    };
+    let (declared, machine) = (&run.server.declared, &observed.machine);
+    let mut contradicted = Vec::new();
+    if let (Some(said), Some(seen)) = (declared.count(DeclaredFact::Cpus), machine.cpus)
+        && said != seen
+    {
+        contradicted.push(format!("{said} CPUs, but it has {seen}"));
+    }
+    if let (Some(said), Some(seen)) = (declared.bytes(DeclaredFact::Memory), machine.memory_bytes)
+        && said.abs_diff(seen) as f64 > DECLARED_MEMORY_MAX_DEVIATION * said as f64
+    {
+        let [said, seen] = [said, seen].map(|bytes| bytes as f64 / 1e9);
+        contradicted.push(format!("{said:.1} GB of memory, but it has {seen:.1} GB"));
+    }
+    let Some(before) = &observed.before else {
+        return contradicted;
+    };
+    let connected = before.replicas.len();
+    if let Some(said) = declared.count(DeclaredFact::Replicas)
+        && (said as usize) < connected
+    {
+        contradicted.push(format!("{said} replicas, but {connected} are connected"));
+    }
+    let replicates = before.replication.is_some_and(|replication| {
+        !matches!(replication, Replication::None | Replication::NotVisible)
+    });
+    if declared.high_availability() == Some(HighAvailability::None) && replicates {
+        contradicted.push("no high availability, but it replicates".to_owned());
+    }
+    contradicted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{observed_mut, observed_run};
+    use prony_store::Replica;
+
+    #[test]
+    fn a_declaration_that_an_observation_contradicts_is_named() {
+        let mut run = observed_run();
+        let observed = observed_mut(&mut run);
+        observed.machine.cpus = Some(8);
+        observed.machine.memory_bytes = Some(16_400_000_000);
+        observed.before.as_mut().unwrap().replication = Some(Replication::Asynchronous);
+        observed.before.as_mut().unwrap().replicas = vec![Replica::default()];
+        let right = [
+            ("cpus", "8"),
+            ("memory", "16 GiB"),
+            ("replicas", "2"),
+            ("high_availability", "standby"),
+        ];
+        let wrong = [
+            ("cpus", "16", "16 CPUs, but it has 8"),
+            ("memory", "32 GB", "32.0 GB of memory, but it has 16.4 GB"),
+            ("replicas", "0", "0 replicas, but 1 are connected"),
+            (
+                "high_availability",
+                "none",
+                "no high availability, but it replicates",
+            ),
+        ];
+        let declare = |run: &mut Run, name: &str, value: &str| {
+            let fact = DeclaredFact::from_name(name).unwrap();
+            run.server.declared.declare(fact, value).unwrap();
+        };
+        for (name, value) in right {
+            declare(&mut run, name, value);
+        }
+        assert_eq!(check_declared(&run), None);
+        for (name, value, text) in wrong {
+            let mut run = run.clone();
+            declare(&mut run, name, value);
+            let finding = check_declared(&run).expect(name).finding;
+            assert!(finding.ends_with(&format!(": {text}.")), "{finding}");
+        }
+        run.observed = None;
+        declare(&mut run, "cpus", "16");
+        assert_eq!(check_declared(&run), None, "nobody observed it");
+    }
+}

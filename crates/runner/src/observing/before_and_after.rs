@@ -1,0 +1,49 @@
+//! Reads what others do on a server before and after a load, for tools that send it no queries during the load.
+//!
+//! In: a connection. Out: the part of a [`ServerState`] that two short queries tell. Must never: fail a run.
+
+use super::with_counters;
+use prony_server::Control;
+use prony_server::control::Error;
+use prony_server::observe::{CounterReader, Counters};
+use prony_store::{ObservedTopic, OtherClients, ServerState, SqlDialect};
+
+/// The reader of commits and of the sessions of clients.
+pub(super) fn others_reader(control: &mut Control) -> Result<CounterReader, Error> {
+    let topics = [
+        ObservedTopic::CommitsAndCache,
+        ObservedTopic::Status,
+        ObservedTopic::OtherSessions,
+    ];
+    Ok(CounterReader::new(control)?.limited_to(&topics))
+}
+
+/// The server's state, as far as [`others_reader`] has read it while no client of the run was connected.
+pub(super) fn state_of(control: &mut Control, counters: &Counters) -> ServerState {
+    let busy = counters.sessions.iter().filter(|group| group.busy > 0);
+    let state = ServerState {
+        started_unix_s: counters.started_unix_s,
+        pooled: is_pooled(control),
+        others: Some(OtherClients {
+            commits: counters.other_commits,
+            sessions: busy.cloned().collect(),
+        }),
+        ..ServerState::default()
+    };
+    with_counters(state, counters)
+}
+
+/// What others do on the server before the clients connect; `None` if it cannot be read.
+pub fn read_others(control: &mut Control) -> Option<ServerState> {
+    let counters = others_reader(control).and_then(|mut reader| reader.read(control));
+    Some(state_of(control, &counters.ok()?))
+}
+
+/// Whether PostgreSQL's log-in was answered by a pooler, whose sessions report their commits late; `None` if unknown.
+fn is_pooled(control: &mut Control) -> Option<bool> {
+    if control.dialect() != SqlDialect::PostgreSql {
+        return None;
+    }
+    let pid = control.query_value("select pg_backend_pid()").ok()??;
+    Some(pid != control.backend_pid().to_string())
+}
