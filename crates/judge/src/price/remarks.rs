@@ -124,10 +124,18 @@ fn published_ratio_remark(
         format!("not compared with prices in {currency}")
     } else {
         let change = relative_change(published, point.tps_per_money?)?;
-        match (change, crate::formatting::percent(change.abs())) {
-            (0.0, _) => "here it is as published".to_owned(),
-            (change, size) if change < 0.0 => format!("here it is {size} less"),
-            (_, size) => format!("here it is {size} more"),
+        let size = crate::formatting::percent(change.abs());
+        let difference = match change {
+            0.0 => "as published".to_owned(),
+            change if change < 0.0 => format!("{size} less"),
+            _ => format!("{size} more"),
+        };
+        match scenario.size_share {
+            share if share < 1.0 => {
+                let share = crate::formatting::percent(share);
+                format!("here, with {share} of its data, it is {difference}")
+            }
+            _ => format!("here it is {difference}"),
         }
     };
     Some((
@@ -138,7 +146,7 @@ fn published_ratio_remark(
             "{} published {range} {} for {}; {comparison}.",
             scenario.source, published.unit, scenario.id
         ),
-        "prony show --full lists how the run's setup differs from the published one.",
+        "`prony show RUN --full` lists how the setup differs from the published one.",
     ))
 }
 

@@ -8,7 +8,7 @@ use crate::formatting::{bytes, count, thousands};
 use crate::{machine, observations};
 use prony_plan::Choice;
 use prony_store::scenario::{OriginalSetup, Scenario};
-use prony_store::{DurabilityClass, Replication, Run, ServerState};
+use prony_store::{DeclaredFact, DurabilityClass, Replication, Run, ServerState};
 use serde::Serialize;
 
 /// A difference between the published benchmark and this run.
@@ -42,7 +42,7 @@ pub fn differences(run: &Run) -> Vec<Difference> {
         product_difference(run, original),
         cpus_difference(run, original),
         memory_difference(run, original),
-        disk_difference(original),
+        disk_difference(run, original),
         data_difference(run, scenario),
         cached_share_difference(run, scenario),
         caches_difference(scenario),
@@ -81,7 +81,7 @@ fn product_difference(run: &Run, original: &OriginalSetup) -> Option<Difference>
     difference("server", published, format!("{name} {version}"))
 }
 
-/// The observed value of the server's machine; if it was not observed, the value of the client's machine if
+/// The observed or declared value of the server's machine; if there is none, the value of the client's machine if
 /// both are on one machine.
 fn server_machine_value<T>(run: &Run, observed: Option<T>, client_value: T) -> Option<T> {
     observed.or_else(|| machine::shared_machine_evidence(run).map(|_| client_value))
@@ -89,6 +89,7 @@ fn server_machine_value<T>(run: &Run, observed: Option<T>, client_value: T) -> O
 
 fn cpus_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     let observed = observations::observed(run).and_then(|observed| observed.machine.cpus);
+    let observed = observed.or_else(|| run.server.declared.count(DeclaredFact::Cpus));
     let measured = server_machine_value(run, observed, run.machine().host.cpus);
     if original.cpus.is_some() && original.cpus == measured {
         return None;
@@ -107,6 +108,7 @@ fn cpus_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
 /// Memory of the server's machine, bytes.
 pub(super) fn server_memory_bytes(run: &Run) -> Option<u64> {
     let observed = observations::observed(run).and_then(|observed| observed.machine.memory_bytes);
+    let observed = observed.or_else(|| run.server.declared.bytes(DeclaredFact::Memory));
     server_machine_value(run, observed, run.machine().host.memory_bytes)
 }
 
@@ -124,9 +126,11 @@ fn memory_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> 
     difference("memory", published, describe(measured, UNKNOWN))
 }
 
-/// The published disks: a run does not show what its server's disks are.
-fn disk_difference(original: &OriginalSetup) -> Option<Difference> {
-    difference("disks", original.disk.as_deref()?, UNKNOWN)
+/// The published disks: what this run's server has is known only if its user declared it.
+fn disk_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+    let published = original.disk.as_deref()?;
+    let declared = run.server.declared.get(DeclaredFact::Storage);
+    difference("disks", published, declared.unwrap_or(UNKNOWN))
 }
 
 fn state_before(run: &Run) -> Option<&ServerState> {

@@ -3,7 +3,9 @@
 use super::*;
 use crate::sample::healthy as run;
 use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure, Scenario};
-use prony_store::{IndustryMetric, QueryCounts, ServerSecond, ServerState, TableState};
+use prony_store::{
+    DeclaredFact, IndustryMetric, QueryCounts, ServerSecond, ServerState, TableState,
+};
 
 fn published(name: &str, value: f64) -> PublishedFigure {
     PublishedFigure {
@@ -190,6 +192,27 @@ fn settings_are_compared_by_their_size_and_by_their_share_of_the_memory() {
             "wal_level minimal",
             "work_mem 4MB"
         ]
+    );
+    // A machine that nobody observed may be declared.
+    run.observed = None;
+    for (fact, value) in [
+        (DeclaredFact::Memory, "1GiB"),
+        (DeclaredFact::Storage, "gp3"),
+    ] {
+        run.server.declared.declare(fact, value).unwrap();
+    }
+    run.server
+        .settings
+        .insert("shared_buffers".to_owned(), "256MB".into());
+    run.scenario.as_mut().unwrap().original.disk = Some("local".to_owned());
+    let rows = differences(&run);
+    let measured = rows.iter().map(|row| row.measured.as_str());
+    assert!(measured.clone().any(|text| text == "gp3"), "{rows:?}");
+    assert!(
+        measured
+            .clone()
+            .any(|text| text == "shared_buffers 256MB, 25 % of memory"),
+        "{rows:?}"
     );
     run.server.settings.clear();
     let unknown = differences(&run).into_iter();

@@ -140,6 +140,7 @@ pub fn closed() -> Run {
             user: "bench".into(),
             tls: None,
             embedded: false,
+            declared: Default::default(),
             settings: serde_json::json!({"fsync": "on", "shared_buffers": "128MB"})
                 .as_object()
                 .unwrap()
