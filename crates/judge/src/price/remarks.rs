@@ -146,7 +146,7 @@ fn published_ratio_remark(
             "{} published {range} {} for {}; {comparison}.",
             scenario.source, published.unit, scenario.id
         ),
-        "`prony show RUN --full` lists how the setup differs from the published one.",
+        "See prony show, which lists how the setup differs from the published one.",
     ))
 }
 
