@@ -137,7 +137,7 @@ fn bytes(text: &str) -> Option<u64> {
     };
     let number: f64 = number.trim().parse().ok()?;
     let bytes = number * unit;
-    (bytes >= 1.0 && bytes < 1e18).then_some(bytes as u64)
+    (1.0..1e18).contains(&bytes).then_some(bytes as u64)
 }
 
 #[cfg(test)]

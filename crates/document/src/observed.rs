@@ -264,6 +264,12 @@ pub struct ServerSecond {
     /// Deadlocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadlocks: Option<u64>,
+    /// Transactions that lost to one of another node, which changed the same rows (Galera).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_conflicts: Option<u64>,
+    /// Share of the time in which flow control stopped commits, because a node was behind (Galera).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow_control_share: Option<f64>,
     /// Transactions committed in the server's other databases (PostgreSQL).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_commits: Option<u64>,

@@ -73,10 +73,12 @@ pub static CHECKS: &[CheckSpec] = checks! {
         [Invalid] "no committed transaction, or nothing measured"
     }
     "restart": server::check_restart {
-        [Invalid] "the server was restarted or changed its role; a note if the plan expects an outage"
+        [Invalid] "the server was restarted or changed its role"
+        [Note] "it was, if the plan expects an outage"
     }
     "tables-replaced": tables::check_tables_replaced {
         [Invalid] "a table of the run was replaced, emptied or dropped during it (another oid, file or time of creation), or lost half of its size or more"
+        [Caveat] "one of which it is not known whether the run uses it"
     }
     "lost-commits": growth::check_lost_commits {
         [Invalid] "of what each commit adds, such as rows of a history, the server has less after the run than commits were acknowledged; or more than can have been committed, after connections were lost or the server changed. The server is waited for, up to 30 s after the end"
@@ -251,7 +253,7 @@ pub static CHECKS: &[CheckSpec] = checks! {
         [Caveat, Note] "observing took more than 3 % (note: 1 %) of the machine's CPU time, which is an upper bound of its effect"
     }
     "limiter": server::check_bottleneck {
-        [Note] "server's CPUs above 90 % busy, a disk above 90 %, or half of the active sessions in one wait (20 or more were sampled)"
+        [Note] "server's CPUs above 90 % busy, a disk above 90 %, half of the active sessions in one wait (20 or more were sampled), or commits of a Galera cluster stopped by flow control for more than 5 % of the time"
     }
     "untuned": memory::check_untuned {
         [Note] "the server's cache is less than 5 % of a memory of 4 GB or more, and smaller than the data"

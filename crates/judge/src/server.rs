@@ -9,12 +9,12 @@ use crate::all_kinds;
 use crate::checks::{Finding, new_finding};
 use crate::errors::severity_unless_outage_expected;
 use crate::formatting::{count, percent, share, thousands, time};
-use crate::observations::{observed, rows, server_machine_mean};
+use crate::observations::{self, observed, rows, server_machine_mean};
 use crate::thresholds::{
     COMMITS_GAP_MAX_SHARE, COMMITS_LAG_MAX_S, COMMITS_MIN_COUNT, COMMITS_OF_SERVER_MAX,
     COMMITS_PER_CLIENT_MAX, FOREIGN_INVALID_SHARE, LIMITER_CPU_MIN_BUSY_SHARE,
-    LIMITER_DISK_MIN_BUSY_SHARE, LIMITER_MIN_SESSIONS, LIMITER_WAIT_MIN_SHARE,
-    SAME_START_MAX_GAP_S, severity_of_counted_share,
+    LIMITER_DISK_MIN_BUSY_SHARE, LIMITER_FLOW_CONTROL_MIN_SHARE, LIMITER_MIN_SESSIONS,
+    LIMITER_WAIT_MIN_SHARE, SAME_START_MAX_GAP_S, severity_of_counted_share,
 };
 use crate::workload::description;
 use prony_store::{
@@ -216,6 +216,14 @@ pub(crate) fn check_bottleneck(run: &Run) -> Option<Finding> {
             percent(top.share()),
             thousands(top.active_sessions),
             top.event,
+        ));
+    }
+    let stopped = observations::mean(run, |second| second.flow_control_share)
+        .filter(|share| *share > LIMITER_FLOW_CONTROL_MIN_SHARE);
+    if let Some(stopped) = stopped {
+        texts.push(format!(
+            "flow control stopped the cluster's commits for {} of the time, because a node was behind",
+            percent(stopped)
         ));
     }
     if texts.is_empty() {

@@ -213,6 +213,8 @@ thresholds! {
     pub const LIMITER_CPU_MIN_BUSY_SHARE: f64 = 0.90;
     /// Busy share of the busiest disk above which it may be the limit.
     pub const LIMITER_DISK_MIN_BUSY_SHARE: f64 = 0.90;
+    /// Share of the time above which Galera's flow control is a limit.
+    pub const LIMITER_FLOW_CONTROL_MIN_SHARE: f64 = 0.05;
     /// Fewest active sessions, over all samples, for which a share of them is reported: with fewer, one session
     /// moves it by 5 %.
     pub const LIMITER_MIN_SESSIONS: u64 = 20;

@@ -44,7 +44,7 @@ const SECOND_COLUMNS: [Column<Second>; 19] = [
 ];
 
 /// The columns of the observations of the server, before those of the machines.
-const SERVER_COLUMNS: [Column<ServerSecond>; 17] = [
+const SERVER_COLUMNS: [Column<ServerSecond>; 19] = [
     ("at_s", |second| second.at_s.to_string()),
     ("seconds", |second| second.length_s.to_string()),
     ("commits", |second| cell(second.commits)),
@@ -54,6 +54,10 @@ const SERVER_COLUMNS: [Column<ServerSecond>; 17] = [
     ("log_bytes", |second| cell(second.log_bytes)),
     ("temp_bytes", |second| cell(second.temp_bytes)),
     ("deadlocks", |second| cell(second.deadlocks)),
+    ("node_conflicts", |second| cell(second.node_conflicts)),
+    ("flow_control_share", |second| {
+        cell(second.flow_control_share)
+    }),
     ("connections", |second| cell(second.connections)),
     ("active", |second| cell(second.active)),
     ("lock_waits", |second| cell(second.lock_waits)),

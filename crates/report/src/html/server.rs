@@ -65,6 +65,8 @@ fn write_readings(out: &mut Html, timeline: &Timeline<'_>, readings: &Readings<'
     let disk_writes = readings.per_second("written to disks", |row| {
         row.machine.as_ref()?.disk_write_bytes
     });
+    let flow_control = readings.flow_control();
+    let node_conflicts = readings.per_second("lost", |row| row.node_conflicts);
     let [lag_s, lag_bytes] = readings.replication_lag();
     let lag = lag_s.values.iter().zip(&lag_bytes.values);
     let lag = lag.map(|(lag_s, lag_bytes)| match lag_s {
@@ -113,6 +115,13 @@ fn write_readings(out: &mut Html, timeline: &Timeline<'_>, readings: &Readings<'
         let title = "Replication lag, bytes of log";
         let axis = Axis::Linear(format_bytes);
         timeline.draw(out, "lag-bytes", title, vec![lag_bytes], axis)?;
+    }
+    if flow_control.is_known() {
+        let title = "Flow control of the cluster, share of the time";
+        timeline.draw(out, "flow-control", title, vec![flow_control], Axis::Share)?;
+        let title = "Transactions that lost to another node's, per second";
+        let axis = Axis::Linear(units::rate);
+        timeline.draw(out, "node-conflicts", title, vec![node_conflicts], axis)?;
     }
     timeline.write_table(out, "The readings as a table", "The readings", &columns)
 }

@@ -31,6 +31,10 @@ pub(super) fn server_second(
         log_bytes: growth_of(|counter| counter.log_bytes),
         temp_bytes: growth_of(|counter| counter.temp_bytes),
         deadlocks: growth_of(|counter| counter.deadlocks),
+        node_conflicts: growth_of(|counter| counter.node_conflicts),
+        flow_control_share: growth_of(|counter| counter.flow_control_ns)
+            .map(|stopped_ns| (stopped_ns as f64 / 1e9 / length_s).min(1.0))
+            .filter(|share| share.is_finite()),
         wait_s: waits_between(before, after),
         machine: server_machine(before, after, length_s),
         client: client_machine(before, after, length_s),

@@ -180,7 +180,7 @@ mod tests {
             assert!(hint.ends_with(statement), "{hint}");
             let is_on_table = message.contains(" table ");
             assert_eq!(
-                hint.contains("each table of the workload"),
+                hint.contains("for each table"),
                 is_on_table,
                 "{hint}"
             );

@@ -80,7 +80,7 @@ pub(super) fn postgres(
 /// `unlogged`: as for [`postgres`].
 pub(super) fn mysql(
     facts: &ServerFacts,
-    semi_sync: bool,
+    in_other_machines: Option<String>,
     unlogged: Option<&[String]>,
 ) -> Option<Durability> {
     let flush = facts.setting("innodb_flush_log_at_trx_commit")?;
@@ -103,8 +103,7 @@ pub(super) fn mysql(
     {
         weaknesses.push((D2, format!("sync_binlog {sync} with log_bin")));
     }
-    let d4_reason = semi_sync.then(|| "semi-synchronous replication".to_owned());
-    Some(lowest_class(weaknesses, d4_reason, unlogged))
+    Some(lowest_class(weaknesses, in_other_machines, unlogged))
 }
 
 /// The class of a SQL Server database. `required_replicas`: the number of synchronized replicas without
@@ -213,8 +212,9 @@ mod tests {
             ("innodb_flush_log_at_trx_commit", "1"),
             ("sync_binlog", "0"),
         ];
-        let class = |changed: &[(&str, &str)], semi_sync, tables: &[String]| {
-            mysql(&facts(changed, &defaults), semi_sync, Some(tables))
+        let class = |changed: &[(&str, &str)], semi_sync: bool, tables: &[String]| {
+            let reason = semi_sync.then(|| "semi-synchronous replication".to_owned());
+            mysql(&facts(changed, &defaults), reason, Some(tables))
                 .unwrap()
                 .class
         };
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(class(&[("innodb_doublewrite", "OFF")], false, &[]), D0);
         assert_eq!(class(&[], false, &["m (MyISAM)".to_owned()]), D0);
         assert_eq!(
-            mysql(&facts(&[], &[]), false, Some(&[])),
+            mysql(&facts(&[], &[]), None, Some(&[])),
             None,
             "a setting is not known"
         );

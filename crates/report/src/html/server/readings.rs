@@ -81,6 +81,13 @@ impl Readings<'_> {
         })
     }
 
+    /// Share of the time in which flow control stopped a cluster's commits.
+    pub fn flow_control(&self) -> ChartLine {
+        self.line("commits stopped", |rows| {
+            mean(rows, |row| row.flow_control_share)
+        })
+    }
+
     /// The lag of the slowest replica, in seconds and in bytes of log: the longest of each point.
     pub fn replication_lag(&self) -> [ChartLine; 2] {
         [

@@ -34,6 +34,10 @@ pub struct Counters {
     /// Bytes of temporary files.
     pub temp_bytes: Option<u64>,
     pub deadlocks: Option<u64>,
+    /// Transactions that lost to one of another node (Galera).
+    pub node_conflicts: Option<u64>,
+    /// Time for which flow control stopped commits, nanoseconds (Galera).
+    pub flow_control_ns: Option<u64>,
     /// Committed transactions of the server's other databases (PostgreSQL).
     pub other_commits: Option<u64>,
     /// Rolled-back transactions of the server's other databases (PostgreSQL).

@@ -2,7 +2,7 @@
 //!
 //! Must never: query unused status variables, because the server sums each over all threads.
 
-use super::super::state::replica_status;
+use super::super::state::{is_cluster_size, replica_status};
 use super::super::{cell, first_line, number, tally};
 use super::{Activity, ActivityKind, Checkpoint, CounterQuery, Counters, read_session_groups};
 use crate::control::{Control, Error, TextRow};
@@ -10,7 +10,7 @@ use prony_document::{MissingObservation, ObservedTopic};
 use std::collections::HashMap;
 
 /// Status variables to read; a server omits those that it does not have.
-const STATUS_VARIABLES: [&str; 16] = [
+const STATUS_VARIABLES: [&str; 20] = [
     "Handler_commit",
     "Handler_rollback",
     "Innodb_buffer_pool_read_requests",
@@ -27,6 +27,10 @@ const STATUS_VARIABLES: [&str; 16] = [
     "Threads_connected",
     "Threads_running",
     "Uptime",
+    "wsrep_cluster_size",
+    "wsrep_flow_control_paused_ns",
+    "wsrep_local_bf_aborts",
+    "wsrep_local_cert_failures",
 ];
 const CLOCK_QUERY: &str = "SELECT UNIX_TIMESTAMP(NOW(6))";
 const METRICS_QUERY: &str = "SELECT NAME, COUNT FROM information_schema.INNODB_METRICS \
@@ -196,6 +200,14 @@ fn read_status(rows: &[TextRow], counters: &mut Counters) {
         });
     counters.history_length = value("Innodb_history_list_length");
     counters.deadlocks = value("Innodb_deadlocks");
+    if value("wsrep_cluster_size").is_some_and(is_cluster_size) {
+        let failures = value("wsrep_local_cert_failures");
+        let aborts = value("wsrep_local_bf_aborts");
+        counters.node_conflicts = failures
+            .zip(aborts)
+            .map(|(failures, aborts)| failures + aborts);
+        counters.flow_control_ns = value("wsrep_flow_control_paused_ns");
+    }
     // The server counts this connection too, as connected and active.
     let without_this = |count: u32| count.saturating_sub(1);
     counters.connections = value_u32("Threads_connected").map(without_this);

@@ -7,7 +7,7 @@ mod mysql;
 mod postgres;
 mod sqlserver;
 
-pub(super) use mysql::replica_status;
+pub(super) use mysql::{is_cluster_size, replica_status};
 
 use super::{ServerFacts, cell};
 use crate::control::{Control, Error, TextRow};

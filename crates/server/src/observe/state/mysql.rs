@@ -22,8 +22,9 @@ const STATISTICS_QUERY: &str = "SELECT table_name, TIMESTAMPDIFF(SECOND, last_up
      FROM mysql.innodb_table_stats WHERE database_name = DATABASE()";
 const SEMI_SYNC_QUERY: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Rpl_semi_sync_master_status', \
      'Rpl_semi_sync_source_status')";
-/// The number of nodes of a Galera cluster; 0 or absent without one.
-const GALERA_QUERY: &str = "SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'";
+/// The number of nodes of a Galera cluster, 0 or absent without one, and the state of this node.
+const GALERA_QUERY: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_size', \
+     'wsrep_cluster_status', 'wsrep_local_state_comment')";
 /// The other members of group replication.
 const GROUP_QUERY: &str = "SELECT MEMBER_HOST FROM performance_schema.replication_group_members \
      WHERE MEMBER_STATE = 'ONLINE' AND MEMBER_ID <> @@server_uuid";
@@ -142,8 +143,8 @@ pub(super) fn read(
     )? {
         set_statistics_ages(&mut state.tables, &rows);
     }
-    let semi_sync = read_replication(control, state, missing)?;
-    state.durability = durability::mysql(facts, semi_sync, unlogged.as_deref());
+    let in_other_machines = read_replication(control, state, missing)?;
+    state.durability = durability::mysql(facts, in_other_machines, unlogged.as_deref());
     Ok(())
 }
 
@@ -164,13 +165,13 @@ fn set_statistics_ages(tables: &mut [TableState], rows: &[TextRow]) {
     }
 }
 
-/// Reads the replicas and whether the server is itself a replica. Returns whether commits currently
-/// wait for a replica.
+/// Reads the replicas and whether the server is itself a replica. Returns why other machines have each commit before the
+/// client is told; `None` if they may not.
 fn read_replication(
     control: &mut Control,
     state: &mut ServerState,
     missing: &mut Vec<MissingObservation>,
-) -> Result<bool, Error> {
+) -> Result<Option<String>, Error> {
     let rows = query_or_missing(
         control,
         ObservedTopic::SemiSynchronousReplication,
@@ -205,47 +206,65 @@ fn read_replication(
             (_, false) => Replication::Asynchronous,
         });
     }
-    read_cluster(control, state, missing)?;
+    let in_cluster = read_cluster(control, state, missing)?;
     let status = replica_status(control);
     if let Some(rows) = query_or_missing(control, ObservedTopic::IsReplica, status, missing)? {
         state.is_replica = Some(!rows.is_empty());
     }
-    Ok(semi_sync)
+    let by_semi_sync = semi_sync.then(|| "semi-synchronous replication".to_owned());
+    Ok(in_cluster.or(by_semi_sync))
 }
 
 /// Reads the other members of a Galera cluster or of group replication, to which a commit is sent before it returns.
+/// Returns what a commit has passed then; `None` without a cluster.
 fn read_cluster(
     control: &mut Control,
     state: &mut ServerState,
     missing: &mut Vec<MissingObservation>,
-) -> Result<(), Error> {
+) -> Result<Option<String>, Error> {
     let rows = query_or_missing(control, ObservedTopic::Replicas, GALERA_QUERY, missing)?;
-    let size: Option<usize> = rows.and_then(|rows| number(rows.first()?, 1));
-    // A node that has lost its cluster may report the largest number there is.
-    let size = size.filter(|size| *size < 1_000).unwrap_or(0);
-    let mut members = vec!["Galera".to_owned(); size.saturating_sub(1)];
+    let rows = rows.unwrap_or_default();
+    let status = |name: &str| rows.iter().find(|row| cell(row, 0) == Some(name));
+    let text = |name: &str| {
+        status(name)
+            .and_then(|row| cell(row, 1))
+            .unwrap_or_default()
+    };
+    let size = status("wsrep_cluster_size").and_then(|row| tally(row, 1));
+    let size = size.filter(|size| is_cluster_size(*size)).unwrap_or(0);
+    let node_state = format!(
+        "this node: {}, {}",
+        text("wsrep_cluster_status"),
+        text("wsrep_local_state_comment")
+    );
+    let member = |name: String, state: String| Replica {
+        name,
+        state,
+        mode: "member of the cluster".to_owned(),
+    };
+    let mut members =
+        vec![member("Galera".to_owned(), node_state); size.saturating_sub(1) as usize];
+    let passed = (size > 1).then(|| {
+        format!("Galera: certified and received by all {size} nodes, flushed on this one")
+    });
     let has_group = |plugin: &String| plugin.starts_with("group_replication ");
     if state.extensions.iter().any(has_group)
         && let Some(rows) =
             query_or_missing(control, ObservedTopic::Replicas, GROUP_QUERY, missing)?
     {
-        members.extend(
-            rows.iter()
-                .filter_map(|row| cell(row, 0))
-                .map(str::to_owned),
-        );
+        let hosts = rows.iter().filter_map(|row| cell(row, 0));
+        members.extend(hosts.map(|host| member(host.to_owned(), String::new())));
     }
     if !members.is_empty() {
         state.replication = Some(Replication::Synchronous);
     }
-    state
-        .replicas
-        .extend(members.into_iter().map(|name| Replica {
-            name,
-            state: String::new(),
-            mode: "member of the cluster".to_owned(),
-        }));
-    Ok(())
+    state.replicas.extend(members);
+    Ok(passed)
+}
+
+/// Whether a server is in a Galera cluster: a node that has lost it may report the largest number there is.
+pub(in super::super) fn is_cluster_size(nodes: u64) -> bool {
+    (1..1_000).contains(&nodes)
 }
 
 /// Whether the grants let this user see other users' threads.
