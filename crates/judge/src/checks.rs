@@ -398,6 +398,9 @@ pub static REMARKS_ON_PRICES: &[OtherFindings] = other_findings! {
     "one-run" {
         [Note] "a single run"
     }
+    "published-ratio" {
+        [Note] "throughput for the money was published for the scenario that the runs reproduce"
+    }
 };
 
 /// Checks of other tools' output.

@@ -5,9 +5,11 @@
 //! either server, or omit a condition because it is unknown.
 
 mod differences;
+mod settings;
 mod size;
 
 pub use differences::{Difference, differences};
+use prony_store::scenario::PublishedFigure;
 use prony_store::{Choice, MetricName, PublishedMetric, Run, SqlDialect};
 
 use crate::observations;
@@ -20,10 +22,14 @@ pub struct Deviation {
     pub name: String,
     /// Unit of both.
     pub unit: String,
+    /// The published value, or the lower end of a published range.
     pub published: f64,
+    /// Upper end of a published range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published_high: Option<f64>,
     /// Value measured here; `None` if this run does not have it.
     pub measured: Option<f64>,
-    /// Relative change from published to measured: -0.4 is 40 % less.
+    /// Relative change from published to measured, 0 within a published range: -0.4 is 40 % less.
     pub change: Option<f64>,
 }
 
@@ -38,13 +44,19 @@ pub fn deviations(run: &Run) -> Vec<Deviation> {
                 name: figure.name.name().to_owned(),
                 unit: figure.unit.clone(),
                 published: figure.value,
+                published_high: figure.high,
                 measured,
-                change: measured
-                    .filter(|_| figure.value > 0.0)
-                    .map(|measured| measured / figure.value - 1.0),
+                change: measured.and_then(|measured| relative_change(figure, measured)),
             }
         })
         .collect()
+}
+
+/// The relative change from a published value, or from the nearest end of a published range, to a measured one.
+pub(crate) fn relative_change(published: &PublishedFigure, measured: f64) -> Option<f64> {
+    let high = published.high.unwrap_or(published.value);
+    let nearest = measured.min(high).max(published.value);
+    (nearest > 0.0).then(|| measured / nearest - 1.0)
 }
 
 /// The workload's name for transactions per minute by the server's count where TPM counts batch requests.
@@ -99,7 +111,10 @@ fn measured_value(run: &Run, metric: PublishedMetric) -> Option<f64> {
         PublishedMetric::BatchRequests if counts_batch_requests(run) => {
             rate(MetricName::Tpm).map(|per_minute| per_minute / 60.0)
         }
-        PublishedMetric::BatchRequests => None,
+        // One run has neither a price nor a counterpart without backups.
+        PublishedMetric::BatchRequests
+        | PublishedMetric::TpsPerDollar
+        | PublishedMetric::BackupOverhead => None,
     }
 }
 

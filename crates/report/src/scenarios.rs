@@ -26,8 +26,8 @@ pub struct ScenarioRow {
     /// Scale with its unit, abbreviated.
     pub data: String,
     pub clients: Option<u64>,
-    /// The name and value of the main figure: `NOPM`, 428,316.
-    pub figure: Option<(String, f64)>,
+    /// The name and value of the main figure: `NOPM`, `428,316`.
+    pub figure: Option<(String, String)>,
     /// The document that published the figures.
     pub source: String,
 }
@@ -50,7 +50,7 @@ pub fn write_list(out: &mut dyn Write, style: &Style, groups: &[ScenarioGroup]) 
                 row.machine.clone(),
                 row.data.clone(),
                 or_dash(row.clients, units::count),
-                or_dash(figure, |(_, value)| units::rate(*value)),
+                or_dash(figure, |(_, value)| value.clone()),
                 figure.map_or(String::new(), |(name, _)| name.clone()),
                 row.source.clone(),
             ]);
@@ -72,7 +72,7 @@ pub struct ScenarioDetails {
     /// Facts: name and value.
     pub facts: Vec<(&'static str, String)>,
     /// Figures: name, value, unit.
-    pub figures: Vec<(String, f64, String)>,
+    pub figures: Vec<(String, String, String)>,
     /// Title of the document, and the section or page in it.
     pub source: String,
     /// Remarks.
@@ -105,7 +105,7 @@ pub fn write_details(
     } else {
         let mut table = Table::new(&["", ""]).with_texts(&[""]);
         for (name, value, unit) in &scenario.figures {
-            table.row([name.clone(), units::rate(*value), unit.clone()]);
+            table.row([name.clone(), value.clone(), unit.clone()]);
         }
         out.table(&table)?;
     }
@@ -153,7 +153,10 @@ mod tests {
         };
         let groups = [ScenarioGroup {
             title: "pgbench".to_owned(),
-            rows: vec![row(Some(("TPS".to_owned(), 20_359.0))), row(None)],
+            rows: vec![
+                row(Some(("TPS".to_owned(), "20,359".to_owned()))),
+                row(None),
+            ],
         }];
         let shown = written(|out| write_list(out, &Style::plain(), &groups));
         let lines: Vec<&str> = shown.lines().collect();
@@ -173,7 +176,10 @@ mod tests {
                 ("machine", "16 CPUs".to_owned()),
                 ("data", "much".to_owned()),
             ],
-            figures: vec![("TPS".to_owned(), 1.5, "transactions/s".to_owned())],
+            figures: vec![("TPS", "1.50", "transactions/s")]
+                .into_iter()
+                .map(|(name, value, unit)| (name.to_owned(), value.to_owned(), unit.to_owned()))
+                .collect(),
             source: "a document: a page".to_owned(),
             notes: vec!["a note".to_owned()],
             steps: vec!["load".to_owned(), "run".to_owned()],

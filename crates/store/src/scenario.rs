@@ -5,6 +5,7 @@ use prony_plan::QueryMode;
 use prony_plan::scenario::PublishedMetric;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A published scenario, and how this run repeated it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,8 +45,11 @@ pub struct Scenario {
 pub struct PublishedFigure {
     /// The metric.
     pub name: PublishedMetric,
-    /// The published value.
+    /// The published value, or the lower end of a published range.
     pub value: f64,
+    /// Upper end of a published range.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
     /// Its unit.
     pub unit: String,
 }
@@ -66,6 +70,9 @@ pub struct OriginalSetup {
     pub cpus: Option<u32>,
     /// Memory of that machine, bytes.
     pub memory_bytes: Option<u64>,
+    /// The disks that held the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<String>,
     /// The data: `4,000 branches`.
     pub data: Option<String>,
     /// A description of how much of the data was cached.
@@ -80,6 +87,10 @@ pub struct OriginalSetup {
     pub warmup_s: Option<f64>,
     /// Measured window, seconds.
     pub duration_s: Option<f64>,
+    /// Settings of the server: a value as the server writes it, or a share of the machine's memory as
+    /// `20% of memory`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     /// The settings that decide whether a commit is durable.
     pub durability: Option<String>,
     /// How it was replicated.

@@ -337,6 +337,7 @@ fn a_scenario_survives_storing_and_other_runs_have_none() {
         published: vec![PublishedFigure {
             name: PublishedMetric::Tps,
             value: 20_359.0,
+            high: None,
             unit: "transactions/s".into(),
         }],
         original: OriginalSetup {

@@ -122,10 +122,10 @@ fn machine_size_text(scenario: &Scenario) -> String {
         .map(|cpus| units::count_with_noun(cpus.into(), "CPU", "CPUs"));
     let memory = scenario.memory_gb.map(|memory| format!("{memory} GB"));
     let parts: Vec<String> = cpus.into_iter().chain(memory).collect();
-    if parts.is_empty() {
-        "not stated".to_owned()
-    } else {
-        parts.join(", ")
+    match (parts.as_slice(), &scenario.machine) {
+        ([], Some(machine)) => machine.clone(),
+        ([], None) => "not stated".to_owned(),
+        _ => parts.join(", "),
     }
 }
 
@@ -163,7 +163,10 @@ fn scenario_row(scenario: &Scenario) -> ScenarioRow {
         machine: machine_size_text(scenario),
         data: short_data_size(scenario),
         clients: scenario.clients,
-        figure: figure.map(|figure| (figure.metric.name().to_owned(), figure.value)),
+        figure: figure.map(|figure| {
+            let value = units::value_or_range(figure.value, figure.high);
+            (figure.metric.name().to_owned(), value)
+        }),
         source: scenario.source.name().to_owned(),
     }
 }
@@ -180,7 +183,7 @@ fn scenario_details(scenario: &Scenario) -> ScenarioDetails {
             .map(|figure| {
                 (
                     figure.metric.name().to_owned(),
-                    figure.value,
+                    units::value_or_range(figure.value, figure.high),
                     figure.unit.to_owned(),
                 )
             })
@@ -209,14 +212,18 @@ fn scenario_facts(scenario: &Scenario) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         (
             "server",
-            format!("{}{version}, {}", scenario.dialect.name(), scenario.product),
+            match scenario.dialect.name() {
+                name if name == scenario.product => format!("{name}{version}"),
+                name => format!("{name}{version}, {}", scenario.product),
+            },
         ),
         (
             "machine",
             scenario.machine.clone().unwrap_or_else(not_stated),
         ),
-        ("workload", scenario.workload.clone()),
     ];
+    facts.extend(scenario.disk.clone().map(|disk| ("disks", disk)));
+    facts.push(("workload", scenario.workload.clone()));
     let size = scenario
         .data_gb
         .map_or(String::new(), |size| format!(", about {size} GB"));
@@ -243,7 +250,15 @@ fn scenario_facts(scenario: &Scenario) -> Vec<(&'static str, String)> {
             .duration
             .map_or_else(not_stated, |duration| format_duration(duration) + &warmup),
     ));
+    let settings = scenario.settings.iter();
+    let settings: Vec<String> = settings
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
     for (name, value) in [
+        (
+            "settings",
+            &(!settings.is_empty()).then(|| settings.join(", ")),
+        ),
         ("durability", &scenario.durability),
         ("replication", &scenario.replication),
     ] {

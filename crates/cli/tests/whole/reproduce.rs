@@ -96,6 +96,39 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
 }
 
 #[test]
+fn a_scenario_of_a_cloud_machine_lists_the_settings_that_differ() {
+    let bench = TestBench::new("scenario_aiven");
+    let listed = ok_stdout(&bench.prony_without_server("scenarios aiven"));
+    assert_eq!(listed.matches("Aiven-2019").count(), 23, "{listed}");
+    let listed = single_spaced(&listed);
+    assert!(listed.contains("100 11 to 13 TPS per dollar"), "{listed}");
+    let details = ok_stdout(&bench.prony_without_server("scenarios aiven-450-gcp-20x120"));
+    let details = single_spaced(&details);
+    assert!(
+        details.contains("shared_buffers 20% of memory, wal_level replica, work_mem 32MB")
+            && details.contains("backup overhead 10 %"),
+        "{details}"
+    );
+    let arguments =
+        "reproduce aiven-450-gcp-20x120 --shrink 1/25000 --duration 2s --clients 2 --cleanup";
+    let stdout = single_spaced(&ok_stdout(&bench.prony(arguments)));
+    for expected in [
+        "TPS per dollar 11 to 13 not known",
+        "backup overhead 10 not known",
+        "disks local unknown",
+        "measured 60 min 2 s",
+        "setting work_mem 32MB work_mem 4MB",
+    ] {
+        assert!(stdout.contains(expected), "{expected}: {stdout}");
+    }
+    assert!(!stdout.contains("setting wal_level"), "{stdout}");
+    let run = last_run(&bench);
+    assert_eq!(run.drive.protocol, Some(prony_store::QueryMode::Simple));
+    let original = &stored_scenario(&run).original;
+    assert_eq!((original.clients, original.settings.len()), (Some(100), 4));
+}
+
+#[test]
 fn a_tpcc_scenario_is_compared_with_published_metrics() {
     let bench = TestBench::new("scenario_tpcc");
     let arguments = "reproduce tpcc-16vcpu-30pct --shrink 1/3200 --duration 4s --clients 2 --json";

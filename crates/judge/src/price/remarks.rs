@@ -5,9 +5,10 @@
 
 use super::{MeasuredConfiguration, PricePoint, describe, runs};
 use crate::compare::sides::repeat_differences;
+use crate::reproduced::relative_change;
 use crate::thresholds::PRICE_MAX_AGE_DAYS;
 use Severity::{Caveat, Note};
-use prony_store::{Check, Run, Severity};
+use prony_store::{Check, PublishedMetric, Run, Severity};
 
 /// A remark that applies to one or more configurations.
 struct PriceRemark {
@@ -27,6 +28,7 @@ pub(super) fn remarks(
     for (group, point) in groups.iter().zip(points) {
         let entries = price_remarks(group, point, points).into_iter();
         let entries = entries.chain([split_repeats_remark(group, point, groups)]);
+        let entries = entries.chain(published_ratio_remark(group, point));
         let entries = entries.chain(run_remarks(&runs(group), point));
         for (_, id, severity, text, advice) in entries.filter(|entry| entry.0) {
             let existing = remarks
@@ -97,6 +99,55 @@ fn price_remarks(
             "Check that the measured server had as many, and declare them when it is measured: --declare replicas=N.",
         ),
     ]
+}
+
+/// The remark that compares throughput for the money with the published one of the runs' scenario; `None` if none
+/// was published.
+fn published_ratio_remark(
+    group: &[MeasuredConfiguration<'_>],
+    point: &PricePoint,
+) -> Option<PossibleRemark> {
+    let scenario = group[0].run.scenario.as_ref()?;
+    let is_same = |run: &&Run| {
+        run.scenario
+            .as_ref()
+            .is_some_and(|other| other.id == scenario.id)
+    };
+    let mut published = scenario.published.iter();
+    let published = published.find(|figure| figure.name == PublishedMetric::TpsPerDollar)?;
+    let range = match published.high {
+        Some(high) => format!("{} to {high}", published.value),
+        None => published.value.to_string(),
+    };
+    let currency = group[0].sheet.currency();
+    let comparison = if currency != "USD" {
+        format!("not compared with prices in {currency}")
+    } else {
+        let change = relative_change(published, point.tps_per_money?)?;
+        let size = crate::formatting::percent(change.abs());
+        let difference = match change {
+            0.0 => "as published".to_owned(),
+            change if change < 0.0 => format!("{size} less"),
+            _ => format!("{size} more"),
+        };
+        match scenario.size_share {
+            share if share < 1.0 => {
+                let share = crate::formatting::percent(share);
+                format!("here, with {share} of its data, it is {difference}")
+            }
+            _ => format!("here it is {difference}"),
+        }
+    };
+    Some((
+        runs(group).iter().all(is_same),
+        "published-ratio",
+        Note,
+        format!(
+            "{} published {range} {} for {}; {comparison}.",
+            scenario.source, published.unit, scenario.id
+        ),
+        "See prony show, which lists how the setup differs from the published one.",
+    ))
 }
 
 /// The remark that repeats of one variant were given for different configurations.

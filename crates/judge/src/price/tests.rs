@@ -84,6 +84,53 @@ fn ratios_match_a_hand_calculation() {
 }
 
 #[test]
+fn throughput_for_the_money_is_compared_with_the_published_one() {
+    use prony_store::scenario::{PublishedFigure, Scenario};
+    let mut reproduced = run("x", 4_500.0);
+    reproduced.scenario = Some(Scenario {
+        id: "aiven-450-aws-i3.4xlarge".to_owned(),
+        source: "Aiven-2019".to_owned(),
+        size_share: 0.001,
+        published: vec![PublishedFigure {
+            name: prony_store::PublishedMetric::TpsPerDollar,
+            value: 9.0,
+            high: Some(10.0),
+            unit: "transactions/s for 1 USD a month".to_owned(),
+        }],
+        ..Scenario::default()
+    });
+    let remark = |sheet: &PriceSheet, run: &Run| {
+        let prices = price(&measurements(sheet, &[(0, run.clone())]), &options()).unwrap();
+        let mut remarks = prices.remarks.into_iter();
+        let remark = remarks.find(|remark| remark.id == "published-ratio");
+        remark.map(|remark| remark.finding)
+    };
+    for (monthly, currency, expected) in [
+        (
+            1_000.0,
+            "USD",
+            "for aiven-450-aws-i3.4xlarge; here, with 0.10 % of its data, it is 50 % less.",
+        ),
+        (
+            480.0,
+            "USD",
+            "published 9 to 10 transactions/s for 1 USD a month",
+        ),
+        (480.0, "USD", "it is as published."),
+        (300.0, "USD", "it is 50 % more."),
+        (300.0, "EUR", "not compared with prices in EUR."),
+    ] {
+        let mut sheet = sheet(&configuration("a", monthly, ""));
+        for item in &mut sheet.configurations[0].items {
+            item.currency = currency.to_owned();
+        }
+        let text = remark(&sheet, &reproduced).expect("a remark");
+        assert!(text.contains(expected), "{text}");
+        assert_eq!(remark(&sheet, &run("y", 4_500.0)), None);
+    }
+}
+
+#[test]
 fn one_time_costs_are_spread_over_three_years() {
     let sheet = sheet(&configuration("a", 36_000.0, "").replace("\"month\"", "\"once\""));
     let prices = price(

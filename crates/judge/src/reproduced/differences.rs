@@ -8,7 +8,7 @@ use crate::formatting::{bytes, count, thousands};
 use crate::{machine, observations};
 use prony_plan::Choice;
 use prony_store::scenario::{OriginalSetup, Scenario};
-use prony_store::{DurabilityClass, Replication, Run, ServerState};
+use prony_store::{DeclaredFact, DurabilityClass, Replication, Run, ServerState};
 use serde::Serialize;
 
 /// A difference between the published benchmark and this run.
@@ -23,10 +23,10 @@ pub struct Difference {
 }
 
 const NOT_STATED: &str = "not stated";
-const UNKNOWN: &str = "unknown";
+pub(super) const UNKNOWN: &str = "unknown";
 
 /// Relative tolerance of a machine's memory: the operating system cannot use all of it.
-const MEMORY_TOLERANCE: f64 = 0.1;
+pub(super) const MEMORY_TOLERANCE: f64 = 0.1;
 /// Relative tolerance of the window's length.
 const DURATION_TOLERANCE: f64 = 0.01;
 /// Relative tolerance of the reads per write: transactions at both ends of the window count in part.
@@ -42,6 +42,7 @@ pub fn differences(run: &Run) -> Vec<Difference> {
         product_difference(run, original),
         cpus_difference(run, original),
         memory_difference(run, original),
+        disk_difference(run, original),
         data_difference(run, scenario),
         cached_share_difference(run, scenario),
         caches_difference(scenario),
@@ -54,7 +55,8 @@ pub fn differences(run: &Run) -> Vec<Difference> {
         duration_difference(original.duration_s, run.measured.length_s, "measured"),
         duration_difference(original.warmup_s, run.window.warmup_s, "warm-up"),
     ];
-    all.into_iter().flatten().collect()
+    let settings = super::settings::setting_differences(run, original);
+    all.into_iter().flatten().chain(settings).collect()
 }
 
 fn difference(
@@ -79,7 +81,7 @@ fn product_difference(run: &Run, original: &OriginalSetup) -> Option<Difference>
     difference("server", published, format!("{name} {version}"))
 }
 
-/// The observed value of the server's machine; if it was not observed, the value of the client's machine if
+/// The observed or declared value of the server's machine; if there is none, the value of the client's machine if
 /// both are on one machine.
 fn server_machine_value<T>(run: &Run, observed: Option<T>, client_value: T) -> Option<T> {
     observed.or_else(|| machine::shared_machine_evidence(run).map(|_| client_value))
@@ -87,6 +89,7 @@ fn server_machine_value<T>(run: &Run, observed: Option<T>, client_value: T) -> O
 
 fn cpus_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     let observed = observations::observed(run).and_then(|observed| observed.machine.cpus);
+    let observed = observed.or_else(|| run.server.declared.count(DeclaredFact::Cpus));
     let measured = server_machine_value(run, observed, run.machine().host.cpus);
     if original.cpus.is_some() && original.cpus == measured {
         return None;
@@ -102,9 +105,15 @@ fn cpus_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     )
 }
 
-fn memory_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+/// Memory of the server's machine, bytes.
+pub(super) fn server_memory_bytes(run: &Run) -> Option<u64> {
     let observed = observations::observed(run).and_then(|observed| observed.machine.memory_bytes);
-    let measured = server_machine_value(run, observed, run.machine().host.memory_bytes);
+    let observed = observed.or_else(|| run.server.declared.bytes(DeclaredFact::Memory));
+    server_machine_value(run, observed, run.machine().host.memory_bytes)
+}
+
+fn memory_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+    let measured = server_memory_bytes(run);
     if let (Some(published), Some(measured)) = (original.memory_bytes, measured)
         && (measured as f64 / published as f64 - 1.0).abs() <= MEMORY_TOLERANCE
     {
@@ -115,6 +124,13 @@ fn memory_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> 
     let describe = |size: Option<u64>, if_absent: &str| size.map_or(if_absent.to_owned(), gib);
     let published = describe(original.memory_bytes, NOT_STATED);
     difference("memory", published, describe(measured, UNKNOWN))
+}
+
+/// The published disks: what this run's server has is known only if its user declared it.
+fn disk_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+    let published = original.disk.as_deref()?;
+    let declared = run.server.declared.get(DeclaredFact::Storage);
+    difference("disks", published, declared.unwrap_or(UNKNOWN))
 }
 
 fn state_before(run: &Run) -> Option<&ServerState> {

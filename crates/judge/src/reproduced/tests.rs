@@ -3,12 +3,15 @@
 use super::*;
 use crate::sample::healthy as run;
 use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure, Scenario};
-use prony_store::{IndustryMetric, QueryCounts, ServerSecond, ServerState, TableState};
+use prony_store::{
+    DeclaredFact, IndustryMetric, QueryCounts, ServerSecond, ServerState, TableState,
+};
 
 fn published(name: &str, value: f64) -> PublishedFigure {
     PublishedFigure {
         name: PublishedMetric::from_name(name).unwrap(),
         value,
+        high: None,
         unit: "a unit".to_owned(),
     }
 }
@@ -158,6 +161,74 @@ fn new_order_rates_are_compared_with_the_published_ones() {
         .map(|deviation| deviation.change)
         .collect();
     assert_eq!(changes, [Some(-0.5); 3]);
+}
+
+#[test]
+fn settings_are_compared_by_their_size_and_by_their_share_of_the_memory() {
+    let mut run = run_with_figures(&[]);
+    let settings = [
+        ("shared_buffers", "20% of memory"),
+        ("work_mem", "32MB"),
+        ("wal_level", "replica"),
+    ];
+    run.scenario.as_mut().unwrap().original.settings = settings
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+    run.observed.get_or_insert_default().machine.memory_bytes = Some(10 << 30);
+    let mut differing = |values: [&str; 3]| {
+        run.server.settings.clear();
+        for ((name, _), value) in settings.iter().zip(values) {
+            run.server.settings.insert((*name).to_owned(), value.into());
+        }
+        let rows = differences(&run).into_iter();
+        let rows = rows.filter(|row| row.what == "setting");
+        rows.map(|row| row.measured).collect::<Vec<_>>()
+    };
+    assert_eq!(differing(["2GB", "32768kB", "replica"]), [""; 0]);
+    assert_eq!(
+        differing(["128MB", "4MB", "minimal"]),
+        [
+            "shared_buffers 128MB, 1.2 % of memory",
+            "wal_level minimal",
+            "work_mem 4MB"
+        ]
+    );
+    // A machine that nobody observed may be declared.
+    run.observed = None;
+    for (fact, value) in [
+        (DeclaredFact::Memory, "1GiB"),
+        (DeclaredFact::Storage, "gp3"),
+    ] {
+        run.server.declared.declare(fact, value).unwrap();
+    }
+    run.server
+        .settings
+        .insert("shared_buffers".to_owned(), "256MB".into());
+    run.scenario.as_mut().unwrap().original.disk = Some("local".to_owned());
+    let rows = differences(&run);
+    let measured = rows.iter().map(|row| row.measured.as_str());
+    assert!(measured.clone().any(|text| text == "gp3"), "{rows:?}");
+    assert!(
+        measured
+            .clone()
+            .any(|text| text == "shared_buffers 256MB, 25 % of memory"),
+        "{rows:?}"
+    );
+    run.server.settings.clear();
+    let unknown = differences(&run).into_iter();
+    let unknown = unknown.filter(|row| row.measured.ends_with(" unknown"));
+    assert_eq!(unknown.count(), 3);
+}
+
+#[test]
+fn a_value_within_a_published_range_does_not_deviate() {
+    let range = PublishedFigure {
+        high: Some(10.0),
+        ..published("TPS per dollar", 9.0)
+    };
+    for (measured, expected) in [(4.5, -0.5), (9.0, 0.0), (9.7, 0.0), (15.0, 0.5)] {
+        assert_eq!(relative_change(&range, measured), Some(expected));
+    }
 }
 
 #[test]

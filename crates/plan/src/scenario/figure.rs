@@ -9,25 +9,33 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct PublishedFigure {
     #[serde(rename = "name")]
     pub metric: PublishedMetric,
-    /// The published value.
+    /// The published value, or the lower end of a published range.
     pub value: f64,
+    /// Upper end of a published range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
     /// Unit of the value.
     pub unit: &'static str,
 }
 
 impl<'de> Deserialize<'de> for PublishedFigure {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PublishedFigure, D::Error> {
-        <(PublishedMetric, f64)>::deserialize(deserializer).map(PublishedFigure::from)
-    }
-}
-
-impl From<(PublishedMetric, f64)> for PublishedFigure {
-    fn from((metric, value): (PublishedMetric, f64)) -> PublishedFigure {
-        PublishedFigure {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Entry {
+            Range(PublishedMetric, f64, f64),
+            Value(PublishedMetric, f64),
+        }
+        let (metric, value, high) = match Entry::deserialize(deserializer)? {
+            Entry::Range(metric, low, high) => (metric, low, Some(high)),
+            Entry::Value(metric, value) => (metric, value, None),
+        };
+        Ok(PublishedFigure {
             metric,
             value,
+            high,
             unit: metric.unit(),
-        }
+        })
     }
 }
 
@@ -55,6 +63,10 @@ choices! {
         Writes = "writes",
         /// Batch requests per second, as SQL Server counts them.
         BatchRequests = "batch requests",
+        /// Transactions per second for one US dollar per month.
+        TpsPerDollar = "TPS per dollar",
+        /// Throughput that backups cost.
+        BackupOverhead = "backup overhead",
     }
 }
 
@@ -67,9 +79,10 @@ impl PublishedMetric {
             Self::Tps => "transactions/s",
             Self::Qps => "statements/s",
             Self::LatencyMean | Self::LatencyStddev | Self::LatencyP95 => "ms",
-            Self::Cpu => "%",
+            Self::Cpu | Self::BackupOverhead => "%",
             Self::Reads | Self::Writes => "statements in 60 s",
             Self::BatchRequests => "requests/s",
+            Self::TpsPerDollar => "transactions/s for 1 USD a month",
         }
     }
 }

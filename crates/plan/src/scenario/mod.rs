@@ -1,7 +1,8 @@
 //! Scenarios: published benchmark runs, each with its description and figures.
 //!
 //! The tables in `data` contain facts from the documents, not their sentences. A figure is never invented: a
-//! value that a document does not state is absent here too.
+//! value that a document does not state is absent here too. If a value was computed from stated ones, a note
+//! of the scenario says how.
 //!
 //! `figure` defines the metrics, `read` reads the tables, and `size` shrinks a scenario and computes the size
 //! of its data.
@@ -60,6 +61,9 @@ pub struct Scenario {
     /// Memory of the machine, in GB as the document writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_gb: Option<u64>,
+    /// The disks that held the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<String>,
     /// Prony's workload for the scenario.
     pub workload: String,
     /// Options of that workload.
@@ -115,6 +119,10 @@ pub struct Scenario {
     /// Whether the tables are vacuumed before the run.
     #[serde(default)]
     pub vacuum: bool,
+    /// Settings of the server: a value as the server writes it, or a share of the machine's memory as
+    /// `20% of memory`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     /// The server's settings for the durability of commits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durability: Option<String>,
@@ -197,6 +205,8 @@ choices! {
         AlloyDbWeb = "AlloyDB-web",
         /// Alibaba Cloud, 2022.
         ApsaraDb2022 = "ApsaraDB-2022",
+        /// Aiven, 2019.
+        Aiven2019 = "Aiven-2019",
     }
 }
 
@@ -209,6 +219,9 @@ impl ScenarioSource {
             }
             Self::AlloyDbWeb => "AlloyDB for PostgreSQL, the web page of that guide (German)",
             Self::ApsaraDb2022 => "ApsaraDB for RDS Performance White Paper, 2022-05-30",
+            Self::Aiven2019 => {
+                "Transactions per Dollar: PostgreSQL in virtual and bare metal clouds, Aiven, PostgresConf US 2019"
+            }
         }
     }
 }

@@ -6,12 +6,13 @@ use super::ScenarioTable;
 use serde::Deserialize;
 use toml::Value;
 
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("tpcc.toml", include_str!("data/tpcc.toml")),
     ("pgbench.toml", include_str!("data/pgbench.toml")),
     ("sysbench.toml", include_str!("data/sysbench.toml")),
     ("sqlserver.toml", include_str!("data/sqlserver.toml")),
     ("hotset.toml", include_str!("data/hotset.toml")),
+    ("aiven.toml", include_str!("data/aiven.toml")),
 ];
 
 #[derive(Deserialize)]

@@ -15,21 +15,26 @@ fn every_scenario_is_complete_and_has_a_unique_id() {
         .map(|table| (table.section, table.scenarios.len()))
         .collect();
     // 4 machines; 4 runs, 12 sizes by machine and the wider ranges; 30 + 3 samples + 2 editions; 10 + 5; 17
-    // hot sets, each read and written.
-    assert_eq!(counts, [(1, 4), (2, 17), (3, 35), (4, 15), (5, 34)]);
+    // hot sets, each read and written; 11 machines with 450 GB and 12 with 900 GB.
+    assert_eq!(
+        counts,
+        [(1, 4), (2, 17), (3, 35), (4, 15), (5, 34), (6, 23)]
+    );
     let mut ids: Vec<&str> = all_scenarios()
         .map(|scenario| scenario.id.as_str())
         .collect();
     ids.sort_unstable();
     ids.dedup();
-    assert_eq!(ids.len(), 105);
+    assert_eq!(ids.len(), 128);
     for scenario in all_scenarios() {
         let id = &scenario.id;
         let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
         assert!(id.chars().all(is_allowed), "{id}");
-        // Only the sizes in a table of machines have no figures.
+        // Only the sizes in a table of machines have no figures; those of Aiven are mostly in pictures.
         let has_size_only = id.contains("-web-") && scenario.cpus != Some(16);
-        assert_eq!(scenario.figures.is_empty(), has_size_only, "{id}");
+        if scenario.source != ScenarioSource::Aiven2019 {
+            assert_eq!(scenario.figures.is_empty(), has_size_only, "{id}");
+        }
         assert_eq!(
             scenario.workload == "script",
             scenario.script.is_some(),
@@ -132,6 +137,39 @@ fn rows_inherit_the_values_of_their_group() {
     assert_eq!(row.notes.len(), 3);
     assert!(row.notes[0].contains("12,800"), "{:?}", row.notes);
     assert_eq!(row.warmup, Some(Duration::from_secs(600)));
+}
+
+#[test]
+fn the_machines_of_aiven_have_its_settings_and_the_stated_figures() {
+    let rows: Vec<&Scenario> = all_scenarios()
+        .filter(|row| row.source == ScenarioSource::Aiven2019)
+        .collect();
+    for row in &rows {
+        let setup = (row.scale, row.clients, row.data_gb);
+        match row.id.starts_with("aiven-450-") {
+            true => assert_eq!(setup, (Some(25_000), Some(100), Some(450)), "{}", row.id),
+            false => assert_eq!(setup, (Some(50_000), Some(200), Some(900)), "{}", row.id),
+        }
+        assert_eq!(row.duration, Some(Duration::from_secs(3_600)), "{}", row.id);
+        assert_eq!(row.settings.len(), 4, "{}", row.id);
+        assert!(row.machine.is_some() && row.disk.is_some(), "{}", row.id);
+    }
+    let ratios = rows.iter().filter_map(|row| {
+        let mut figures = row.figures.iter();
+        let ratio = figures.find(|figure| figure.metric == PublishedMetric::TpsPerDollar)?;
+        Some((row.id.as_str(), ratio.value, ratio.high))
+    });
+    let expected = [
+        ("aiven-450-aws-i3.4xlarge", 9.0, Some(10.0)),
+        ("aiven-450-aws-i3.8xlarge", 9.0, Some(10.0)),
+        ("aiven-450-gcp-20x120", 11.0, Some(13.0)),
+        ("aiven-450-gcp-32x192", 11.0, Some(13.0)),
+        ("aiven-900-aws-i3.8xlarge", 9.0, None),
+        ("aiven-900-gcp-32x192", 12.0, None),
+    ];
+    assert_eq!(ratios.collect::<Vec<_>>(), expected);
+    let row = find_scenario("aiven-450-gcp-20x120").expect("listed");
+    assert_eq!(figure(row, PublishedMetric::BackupOverhead), Some(10.0));
 }
 
 #[test]

@@ -83,6 +83,7 @@ pub(crate) mod tests {
             published: vec![PublishedFigure {
                 name: prony_store::PublishedMetric::Tps,
                 value: 20_359.0,
+                high: None,
                 unit: "transactions/s".to_owned(),
             }],
             original: OriginalSetup {
@@ -136,6 +137,7 @@ pub(crate) mod tests {
                 name: "latency mean".to_owned(),
                 unit: "ms".to_owned(),
                 published: 1.0,
+                published_high: None,
                 measured: Some(measured),
                 change: Some(measured - 1.0),
             });

@@ -27,7 +27,7 @@ pub(crate) fn deviation_cells(deviation: &Deviation) -> [String; 5] {
     let format_change = |change: f64| ratio_as_change(1.0 + change);
     [
         plain(&deviation.name),
-        units::rate(deviation.published),
+        units::value_or_range(deviation.published, deviation.published_high),
         deviation
             .measured
             .map_or("not known".to_owned(), units::rate),

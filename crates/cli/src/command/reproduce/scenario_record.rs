@@ -34,6 +34,7 @@ pub fn scenario_document(scenario: &Scenario, steps: CompletedSteps) -> prony_st
             .map(|figure| PublishedFigure {
                 name: figure.metric,
                 value: figure.value,
+                high: figure.high,
                 unit: figure.unit.to_owned(),
             })
             .collect(),
@@ -57,6 +58,7 @@ fn original_setup(scenario: &Scenario) -> OriginalSetup {
         cpus: scenario.cpus,
         // Published memory sizes in GB mean GiB.
         memory_bytes: scenario.memory_gb.map(|memory| memory << 30),
+        disk: scenario.disk.clone(),
         data: scenarios::data_size(scenario),
         cached: scenario
             .cached
@@ -72,6 +74,7 @@ fn original_setup(scenario: &Scenario) -> OriginalSetup {
         protocol: scenario.protocol,
         warmup_s: scenario.warmup.map(|time| time.as_secs_f64()),
         duration_s: scenario.duration.map(|time| time.as_secs_f64()),
+        settings: scenario.settings.clone(),
         durability: scenario.durability.clone(),
         replication: (scenario.replication.as_deref()).and_then(Replication::from_name),
     }
