@@ -4,13 +4,13 @@
 //! caveats if the two engines may be compared. Must never: make figures of two workloads comparable, or
 //! excuse that one engine guarantees less durability.
 
-use super::rules::{DURABILITY_SETTINGS, UNKNOWN};
+use super::rules::{DURABILITY_SETTINGS, UNKNOWN, engine};
 use super::{Difference, server::ISOLATION_PROPERTY};
 use prony_store::{Product, Run, Severity, SqlDialect};
 
-/// Why MySQL and MariaDB may be compared.
+/// Why engines with the protocol of MySQL may be compared.
 const WHY_RELATED_ENGINES: &str =
-    "MySQL and MariaDB are two engines with the same protocol; this compares one with the other";
+    "these are two engines with the protocol of MySQL; this compares one with the other";
 /// Why other engines may be compared.
 const WHY_ACROSS_ENGINES: &str = "these are two engines, compared because of --across-engines; \
                       each ran with its own statements and settings";
@@ -25,7 +25,7 @@ pub(super) fn downgrade_engine_differences(
     let engines = [a, b].map(|run| run.server.product);
     let same_workload = a.workload.name == b.workload.name;
     let engines_known = engines.iter().all(Option::is_some);
-    if !same_workload || !engines_known || engines[0] == engines[1] {
+    if !same_workload || !engines_known || engine(a) == engine(b) {
         return;
     }
     let speaks_mysql = |product: &Option<Product>| {
@@ -56,13 +56,46 @@ pub(super) fn downgrade_engine_differences(
 mod tests {
     use crate::compare::{Verdict, common_figures, compare};
     use crate::sample::healthy;
-    use prony_store::{IndustryMetric, Product, Run, Severity};
+    use prony_store::{IndustryMetric, Product, Run, Service, Severity};
 
     fn run_on(engine: Product) -> Run {
         let mut run = healthy();
         run.server.product = Some(engine);
         run.workload.statements = vec![format!("select {}", engine.name)];
         run
+    }
+
+    #[test]
+    fn services_differ_with_a_caveat_and_engines_that_answer_as_others_are_engines() {
+        let run = |service| {
+            let mut run = run_on(Product::MYSQL);
+            run.server.service = service;
+            run
+        };
+        let whats = |a: &Run, b: &Run, across| -> (Verdict, Vec<String>) {
+            let comparison = compare(a, b, across);
+            let differences = comparison.differences.into_iter();
+            let whats = differences.map(|difference| difference.what).collect();
+            (comparison.verdict, whats)
+        };
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let (plain, service) = (run(None), run(Some(Service::Rds)));
+        assert_eq!(
+            whats(&plain, &service, false),
+            (Verdict::WithCaveats, names(&["service"]))
+        );
+        // It speaks MySQL's protocol, as MariaDB does.
+        assert_eq!(
+            whats(&plain, &run(Some(Service::TiDb)), false),
+            (Verdict::WithCaveats, names(&["engine", "service"]))
+        );
+        let mut cockroach = run_on(Product::POSTGRESQL);
+        cockroach.server.service = Some(Service::Cockroach);
+        let postgres = run_on(Product::POSTGRESQL);
+        let (verdict, _) = whats(&postgres, &cockroach, false);
+        assert_eq!(verdict, Verdict::NotComparable);
+        let (verdict, _) = whats(&postgres, &cockroach, true);
+        assert_eq!(verdict, Verdict::WithCaveats);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use super::Difference;
 use super::declared::{DECLARED, availability_differs};
-use super::rules::{DURABILITY_SETTINGS, UNKNOWN};
+use super::rules::{DURABILITY_SETTINGS, UNKNOWN, engine};
 use prony_plan::settings::{Compared, SETTINGS};
 use prony_store::{Run, Severity};
 use serde_json::{Map, Value};
@@ -92,7 +92,7 @@ fn plan_differences(a: &Run, b: &Run) -> Option<PlanDifferences> {
         settings.insert("statements".to_owned());
     }
     let server = |run: &Run| run.plan["server"].as_str().unwrap_or("").to_owned();
-    let engines_differ = keys.contains("server") && a.server.product != b.server.product;
+    let engines_differ = keys.contains("server") && engine(a) != engine(b);
     if same_workload && engines_differ {
         settings.insert("statements".to_owned());
     }

@@ -3,7 +3,7 @@
 //! In: a Run. Out: properties. Must never: combine differences; each has its own severity.
 
 use prony_plan::Choice;
-use prony_store::{Run, Severity};
+use prony_store::{Run, Service, Severity};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// One property of a Run, and why it matters if another Run has a different value.
@@ -37,6 +37,8 @@ pub(super) const WHY_ROW_DESCRIPTIONS: &str =
 const WHY_OTHER_CONNECTIONS: &str = "one figure includes connecting, the other does not";
 const WHY_OTHER_LOAD: &str = "the servers were under different loads";
 const WHY_OTHER_ENGINE: &str = "the engines differ, and so do their statements";
+const WHY_OTHER_SERVICE: &str =
+    "a service chooses the machine, the storage and the copies of the data";
 const WHY_OTHER_CLIENTS: &str =
     "throughput and response time both depend on the number of concurrent clients";
 pub(super) const WHY_OTHER_DURABILITY: &str =
@@ -57,7 +59,7 @@ use Severity::{Caveat, Invalid, Note};
 
 /// All properties except settings. Each workload declares its own settings; those of the server are compared
 /// separately.
-pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 24] {
+pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 25] {
     let (workload, drive, server) = (&run.workload, &run.drive, &run.server);
     let host = &run.machine().host;
     let connections = if drive.connect_per_transaction {
@@ -65,6 +67,7 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 24] {
     } else {
         "kept"
     };
+    let service = server.service.map_or("none recognized", Service::name);
     let row_descriptions = match run.plan["run"]["describe"].as_bool() {
         Some(false) => "not requested",
         Some(true) | None => "requested",
@@ -94,6 +97,7 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 24] {
         property("connections", Invalid, connections, WHY_OTHER_CONNECTIONS),
         property("pace", Invalid, pace(run), WHY_OTHER_LOAD),
         property("engine", Invalid, engine(run), WHY_OTHER_ENGINE),
+        property("service", Caveat, service, WHY_OTHER_SERVICE),
         property("clients", Invalid, drive.clients, WHY_OTHER_CLIENTS),
         property(
             "server version",
@@ -194,6 +198,12 @@ fn protocol(run: &Run) -> &'static str {
     run.drive.protocol.map_or("", Choice::name)
 }
 
-fn engine(run: &Run) -> &str {
-    run.server.product.map_or("", |product| product.id)
+/// The engine's name; empty if unknown.
+pub(super) fn engine(run: &Run) -> &'static str {
+    let other = run
+        .server
+        .service
+        .filter(|service| service.is_other_engine());
+    let product = run.server.product.map_or("", |product| product.id);
+    other.map_or(product, Service::name)
 }

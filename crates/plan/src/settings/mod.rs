@@ -191,7 +191,7 @@ settings! {
     /// and variables of MySQL's client. Or sqlserver://user@host?database=name, or a connection string of JDBC,
     /// ADO.NET or ODBC, with sqlcmd's variables
     server.url => url: String, SettingType::Text, value_flag(SERVER_HEADING, "url", "URL"),
-        Varies(&["engine", "network", "TLS"]);
+        Varies(&["engine", "service", "network", "TLS"]);
     /// Start a throw-away PostgreSQL, load it and remove it afterwards
     server.embedded => embedded: bool, SettingType::Bool, switch(SERVER_HEADING, "embedded", None),
         Varies(&["engine", "network", "TLS"]);

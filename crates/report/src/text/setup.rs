@@ -247,9 +247,14 @@ fn commit_settings(run: &Run) -> String {
     settings.collect::<Vec<_>>().join(", ")
 }
 
-/// The name of the server's product; empty if unknown.
+/// The name of the server's product, and of the service that it is part of; empty if unknown.
 pub(crate) fn product_name(server: &Server) -> String {
-    server.product.map_or("", |product| product.name).to_owned()
+    let product = server.product.map_or("", |product| product.name);
+    match server.service {
+        None => product.to_owned(),
+        Some(service) if service.is_other_engine() => format!("{} (as {product})", service.name()),
+        Some(service) => format!("{product} ({})", service.name()),
+    }
 }
 
 /// The name and the version of the server, without the build in parentheses: `PostgreSQL 17.2`.

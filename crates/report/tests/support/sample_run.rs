@@ -134,6 +134,7 @@ pub fn closed() -> Run {
         plan: serde_json::json!({"workload": {"name": "tpcb"}}),
         server: Server {
             product: Some(Product::POSTGRESQL),
+            service: None,
             version: "17.2".into(),
             address: Some(ServerAddress::Tcp("127.0.0.1:5432".into())),
             database: "bench".into(),

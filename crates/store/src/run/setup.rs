@@ -2,7 +2,7 @@
 
 use prony_document::{
     BatchScheduling, BuildProfile, Declared, Description, FindingKind, Network, PlannedEnd,
-    Product, ResponseTimeLimit, ServerAddress, ServiceTimePartsSource, Setting, Severity,
+    Product, ResponseTimeLimit, ServerAddress, Service, ServiceTimePartsSource, Setting, Severity,
     SqlDialect,
 };
 use prony_plan::{Arrival, QueryMode, ReplyWait, experiment::RunOrder};
@@ -68,6 +68,9 @@ pub struct CpuFrequency {
 pub struct Server {
     /// The product that answers; absent if unknown.
     pub product: Option<Product>,
+    /// The service or derived product that its version and settings show; absent if they show none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<Service>,
     /// Version text.
     pub version: String,
     /// Its address; absent if unknown.
