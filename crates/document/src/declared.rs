@@ -84,7 +84,7 @@ impl Declared {
             }
             _ if text.is_empty() => "a text",
             _ => {
-                self.0.insert(fact, text.to_owned());
+                self.0.insert(fact, in_one_form(fact, text));
                 return Ok(());
             }
         };
@@ -122,6 +122,35 @@ impl Declared {
     }
 }
 
+/// The value as it is stored, so that equal values are equal texts.
+fn in_one_form(fact: DeclaredFact, text: &str) -> String {
+    let number = text.parse::<u32>().map(|number| number.to_string());
+    match fact {
+        DeclaredFact::Memory | DeclaredFact::StorageSize => match bytes(text) {
+            Some(bytes) => size(bytes, text.contains(['i', 'I'])),
+            None => text.to_owned(),
+        },
+        DeclaredFact::Cpus | DeclaredFact::Iops | DeclaredFact::Zones | DeclaredFact::Replicas => {
+            number.unwrap_or_else(|_| text.to_owned())
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// A size in the largest unit that it fills: `128 GB`, `1.5 TiB`.
+fn size(bytes: u64, is_binary: bool) -> String {
+    let (step, units) = if is_binary {
+        (1024_f64, ["TiB", "GiB", "MiB"])
+    } else {
+        (1000_f64, ["TB", "GB", "MB"])
+    };
+    let sizes = [4, 3, 2].map(|power| bytes as f64 / step.powi(power));
+    let index = sizes.iter().position(|size| *size >= 1.0).unwrap_or(2);
+    let number = format!("{:.3}", sizes[index]);
+    let number = number.trim_end_matches('0').trim_end_matches('.');
+    format!("{number} {}", units[index])
+}
+
 /// The bytes of a size such as `128 GB`, `1.5 TiB` or `512MB`; `None` if it is none.
 fn bytes(text: &str) -> Option<u64> {
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic())?;
@@ -154,7 +183,7 @@ mod tests {
                 "128 GB",
                 &["128", "GB", "nan GB", "-1 GB", "1e300 TB"],
             ),
-            (DeclaredFact::StorageSize, "1.5TiB", &["1.5"]),
+            (DeclaredFact::StorageSize, "1.5 TiB", &["1.5"]),
             (DeclaredFact::Replicas, "0", &["1.5", "-1"]),
             (DeclaredFact::HighAvailability, "multi-zone", &["yes"]),
             (DeclaredFact::Region, "eu-central-1", &[" "]),
@@ -172,6 +201,16 @@ mod tests {
             declared.high_availability(),
             Some(HighAvailability::MultiZone)
         );
+        for (text, stored) in [
+            ("1000 gb", "1 TB"),
+            ("0.5tib", "512 GiB"),
+            ("128GB", "128 GB"),
+        ] {
+            declared.declare(DeclaredFact::Memory, text).expect(text);
+            assert_eq!(declared.get(DeclaredFact::Memory), Some(stored));
+        }
+        declared.declare(DeclaredFact::Zones, "+03").unwrap();
+        assert_eq!(declared.get(DeclaredFact::Zones), Some("3"));
         let mut later = Declared::default();
         later.declare(DeclaredFact::Cpus, "8").unwrap();
         declared.extend(&later);

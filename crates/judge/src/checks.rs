@@ -1,7 +1,7 @@
 //! All checks and the other findings, as data: when each is reported, and what it limits.
 //!
 //! In: a [`Run`]. Out: its findings, and the tables of the reference documentation. Must never: report what is not in one
-//! of these tables.
+//! of these tables, but for the remarks of workloads, which have ids of their own.
 //!
 //! Where a rule has several severities, the severity follows from the known effect on the figure
 //! ([`severity_of_effect`](crate::thresholds::severity_of_effect)) unless the rule says otherwise.
@@ -67,7 +67,7 @@ macro_rules! other_findings {
     };
 }
 
-/// All checks, in the order in which findings of one severity are reported.
+/// All checks, in the order in which findings of one severity and kind are reported.
 pub static CHECKS: &[CheckSpec] = checks! {
     "nothing-committed": errors::check_nothing_committed {
         [Invalid] "no committed transaction, or nothing measured"
@@ -232,7 +232,7 @@ pub static CHECKS: &[CheckSpec] = checks! {
         [Caveat] "more than 20 % of a table, and at least 10,000 rows"
     }
     "declared": declared::check_declared {
-        [Caveat] "an observation contradicts what was declared of the server: other CPUs, more than 15 % more or less memory, more replicas than declared, or replication where none was declared"
+        [Caveat] "an observation contradicts what was declared of the server: fewer CPUs or over 15 % less memory in its machine, or more replicas connected"
     }
     "contention" ("more clients than the scale supports"): workload::check_contention {
         [Caveat] "more clients than the workload's units of scale support, as the workload defines it: tpcb with fewer branches than clients, tpcc with fewer warehouses than clients, or than a tenth of the clients if clients have think time"

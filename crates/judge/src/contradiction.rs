@@ -20,7 +20,7 @@ pub fn contradiction(run: &Run) -> Option<&Check> {
 
 /// Adds the finding `contradiction` if figures of the document contradict one another, or its stored findings the
 /// run's.
-pub(crate) fn add_finding(run: &mut Run, stored: Option<&Vec<Check>>) {
+pub(crate) fn add_finding(run: &mut Run, stored: Option<&[Check]>) {
     let mut contradictions = prony_store::contradictions(run);
     contradictions.extend(stored.and_then(|stored| differing_findings(&run.checks, stored)));
     if contradictions.is_empty() {
@@ -36,7 +36,7 @@ pub(crate) fn add_finding(run: &mut Run, stored: Option<&Vec<Check>>) {
         ),
         "It was changed after it was written, or is damaged: use the original, or measure again.",
     );
-    run.checks.splice(0..0, finding);
+    run.checks.splice(..0, finding);
 }
 
 /// Names the findings that only one of both has, the worst first. Texts may differ in the last digit of a figure.

@@ -1,10 +1,11 @@
 //! Whether what was observed of the server contradicts what its user declared.
 //!
-//! In: a Run. Out: `declared`. Must never: doubt a fact that nobody observed.
+//! In: a Run. Out: `declared`. Must never: doubt a fact that nobody observed, or that a container's limits explain.
 
 use crate::checks::{Finding, new_finding};
+use crate::formatting::count;
 use crate::thresholds::DECLARED_MEMORY_MAX_DEVIATION;
-use prony_store::{DeclaredFact, HighAvailability, Replication, Run, Severity};
+use prony_store::{DeclaredFact, Run, Severity};
 
 pub(crate) fn check_declared(run: &Run) -> Option<Finding> {
     let contradicted = contradictions(run);
@@ -28,15 +29,17 @@ fn contradictions(run: &Run) -> Vec<String> {
     let (declared, machine) = (&run.server.declared, &observed.machine);
     let mut contradicted = Vec::new();
     if let (Some(said), Some(seen)) = (declared.count(DeclaredFact::Cpus), machine.cpus)
-        && said != seen
+        && said > seen
     {
-        contradicted.push(format!("{said} CPUs, but it has {seen}"));
+        contradicted.push(format!("{said} CPUs, but its machine has {seen}"));
     }
     if let (Some(said), Some(seen)) = (declared.bytes(DeclaredFact::Memory), machine.memory_bytes)
-        && said.abs_diff(seen) as f64 > DECLARED_MEMORY_MAX_DEVIATION * said as f64
+        && said as f64 > seen as f64 * (1.0 + DECLARED_MEMORY_MAX_DEVIATION)
     {
         let [said, seen] = [said, seen].map(|bytes| bytes as f64 / 1e9);
-        contradicted.push(format!("{said:.1} GB of memory, but it has {seen:.1} GB"));
+        contradicted.push(format!(
+            "{said:.1} GB of memory, but its machine has {seen:.1} GB"
+        ));
     }
     let Some(before) = &observed.before else {
         return contradicted;
@@ -45,13 +48,10 @@ fn contradictions(run: &Run) -> Vec<String> {
     if let Some(said) = declared.count(DeclaredFact::Replicas)
         && (said as usize) < connected
     {
-        contradicted.push(format!("{said} replicas, but {connected} are connected"));
-    }
-    let replicates = before.replication.is_some_and(|replication| {
-        !matches!(replication, Replication::None | Replication::NotVisible)
-    });
-    if declared.high_availability() == Some(HighAvailability::None) && replicates {
-        contradicted.push("no high availability, but it replicates".to_owned());
+        contradicted.push(format!(
+            "{}, but connected are {connected}",
+            count(said.into(), "replica")
+        ));
     }
     contradicted
 }
@@ -68,23 +68,22 @@ mod tests {
         let observed = observed_mut(&mut run);
         observed.machine.cpus = Some(8);
         observed.machine.memory_bytes = Some(16_400_000_000);
-        observed.before.as_mut().unwrap().replication = Some(Replication::Asynchronous);
         observed.before.as_mut().unwrap().replicas = vec![Replica::default()];
         let right = [
-            ("cpus", "8"),
+            // A container may have less than its machine.
+            ("cpus", "4"),
             ("memory", "16 GiB"),
             ("replicas", "2"),
             ("high_availability", "standby"),
         ];
         let wrong = [
-            ("cpus", "16", "16 CPUs, but it has 8"),
-            ("memory", "32 GB", "32.0 GB of memory, but it has 16.4 GB"),
-            ("replicas", "0", "0 replicas, but 1 are connected"),
+            ("cpus", "16", "16 CPUs, but its machine has 8"),
             (
-                "high_availability",
-                "none",
-                "no high availability, but it replicates",
+                "memory",
+                "32 GB",
+                "32.0 GB of memory, but its machine has 16.4 GB",
             ),
+            ("replicas", "0", "0 replicas, but connected are 1"),
         ];
         let declare = |run: &mut Run, name: &str, value: &str| {
             let fact = DeclaredFact::from_name(name).unwrap();

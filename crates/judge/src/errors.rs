@@ -209,14 +209,15 @@ pub(crate) fn check_outage(run: &Run) -> Option<Finding> {
     let not_restored = events
         .iter()
         .filter(|event| event.until_s.is_none() && end_s - event.at_s > minimum_s);
-    let advice = if expects_outage(run) {
+    let not_restored_s = not_restored.map(|event| event.at_s).reduce(f64::min);
+    let advice = if expects_outage(run) && not_restored_s.is_none() {
         "The plan expects an outage; the throughput includes it."
     } else {
         "Check the server's log for a restart, a crash or a connection limit; run again for \
              figures without an interruption. If you want to measure an outage, say so with \
              --expect-outage."
     };
-    let (severity, finding) = match not_restored.map(|event| event.at_s).reduce(f64::min) {
+    let (severity, finding) = match not_restored_s {
         // Invalid even if the outage was expected: without an end, its length is unknown.
         Some(since_s) => (
             Severity::Invalid,

@@ -85,7 +85,7 @@ pub fn judge_if_unjudged(run: &mut Run) {
         let checks = judge(run);
         let stored = std::mem::replace(&mut run.checks, checks);
         run.rules_version = Some(RULES_VERSION);
-        contradiction::add_finding(run, has_verdict.then_some(&stored));
+        contradiction::add_finding(run, has_verdict.then_some(&*stored));
     } else {
         contradiction::add_finding(run, None);
     }

@@ -220,8 +220,8 @@ thresholds! {
     pub const LIMITER_MIN_SESSIONS: u64 = 20;
     /// Share of the active sessions above which waits for one event are reported as a limit.
     pub const LIMITER_WAIT_MIN_SHARE: f64 = 0.5;
-    /// Largest difference between the memory that was declared and the machine's, share: kernels and firmware keep some, and
-    /// sellers count in GB or GiB.
+    /// How much more memory may be declared than the machine has, share of that: kernels and firmware keep some, and sellers
+    /// count in GB or GiB.
     pub const DECLARED_MEMORY_MAX_DEVIATION: f64 = 0.15;
     /// Largest difference between the number of rows and that of the scale, share.
     pub const DATA_SCALE_MAX_DEVIATION: f64 = 0.10;

@@ -70,7 +70,12 @@ impl PlanInput {
             self.duration = None;
             self.transactions = None;
         }
+        let has_server = self.url.is_some() || self.embedded.is_some();
         if overrides.url.is_some() || overrides.embedded.is_some() {
+            // What was declared of another server does not hold for this one.
+            if has_server {
+                self.declared = None;
+            }
             self.url = None;
             self.embedded = None;
         }

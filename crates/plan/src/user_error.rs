@@ -76,7 +76,7 @@ impl ErrorParts {
             text += &format!("\n  {line}");
         }
         if let Some(hint) = &self.hint {
-            text += &format!("\n  hint: {hint}");
+            text += &format!("\n  hint: {}", hint.replace('\n', "\n  "));
         }
         text
     }
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(parts.hint.as_deref(), Some("make room\nor stop"));
         assert_eq!(
             parts.paragraph(),
-            "loading: disk full\n  a\n  b\n  hint: make room\nor stop"
+            "loading: disk full\n  a\n  b\n  hint: make room\n  or stop"
         );
     }
 }

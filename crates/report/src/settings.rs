@@ -7,7 +7,6 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::plain;
-use crate::text::setup::product_name;
 use crate::units::{self, count_with_noun};
 use prony_store::{Choice, Durability, Run};
 use serde::Serialize;
@@ -174,7 +173,7 @@ fn server_values(run: &Run) -> Vec<NamedValue> {
     let before = observed.and_then(|observed| observed.before.as_ref());
     let durability = before.and_then(|state| state.durability.as_ref());
     let values = [
-        ("engine", Some(product_name(server))),
+        ("engine", Some(server.product_name())),
         ("version", Some(server.version.clone())),
         ("address", server.address.as_ref().map(ToString::to_string)),
         ("database", Some(server.database.clone())),

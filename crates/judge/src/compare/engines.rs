@@ -69,6 +69,8 @@ mod tests {
     fn services_differ_with_a_caveat_and_engines_that_answer_as_others_are_engines() {
         let run = |service| {
             let mut run = run_on(Product::MYSQL);
+            let known = (0..100).map(|at| (format!("known{at}"), "1".into()));
+            run.server.settings.extend(known);
             run.server.service = service;
             run
         };

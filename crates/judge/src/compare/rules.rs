@@ -37,7 +37,7 @@ pub(super) const WHY_ROW_DESCRIPTIONS: &str =
 const WHY_OTHER_CONNECTIONS: &str = "one figure includes connecting, the other does not";
 const WHY_OTHER_LOAD: &str = "the servers were under different loads";
 const WHY_OTHER_ENGINE: &str = "the engines differ, and so do their statements";
-const WHY_OTHER_SERVICE: &str =
+pub(super) const WHY_OTHER_SERVICE: &str =
     "a service chooses the machine, the storage and the copies of the data";
 const WHY_OTHER_CLIENTS: &str =
     "throughput and response time both depend on the number of concurrent clients";
@@ -59,7 +59,7 @@ use Severity::{Caveat, Invalid, Note};
 
 /// All properties except settings. Each workload declares its own settings; those of the server are compared
 /// separately.
-pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 25] {
+pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 24] {
     let (workload, drive, server) = (&run.workload, &run.drive, &run.server);
     let host = &run.machine().host;
     let connections = if drive.connect_per_transaction {
@@ -67,7 +67,6 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 25] {
     } else {
         "kept"
     };
-    let service = server.service.map_or("none recognized", Service::name);
     let row_descriptions = match run.plan["run"]["describe"].as_bool() {
         Some(false) => "not requested",
         Some(true) | None => "requested",
@@ -97,7 +96,6 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 25] {
         property("connections", Invalid, connections, WHY_OTHER_CONNECTIONS),
         property("pace", Invalid, pace(run), WHY_OTHER_LOAD),
         property("engine", Invalid, engine(run), WHY_OTHER_ENGINE),
-        property("service", Caveat, service, WHY_OTHER_SERVICE),
         property("clients", Invalid, drive.clients, WHY_OTHER_CLIENTS),
         property(
             "server version",

@@ -2,7 +2,9 @@
 //!
 //! In: two Runs. Out: differences. Must never: call a missing observation on one side a difference.
 
-use super::rules::{DURABILITY_SETTINGS, WHY_IT_MAY_EXPLAIN, WHY_OTHER_DURABILITY, plain_text};
+use super::rules::{
+    DURABILITY_SETTINGS, WHY_IT_MAY_EXPLAIN, WHY_OTHER_DURABILITY, WHY_OTHER_SERVICE, plain_text,
+};
 use super::{Difference, difference, merge_by_name};
 use prony_store::{Durability, Replication, Run, ServerState, Severity};
 
@@ -211,7 +213,17 @@ pub(super) type ReadObservation = fn(&Run) -> Option<String>;
 
 /// Observations of a server: name, severity of a difference, how the value is read, and why a difference
 /// matters.
-pub(super) const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 7] = [
+pub(super) const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 8] = [
+    (
+        "service",
+        Severity::Caveat,
+        |run| {
+            let service = run.server.service.map(|service| service.name().to_owned());
+            let is_known = run.server.settings.len() >= COMPLETE_SETTINGS_MIN;
+            service.or_else(|| is_known.then(|| "none recognized".to_owned()))
+        },
+        WHY_OTHER_SERVICE,
+    ),
     (
         "replication",
         Severity::Invalid,

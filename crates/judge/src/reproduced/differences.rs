@@ -76,9 +76,7 @@ fn product_difference(run: &Run, original: &OriginalSetup) -> Option<Difference>
         Some(version) => format!("{} {version}", original.product),
         None => format!("{}, version not stated", original.product),
     };
-    let name = run.server.product.map_or("", |product| product.name);
-    let version = run.server.version.split(" (").next().unwrap_or_default();
-    difference("server", published, format!("{name} {version}"))
+    difference("server", published, run.server.name_and_version())
 }
 
 /// The observed or declared value of the server's machine; if there is none, the value of the client's machine if
@@ -130,6 +128,9 @@ fn memory_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> 
 fn disk_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     let published = original.disk.as_deref()?;
     let declared = run.server.declared.get(DeclaredFact::Storage);
+    if declared == Some(published) {
+        return None;
+    }
     difference("disks", published, declared.unwrap_or(UNKNOWN))
 }
 

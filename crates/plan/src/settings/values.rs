@@ -175,6 +175,9 @@ impl SettingValue for Declared {
 
     fn from_text(text: &str, _value_type: &SettingType) -> Result<Declared, String> {
         let mut declared = Declared::default();
+        if text.trim().is_empty() {
+            return Err("a fact is given as FACT=VALUE, such as cpus=16".to_owned());
+        }
         for line in text.lines() {
             let (name, value) = line
                 .split_once('=')

@@ -145,7 +145,7 @@ fn describe_server(server: &Server) -> String {
     };
     format!(
         "{} {} at {}, database {}, role {}, {tls}{embedded}",
-        product_name(server),
+        server.product_name(),
         plain(&server.version),
         or_unknown(server.address.as_ref(), |address| plain(
             &address.to_string()
@@ -247,20 +247,9 @@ fn commit_settings(run: &Run) -> String {
     settings.collect::<Vec<_>>().join(", ")
 }
 
-/// The name of the server's product, and of the service that it is part of; empty if unknown.
-pub(crate) fn product_name(server: &Server) -> String {
-    let product = server.product.map_or("", |product| product.name);
-    match server.service {
-        None => product.to_owned(),
-        Some(service) if service.is_other_engine() => format!("{} (as {product})", service.name()),
-        Some(service) => format!("{product} ({})", service.name()),
-    }
-}
-
-/// The name and the version of the server, without the build in parentheses: `PostgreSQL 17.2`.
+/// The name and the version of the server: `PostgreSQL 17.2`.
 pub(crate) fn server_name(server: &Server) -> String {
-    let version = server.version.split(" (").next().unwrap_or_default();
-    format!("{} {}", product_name(server), plain(version))
+    plain(&server.name_and_version())
 }
 
 /// The options of a workload behind its name: `, mode statements`; empty if it has none.

@@ -1,12 +1,12 @@
 //! Reads what others do on a server before and after a load, for tools that send it no queries during the load.
 //!
-//! In: a connection. Out: the part of a [`ServerState`] that two short queries tell. Must never: fail a run.
+//! In: a connection. Out: the part of a [`ServerState`] that a few short queries tell. Must never: fail a run.
 
 use super::with_counters;
 use prony_server::Control;
 use prony_server::control::Error;
 use prony_server::observe::{CounterReader, Counters};
-use prony_store::{ObservedTopic, OtherClients, ServerState, SqlDialect};
+use prony_store::{MissingObservation, ObservedTopic, OtherClients, ServerState, SqlDialect};
 
 /// The reader of commits and of the sessions of clients.
 pub(super) fn others_reader(control: &mut Control) -> Result<CounterReader, Error> {
@@ -19,12 +19,20 @@ pub(super) fn others_reader(control: &mut Control) -> Result<CounterReader, Erro
 }
 
 /// The server's state, as far as [`others_reader`] has read it while no client of the run was connected.
-pub(super) fn state_of(control: &mut Control, counters: &Counters) -> ServerState {
+/// `missing`: what the server refused; sessions that it does not show are unknown, not idle.
+pub(super) fn state_of(
+    control: &mut Control,
+    counters: &Counters,
+    missing: &[MissingObservation],
+) -> ServerState {
+    let shows_sessions = missing
+        .iter()
+        .all(|missing| missing.what != ObservedTopic::OtherSessions);
     let busy = counters.sessions.iter().filter(|group| group.busy > 0);
     let state = ServerState {
         started_unix_s: counters.started_unix_s,
         pooled: is_pooled(control),
-        others: Some(OtherClients {
+        others: shows_sessions.then(|| OtherClients {
             commits: counters.other_commits,
             sessions: busy.cloned().collect(),
         }),
@@ -35,8 +43,9 @@ pub(super) fn state_of(control: &mut Control, counters: &Counters) -> ServerStat
 
 /// What others do on the server before the clients connect; `None` if it cannot be read.
 pub fn read_others(control: &mut Control) -> Option<ServerState> {
-    let counters = others_reader(control).and_then(|mut reader| reader.read(control));
-    Some(state_of(control, &counters.ok()?))
+    let mut reader = others_reader(control).ok()?;
+    let counters = reader.read(control).ok()?;
+    Some(state_of(control, &counters, &reader.take_missing()))
 }
 
 /// Whether PostgreSQL's log-in was answered by a pooler, whose sessions report their commits late; `None` if unknown.

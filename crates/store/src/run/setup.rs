@@ -91,6 +91,24 @@ pub struct Server {
 }
 
 impl Server {
+    /// The name of its product, and of the service that it is part of; empty if unknown.
+    pub fn product_name(&self) -> String {
+        let product = self.product.map_or("", |product| product.name);
+        match self.service {
+            None => product.to_owned(),
+            Some(service) if service.is_other_engine() => {
+                format!("{} (as {product})", service.name())
+            }
+            Some(service) => format!("{product} ({})", service.name()),
+        }
+    }
+
+    /// The name and the version, without the build in parentheses: `PostgreSQL 17.2`.
+    pub fn name_and_version(&self) -> String {
+        let version = self.version.split(" (").next().unwrap_or_default();
+        format!("{} {version}", self.product_name())
+    }
+
     /// The SQL that it understands; absent if unknown.
     pub fn dialect(&self) -> Option<SqlDialect> {
         self.product.map(|product| product.dialect)

@@ -211,7 +211,9 @@ fn read_replication(
     if let Some(rows) = query_or_missing(control, ObservedTopic::IsReplica, status, missing)? {
         state.is_replica = Some(!rows.is_empty());
     }
-    let by_semi_sync = semi_sync.then(|| "semi-synchronous replication".to_owned());
+    // Its status stays on after the last replica has left, until a commit has waited in vain.
+    let by_semi_sync = (semi_sync && state.replication != Some(Replication::NotVisible))
+        .then(|| "semi-synchronous replication".to_owned());
     Ok(in_cluster.or(by_semi_sync))
 }
 
@@ -271,8 +273,15 @@ pub(in super::super) fn is_cluster_size(nodes: u64) -> bool {
 fn sees_all_threads(grants: &[TextRow]) -> bool {
     let grant = |row: &TextRow| cell(row, 0).unwrap_or_default().to_ascii_uppercase();
     grants.iter().map(grant).any(|grant| {
-        let is_global = grant.contains(" ON *.* ");
-        is_global && (grant.contains("PROCESS") || grant.contains("ALL PRIVILEGES"))
+        // The user's name follows, and may contain anything.
+        let privileges = grant
+            .split_once(" ON *.* ")
+            .map_or("", |(privileges, _)| privileges);
+        let mut privileges = privileges
+            .trim_start_matches("GRANT ")
+            .split(',')
+            .map(str::trim);
+        privileges.any(|privilege| ["PROCESS", "ALL PRIVILEGES"].contains(&privilege))
     })
 }
 
