@@ -44,8 +44,8 @@ fn mix(mut number: u32) -> u32 {
 /// Maximum number of ranges whose positions are stored: a script may draw from a new range each time.
 const STORED_RANGES_MAX: usize = 1024;
 
-/// One user's share of the whole numbers of any range: a number is not drawn twice before all numbers of the
-/// range have been drawn. A range may restart after draws from 512 other ranges, because the positions of
+/// One user's share of the whole numbers of any range: if all users draw equally often, a number is not drawn twice before
+/// all numbers of the range have been drawn. A range may restart after draws from 512 other ranges, because the positions of
 /// older ranges are forgotten.
 #[derive(Clone, Debug)]
 pub struct UniqueInRange {

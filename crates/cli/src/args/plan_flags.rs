@@ -319,10 +319,11 @@ fn parse_option(text: &str) -> Result<WorkloadOption, String> {
 /// Parses the text as a number or boolean, or else returns it as a string.
 fn parse_option_value(text: &str) -> toml::Value {
     let integer = text.parse::<i64>().map(toml::Value::from);
-    let float = || text.parse::<f64>().map(toml::Value::from);
+    // A text such as "nan" or "infinity" is a text.
+    let float = || text.parse().ok().filter(|float: &f64| float.is_finite());
     let boolean = || text.parse::<bool>().map(toml::Value::from);
     integer
-        .or_else(|_| float())
-        .or_else(|_| boolean())
+        .or_else(|_| float().map(toml::Value::from).ok_or(()))
+        .or_else(|()| boolean())
         .unwrap_or_else(|_| text.into())
 }

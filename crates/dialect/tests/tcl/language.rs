@@ -42,6 +42,27 @@ const CASES: &Cases = &[
     ("expr {$::tcl_platform(platform) eq \"unix\"}", Ok("1")),
     ("expr {1 +}", Err("missing operand at _@_")),
     ("expr {1 / 0}", Err("divide by zero")),
+    ("expr {(-9223372036854775807 - 1) % -1}", Ok("0")),
+    (
+        "expr {- \"\"}",
+        Err("can't use empty string as operand of \"-\""),
+    ),
+    (
+        "expr {sqrt(1, 2)}",
+        Err("too many arguments for math function \"sqrt\""),
+    ),
+    (
+        "expr {rand(1)}",
+        Err("too many arguments for math function \"rand\""),
+    ),
+    (
+        "expr {abs()}",
+        Err("not enough arguments for math function \"abs\""),
+    ),
+    (
+        "expr {min()}",
+        Err("not enough arguments to math function \"min\""),
+    ),
     ("expr {foo}", Err("invalid bareword \"foo\"")),
     (
         "expr {\"x\" + 1}",

@@ -76,12 +76,19 @@ impl Interp {
     }
 
     fn call_function(&mut self, name: &str, args: &[Value]) -> Result<Value, Flow> {
-        let number = |index: usize| -> Result<f64, Flow> {
-            let value = args.get(index);
-            let value = value
-                .ok_or_else(|| error(format!("too few arguments to math function \"{name}\"")))?;
-            Ok(value.as_real()?)
-        };
+        if let Some((_, expected)) = ARITIES.iter().find(|(known, _)| *known == name)
+            && args.len() != *expected
+        {
+            let problem = if args.len() < *expected {
+                "not enough"
+            } else {
+                "too many"
+            };
+            return Err(error(format!(
+                "{problem} arguments for math function \"{name}\""
+            )));
+        }
+        let number = |index: usize| -> Result<f64, Flow> { Ok(args[index].as_real()?) };
         let to_integer = |number: f64| -> Result<Value, Flow> {
             if number.is_finite() && number.abs() < 9.2e18 {
                 Ok(Value::Integer(number as i64))
@@ -102,7 +109,7 @@ impl Interp {
             ("int" | "wide" | "entier" | "round", Some(Value::Integer(value))) => {
                 return Ok(Value::Integer(*value));
             }
-            ("min" | "max", Some(_)) => return min_or_max(args, name == "max"),
+            ("min" | "max", _) => return min_or_max(args, name),
             ("bool", Some(value)) => {
                 return Ok(Value::Integer(i64::from(value.as_bool()?)));
             }
@@ -135,35 +142,70 @@ impl Interp {
     }
 }
 
-fn min_or_max(args: &[Value], largest: bool) -> Result<Value, Flow> {
+/// The functions, each with its number of arguments; `min` and `max` take any number above 0.
+const ARITIES: [(&str, usize); 22] = [
+    ("rand", 0),
+    ("abs", 1),
+    ("bool", 1),
+    ("ceil", 1),
+    ("cos", 1),
+    ("double", 1),
+    ("entier", 1),
+    ("exp", 1),
+    ("floor", 1),
+    ("int", 1),
+    ("log", 1),
+    ("log10", 1),
+    ("round", 1),
+    ("sin", 1),
+    ("sqrt", 1),
+    ("srand", 1),
+    ("tan", 1),
+    ("wide", 1),
+    ("atan2", 2),
+    ("fmod", 2),
+    ("hypot", 2),
+    ("pow", 2),
+];
+
+fn min_or_max(args: &[Value], name: &str) -> Result<Value, Flow> {
     let mut best: Option<(f64, &Value)> = None;
     for arg in args {
         let number = arg.as_real()?;
-        let is_better = best.is_none_or(|(best, _)| (number > best) == largest);
+        let is_better = best.is_none_or(|(best, _)| (number > best) == (name == "max"));
         if is_better {
             best = Some((number, arg));
         }
     }
     best.map(|(_, value)| value.clone())
-        .ok_or_else(|| error("too few arguments to math function"))
+        .ok_or_else(|| error(format!("not enough arguments to math function \"{name}\"")))
 }
 
 fn apply_unary(sign: char, value: &Value) -> Result<Value, String> {
     match (sign, value) {
         ('!', value) => Ok(Value::Integer(i64::from(!value.as_bool()?))),
         ('~', Value::Integer(number)) => Ok(Value::Integer(!number)),
-        ('+', Value::Integer(_) | Value::Real(_)) => Ok(value.clone()),
         ('-', Value::Integer(number)) => {
             (number.checked_neg().map(Value::Integer)).ok_or_else(|| TOO_LARGE.to_owned())
         }
         ('-', Value::Real(number)) => Ok(Value::Real(-number)),
-        (_, Value::Real(_)) => Err(format!(
+        ('~', Value::Real(_)) => Err(format!(
             "can't use floating-point value as operand of \"{sign}\""
         )),
-        _ => Err(format!(
-            "can't use non-numeric string as operand of \"{sign}\""
-        )),
+        // A plus.
+        (_, Value::Integer(_) | Value::Real(_)) => Ok(value.clone()),
+        (_, Value::Text(text)) => Err(not_a_number(text, &sign.to_string())),
     }
+}
+
+/// The message for a text in place of a number.
+fn not_a_number(text: &str, operator: &str) -> String {
+    let kind = if text.is_empty() {
+        "empty"
+    } else {
+        "non-numeric"
+    };
+    format!("can't use {kind} string as operand of \"{operator}\"")
 }
 
 fn apply_binary(
@@ -200,14 +242,7 @@ fn apply_binary(
             } else {
                 &right.1
             };
-            let kind = if text.is_empty() {
-                "empty"
-            } else {
-                "non-numeric"
-            };
-            Err(format!(
-                "can't use {kind} string as operand of \"{operator}\""
-            ))
+            Err(not_a_number(text, operator))
         }
         (a, b) => compute_reals(operator, a.as_real()?, b.as_real()?),
     }
@@ -253,6 +288,8 @@ fn compute_integers(operator: &str, a: i64, b: i64) -> Result<Value, String> {
             let is_rounded_up = (a % b != 0) && ((a < 0) != (b < 0));
             quotient - i64::from(is_rounded_up)
         }),
+        // -1 divides every number, but the smallest one overflows.
+        "%" if b == -1 => Some(0),
         "%" => a.checked_rem(b).map(|remainder| {
             if remainder != 0 && ((remainder < 0) != (b < 0)) {
                 remainder + b
