@@ -340,7 +340,7 @@ fn priced_runs() -> (Vec<Run>, html::PriceInputs) {
     for (index, (_, _, tps)) in configurations.into_iter().enumerate() {
         // The first configuration has two runs: a median and a spread.
         for tenths in if index == 0 { vec![9, 10] } else { vec![10] } {
-            let mut run = sample_run::with_tps(sample_run::closed(), tps * tenths / 10);
+            let mut run = sample_run::with_tps(sample_run::formerly_judged(), tps * tenths / 10);
             run.id = format!("2026112{index}-{tenths}");
             placements.push(html::RunPlacement {
                 sheet: 0,
