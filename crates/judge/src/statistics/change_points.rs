@@ -20,7 +20,7 @@
 //! history without a change shows one with a probability of at most `alpha`, and the search for further
 //! changes adds no more than `alpha` in all (`tests/change_points.rs`).
 
-use crate::statistics::split_mix::SplitMix;
+use prony_plan::SplitMix;
 
 /// Fewest runs of a level: with fewer, one or two disturbed runs at the end would be one.
 pub const MIN_RUNS_OF_LEVEL: usize = 3;

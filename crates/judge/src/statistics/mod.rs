@@ -45,7 +45,6 @@ mod median_interval;
 mod ranks;
 mod runs;
 mod series;
-mod split_mix;
 pub mod student;
 
 pub use change_points::{ChangePoint, MIN_RUNS_OF_LEVEL, change_points};
