@@ -39,7 +39,6 @@ pub use prony_document::*;
 pub use prony_measure::{CoarseHistogram, decode_histogram, encode_histogram, encode_series};
 pub use prony_plan::scenario::PublishedMetric;
 pub use prony_plan::{Arrival, Choice, QueryMode, RunOrder};
-pub use prony_wire::ErrorClass;
 pub use reported::{Relation, RelationKind, ReportedKind, ReportedRun};
 pub use rolling::SecondSeries;
 pub use run::*;
