@@ -68,27 +68,39 @@ impl Declared {
     /// It is no value of that fact; the error says what is expected.
     pub fn declare(&mut self, fact: DeclaredFact, text: &str) -> Result<(), String> {
         let text = text.trim();
-        let is_count = || text.parse::<u32>().is_ok();
-        let expected = match fact {
-            DeclaredFact::Cpus if text.parse() == Ok(0_u32) || !is_count() => {
-                "a positive whole number"
+        let count = text.parse::<u32>().ok();
+        let as_text = |number: u32| number.to_string();
+        // Equal values are stored as equal texts.
+        let (value, expected) = match fact {
+            DeclaredFact::Cpus => (
+                count.filter(|cpus| *cpus > 0).map(as_text),
+                "a positive whole number",
+            ),
+            DeclaredFact::Iops | DeclaredFact::Zones | DeclaredFact::Replicas => {
+                (count.map(as_text), "a whole number")
             }
-            DeclaredFact::Iops | DeclaredFact::Zones | DeclaredFact::Replicas if !is_count() => {
-                "a whole number"
-            }
-            DeclaredFact::Memory | DeclaredFact::StorageSize if bytes(text).is_none() => {
-                "a size, such as \"128 GB\""
-            }
-            DeclaredFact::HighAvailability if HighAvailability::from_name(text).is_none() => {
-                "one of none, standby, multi-zone, quorum"
-            }
-            _ if text.is_empty() => "a text",
-            _ => {
-                self.0.insert(fact, in_one_form(fact, text));
-                return Ok(());
-            }
+            DeclaredFact::Memory | DeclaredFact::StorageSize => (
+                bytes(text).map(|bytes| size(bytes, text.contains(['i', 'I']))),
+                "a size, such as \"128 GB\"",
+            ),
+            DeclaredFact::HighAvailability => (
+                HighAvailability::from_name(text).map(|known| known.name().to_owned()),
+                "one of none, standby, multi-zone, quorum",
+            ),
+            DeclaredFact::Provider
+            | DeclaredFact::Service
+            | DeclaredFact::Machine
+            | DeclaredFact::Storage
+            | DeclaredFact::Region
+            | DeclaredFact::Backups
+            | DeclaredFact::Encryption => (
+                Some(text.to_owned()).filter(|text| !text.is_empty()),
+                "a text",
+            ),
         };
-        Err(format!("must be {expected}"))
+        let value = value.ok_or_else(|| format!("must be {expected}"))?;
+        self.0.insert(fact, value);
+        Ok(())
     }
 
     /// Adds facts, in place of earlier values of the same.
@@ -119,21 +131,6 @@ impl Declared {
 
     pub fn high_availability(&self) -> Option<HighAvailability> {
         HighAvailability::from_name(self.get(DeclaredFact::HighAvailability)?)
-    }
-}
-
-/// The value as it is stored, so that equal values are equal texts.
-fn in_one_form(fact: DeclaredFact, text: &str) -> String {
-    let number = text.parse::<u32>().map(|number| number.to_string());
-    match fact {
-        DeclaredFact::Memory | DeclaredFact::StorageSize => match bytes(text) {
-            Some(bytes) => size(bytes, text.contains(['i', 'I'])),
-            None => text.to_owned(),
-        },
-        DeclaredFact::Cpus | DeclaredFact::Iops | DeclaredFact::Zones | DeclaredFact::Replicas => {
-            number.unwrap_or_else(|_| text.to_owned())
-        }
-        _ => text.to_owned(),
     }
 }
 

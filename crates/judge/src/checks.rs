@@ -468,8 +468,30 @@ pub(crate) fn new_finding(
     })
 }
 
-/// A finding as a document has it.
+/// A finding as a document has it. Its id is in one of the tables.
 pub(crate) fn new_check(
+    id: &str,
+    severity: Severity,
+    finding: impl Into<String>,
+    advice: impl Into<String>,
+) -> Option<Check> {
+    debug_assert!(is_listed(id), "no table has {id}");
+    new_remark(id, severity, finding, advice)
+}
+
+fn is_listed(id: &str) -> bool {
+    let tables = [
+        OTHERS_OF_RUNS,
+        CAVEATS_OF_COMPARISONS,
+        REMARKS_ON_PRICES,
+        CHECKS_OF_OTHER_TOOLS,
+    ];
+    let mut others = tables.into_iter().flatten();
+    find_check(id).is_some() || others.any(|others| others.ids.contains(&id))
+}
+
+/// A finding with an id of a workload's own, which a document may have changed.
+pub(crate) fn new_remark(
     id: &str,
     severity: Severity,
     finding: impl Into<String>,

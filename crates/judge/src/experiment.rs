@@ -213,7 +213,7 @@ mod tests {
         let mut invalid = run("a", 900.0, Some(1));
         invalid.checks.push(Check {
             severity: Severity::Invalid,
-            ..crate::new_check("x", Severity::Invalid, "", "").unwrap()
+            ..crate::checks::new_remark("x", Severity::Invalid, "", "").unwrap()
         });
         let mut partial = run("a", 800.0, Some(1));
         partial.state = RunState::Partial;

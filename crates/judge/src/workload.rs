@@ -3,7 +3,7 @@
 //! In: a Run with its workload's description. Out: `contention`, and the workload's remarks. Must never:
 //! distinguish workloads by name.
 
-use crate::checks::{Finding, new_check, new_finding};
+use crate::checks::{Finding, new_finding, new_remark};
 use crate::formatting::count;
 use prony_store::{Check, Description, Run, Severity};
 
@@ -46,7 +46,7 @@ pub(crate) fn check_contention(run: &Run) -> Option<Finding> {
 pub(crate) fn remarks(run: &Run) -> Vec<Check> {
     let remarks = description(run).map_or(&[][..], |description| &description.remarks);
     let caveat = |remark: &prony_store::Remark| {
-        new_check(
+        new_remark(
             &remark.id,
             Severity::Caveat,
             remark.finding.clone(),
