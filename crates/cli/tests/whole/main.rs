@@ -30,6 +30,7 @@ mod pgbench;
 mod relay;
 mod repeats;
 mod reproduce;
+mod requirements;
 mod script;
 mod split;
 mod stalls;

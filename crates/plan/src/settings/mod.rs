@@ -19,7 +19,7 @@ use crate::plan::{Arrival, DrivePlan, IoEngine, Plan, QueryMode, ReplyWait, Work
 use crate::problem::{InputLocation, Problem};
 use crate::section::Section;
 use Compared::{Free, Varies};
-use prony_document::Declared;
+use prony_document::{Declared, Requirements};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -100,6 +100,8 @@ pub enum SettingType {
     Choice(fn() -> Vec<&'static str>),
     /// Facts about the server, by name ([`prony_document::DeclaredFact`]).
     Facts,
+    /// Requirements of the result ([`prony_document::Requirement`]).
+    Requirements,
 }
 
 const fn count_up_to(max: u32) -> SettingType {
@@ -285,6 +287,13 @@ settings! {
     run.expect_outage => expect_outage: bool, SettingType::Bool,
         switch(RESULT_HEADING, "expect-outage", None),
         Free("it changes the verdict on a run, not the run");
+    /// What the result must meet, such as p99<20ms, throughput>5000/s, errors<0.1%, outage<30s, lost=0,
+    /// new_order.p99<50ms, server.p95<5ms, or relative to the runs with a label: throughput>=97% of LABEL, or
+    /// "not slower than LABEL by 3%". The first line of the result answers PASS (exit code 0), FAIL (8) or
+    /// UNDECIDED (9)
+    run.require => require: Requirements, SettingType::Requirements,
+        list_flag(RESULT_HEADING, "require", "REQUIREMENT"),
+        Free("it judges the run, and does not change it");
     /// Observe the server before, during and after the run, on a separate connection. Without it, only its
     /// version and settings are read, before the run
     observe.server => observe: bool, SettingType::Bool,
