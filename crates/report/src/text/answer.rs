@@ -59,7 +59,7 @@ pub(crate) fn result_sentence(result: &RequirementResult, with_reason: bool) -> 
     };
     let value = result.value.map_or("is not known".to_owned(), |value| {
         let interval = result.interval.map(|[low, high]| {
-            let [low, high] = [low, high].map(|end| show(end));
+            let [low, high] = [low, high].map(&show);
             format!(" ({low} to {high})")
         });
         format!("{}{of}{}", show(value), interval.unwrap_or_default())
