@@ -9,7 +9,7 @@
 use crate::compare::sides::{
     CompareOptions, FigureComparison, Side, SideComparison, SidesComparison, compare_sides,
 };
-use crate::compare::{MEAN_FIGURE, TPS_FIGURE, Unit};
+use crate::compare::{MEAN_FIGURE, TPS_FIGURE, Unit, differences};
 use crate::growth::lost_commits;
 use crate::percentile_intervals::interval_of;
 use crate::statistics::{ALPHA, moments, series_mean, student};
@@ -214,11 +214,7 @@ fn decide(requirement: &Requirement, run: &Run) -> RequirementResult {
         _ if run.state == RunState::Partial => {
             undecided(requirement, Some(value), "the run ended early")
         }
-        _ if !may_be_used => undecided(
-            requirement,
-            Some(value),
-            "the run's figures must not be used",
-        ),
+        _ if !may_be_used => undecided(requirement, Some(value), MUST_NOT_BE_USED),
         None if !is_fact => undecided(requirement, Some(value), no_interval_reason(run)),
         _ => result,
     }
@@ -410,7 +406,23 @@ fn compare_with(
         name: String::new(),
         runs,
     };
-    let sides = [side(baseline.runs.iter().collect()), side(runs.to_vec())];
+    if !runs.iter().any(|run| may_be_used(run)) {
+        return undecided(requirement, None, MUST_NOT_BE_USED);
+    }
+    // A label may have runs of other settings and machines.
+    let alike = baseline.runs.iter().filter(|run| {
+        let differences = runs.iter().flat_map(|own| differences(run, own));
+        !differences
+            .into_iter()
+            .any(|difference| difference.severity == Severity::Invalid)
+    });
+    let sides = [side(alike.collect()), side(runs.to_vec())];
+    if sides[0].runs.is_empty() {
+        let label = &baseline.label;
+        let reason =
+            format!("no run of {label} can be compared with it: see prony runs --label {label}");
+        return undecided(requirement, None, reason);
+    }
     let comparison = compare_sides(&sides, &CompareOptions::default());
     match &comparison.side_comparisons[..] {
         [side] => compared(requirement, &comparison, side),
@@ -418,6 +430,7 @@ fn compare_with(
     }
 }
 
+const MUST_NOT_BE_USED: &str = "the run's figures must not be used";
 const NOTHING_TO_COMPARE: &str = "there is nothing to compare with";
 
 /// The result of a side beside the first.
@@ -438,7 +451,7 @@ fn compared(
     };
     let Some(found) = found else {
         let reason = match side.figures.is_empty() {
-            true => format!("it cannot be compared with {label}: see prony compare {label} last"),
+            true => format!("it cannot be compared with {label}"),
             false => "the sides have no such figure".to_owned(),
         };
         return undecided(requirement, None, reason);

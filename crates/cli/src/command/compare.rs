@@ -114,9 +114,10 @@ fn answer_sides(
     requirements: &[Requirement],
     args: &CompareArgs,
 ) -> Result<SideAnswers, Failure> {
+    let workload = &runs[0][0].workload.name;
     let others = requirements.iter();
-    let baselines =
-        answers::load_baselines(others.filter(|other| other.baseline() != Some(FIRST_SIDE)))?;
+    let others = others.filter(|other| other.baseline() != Some(FIRST_SIDE));
+    let baselines = answers::load_baselines(workload, others)?;
     let sides = comparison.side_comparisons.iter().zip(&runs[1..]);
     let answers = sides.filter_map(|(side, runs)| {
         let answer = answer_side(requirements, comparison, side, runs, &baselines)?;

@@ -87,7 +87,7 @@ fn run_request(
         doctor: args.doctor,
         purpose: Purpose {
             cached: expected_cached(args, &plan)?,
-            baselines: answers::load_baselines(&plan.require.0)?,
+            baselines: answers::load_baselines(&plan.workload.name, &plan.require.0)?.into(),
             ..Purpose::default()
         },
         plan,

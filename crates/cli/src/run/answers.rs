@@ -8,18 +8,18 @@ use crate::exit::{Exit, Failure};
 use prony_judge::requirements::Baseline;
 use prony_report::answer;
 use prony_store::{Answer, AnswerVerdict, Requirement, RunFilter, RunState, RunStore};
-use std::sync::Arc;
 
-/// The newest runs of a label that are compared with: enough for a narrow interval, and of the same weeks.
-const MAX_BASELINE_RUNS: usize = 10;
+/// The newest runs of a label that count: enough for a narrow interval, and of the same weeks.
+pub const MAX_RUNS: usize = 10;
 
-/// The runs with which requirements compare.
+/// The runs of a workload with which requirements compare.
 ///
 /// # Errors
 /// There is no run of that label or name.
 pub fn load_baselines<'a>(
+    workload: &str,
     requirements: impl IntoIterator<Item = &'a Requirement>,
-) -> Result<Arc<[Baseline]>, Failure> {
+) -> Result<Vec<Baseline>, Failure> {
     let mut labels: Vec<&str> = requirements
         .into_iter()
         .filter_map(Requirement::baseline)
@@ -27,21 +27,24 @@ pub fn load_baselines<'a>(
     labels.sort_unstable();
     labels.dedup();
     if labels.is_empty() {
-        return Ok(Arc::default());
+        return Ok(Vec::new());
     }
     let store = stored::open_store()?;
-    let baselines = labels.into_iter().map(|label| load_baseline(&store, label));
+    let baselines = labels
+        .into_iter()
+        .map(|label| load_baseline(&store, workload, label));
     baselines.collect()
 }
 
-fn load_baseline(store: &RunStore, label: &str) -> Result<Baseline, Failure> {
+fn load_baseline(store: &RunStore, workload: &str, label: &str) -> Result<Baseline, Failure> {
     let filter = RunFilter {
         label: Some(label.to_owned()),
+        workload: Some(workload.to_owned()),
         ..RunFilter::default()
     };
     let mut labelled = store.list(&filter)?.runs;
     labelled.retain(|run| run.state == RunState::Complete);
-    let ids = labelled.iter().take(MAX_BASELINE_RUNS);
+    let ids = labelled.iter().take(MAX_RUNS);
     let mut runs = ids
         .map(|summary| store.load(&summary.id))
         .collect::<Result<Vec<_>, _>>()?;
