@@ -1,6 +1,6 @@
 //! A throw-away PgBouncer before a server of a test.
 //!
-//! Must never: be asked for where the program is not installed without a word: [`PgBouncer::start`] says that it is skipped.
+//! Must never: be needed by a test; where the program is not installed, the test says that it is skipped.
 
 use prony_server::embedded::EmbeddedPostgres;
 use std::net::{TcpListener, TcpStream};
@@ -23,13 +23,12 @@ pub struct PgBouncer {
 }
 
 impl PgBouncer {
-    /// Starts one before a database of a server; `None`, with a message, if none is installed.
+    /// Starts one before a database of a server; `None` if none is installed.
     ///
     /// # Panics
     /// If it is installed and does not start.
     pub fn start(server: &EmbeddedPostgres, database: &str) -> Option<PgBouncer> {
         if !Path::new(PROGRAM).exists() {
-            eprintln!("skipped: {PROGRAM} is not installed");
             return None;
         }
         let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
