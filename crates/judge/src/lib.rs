@@ -29,6 +29,7 @@ mod machine;
 pub mod memory;
 pub mod observations;
 pub mod percentile_intervals;
+mod pooler;
 pub mod price;
 mod rate;
 pub mod reproduced;
@@ -51,9 +52,9 @@ mod workload;
 
 use checks::new_check;
 pub use contradiction::contradiction;
-pub use errors::POOLER_SQLSTATES;
 pub use housekeeping::unobserved_maintenance;
 pub use length::is_too_short_for_steadiness;
+pub use pooler::{POOLER_PROTOCOLS, POOLER_SQLSTATES};
 use prony_store::{Check, KindFigures, Run, RunState, Severity};
 use requirements::Baseline;
 

@@ -79,6 +79,7 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
                 &job.facts.version,
                 &job.facts.settings,
             ),
+            pooler: job.facts.pooler.clone(),
             version: job.facts.version.clone(),
             address: connection.address.clone(),
             database: job.server.target.database.clone(),

@@ -159,11 +159,18 @@ fn run_all(
         if index == 0 {
             completed.experiment_id.clone_from(&result.run().id);
         }
-        let (run, exit) = result.into_stored_run()?;
+        let (mut run, exit) = result.into_stored_run()?;
+        // Of the server, only its sessions are needed here.
+        if let Some(observed) = &mut run.observed {
+            let most = observed
+                .series
+                .iter()
+                .max_by_key(|second| second.connections);
+            observed.series = most.cloned().into_iter().collect();
+        }
         completed.runs.push(Run {
             series: Vec::new(),
             histograms: None,
-            observed: None,
             ..run
         });
         // Higher exit codes are worse, and those of signals are the highest.

@@ -27,6 +27,7 @@ mod oltp;
 mod other_versions;
 mod passwords;
 mod pgbench;
+mod poolers;
 mod relay;
 mod repeats;
 mod reproduce;

@@ -151,8 +151,13 @@ macro_rules! settings {
 
             /// Replaces every setting that `overrides` has.
             pub(crate) fn replace_given(&mut self, overrides: &PlanInput) {
-                $(if overrides.$field.is_some() {
-                    self.$field.clone_from(&overrides.$field);
+                $(match (&mut self.$field, &overrides.$field) {
+                    (Some(value), Some(later)) => {
+                        value.value.replace_by(&later.value);
+                        value.location.clone_from(&later.location);
+                    }
+                    (value, Some(later)) => *value = Some(later.clone()),
+                    (_, None) => {}
                 })+
             }
 
@@ -193,7 +198,7 @@ settings! {
     /// and variables of MySQL's client. Or sqlserver://user@host?database=name, or a connection string of JDBC,
     /// ADO.NET or ODBC, with sqlcmd's variables
     server.url => url: String, SettingType::Text, value_flag(SERVER_HEADING, "url", "URL"),
-        Varies(&["engine", "service", "network", "TLS"]);
+        Varies(&["engine", "service", "pooler", "network", "TLS"]);
     /// Start a throw-away PostgreSQL, load it and remove it afterwards
     server.embedded => embedded: bool, SettingType::Bool, switch(SERVER_HEADING, "embedded", None),
         Varies(&["engine", "network", "TLS"]);
@@ -313,6 +318,10 @@ settings! {
     /// with variants 6]
     experiment.repeats => repeats: u64, count_up_to(MAX_REPEATS), value_flag(REPEATS_HEADING, "repeats", "N"),
         Free("the number of runs is judged, not compared");
+    /// URL of a pooler or proxy before the server, such as PgBouncer: each repeat runs once directly and once through it,
+    /// and the summary says what it costs and gives
+    experiment.via => via: String, SettingType::Text, value_flag(REPEATS_HEADING, "via", "URL"),
+        Free("it sets the server of a variant");
     /// Order of the runs of several variants: interleaved (A B B A: a steady drift cancels if the number of
     /// repeats is even), random (shuffled in each repeat, by the seed), or sequential (all repeats of one
     /// variant before the next)

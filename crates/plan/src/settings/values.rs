@@ -32,6 +32,14 @@ pub(crate) trait SettingValue {
     where
         Self: Sized;
 
+    /// Replaces the value by a later one.
+    fn replace_by(&mut self, later: &Self)
+    where
+        Self: Clone,
+    {
+        self.clone_from(later);
+    }
+
     /// The value in the Run document and the schema.
     fn to_json(&self) -> Value;
 
@@ -188,6 +196,11 @@ impl SettingValue for Declared {
                 .map_err(|expected| format!("{name} {expected}"))?;
         }
         Ok(declared)
+    }
+
+    /// Facts are replaced one by one.
+    fn replace_by(&mut self, later: &Declared) {
+        self.extend(later);
     }
 
     fn to_json(&self) -> Value {
