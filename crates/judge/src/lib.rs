@@ -43,6 +43,7 @@ mod stall;
 mod stamps;
 pub mod statistics;
 mod steady;
+pub mod sweep;
 mod tables;
 pub mod thresholds;
 pub mod trend;

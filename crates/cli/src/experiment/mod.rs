@@ -5,11 +5,13 @@
 //! between runs fails, or if a problem that lasts has made every run invalid.
 
 mod between;
+mod prices;
 
 use crate::command::output;
 use crate::exit::{Exit, Failure};
 use crate::run::{self, ExperimentPart, MetricsServer, ObserveOptions, ResultFormat, RunRequest};
 use prony_judge::experiment::{all_have_nopm, lasting_problem, variants};
+use prony_judge::sweep::Sweep;
 use prony_plan::{Experiment, ExperimentRun, splitmix64};
 use prony_report::{experiment, json};
 use prony_runner::Signals;
@@ -55,6 +57,8 @@ pub fn run_and_print(
     let metrics = run::listen_for_prometheus(observe)?;
     let signals = Signals::listen()?;
     let experiment = &request.experiment;
+    // A sheet with a mistake is reported before the first run.
+    let sheet = prices::load_sheet(experiment)?;
     let plan_seed = experiment
         .variants
         .first()
@@ -79,9 +83,18 @@ pub fn run_and_print(
             .collect();
         let summaries = variants(&names, &completed.runs);
         let by_nopm = all_have_nopm(&completed.runs);
-        output::show(|out, style| {
-            experiment::write_summary(out, style, &completed.runs, &summaries, by_nopm)
-        })?;
+        match Sweep::of(&completed.runs) {
+            Some(mut sweep) => {
+                let notes =
+                    prices::add_prices(&mut sweep, experiment, sheet.as_ref(), &completed.runs)?;
+                output::show(|out, style| {
+                    experiment::write_sweep(out, style, &completed.runs, &sweep, &notes)
+                })?;
+            }
+            None => output::show(|out, style| {
+                experiment::write_summary(out, style, &completed.runs, &summaries, by_nopm)
+            })?,
+        }
     }
     result.map(|()| completed.worst_exit)
 }
@@ -130,10 +143,12 @@ fn run_all(
             completed.experiment_id.clone_from(&result.run().id);
         }
         let (run, exit) = result.into_stored_run()?;
+        let is_sweep = !experiment.variants[scheduled.variant].point.is_empty();
         completed.runs.push(Run {
             series: Vec::new(),
             histograms: None,
-            observed: None,
+            // What limits a point of a sweep is observed.
+            observed: run.observed.filter(|_| is_sweep),
             ..run
         });
         // Higher exit codes are worse, and those of signals are the highest.
@@ -190,6 +205,7 @@ fn experiment_entry(
             .iter()
             .map(|variant| variant.name.clone())
             .collect(),
+        sweep: experiment.variants[scheduled.variant].point.clone(),
     }
 }
 
