@@ -7,6 +7,7 @@
 //! [`checks`] lists all checks, each with the conditions under which it reports, and [`thresholds`] has their numbers.
 
 pub mod audit;
+mod burst;
 pub mod checks;
 mod client;
 mod client_setup;
