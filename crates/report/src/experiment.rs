@@ -127,14 +127,8 @@ pub fn write_summary(
     Ok(())
 }
 
-/// Writes a sweep: the knee and what limits it there first, then the table of all points.
-pub fn write_sweep(
-    out: &mut dyn Write,
-    style: &Style,
-    runs: &[Run],
-    sweep: &Sweep,
-    notes: &[String],
-) -> io::Result<()> {
+/// Writes the curves of a sweep: the knee and what limits it there first, then the table of all points.
+pub fn write_curves(out: &mut dyn Write, style: &Style, sweep: &Sweep) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     out.heading(&format!(
         "Sweep of {} over {}",
@@ -151,14 +145,23 @@ pub fn write_sweep(
     for curve in &sweep.curves {
         if let Some(sentence) = usl_sentence(curve) {
             let name = curve_name(curve);
-            let name = if name.is_empty() {
-                name
-            } else {
-                format!("{name}: ")
-            };
-            out.paragraph(&format!("{name}{sentence}"))?;
+            let separator = if name.is_empty() { "" } else { ": " };
+            out.paragraph(&format!("{name}{separator}{sentence}"))?;
         }
     }
+    Ok(())
+}
+
+/// Writes a sweep that has ended: its curves, the notes on its prices, the runs that do not count.
+pub fn write_sweep(
+    out: &mut dyn Write,
+    style: &Style,
+    runs: &[Run],
+    sweep: &Sweep,
+    notes: &[String],
+) -> io::Result<()> {
+    write_curves(out, style, sweep)?;
+    let out = &mut Printer::new(out, style);
     for note in notes {
         out.paragraph(&plain(note))?;
     }

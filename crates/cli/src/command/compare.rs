@@ -12,8 +12,10 @@ use prony_judge::compare::sides::{
     CompareOptions, Gate, GateResult, Side, SidesComparison, compare_sides,
 };
 use prony_judge::experiment::variant_names;
+use prony_judge::sweep::Sweep;
 use prony_plan::suggest::nearest;
 use prony_report::compare::{self, Limits};
+use prony_report::experiment;
 use prony_store::{Experiment, Run, RunFilter, RunState, RunStore};
 use std::path::Path;
 
@@ -75,6 +77,8 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     check_primary_figure(&comparison, args)?;
     let limits = limits_from_args(args);
     let runs: Vec<Vec<&Run>> = sides.iter().map(|side| side.runs.clone()).collect();
+    // Points of a sweep have a curve, which says more than their differences from the first one.
+    let sweep = Sweep::of(&runs.concat());
     let junit = args.junit.as_deref();
     let prints_xml = junit.is_some_and(|file| file.as_os_str() == "-");
     if let Some(file) = junit.filter(|_| !prints_xml) {
@@ -82,9 +86,14 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     }
     output::show(|out, style| match () {
         () if prints_xml => compare::write_junit(out, &runs, &comparison, &limits),
-        () if args.json => compare::write_json(out, &comparison, &limits),
+        () if args.json => compare::write_json(out, &comparison, &limits, sweep.as_ref()),
         () if args.markdown => compare::write_markdown(out, &runs, &comparison, &limits),
-        () => compare::write(out, style, &runs, &comparison, &limits),
+        () => {
+            if let Some(sweep) = &sweep {
+                experiment::write_curves(out, style, sweep)?;
+            }
+            compare::write(out, style, &runs, &comparison, &limits)
+        }
     })?;
     match exit_code(&comparison, &limits) {
         Exit::Success if !limits.gates.is_empty() && !limits.pass_undecided => {

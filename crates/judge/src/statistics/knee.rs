@@ -29,6 +29,8 @@ pub enum Knee {
     BeforeFirst,
     /// Throughput still rises at the last point.
     NotReached,
+    /// The runs scatter too much to tell whether throughput rises at all.
+    Unclear,
     /// There are fewer than three points.
     TooFewPoints,
 }
@@ -49,8 +51,13 @@ pub fn find_knee(points: &[CurvePoint]) -> Knee {
     // On a plateau, chance decides which point is highest.
     let as_high = points.iter().rposition(|point| !is_higher(top, point));
     let highest = as_high.unwrap_or(0);
-    if !is_higher(&points[highest], &points[0]) {
-        return Knee::BeforeFirst;
+    if !is_higher(top, &points[0]) {
+        let rises = top.y > points[0].y * (1.0 + MIN_RISE_SHARE);
+        return if rises {
+            Knee::Unclear
+        } else {
+            Knee::BeforeFirst
+        };
     }
     let furthest = (1..highest).max_by(|a, b| {
         let height = |index: &usize| height_above_chord(points, highest, *index);
@@ -153,6 +160,13 @@ mod tests {
         assert_eq!(knee_of(&flat), Knee::BeforeFirst);
         let falls = [(1.0, 100.0), (2.0, 80.0), (3.0, 70.0)];
         assert_eq!(knee_of(&falls), Knee::BeforeFirst);
+    }
+
+    #[test]
+    fn points_that_scatter_too_much_are_unclear() {
+        let values = [(1.0, 165.0), (2.0, 212.0), (4.0, 152.0), (8.0, 173.0)];
+        assert_eq!(find_knee(&points(&values, 0.6)), Knee::Unclear);
+        assert_eq!(find_knee(&points(&values[1..], 0.6)), Knee::BeforeFirst);
     }
 
     #[test]

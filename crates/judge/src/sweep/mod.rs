@@ -66,6 +66,8 @@ pub enum KneeState {
     BeforeFirst,
     /// Throughput still rises at the last point.
     NotReached,
+    /// The runs scatter too much to tell whether throughput rises at all.
+    Unclear,
     /// Fewer than three points have figures.
     TooFewPoints,
 }
@@ -293,6 +295,7 @@ impl Curve {
             Knee::At(index) => (KneeState::Found, Some(indexes[index])),
             Knee::BeforeFirst => (KneeState::BeforeFirst, indexes.first().copied()),
             Knee::NotReached => (KneeState::NotReached, None),
+            Knee::Unclear => (KneeState::Unclear, None),
             Knee::TooFewPoints => (KneeState::TooFewPoints, None),
         };
         (self.knee_state, self.knee) = (Some(state), knee);

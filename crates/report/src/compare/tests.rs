@@ -47,7 +47,7 @@ fn compare_named(name: &str, sides: &[Vec<Run>], limits: &Limits) -> ComparisonV
         .collect();
     let comparison = compare_sides(&named, &CompareOptions::default());
     let style = Style::plain();
-    let json_text = written(|out| write_json(out, &comparison, limits));
+    let json_text = written(|out| write_json(out, &comparison, limits, None));
     ComparisonViews {
         text: written(|out| write(out, &style, &runs, &comparison, limits)),
         json: serde_json::from_str(&json_text).unwrap(),

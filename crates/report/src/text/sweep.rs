@@ -51,6 +51,11 @@ pub(crate) fn knee_sentence(sweep: &Sweep, curve: &Curve) -> Option<String> {
             figures(sweep, knee),
             limiter_text(sweep, curve, knee)
         ),
+        (KneeState::Unclear, _) => {
+            "no knee is found: the runs of a point scatter too much to tell whether throughput \
+             rises at all. Measure for longer, or repeat more often."
+                .to_owned()
+        }
         (KneeState::TooFewPoints, _) => {
             "no knee is sought: fewer than three points have figures.".to_owned()
         }
@@ -94,7 +99,7 @@ fn limiter_text(sweep: &Sweep, curve: &Curve, knee: &SweepPoint) -> String {
     };
     let elsewhere = match found.at == knee.value {
         true => String::new(),
-        false => format!(", as {} shows", at(&sweep.axis, &found.at)),
+        false => format!(" (seen at {})", at(&sweep.axis, &found.at)),
     };
     let evidence = plain(&found.evidence);
     match found.limiter {
@@ -213,4 +218,129 @@ fn point_cells(point: &SweepPoint) -> [String; 7] {
         or_dash(point.server_cpu_share, percent),
         or_dash(point.rate_per_cpu, rate),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_judge::sweep::LimiterFinding;
+    use prony_store::Setting;
+
+    fn point(value: &str, rate: f64) -> SweepPoint {
+        SweepPoint {
+            name: format!("clients-{value}"),
+            value: value.to_owned(),
+            x: value.parse().ok(),
+            runs: 3,
+            counted: 2,
+            rate: Some(rate),
+            rate_interval: Some([rate - 10.0, rate + 10.0]),
+            p50_ns: Some(1e6),
+            p99_ns: Some(9_240_000.0),
+            server_cpu_share: None,
+            cpus: None,
+            rate_per_cpu: None,
+            monthly_cost: None,
+            tps_per_money: Some(12.0),
+        }
+    }
+
+    fn sweep(state: KneeState, knee: Option<usize>, limiter: Limiter) -> Sweep {
+        let curve = Curve {
+            settings: Vec::new(),
+            points: vec![
+                point("1", 500.0),
+                point("16", 4_210.0),
+                point("32", 4_200.0),
+            ],
+            knee,
+            knee_state: Some(state),
+            limiter: knee.map(|_| LimiterFinding {
+                limiter,
+                at: "32".to_owned(),
+                evidence: "the CPUs of its machine were 97 % busy".to_owned(),
+            }),
+            usl: None,
+        };
+        Sweep {
+            axis: "clients".to_owned(),
+            by_nopm: false,
+            currency: Some("USD".to_owned()),
+            curves: vec![curve],
+        }
+    }
+
+    fn sentence(sweep: &Sweep) -> String {
+        knee_sentence(sweep, &sweep.curves[0]).unwrap()
+    }
+
+    #[test]
+    fn the_knee_and_its_limit_are_one_sentence() {
+        let mut found = sweep(KneeState::Found, Some(1), Limiter::ServerCpus);
+        assert_eq!(
+            sentence(&found),
+            "The knee is at 16 clients, with 4,210 transactions/s (95 % interval 4,200 to 4,220), p99 9.24 ms; it is limited by \
+             the server's CPUs (seen at 32 clients): the CPUs of its machine were 97 % busy."
+        );
+        found.curves[0].settings = vec![Setting::new("protocol", "simple")];
+        assert!(sentence(&found).starts_with("protocol simple: the knee is at 16 clients"));
+        let unknown = sweep(KneeState::BeforeFirst, Some(0), Limiter::Unknown);
+        let text = sentence(&unknown);
+        assert!(
+            text.starts_with("Throughput does not rise from 1 client on"),
+            "{text}"
+        );
+        assert!(text.contains("what limits it is not known: "), "{text}");
+        let rising = sentence(&sweep(KneeState::NotReached, None, Limiter::Unknown));
+        assert!(
+            rising.starts_with("No knee up to 32 clients: throughput still rises"),
+            "{rising}"
+        );
+    }
+
+    #[test]
+    fn the_table_marks_the_knee_and_has_prices_if_there_are_any() {
+        let mut found = sweep(KneeState::Found, Some(1), Limiter::ServerCpus);
+        let table = sweep_table(&found);
+        let titles: Vec<&str> = table.titles().collect();
+        assert_eq!(titles[0], "clients");
+        assert!(titles.contains(&"TPS per USD a month"), "{titles:?}");
+        let rows = table.rows();
+        assert_eq!(
+            (rows[0][1].as_str(), rows[0].last().unwrap().as_str()),
+            ("2 of 3", "")
+        );
+        assert_eq!(rows[1].last().unwrap(), "knee");
+        found.currency = None;
+        assert_eq!(sweep_table(&found).titles().count(), titles.len() - 1);
+    }
+
+    #[test]
+    fn the_law_is_told_with_its_limits() {
+        let mut found = sweep(KneeState::Found, Some(1), Limiter::ServerCpus);
+        let curve = &mut found.curves[0];
+        assert_eq!(usl_sentence(curve), None);
+        let law = |kappa| {
+            UslFit::Fits(Usl {
+                lambda: 500.0,
+                sigma: 0.05,
+                kappa,
+                deviation: 0.01,
+            })
+        };
+        for (fit, expected) in [
+            (law(0.0), "throughput does not fall again"),
+            (law(0.01), "the highest throughput is at about 10"),
+            (law(0.0001), "lies beyond the measured points"),
+            (
+                UslFit::DoesNotFit { deviation: 0.2 },
+                "explains nothing here",
+            ),
+            (UslFit::TooFewPoints, "takes 4 points"),
+        ] {
+            curve.usl = Some(fit);
+            let text = usl_sentence(curve).unwrap();
+            assert!(text.contains(expected), "{text}");
+        }
+    }
 }
