@@ -7,6 +7,7 @@
 //! [`checks`] lists all checks, each with the conditions under which it reports, and [`thresholds`] has their numbers.
 
 pub mod audit;
+mod burst;
 pub mod checks;
 mod client;
 mod client_setup;
@@ -45,6 +46,7 @@ mod stall;
 mod stamps;
 pub mod statistics;
 mod steady;
+pub mod sweep;
 mod tables;
 pub mod thresholds;
 pub mod trend;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use std::fmt;
 
 /// A value with the location where it was given.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Located<T> {
     pub value: T,
     pub location: InputLocation,
@@ -92,6 +92,9 @@ impl PlanInput {
         self.replace_given(&overrides);
         for variant in &mut self.variants {
             variant.apply_flags(&overrides);
+        }
+        if let Some(sweep) = overrides.sweep {
+            self.sweep.get_or_insert_default().overlay(sweep);
         }
         let (file, override_file) = (&mut self.file, overrides.file);
         file.has_experiment |= override_file.has_experiment;

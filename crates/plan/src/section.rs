@@ -300,9 +300,23 @@ impl<'a, 'i> Section<'a, 'i> {
             self.reject_wrong_type(key, location, "a table", value, Some(hint));
             return None;
         };
+        let path = format!("{}.{key}", self.path);
+        let value = self.read_fact_table(key, &path, table, &[]);
+        Some(Located { value, location })
+    }
+
+    /// Reads the facts of `table`, except the keys in `others`; a problem rejects `key`.
+    pub(crate) fn read_fact_table(
+        &mut self,
+        key: &str,
+        path: &str,
+        table: &DeTable<'_>,
+        others: &[&str],
+    ) -> Declared {
         let mut declared = Declared::default();
-        for (name, value) in table {
-            let path = format!("{}.{key}.{}", self.path, shorten(name.get_ref()));
+        let is_fact = |name: &str| !others.contains(&name);
+        for (name, value) in table.iter().filter(|(name, _)| is_fact(name.get_ref())) {
+            let path = format!("{path}.{}", shorten(name.get_ref()));
             let location = self.source.location(name.span().start, path);
             let text = match value.get_ref() {
                 DeValue::String(text) => text.as_ref().to_owned(),
@@ -323,10 +337,7 @@ impl<'a, 'i> Section<'a, 'i> {
                 self.reject(key, Problem::new(location, message));
             }
         }
-        Some(Located {
-            value: declared,
-            location,
-        })
+        declared
     }
 
     /// Reads a list of requirements.

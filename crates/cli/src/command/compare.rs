@@ -12,8 +12,10 @@ use prony_judge::compare::Verdict;
 use prony_judge::compare::sides::{CompareOptions, Side, SidesComparison, compare_sides};
 use prony_judge::experiment::variant_names;
 use prony_judge::requirements::answer_side;
+use prony_judge::sweep::Sweep;
 use prony_plan::suggest::nearest;
 use prony_report::compare::{self, SideAnswers};
+use prony_report::experiment;
 use prony_store::{
     Comparator, Experiment, RequiredFigure, RequiredLimit, Requirement, Run, RunFilter, RunState,
     RunStore, Statistic,
@@ -82,6 +84,8 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let requirements = requirements_from_args(args);
     let runs: Vec<Vec<&Run>> = sides.iter().map(|side| side.runs.clone()).collect();
     let answers = answer_sides(&comparison, &runs, &requirements, args)?;
+    // Points of a sweep have a curve, which says more than their differences from the first one.
+    let sweep = Sweep::of(&runs.concat());
     let junit = args.junit.as_deref();
     let prints_xml = junit.is_some_and(|file| file.as_os_str() == "-");
     if let Some(file) = junit.filter(|_| !prints_xml) {
@@ -89,9 +93,14 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     }
     output::show(|out, style| match () {
         () if prints_xml => compare::write_junit(out, &runs, &comparison, &answers),
-        () if args.json => compare::write_json(out, &comparison, &answers),
+        () if args.json => compare::write_json(out, &comparison, &answers, sweep.as_ref()),
         () if args.markdown => compare::write_markdown(out, &runs, &comparison, &answers),
-        () => compare::write(out, style, &runs, &comparison, &answers),
+        () => {
+            if let Some(sweep) = &sweep {
+                experiment::write_curves(out, style, sweep)?;
+            }
+            compare::write(out, style, &runs, &comparison, &answers)
+        }
     })?;
     if comparison.verdict == Verdict::NotComparable {
         return Ok(Exit::Invalid);

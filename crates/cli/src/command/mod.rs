@@ -14,7 +14,7 @@ mod judge;
 pub mod load;
 pub mod output;
 mod plan;
-mod price;
+pub mod price;
 mod report;
 mod reproduce;
 mod run;

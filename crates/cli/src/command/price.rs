@@ -72,7 +72,7 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
 }
 
 /// Today, by this machine's clock.
-pub(super) fn today() -> Result<PriceDate, Failure> {
+pub fn today() -> Result<PriceDate, Failure> {
     let today = jiff::Zoned::now().date();
     let to_u8 = |number: i8| u8::try_from(number).unwrap_or_default();
     let today = PriceDate::from_year_month_day(
@@ -121,7 +121,7 @@ fn load_sheets(args: &PriceArgs, store: &RunStore) -> Result<Vec<PriceSheet>, Fa
 }
 
 /// A sheet's name and text.
-pub(super) fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
+pub fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
         let hint = "a price sheet is a TOML file, as prony price --help shows it";
@@ -132,7 +132,7 @@ pub(super) fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
 }
 
 /// Parses and checks a sheet.
-pub(super) fn parse_sheet(sheet: &SheetText) -> Result<PriceSheet, Failure> {
+pub fn parse_sheet(sheet: &SheetText) -> Result<PriceSheet, Failure> {
     let SheetText { file, text } = sheet;
     PriceSheet::from_toml(file, text).map_err(|problems| plan::failure(file, problems))
 }

@@ -5,6 +5,7 @@
 //! between runs fails, or if a problem that lasts has made every run invalid.
 
 mod between;
+mod prices;
 
 use crate::command::output;
 use crate::exit::{Exit, Failure};
@@ -13,6 +14,7 @@ use crate::run::{
 };
 use prony_judge::experiment::{all_have_nopm, lasting_problem, variants};
 use prony_judge::requirements::answer_repeats;
+use prony_judge::sweep::Sweep;
 use prony_plan::{Experiment, ExperimentRun, splitmix64};
 use prony_report::{experiment, json};
 use prony_runner::Signals;
@@ -56,6 +58,8 @@ pub fn run_and_print(
     let metrics = run::listen_for_prometheus(observe)?;
     let signals = Signals::listen()?;
     let experiment = &request.experiment;
+    // A sheet with a mistake is reported before the first run.
+    let sheet = prices::load_sheet(experiment)?;
     let plan_seed = experiment
         .variants
         .first()
@@ -86,9 +90,18 @@ pub fn run_and_print(
             .collect();
         let summaries = variants(&names, &completed.runs);
         let by_nopm = all_have_nopm(&completed.runs);
-        output::show(|out, style| {
-            experiment::write_summary(out, style, &completed.runs, &summaries, by_nopm)
-        })?;
+        match Sweep::of(&completed.runs) {
+            Some(mut sweep) => {
+                let notes =
+                    prices::add_prices(&mut sweep, experiment, sheet.as_ref(), &completed.runs)?;
+                output::show(|out, style| {
+                    experiment::write_sweep(out, style, &completed.runs, &sweep, &notes)
+                })?;
+            }
+            None => output::show(|out, style| {
+                experiment::write_summary(out, style, &completed.runs, &summaries, by_nopm)
+            })?,
+        }
     }
     result?;
     let answered = answers::exit_of(answers.iter().map(|(_, answer)| answer));
@@ -160,8 +173,9 @@ fn run_all(
             completed.experiment_id.clone_from(&result.run().id);
         }
         let (mut run, exit) = result.into_stored_run()?;
-        // Of the server, only its sessions are needed here.
-        if let Some(observed) = &mut run.observed {
+        // Of the server, only its sessions are needed here, and at a point of a sweep what limits it.
+        let is_sweep = !experiment.variants[scheduled.variant].point.is_empty();
+        if let Some(observed) = run.observed.as_mut().filter(|_| !is_sweep) {
             let most = observed
                 .series
                 .iter()
@@ -227,6 +241,7 @@ fn experiment_entry(
             .iter()
             .map(|variant| variant.name.clone())
             .collect(),
+        sweep: experiment.variants[scheduled.variant].point.clone(),
     }
 }
 

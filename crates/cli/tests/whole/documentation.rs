@@ -78,6 +78,9 @@ fn shorten_command(mut arguments: Vec<String>, url: &str) -> Vec<String> {
                 set_option(&mut arguments, option, value);
             }
         }
+        if arguments.iter().any(|argument| argument == "--sweep") {
+            set_option(&mut arguments, "--repeats", "1");
+        }
         let plan = arguments
             .iter()
             .find(|argument| argument.ends_with(".toml"));
@@ -156,6 +159,23 @@ fn marked_pages(folder: &Path, is_recursive: bool, pages: &mut Vec<PathBuf>) {
     }
 }
 
+/// The number of runs that a documented command stores; each point of a sweep is one.
+fn runs_of(line: &str) -> usize {
+    let is_run = ["prony run ", "prony reproduce "]
+        .iter()
+        .any(|start| line.starts_with(start));
+    let sweeps = line.split(" --sweep ").skip(1);
+    let points = sweeps.map(|sweep| {
+        sweep
+            .split(' ')
+            .next()
+            .unwrap_or_default()
+            .split(',')
+            .count()
+    });
+    usize::from(is_run) * points.product::<usize>()
+}
+
 /// Runs the commands of a page in their order, on one database.
 fn run_page(page: &Path) {
     let name = page.file_stem().expect("a name").to_string_lossy();
@@ -173,17 +193,13 @@ fn run_page(page: &Path) {
         let printed = run_documented(&bench, line);
         assert!(!printed.trim().is_empty(), "{}: {line}", page.display());
     }
-    let runs = commands.iter().filter(|line| {
-        ["prony run ", "prony reproduce "]
-            .iter()
-            .any(|start| line.starts_with(start))
-    });
+    let runs = commands.iter().map(|line| runs_of(line)).sum::<usize>();
     let listed = ok_stdout(&bench.prony_without_server("runs"));
     // Each line of a run begins with its id, which begins with the year.
     let stored = listed.lines().filter(|line| line.starts_with("20"));
     assert_eq!(
         stored.count(),
-        runs.count() + prepared_runs,
+        runs + prepared_runs,
         "{}: {listed}",
         page.display()
     );

@@ -36,6 +36,7 @@ mod script;
 mod split;
 mod stalls;
 mod statements;
+mod sweeps;
 mod sysbench;
 mod tpcc;
 mod tpcc_errors;

@@ -13,7 +13,7 @@ pub(crate) use values::{SettingValue, fact_of_name};
 
 use crate::check::{MAX_CLIENTS, MAX_SCALE, MAX_THREADS};
 use crate::choice::Choice;
-use crate::experiment::{MAX_REPEATS, RunOrder, VariantInput};
+use crate::experiment::{MAX_REPEATS, RunOrder, SweepInput, VariantInput};
 use crate::input::{FileInput, InputValue, Located, value_from_flag};
 use crate::plan::{Arrival, DrivePlan, IoEngine, Plan, QueryMode, ReplyWait, WorkloadPlan};
 use crate::problem::{InputLocation, Problem};
@@ -137,6 +137,8 @@ macro_rules! settings {
             pub options: BTreeMap<String, Located<toml::Value>>,
             /// `[variants.NAME]`, in the order of the file.
             pub variants: Vec<VariantInput>,
+            /// `[sweep]` and the flags `--sweep`.
+            pub sweep: Option<SweepInput>,
             /// What was read from a plan file besides its values.
             pub file: FileInput,
         }
@@ -173,9 +175,18 @@ macro_rules! settings {
             /// # Errors
             /// The text is not a valid value; the error says what is expected.
             pub fn set_flag(&mut self, setting: &Setting, text: &str) -> Result<(), String> {
-                let name = setting.flag_name();
+                self.set_text(setting, text, InputLocation::Flag(setting.flag_name()))
+            }
+
+            /// Sets `setting` from the text of its value, which was given at `location`.
+            ///
+            /// # Errors
+            /// The text is not a valid value; the error says what is expected.
+            pub(crate) fn set_text(&mut self, setting: &Setting, text: &str, location: InputLocation) -> Result<(), String> {
                 $(if setting.path == concat!(stringify!($table), ".", stringify!($key)) {
-                    self.$field = value_from_flag(&name, Some(<$value>::from_text(text, &setting.value_type)?));
+                    let value = <$value>::from_text(text, &setting.value_type)?;
+                    self.$field = Some(Located { value, location });
+                    return Ok(());
                 })+
                 Ok(())
             }
@@ -314,8 +325,8 @@ settings! {
     observe.metrics_listen => metrics_listen: String, SettingType::Text,
         value_flag(RESULT_HEADING, "metrics-listen", "ADDRESS"),
         Free("nobody reads it, or it costs a request each few seconds");
-    /// Run the plan, or each of its variants, this many times; each run is stored separately [default: 1,
-    /// with variants 6]
+    /// Run the plan, or each of its variants or points of a sweep, this many times; each run is stored separately
+    /// [default: 1, with variants or a sweep 6]
     experiment.repeats => repeats: u64, count_up_to(MAX_REPEATS), value_flag(REPEATS_HEADING, "repeats", "N"),
         Free("the number of runs is judged, not compared");
     /// URL of a pooler or proxy before the server, such as PgBouncer: each repeat runs once directly and once through it,

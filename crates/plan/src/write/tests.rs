@@ -57,8 +57,11 @@ fn the_schema_has_exactly_the_keys_that_are_read() {
     let schema = json_schema();
     let tables: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
     let known_tables = known_tables();
-    // The schema has one more property: `variants`.
-    assert_eq!(tables.len(), known_tables.len() + 1);
+    // The schema has two more properties: `variants` and `sweep`.
+    assert_eq!(tables.len(), known_tables.len() + 2);
+    let machine = &schema["properties"]["sweep"]["properties"]["machine"]["additionalProperties"];
+    assert_eq!(machine["required"], json!(["url"]));
+    assert!(machine["properties"]["cpus"].is_object());
     let variant = &schema["$defs"]["variant"];
     assert_eq!(variant["additionalProperties"], false);
     for (name, keys) in known_tables

@@ -6,14 +6,16 @@
 
 use super::{SideAnswers, sentences};
 use prony_judge::compare::sides::{SidesComparison, typical_runs_needed};
+use prony_judge::sweep::Sweep;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// Writes the comparison as one JSON document.
+/// Writes the comparison as one JSON document, with the curves of a sweep if its points are compared.
 pub fn write_json(
     out: &mut dyn Write,
     comparison: &SidesComparison,
     sides: &SideAnswers,
+    sweep: Option<&Sweep>,
 ) -> io::Result<()> {
     let id = |side: usize| match comparison.sides.get(side).map(|side| side.runs.as_slice()) {
         Some([only]) => Value::from(only.as_str()),
@@ -52,6 +54,9 @@ pub fn write_json(
         document["answers"] = answers
             .map(|(letter, answer)| json!({ "letter": letter, "answer": answer }))
             .collect();
+    }
+    if let Some(sweep) = sweep {
+        document["sweep"] = json!(sweep);
     }
     crate::json::write_pretty(out, &document)
 }

@@ -70,7 +70,7 @@ fn compare_required(
         pass_undecided,
     };
     let style = Style::plain();
-    let json_text = written(|out| write_json(out, &comparison, answers));
+    let json_text = written(|out| write_json(out, &comparison, answers, None));
     ComparisonViews {
         text: written(|out| write(out, &style, &runs, &comparison, answers)),
         json: serde_json::from_str(&json_text).unwrap(),

@@ -34,6 +34,7 @@ mod seconds;
 mod server;
 mod several;
 mod statements;
+mod sweep;
 mod table;
 mod timeline;
 mod trend;

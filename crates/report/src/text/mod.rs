@@ -14,6 +14,7 @@ pub(crate) mod scenario;
 pub(crate) mod server;
 pub(crate) mod setup;
 pub(crate) mod statements;
+pub(crate) mod sweep;
 pub(crate) mod trend;
 pub(crate) mod verdict;
 

@@ -63,6 +63,7 @@ pub(super) fn read(
         cache_bytes: server_state.cache_bytes,
         memory_bytes: is_local.then(|| read_this_machine().memory_bytes).flatten(),
         version: settings.version,
+        storage: None,
     })
 }
 

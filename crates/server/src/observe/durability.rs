@@ -143,6 +143,7 @@ mod tests {
         ServerFacts {
             version: String::new(),
             settings: settings.collect(),
+            pooler: None,
         }
     }
 

@@ -296,4 +296,8 @@ pub struct Experiment {
     /// Names of all variants in the order of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
+    /// The settings that the variant has as a point of a sweep, in the order of the plan; `machine` is the name of
+    /// its machine. Empty if the experiment is no sweep.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sweep: Vec<Setting>,
 }
