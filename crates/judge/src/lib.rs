@@ -37,6 +37,7 @@ mod rules_digest;
 #[cfg(test)]
 mod sample;
 mod server;
+mod service;
 mod shares;
 mod short_stalls;
 mod stall;
@@ -54,6 +55,7 @@ pub use errors::POOLER_SQLSTATES;
 pub use housekeeping::unobserved_maintenance;
 pub use length::is_too_short_for_steadiness;
 use prony_store::{Check, KindFigures, Run, RunState, Severity};
+pub use service::absent_by_reason;
 
 /// Version of the checks and their [`thresholds`]; a run stores the version by which it was judged. A test
 /// (`rules_digest`) fails if checks or thresholds change and the version does not.

@@ -201,7 +201,7 @@ pub(super) fn engine(run: &Run) -> &'static str {
     let other = run
         .server
         .service
-        .filter(|service| service.is_other_engine());
+        .filter(|service| service.quirks().is_other_engine);
     let product = run.server.product.map_or("", |product| product.id);
     other.map_or(product, Service::name)
 }

@@ -194,10 +194,10 @@ fn missing_observations_are_reported() {
     assert_eq!(check_unobserved(&healthy()), None);
     let mut run = observed_run();
     assert_eq!(check_unobserved(&run), None);
-    observed_mut(&mut run).missing.push(MissingObservation {
-        what: prony_store::ObservedTopic::Checkpoints,
-        why: "permission denied".to_owned(),
-    });
+    observed_mut(&mut run).missing.push(MissingObservation::new(
+        prony_store::ObservedTopic::Checkpoints,
+        "permission denied",
+    ));
     let check = check_unobserved(&run).unwrap();
     assert_eq!(check.severity, Severity::Note);
     assert!(

@@ -26,7 +26,7 @@ pub(super) fn read(
     let round_trips_ns = measure_round_trips(control)?;
     let settings = read_server_facts(control)?;
     let (server_state, mut missing) = read_server_state(control, &settings)?;
-    let mut reader = CounterReader::new(control)?;
+    let mut reader = CounterReader::new(control)?.of_service(settings.service);
     let counters = reader.read(control)?;
     missing.extend(reader.take_missing());
     let mut not_observed: Vec<(String, String)> = Vec::new();
@@ -118,6 +118,7 @@ mod tests {
             settings: pairs
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
+            ..ServerFacts::default()
         }
     }
 
