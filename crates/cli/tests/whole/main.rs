@@ -31,6 +31,7 @@ mod relay;
 mod repeats;
 mod reproduce;
 mod script;
+mod services;
 mod split;
 mod stalls;
 mod statements;
