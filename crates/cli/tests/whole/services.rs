@@ -507,3 +507,19 @@ fn every_service_has_a_mocked_conversation() {
     let mocked: Vec<Service> = MOCKS.iter().map(|mock| mock.service).collect();
     assert_eq!(mocked, Service::ALL);
 }
+
+#[test]
+fn a_load_is_refused_where_a_transaction_may_change_few_rows() {
+    let mut mocks = MOCKS.iter();
+    let mock = mocks.find(|mock| mock.service == Service::AuroraDsql);
+    let mock = mock.expect("its conversation");
+    let port = start(mock.protocol, mock.conversation()).expect("a port");
+    let arguments = format!("load oltp_update_index --url {}", mock.url(port));
+    let output = prony_command(&arguments, &std::env::temp_dir()).output();
+    let output = output.expect("it starts");
+    let text = stderr_text(&output);
+    assert!(
+        !output.status.success() && text.contains("Aurora DSQL changes at most 3000 rows"),
+        "{text}"
+    );
+}

@@ -30,7 +30,8 @@ pub(super) fn read(
     let counters = reader.read(control)?;
     missing.extend(reader.take_missing());
     let mut not_observed: Vec<(String, String)> = Vec::new();
-    for value in missing {
+    // What the service does not have is nothing that a grant would show.
+    for value in missing.into_iter().filter(|missing| !missing.absent) {
         let topic = value.what.text().to_owned();
         if not_observed.iter().all(|(known, _)| *known != topic) {
             let reason = value.why.trim_end_matches('.').to_owned();

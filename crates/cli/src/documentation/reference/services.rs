@@ -58,7 +58,7 @@ fn section(service: Service) -> String {
     });
     let limit = quirks
         .rows_per_transaction
-        .map(|rows| format!("A transaction changes {rows} rows at most."));
+        .map(|rows| format!("A transaction changes {rows} rows at most: `prony load` refuses, and the tables have to be loaded by another tool."));
     let notes = quirks.notes.iter().map(|note| (*note).to_owned());
     let notes: Vec<String> = unsuited.chain(limit).chain(notes).collect();
     let retries_introduction = format!(
