@@ -8,8 +8,8 @@
 
 use crate::{
     client, client_setup, consistency, data, declared, errors, foreign_load, growth, housekeeping,
-    length, limits, littles_law, machine, memory, rate, server, service, shares, short_stalls,
-    stall, stamps, steady, tables, workload,
+    length, limits, littles_law, machine, memory, pooler, rate, server, service, shares,
+    short_stalls, stall, stamps, steady, tables, workload,
 };
 use prony_store::{Check, FindingKind, Run, Severity};
 
@@ -275,6 +275,9 @@ pub static CHECKS: &[CheckSpec] = checks! {
     }
     "no-split": stamps::check_no_split {
         [Note] "no kernel timestamps"
+    }
+    "pooler" ("a server behind a pooler"): pooler::check_pooler {
+        [Note] "the clients reached the server through a pooler or proxy, which one and by which sign"
     }
     "absent": service::check_absent {
         [Note] "the service does not have something that is observed on the product as which it answers; the finding names the checks that need it"

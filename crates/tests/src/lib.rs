@@ -6,9 +6,11 @@
 
 pub mod canned;
 mod mariadb;
+mod pgbouncer;
 mod postgres;
 
 pub use mariadb::{MariaDb, MariaDbOptions, shared_mariadb};
+pub use pgbouncer::PgBouncer;
 pub use postgres::shared_postgres;
 
 use std::sync::{Mutex, OnceLock, PoisonError};

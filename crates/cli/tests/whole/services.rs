@@ -316,6 +316,10 @@ impl Mock {
             ),
             ("show global status", Answer::Rows(rows(&status))),
             ("unix_timestamp", Answer::UnixTime),
+            (
+                "select connection_id()",
+                Answer::Rows(vec![vec![Some("1".to_owned())]]),
+            ),
             ("show grants", Answer::Rows(grant)),
             ("not in ('innodb'", Answer::Rows(Vec::new())),
             ("select table_name, table_type", Answer::Rows(vec![table])),

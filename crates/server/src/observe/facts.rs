@@ -2,9 +2,9 @@
 //!
 //! Must never: return a setting that may contain a secret.
 
-use super::{cell, first_line, sqlserver_facts};
+use super::{cell, first_line, pooler, sqlserver_facts};
 use crate::control::{Account, Control, Error, TextRow};
-use prony_document::{Service, SqlDialect};
+use prony_document::{FoundPooler, Service, SqlDialect};
 use std::collections::BTreeMap;
 
 /// Replacement for a value that may be a secret.
@@ -39,6 +39,8 @@ pub struct ServerFacts {
     pub settings: Vec<(String, String)>,
     /// The service or derived product that these show.
     pub service: Option<Service>,
+    /// What stands before it and shares its sessions between clients; `None` if nothing was found.
+    pub pooler: Option<FoundPooler>,
 }
 
 impl ServerFacts {
@@ -97,8 +99,10 @@ pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
     // The server's order depends on its collation.
     settings.sort();
     settings.dedup_by(|a, b| a.0 == b.0);
+    let service = Service::recognize(control.dialect(), &version, &settings);
     Ok(ServerFacts {
-        service: Service::recognize(control.dialect(), &version, &settings),
+        pooler: pooler::find_pooler(control, service)?,
+        service,
         version,
         settings,
     })

@@ -71,7 +71,7 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
     request.purpose = Purpose {
         scenario: Some(scenario_record::scenario_document(scenario, steps)),
         cached,
-        experiment: None,
+        ..Purpose::default()
     };
     let exit = run_and_print(&request, &observe)?;
     if args.cleanup {
@@ -338,6 +338,7 @@ fn run_request(
         progress_interval: args.output.progress,
         check_after: false,
         doctor: false,
+        label: None,
         purpose: Purpose::default(),
     };
     Ok((request, observe))
