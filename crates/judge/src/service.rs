@@ -6,7 +6,7 @@
 use crate::all_kinds;
 use crate::checks::{Finding, new_finding};
 use crate::formatting::{percent, share};
-use prony_store::{ErrorClass, MissingObservation, ObservedTopic, Run, Severity};
+use prony_store::{ErrorClass, MissingObservation, ObservedTopic, Run, Service, Severity};
 
 /// The checks that need a topic, of those that a service may lack.
 const CHECKS_THAT_NEED: [(ObservedTopic, &[&str]); 10] = [
@@ -27,6 +27,12 @@ pub(crate) fn why_absent(run: &Run, topic: ObservedTopic) -> Option<&str> {
     let mut missing = run.observed.as_ref()?.missing.iter();
     let absent = missing.find(|missing| missing.absent && missing.what == topic)?;
     Some(&absent.why)
+}
+
+/// Whether the service of the run does not have this, also if the run did not observe its server.
+pub(crate) fn is_absent(run: &Run, topic: ObservedTopic) -> bool {
+    let mut absent = run.server.service.into_iter().flat_map(Service::absent);
+    absent.any(|(absent, _)| absent == topic)
 }
 
 /// The observations that the service does not have, grouped by their reasons: topics and reason.
@@ -110,7 +116,7 @@ pub(crate) fn check_hot_rows(run: &Run) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::sample::healthy;
-    use prony_store::{Observed, Service};
+    use prony_store::Observed;
 
     #[test]
     fn what_a_service_lacks_is_named_once_with_the_checks_that_need_it() {

@@ -107,6 +107,8 @@ fn a_restart_or_failover_is_reported() {
     after.commits = Some(0);
     assert_eq!(severity(&run), Some(Severity::Invalid));
     assert_eq!(check_server_commits(&run), None, "its counters were reset");
+    run.server.service = Some(prony_store::Service::Dolt);
+    assert_eq!(severity(&run), None, "its uptime means nothing");
     let mut run = observed_run();
     observed_mut(&mut run).after.as_mut().unwrap().is_replica = Some(true);
     assert_eq!(severity(&run), Some(Severity::Invalid));
