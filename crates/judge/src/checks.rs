@@ -8,8 +8,8 @@
 
 use crate::{
     burst, client, client_setup, consistency, data, declared, errors, foreign_load, growth,
-    housekeeping, length, limits, littles_law, machine, memory, pooler, rate, server, shares,
-    short_stalls, stall, stamps, steady, tables, workload,
+    housekeeping, length, limits, littles_law, machine, memory, pooler, rate, server, service,
+    shares, short_stalls, stall, stamps, steady, tables, workload,
 };
 use prony_store::{Check, FindingKind, Run, Severity};
 
@@ -261,6 +261,9 @@ pub static CHECKS: &[CheckSpec] = checks! {
     "untuned": memory::check_untuned {
         [Note] "the server's cache is less than 5 % of a memory of 4 GB or more, and smaller than the data"
     }
+    "hot-rows": service::check_hot_rows {
+        [Note] "a workload with hot rows on a service that does badly on them, such as tpcb on Aurora DSQL"
+    }
     "duration" ("a short window"): length::check_duration {
         [Note] "unless `checkpoint` applies: a load that writes, for less than 10 minutes; a paced tpcc, for less than two hours"
     }
@@ -279,8 +282,11 @@ pub static CHECKS: &[CheckSpec] = checks! {
     "pooler" ("a server behind a pooler"): pooler::check_pooler {
         [Note] "the clients reached the server through a pooler or proxy, which one and by which sign"
     }
+    "absent": service::check_absent {
+        [Note] "the service does not have something that is observed on the product as which it answers; the finding names the checks that need it"
+    }
     "unobserved" ("a server that was not fully observed"): server::check_unobserved {
-        [Note] "something of the server was not observed"
+        [Note] "something of the server was not observed that it has"
     }
 };
 

@@ -40,6 +40,7 @@ mod rules_digest;
 #[cfg(test)]
 mod sample;
 mod server;
+mod service;
 mod shares;
 mod short_stalls;
 mod stall;
@@ -59,6 +60,7 @@ pub use length::is_too_short_for_steadiness;
 pub use pooler::{POOLER_PROTOCOLS, POOLER_SQLSTATES};
 use prony_store::{Check, KindFigures, Run, RunState, Severity};
 use requirements::Baseline;
+pub use service::absent_by_reason;
 
 /// Version of the checks and their [`thresholds`]; a run stores the version by which it was judged. A test
 /// (`rules_digest`) fails if checks or thresholds change and the version does not.

@@ -15,7 +15,7 @@ use prony_server::{Address, Control};
 use prony_session::{ActionShare, P90Limit};
 use prony_store::{
     ClientMachine, Description, Drive, Event, EventKind, IndustryMetric, Network, Product, Run,
-    RunState, Server, ServerAddress, Service, ServiceTimePartsSource, Setting, Window,
+    RunState, Server, ServerAddress, ServiceTimePartsSource, Setting, Window,
     Workload as WorkloadRun, started_now,
 };
 use prony_workload::{MetricSource, RateMetric};
@@ -74,11 +74,7 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
         answer: unanswered(&job.plan.require.0),
         server: Server {
             product: Some(connection.product),
-            service: Service::recognize(
-                connection.product.dialect,
-                &job.facts.version,
-                &job.facts.settings,
-            ),
+            service: job.facts.service,
             pooler: job.facts.pooler.clone(),
             version: job.facts.version.clone(),
             address: connection.address.clone(),

@@ -114,6 +114,7 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
             seed: job.seed,
             interrupt: job.interrupt.flag(),
             new_sample_listener: job.new_sample_listener,
+            service: job.facts.service,
             on_connect_refused: job.on_connect_refused,
         },
         &mut recorder,

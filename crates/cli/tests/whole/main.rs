@@ -33,6 +33,7 @@ mod repeats;
 mod reproduce;
 mod requirements;
 mod script;
+mod services;
 mod split;
 mod stalls;
 mod statements;

@@ -99,7 +99,7 @@ impl Server {
         let product = self.product.map_or("", |product| product.name);
         match self.service {
             None => product.to_owned(),
-            Some(service) if service.is_other_engine() => {
+            Some(service) if service.quirks().is_other_engine => {
                 format!("{} (as {product})", service.name())
             }
             Some(service) => format!("{product} ({})", service.name()),
