@@ -7,10 +7,12 @@
 mod differences;
 mod settings;
 mod size;
+mod suite;
 
 pub use differences::{Difference, differences};
 use prony_store::scenario::PublishedFigure;
 use prony_store::{Choice, MetricName, PublishedMetric, Run, SqlDialect};
+pub use suite::{ScalingPoint, SuiteFigure, SuiteRow, SuiteSummary, suite_summary};
 
 use crate::observations;
 use serde::Serialize;

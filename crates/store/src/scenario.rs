@@ -35,9 +35,21 @@ pub struct Scenario {
     pub loaded: bool,
     /// Whether the tables were read before the run, to fill the caches.
     pub prewarmed: bool,
+    /// The suite of scenarios of which this run is a row; absent for a scenario that was run alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suite: Option<SuiteRow>,
     /// Further remarks, such as errors in the document.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// A run's place in a suite of scenarios. The run's experiment has its row, its repeat and the number of runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SuiteRow {
+    /// Id of the suite.
+    pub id: String,
+    /// What was requested for all rows: `as published`, or what is smaller or shorter.
+    pub request: String,
 }
 
 /// One published figure.

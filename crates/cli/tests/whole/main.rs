@@ -34,6 +34,7 @@ mod script;
 mod split;
 mod stalls;
 mod statements;
+mod suite;
 mod sysbench;
 mod tpcc;
 mod tpcc_errors;

@@ -85,10 +85,15 @@ fn server_machine_value<T>(run: &Run, observed: Option<T>, client_value: T) -> O
     observed.or_else(|| machine::shared_machine_evidence(run).map(|_| client_value))
 }
 
-fn cpus_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+/// CPUs of the server's machine.
+pub(super) fn server_cpus(run: &Run) -> Option<u32> {
     let observed = observations::observed(run).and_then(|observed| observed.machine.cpus);
     let observed = observed.or_else(|| run.server.declared.count(DeclaredFact::Cpus));
-    let measured = server_machine_value(run, observed, run.machine().host.cpus);
+    server_machine_value(run, observed, run.machine().host.cpus)
+}
+
+fn cpus_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+    let measured = server_cpus(run);
     if original.cpus.is_some() && original.cpus == measured {
         return None;
     }

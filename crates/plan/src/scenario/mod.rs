@@ -4,18 +4,20 @@
 //! value that a document does not state is absent here too. If a value was computed from stated ones, a note
 //! of the scenario says how.
 //!
-//! `figure` defines the metrics, `read` reads the tables, and `size` shrinks a scenario and computes the size
-//! of its data.
+//! `figure` defines the metrics, `read` reads the tables, `size` shrinks a scenario and computes the size of its
+//! data, and `suite` lists the scenarios of a document that are run together.
 
 mod figure;
 mod read;
 mod size;
+mod suite;
 
 #[cfg(test)]
 mod tests;
 
 pub use figure::{PublishedFigure, PublishedMetric};
 pub use size::{ScenarioSize, parse_fraction, parse_share, scale_for_memory};
+pub use suite::{Suite, find_suite, suites};
 
 use crate::choice::{by_name, choices};
 use crate::plan::QueryMode;
@@ -284,8 +286,10 @@ pub fn find_scenario(id: &str) -> Result<&'static Scenario, UnknownScenario> {
 /// The id most similar to a word: the first that contains it, otherwise the one with the smallest edit distance.
 fn similar_id(word: &str) -> Option<&'static str> {
     let word = word.to_lowercase();
+    let suites = suites().iter().map(|suite| suite.id.as_str());
     let ids: Vec<&str> = all_scenarios()
         .map(|scenario| scenario.id.as_str())
+        .chain(suites)
         .collect();
     let containing = ids.iter().find(|id| word.len() >= 3 && id.contains(&word));
     containing

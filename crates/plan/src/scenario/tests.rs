@@ -172,6 +172,77 @@ fn the_machines_of_aiven_have_its_settings_and_the_stated_figures() {
     assert_eq!(figure(row, PublishedMetric::BackupOverhead), Some(10.0));
 }
 
+/// Every scenario of the white paper and of the talk is in one suite of its document; of AlloyDB's guide those with
+/// figures of 2023.
+#[test]
+fn suites_have_every_row_of_their_documents_once() {
+    let suites = suite::read_suites().expect("it can be read");
+    let in_suites = |source: ScenarioSource| {
+        let of_source = suites.iter().filter(move |suite| suite.source == source);
+        let mut rows: Vec<&str> = of_source
+            .filter(|suite| !suite.scaling)
+            .flat_map(|suite| &suite.rows)
+            .map(String::as_str)
+            .collect();
+        rows.sort_unstable();
+        rows
+    };
+    for source in [
+        ScenarioSource::AlloyDb2023,
+        ScenarioSource::ApsaraDb2022,
+        ScenarioSource::Aiven2019,
+    ] {
+        let published = all_scenarios().filter(|scenario| scenario.source == source);
+        let published = published
+            .filter(|scenario| source == ScenarioSource::Aiven2019 || !scenario.figures.is_empty());
+        let mut ids: Vec<&str> = published.map(|scenario| scenario.id.as_str()).collect();
+        ids.sort_unstable();
+        assert_eq!(in_suites(source), ids, "{source:?}");
+    }
+    for suite in &suites {
+        assert_eq!(suite.scenarios().count(), suite.rows.len(), "{}", suite.id);
+        assert!(find_scenario(&suite.id).is_err(), "{}", suite.id);
+        let mut dialects: Vec<&str> = suite.scenarios().map(|row| row.dialect.name()).collect();
+        dialects.dedup();
+        assert_eq!(dialects.len(), 1, "{}", suite.id);
+    }
+}
+
+/// The order and the figures of the documents' own tables.
+#[test]
+fn suites_have_the_order_and_the_figures_of_their_documents() {
+    let figures = |id: &str, metric: PublishedMetric| {
+        let suite = find_suite(id).expect("listed");
+        suite
+            .scenarios()
+            .filter_map(|scenario| figure(scenario, metric))
+            .collect::<Vec<_>>()
+    };
+    use PublishedMetric::{Nopm, Qps, Reads, Tpm, Tps};
+    assert_eq!(figures("alloydb-16", Nopm), [252_970.0, 428_316.0]);
+    assert_eq!(figures("alloydb-64", Nopm), [589_598.0, 716_138.0]);
+    let expected = [9_706.0, 16_238.0, 20_359.0, 14_060.0, 51_742.0];
+    assert_eq!(figures("alloydb-16", Tps), expected);
+    let reads = figures("apsaradb-mysql", Reads);
+    assert_eq!(
+        (reads.len(), reads[0], reads[29]),
+        (30, 432_922.0, 4_434_220.0)
+    );
+    let tpm = figures("apsaradb-sqlserver", Tpm);
+    assert_eq!((tpm.len(), tpm[0], tpm[10]), (15, 162_000.0, 122_000.0));
+    let qps = figures("apsaradb-postgresql", Qps);
+    assert_eq!(
+        (qps.len(), qps[..2].to_vec()),
+        (34, vec![573_651.0, 336_850.0])
+    );
+    assert_eq!(qps[33], 19_880.0);
+    let machines = |id: &str| find_suite(id).map(|suite| suite.rows.len());
+    assert_eq!(
+        (machines("aiven-450"), machines("aiven-900")),
+        (Some(11), Some(12))
+    );
+}
+
 #[test]
 fn similar_ids_are_suggested_for_an_unknown_id() {
     for (id, expected) in [
@@ -180,6 +251,7 @@ fn similar_ids_are_suggested_for_an_unknown_id() {
         ("TPCC-16vcpu-cached", "tpcc-16vcpu-cached"),
         ("mysql80-rw-4c16g", "mysql80-rw-4c16g-cached"),
         ("hot-row", "hot-row-ha"),
+        ("alloydb-61", "alloydb-16"),
     ] {
         let error = find_scenario(id).expect_err("not an id");
         assert!(error.hint.contains(expected), "{id}: {error}");

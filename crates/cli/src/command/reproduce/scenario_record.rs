@@ -22,7 +22,7 @@ pub struct CompletedSteps {
 }
 
 /// The scenario in the form of the Run document.
-pub fn scenario_document(scenario: &Scenario, steps: CompletedSteps) -> prony_store::Scenario {
+pub fn scenario_document(scenario: &Scenario, steps: &CompletedSteps) -> prony_store::Scenario {
     prony_store::Scenario {
         id: scenario.id.clone(),
         title: scenario.title.clone(),
@@ -45,6 +45,7 @@ pub fn scenario_document(scenario: &Scenario, steps: CompletedSteps) -> prony_st
         restarted: steps.restarted,
         loaded: steps.loaded,
         prewarmed: steps.prewarmed,
+        suite: None,
         notes: scenario.notes.clone(),
     }
 }
