@@ -96,7 +96,8 @@ fn sheet_remarks(sheet: &PriceSheet, one_time_costs: bool) -> Vec<String> {
     let one_time = "One-time costs of the sheet are left out.";
     [(example, sheet.example), (one_time, one_time_costs)]
         .into_iter()
-        .filter_map(|(remark, applies)| applies.then(|| remark.to_owned()))
+        .filter(|(_, applies)| *applies)
+        .map(|(remark, _)| remark.to_owned())
         .collect()
 }
 
