@@ -14,6 +14,7 @@ use prony_plan::scenario::{
 };
 use prony_report::scenarios::{self, ScenarioDetails, ScenarioGroup, ScenarioRow, SuiteRow};
 use prony_report::units;
+use prony_store::HighAvailability;
 use serde_json::Value;
 
 /// Lists the scenarios, or shows one.
@@ -117,6 +118,10 @@ fn print_suite(suite: &Suite, as_json: bool) -> Result<Exit, Failure> {
     let mut notes = suite.notes.clone();
     if suite.keep_data {
         let note = "A row uses the data that the row before it has loaded, if the size is the same, as in the document.";
+        notes.push(note.to_owned());
+    }
+    if suite.derived {
+        let note = "The document has no table of these rows: it describes or suggests them.";
         notes.push(note.to_owned());
     }
     let source = format!(
@@ -319,10 +324,27 @@ fn scenario_facts(scenario: &Scenario) -> Vec<(&'static str, String)> {
         ),
         ("durability", &scenario.durability),
         ("replication", &scenario.replication),
+        (
+            "availability",
+            &scenario
+                .high_availability
+                .map(|kind| availability(kind, scenario.zones)),
+        ),
+        ("region", &scenario.region),
+        ("client", &scenario.client_machine),
     ] {
         facts.extend(value.clone().map(|value| (name, value)));
     }
     facts
+}
+
+/// What took over if the machine failed, with the number of zones.
+fn availability(kind: HighAvailability, zones: Option<u32>) -> String {
+    let zones = zones.map(|zones| units::count_with_noun(zones.into(), "zone", "zones"));
+    match zones {
+        Some(zones) => format!("{}, {zones}", kind.name()),
+        None => kind.name().to_owned(),
+    }
 }
 
 /// The steps that run the scenario, in order.

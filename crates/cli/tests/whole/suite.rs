@@ -129,6 +129,7 @@ fn check_table(table: &str) {
     assert!(table.contains("not comparable"), "{table}");
     assert!(!table.contains("+") && !table.contains(" -"), "{table}");
     let flat = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("load time 2,205"), "{flat}");
     assert!(
         flat.contains("such a row had fewer clients, less data"),
         "{flat}"

@@ -23,7 +23,7 @@ use crate::choice::{by_name, choices};
 use crate::plan::QueryMode;
 use crate::suggest;
 use crate::user_error::{ErrorParts, UserError};
-use prony_document::SqlDialect;
+use prony_document::{HighAvailability, SqlDialect};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -131,6 +131,21 @@ pub struct Scenario {
     /// How the server was replicated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replication: Option<String>,
+    /// What took over if the server's machine failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high_availability: Option<HighAvailability>,
+    /// In how many zones the server's copies were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zones: Option<u32>,
+    /// Where the server was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// A description of the client's machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_machine: Option<String>,
+    /// CPUs of the client's machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_cpus: Option<u32>,
     #[serde(default)]
     pub figures: Vec<PublishedFigure>,
     /// The document, by its short name.

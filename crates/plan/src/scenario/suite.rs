@@ -27,6 +27,9 @@ pub struct Suite {
     /// Whether its rows are the same load on machines of different sizes.
     #[serde(default)]
     pub scaling: bool,
+    /// Whether the document has no table of these rows, but describes or suggests them.
+    #[serde(default)]
+    pub derived: bool,
     /// Ids of the scenarios.
     pub rows: Vec<String>,
     /// Remarks.

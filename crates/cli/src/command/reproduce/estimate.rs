@@ -7,10 +7,12 @@ use crate::args::ReproduceArgs;
 use crate::command::{price, server, stored};
 use crate::exit::{Exit, Failure};
 use prony_judge::price::PriceSheet;
-use prony_plan::scenario::{Scenario, Suite};
+use prony_plan::scenario::{PublishedMetric, Scenario, Suite};
 use prony_plan::sheet::{Configuration, HOURS_PER_MONTH};
 use prony_plan::{Choice, WorkloadPlan};
 use prony_report::suite::{RowEstimate, SheetUsed, SuiteEstimate};
+use prony_report::units;
+use prony_store::Run;
 use std::collections::BTreeMap;
 
 /// Speed of a load about which nothing is known, bytes of the loaded tables a second: the loads of AlloyDB's guide
@@ -32,22 +34,26 @@ pub fn estimate(
     suite: &Suite,
     rows: &[PlannedRow],
     done: usize,
+    runs: &[Run],
 ) -> Result<SuiteEstimate, Failure> {
+    let measured_bytes_per_s = measured_load_speed(runs);
     let sheet = price_sheet(args)?;
     let mut one_time_costs = false;
-    let mut peak_by_tables: BTreeMap<&str, Option<u64>> = BTreeMap::new();
+    let mut peak_by_tables: BTreeMap<&str, u64> = BTreeMap::new();
     let mut estimates = Vec::new();
     for row in rows {
         let data_bytes = data_bytes(args, row.scenario);
-        let peak = peak_by_tables
-            .entry(row.scenario.data_workload())
-            .or_insert(Some(0));
-        *peak = peak.zip(data_bytes).map(|(peak, bytes)| peak.max(bytes));
+        if let (Some(bytes), Ok(workload)) = (
+            data_bytes,
+            server::find_workload(row.scenario.data_workload()),
+        ) {
+            let peak = peak_by_tables.entry(workload.dataset()).or_insert(0);
+            *peak = bytes.max(*peak);
+        }
         let load_s = match row.loads {
             0 => Some(0.0),
-            loads => {
-                data_bytes.map(|bytes| f64::from(loads) * bytes as f64 / ASSUMED_LOAD_BYTES_PER_S)
-            }
+            loads => load_seconds(args, row.scenario, data_bytes, measured_bytes_per_s)
+                .map(|seconds| f64::from(loads) * seconds),
         };
         let run_s = f64::from(row.runs) * run_seconds(args, row.scenario);
         let configuration = sheet
@@ -67,11 +73,11 @@ pub fn estimate(
             cost,
         });
     }
-    let peaks: Option<Vec<u64>> = peak_by_tables.into_values().collect();
-    let peak_bytes = peaks.and_then(|peaks| match args.cleanup {
-        true => peaks.into_iter().max(),
-        false => Some(peaks.into_iter().sum()),
-    });
+    let peaks = peak_by_tables.into_values();
+    let peak_bytes = match args.cleanup {
+        true => peaks.max(),
+        false => peaks.reduce(|sum, bytes| sum + bytes),
+    };
     Ok(SuiteEstimate {
         id: suite.id.clone(),
         title: format!("{}, by {}", suite.title, suite.source.name()),
@@ -79,10 +85,17 @@ pub fn estimate(
         rows: estimates,
         done,
         peak_bytes,
-        load_source: format!(
-            "Loads are assumed to write {:.0} MB of tables a second, as in AlloyDB's guide; this server may be slower.",
-            ASSUMED_LOAD_BYTES_PER_S / 1e6
-        ),
+        load_source: match measured_bytes_per_s {
+            Some(speed) => format!(
+                "Loads are expected to write {} of tables a second, as those of this suite so far.",
+                units::bytes(speed as u64)
+            ),
+            None => format!(
+                "Loads are expected to take as long as published; where the document does not say, they are assumed to \
+                 write {} of tables a second, as in AlloyDB's guide.",
+                units::bytes(ASSUMED_LOAD_BYTES_PER_S as u64)
+            ),
+        },
         prices: sheet.map(|sheet| SheetUsed {
             currency: sheet.currency().to_owned(),
             remarks: sheet_remarks(&sheet, one_time_costs),
@@ -165,6 +178,38 @@ fn data_bytes(args: &ReproduceArgs, scenario: &Scenario) -> Option<u64> {
     Some(bytes.saturating_mul(size.scale))
 }
 
+/// How fast the loads of these runs were, bytes of the loaded tables a second.
+fn measured_load_speed(runs: &[Run]) -> Option<f64> {
+    let loads = runs
+        .iter()
+        .filter_map(|run| run.scenario.as_ref()?.load.as_ref());
+    let loads: Vec<(f64, f64)> = loads
+        .filter_map(|load| Some((load.bytes? as f64, load.seconds)))
+        .collect();
+    let seconds: f64 = loads.iter().map(|(_, seconds)| seconds).sum();
+    (seconds > 0.0).then(|| loads.iter().map(|(bytes, _)| bytes).sum::<f64>() / seconds)
+}
+
+/// Seconds of a load: at the measured speed, else as published, else at the assumed speed; `None` if the size is
+/// unknown.
+fn load_seconds(
+    args: &ReproduceArgs,
+    scenario: &Scenario,
+    data_bytes: Option<u64>,
+    measured_bytes_per_s: Option<f64>,
+) -> Option<f64> {
+    let bytes = data_bytes? as f64;
+    if let Some(speed) = measured_bytes_per_s {
+        return Some(bytes / speed);
+    }
+    let mut figures = scenario.figures.iter();
+    let published = figures.find(|figure| figure.metric == PublishedMetric::LoadTime);
+    Some(match published {
+        Some(published) => published.value * args.shrink.unwrap_or(1.0),
+        None => bytes / ASSUMED_LOAD_BYTES_PER_S,
+    })
+}
+
 /// Seconds of warm-up and window of one run.
 fn run_seconds(args: &ReproduceArgs, scenario: &Scenario) -> f64 {
     let mut settings = ScenarioSettings::published(scenario);
@@ -206,7 +251,7 @@ mod tests {
             loads: 1,
         };
         let rows = [row("aiven-900-gcp-32x192"), row("aiven-900-aws-i3.metal")];
-        let found = estimate(&args, suite, &rows, 0).unwrap_or_else(|_| panic!("an estimate"));
+        let found = estimate(&args, suite, &rows, 0, &[]).unwrap_or_else(|_| panic!("an estimate"));
         let first = &found.rows[0];
         assert_eq!(first.run_s, 7_200.0);
         let bytes = first.data_bytes.expect("known") as f64;
@@ -218,6 +263,15 @@ mod tests {
         assert!((first.cost.expect("priced") - expected).abs() < 1e-6);
         assert_eq!(found.rows[1].cost, None);
         assert_eq!(found.peak_bytes, first.data_bytes);
+    }
+
+    #[test]
+    fn a_load_takes_as_long_as_measured_else_as_published() {
+        let args = args_of("prony reproduce alloydb-16 --shrink 1/10");
+        let scenario = find_scenario("tpcb-cached").expect("listed");
+        let seconds = |speed| load_seconds(&args, scenario, Some(1_000), speed);
+        assert!((seconds(None).expect("published") - 148.2).abs() < 1e-9);
+        assert_eq!(seconds(Some(10.0)), Some(100.0));
     }
 
     #[test]

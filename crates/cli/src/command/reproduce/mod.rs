@@ -22,7 +22,7 @@ use prony_runner::Purpose;
 use prony_runner::Signals;
 use prony_runner::scenario_setup::{SPARE_CONNECTIONS, free_client_connections};
 use prony_server::Target;
-use prony_store::scenario::CachedShare;
+use prony_store::scenario::{CachedShare, ScenarioLoad};
 use prony_workload::{FindingState, Workload};
 use scenario_record::CompletedSteps;
 use std::ffi::OsString;
@@ -98,8 +98,7 @@ impl PlannedRun {
         self.steps.restarted =
             restart_if_required(args, scenario, workload, &self.target, must_load, signals)?;
         if must_load {
-            load_data(args, scenario, &self.settings)?;
-            self.steps.loaded = true;
+            self.steps.load = Some(load_data(args, scenario, &self.settings)?);
         }
         let mut control = server::connect(&self.target)?;
         server_setup::fail_if_interrupted(signals)?;
@@ -331,7 +330,7 @@ fn load_data(
     args: &ReproduceArgs,
     scenario: &Scenario,
     settings: &ScenarioSettings,
-) -> Result<(), Failure> {
+) -> Result<ScenarioLoad, Failure> {
     let finished = load::run_load(LoadInput {
         plan_input: PlanInput {
             url: args.flags.input.url.clone(),
@@ -343,7 +342,8 @@ fn load_data(
         seed: commands::DATA_SEED,
     })?;
     output::notice(&load_summary(finished.workload, &finished.report));
-    server_setup::fail_if_interrupted(&finished.signals)
+    server_setup::fail_if_interrupted(&finished.signals)?;
+    Ok(scenario_record::scenario_load(&finished.report))
 }
 
 /// Returns the existing tables. A failed check is an error only if the tables were just loaded: earlier runs may

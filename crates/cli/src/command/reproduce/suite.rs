@@ -65,7 +65,7 @@ pub fn reproduce_suite(
     let mut progress = SuiteProgress::find(&store, args, suite)?;
     let planned = progress.planned_rows(&rows);
     let done = rows.len() - planned.len();
-    let estimate = estimate::estimate(args, suite, &planned, done)?;
+    let estimate = estimate::estimate(args, suite, &planned, done, &progress.runs)?;
     if args.suite.estimate {
         output::show(|out, style| view::write_estimate(out, style, &estimate))?;
         return Ok(Exit::Success);
