@@ -84,9 +84,6 @@ pub struct ServerState {
     /// server was read before and after the load, and not during it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others: Option<OtherClients>,
-    /// Whether a pooler or proxy is between client and server; absent if unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pooled: Option<bool>,
 }
 
 /// What other clients do at one moment.

@@ -8,8 +8,8 @@
 
 use crate::{
     client, client_setup, consistency, data, declared, errors, foreign_load, growth, housekeeping,
-    length, limits, littles_law, machine, memory, rate, server, shares, short_stalls, stall,
-    stamps, steady, tables, workload,
+    length, limits, littles_law, machine, memory, pooler, rate, server, shares, short_stalls,
+    stall, stamps, steady, tables, workload,
 };
 use prony_store::{Check, FindingKind, Run, Severity};
 
@@ -272,6 +272,9 @@ pub static CHECKS: &[CheckSpec] = checks! {
     }
     "no-split": stamps::check_no_split {
         [Note] "no kernel timestamps"
+    }
+    "pooler" ("a server behind a pooler"): pooler::check_pooler {
+        [Note] "the clients reached the server through a pooler or proxy, which one and by which sign"
     }
     "unobserved" ("a server that was not fully observed"): server::check_unobserved {
         [Note] "something of the server was not observed"

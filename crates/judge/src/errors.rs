@@ -6,6 +6,7 @@
 use crate::all_kinds;
 use crate::checks::{Finding, new_finding};
 use crate::formatting::{count, percent, share, thousands};
+use crate::pooler::{POOLER_PROTOCOLS, POOLER_SQLSTATES};
 use crate::thresholds::{ERRORS_INVALID_SHARE, OUTAGE_AT_END_INVALID_SHARE, OUTAGE_INVALID_SHARE};
 use prony_store::{ErrorClass, ErrorCount, Event, EventKind, Run, Severity};
 
@@ -60,13 +61,14 @@ pub(crate) fn check_errors(run: &Run) -> Option<Finding> {
         percent(failed),
         describe_most_frequent(run),
     );
+    let through_pooler = format!(
+        "A pooler gives the transactions of a client to several sessions: {POOLER_PROTOCOLS}."
+    );
     let advice = match severity {
         _ if most_frequent_error(run)
             .is_some_and(|error| POOLER_SQLSTATES.contains(&error.code.as_str())) =>
         {
-            "The server does not keep prepared statements with the connection, as behind a pooler \
-             that shares connections between clients: use --protocol extended or simple, or the \
-             pooler's session mode."
+            &through_pooler
         }
         _ if most_frequent_error(run).is_some_and(is_privilege_error) => {
             "The role of this run lacks a privilege: the first message names it. GRANT it, as the owner of the \
@@ -84,10 +86,6 @@ pub(crate) fn check_errors(run: &Run) -> Option<Finding> {
     };
     new_finding(severity, finding, advice)
 }
-
-/// `duplicate_prepared_statement` and `invalid_sql_statement_name` (PostgreSQL, appendix A): a statement was
-/// prepared on one connection and executed on a different one, as behind a connection pooler.
-pub const POOLER_SQLSTATES: [&str; 2] = ["42P05", "26000"];
 
 /// `insufficient_privilege`; MySQL and MariaDB use its SQLSTATE for syntax errors too.
 fn is_privilege_error(error: &ErrorCount) -> bool {

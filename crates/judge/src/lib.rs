@@ -29,9 +29,11 @@ mod machine;
 pub mod memory;
 pub mod observations;
 pub mod percentile_intervals;
+mod pooler;
 pub mod price;
 mod rate;
 pub mod reproduced;
+pub mod requirements;
 #[cfg(test)]
 mod rules_digest;
 #[cfg(test)]
@@ -50,10 +52,11 @@ mod workload;
 
 use checks::new_check;
 pub use contradiction::contradiction;
-pub use errors::POOLER_SQLSTATES;
 pub use housekeeping::unobserved_maintenance;
 pub use length::is_too_short_for_steadiness;
+pub use pooler::{POOLER_PROTOCOLS, POOLER_SQLSTATES};
 use prony_store::{Check, KindFigures, Run, RunState, Severity};
+use requirements::Baseline;
 
 /// Version of the checks and their [`thresholds`]; a run stores the version by which it was judged. A test
 /// (`rules_digest`) fails if checks or thresholds change and the version does not.
@@ -68,11 +71,17 @@ pub fn judge(run: &Run) -> Vec<Check> {
     findings
 }
 
-/// Judges one run, and stores the findings and the version of the rules in it.
+/// Judges one run, and stores the findings, the version of the rules and the answer to what was required of it.
 pub fn judge_run(run: &mut Run) {
+    judge_run_beside(run, &[]);
+}
+
+/// As [`judge_run`]; the runs with which its requirements compare it are among `baselines`.
+pub fn judge_run_beside(run: &mut Run, baselines: &[Baseline]) {
     run.checks = judge(run);
     run.rules_version = Some(RULES_VERSION);
     contradiction::add_finding(run, None);
+    requirements::answer_run(run, baselines);
 }
 
 /// Judges a stored run, whose document anybody can edit. Every reader of documents calls this first. A run without a
@@ -86,6 +95,7 @@ pub fn judge_if_unjudged(run: &mut Run) {
         let stored = std::mem::replace(&mut run.checks, checks);
         run.rules_version = Some(RULES_VERSION);
         contradiction::add_finding(run, has_verdict.then_some(&*stored));
+        requirements::answer_run(run, &[]);
     } else {
         contradiction::add_finding(run, None);
     }

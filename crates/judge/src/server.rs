@@ -46,8 +46,7 @@ fn commit_counts(run: &Run) -> Option<CommitCounts> {
         return None;
     }
     // The sessions of a pooler report their commits late.
-    let is_pooled = before.pooled == Some(true) || after.pooled == Some(true);
-    if run.state != RunState::Complete || was_restarted(run) || is_pooled {
+    if run.state != RunState::Complete || was_restarted(run) || run.server.pooler.is_some() {
         return None;
     }
     Some(CommitCounts {

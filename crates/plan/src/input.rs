@@ -70,10 +70,10 @@ impl PlanInput {
             self.duration = None;
             self.transactions = None;
         }
-        let has_server = self.url.is_some() || self.embedded.is_some();
         if overrides.url.is_some() || overrides.embedded.is_some() {
+            let has_server = self.url.is_some() || self.embedded.is_some();
             // What was declared of another server does not hold for this one.
-            if has_server {
+            if has_server && self.server() != overrides.server() {
                 self.declared = None;
             }
             self.url = None;
@@ -89,19 +89,7 @@ impl PlanInput {
         {
             self.server_metrics = None;
         }
-        let declared = self.declared.take();
         self.replace_given(&overrides);
-        // Facts are replaced one by one.
-        self.declared = match (declared, self.declared.take()) {
-            (Some(mut facts), Some(overriding)) => {
-                facts.value.extend(&overriding.value);
-                Some(Located {
-                    value: facts.value,
-                    location: overriding.location,
-                })
-            }
-            (facts, overriding) => overriding.or(facts),
-        };
         for variant in &mut self.variants {
             variant.apply_flags(&overrides);
         }
@@ -112,6 +100,12 @@ impl PlanInput {
         file.rejected_keys.extend(override_file.rejected_keys);
         self.options.extend(overrides.options);
         self
+    }
+
+    /// The server that is named: its URL, or whether Prony starts it.
+    fn server(&self) -> (Option<&str>, Option<bool>) {
+        let url = self.url.as_ref().map(|url| url.value.as_str());
+        (url, self.embedded.as_ref().map(|embedded| embedded.value))
     }
 
     /// The input that produces this plan, with every default written out. `server` is the URL to write.
@@ -138,6 +132,9 @@ impl PlanInput {
             statement_latency: no_location(drive.statement_latency),
             seed: drive.seed.and_then(no_location),
             expect_outage: no_location(plan.expect_outage),
+            require: Some(plan.require.clone())
+                .filter(|require| !require.0.is_empty())
+                .and_then(no_location),
             declared: Some(plan.declared.clone())
                 .filter(|declared| !declared.is_empty())
                 .and_then(no_location),
@@ -192,6 +189,8 @@ impl PlanInput {
                 "server.url" => json!(server),
                 // The command is not stored: it may contain a password.
                 "experiment.between" => json!("a command"),
+                // It may contain a password, as the server's.
+                "experiment.via" => json!("a pooler"),
                 _ => value.to_json(),
             };
             add(setting.path.to_owned(), value, location);

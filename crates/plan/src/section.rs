@@ -10,7 +10,7 @@ use crate::problem::{InputLocation, Problem, Problems};
 use crate::settings::fact_of_name;
 use crate::suggest;
 use crate::user_error::{ErrorParts, UserError};
-use prony_document::Declared;
+use prony_document::{Declared, Requirement, Requirements};
 use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
@@ -325,6 +325,33 @@ impl<'a, 'i> Section<'a, 'i> {
         }
         Some(Located {
             value: declared,
+            location,
+        })
+    }
+
+    /// Reads a list of requirements.
+    pub(crate) fn read_requirements(&mut self, key: &'static str) -> InputValue<Requirements> {
+        let (value, location) = self.read_value(key)?;
+        let Some(list) = value.as_array() else {
+            let hint = format!("write {key} = [\"p99<20ms\"]");
+            self.reject_wrong_type(key, location, "a list of strings", value, Some(hint));
+            return None;
+        };
+        let mut requirements = Requirements::default();
+        for item in list {
+            let path = format!("{}.{key}", self.path);
+            let location = self.source.location(item.span().start, path);
+            let Some(text) = item.get_ref().as_str() else {
+                self.reject_wrong_type(key, location, "a string", item.get_ref(), None);
+                continue;
+            };
+            match Requirement::parse(text) {
+                Ok(requirement) => requirements.0.push(requirement),
+                Err(message) => self.reject(key, Problem::new(location, message)),
+            }
+        }
+        Some(Located {
+            value: requirements,
             location,
         })
     }

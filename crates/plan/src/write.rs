@@ -107,6 +107,9 @@ fn setting_schema(setting: &Setting, with_defaults: bool) -> Value {
         }
         SettingType::Duration => json!({"$ref": "#/$defs/duration"}),
         SettingType::Choice(names) => json!({"enum": names()}),
+        SettingType::Requirements => {
+            json!({"type": "array", "items": {"type": "string", "minLength": 1}})
+        }
         SettingType::Facts => {
             let facts = DeclaredFact::ALL.iter();
             let facts = facts.map(|fact| {

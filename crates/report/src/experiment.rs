@@ -6,13 +6,16 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
+use crate::text::comparison::figure_sentence;
 use crate::text::counts::counted_runs;
 use crate::text::plain;
 use crate::text::verdict::{TOO_SHORT, check_ids, incomplete_notice};
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
+use prony_judge::compare::Verdict;
+use prony_judge::compare::sides::{CompareOptions, Side, compare_sides};
 use prony_judge::experiment::{Spread, VariantFigures, is_counted};
 use prony_judge::is_too_short_for_steadiness;
-use prony_store::{Choice, Experiment, Run, Severity};
+use prony_store::{Choice, DIRECT_VARIANT, Experiment, FoundPooler, POOLED_VARIANT, Run, Severity};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -128,9 +131,69 @@ pub fn write_summary(
             excluded.join(", ")
         ))?;
     }
+    write_pooler(out, runs)?;
     if !experiment.id.is_empty() && variants_that_count(runs) > 1 {
         let id = plain(&experiment.id);
         out.line(format!("\nTo see whether they differ: prony compare {id}"))?;
+    }
+    Ok(())
+}
+
+/// Writes what the pooler of a plan with `via` costs and gives: the change of the figures, and the server's sessions.
+fn write_pooler(out: &mut Printer<'_>, runs: &[Run]) -> io::Result<()> {
+    let side = |name: &str| {
+        let of_variant = runs.iter().filter(|run| {
+            let experiment = run.experiment.as_ref();
+            is_counted(run) && experiment.is_some_and(|experiment| experiment.variant == name)
+        });
+        Side {
+            name: name.to_owned(),
+            runs: of_variant.collect(),
+        }
+    };
+    let sides = [DIRECT_VARIANT, POOLED_VARIANT].map(side);
+    if sides.iter().any(|side| side.runs.is_empty()) {
+        return Ok(());
+    }
+    let through = |side: &Side<'_>| {
+        let mut poolers = side.runs.iter().map(|run| run.server.pooler.as_ref());
+        poolers.find_map(|pooler| pooler.map(FoundPooler::name))
+    };
+    let name = match (through(&sides[0]), through(&sides[1])) {
+        (None, Some(name)) => name,
+        (Some(name), _) => {
+            return out.paragraph(&format!(
+                "Both variants went through {name}: name the server itself with --url."
+            ));
+        }
+        (None, None) => {
+            return out.paragraph("No sign of a pooler was found at the URL of --via.");
+        }
+    };
+    out.heading(&format!("What {name} costs and gives"))?;
+    let comparison = compare_sides(&sides, &CompareOptions::default());
+    for compared in &comparison.side_comparisons {
+        if compared.verdict == Verdict::NotComparable {
+            out.paragraph("The two are not comparable; prony compare says why.")?;
+        }
+        for figure in comparison.headline_figures(compared) {
+            out.paragraph(&figure_sentence(["the server itself", name], figure))?;
+        }
+    }
+    let sessions = sides.each_ref().map(|side| {
+        let most = side.runs.iter().filter_map(|run| {
+            let seconds = run.observed.iter().flat_map(|observed| &observed.series);
+            seconds.filter_map(|second| second.connections).max()
+        });
+        most.map(u64::from).max()
+    });
+    if let [Some(direct), Some(pooled)] = sessions {
+        out.paragraph(&format!(
+            "The server had at most {} of clients through {name}, and {} when they connected to it themselves, which \
+             includes those that {name} keeps open.",
+            count_with_noun(pooled, "session", "sessions"),
+            count(direct)
+        ))?;
     }
     Ok(())
 }

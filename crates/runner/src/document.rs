@@ -8,6 +8,7 @@ use crate::job::RunJob;
 use crate::server_tpm::ServerRates;
 use crate::statement_latency::statement_latencies;
 use prony_drive::{DriveResult, LoadStart, RunEvent, RunEventKind};
+use prony_judge::requirements::unanswered;
 use prony_plan::{DrivePlan, Pace, Plan, Stop, to_json};
 use prony_server::observe::machine::{Colocation, find_colocation};
 use prony_server::{Address, Control};
@@ -70,6 +71,7 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
         }],
         request: job.request.clone(),
         plan: to_json(job.plan, &job.server.display_name),
+        answer: unanswered(&job.plan.require.0),
         server: Server {
             product: Some(connection.product),
             service: Service::recognize(
@@ -77,6 +79,7 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
                 &job.facts.version,
                 &job.facts.settings,
             ),
+            pooler: job.facts.pooler.clone(),
             version: job.facts.version.clone(),
             address: connection.address.clone(),
             database: job.server.target.database.clone(),

@@ -3,7 +3,7 @@
 //! In: the rows of a run. Out: a [`Refused`], which the caller reports in place of a result. Must never: end a run
 //! because of errors that may pass, such as deadlocks, time-outs, lost connections or an outage.
 
-use prony_judge::POOLER_SQLSTATES;
+use prony_judge::{POOLER_PROTOCOLS, POOLER_SQLSTATES};
 use prony_measure::{ErrorClass, ErrorEntry, IntervalRow, Tally};
 use prony_plan::{ErrorParts, UserError};
 
@@ -72,8 +72,9 @@ fn is_lasting(code: &str) -> bool {
 fn hint(code: &str, message: &str) -> String {
     let text = match code {
         _ if POOLER_SQLSTATES.contains(&code) => {
-            "a pooler shares the server's connections between clients: use --protocol extended or simple, its session mode, or \
-             PgBouncer from 1.21 on with max_prepared_statements"
+            return format!(
+                "a pooler gives the transactions of a client to several sessions: {POOLER_PROTOCOLS}"
+            );
         }
         _ if READ_ONLY_CODES.contains(&code) => {
             "the server or the session is read-only, such as a standby: name the primary, or set \

@@ -217,7 +217,7 @@ impl RunRecorder<'_> {
             run.growth = growth.read_after(job, &drive_result);
         }
         run.consistency = check_after::check_after(job, &drive_result);
-        prony_judge::judge_run(&mut run);
+        prony_judge::judge_run_beside(&mut run, &job.purpose.baselines);
         FinishedRun {
             store_result: writer.map(|writer| writer.finish(&run)),
             run,

@@ -4,9 +4,11 @@
 //! behind.
 
 mod mariadb;
+mod pgbouncer;
 mod postgres;
 
 pub use mariadb::{MariaDb, MariaDbOptions, shared_mariadb};
+pub use pgbouncer::PgBouncer;
 pub use postgres::shared_postgres;
 
 use std::sync::{Mutex, OnceLock, PoisonError};

@@ -1,6 +1,7 @@
 //! Arguments of `run`: the flags that replace settings of a plan, and how to show the result.
 
 use super::plan_flags::{PlanFlags, RunFlags};
+use crate::run::ResultFormat;
 use clap::Args;
 use prony_plan::scenario::parse_share;
 use prony_plan::{PlanInput, parse_duration, value_from_flag};
@@ -64,6 +65,20 @@ pub struct RunArgs {
     #[arg(long, help_heading = "Result")]
     pub json: bool,
 
+    /// Print only what is required and whether it is met: JUnit XML, or annotations of GitHub's workflows
+    #[arg(long, value_name = "FORMAT", help_heading = "Result", value_parser = answer_format,
+          conflicts_with_all = ["json", "full"])]
+    pub format: Option<ResultFormat>,
+
+    /// Label of the stored run, as `prony runs label` sets it
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Result",
+        conflicts_with = "no_store"
+    )]
+    pub label: Option<String>,
+
     #[command(flatten)]
     pub output: RunOutputArgs,
 }
@@ -98,6 +113,15 @@ impl RunArgs {
             workload: value_from_flag("WORKLOAD", workload),
             ..self.flags.input.clone()
         }
+    }
+}
+
+/// A format of answers.
+fn answer_format(text: &str) -> Result<ResultFormat, String> {
+    match text {
+        "junit" => Ok(ResultFormat::Junit),
+        "github" => Ok(ResultFormat::Github),
+        _ => Err("must be junit or github".to_owned()),
     }
 }
 

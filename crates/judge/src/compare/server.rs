@@ -141,6 +141,10 @@ const IRRELEVANT_PREFIXES: [&str; 29] = [
 /// A run with fewer settings than this does not have all of its server's.
 const COMPLETE_SETTINGS_MIN: usize = 64;
 
+fn has_all_settings(run: &Run) -> bool {
+    run.server.settings.len() >= COMPLETE_SETTINGS_MIN
+}
+
 /// Whether a setting identifies a server, changes by itself, or does not affect the server's speed.
 fn is_irrelevant(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
@@ -162,7 +166,7 @@ pub(super) fn settings_key(run: &Run) -> String {
     let isolation = isolation_level(run);
     let observed = OBSERVATIONS.each_ref().map(|(_, _, read, _)| read(run));
     // The number of settings decides which of them are compared.
-    let complete = run.server.settings.len() >= COMPLETE_SETTINGS_MIN;
+    let complete = has_all_settings(run);
     let durability = durability_before(run).map(Durability::description);
     let is_observed = is_observed(run);
     format!("{compared:?} {complete} {durability:?} {observed:?} {isolation:?} {is_observed}")
@@ -170,7 +174,7 @@ pub(super) fn settings_key(run: &Run) -> String {
 
 pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let runs = [a, b];
-    let complete = runs.map(|run| run.server.settings.len() >= COMPLETE_SETTINGS_MIN) == [true; 2];
+    let complete = runs.map(has_all_settings) == [true; 2];
     if a.server.settings == b.server.settings {
         return Vec::new();
     }
@@ -213,16 +217,25 @@ pub(super) type ReadObservation = fn(&Run) -> Option<String>;
 
 /// Observations of a server: name, severity of a difference, how the value is read, and why a difference
 /// matters.
-pub(super) const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 8] = [
+pub(super) const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 9] = [
     (
         "service",
         Severity::Caveat,
         |run| {
             let service = run.server.service.map(|service| service.name().to_owned());
-            let is_known = run.server.settings.len() >= COMPLETE_SETTINGS_MIN;
-            service.or_else(|| is_known.then(|| "none recognized".to_owned()))
+            service.or_else(|| has_all_settings(run).then(|| "none recognized".to_owned()))
         },
         WHY_OTHER_SERVICE,
+    ),
+    (
+        "pooler",
+        Severity::Caveat,
+        |run| {
+            let pooler = run.server.pooler.as_ref();
+            let name = pooler.map(|pooler| pooler.name().to_owned());
+            name.or_else(|| has_all_settings(run).then(|| "none found".to_owned()))
+        },
+        "a pooler's time is part of every response time, and it shares the server's sessions between clients",
     ),
     (
         "replication",

@@ -72,7 +72,7 @@ fn errors_of_a_connection_pooler_get_their_own_advice() {
         check_errors(&run)
             .unwrap()
             .advice
-            .contains("--protocol extended")
+            .contains("--protocol simple")
     );
     run.measured.errors = vec![error("40P01")];
     assert!(!check_errors(&run).unwrap().advice.contains("--protocol"));

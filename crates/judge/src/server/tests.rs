@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::sample::{healthy, observed_mut, observed_run};
-use prony_store::{Event, MissingObservation, Product};
+use prony_store::{Event, FoundPooler, MissingObservation, Product};
 
 fn with_commits(server_commits: u64) -> Run {
     let mut run = observed_run();
@@ -46,7 +46,7 @@ fn commit_counts_of_client_and_server_agree() {
         "the server's counters do not work"
     );
     let mut pooled = with_commits(9_600_000);
-    observed_mut(&mut pooled).after.as_mut().unwrap().pooled = Some(true);
+    pooled.server.pooler = Some(FoundPooler::default());
     assert_eq!(severity(&pooled), None, "a pooler's sessions report late");
     let shared = with_commits(11_900_000);
     assert_eq!(

@@ -51,6 +51,7 @@ pub use change_points::{ChangePoint, MIN_RUNS_OF_LEVEL, change_points};
 pub use holm::{HolmResult, holm};
 pub use median_interval::{median_interval, order_statistic_interval};
 pub use ranks::{RankComparison, ranks_suffice};
+pub(crate) use runs::moments;
 pub use runs::{coefficient_of_variation, median, runs_needed, welch};
 pub use series::{SeriesMean, series_mean};
 

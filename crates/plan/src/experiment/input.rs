@@ -4,7 +4,8 @@
 //! once. A problem that several variants have is reported once.
 
 use super::{
-    DEFAULT_REPEATS, Experiment, MAX_NAME_CHARS, MAX_REPEATS, MAX_VARIANTS, RunOrder, Variant,
+    DEFAULT_REPEATS, DIRECT_VARIANT, Experiment, MAX_NAME_CHARS, MAX_REPEATS, MAX_VARIANTS,
+    POOLED_VARIANT, RunOrder, Variant,
 };
 use crate::check::value_or;
 use crate::duration::shorten;
@@ -40,6 +41,7 @@ impl PlanInput {
         let mut problems = Vec::new();
         if let Some(order) = &self.order
             && self.repeats.is_none()
+            && self.via.is_none()
             && !self.file.has_experiment
         {
             let problem = Problem::new(
@@ -54,6 +56,18 @@ impl PlanInput {
         {
             let problem = Problem::new(between.location.clone(), "is empty");
             problems.push(problem.with_hint("remove it if nothing should run between the runs"));
+        }
+        if let Some(via) = &self.via {
+            let excluded = match (self.variants.first(), &self.embedded) {
+                (Some(variant), _) => Some(("variants", &variant.name.location)),
+                (None, Some(embedded)) if embedded.value => Some(("embedded", &embedded.location)),
+                _ => None,
+            };
+            problems.extend(excluded.map(|(name, location)| {
+                let message = format!("via and {name} ({location}) exclude each other");
+                let hint = "with via, the variants are the server itself, and the server through the pooler";
+                Problem::new(via.location.clone(), message).with_hint(hint)
+            }));
         }
         problems.extend(
             self.variants
@@ -101,10 +115,18 @@ impl PlanInput {
     }
 
     /// The input of each variant, merged with the common settings. A plan without variants has one input,
-    /// named after its workload.
+    /// named after its workload; with a pooler, two: the server directly, and through the pooler.
     pub fn variants(&self) -> Vec<(String, PlanInput)> {
         let mut base = self.clone();
         let variants = std::mem::take(&mut base.variants);
+        if let (Some(via), true) = (base.via.take(), variants.is_empty()) {
+            let mut pooled = base.clone();
+            pooled.url = Some(via);
+            return vec![
+                (DIRECT_VARIANT.to_owned(), base),
+                (POOLED_VARIANT.to_owned(), pooled),
+            ];
+        }
         if variants.is_empty() {
             let name = base.workload.as_ref().map(|name| name.value.clone());
             return vec![(name.unwrap_or_default(), base)];
@@ -143,7 +165,7 @@ impl PlanInput {
         if !problems.is_empty() {
             return Err(Problems::sorted(problems));
         }
-        let default = if self.file.has_experiment {
+        let default = if self.file.has_experiment || self.via.is_some() {
             DEFAULT_REPEATS
         } else {
             1

@@ -25,6 +25,9 @@ pub const MAX_VARIANTS: usize = 100;
 /// Default number of repeats with variants: enough that one outlier does not decide the median, and an
 /// even number, so that a steady drift cancels between interleaved variants.
 pub const DEFAULT_REPEATS: u32 = 6;
+/// Names of the variants of a plan with a pooler (`via`).
+pub const DIRECT_VARIANT: &str = "direct";
+pub const POOLED_VARIANT: &str = "pooler";
 /// Longest name of a variant, in characters.
 pub const MAX_NAME_CHARS: usize = 32;
 

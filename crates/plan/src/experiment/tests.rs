@@ -1,5 +1,6 @@
 use super::*;
 use crate::{PlanInput, Problems, ServerPlan, Stop, value_from_flag};
+use prony_document::DeclaredFact;
 use std::time::Duration;
 
 const TWO_VARIANTS: &str = "\
@@ -102,6 +103,68 @@ fn a_variant_drops_excluded_settings_and_a_flag_overrides_all() {
     for variant in &overridden.variants {
         assert_eq!(variant.plan.drive.clients, 64, "{}", variant.name);
         assert_eq!(variant.plan.server, ServerPlan::Embedded);
+    }
+}
+
+#[test]
+fn a_url_for_all_variants_keeps_what_was_declared_of_the_server() {
+    let facts = "[server.declared]\ncpus = 8\n";
+    let text = TWO_VARIANTS.replace("[server]\nurl = \"postgres://h/d\"\n", facts);
+    let flags = PlanInput {
+        url: value_from_flag("--url", Some("postgres://h/other".to_owned())),
+        ..PlanInput::default()
+    };
+    let experiment = plan_input(&text).overlay(flags.clone()).check_experiment();
+    for variant in experiment.unwrap().variants {
+        let cpus = variant.plan.declared.get(DeclaredFact::Cpus);
+        assert_eq!(cpus, Some("8"), "{}", variant.name);
+    }
+    let of_another = TWO_VARIANTS.replace("[workload]", &format!("{facts}[workload]"));
+    let experiment = plan_input(&of_another).overlay(flags).check_experiment();
+    for variant in experiment.unwrap().variants {
+        assert!(variant.plan.declared.is_empty(), "{}", variant.name);
+    }
+}
+
+#[test]
+fn a_pooler_makes_two_variants_that_differ_by_the_url() {
+    let base = "[server]\nurl = \"postgres://h/d\"\n[server.declared]\ncpus = 8\n[workload]\nname = \"tpcb\"\n";
+    let via = "[experiment]\nvia = \"postgres://ann:secret@h:6432/d\"\n";
+    let text = format!("{base}{via}");
+    let experiment = check(&text).unwrap();
+    assert_eq!(experiment.run_count(), 2 * DEFAULT_REPEATS);
+    let url = |url: &str| ServerPlan::Url(url.to_owned());
+    let [direct, pooled] = &experiment.variants[..] else {
+        panic!("{experiment:?}");
+    };
+    assert_eq!([&direct.name, &pooled.name], ["direct", "pooler"]);
+    assert_eq!(direct.plan.server, url("postgres://h/d"));
+    assert_eq!(pooled.plan.server, url("postgres://ann:secret@h:6432/d"));
+    assert_eq!(direct.plan.declared, pooled.plan.declared);
+    assert!(!pooled.plan.declared.is_empty());
+    let stored = plan_input(&text).to_json("").to_string();
+    assert!(
+        stored.contains("experiment.via") && !stored.contains("secret"),
+        "{stored}"
+    );
+
+    // By a flag, with the repeats and the order that are given.
+    let flags = PlanInput {
+        via: value_from_flag("--via", Some("postgres://h:6432/d".to_owned())),
+        order: value_from_flag("--order", Some(RunOrder::Random)),
+        ..PlanInput::default()
+    };
+    assert!(plan_input(base).overlay(flags.clone()).is_experiment());
+    let of_flags = plan_input(base).overlay(flags.clone()).check_experiment();
+    assert_eq!(of_flags.unwrap().run_count(), 2 * DEFAULT_REPEATS);
+    for excluded in [
+        &format!("{base}[variants.a]\n[variants.b]\n"),
+        &base.replace("url = \"postgres://h/d\"", "embedded = true"),
+    ] {
+        let problems = plan_input(excluded).overlay(flags.clone());
+        let problems = problems.check_experiment().unwrap_err().to_string();
+        assert!(problems.contains("--via: via and "), "{problems}");
+        assert!(problems.contains("exclude each other"), "{problems}");
     }
 }
 

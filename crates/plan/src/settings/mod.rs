@@ -19,7 +19,7 @@ use crate::plan::{Arrival, DrivePlan, IoEngine, Plan, QueryMode, ReplyWait, Work
 use crate::problem::{InputLocation, Problem};
 use crate::section::Section;
 use Compared::{Free, Varies};
-use prony_document::Declared;
+use prony_document::{Declared, Requirements};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -100,6 +100,8 @@ pub enum SettingType {
     Choice(fn() -> Vec<&'static str>),
     /// Facts about the server, by name ([`prony_document::DeclaredFact`]).
     Facts,
+    /// Requirements of the result ([`prony_document::Requirement`]).
+    Requirements,
 }
 
 const fn count_up_to(max: u32) -> SettingType {
@@ -149,8 +151,13 @@ macro_rules! settings {
 
             /// Replaces every setting that `overrides` has.
             pub(crate) fn replace_given(&mut self, overrides: &PlanInput) {
-                $(if overrides.$field.is_some() {
-                    self.$field.clone_from(&overrides.$field);
+                $(match (&mut self.$field, &overrides.$field) {
+                    (Some(value), Some(later)) => {
+                        value.value.replace_by(&later.value);
+                        value.location.clone_from(&later.location);
+                    }
+                    (value, Some(later)) => *value = Some(later.clone()),
+                    (_, None) => {}
                 })+
             }
 
@@ -191,7 +198,7 @@ settings! {
     /// and variables of MySQL's client. Or sqlserver://user@host?database=name, or a connection string of JDBC,
     /// ADO.NET or ODBC, with sqlcmd's variables
     server.url => url: String, SettingType::Text, value_flag(SERVER_HEADING, "url", "URL"),
-        Varies(&["engine", "service", "network", "TLS"]);
+        Varies(&["engine", "service", "pooler", "network", "TLS"]);
     /// Start a throw-away PostgreSQL, load it and remove it afterwards
     server.embedded => embedded: bool, SettingType::Bool, switch(SERVER_HEADING, "embedded", None),
         Varies(&["engine", "network", "TLS"]);
@@ -285,6 +292,13 @@ settings! {
     run.expect_outage => expect_outage: bool, SettingType::Bool,
         switch(RESULT_HEADING, "expect-outage", None),
         Free("it changes the verdict on a run, not the run");
+    /// What the result must meet, such as p99<20ms, throughput>5000/s, errors<0.1%, outage<30s, lost=0,
+    /// new_order.p99<50ms, server.p95<5ms, or relative to the runs with a label: throughput>=97% of LABEL, or
+    /// "not slower than LABEL by 3%". The first line of the result answers PASS (exit code 0), FAIL (8) or
+    /// UNDECIDED (9)
+    run.require => require: Requirements, SettingType::Requirements,
+        list_flag(RESULT_HEADING, "require", "REQUIREMENT"),
+        Free("it judges the run, and does not change it");
     /// Observe the server before, during and after the run, on a separate connection. Without it, only its
     /// version and settings are read, before the run
     observe.server => observe: bool, SettingType::Bool,
@@ -304,6 +318,10 @@ settings! {
     /// with variants 6]
     experiment.repeats => repeats: u64, count_up_to(MAX_REPEATS), value_flag(REPEATS_HEADING, "repeats", "N"),
         Free("the number of runs is judged, not compared");
+    /// URL of a pooler or proxy before the server, such as PgBouncer: each repeat runs once directly and once through it,
+    /// and the summary says what it costs and gives
+    experiment.via => via: String, SettingType::Text, value_flag(REPEATS_HEADING, "via", "URL"),
+        Free("it sets the server of a variant");
     /// Order of the runs of several variants: interleaved (A B B A: a steady drift cancels if the number of
     /// repeats is even), random (shuffled in each repeat, by the seed), or sequential (all repeats of one
     /// variant before the next)

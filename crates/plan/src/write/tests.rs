@@ -3,7 +3,7 @@ use crate::{
     Arrival, DrivePlan, IoEngine, ListenAddress, ObservePlan, Pace, QueryMode, ServerPlan, Stop,
     WorkloadPlan,
 };
-use prony_document::{Declared, DeclaredFact};
+use prony_document::{Declared, DeclaredFact, Requirement, Requirements};
 use proptest::prelude::*;
 use std::path::Path;
 use std::time::Duration;
@@ -351,6 +351,9 @@ proptest! {
         server in any::<bool>(),
         cpus in prop::option::of(1u32..),
         expect_outage in any::<bool>(),
+        requirement in prop::option::of((1u32..).prop_map(|ns| {
+            Requirement::parse(&format!("p99<{ns}ns")).unwrap()
+        })),
         metrics_listen in prop::option::of((1u16..).prop_map(|port| {
             ListenAddress { host: "::1".to_owned(), port }
         })),
@@ -367,6 +370,7 @@ proptest! {
             drive,
             observe: ObservePlan { server, server_metrics: None, metrics_listen },
             expect_outage,
+            require: Requirements(requirement.into_iter().collect()),
         };
         let text = to_toml(&plan, Some(&url)).unwrap();
         prop_assert_eq!(checked_plan("written", &text), plan);

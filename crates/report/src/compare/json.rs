@@ -4,7 +4,7 @@
 //! earlier version: `a`, `b`, `differences` and `figures` are those of the first two sides, and the
 //! figures are medians.
 
-use super::{Limits, sentences};
+use super::{SideAnswers, sentences};
 use prony_judge::compare::sides::{SidesComparison, typical_runs_needed};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use std::io::{self, Write};
 pub fn write_json(
     out: &mut dyn Write,
     comparison: &SidesComparison,
-    limits: &Limits,
+    sides: &SideAnswers,
 ) -> io::Result<()> {
     let id = |side: usize| match comparison.sides.get(side).map(|side| side.runs.as_slice()) {
         Some([only]) => Value::from(only.as_str()),
@@ -40,31 +40,17 @@ pub fn write_json(
         "figures": pairs.collect::<Vec<_>>(),
         "caveats": comparison.caveats,
         "primary": comparison.primary,
-        "told": sentences(comparison, limits),
+        "told": sentences(comparison),
         "sides": comparison.sides,
         "side_comparisons": comparison.side_comparisons,
     });
     if comparison.sides.iter().any(|side| side.runs.len() == 1) {
         document["runs_needed"] = json!(typical_runs_needed());
     }
-    if !limits.gates.is_empty() {
-        document["limits"] = comparison
-            .side_comparisons
-            .iter()
-            .flat_map(|compared_side| {
-                limits
-                    .results(comparison, compared_side)
-                    .map(|result| (compared_side.letter, result))
-            })
-            .map(|(letter, result)| {
-                json!({
-                    "letter": letter,
-                    "limit": result.finding.gate,
-                    "figure": result.finding.figure,
-                    "result": result.finding.result,
-                    "passed": result.passed,
-                })
-            })
+    if !sides.answers.is_empty() {
+        let answers = sides.answers.iter();
+        document["answers"] = answers
+            .map(|(letter, answer)| json!({ "letter": letter, "answer": answer }))
             .collect();
     }
     crate::json::write_pretty(out, &document)

@@ -144,9 +144,10 @@ fn describe_server(server: &Server) -> String {
         ""
     };
     format!(
-        "{} {} at {}, database {}, role {}, {tls}{embedded}",
+        "{} {}{} at {}, database {}, role {}, {tls}{embedded}",
         server.product_name(),
         plain(&server.version),
+        server.through_pooler(),
         or_unknown(server.address.as_ref(), |address| plain(
             &address.to_string()
         )),

@@ -135,6 +135,7 @@ pub fn closed() -> Run {
         server: Server {
             product: Some(Product::POSTGRESQL),
             service: None,
+            pooler: None,
             version: "17.2".into(),
             address: Some(ServerAddress::Tcp("127.0.0.1:5432".into())),
             database: "bench".into(),

@@ -6,7 +6,7 @@ use super::with_counters;
 use prony_server::Control;
 use prony_server::control::Error;
 use prony_server::observe::{CounterReader, Counters};
-use prony_store::{MissingObservation, ObservedTopic, OtherClients, ServerState, SqlDialect};
+use prony_store::{MissingObservation, ObservedTopic, OtherClients, ServerState};
 
 /// The reader of commits and of the sessions of clients.
 pub(super) fn others_reader(control: &mut Control) -> Result<CounterReader, Error> {
@@ -20,18 +20,13 @@ pub(super) fn others_reader(control: &mut Control) -> Result<CounterReader, Erro
 
 /// The server's state, as far as [`others_reader`] has read it while no client of the run was connected.
 /// `missing`: what the server refused; sessions that it does not show are unknown, not idle.
-pub(super) fn state_of(
-    control: &mut Control,
-    counters: &Counters,
-    missing: &[MissingObservation],
-) -> ServerState {
+pub(super) fn state_of(counters: &Counters, missing: &[MissingObservation]) -> ServerState {
     let shows_sessions = missing
         .iter()
         .all(|missing| missing.what != ObservedTopic::OtherSessions);
     let busy = counters.sessions.iter().filter(|group| group.busy > 0);
     let state = ServerState {
         started_unix_s: counters.started_unix_s,
-        pooled: is_pooled(control),
         others: shows_sessions.then(|| OtherClients {
             commits: counters.other_commits,
             sessions: busy.cloned().collect(),
@@ -45,14 +40,5 @@ pub(super) fn state_of(
 pub fn read_others(control: &mut Control) -> Option<ServerState> {
     let mut reader = others_reader(control).ok()?;
     let counters = reader.read(control).ok()?;
-    Some(state_of(control, &counters, &reader.take_missing()))
-}
-
-/// Whether PostgreSQL's log-in was answered by a pooler, whose sessions report their commits late; `None` if unknown.
-fn is_pooled(control: &mut Control) -> Option<bool> {
-    if control.dialect() != SqlDialect::PostgreSql {
-        return None;
-    }
-    let pid = control.query_value("select pg_backend_pid()").ok()??;
-    Some(pid != control.backend_pid().to_string())
+    Some(state_of(&counters, &reader.take_missing()))
 }

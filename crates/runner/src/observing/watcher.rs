@@ -275,7 +275,7 @@ impl Watcher<'_> {
         let mut control = Control::connect(&target)?;
         let mut reader = others_reader(&mut control)?;
         let counters = read_settled_counters(&mut control, &mut reader)?;
-        Ok(state_of(&mut control, &counters, &reader.take_missing()))
+        Ok(state_of(&counters, &reader.take_missing()))
     }
 
     fn read_state_and_changes(

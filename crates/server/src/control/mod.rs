@@ -90,6 +90,29 @@ impl Control {
         })
     }
 
+    /// A further connection on the route of this one, which `change` may alter. It is lost after `limit`.
+    ///
+    /// # Errors
+    /// [`Error::Connect`].
+    pub(crate) fn connect_again(
+        &self,
+        limit: Duration,
+        change: impl FnOnce(&mut Route),
+    ) -> Result<Control, Error> {
+        let mut route = self.route.clone();
+        change(&mut route);
+        let deadline = socket::Deadline::after(Some(limit));
+        let opened = open::log_in(route, deadline, QueryMode::Extended);
+        let mut opened = opened.map_err(|(failure, _)| Error::Connect(vec![failure]))?;
+        opened.connection.set_deadline(deadline);
+        Ok(Control {
+            tls: opened.connection.tls(),
+            connection: opened.connection,
+            route: opened.route,
+            session: opened.session,
+        })
+    }
+
     /// Runs one or more statements; returns the server's count of rows that the last one affected
     /// or returned.
     ///

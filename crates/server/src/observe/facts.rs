@@ -2,9 +2,9 @@
 //!
 //! Must never: return a setting that may contain a secret.
 
-use super::{cell, first_line, sqlserver_facts};
+use super::{cell, first_line, pooler, sqlserver_facts};
 use crate::control::{Account, Control, Error, TextRow};
-use prony_document::SqlDialect;
+use prony_document::{FoundPooler, SqlDialect};
 use std::collections::BTreeMap;
 
 /// Replacement for a value that may be a secret.
@@ -32,6 +32,8 @@ pub struct ServerFacts {
     /// All settings (name, value), sorted, as the server prints them: PostgreSQL's with units, as
     /// in `SHOW`.
     pub settings: Vec<(String, String)>,
+    /// What stands before it and shares its sessions between clients; `None` if nothing was found.
+    pub pooler: Option<FoundPooler>,
 }
 
 impl ServerFacts {
@@ -89,7 +91,11 @@ pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
     // The server's order depends on its collation.
     settings.sort();
     settings.dedup_by(|a, b| a.0 == b.0);
-    Ok(ServerFacts { version, settings })
+    Ok(ServerFacts {
+        pooler: pooler::find_pooler(control, &settings)?,
+        version,
+        settings,
+    })
 }
 
 /// The global variables of MySQL or MariaDB, those of sessions with the value in this session, which `init_connect` may

@@ -12,6 +12,7 @@ mod durability;
 mod facts;
 pub mod machine;
 mod ping;
+mod pooler;
 mod sqlserver_facts;
 mod state;
 

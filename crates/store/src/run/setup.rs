@@ -1,9 +1,9 @@
 //! The setup of a run: the Prony build, the client machines, the server and the load.
 
 use prony_document::{
-    BatchScheduling, BuildProfile, Declared, Description, FindingKind, Network, PlannedEnd,
-    Product, ResponseTimeLimit, ServerAddress, Service, ServiceTimePartsSource, Setting, Severity,
-    SqlDialect,
+    BatchScheduling, BuildProfile, Declared, Description, FindingKind, FoundPooler, Network,
+    PlannedEnd, Product, ResponseTimeLimit, ServerAddress, Service, ServiceTimePartsSource,
+    Setting, Severity, SqlDialect,
 };
 use prony_plan::{Arrival, QueryMode, ReplyWait, experiment::RunOrder};
 use schemars::JsonSchema;
@@ -71,6 +71,9 @@ pub struct Server {
     /// The service or derived product that its version and settings show; absent if they show none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<Service>,
+    /// The pooler or proxy through which the clients reach it; absent if none was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pooler: Option<FoundPooler>,
     /// Version text.
     pub version: String,
     /// Its address; absent if unknown.
@@ -103,10 +106,18 @@ impl Server {
         }
     }
 
-    /// The name and the version, without the build in parentheses: `PostgreSQL 17.2`.
+    /// The name and the version, without the build in parentheses, and the pooler before it: `PostgreSQL 17.2`.
     pub fn name_and_version(&self) -> String {
         let version = self.version.split(" (").next().unwrap_or_default();
-        format!("{} {version}", self.product_name())
+        format!("{} {version}{}", self.product_name(), self.through_pooler())
+    }
+
+    /// ` through PgBouncer`; empty without a pooler.
+    pub fn through_pooler(&self) -> String {
+        let pooler = self.pooler.as_ref();
+        pooler.map_or(String::new(), |pooler| {
+            format!(" through {}", pooler.name())
+        })
     }
 
     /// The SQL that it understands; absent if unknown.

@@ -105,6 +105,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Default)]
 pub(super) struct KeyCache(Mutex<Option<Arc<Salting>>>);
 
+/// A copy belongs to another log-in, which computes its own.
+impl Clone for KeyCache {
+    fn clone(&self) -> KeyCache {
+        KeyCache::default()
+    }
+}
+
 impl std::fmt::Debug for KeyCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("KeyCache(***)")

@@ -5,7 +5,7 @@ use super::scram::KeyCache;
 use crate::Secret;
 
 /// The credentials and options of a login. All connections to one endpoint share it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Login {
     /// Role.
     pub user: String,

@@ -120,7 +120,7 @@ impl PlannedRun {
         self.request.purpose = Purpose {
             scenario: Some(scenario_record::scenario_document(scenario, &self.steps)),
             cached: self.cached.clone(),
-            experiment: None,
+            ..Purpose::default()
         };
         Ok(())
     }
@@ -394,6 +394,7 @@ fn run_request(
         progress_interval: args.output.progress,
         check_after: false,
         doctor: false,
+        label: None,
         purpose: Purpose::default(),
     };
     Ok((request, observe))

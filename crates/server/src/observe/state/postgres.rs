@@ -12,7 +12,6 @@ use prony_document::{
 
 const SERVER_QUERY: &str = "select extract(epoch from pg_postmaster_start_time()), pg_is_in_recovery(), \
      pg_size_bytes(current_setting('shared_buffers'))";
-const BACKEND_QUERY: &str = "select pg_backend_pid()";
 const SIZE_QUERY: &str = "select pg_database_size(current_database())";
 const EXTENSIONS_QUERY: &str =
     "select extname || ' ' || extversion from pg_extension where extname <> 'plpgsql' order by 1";
@@ -113,18 +112,11 @@ pub(super) fn read(
         state.is_replica = cell(row, 1).map(|value| value == "t");
         state.cache_bytes = tally(row, 2);
     }
-    let backend = query_or_missing(
-        control,
-        ObservedTopic::CommitsThroughPooler,
-        BACKEND_QUERY,
-        missing,
-    )?;
-    let backend_pid: Option<u32> = backend.and_then(|rows| number(rows.first()?, 0));
-    // A pooler answers the log-in with a key of its own.
-    state.pooled = backend_pid.map(|pid| pid != control.backend_pid());
-    if state.pooled == Some(true) {
-        let reason = "the log-in was not answered by the server's process: a pooler such as PgBouncer or Odyssey is \
-                      between, and its sessions report their commits late; connect to the server itself";
+    if let Some(pooler) = &facts.pooler {
+        let reason = format!(
+            "{} is between, whose sessions report their commits late; connect to the server itself",
+            pooler.name()
+        );
         missing.push(MissingObservation::new(
             ObservedTopic::CommitsThroughPooler,
             reason,
