@@ -27,6 +27,7 @@ mod redraw;
 pub mod scenarios;
 pub mod settings;
 pub mod style;
+pub mod suite;
 mod table;
 pub mod terminal;
 pub mod text;

@@ -342,6 +342,16 @@ fn experiment_sides(
         summary.state != RunState::Running
             && experiment.is_some_and(|experiment| experiment.id == id)
     });
+    // A suite that was stopped has run a row again.
+    let completed: Vec<u32> = (summaries.iter())
+        .filter(|summary| summary.state == RunState::Complete)
+        .filter_map(|summary| Some(summary.experiment.as_ref()?.position))
+        .collect();
+    summaries.retain(|summary| {
+        let experiment = summary.experiment.as_ref();
+        let is_replaced = |part: &Experiment| completed.contains(&part.position);
+        summary.state == RunState::Complete || !experiment.is_some_and(is_replaced)
+    });
     // Oldest first: the runs of a repeated experiment come later.
     let oldest = summaries.iter().rev().take(planned_runs);
     let mut runs = oldest

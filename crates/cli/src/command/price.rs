@@ -102,22 +102,28 @@ fn price_options(args: &PriceArgs) -> Result<PriceOptions, Failure> {
 }
 
 fn load_sheets(args: &PriceArgs, store: &RunStore) -> Result<Vec<PriceSheet>, Failure> {
-    let default_sheet = store.folder().join(DEFAULT_SHEET);
-    let files: Vec<PathBuf> = match args.sheet.is_empty() {
-        false => args.sheet.clone(),
-        true if default_sheet.is_file() => vec![default_sheet],
-        true => {
-            let hint = format!(
-                "give --sheet FILE, or write {}; Prony knows no prices, and prony price --help shows a sheet",
-                default_sheet.display()
-            );
-            return Err(Failure::new(Exit::Usage, "no price sheet is given", hint));
-        }
-    };
-    files
-        .iter()
-        .map(|file| parse_sheet(&read_sheet(file)?))
-        .collect()
+    if !args.sheet.is_empty() {
+        return args.sheet.iter().map(|file| load_sheet(file)).collect();
+    }
+    let sheet = default_sheet(store).ok_or_else(|| {
+        let hint = format!(
+            "give --sheet FILE, or write {}; Prony knows no prices, and prony price --help shows a sheet",
+            store.folder().join(DEFAULT_SHEET).display()
+        );
+        Failure::new(Exit::Usage, "no price sheet is given", hint)
+    })?;
+    Ok(vec![load_sheet(&sheet)?])
+}
+
+/// The sheet in the folder of the store, if there is one.
+pub(super) fn default_sheet(store: &RunStore) -> Option<PathBuf> {
+    let sheet = store.folder().join(DEFAULT_SHEET);
+    sheet.is_file().then_some(sheet)
+}
+
+/// Reads and checks a sheet.
+pub(super) fn load_sheet(file: &Path) -> Result<PriceSheet, Failure> {
+    parse_sheet(&read_sheet(file)?)
 }
 
 /// A sheet's name and text.

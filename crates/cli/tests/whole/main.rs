@@ -37,6 +37,7 @@ mod services;
 mod split;
 mod stalls;
 mod statements;
+mod suite;
 mod sweeps;
 mod sysbench;
 mod tpcc;

@@ -34,6 +34,7 @@ mod seconds;
 mod server;
 mod several;
 mod statements;
+mod suite;
 mod sweep;
 mod table;
 mod timeline;
