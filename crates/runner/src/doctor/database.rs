@@ -118,6 +118,7 @@ mod tests {
             settings: pairs
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
+            ..ServerFacts::default()
         }
     }
 

@@ -143,6 +143,7 @@ mod tests {
         ServerFacts {
             version: String::new(),
             settings: settings.collect(),
+            ..ServerFacts::default()
         }
     }
 
