@@ -10,14 +10,16 @@ mod connecting;
 use crate::attempts::ConnectAttempts;
 use crate::clock::Clock;
 use crate::connection_counts::ConnectionCounts;
+use crate::hosts::{FirstEndpoint, HostConnections, RouteTable};
 use crate::io::{Io, IoEvent, IoEventKind, Slot, WaitStrategy};
 use crate::job::DriveJob;
-use crate::link::{Link, Routes, ScratchBuffers};
+use crate::link::{Link, ScratchBuffers};
 use crate::messages::{CollectorChannel, WorkerMessage};
 use crate::prefetch::prefetch;
 use crate::stamps::{ServiceTimeSplitter, TRANSMIT_TIMESTAMP_CONNECTIONS};
 use crate::timers::Timers;
 use prony_measure::interval::TimestampCounts;
+use prony_plan::SplitMix;
 use prony_session::{Conn, DbError, UserPhase};
 use prony_wire::FeedStatus;
 use std::io;
@@ -75,8 +77,12 @@ struct ConnectionSlot {
     link: Link,
     /// The slot of the user that owns the connection: this slot, unless the connection is additional.
     user_slot: Slot,
-    /// Which of the routes the connection uses, by its index.
-    route_index: usize,
+    /// Its number in the run, by which its host is chosen: that of its client, and higher ones for additional connections.
+    number: u64,
+    /// Where the current or the next attempt to connect begins.
+    first_endpoint: FirstEndpoint,
+    /// Whether it always begins there: it belongs to the TCP sample.
+    is_in_tcp_sample: bool,
     /// Whether the user of this slot has ended, so that none of its connections is opened again.
     user_has_ended: bool,
     /// Whether the connection is not reopened automatically: its user closed it, requested a new one in vain, or has
@@ -90,12 +96,17 @@ struct ConnectionSlot {
 
 impl ConnectionSlot {
     /// A connection that is down.
-    fn new(conn: Conn, user_slot: Slot, route_index: usize) -> Self {
+    fn new(conn: Conn, user_slot: Slot, number: u64) -> Self {
         ConnectionSlot {
             conn: Rc::new(conn),
             link: Link::down(),
             user_slot,
-            route_index,
+            number,
+            first_endpoint: FirstEndpoint {
+                route_index: 0,
+                endpoint: 0,
+            },
+            is_in_tcp_sample: false,
             user_has_ended: false,
             stays_closed: false,
             has_timestamps: false,
@@ -114,7 +125,10 @@ pub(crate) struct Connections<'a, I> {
     io: I,
     clock: Clock,
     job: &'a DriveJob<'a>,
-    routes: &'a [Routes],
+    routes: &'a RouteTable,
+    /// The connections at each host; empty if there is only one.
+    hosts: Vec<HostConnections>,
+    random: SplitMix,
     slots: Vec<ConnectionSlot>,
     attempts: ConnectAttempts,
     counts: ConnectionCounts,
@@ -132,15 +146,22 @@ impl<'a, I: Io> Connections<'a, I> {
     pub fn new(
         io: I,
         job: &'a DriveJob<'a>,
-        routes: &'a [Routes],
+        routes: &'a RouteTable,
         clients: std::ops::Range<u32>,
         channel: &'a CollectorChannel,
     ) -> Self {
         let clock = io.clock();
+        // Each worker draws other numbers.
+        let random = SplitMix::new(job.seed ^ u64::from(clients.start) << 32);
         let slots: Vec<ConnectionSlot> = (0..)
             .zip(clients)
             .map(|(slot, client)| {
-                ConnectionSlot::new(job.new_conn(), slot, job.route_index(client))
+                let mut connection = ConnectionSlot::new(job.new_conn(), slot, client.into());
+                if job.is_in_tcp_sample(client) {
+                    connection.first_endpoint.route_index = routes.routes.len() - 1;
+                    connection.is_in_tcp_sample = true;
+                }
+                connection
             })
             .collect();
         Connections {
@@ -150,7 +171,9 @@ impl<'a, I: Io> Connections<'a, I> {
             io,
             clock,
             job,
+            hosts: vec![HostConnections::default(); routes.totals_len()],
             routes,
+            random,
             slots,
             scratch: ScratchBuffers::default(),
             timers: Timers::default(),
@@ -170,6 +193,20 @@ impl<'a, I: Io> Connections<'a, I> {
         &self.counts
     }
 
+    /// The connections at each host; empty if there is only one.
+    pub fn hosts(&self) -> &[HostConnections] {
+        &self.hosts
+    }
+
+    /// Counts that a connection is no longer up at its host.
+    fn leave_host(&mut self, slot: Slot, is_lost: bool) {
+        let host = self.slots[slot as usize].conn.host();
+        if let Some(host) = self.hosts.get_mut(usize::from(host)) {
+            host.up -= 1;
+            host.lost += u64::from(is_lost);
+        }
+    }
+
     /// TLS version and cipher of the first connection that is up and uses TLS.
     pub fn tls(&self) -> Option<String> {
         let mut slots = self.slots.iter();
@@ -179,6 +216,14 @@ impl<'a, I: Io> Connections<'a, I> {
     /// The load begins: users open as many connections at a time as they want.
     pub fn begin_load(&mut self) {
         self.stage = Stage::Load;
+        for host in &mut self.hosts {
+            *host = HostConnections {
+                up: host.up,
+                up_at_start: host.up,
+                arrived: host.arrived,
+                ..HostConnections::default()
+            };
+        }
     }
 
     /// Whether the I/O engine can wait for several replies.
@@ -364,6 +409,7 @@ impl<'a, I: Io> Connections<'a, I> {
     /// Handles the loss of a connection that was up.
     fn on_loss(&mut self, slot: Slot, reason: &str) -> Option<ConnectionEvent> {
         let now_ns = self.clock.now_ns();
+        self.leave_host(slot, true);
         let connection = &mut self.slots[slot as usize];
         connection.close(&mut self.io, slot);
         connection.conn.mark_lost(reason);
@@ -410,10 +456,11 @@ impl<'a, I: Io> Connections<'a, I> {
     }
 
     fn close_slot(&mut self, slot: Slot) {
-        let connection = &mut self.slots[slot as usize];
-        if connection.link.is_up() {
+        if self.slots[slot as usize].link.is_up() {
             self.counts.record_closed();
+            self.leave_host(slot, false);
         }
+        let connection = &mut self.slots[slot as usize];
         connection.close(&mut self.io, slot);
         connection.conn.mark_closed();
         self.attempts.clear_deadline(slot);
@@ -423,9 +470,8 @@ impl<'a, I: Io> Connections<'a, I> {
     pub fn add(&mut self, user_slot: Slot, number: usize) -> (Slot, Rc<Conn>) {
         let slot = self.io.add_slot();
         debug_assert_eq!(slot as usize, self.slots.len());
-        let own_route = self.slots[user_slot as usize].route_index;
-        let route_index = self.job.additional_route_index(own_route, number);
-        let connection = ConnectionSlot::new(self.job.new_conn(), user_slot, route_index);
+        let number = self.slots[user_slot as usize].number + number as u64;
+        let connection = ConnectionSlot::new(self.job.new_conn(), user_slot, number);
         let conn = Rc::clone(&connection.conn);
         self.slots.push(connection);
         self.attempts.add_slot();

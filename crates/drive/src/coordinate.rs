@@ -5,6 +5,7 @@
 
 use crate::clock::Clock;
 use crate::error::{ConnectError, Error};
+use crate::hosts::HostTotals;
 use crate::io_engine::EngineKind;
 use crate::job::{DriveJob, DriveResult, LoadStart, Observer};
 use crate::messages::{Command, WorkerMessage};
@@ -130,6 +131,7 @@ impl Coordinator<'_> {
         let mut collector = Collector::new(start.schedule, start.layout, self.commands.len());
         let mut events = Vec::new();
         let (mut failure, mut round_trips) = (None, None);
+        let mut hosts: Vec<HostTotals<u64>> = Vec::new();
         let mut drain_report_ns = drain_report_ns(&start, self.job.plan.stop);
         loop {
             let message = self.receive_or_idle(|| {
@@ -154,6 +156,12 @@ impl Coordinator<'_> {
                 WorkerMessage::RoundTrips(times) => {
                     let totals: &mut RoundTripTimes<u64> = round_trips.get_or_insert_default();
                     totals.add(&times);
+                }
+                WorkerMessage::Hosts(totals) => {
+                    hosts.resize_with(totals.len(), HostTotals::default);
+                    for (host, totals) in hosts.iter_mut().zip(&totals) {
+                        host.add(totals);
+                    }
                 }
                 WorkerMessage::Ended(worker, result) => {
                     collector.end_worker(worker);
@@ -187,6 +195,7 @@ impl Coordinator<'_> {
             collected,
             events,
             round_trips,
+            hosts,
             interrupted: self.job.interrupt.load(Ordering::Relaxed),
             failure,
         }

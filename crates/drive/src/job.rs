@@ -2,8 +2,8 @@
 //!
 //! Must never: depend on how the run is driven.
 
+use crate::hosts::{HostTotals, RouteTable};
 use crate::io_engine::EngineKind;
-use crate::link::Routes;
 use crate::run_event::RunEvent;
 use prony_document::{Network, Service};
 use prony_measure::{
@@ -92,6 +92,8 @@ pub struct DriveResult {
     /// The times of the window's round trips, by index in the program's statement table; present if the plan
     /// asks for the latency of each statement.
     pub round_trips: Option<RoundTripTimes<u64>>,
+    /// What happened at each host; empty if there is only one.
+    pub hosts: Vec<HostTotals<u64>>,
     pub interrupted: bool,
     /// A failure of the client side that ended the run early, as text.
     pub failure: Option<String>,
@@ -103,33 +105,19 @@ impl DriveJob<'_> {
         std::iter::once(self.target).chain(&self.target.additional_targets)
     }
 
-    fn server_count(&self) -> usize {
-        1 + self.target.additional_targets.len()
-    }
-
     pub(crate) fn addresses(&self) -> impl Iterator<Item = &Address> {
         let endpoints = self.servers().flat_map(|target| &target.endpoints);
         endpoints.map(|endpoint| &endpoint.address)
     }
 
     /// The routes to each server, and then those of the TCP sample.
-    pub(crate) fn routes(&self) -> Vec<Routes> {
-        let targets = self.servers().chain(self.tcp_target);
-        targets.map(Routes::new).collect()
+    pub(crate) fn routes(&self) -> RouteTable {
+        RouteTable::new(self.servers(), self.tcp_target, self.target.spread)
     }
 
-    /// Index of the route that a client takes; clients are spread evenly over several servers.
-    pub(crate) fn route_index(&self, client: u32) -> usize {
-        if client < self.tcp_sample_clients() {
-            return self.server_count();
-        }
-        client as usize % self.server_count()
-    }
-
-    /// Index of the route of the `number`th additional connection, from 1, of a user whose own connection takes the
-    /// route `own`. Additional connections use the servers round robin, and never the route of the TCP sample.
-    pub(crate) fn additional_route_index(&self, own: usize, number: usize) -> usize {
-        (own + number) % self.server_count()
+    /// Whether a client uses TCP while others use the unix socket.
+    pub(crate) fn is_in_tcp_sample(&self, client: u32) -> bool {
+        client < self.tcp_sample_clients()
     }
 
     /// Number of clients that use TCP while the others use the unix socket; 0 if all take the same route.

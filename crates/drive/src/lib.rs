@@ -10,6 +10,7 @@ mod connection_counts;
 mod connections;
 mod coordinate;
 mod error;
+mod hosts;
 pub mod io;
 mod io_engine;
 mod job;
@@ -30,6 +31,7 @@ mod users;
 mod worker;
 
 pub use error::{ConnectError, Error};
+pub use hosts::HostTotals;
 pub use io_engine::EngineKind;
 pub use job::{DriveJob, DriveResult, LoadStart, Observer, OnConnectRefused, SampleListener};
 pub use run::{ReadySlice, connect, run, run_simulated};

@@ -123,6 +123,11 @@ impl Link {
         }
     }
 
+    /// The index of the endpoint of the connection, or of the latest attempt.
+    pub fn endpoint_index(&self) -> u16 {
+        self.endpoint_index
+    }
+
     /// Whether the connection is up.
     pub fn is_up(&self) -> bool {
         matches!(self.phase, Phase::Up)
@@ -153,12 +158,12 @@ impl Link {
         std::mem::take(&mut self.failures)
     }
 
-    /// Starts connecting, with the first route to the first endpoint, or to the one that won the race of
+    /// Starts connecting, with the first route to the endpoint `first`, or to the one that won the race of
     /// addresses.
-    pub fn begin(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes) -> LinkStep {
+    pub fn begin(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes, first: u16) -> LinkStep {
         let count = routes.by_endpoint.len();
-        let first = routes.race.as_ref().map(|race| race.first_index(count));
-        self.endpoint_index = first.unwrap_or(0) as u16;
+        let winner = routes.race.as_ref().map(|race| race.first_index(count));
+        self.endpoint_index = winner.map_or(first, |winner| winner as u16);
         self.endpoints_left = count.saturating_sub(1) as u16;
         self.route_index = 0;
         self.failures.clear();

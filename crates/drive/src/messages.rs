@@ -2,6 +2,7 @@
 //! them. Never a message per transaction.
 
 use crate::error::ConnectError;
+use crate::hosts::HostTotals;
 use crate::io_engine::EngineKind;
 use crate::run_event::RunEvent;
 use prony_measure::{Interval, RecorderLayout, RoundTripTimes, RunSchedule};
@@ -22,6 +23,8 @@ pub(crate) enum WorkerMessage {
     Event(RunEvent),
     /// The times of a worker's round trips by statement, at its end, if the run measures them.
     RoundTrips(RoundTripTimes<u32>),
+    /// What happened at each host, at a worker's end, if there are several.
+    Hosts(Vec<HostTotals<u32>>),
     /// The worker with this index has ended.
     Ended(usize, io::Result<()>),
 }

@@ -3,10 +3,10 @@
 //! In: a share of the clients. Out: messages to the collecting thread. Must never: outlive the run.
 
 use crate::affinity;
+use crate::hosts::RouteTable;
 use crate::io::Io;
 use crate::io_engine::{EngineChoice, EngineKind};
 use crate::job::DriveJob;
-use crate::link::Routes;
 use crate::messages::{CollectorChannel, WorkerMessage};
 use crate::run_event::panic_text;
 use crate::scheduling::{BatchPolicy, Scheduling};
@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 
 pub(crate) struct WorkerThread<'a> {
     pub job: &'a DriveJob<'a>,
-    pub routes: &'a [Routes],
+    pub routes: &'a RouteTable,
     /// When set, the run ends at once.
     pub interrupt: &'a AtomicBool,
     pub share: WorkerShare,

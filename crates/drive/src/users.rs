@@ -8,6 +8,7 @@
 mod recording;
 
 use crate::clock::Clock;
+use crate::hosts::HostTotals;
 use crate::io::Slot;
 use crate::job::{DriveJob, SampleListener};
 use crate::messages::{CollectorChannel, WorkerMessage};
@@ -110,6 +111,8 @@ pub(crate) struct Users<'a> {
     /// When to drop users next that wait for a connection; `u64::MAX`: never.
     connect_check_ns: u64,
     sample_listener: Option<Box<dyn SampleListener>>,
+    /// What happens at each host; empty if there is only one.
+    host_totals: Vec<HostTotals<u32>>,
     channel: &'a CollectorChannel,
 }
 
@@ -157,8 +160,15 @@ impl<'a> Users<'a> {
             sample_listener: job
                 .new_sample_listener
                 .map(|new_listener| new_listener(share.index)),
+            host_totals: Vec::new(),
             channel,
         }
+    }
+
+    /// Counts transactions at this many hosts.
+    pub fn with_hosts(mut self, count: usize) -> Users<'a> {
+        self.host_totals.resize_with(count, HostTotals::default);
+        self
     }
 
     pub fn slots(&self) -> Range<Slot> {

@@ -13,9 +13,9 @@
 use crate::clock::Clock;
 use crate::connections::{ConnectionEvent, Connections};
 use crate::error::ConnectError;
+use crate::hosts::RouteTable;
 use crate::io::{Io, IoEvent, Slot};
 use crate::job::DriveJob;
-use crate::link::Routes;
 use crate::messages::{CollectorChannel, WorkerMessage};
 use crate::slice::WorkerShare;
 use crate::timing::Timing;
@@ -43,7 +43,7 @@ impl<'a, I: Io> Worker<'a, I> {
     pub fn new(
         io: I,
         job: &'a DriveJob<'a>,
-        routes: &'a [Routes],
+        routes: &'a RouteTable,
         share: &WorkerShare,
         interrupt: &'a AtomicBool,
         channel: &'a CollectorChannel,
@@ -51,7 +51,8 @@ impl<'a, I: Io> Worker<'a, I> {
         let clock = io.clock();
         let connections = Connections::new(io, job, routes, share.clients.clone(), channel);
         Worker {
-            users: Users::new(job, share, connections.conns(), clock.clone(), channel),
+            users: Users::new(job, share, connections.conns(), clock.clone(), channel)
+                .with_hosts(routes.totals_len()),
             clock,
             job,
             connections,
@@ -145,6 +146,7 @@ impl<'a, I: Io> Worker<'a, I> {
             self.run_loop(&mut events)
         });
         self.users.send_round_trip_times();
+        self.users.send_host_totals(self.connections.hosts());
         result
     }
 

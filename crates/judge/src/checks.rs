@@ -7,9 +7,9 @@
 //! ([`severity_of_effect`](crate::thresholds::severity_of_effect)) unless the rule says otherwise.
 
 use crate::{
-    burst, client, client_setup, consistency, data, declared, errors, foreign_load, growth,
-    housekeeping, length, limits, littles_law, machine, memory, pooler, rate, server, service,
-    shares, short_stalls, stall, stamps, steady, tables, workload,
+    burst, client, client_setup, consistency, data, declared, endpoints, errors, foreign_load,
+    growth, housekeeping, length, limits, littles_law, machine, memory, pooler, rate, server,
+    service, shares, short_stalls, stall, stamps, steady, tables, workload,
 };
 use prony_store::{Check, FindingKind, Run, Severity};
 
@@ -127,6 +127,10 @@ pub static CHECKS: &[CheckSpec] = checks! {
         [Invalid] "clients without a connection for more than 5 % of the window, averaged over all clients"
         [Caveat] "any connection lost in the window"
         [Note] "any, if the plan expects an outage (`expect_outage`) and it ends within the run"
+    }
+    "endpoints": endpoints::check_endpoints {
+        [Caveat] "of the servers over which the connections are spread, one had no connection when the load began"
+        [Note] "connections to one of them were lost, and went on at others"
     }
     "users-ended": errors::check_users_ended {
         [Caveat] "any user ended early"

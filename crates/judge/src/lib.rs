@@ -17,6 +17,7 @@ mod contradiction;
 mod data;
 mod declared;
 pub mod doctor;
+mod endpoints;
 mod errors;
 pub mod experiment;
 mod foreign_load;

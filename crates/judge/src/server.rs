@@ -19,7 +19,7 @@ use crate::thresholds::{
 };
 use crate::workload::description;
 use prony_store::{
-    EventKind, Figures, ObservedTopic, Run, RunState, ServerSecond, Severity, SqlDialect,
+    EventKind, Figures, ObservedTopic, Run, RunState, ServerSecond, Severity, Spread, SqlDialect,
 };
 use std::collections::BTreeMap;
 
@@ -44,6 +44,10 @@ fn commit_counts(run: &Run) -> Option<CommitCounts> {
     let queries = observed.cost.as_ref().map_or(0, |cost| cost.queries);
     // A server that counts fewer commits than the observer made queries has no working counters.
     if client < COMMITS_MIN_COUNT || server < queries || !counts_all_commits(run) {
+        return None;
+    }
+    // One of several servers counts only its own commits.
+    if run.endpoints.len() > 1 && run.drive.spread != Some(Spread::First) {
         return None;
     }
     // The sessions of a pooler report their commits late.

@@ -209,6 +209,7 @@ impl Checker<'_> {
                 &input.connect_per_transaction,
                 default.connect_per_transaction,
             ),
+            spread: input.spread.as_ref().map(|spread| spread.value),
             tcp_sample: tcp_sample?,
             seed: input.seed.as_ref().map(|seed| seed.value),
             pin: input.pin.as_ref().map(|pin| pin.value),

@@ -128,6 +128,7 @@ impl PlanInput {
             protocol: no_location(drive.protocol),
             describe: no_location(drive.describe),
             connect_per_transaction: no_location(drive.connect_per_transaction),
+            spread: drive.spread.and_then(no_location),
             tcp_sample: count(drive.tcp_sample),
             io: no_location(drive.io),
             wait: no_location(drive.wait),

@@ -36,7 +36,8 @@ pub use experiment::{Experiment, ExperimentRun, RunOrder, SweepInput, Variant, V
 pub use input::{FileInput, InputValue, Located, PlanInput, value_from_flag};
 pub use observe::{ListenAddress, ListenError, ObservePlan};
 pub use plan::{
-    Arrival, DrivePlan, IoEngine, Pace, Plan, QueryMode, ReplyWait, ServerPlan, Stop, WorkloadPlan,
+    Arrival, DrivePlan, IoEngine, Pace, Plan, QueryMode, ReplyWait, ServerPlan, Spread, Stop,
+    WorkloadPlan,
 };
 pub use problem::{InputLocation, MAX_PROBLEMS, Problem, Problems};
 pub use random::{SplitMix, splitmix64};

@@ -107,6 +107,8 @@ pub struct DrivePlan {
     pub connect_per_transaction: bool,
     /// Whether the time to connect is part of the transaction's time.
     pub connect_time_counts: bool,
+    /// With which of several servers a connection begins; if absent, as the URL says.
+    pub spread: Option<Spread>,
     /// Number of clients that use TCP while the others use a unix socket. Only TCP packets have
     /// timestamps, which split the service time.
     pub tcp_sample: u32,
@@ -142,6 +144,7 @@ impl Default for DrivePlan {
             wait: ReplyWait::Auto,
             connect_per_transaction: false,
             connect_time_counts: true,
+            spread: None,
             tcp_sample: 0,
             seed: None,
             pin: None,
@@ -197,6 +200,20 @@ pub enum Stop {
         /// No transaction starts after this time.
         within: Duration,
     },
+}
+
+choices! {
+    /// With which of several servers a connection begins. If it does not answer, the next one is tried.
+    #[derive(Default)]
+    pub enum Spread {
+        /// The first: the others are for the case that it does not answer.
+        #[default]
+        First = "first",
+        /// Each client's own, in turn.
+        RoundRobin = "round-robin",
+        /// One at random, for each connection.
+        Random = "random",
+    }
 }
 
 choices! {

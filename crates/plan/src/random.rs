@@ -32,7 +32,7 @@ impl SplitMix {
 
     /// A number below `limit`, which is above 0. The high part of a product is biased by less than
     /// `limit` / 2^64 (Lemire 2019).
-    fn below(&mut self, limit: usize) -> usize {
+    pub fn below(&mut self, limit: usize) -> usize {
         ((u128::from(splitmix64(&mut self.0)) * limit as u128) >> 64) as usize
     }
 

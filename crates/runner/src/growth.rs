@@ -7,7 +7,7 @@
 use crate::job::RunJob;
 use prony_drive::DriveResult;
 use prony_measure::{ErrorClass, Totals};
-use prony_plan::WorkloadPlan;
+use prony_plan::{Spread, WorkloadPlan};
 use prony_server::{Control, Target};
 use prony_store::GrowthReading;
 use prony_workload::Workload;
@@ -109,7 +109,7 @@ impl GrowthBefore {
             && let Some(cause) = job.interrupt.cause()
         {
             Some(format!("the run was interrupted by {cause}"))
-        } else if !target.additional_targets.is_empty() {
+        } else if target.targets_of_hosts().len() > 1 && target.spread != Spread::First {
             Some("the clients used several servers".to_owned())
         } else {
             None

@@ -9,6 +9,7 @@ mod cpu_frequency;
 pub mod description;
 pub mod doctor;
 mod document;
+mod endpoints;
 mod error;
 mod growth;
 pub mod host;

@@ -2,6 +2,7 @@
 
 use crate::check_after;
 use crate::document;
+use crate::endpoints::{add_load, endpoints_before};
 use crate::error::Error;
 use crate::job::{RunJob, StorePolicy};
 use crate::observing::{self, LoadEnd, Observation, ServerObserver};
@@ -77,6 +78,12 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
     }
     let colocation = &job.connection.colocation;
     let observation = job.observation.take();
+    // Replaced tools connect only where the tool would.
+    let observes = observation.as_ref().is_some_and(|observation| {
+        observation.observed.off.is_none() && !observation.reads_others_after
+    });
+    run.endpoints = endpoints_before(&job.server.target, observes);
+    run.drive.spread = (!run.endpoints.is_empty()).then_some(job.server.target.spread);
     let observation =
         observation.unwrap_or_else(|| Observation::before_and_after(job.connection, None));
     let observer_input = Some(observing::ServerObserverInput {
@@ -213,6 +220,12 @@ impl RunRecorder<'_> {
             job,
             &drive_result,
             server_rates.ok().flatten().or(observer_rates),
+        );
+        add_load(
+            &mut run.endpoints,
+            &job.server.target,
+            &drive_result.hosts,
+            run.measured.length_s,
         );
         if let Some(growth) = &job.growth {
             run.growth = growth.read_after(job, &drive_result);

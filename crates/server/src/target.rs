@@ -13,12 +13,14 @@ pub use protocol::{
 };
 
 use crate::control::{CONNECT_TIMEOUT, WaitOptions};
+use prony_plan::Spread;
 use prony_wire::mysql::SessionUse;
 use prony_wire::{Exchange, QueryMode, Secret};
 use rustls::pki_types::ServerName;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,8 +45,9 @@ pub struct Target {
     pub tcp: TcpOptions,
     /// The protocol that the server speaks, with its own options.
     pub protocol: ProtocolOptions,
-    /// Additional servers. The clients of a run are spread round-robin over this target and these; the
-    /// control connection uses only this target.
+    /// With which of the hosts a connection of a run begins. The control connection begins with the first.
+    pub spread: Spread,
+    /// Additional servers, whose hosts are those of the run too; the control connection uses only this target.
     pub additional_targets: Vec<Target>,
     /// Whether the statements are Prony's own, rather than those of a tool that it replaces, whose sessions must stay as
     /// the server makes them.
@@ -62,6 +65,37 @@ impl Target {
             .map(Endpoint::to_string)
             .collect::<Vec<_>>()
             .join(", ")
+    }
+
+    /// The endpoints of each host: a name may have several addresses.
+    pub fn hosts(&self) -> Vec<Range<usize>> {
+        let mut hosts: Vec<Range<usize>> = Vec::new();
+        for (index, endpoint) in self.endpoints.iter().enumerate() {
+            let is_same = |host: &&mut Range<usize>| {
+                let first = &self.endpoints[host.start];
+                !first.host.is_empty()
+                    && (&first.host, first.port) == (&endpoint.host, endpoint.port)
+            };
+            match hosts.last_mut().filter(is_same) {
+                Some(host) => host.end = index + 1,
+                None => hosts.push(index..index + 1),
+            }
+        }
+        hosts
+    }
+
+    /// Each host of this target and of the additional ones, as a target of its own.
+    pub fn targets_of_hosts(&self) -> Vec<Target> {
+        let targets = std::iter::once(self).chain(&self.additional_targets);
+        let of_target = |target: &Target| {
+            let of_host = |host: Range<usize>| Target {
+                endpoints: target.endpoints[host].to_vec(),
+                additional_targets: Vec::new(),
+                ..target.clone()
+            };
+            target.hosts().into_iter().map(of_host).collect::<Vec<_>>()
+        };
+        targets.flat_map(of_target).collect()
     }
 
     /// Time limit for connecting to one endpoint and logging in.

@@ -19,7 +19,10 @@ pub fn resolve(url: &str, env: &Environment) -> Result<Target, Error> {
         return sqlserver::resolve(text, env);
     }
     match mysql::strip_scheme(url) {
-        Some(rest) => mysql::resolve(rest, env),
+        Some(rest) => Ok(Target {
+            spread: mysql::spread(url),
+            ..mysql::resolve(rest, env)?
+        }),
         None => postgres::resolve(url, env),
     }
 }

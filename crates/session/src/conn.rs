@@ -63,6 +63,8 @@ pub(crate) struct CurrentTransaction {
 pub struct Conn {
     phase: Cell<UserPhase>,
     is_up: Cell<bool>,
+    /// Index of the host at which it is or was up.
+    host: Cell<u16>,
     wake_ns: Cell<u64>,
     noticed_ns: Cell<u64>,
     scheduled_ns: Cell<u64>,
@@ -94,6 +96,7 @@ impl Conn {
         Conn {
             phase: Cell::new(UserPhase::Idle),
             is_up: Cell::new(false),
+            host: Cell::new(0),
             wake_ns: Cell::new(0),
             noticed_ns: Cell::new(0),
             scheduled_ns: Cell::new(0),
@@ -109,6 +112,16 @@ impl Conn {
             exchange: RefCell::new(exchange),
             transaction: Cell::default(),
         }
+    }
+
+    /// Index of the host at which the connection is, or was last.
+    #[inline]
+    pub fn host(&self) -> u16 {
+        self.host.get()
+    }
+
+    pub fn set_host(&self, host: u16) {
+        self.host.set(host);
     }
 
     /// The current phase.

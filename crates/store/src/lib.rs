@@ -39,7 +39,7 @@ pub use prony_document::*;
 pub use prony_measure::{CoarseHistogram, decode_histogram, encode_histogram, encode_series};
 pub use prony_plan::experiment::{DIRECT_VARIANT, POOLED_VARIANT};
 pub use prony_plan::scenario::PublishedMetric;
-pub use prony_plan::{Arrival, Choice, QueryMode, RunOrder};
+pub use prony_plan::{Arrival, Choice, QueryMode, RunOrder, Spread};
 pub use reported::{Relation, RelationKind, ReportedKind, ReportedRun};
 pub use rolling::SecondSeries;
 pub use run::*;

@@ -5,6 +5,7 @@
 
 mod consistency;
 mod doctor;
+mod endpoints;
 mod histograms;
 mod measured;
 mod setup;
@@ -12,6 +13,7 @@ mod statements;
 
 pub use consistency::*;
 pub use doctor::*;
+pub use endpoints::*;
 pub use histograms::*;
 pub use measured::*;
 pub use setup::*;
@@ -79,6 +81,9 @@ pub struct Run {
     /// (`run.statement_latency`), and empty for programs that execute only statements of a script.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statements: Option<Vec<StatementLatency>>,
+    /// The servers over which the connections were spread; empty if there was only one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub endpoints: Vec<EndpointFigures>,
     /// One entry per second, including the warm-up.
     pub series: Vec<Second>,
     /// Distributions of the times over the run; absent if nothing was committed.

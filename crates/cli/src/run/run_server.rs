@@ -16,7 +16,8 @@ pub fn find_or_start(plan: &Plan, may_download: bool) -> Result<RunServer, Failu
     match &plan.server {
         ServerPlan::Embedded => start_embedded(plan, may_download, with_tcp_sample),
         ServerPlan::Url(url) => {
-            let target = server::resolve_target(Some(url))?;
+            let mut target = server::resolve_target(Some(url))?;
+            target.spread = plan.drive.spread.unwrap_or(target.spread);
             let tcp_target = if with_tcp_sample {
                 tcp_target_of(&target)?
             } else {

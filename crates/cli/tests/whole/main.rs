@@ -7,6 +7,7 @@ mod benchmark;
 mod commit_counts;
 mod common;
 mod documentation;
+mod endpoints;
 mod full_disk;
 mod half_open;
 mod hammerdb;

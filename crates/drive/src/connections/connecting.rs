@@ -5,6 +5,7 @@
 
 use super::{ConnectionEvent, ConnectionSlot, Connections, LinkTimer, Stage};
 use crate::error::ConnectError;
+use crate::hosts::FirstEndpoint;
 use crate::io::{Io, IoEvent, IoEventKind, Slot};
 use crate::link::{LinkStep, Routes};
 use prony_measure::interval::TimestampCounts;
@@ -123,15 +124,21 @@ impl<'a, I: Io> Connections<'a, I> {
         }
     }
 
-    /// Starts connecting over the first route. A retry after [`LinkStep::TryLater`] keeps the deadline of the
+    /// Starts connecting over the first route to the host that is chosen for this attempt. A retry after [`LinkStep::TryLater`] keeps the deadline of the
     /// postponed attempt.
     fn begin_connect(&mut self, slot: Slot) -> LinkStep {
+        let connection = &mut self.slots[slot as usize];
+        if !connection.is_in_tcp_sample {
+            let number = connection.number;
+            connection.first_endpoint = self.routes.first_endpoint(number, &mut self.random);
+        }
+        let first = connection.first_endpoint.endpoint;
         if !self.attempts.has_deadline(slot) {
             self.set_deadline(slot, true);
         }
         let routes = self.routes_of(slot);
         let link = &mut self.slots[slot as usize].link;
-        link.begin(&mut self.io, slot, routes)
+        link.begin(&mut self.io, slot, routes, first)
     }
 
     /// Handles an event of a link that is still connecting.
@@ -185,7 +192,7 @@ impl<'a, I: Io> Connections<'a, I> {
     }
 
     fn routes_of(&self, slot: Slot) -> &'a Routes {
-        &self.routes[self.slots[slot as usize].route_index]
+        &self.routes.routes[self.slots[slot as usize].first_endpoint.route_index]
     }
 
     /// Sets the deadline of an attempt: for connecting the socket (`is_opening`), or for the login.
@@ -231,6 +238,7 @@ impl<'a, I: Io> Connections<'a, I> {
         trailing_bytes: &[u8],
     ) -> Option<ConnectionEvent> {
         self.attempts.record_success(slot, self.clock.now_ns());
+        self.enter_host(slot);
         let conn = &self.slots[slot as usize].conn;
         conn.mark_opened_with_flags(flags);
         // Only notices can follow the login; a protocol violation is detected again with the first reply.
@@ -245,6 +253,21 @@ impl<'a, I: Io> Connections<'a, I> {
             conn.mark_ready(self.clock.now_ns());
             ConnectionEvent::Up(slot)
         })
+    }
+
+    /// Counts that a connection is up at its host.
+    fn enter_host(&mut self, slot: Slot) {
+        let connection = &self.slots[slot as usize];
+        let first = connection.first_endpoint;
+        let host = self.routes.host_of(FirstEndpoint {
+            endpoint: connection.link.endpoint_index(),
+            ..first
+        });
+        connection.conn.set_host(host);
+        if let Some(connections) = self.hosts.get_mut(usize::from(host)) {
+            connections.up += 1;
+            connections.arrived += u64::from(host != self.routes.host_of(first));
+        }
     }
 
     /// Handles an attempt that failed on every route. If a user requested the connection, the user decides whether

@@ -4,6 +4,7 @@
 
 use super::Users;
 use crate::connection_counts::ConnectionCounts;
+use crate::hosts::HostConnections;
 use crate::io::{Slot, WaitStrategy};
 use crate::messages::WorkerMessage;
 use crate::run_event::{RunEvent, RunEventKind};
@@ -36,9 +37,17 @@ impl Users<'_> {
     #[inline]
     pub(super) fn record_samples(&mut self, slot: Slot) {
         let client = self.ids[slot as usize].client;
+        let window = self.timing.count_from_ns..self.timing.end_ns.unwrap_or(u64::MAX);
+        let host = self.slots[slot as usize].conn.host();
+        let mut host = self.host_totals.get_mut(usize::from(host));
         let (recorder, listener) = (&mut self.timing.recorder, &mut self.sample_listener);
         self.context.drain_samples(|sample| {
             recorder.record(sample);
+            if let Some(host) = &mut host
+                && window.contains(&sample.ended_ns)
+            {
+                host.record(sample);
+            }
             if let Some(listener) = listener {
                 listener.sample(client, sample);
             }
@@ -157,6 +166,18 @@ impl Users<'_> {
             listener.ended(now_ns);
         }
         self.send_finished_intervals();
+    }
+
+    /// Sends what happened at each host, if there are several.
+    pub fn send_host_totals(&mut self, connections: &[HostConnections]) {
+        if self.host_totals.is_empty() {
+            return;
+        }
+        for (host, connections) in self.host_totals.iter_mut().zip(connections) {
+            host.set_connections(*connections);
+        }
+        let totals = std::mem::take(&mut self.host_totals);
+        self.channel.send(WorkerMessage::Hosts(totals));
     }
 
     /// Sends the times of the window's round trips, if the run measures them.

@@ -9,6 +9,7 @@ use prony_dialect::sysbench::{
     PgsqlOptions, describe_connect_failure, endpoints, login_failure_lines, mysql_unreachable,
     parse_driver, parse_ps_mode, pgsql_unreachable,
 };
+use prony_plan::Spread;
 use prony_runner::signals;
 use prony_server::control::{ConnectFailure, Error, FailureCause};
 use prony_server::{Environment, Target, resolve_mysql, resolve_with_options};
@@ -90,6 +91,7 @@ fn mysql_target(mysql: &MysqlOptions) -> Result<Target, String> {
     }
     let mut target = targets.remove(0);
     target.additional_targets = targets;
+    target.spread = Spread::RoundRobin;
     Ok(target)
 }
 

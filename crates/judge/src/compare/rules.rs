@@ -47,6 +47,8 @@ pub(super) const WHY_OWN_DURABILITY: &str =
     "the service of one server has a durability of its own, whatever this setting says";
 pub(super) const WHY_OTHER_DECLARED: &str = "the servers are not the same by what their users say";
 pub(super) const WHY_ONE_DECLARED: &str = "only one user said so; the other server may be the same";
+const WHY_OTHER_ENDPOINTS: &str =
+    "another number of servers shared the load, or shared it in another way";
 const WHY_OTHER_NETWORK: &str = "the network is part of every response time";
 const WHY_OTHER_TLS: &str = "encryption costs CPU time at both ends";
 const WHY_OTHER_CLIENT: &str = "the client's own cost is part of every figure";
@@ -61,7 +63,7 @@ use Severity::{Caveat, Invalid, Note};
 
 /// All properties except settings. Each workload declares its own settings; those of the server are compared
 /// separately.
-pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 24] {
+pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 25] {
     let (workload, drive, server) = (&run.workload, &run.drive, &run.server);
     let host = &run.machine().host;
     let connections = if drive.connect_per_transaction {
@@ -105,6 +107,7 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 24] {
             &server.version,
             WHY_IT_MAY_EXPLAIN,
         ),
+        property("endpoints", Caveat, endpoints(run), WHY_OTHER_ENDPOINTS),
         property("network", Caveat, network, WHY_OTHER_NETWORK),
         property(
             "TLS",
@@ -187,6 +190,14 @@ pub(super) fn plain_text(value: &serde_json::Value) -> String {
     match value.as_str() {
         Some(text) => text.to_owned(),
         None => value.to_string(),
+    }
+}
+
+/// The number of servers, and how connections are spread over them.
+fn endpoints(run: &Run) -> String {
+    match (run.endpoints.len(), run.drive.spread) {
+        (0 | 1, _) | (_, None) => "1".to_owned(),
+        (count, Some(spread)) => format!("{count}, {}", spread.name()),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::check::{MAX_CLIENTS, MAX_SCALE, MAX_THREADS};
 use crate::choice::Choice;
 use crate::experiment::{MAX_REPEATS, RunOrder, SweepInput, VariantInput};
 use crate::input::{FileInput, InputValue, Located, value_from_flag};
-use crate::plan::{Arrival, DrivePlan, IoEngine, Plan, QueryMode, ReplyWait, WorkloadPlan};
+use crate::plan::{Arrival, DrivePlan, IoEngine, Plan, QueryMode, ReplyWait, Spread, WorkloadPlan};
 use crate::problem::{InputLocation, Problem};
 use crate::section::Section;
 use Compared::{Free, Varies};
@@ -209,7 +209,7 @@ settings! {
     /// and variables of MySQL's client. Or sqlserver://user@host?database=name, or a connection string of JDBC,
     /// ADO.NET or ODBC, with sqlcmd's variables
     server.url => url: String, SettingType::Text, value_flag(SERVER_HEADING, "url", "URL"),
-        Varies(&["engine", "service", "pooler", "network", "TLS"]);
+        Varies(&["engine", "service", "pooler", "endpoints", "network", "TLS"]);
     /// Start a throw-away PostgreSQL, load it and remove it afterwards
     server.embedded => embedded: bool, SettingType::Bool, switch(SERVER_HEADING, "embedded", None),
         Varies(&["engine", "network", "TLS"]);
@@ -269,6 +269,12 @@ settings! {
     run.connect_per_transaction => connect_per_transaction: bool, SettingType::Bool,
         switch(STATEMENTS_HEADING, "connect-per-transaction", Some('C')),
         Varies(&["connections"]);
+    /// With which of the servers in the URL a connection begins: the first, which leaves the others for the case that it
+    /// does not answer, each client's own (round-robin), or one at random for each connection. A lost connection goes on
+    /// at the next server that answers [default: first, or what the URL says: load_balance_hosts, mysql:loadbalance://]
+    run.spread => spread: Spread, SettingType::Choice(choice_names::<Spread>),
+        value_flag(SERVER_HEADING, "spread", "SPREAD"),
+        Varies(&["endpoints"]);
     /// Connect this many clients over TCP while the others use a unix socket: the kernel timestamps TCP
     /// packets, which gives the server's part of the response time
     run.tcp_sample => tcp_sample: u64, SettingType::WholeNumber { min: 0, max: MAX_CLIENTS as u64 },

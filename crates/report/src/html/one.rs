@@ -90,6 +90,7 @@ pub fn write(out: &mut Html, run: &Run, number: usize, runs: usize, level: usize
                 let curves = percentiles::of_run(run);
                 percentiles::write(out, &format!("percentiles-{number}"), title, &curves)?;
                 statements::write(out, run)?;
+                statements::write_endpoints(out, run)?;
             }
             "server" => server::write(out, time)?,
             "events" => write_errors_and_events(out, run)?,

@@ -1,7 +1,8 @@
-//! Latencies of the workload's statements.
+//! Latencies of the workload's statements, and figures of each of several servers.
 
 use super::table::write_table;
 use crate::html::markup::{Html, writeln_markup};
+use crate::text::endpoints::{ENDPOINTS, endpoint_table, endpoints_text};
 use crate::text::statements::{STATEMENTS, statement_table, statements_text};
 use prony_store::Run;
 use std::fmt;
@@ -17,10 +18,19 @@ pub fn write(out: &mut Html, run: &Run) -> fmt::Result {
     writeln_markup!(out, "<p>{}. {}</p>", STATEMENTS, text)
 }
 
+/// Writes what happened at each of several servers.
+pub fn write_endpoints(out: &mut Html, run: &Run) -> fmt::Result {
+    let (Some(table), Some(text)) = (endpoint_table(run), endpoints_text(run)) else {
+        return Ok(());
+    };
+    write_table(out, ENDPOINTS, &table)?;
+    writeln_markup!(out, "<p>{}. {}</p>", ENDPOINTS, text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_store::StatementLatency;
+    use prony_store::{EndpointFigures, Spread, StatementLatency};
 
     #[test]
     fn a_page_has_the_statements_if_the_run_measured_them() {
@@ -40,5 +50,33 @@ mod tests {
         assert!(out.contains("a&lt;b + 2 more"), "{out}");
         assert!(out.contains("<td>25.1 %</td>"), "{out}");
         assert!(out.contains("The remaining 74.9 %"), "{out}");
+    }
+
+    #[test]
+    fn a_page_has_the_servers_if_there_were_several() {
+        let mut out = Html::default();
+        write_endpoints(&mut out, &Run::default()).unwrap();
+        assert_eq!(out, "");
+        let endpoint = |address: &str, tps, lost| EndpointFigures {
+            address: address.to_owned(),
+            tps,
+            lost,
+            ..EndpointFigures::default()
+        };
+        let mut run = Run {
+            endpoints: vec![endpoint("tcp:<a>:1", 300.0, 0), endpoint("b", 100.0, 4)],
+            ..Run::default()
+        };
+        run.drive.spread = Some(Spread::RoundRobin);
+        run.endpoints[1].not_observed = Some("after the load: refused".to_owned());
+        write_endpoints(&mut out, &run).unwrap();
+        for part in [
+            "tcp:&lt;a&gt;:1",
+            "75 %",
+            "round-robin",
+            "b was not observed after the load: refused.",
+        ] {
+            assert!(out.contains(part), "{part}: {out}");
+        }
     }
 }

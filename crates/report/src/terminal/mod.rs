@@ -18,6 +18,7 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::text::answer::{answer_format, answer_lines};
 use crate::text::counts::{describe_counts, per_scale_text, throughput_by_second, throughput_text};
+use crate::text::endpoints::{ENDPOINTS, endpoint_table, endpoints_text};
 use crate::text::server::describe_server;
 use crate::text::setup::{client_health_sentences, server_name, setup_lines};
 use crate::text::statements::{STATEMENTS, statement_table, statements_text};
@@ -78,6 +79,7 @@ pub fn write_full(
     latency::write_response_times(out, run)?;
     latency::write_service_time_parts(out, run)?;
     write_statements(out, run)?;
+    write_endpoints(out, run)?;
     counts::write_kinds(out, run)?;
     counts::write_shares(out, run)?;
     findings::write_errors(out, run)?;
@@ -153,6 +155,16 @@ fn write_throughput_bars(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let bars = sparkline(&tps, out.style.width - 42);
     let range = out.style.dim(&format!("each second: {range} /s"));
     out.line(format!("  {bars}  {range}"))
+}
+
+/// Writes what happened at each of several servers.
+fn write_endpoints(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    let (Some(table), Some(text)) = (endpoint_table(run), endpoints_text(run)) else {
+        return Ok(());
+    };
+    out.heading(ENDPOINTS)?;
+    out.table(&table)?;
+    out.paragraph(&text)
 }
 
 /// Writes the latency of each statement, if the run measured them.

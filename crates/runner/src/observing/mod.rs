@@ -279,7 +279,7 @@ fn add_missing(observed: &mut Observed, missing: Vec<MissingObservation>) {
 }
 
 /// A server's state, with what its counters know of it.
-fn with_counters(state: ServerState, counters: &Counters) -> ServerState {
+pub(crate) fn with_counters(state: ServerState, counters: &Counters) -> ServerState {
     ServerState {
         is_replica: state.is_replica.or(counters.is_replica),
         commits: counters.commits,

@@ -19,13 +19,14 @@ mod url;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use url::{redact, strip_scheme};
+pub(crate) use url::{redact, spread, strip_scheme};
 
 use crate::control::WaitOptions;
 use crate::error::Error;
 use crate::postgres::Environment;
 use crate::target::{MysqlOptions, ProtocolOptions, Target, TcpOptions};
 use options::{Options, Origin};
+use prony_plan::Spread;
 use prony_wire::Secret;
 use std::path::Path;
 use std::sync::Arc;
@@ -120,6 +121,7 @@ fn build_target(
             found_rows: options.is_on("found-rows")?,
             sets_session: Arc::default(),
         }),
+        spread: Spread::First,
         additional_targets: Vec::new(),
         has_own_statements: false,
         warnings,

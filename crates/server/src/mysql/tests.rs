@@ -398,3 +398,24 @@ fn plain_options_are_equivalent_to_a_url() {
     let error = first_address(&[("hots", "x")]).expect_err("no such option");
     assert!(error.contains("\"hots\" in the options"), "{error}");
 }
+
+#[test]
+fn a_list_of_hosts_is_a_list_of_servers_and_a_scheme_of_the_connectors_balances_it() {
+    let env = Environment::without_home("ann");
+    for (scheme, expected) in [
+        ("mysql://", Spread::First),
+        ("mariadb://", Spread::First),
+        ("mysql:loadbalance://", Spread::Random),
+        ("jdbc:mariadb:loadbalance://", Spread::Random),
+    ] {
+        let url = format!("{scheme}ann:zanzibar@127.0.0.1:1,127.0.0.1:2/d");
+        let target = crate::resolve(&url, &env).unwrap();
+        assert_eq!(target.spread, expected, "{scheme}");
+        assert_eq!(target.hosts(), [0..1, 1..2], "{scheme}");
+        let shown = crate::redact(&url);
+        assert!(
+            shown.starts_with(scheme) && !shown.contains("zanzibar"),
+            "{shown}"
+        );
+    }
+}

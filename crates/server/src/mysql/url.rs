@@ -6,6 +6,7 @@
 use super::options::{Options, Origin, is_secret, suggestion};
 use crate::error::Error;
 use crate::postgres::uri::{UriParts, decode, split};
+use prony_plan::Spread;
 
 /// Replacement for a secret.
 const MASK: &str = "***";
@@ -13,10 +14,29 @@ const MASK: &str = "***";
 /// A host as written, and its port if there is one.
 pub(super) type Host = (String, Option<u16>);
 
-/// The text after `mysql://` or `mariadb://`; `None` if it begins with neither.
+/// Schemes with which MySQL's and MariaDB's connectors take one of the hosts at random for each connection.
+const BALANCED_SCHEMES: [&str; 4] = [
+    "mysql:loadbalance://",
+    "mariadb:loadbalance://",
+    "jdbc:mysql:loadbalance://",
+    "jdbc:mariadb:loadbalance://",
+];
+
+/// The text after `mysql://`, `mariadb://` or one of [`BALANCED_SCHEMES`]; `None` if it begins with none.
 pub(crate) fn strip_scheme(text: &str) -> Option<&str> {
-    text.strip_prefix("mysql://")
-        .or_else(|| text.strip_prefix("mariadb://"))
+    let mut schemes = ["mysql://", "mariadb://"].iter().chain(&BALANCED_SCHEMES);
+    schemes.find_map(|scheme| text.strip_prefix(scheme))
+}
+
+/// With which host a connection begins, by the scheme.
+pub(crate) fn spread(text: &str) -> Spread {
+    match BALANCED_SCHEMES
+        .iter()
+        .any(|scheme| text.starts_with(scheme))
+    {
+        true => Spread::Random,
+        false => Spread::First,
+    }
 }
 
 /// Parses a URL without its scheme and sets its options, which replace earlier values. Returns its

@@ -6,10 +6,7 @@ use super::environment::Environment;
 use super::options::{Options, Origin};
 use crate::error::{Error, resolver_reason};
 use crate::target::{Address, Endpoint};
-use prony_plan::SplitMix;
 use prony_wire::Secret;
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
@@ -149,29 +146,19 @@ fn parse_port(text: &str, options: &Options) -> Result<u16, Error> {
 ///
 /// No host could be resolved.
 pub(crate) fn resolve(
-    mut specs: Vec<HostSpec>,
-    shuffle: bool,
+    specs: Vec<HostSpec>,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Endpoint>, Error> {
-    let mut random = shuffle.then(random_generator);
-    if let Some(random) = &mut random {
-        random.shuffle(&mut specs);
-    }
     let mut endpoints = Vec::new();
     let mut failures = Vec::new();
     for spec in &specs {
         match addresses(spec) {
-            Ok(mut addresses) => {
-                if let Some(random) = &mut random {
-                    random.shuffle(&mut addresses);
-                }
-                endpoints.extend(addresses.into_iter().map(|address| Endpoint {
-                    address,
-                    host: spec.host.clone(),
-                    port: spec.port,
-                    password: spec.password.clone(),
-                }));
-            }
+            Ok(addresses) => endpoints.extend(addresses.into_iter().map(|address| Endpoint {
+                address,
+                host: spec.host.clone(),
+                port: spec.port,
+                password: spec.password.clone(),
+            })),
             Err(problem) => failures.push(problem),
         }
     }
@@ -235,10 +222,4 @@ fn lookup(host: &str, port: u16) -> std::io::Result<Vec<Address>> {
     } else {
         Ok(addresses)
     }
-}
-
-/// A generator with a random seed from the standard library's hasher: good enough to spread clients
-/// over hosts.
-fn random_generator() -> SplitMix {
-    SplitMix::new(RandomState::new().build_hasher().finish())
 }

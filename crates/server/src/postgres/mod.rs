@@ -76,7 +76,7 @@ pub fn resolve_with_options(
     let mut specs = hosts::host_specs(&options, env)?;
     let mode = values::ssl_mode(&options)?;
     values::refuse_unsupported(&options)?;
-    let shuffle = values::load_balance(&options)?;
+    let spread = values::spread(&options)?;
     let tls = tls::build(&options, env, mode, &specs, &mut warnings)?;
     let channel_binding = values::channel_binding(&options)?;
     let require_auth = values::require_auth(&options)?;
@@ -97,7 +97,7 @@ pub fn resolve_with_options(
             (None, None) => None,
         };
     }
-    let endpoints = hosts::resolve(specs, shuffle, &mut warnings)?;
+    let endpoints = hosts::resolve(specs, &mut warnings)?;
     let has_password = endpoints.iter().any(|endpoint| endpoint.password.is_some());
 
     Ok(Target {
@@ -116,6 +116,7 @@ pub fn resolve_with_options(
             direct_tls: tls::requires_direct_tls(&options)?,
             password_file: passwords.map(|file| file.path).filter(|_| has_password),
         }),
+        spread,
         additional_targets: Vec::new(),
         has_own_statements: false,
         warnings,

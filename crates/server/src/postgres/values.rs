@@ -6,6 +6,7 @@ use super::environment::Environment;
 use super::options::Options;
 use crate::error::Error;
 use crate::target::{AuthMethod, ChannelBinding, RequireAuth, SessionAttrs, SslMode, TcpOptions};
+use prony_plan::Spread;
 use std::time::Duration;
 
 /// The error for a value that its option does not accept.
@@ -73,13 +74,13 @@ pub(crate) fn session_attrs(options: &Options) -> Result<SessionAttrs, Error> {
     parse_choice(options, "target_session_attrs", SessionAttrs::Any, &choices)
 }
 
-/// `load_balance_hosts`: whether to shuffle the hosts.
-pub(crate) fn load_balance(options: &Options) -> Result<bool, Error> {
+/// `load_balance_hosts`: with which host a connection begins.
+pub(crate) fn spread(options: &Options) -> Result<Spread, Error> {
     parse_choice(
         options,
         "load_balance_hosts",
-        false,
-        &[("disable", false), ("random", true)],
+        Spread::First,
+        &[("disable", Spread::First), ("random", Spread::Random)],
     )
 }
 

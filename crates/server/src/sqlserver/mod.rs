@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::postgres::Environment;
 use crate::target::{ProtocolOptions, SqlServerOptions, Target, TcpOptions};
 use options::Options;
+use prony_plan::Spread;
 use prony_wire::Secret;
 use rustls::pki_types::ServerName;
 use std::sync::Arc;
@@ -110,6 +111,7 @@ fn build_target(
         wait_options: WaitOptions::default(),
         tcp: TcpOptions::default(),
         protocol: ProtocolOptions::SqlServer(protocol),
+        spread: Spread::First,
         additional_targets: Vec::new(),
         has_own_statements: false,
         warnings,

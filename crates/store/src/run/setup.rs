@@ -5,7 +5,7 @@ use prony_document::{
     PlannedEnd, Product, ResponseTimeLimit, ServerAddress, Service, ServiceTimePartsSource,
     Setting, Severity, SqlDialect,
 };
-use prony_plan::{Arrival, QueryMode, ReplyWait, experiment::RunOrder};
+use prony_plan::{Arrival, QueryMode, ReplyWait, Spread, experiment::RunOrder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -183,6 +183,9 @@ pub struct Drive {
     pub wait: Option<ReplyWait>,
     /// How the clients connected to the server; absent before the load starts, or if unknown.
     pub network: Option<Network>,
+    /// With which of several servers a connection begins; absent if there is only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
     /// Seed of the random numbers.
     pub seed: u64,
     /// Whether each transaction opened its own connection.

@@ -3,6 +3,7 @@
 use super::super::{Environment, resolve as resolve_with_env};
 use super::{Folder, error_text, postgres_options, resolve};
 use crate::{AuthMethod, ChannelBinding, RequireAuth, SessionAttrs, TcpOptions};
+use prony_plan::Spread;
 use std::time::Duration;
 
 #[test]
@@ -333,26 +334,21 @@ fn require_auth_allows_only_the_named_methods() {
 }
 
 #[test]
-fn random_load_balancing_shuffles_all_hosts() {
-    let hosts: Vec<String> = (1..=40).map(|n| format!("127.0.0.{n}")).collect();
-    let url = format!("host={} load_balance_hosts=random", hosts.join(","));
-    let order = || -> Vec<String> {
-        resolve(&url)
-            .unwrap()
-            .endpoints
+fn load_balancing_is_for_each_connection_and_keeps_the_order_of_the_hosts() {
+    let url = "host=127.0.0.1,127.0.0.2,127.0.0.3 load_balance_hosts";
+    for (value, expected) in [("random", Spread::Random), ("disable", Spread::First)] {
+        let target = resolve(&format!("{url}={value}")).unwrap();
+        assert_eq!(target.spread, expected);
+        let hosts: Vec<&str> = target.endpoints.iter().map(|e| e.host.as_str()).collect();
+        assert_eq!(hosts, ["127.0.0.1", "127.0.0.2", "127.0.0.3"]);
+        assert_eq!(target.hosts(), [0..1, 1..2, 2..3]);
+        let ports: Vec<usize> = target
+            .targets_of_hosts()
             .iter()
-            .map(|e| e.host.clone())
-            .collect()
-    };
-    let (first, second) = (order(), order());
-    assert_ne!(
-        first, hosts,
-        "a shuffle of 40 hosts is practically never the original order"
-    );
-    assert_ne!(first, second);
-    let mut sorted = first;
-    sorted.sort_by_key(|host| hosts.iter().position(|h| h == host));
-    assert_eq!(sorted, hosts);
+            .map(|t| t.endpoints.len())
+            .collect();
+        assert_eq!(ports, [1, 1, 1]);
+    }
 }
 
 #[test]

@@ -1,0 +1,86 @@
+//! What happened at each of several servers.
+//!
+//! In: a Run. Out: `endpoints`. Must never: judge a list of servers of which the others are for the case that the first
+//! does not answer.
+
+use crate::checks::{Finding, new_finding};
+use crate::formatting::count;
+use prony_store::{EndpointFigures, Run, Severity, Spread};
+
+pub(crate) fn check_endpoints(run: &Run) -> Option<Finding> {
+    let endpoints = &run.endpoints;
+    let is_spread = run
+        .drive
+        .spread
+        .is_some_and(|spread| spread != Spread::First);
+    if !is_spread || run.drive.connect_per_transaction {
+        return None;
+    }
+    let addresses = |wanted: fn(&EndpointFigures) -> bool| {
+        let wanted = endpoints.iter().filter(|endpoint| wanted(endpoint));
+        wanted
+            .map(|endpoint| endpoint.address.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let absent = addresses(|endpoint| endpoint.connections_at_start == 0);
+    if !absent.is_empty() && (run.drive.clients as usize) >= endpoints.len() {
+        return new_finding(
+            Severity::Caveat,
+            format!(
+                "Of the servers over which the connections are spread, some had none when the load began: {absent}."
+            ),
+            "Look whether they accept connections, or use more clients.",
+        );
+    }
+    let lost = addresses(|endpoint| endpoint.lost > 0);
+    let arrived: u64 = endpoints.iter().map(|endpoint| endpoint.arrived).sum();
+    if lost.is_empty() {
+        return None;
+    }
+    new_finding(
+        Severity::Note,
+        format!(
+            "Connections to {lost} were lost; {} went on at another server.",
+            count(arrived, "connection")
+        ),
+        "The figures of each server say what each of them did.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::healthy;
+
+    #[test]
+    fn servers_without_connections_and_lost_ones_are_named() {
+        let endpoint = |address: &str, at_start, lost, arrived| EndpointFigures {
+            address: address.to_owned(),
+            connections_at_start: at_start,
+            lost,
+            arrived,
+            ..EndpointFigures::default()
+        };
+        let found = |endpoints: &[EndpointFigures], spread| {
+            let mut run = healthy();
+            run.drive.spread = Some(spread);
+            run.endpoints = endpoints.to_vec();
+            check_endpoints(&run).map(|found| (found.severity, found.finding))
+        };
+        let even = [endpoint("a", 4, 0, 0), endpoint("b", 4, 0, 0)];
+        assert_eq!(found(&even, Spread::RoundRobin), None);
+        let absent = [endpoint("a", 8, 0, 4), endpoint("b", 0, 0, 0)];
+        let (severity, text) = found(&absent, Spread::RoundRobin).unwrap();
+        assert_eq!(severity, Severity::Caveat);
+        assert!(text.ends_with("began: b."), "{text}");
+        assert_eq!(found(&absent, Spread::First), None);
+        let lost = [endpoint("a", 4, 0, 4), endpoint("b", 4, 4, 0)];
+        let (severity, text) = found(&lost, Spread::Random).unwrap();
+        assert_eq!(severity, Severity::Note);
+        assert_eq!(
+            text,
+            "Connections to b were lost; 4 connections went on at another server."
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! What happened at each of several servers.
+//!
+//! In: a Run. Out: a table, and a sentence below. Must never: give a percentile that the document does not contain.
+
+use crate::table::Table;
+use crate::text::plain;
+use crate::units::{self, count, percent, time_or_dash};
+use prony_store::{Choice, Replication, Run};
+
+/// The heading of the table.
+pub(crate) const ENDPOINTS: &str = "Servers";
+
+/// The servers over which the connections were spread; `None` if there was only one.
+pub(crate) fn endpoint_table(run: &Run) -> Option<Table> {
+    let titles = [
+        "server",
+        "connections",
+        "lost",
+        "arrived",
+        "TPS",
+        "share",
+        "failed",
+        "p50",
+        "p99",
+        "state",
+    ];
+    let mut table = Table::new(&titles);
+    let all_tps: f64 = run.endpoints.iter().map(|endpoint| endpoint.tps).sum();
+    for endpoint in &run.endpoints {
+        let state = match (&endpoint.not_observed, &endpoint.before) {
+            (Some(_), _) => "not observed".to_owned(),
+            (None, None) => "–".to_owned(),
+            (None, Some(state)) if state.is_replica == Some(true) => "replica".to_owned(),
+            (None, Some(state)) => match state.replication {
+                Some(replication) if replication != Replication::NotVisible => {
+                    format!("primary, {}", replication.name())
+                }
+                _ => "primary".to_owned(),
+            },
+        };
+        table.row([
+            plain(&endpoint.address),
+            format!(
+                "{} to {}",
+                count(endpoint.connections_at_start.into()),
+                count(endpoint.connections_at_end.into())
+            ),
+            count(endpoint.lost),
+            count(endpoint.arrived),
+            units::rate(endpoint.tps),
+            percent(endpoint.tps / all_tps.max(f64::MIN_POSITIVE)),
+            count(endpoint.failed),
+            time_or_dash(endpoint.response.p50_ns),
+            time_or_dash(endpoint.response.p99_ns),
+            state,
+        ]);
+    }
+    Some(table).filter(|table| !table.is_empty())
+}
+
+/// What the columns mean, and what could not be observed; `None` if there was only one server.
+pub(crate) fn endpoints_text(run: &Run) -> Option<String> {
+    let spread = run.drive.spread.filter(|_| !run.endpoints.is_empty())?;
+    let mut text = format!(
+        "Connections begin with a server by the rule {}. Connections: when the load began, and at its end. Arrived: \
+         because another server did not answer.",
+        spread.name()
+    );
+    for endpoint in &run.endpoints {
+        if let Some(reason) = &endpoint.not_observed {
+            text += &format!(
+                " {} was not observed {}",
+                plain(&endpoint.address),
+                plain(reason)
+            );
+            text += if reason.ends_with('.') { "" } else { "." };
+        }
+    }
+    Some(text)
+}
