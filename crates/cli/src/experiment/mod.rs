@@ -22,8 +22,8 @@ use prony_store::Run;
 pub struct ExperimentRequest {
     /// The checked experiment.
     pub experiment: Experiment,
-    /// One request for each variant, in their order.
-    pub requests: Vec<RunRequest>,
+    /// For each variant, in their order, its request and how its server is observed.
+    pub requests: Vec<(RunRequest, ObserveOptions)>,
     /// Whether only the documents are printed, one line each.
     pub as_json: bool,
 }
@@ -48,13 +48,12 @@ struct ExperimentContext<'a> {
 /// # Errors
 /// If a run cannot be executed or stored, or the command between runs fails; the table of the
 /// finished runs is printed first.
-pub fn run_and_print(
-    request: &ExperimentRequest,
-    observe: &ObserveOptions,
-) -> Result<Exit, Failure> {
+pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
     // All runs share one listener, so that it answers during pauses too, and no other process can take the
     // port.
-    let metrics = run::listen_for_prometheus(observe)?;
+    let first = request.requests.first();
+    let metrics = first.map(|(_, observe)| run::listen_for_prometheus(observe));
+    let metrics = metrics.transpose()?.flatten();
     let signals = Signals::listen()?;
     let experiment = &request.experiment;
     // A sheet with a mistake is reported before the first run.
@@ -73,7 +72,7 @@ pub fn run_and_print(
         signals: &signals,
         metrics: metrics.as_ref(),
     };
-    let result = run_all(request, observe, &context, seed, &mut completed);
+    let result = run_all(request, &context, seed, &mut completed);
     drop(metrics);
     if !request.as_json && !completed.runs.is_empty() {
         let names: Vec<String> = experiment
@@ -101,7 +100,6 @@ pub fn run_and_print(
 
 fn run_all(
     request: &ExperimentRequest,
-    observe: &ObserveOptions,
     context: &ExperimentContext<'_>,
     seed: u64,
     completed: &mut CompletedRuns,
@@ -131,7 +129,7 @@ fn run_all(
             metrics: context.metrics,
         };
         output::notice(&experiment::run_header(&part.experiment));
-        let run_request = &request.requests[scheduled.variant];
+        let (run_request, observe) = &request.requests[scheduled.variant];
         let result = run::execute(run_request, observe, Some(&part))?;
         let run = result.run();
         output::show(|out, style| match run_request.format {

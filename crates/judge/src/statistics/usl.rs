@@ -89,8 +89,8 @@ fn fit(points: &[CurvePoint], [with_sigma, with_kappa]: [bool; 2]) -> Option<Usl
     let rows = points.iter().map(|point| {
         let (n, weight) = (point.x, point.y / point.x);
         let mut row = vec![weight];
-        row.extend(with_sigma.then(|| (n - 1.0) * weight));
-        row.extend(with_kappa.then(|| n * (n - 1.0) * weight));
+        row.extend(with_sigma.then_some((n - 1.0) * weight));
+        row.extend(with_kappa.then_some(n * (n - 1.0) * weight));
         row
     });
     let solved = least_squares(&rows.collect::<Vec<_>>())?;

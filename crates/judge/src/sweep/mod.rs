@@ -66,7 +66,7 @@ pub enum KneeState {
     BeforeFirst,
     /// Throughput still rises at the last point.
     NotReached,
-    /// The runs scatter too much to tell whether throughput rises at all.
+    /// The runs scatter too much to tell where throughput stops to rise, or whether it rises at all.
     Unclear,
     /// Fewer than three points have figures.
     TooFewPoints,

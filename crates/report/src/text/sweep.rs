@@ -52,8 +52,8 @@ pub(crate) fn knee_sentence(sweep: &Sweep, curve: &Curve) -> Option<String> {
             limiter_text(sweep, curve, knee)
         ),
         (KneeState::Unclear, _) => {
-            "no knee is found: the runs of a point scatter too much to tell whether throughput \
-             rises at all. Measure for longer, or repeat more often."
+            "no knee is found: the runs of a point scatter too much to tell where throughput \
+             stops to rise. Measure for longer, or repeat more often."
                 .to_owned()
         }
         (KneeState::TooFewPoints, _) => {
