@@ -203,8 +203,8 @@ fn random_read(
             return Err(INTERRUPTED.to_owned());
         }
         let pages = read_page()?;
-        if pages.read > 0 {
-            times_ns.push(pages.time_ns / pages.read);
+        if let Some(time_ns) = pages.time_ns.checked_div(pages.read) {
+            times_ns.push(time_ns);
             bytes += pages.read * page_bytes;
         }
         if start.elapsed() > MAX_TIME {
