@@ -112,7 +112,7 @@ mod tests {
         let point = |&(x, y): &(f64, f64)| CurvePoint {
             x,
             y,
-            interval: (width > 0.0).then(|| [y * (1.0 - width), y * (1.0 + width)]),
+            interval: (width > 0.0).then_some([y * (1.0 - width), y * (1.0 + width)]),
         };
         values.iter().map(point).collect()
     }
