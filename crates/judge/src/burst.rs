@@ -17,7 +17,7 @@ use crate::statistics::{change_points, median};
 use crate::steady::per_second_rates;
 use crate::thresholds::{
     BURST_ALPHA, BURST_EVENT_MIN_SHARE, BURST_FLAT_MAX_SHARE, BURST_MAX_PARTS,
-    BURST_MIN_FALL_SHARE, BURST_SHARP_MIN_SHARE, severity_of_effect,
+    BURST_MIN_FALL_SHARE, BURST_SHARP_MIN_SHARE, BURST_SPREAD_MAX_SHARE, severity_of_effect,
 };
 use prony_store::{EventKind, Run, Second, Severity};
 
@@ -126,11 +126,12 @@ pub(crate) fn find_fall(run: &Run) -> Option<LevelFall> {
         median: median(&parts[first..end]),
     });
     let levels: Vec<Level<'_>> = levels.collect();
-    let is_fall = |pair: &&[Level<'_>]| is_level_fall(&parts, &pair[0], &pair[1]);
-    let falls: Vec<&[Level<'_>]> = levels.windows(2).filter(is_fall).collect();
-    let [before, after] = *falls.first()? else {
-        return None;
-    };
+    let falls = (1..levels.len()).filter(|index| {
+        let (before, after) = (&levels[index - 1], &levels[*index]);
+        is_level_fall(&parts, before, after) && !is_stair(&levels, *index)
+    });
+    let falls: Vec<usize> = falls.collect();
+    let (before, after) = (&levels[falls.first()? - 1], &levels[*falls.first()?]);
     let to_s = |part: usize| (part * per_part) as f64;
     let first_low = first_low_part(&parts, before, after);
     let low_level = middle(before, after);
@@ -163,6 +164,27 @@ pub(crate) fn find_fall(run: &Run) -> Option<LevelFall> {
     (!has_rival && !is_one_period && !is_maintenance(run, &fall)).then_some(fall)
 }
 
+/// Whether the fall to this level is one of several in the same direction: a slope, or a wave.
+fn is_stair(levels: &[Level<'_>], index: usize) -> bool {
+    let (before, after) = (levels[index - 1].median, levels[index].median);
+    let margin = BURST_SPREAD_MAX_SHARE * (before - after);
+    let previous = index.checked_sub(2).map(|index| levels[index].median);
+    let next = levels.get(index + 1).map(|level| level.median);
+    previous.is_some_and(|previous| previous > before + margin)
+        || next.is_some_and(|next| next < after - margin)
+}
+
+/// The distance between the quartiles, without the parts in which a change may lie.
+fn spread(parts: &[f64]) -> f64 {
+    let mut inner = match parts {
+        [_, inner @ .., _] if inner.len() >= 3 => inner.to_vec(),
+        all => all.to_vec(),
+    };
+    inner.sort_unstable_by(f64::total_cmp);
+    let quarter = inner.len() / 4;
+    inner[inner.len() - 1 - quarter] - inner[quarter]
+}
+
 /// The rate between two levels.
 fn middle(before: &Level<'_>, after: &Level<'_>) -> f64 {
     (before.median + after.median) / 2.0
@@ -193,6 +215,7 @@ fn is_level_fall(parts: &[f64], before: &Level<'_>, after: &Level<'_>) -> bool {
     let is_flat = |level: &Level<'_>| {
         let (first, second) = level.parts.split_at(level.parts.len() / 2);
         (median(first) - median(second)).abs() <= BURST_FLAT_MAX_SHARE * size
+            && spread(level.parts) <= BURST_SPREAD_MAX_SHARE * size
     };
     // The change may lie within a part.
     let first_low = first_low_part(parts, before, after);

@@ -117,8 +117,12 @@ fn answer_together(
         .map(|requirement| match requirement.baseline() {
             Some(label) => relative(requirement, label, counted),
             None => {
-                let results: Vec<RequirementResult> =
-                    counted.iter().map(|run| decide(requirement, run)).collect();
+                let results: Vec<RequirementResult> = counted
+                    .iter()
+                    .map(|run| {
+                        given_result(requirement, run).unwrap_or_else(|| decide(requirement, run))
+                    })
+                    .collect();
                 combine(requirement, &results)
             }
         });
@@ -127,6 +131,14 @@ fn answer_together(
         verdict: verdict_of(&results, has_usable),
         results,
     })
+}
+
+/// The result that a run has already; its series may no longer be in memory.
+fn given_result(requirement: &Requirement, run: &Run) -> Option<RequirementResult> {
+    let mut results = run.answer.as_ref()?.results.iter();
+    results
+        .find(|result| result.requirement == *requirement)
+        .cloned()
 }
 
 /// Whether the figures of a run may be used.
@@ -645,6 +657,14 @@ mod tests {
             verdict(&[14_000.0, 14_100.0, 14_050.0]),
             AnswerVerdict::Fail
         );
+        // Its answer stays that of its seconds when these are no longer in memory.
+        let required = [requirement("throughput>15000")];
+        let mut answered = run(16_000.0);
+        answered.answer = unanswered(&required);
+        answer_run(&mut answered, &[]);
+        answered.series.clear();
+        let answer = answer_repeats(&required, &[&answered], &[]);
+        assert_eq!(answer.unwrap().verdict, AnswerVerdict::Pass);
         // Each passes by itself, and they differ so much that a further run may not.
         assert_eq!(
             verdict(&[15_500.0, 19_000.0, 23_000.0]),

@@ -231,6 +231,8 @@ thresholds! {
     pub const BURST_SHARP_MIN_SHARE: f64 = 0.75;
     /// Largest difference between the two halves of a level, share of the fall: a level is flat.
     pub const BURST_FLAT_MAX_SHARE: f64 = 0.15;
+    /// Largest distance between the quartiles of a level, share of the fall: in a wave it is 0.38.
+    pub const BURST_SPREAD_MAX_SHARE: f64 = 0.25;
     /// Share of the lower level for which work of the server lasts that explains it.
     pub const BURST_EVENT_MIN_SHARE: f64 = 0.6;
     /// How much more memory may be declared than the machine has, share of that: kernels and firmware keep some, and sellers

@@ -81,6 +81,9 @@ fn sweep_schema() -> Value {
         "url".to_owned(),
         json!({"type": "string", "description": "Its server."}),
     );
+    let metrics =
+        json!({"type": "string", "description": "URL of the node_exporter on the machine."});
+    machine.insert("server_metrics".to_owned(), metrics);
     machine.insert("configuration".to_owned(), configuration.clone());
     json!({
         "type": "object",

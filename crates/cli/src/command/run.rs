@@ -24,9 +24,7 @@ pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         // A single run is not treated as an experiment.
         if experiment.run_count() > 1 {
             let request = experiment_request(args, &input, experiment, arguments)?;
-            // Variants cannot change how the server is observed.
-            let observe = observe_options(&input, &request.experiment.variants[0].plan);
-            return experiment::run_and_print(&request, &observe);
+            return experiment::run_and_print(&request);
         }
     }
     let (request, observe) = single_run_request(args, &input, subject, arguments)?;
@@ -63,10 +61,13 @@ fn experiment_request(
     arguments: &[OsString],
 ) -> Result<ExperimentRequest, Failure> {
     let variants = input.variants().into_iter().zip(&experiment.variants);
-    let requests = variants
-        .map(|((_, input), variant)| run_request(args, &input, variant.plan.clone(), arguments));
+    let requests = variants.map(|((_, input), variant)| {
+        let observe = observe_options(&input, &variant.plan);
+        let request = run_request(args, &input, variant.plan.clone(), arguments)?;
+        Ok((request, observe))
+    });
     Ok(ExperimentRequest {
-        requests: requests.collect::<Result<_, _>>()?,
+        requests: requests.collect::<Result<_, Failure>>()?,
         experiment,
     })
 }

@@ -25,8 +25,8 @@ use prony_store::{Answer, Run};
 pub struct ExperimentRequest {
     /// The checked experiment.
     pub experiment: Experiment,
-    /// One request for each variant, in their order.
-    pub requests: Vec<RunRequest>,
+    /// For each variant, in their order, its request and how its server is observed.
+    pub requests: Vec<(RunRequest, ObserveOptions)>,
 }
 
 /// The executed runs, and the worst of their exit codes.
@@ -49,13 +49,12 @@ struct ExperimentContext<'a> {
 /// # Errors
 /// If a run cannot be executed or stored, or the command between runs fails; the table of the
 /// finished runs is printed first.
-pub fn run_and_print(
-    request: &ExperimentRequest,
-    observe: &ObserveOptions,
-) -> Result<Exit, Failure> {
+pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
     // All runs share one listener, so that it answers during pauses too, and no other process can take the
     // port.
-    let metrics = run::listen_for_prometheus(observe)?;
+    let first = request.requests.first();
+    let metrics = first.map(|(_, observe)| run::listen_for_prometheus(observe));
+    let metrics = metrics.transpose()?.flatten();
     let signals = Signals::listen()?;
     let experiment = &request.experiment;
     // A sheet with a mistake is reported before the first run.
@@ -74,9 +73,9 @@ pub fn run_and_print(
         signals: &signals,
         metrics: metrics.as_ref(),
     };
-    let result = run_all(request, observe, &context, seed, &mut completed);
+    let result = run_all(request, &context, seed, &mut completed);
     drop(metrics);
-    let format = request.requests[0].format;
+    let format = request.requests[0].0.format;
     let answers = answers_of(request, &completed);
     if !answers.is_empty() {
         answers::print(format, &answers)?;
@@ -115,7 +114,7 @@ pub fn run_and_print(
 /// The answer of each variant with a finished run.
 fn answers_of(request: &ExperimentRequest, completed: &CompletedRuns) -> Vec<(String, Answer)> {
     let variants = request.experiment.variants.iter().zip(&request.requests);
-    let answers = variants.filter_map(|(variant, run_request)| {
+    let answers = variants.filter_map(|(variant, (run_request, _))| {
         let of_variant = |run: &&Run| {
             let experiment = run.experiment.as_ref();
             experiment.is_some_and(|experiment| experiment.variant == variant.name)
@@ -130,7 +129,6 @@ fn answers_of(request: &ExperimentRequest, completed: &CompletedRuns) -> Vec<(St
 
 fn run_all(
     request: &ExperimentRequest,
-    observe: &ObserveOptions,
     context: &ExperimentContext<'_>,
     seed: u64,
     completed: &mut CompletedRuns,
@@ -160,7 +158,7 @@ fn run_all(
             metrics: context.metrics,
         };
         output::notice(&experiment::run_header(&part.experiment));
-        let run_request = &request.requests[scheduled.variant];
+        let (run_request, observe) = &request.requests[scheduled.variant];
         let result = run::execute(run_request, observe, Some(&part))?;
         let run = result.run();
         output::show(|out, style| match run_request.format {

@@ -65,7 +65,11 @@ fn throttling_that_comes_and_goes_is_found() {
 
 #[test]
 fn honest_runs_have_no_levels() {
-    let models: [(&str, fn(usize) -> f64); 7] = [
+    type Model = (&'static str, fn(usize) -> f64);
+    let models: [Model; 10] = [
+        ("short wave", |at| 1.0 + 0.4 * (at as f64 / 8.0).sin()),
+        ("large wave", |at| 1.0 + 0.4 * (at as f64 / 20.0).sin()),
+        ("one wave", |at| 1.0 + 0.4 * (at as f64 / 48.0).sin()),
         ("steady", |_| 1.0),
         ("slope", |at| 1.0 - 0.3 * at as f64 / 300.0),
         ("wave", |at| 1.0 + 0.15 * (at as f64 / 20.0).sin()),

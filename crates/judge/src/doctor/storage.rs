@@ -74,8 +74,8 @@ fn commits(probe: &StorageProbe) -> DoctorFinding {
     }
     let rate = 1e9 / p50.max(1) as f64;
     let reason = format!(
-        "Durable commits of single rows, one after the other, with the way to the server: a client commits at most {rate:.0} \
-         times per second."
+        "Durable commits of single rows, one after the other, including the round trip: a client commits at most \
+         {rate:.0} times per second."
     );
     if p50 > COMMIT_P50_MAX_NS || p99 > COMMIT_P99_MAX_NS {
         return caution(COMMITS, value, format!("{reason} That is slow, or uneven."));
@@ -134,7 +134,7 @@ fn random(probe: &StorageProbe) -> DoctorFinding {
 fn describe(read: &ReadProbe) -> String {
     let clock = match read.is_timed_by_server {
         true => "timed by the server",
-        false => "with the way to the server",
+        false => "including the round trip",
     };
     format!("{} of {}, {clock}", bytes(read.bytes), read.table)
 }

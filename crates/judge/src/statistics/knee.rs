@@ -29,7 +29,7 @@ pub enum Knee {
     BeforeFirst,
     /// Throughput still rises at the last point.
     NotReached,
-    /// The runs scatter too much to tell whether throughput rises at all.
+    /// The runs scatter too much to tell where throughput stops to rise, or whether it rises at all.
     Unclear,
     /// There are fewer than three points.
     TooFewPoints,
@@ -51,7 +51,7 @@ pub fn find_knee(points: &[CurvePoint]) -> Knee {
     // On a plateau, chance decides which point is highest.
     let as_high = points.iter().rposition(|point| !is_higher(top, point));
     let highest = as_high.unwrap_or(0);
-    if !is_higher(top, &points[0]) {
+    if !points.iter().any(|point| is_higher(point, &points[0])) {
         let rises = top.y > points[0].y * (1.0 + MIN_RISE_SHARE);
         return if rises {
             Knee::Unclear
@@ -67,10 +67,11 @@ pub fn find_knee(points: &[CurvePoint]) -> Knee {
         return Knee::At(knee);
     }
     // A straight rise that ends at the highest point, which is the knee if lower ones follow.
-    if highest + 1 < points.len() {
-        Knee::At(highest)
-    } else {
-        Knee::NotReached
+    let middle = &points[(points.len() - 1) / 2];
+    match highest + 1 < points.len() {
+        true => Knee::At(highest),
+        false if is_higher(&points[highest], middle) => Knee::NotReached,
+        false => Knee::Unclear,
     }
 }
 
@@ -111,7 +112,7 @@ mod tests {
         let point = |&(x, y): &(f64, f64)| CurvePoint {
             x,
             y,
-            interval: (width > 0.0).then(|| [y * (1.0 - width), y * (1.0 + width)]),
+            interval: (width > 0.0).then_some([y * (1.0 - width), y * (1.0 + width)]),
         };
         values.iter().map(point).collect()
     }
@@ -167,6 +168,13 @@ mod tests {
         let values = [(1.0, 165.0), (2.0, 212.0), (4.0, 152.0), (8.0, 173.0)];
         assert_eq!(find_knee(&points(&values, 0.6)), Knee::Unclear);
         assert_eq!(find_knee(&points(&values[1..], 0.6)), Knee::BeforeFirst);
+        // It rises, but nobody knows how far: the last point has two runs that differ widely.
+        let mut last = points(
+            &[(1.0, 100.0), (2.0, 190.0), (4.0, 360.0), (8.0, 500.0)],
+            0.05,
+        );
+        last[3].interval = Some([100.0, 2_500.0]);
+        assert_eq!(find_knee(&last), Knee::Unclear);
     }
 
     #[test]

@@ -15,9 +15,10 @@ use crate::statistics::{
     ALPHA, CurvePoint, Knee, UslFit, find_knee, fit_usl, median, median_interval,
 };
 use prony_plan::experiment::MACHINE_AXIS;
-use prony_store::{DeclaredFact, Run, Setting};
+use prony_store::{DeclaredFact, Run, Setting, Severity};
 use serde::Serialize;
 use std::borrow::Borrow;
+use std::collections::BTreeSet;
 
 /// Name of the axis if machines are ordered by their CPUs.
 pub const CPUS_AXIS: &str = "cpus";
@@ -66,7 +67,7 @@ pub enum KneeState {
     BeforeFirst,
     /// Throughput still rises at the last point.
     NotReached,
-    /// The runs scatter too much to tell whether throughput rises at all.
+    /// The runs scatter too much to tell where throughput stops to rise, or whether it rises at all.
     Unclear,
     /// Fewer than three points have figures.
     TooFewPoints,
@@ -85,6 +86,9 @@ pub struct SweepPoint {
     pub runs: usize,
     /// Number of its runs that are complete and may be used.
     pub counted: usize,
+    /// Ids of the checks by which its other runs must not be used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub invalid_by: Vec<String>,
     /// Median of the rate; absent if no run counts.
     pub rate: Option<f64>,
     /// Interval of that median at 95 %; absent for fewer than two runs.
@@ -247,6 +251,7 @@ impl SweepPoint {
             value,
             runs: figures.runs,
             counted: figures.counted,
+            invalid_by: invalid_by(runs),
             rate,
             rate_interval: median_interval(&figures.rates, ALPHA),
             p50_ns: middle(figures.p50_ns),
@@ -258,6 +263,14 @@ impl SweepPoint {
             tps_per_money: None,
         }
     }
+}
+
+/// Ids of the checks by which some of the runs must not be used.
+fn invalid_by(runs: &[&Run]) -> Vec<String> {
+    let checks = runs.iter().flat_map(|run| &run.checks);
+    let invalid = checks.filter(|check| check.severity == Severity::Invalid);
+    let ids: BTreeSet<String> = invalid.map(|check| check.id.clone()).collect();
+    ids.into_iter().collect()
 }
 
 impl Curve {
@@ -303,7 +316,9 @@ impl Curve {
         self.limiter = knee.map(|knee| {
             // At the knee itself a limit may be just below its threshold; after it the limit is the same, and clear.
             let points = self.points[knee..].iter().map(|point| {
-                let is_of_point = |run: &&&Run| variant(run) == point.name && is_counted(run);
+                // Runs that the client limited do not count, and show the limit best.
+                let shows = |run: &Run| is_counted(run) || invalid_by(&[run]) == ["client-limit"];
+                let is_of_point = |run: &&&Run| variant(run) == point.name && shows(run);
                 let own: Vec<&Run> = runs.iter().filter(is_of_point).copied().collect();
                 limiter::limiter(&point.value, &own)
             });

@@ -179,6 +179,30 @@ fn a_line_has_no_knee_and_no_limit_and_the_law_explains_it() {
 }
 
 #[test]
+fn points_that_the_client_limited_do_not_count_and_name_the_limit() {
+    let runs = sweep_runs(&clients(&PLATEAU), |run, tps| {
+        set_busy(run, 0.5);
+        if tps > 3_750.0 {
+            run.machine_mut().health.busiest_thread_share = Some(0.99);
+            run.checks = crate::judge(run);
+        }
+    });
+    let sweep = Sweep::of(&runs).unwrap();
+    let curve = &sweep.curves[0];
+    let last = curve.points.last().unwrap();
+    assert_eq!((last.counted, last.rate), (0, None));
+    assert!(
+        last.invalid_by.contains(&"client-limit".to_owned()),
+        "{last:?}"
+    );
+    assert_eq!(
+        curve.knee_state,
+        Some(KneeState::NotReached),
+        "nobody knows what the server would do"
+    );
+}
+
+#[test]
 fn other_settings_make_curves_of_their_own_and_names_have_no_knee() {
     let mut points = Vec::new();
     for (protocol, share) in [("simple", 0.6), ("prepared", 1.0)] {
@@ -228,6 +252,7 @@ fn runs_that_must_not_be_used_do_not_count_and_other_runs_are_no_sweep() {
         panic!("{sweep:?}");
     };
     assert_eq!((first.runs, first.counted), (3, 2));
+    assert_eq!(first.invalid_by, ["x"]);
     assert_eq!(
         (second.counted, second.rate, second.rate_interval),
         (0, None, None)

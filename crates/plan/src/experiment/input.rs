@@ -133,7 +133,9 @@ impl PlanInput {
         let is_single = point_problems.is_empty() && points.len() < 2;
         problems.extend(point_problems);
         if is_single {
-            let location = points.into_iter().next().map(|point| point.name.location);
+            let locations = points.into_iter().map(|point| point.name.location);
+            let mut known = locations.filter(|location| *location != InputLocation::default());
+            let location = known.next();
             let location = location.unwrap_or_else(|| InputLocation::Key("sweep".to_owned()));
             let problem = Problem::new(location, "is a sweep of one point");
             problems.push(problem.with_hint("a sweep has at least two values, or two machines"));

@@ -75,9 +75,18 @@ impl SweepInput {
                 configuration: self.configuration.as_ref().map(|name| name.value.clone()),
                 ..VariantInput::default()
             }],
-            machines => machines.iter().map(SweepMachine::variant).collect(),
+            machines => machines
+                .iter()
+                .map(|machine| machine.variant(base))
+                .collect(),
         };
-        for axis in &self.axes {
+        for (index, axis) in self.axes.iter().enumerate() {
+            let mut earlier = self.axes[..index].iter();
+            if earlier.any(|other| other.target_name() == axis.target_name()) {
+                let message = format!("sweeps {} twice", shorten(axis.target_name()));
+                problems.push(Problem::new(axis.key.location.clone(), message));
+                continue;
+            }
             problems.extend(axis.problem(base));
             // The check reports what exceeds the limit; more points would take long for nothing.
             points = points
@@ -102,11 +111,15 @@ impl SweepInput {
 }
 
 impl SweepMachine {
-    fn variant(&self) -> VariantInput {
+    fn variant(&self, base: &PlanInput) -> VariantInput {
+        let mut input = self.input.clone();
+        if base.observe.as_ref().is_some_and(|observe| !observe.value) {
+            input.server_metrics = None;
+        }
         let configuration = self.configuration.as_ref().unwrap_or(&self.name);
         VariantInput {
             name: self.name.clone(),
-            input: self.input.clone(),
+            input,
             point: vec![PointSetting::new(MACHINE_AXIS, self.name.value.clone())],
             configuration: Some(configuration.value.clone()),
             ..VariantInput::default()

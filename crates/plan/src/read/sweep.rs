@@ -120,7 +120,9 @@ fn read_machines<'a>(
         let mut section = Section::new(source, "machine", path.clone(), Some(table));
         let url = section.read_text("url");
         let configuration = section.read_text("configuration");
-        let facts = section.read_fact_table("machine", &path, table, &["url", "configuration"]);
+        let server_metrics = section.read_text("server_metrics");
+        let own_keys = ["url", "configuration", "server_metrics"];
+        let facts = section.read_fact_table("machine", &path, table, &own_keys);
         if url.is_none() && !section.rejected_keys.contains(&"machine.url".to_owned()) {
             let problem = Problem::new(location.clone(), "has no url");
             section
@@ -131,6 +133,7 @@ fn read_machines<'a>(
         Some(SweepMachine {
             input: PlanInput {
                 url,
+                server_metrics,
                 declared: Some(Located {
                     value: facts,
                     location: location.clone(),

@@ -8,10 +8,12 @@ use crate::text::plain;
 use crate::units::{self, count_with_noun, or_dash, percent, rate, time};
 use prony_judge::statistics::{MIN_USL_POINTS, Usl, UslFit};
 use prony_judge::sweep::{CPUS_AXIS, Curve, KneeState, Limiter, Sweep, SweepPoint};
+use std::collections::BTreeSet;
 
 /// What the table's marks mean.
 pub(crate) const SWEEP_LEGEND: &str = "Medians of the runs that count, with the interval of the median at 95 %; \
-    times are of committed transactions. The knee is the last point before more load brings little more.";
+    times are of committed transactions. The knee is the last point before more load brings little more. A check \
+    behind a point made runs of it invalid.";
 
 /// The value of a point with its axis: `16 clients`, `scale 10`.
 fn at(axis: &str, value: &str) -> String {
@@ -52,17 +54,34 @@ pub(crate) fn knee_sentence(sweep: &Sweep, curve: &Curve) -> Option<String> {
             limiter_text(sweep, curve, knee)
         ),
         (KneeState::Unclear, _) => {
-            "no knee is found: the runs of a point scatter too much to tell whether throughput \
-             rises at all. Measure for longer, or repeat more often."
+            "no knee is found: the runs of a point scatter too much to tell where throughput \
+             stops to rise. Measure for longer, or repeat more often."
                 .to_owned()
         }
         (KneeState::TooFewPoints, _) => {
             "no knee is sought: fewer than three points have figures.".to_owned()
         }
         _ => {
-            let last = curve.points.last()?;
+            let last = curve
+                .points
+                .iter()
+                .rposition(|point| point.rate.is_some())?;
+            let (last, after) = (&curve.points[last], &curve.points[last + 1..]);
+            let causes: BTreeSet<&str> = after
+                .iter()
+                .flat_map(|point| point.invalid_by.iter().map(String::as_str))
+                .collect();
+            let causes: Vec<&str> = causes.into_iter().collect();
+            let advice = match (after.is_empty(), causes.is_empty()) {
+                (true, _) => "Sweep further to find it.".to_owned(),
+                (false, true) => "The points after it have no run that counts.".to_owned(),
+                (false, false) => format!(
+                    "The points after it must not be used ({}).",
+                    plain(&causes.join(", "))
+                ),
+            };
             format!(
-                "no knee up to {}: throughput still rises there ({}). Sweep further to find it.",
+                "no knee up to {}: throughput still rises there ({}). {advice}",
                 at(&sweep.axis, &last.value),
                 figures(sweep, last)
             )
@@ -190,12 +209,10 @@ pub(crate) fn sweep_table(sweep: &Sweep) -> Table {
                     .is_some()
                     .then(|| or_dash(point.tps_per_money, rate)),
             );
-            let mark = if curve.knee == Some(index) {
-                "knee"
-            } else {
-                ""
-            };
-            cells.push(mark.to_owned());
+            cells.push(match curve.knee == Some(index) {
+                true => "knee".to_owned(),
+                false => plain(&point.invalid_by.join(", ")),
+            });
             table.row(cells);
         }
     }
@@ -233,6 +250,7 @@ mod tests {
             x: value.parse().ok(),
             runs: 3,
             counted: 2,
+            invalid_by: Vec::new(),
             rate: Some(rate),
             rate_interval: Some([rate - 10.0, rate + 10.0]),
             p50_ns: Some(1e6),
@@ -296,6 +314,22 @@ mod tests {
             rising.starts_with("No knee up to 32 clients: throughput still rises"),
             "{rising}"
         );
+    }
+
+    #[test]
+    fn points_that_must_not_be_used_are_no_end_of_the_curve() {
+        let mut rising = sweep(KneeState::NotReached, None, Limiter::Unknown);
+        let last = &mut rising.curves[0].points[2];
+        (last.rate, last.counted) = (None, 0);
+        last.invalid_by = vec!["client-limit".to_owned()];
+        let text = sentence(&rising);
+        assert!(text.starts_with("No knee up to 16 clients"), "{text}");
+        assert!(
+            text.ends_with("The points after it must not be used (client-limit)."),
+            "{text}"
+        );
+        let table = sweep_table(&rising);
+        assert_eq!(table.rows()[2].last().unwrap(), "client-limit");
     }
 
     #[test]

@@ -43,7 +43,7 @@ the last key varies fastest. `--sweep KEY=VALUES` adds a key or replaces its val
 | a setting or option | its values: a list such as `[1, 2, 4]`, or a range such as `\"1..64 step 8\"` or `\"1..64 times 2\"` |
 | `prices` | a price sheet; the table then has throughput for the money |
 | `configuration` | the configuration of that sheet, if the sweep has no machines |
-| `machine.NAME` | a table for each machine: `url`, the facts that `[server.declared]` may have, and `configuration`, by default the one of its name |
+| `machine.NAME` | a table for each machine: `url`, the facts that `[server.declared]` may have, `server_metrics` as in `[observe]`, and `configuration`, by default the one of its name |
 ";
 
 pub fn page() -> String {

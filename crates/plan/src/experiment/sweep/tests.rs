@@ -115,7 +115,8 @@ fn machines_have_servers_facts_and_prices() {
     let experiment = checked(
         "[sweep]\nclients = [8, 16]\nprices = \"sheet.toml\"\n\
          [sweep.machine.small]\nurl = \"postgres://u:secret@small/d\"\ncpus = 2\n\
-         [sweep.machine.big]\nurl = \"postgres://u:secret@big/d\"\ncpus = 8\nconfiguration = \"big-2026\"\n",
+         [sweep.machine.big]\nurl = \"postgres://u:secret@big/d\"\ncpus = 8\nconfiguration = \"big-2026\"\n\
+         server_metrics = \"http://big:9100/metrics\"\n",
     );
     assert_eq!(experiment.prices.as_deref(), Some("sheet.toml"));
     let names: Vec<&str> = experiment
@@ -147,6 +148,9 @@ fn machines_have_servers_facts_and_prices() {
             .count(prony_document::DeclaredFact::Cpus)
     };
     assert_eq!((cpus(small), cpus(big)), (Some(2), Some(8)));
+    let metrics = |point: &crate::Variant| point.plan.observe.server_metrics.clone();
+    let exporter = "http://big:9100/metrics".to_owned();
+    assert_eq!((metrics(small), metrics(big)), (None, Some(exporter)));
     assert!(!format!("{:?}", big.point).contains("secret"));
 }
 
@@ -202,6 +206,14 @@ fn problems_name_the_place_and_the_value() {
         (
             "[sweep]\nclients = [[1], [2]]\n",
             "(sweep.clients): is not a list of values",
+        ),
+        (
+            "[sweep]\nclients = [1, 2]\n\"run.clients\" = [3, 4]\n",
+            "(sweep.run.clients): sweeps clients twice",
+        ),
+        (
+            "[sweep]\nprices = \"p.toml\"\n",
+            "sweep: is a sweep of one point",
         ),
         ("[sweep]\nclients = [1]\n", "is a sweep of one point"),
         (
