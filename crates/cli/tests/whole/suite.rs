@@ -158,6 +158,7 @@ fn rows_of_one_size_share_their_data_and_only_selects_rows() {
     let arguments = "reproduce apsaradb-postgresql --only 4c32g-0.1b --repeats 2 --shrink 1/5000 --clients 2 --duration 1s";
     let output = bench.prony(arguments);
     let table = ok_stdout(&output);
+    assert_eq!(stderr_text(&output).matches("prony load tpcb").count(), 1);
     assert!(table.contains("hotset-4c32g-0.1b-rw"), "{table}");
     assert!(
         table.contains("not run"),
