@@ -155,10 +155,10 @@ fn check_page(bench: &TestBench, id: &str) {
 #[test]
 fn rows_of_one_size_share_their_data_and_only_selects_rows() {
     let bench = TestBench::new("suite_hot");
-    let arguments =
-        "reproduce apsaradb-postgresql --only 4c32g-0.1b --shrink 1/5000 --clients 2 --duration 1s";
+    let arguments = "reproduce apsaradb-postgresql --only 4c32g-0.1b --repeats 2 --shrink 1/5000 --clients 2 --duration 1s";
     let output = bench.prony(arguments);
     let table = ok_stdout(&output);
+    assert_eq!(stderr_text(&output).matches("prony load tpcb").count(), 1);
     assert!(table.contains("hotset-4c32g-0.1b-rw"), "{table}");
     assert!(
         table.contains("not run"),
@@ -175,6 +175,8 @@ fn rows_of_one_size_share_their_data_and_only_selects_rows() {
         rows,
         [
             ("hotset-4c32g-0.1b-ro", true),
+            ("hotset-4c32g-0.1b-ro", false),
+            ("hotset-4c32g-0.1b-rw", false),
             ("hotset-4c32g-0.1b-rw", false)
         ]
     );
@@ -185,7 +187,7 @@ fn rows_of_one_size_share_their_data_and_only_selects_rows() {
         "{}",
         stderr_text(&output)
     );
-    assert_eq!(stored_runs(&bench).len(), 2);
+    assert_eq!(stored_runs(&bench).len(), 4);
     let output = bench.prony(&format!("{arguments} --no-store"));
     assert_eq!(output.status.code(), Some(2));
 }

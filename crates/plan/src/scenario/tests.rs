@@ -279,6 +279,16 @@ fn published_loads_and_facts_of_the_guide_are_complete() {
             (Some(HighAvailability::MultiZone), Some(2))
         );
     }
+    let client_cpus = |id: &str| find_scenario(id).expect("listed").client_cpus;
+    for (id, cpus) in [
+        ("tpcc-16vcpu-cached", 32),
+        ("tpcc-64vcpu-cached", 64),
+        ("tpcb-cached", 16),
+        ("select-only-64vcpu", 64),
+        ("cloudsql-tpcb-cached", 16),
+    ] {
+        assert_eq!(client_cpus(id), Some(cpus), "{id}");
+    }
     let curve = find_suite("alloydb-select-only").expect("listed");
     let cpus: Vec<Option<u32>> = curve.scenarios().map(|row| row.cpus).collect();
     assert_eq!(cpus, [2, 4, 8, 16, 32, 64].map(Some));

@@ -35,9 +35,9 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
     suite::refuse_suite_flags(args)?;
     let scenario =
         find_scenario(&args.id).map_err(|error| scenarios::unknown_scenario_failure(&error))?;
-    let mut planned = PlannedRun::new(args, scenario, arguments)?;
+    let mut planned = PlannedRun::new(args, scenario, !args.no_load, arguments)?;
     let signals = Signals::listen()?;
-    planned.prepare_server(args, !args.no_load, &signals)?;
+    planned.prepare_server(args, &signals)?;
     let exit = run_and_print(&planned.request, &planned.observe)?;
     planned.clean_up(args)?;
     Ok(exit)
@@ -47,6 +47,8 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
 struct PlannedRun {
     scenario: &'static Scenario,
     workload: &'static dyn Workload,
+    /// Whether the data is loaded before the run.
+    must_load: bool,
     target: Target,
     settings: ScenarioSettings,
     cached: Option<CachedShare>,
@@ -60,6 +62,7 @@ impl PlannedRun {
     fn new(
         args: &ReproduceArgs,
         scenario: &'static Scenario,
+        must_load: bool,
         arguments: &[OsString],
     ) -> Result<PlannedRun, Failure> {
         check_scale(args, scenario)?;
@@ -70,11 +73,12 @@ impl PlannedRun {
             cached,
         } = scale_scenario(args, scenario, &target)?;
         settings.script = write_script(scenario)?;
-        print_commands(args, scenario, &settings);
+        print_commands(args, scenario, &settings, must_load);
         let (request, observe) = run_request(args, scenario, &settings, arguments)?;
         Ok(PlannedRun {
             scenario,
             workload: server::find_workload(scenario.data_workload())?,
+            must_load,
             target,
             settings,
             cached,
@@ -88,13 +92,8 @@ impl PlannedRun {
     }
 
     /// Restarts the server, loads and checks the data, creates indexes, and fills the caches, as the scenario requires.
-    fn prepare_server(
-        &mut self,
-        args: &ReproduceArgs,
-        must_load: bool,
-        signals: &Signals,
-    ) -> Result<(), Failure> {
-        let (scenario, workload) = (self.scenario, self.workload);
+    fn prepare_server(&mut self, args: &ReproduceArgs, signals: &Signals) -> Result<(), Failure> {
+        let (scenario, workload, must_load) = (self.scenario, self.workload, self.must_load);
         self.steps.restarted =
             restart_if_required(args, scenario, workload, &self.target, must_load, signals)?;
         if must_load {
@@ -277,7 +276,12 @@ fn write_script(scenario: &Scenario) -> Result<std::path::PathBuf, Failure> {
 }
 
 /// Prints the scenario and the equivalent commands.
-fn print_commands(args: &ReproduceArgs, scenario: &Scenario, settings: &ScenarioSettings) {
+fn print_commands(
+    args: &ReproduceArgs,
+    scenario: &Scenario,
+    settings: &ScenarioSettings,
+    must_load: bool,
+) {
     output::notice(&format!(
         "{}: {}, by {}.",
         scenario.id,
@@ -287,7 +291,7 @@ fn print_commands(args: &ReproduceArgs, scenario: &Scenario, settings: &Scenario
     let url = args.flags.url().map(prony_server::redact);
     let [load, run] =
         commands::load_and_run_commands(scenario, settings, url.as_deref(), &args.flags.input);
-    if !args.no_load {
+    if must_load {
         output::notice(&format!("  {load}"));
     }
     output::notice(&format!("  {run}"));

@@ -304,8 +304,8 @@ impl SuiteProgress {
                 let must_load = !args.no_load && !keeps_data;
                 let part = self.experiment_part(&scenario.id, repeat, position);
                 output::notice(&format!("\n{}", experiment::run_header(&part)));
-                let mut planned = PlannedRun::new(args, scenario, arguments)?;
-                planned.prepare_server(args, must_load, signals)?;
+                let mut planned = PlannedRun::new(args, scenario, must_load, arguments)?;
+                planned.prepare_server(args, signals)?;
                 let exit = self.run_one(args, &mut planned, part, signals)?;
                 planned.clean_up(args)?;
                 loaded = (!args.cleanup).then_some(data);
