@@ -28,9 +28,9 @@ pub enum Exit {
     /// The figures must not be used: a check of a complete run found it invalid, two runs are not
     /// comparable, or a report was changed.
     Invalid = 7,
-    /// A comparison found a side beyond a limit, such as that of `--fail-if-slower`.
-    LimitExceeded = 8,
-    /// The runs of a comparison do not decide whether a side is beyond a limit.
+    /// A result fails what is required of it.
+    RequirementFailed = 8,
+    /// The figures do not decide whether a result meets what is required.
     Undecided = 9,
     /// Ended by SIGHUP (the terminal was closed); a run's partial result is stored.
     HungUp = 129,
@@ -61,8 +61,8 @@ Exit codes:
   5    the run ended early without a signal; its partial result is printed and stored
   6    loading or cleaning failed
   7    the figures must not be used: a check or a comparison says so, or a report was changed
-  8    a comparison found a side beyond the limit of a --fail-if option
-  9    the compared runs do not decide whether a side is beyond such a limit (see --unsure)
+  8    FAIL: what --require or a --fail-if option asks for is not met
+  9    UNDECIDED: the figures do not decide whether it is met
   129  ended by SIGHUP, as when the terminal is closed; a run's partial result is stored
   130  ended by Ctrl-C (SIGINT); a run's partial result is printed and stored
   143  ended by SIGTERM; a run's partial result is printed and stored";
@@ -196,7 +196,7 @@ mod tests {
             Exit::Partial,
             Exit::LoadOrClean,
             Exit::Invalid,
-            Exit::LimitExceeded,
+            Exit::RequirementFailed,
             Exit::Undecided,
             Exit::HungUp,
             Exit::Interrupted,

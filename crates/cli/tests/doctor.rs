@@ -4,7 +4,9 @@ use prony_server::{Control, Environment, resolve};
 use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject, Run};
 use prony_test_servers::{shared_mariadb, shared_postgres};
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 const PRONY: &str = env!("CARGO_BIN_EXE_prony");
 
@@ -120,6 +122,132 @@ fn more_clients_than_the_server_accepts_are_bad() {
     let few = examine("2");
     let text = String::from_utf8(few.stdout).unwrap();
     assert!(text.contains("  ok       max-connections: "), "{text}");
+}
+
+/// Tables of the probe that are left in a database.
+fn probe_tables(control: &mut Control) -> Option<String> {
+    let sql = "select count(*) from information_schema.tables where table_name like 'prony_storage_probe%'";
+    control.query_value(sql).unwrap()
+}
+
+/// The URL of a new database of the shared server, and a connection to it.
+fn new_database(name: &str) -> (String, Control) {
+    let server = shared_postgres();
+    let create = format!("create database {name}");
+    connect(&server.url()).execute(&create).unwrap();
+    let url = server.url_for(name);
+    let control = connect(&url);
+    (url, control)
+}
+
+fn probe_storage(url: &str) -> DoctorReport {
+    let options = ["--url", url, "--watch", "0s", "--probe-storage", "--json"];
+    parse(&prony(&[&["doctor"][..], &options].concat()))
+}
+
+#[test]
+fn the_storage_of_postgresql_is_probed_and_the_table_is_dropped() {
+    let (url, mut control) = new_database("probed");
+    // Without a large table, only commits are probed, and the others say why.
+    let report = probe_storage(&url);
+    let commits = finding(&report, "commit-latency");
+    assert!(
+        commits.value.starts_with("p50 ") && commits.value.contains(" commit"),
+        "{commits:?}"
+    );
+    assert!(commits.subject == DoctorSubject::Server && commits.state != DoctorState::Unknown);
+    for id in ["sequential-read", "random-read"] {
+        let read = finding(&report, id);
+        assert_eq!(read.state, DoctorState::Unknown, "{read:?}");
+        assert!(
+            read.reason.contains("no table of 16 MB or more"),
+            "{read:?}"
+        );
+    }
+    // 40,000 rows of half a page are more than the server's cache.
+    control
+        .execute(
+            "create table large (filler text); alter table large alter filler set storage plain",
+        )
+        .unwrap();
+    control
+        .execute("insert into large select repeat('x', 4000) from generate_series(1, 80000)")
+        .unwrap();
+    let report = probe_storage(&url);
+    for id in ["sequential-read", "random-read"] {
+        let read = finding(&report, id);
+        // What the operating system has in its memory is told to come from a memory.
+        let text = format!("{}{}", read.value, read.reason);
+        assert!(
+            text.contains(" of public.large, timed by the server"),
+            "{read:?}"
+        );
+    }
+    assert_eq!(probe_tables(&mut control).as_deref(), Some("0"));
+}
+
+#[test]
+fn a_user_who_may_not_create_a_table_is_told_so() {
+    let (url, mut control) = new_database("refusing");
+    control
+        .execute("alter database refusing set default_transaction_read_only = on")
+        .unwrap();
+    let report = probe_storage(&url);
+    let commits = finding(&report, "commit-latency");
+    assert_eq!(commits.state, DoctorState::Unknown, "{commits:?}");
+    assert!(commits.reason.contains("read-only"), "{commits:?}");
+}
+
+#[test]
+fn the_storage_of_mariadb_is_probed() {
+    let url = shared_mariadb().url();
+    let report = probe_storage(&url);
+    let commits = finding(&report, "commit-latency");
+    assert!(commits.value.starts_with("p50 "), "{commits:?}");
+    assert_eq!(probe_tables(&mut connect(&url)).as_deref(), Some("0"));
+}
+
+#[test]
+fn an_interrupted_probe_drops_its_table() {
+    let (url, mut control) = new_database("interrupted");
+    // The creation of the table waits, so that the signal arrives during the probe.
+    control
+        .execute(
+            "create function wait() returns event_trigger language plpgsql as \
+             $$ begin perform pg_sleep(1); end $$",
+        )
+        .unwrap();
+    control
+        .execute(
+            "create event trigger wait on ddl_command_end when tag in ('CREATE TABLE') \
+             execute function wait()",
+        )
+        .unwrap();
+    let mut child = Command::new(PRONY)
+        .args(["doctor", "--url", &url, "--watch", "0s", "--probe-storage"])
+        .env("PRONY_HOME", std::env::temp_dir())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    let creating = "select count(*) from pg_stat_activity where state = 'active' \
+                    and query like 'create table \"prony_storage_probe%'";
+    while control.query_value(creating).unwrap().as_deref() != Some("1") {
+        assert!(start.elapsed().as_secs() < 60, "the probe has not begun");
+        sleep(Duration::from_millis(20));
+    }
+    let pid = child.id().to_string();
+    let sent = Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    assert!(sent.success());
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130), "{status:?}");
+    assert_eq!(probe_tables(&mut control).as_deref(), Some("0"));
+}
+
+fn connect(url: &str) -> Control {
+    let target = resolve(url, &Environment::without_home("postgres")).unwrap();
+    Control::connect(&target).unwrap()
 }
 
 #[test]

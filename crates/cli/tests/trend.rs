@@ -73,6 +73,29 @@ fn home_with_history(name: &str) -> Home {
     home
 }
 
+/// The runs since the change answer, not those before it.
+#[test]
+fn the_runs_since_the_last_change_answer_what_is_required() {
+    let home = home_with_history("trend-require");
+    let text = home.run(&["trend", "tpcb", "--require", "throughput>950/s"], 8);
+    assert!(text.starts_with("FAIL: throughput 90"), "{text}");
+    let text = home.run(&["trend", "tpcb", "--require", "throughput>850/s"], 0);
+    assert!(text.starts_with("PASS: throughput 90"), "{text}");
+    for day in 1..=6 {
+        let run = format!("202611{day:02}-1000-tpcb");
+        home.run(&["runs", "label", &run, "release"], 0);
+    }
+    let required = [
+        "trend",
+        "tpcb",
+        "--require",
+        "not slower than release by 3%",
+    ];
+    let text = home.run(&[&required[..], &["--json"]].concat(), 8);
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(document["answer"]["verdict"], "FAIL");
+}
+
 #[test]
 fn a_change_is_dated_and_explained_and_other_runs_are_left_out() {
     let home = home_with_history("trend");

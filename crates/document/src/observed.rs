@@ -5,6 +5,7 @@
 //! two series can be plotted together.
 
 use crate::names::{DurabilityClass, EventKind, Replication};
+use crate::service::Service;
 use crate::topic::ObservedTopic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,9 @@ pub struct MissingObservation {
     pub what: ObservedTopic,
     /// The reason, in the words of the server or the system.
     pub why: String,
+    /// The service does not have it: there is nothing to observe.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub absent: bool,
 }
 
 /// A server at one moment.
@@ -134,8 +138,27 @@ pub struct Durability {
 impl MissingObservation {
     /// A topic that could not be observed, for this reason.
     pub fn new(what: ObservedTopic, why: impl Into<String>) -> MissingObservation {
-        let why = why.into();
-        MissingObservation { what, why }
+        MissingObservation {
+            what,
+            why: why.into(),
+            absent: false,
+        }
+    }
+
+    /// What a service does not have.
+    pub fn absent_from(service: Service) -> impl Iterator<Item = MissingObservation> {
+        service.absent().map(|(what, why)| MissingObservation {
+            absent: true,
+            ..MissingObservation::new(what, why)
+        })
+    }
+}
+
+impl Observed {
+    /// Whether the service does not have this.
+    pub fn is_absent(&self, topic: ObservedTopic) -> bool {
+        let mut missing = self.missing.iter();
+        missing.any(|missing| missing.absent && missing.what == topic)
     }
 }
 

@@ -51,6 +51,8 @@ topics! {
     UnloggedTables = "tables without a log",
     /// Age of the planner's statistics.
     StatisticsAge = "age of the statistics",
+    /// Which crashes a commit survives, by the server's settings.
+    Durability = "durability by its settings",
     /// Connected replicas.
     Replicas = "replicas",
     /// Whether commits wait for a replica (MySQL, MariaDB).
@@ -67,11 +69,11 @@ topics! {
     OtherRolesWaits = "waits of other roles, replication lag",
     /// Threads that a user without the privilege `PROCESS` does not see.
     OtherUsersThreads = "replicas and threads of other users",
-    /// Counts of commits, and of pages found in the cache (PostgreSQL).
+    /// Counts of commits, and of pages found in the cache.
     CommitsAndCache = "commits and cache",
     /// Bytes of the write-ahead log.
     WriteAheadLog = "write-ahead log",
-    /// Checkpoints (PostgreSQL).
+    /// Checkpoints.
     Checkpoints = "checkpoints",
     /// Sessions by state and wait event.
     SessionsAndWaits = "sessions and waits",

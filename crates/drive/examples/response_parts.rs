@@ -149,6 +149,7 @@ fn measure(target: &Target, case: &Case, clients: u32, seconds: u64) -> String {
         seed: 1,
         interrupt: &AtomicBool::new(false),
         new_sample_listener: None,
+        service: None,
         on_connect_refused: None,
     };
     let driven = run(&job, &mut NullObserver).expect("the run starts");

@@ -5,7 +5,7 @@
 use crate::hosts::{HostTotals, RouteTable};
 use crate::io_engine::EngineKind;
 use crate::run_event::RunEvent;
-use prony_document::Network;
+use prony_document::{Network, Service};
 use prony_measure::{
     CollectedFigures, IntervalRow, RecorderLayout, RoundTripTimes, RunSchedule, Sample,
 };
@@ -29,6 +29,8 @@ pub struct DriveJob<'a> {
     pub interrupt: &'a AtomicBool,
     /// Creates the listener that receives the samples of a worker, given by its index.
     pub new_sample_listener: Option<&'a (dyn Fn(usize) -> Box<dyn SampleListener> + Sync)>,
+    /// The service of the server, which has errors of its own.
+    pub service: Option<Service>,
     /// Called with the reasons when a connection that a user requested is refused, before the user is
     /// resumed.
     pub on_connect_refused: Option<OnConnectRefused<'a>>,

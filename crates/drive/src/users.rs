@@ -142,6 +142,7 @@ impl<'a> Users<'a> {
         let statement_table = measures_statements.then(|| job.program.statement_table());
         let context = WorkerContext::new(job.start_rules())
             .with_budget(share.budget.clone())
+            .with_service(job.service)
             .with_statement_latency(statement_table);
         Users {
             program: job.program,

@@ -7,9 +7,9 @@
 //! ([`severity_of_effect`](crate::thresholds::severity_of_effect)) unless the rule says otherwise.
 
 use crate::{
-    client, client_setup, consistency, data, declared, endpoints, errors, foreign_load, growth,
-    housekeeping, length, limits, littles_law, machine, memory, pooler, rate, server, shares,
-    short_stalls, stall, stamps, steady, tables, workload,
+    burst, client, client_setup, consistency, data, declared, endpoints, errors, foreign_load,
+    growth, housekeeping, length, limits, littles_law, machine, memory, pooler, rate, server,
+    service, shares, short_stalls, stall, stamps, steady, tables, workload,
 };
 use prony_store::{Check, FindingKind, Run, Severity};
 
@@ -140,10 +140,13 @@ pub static CHECKS: &[CheckSpec] = checks! {
         [Caveat] "by more than 10 %; by more than 30 % if the plan expects an outage"
     }
     "warm-up": steady::check_warm_up {
-        [Invalid, Caveat, Note] "the first seconds are more than 5 % slower, which chance does not explain; by the effect on the result. Steadiness (`unsteady`, `warm-up`, `drift`, `latency-drift`) is judged for windows of 20 s or more"
+        [Invalid, Caveat, Note] "the first seconds are more than 5 % slower, which chance does not explain; by the effect on the result. Steadiness (`unsteady`, `warm-up`, `drift`, `burst`, `latency-drift`) is judged for windows of 20 s or more"
     }
     "drift": steady::check_drift {
         [Invalid, Caveat, Note] "throughput changed over the window, by a slope or a step that chance does not explain; severity by the size of the change"
+    }
+    "burst": burst::check_burst {
+        [Invalid, Caveat] "throughput fell at once by 25 % or more to a level that lasted to the end of the window, or moved between two levels more than once, which neither chance nor work of the server nor other clients explain; severity by the effect on the result"
     }
     "latency-drift": steady::latency::check {
         [Invalid, Caveat, Note] "the median or the 99th percentile of each second changed over the window; severity by the size of the change. In a closed loop the 99th percentile causes at most a caveat, because the result of a closed loop is its throughput"
@@ -262,6 +265,9 @@ pub static CHECKS: &[CheckSpec] = checks! {
     "untuned": memory::check_untuned {
         [Note] "the server's cache is less than 5 % of a memory of 4 GB or more, and smaller than the data"
     }
+    "hot-rows": service::check_hot_rows {
+        [Note] "a workload with hot rows on a service that does badly on them, such as tpcb on Aurora DSQL"
+    }
     "duration" ("a short window"): length::check_duration {
         [Note] "unless `checkpoint` applies: a load that writes, for less than 10 minutes; a paced tpcc, for less than two hours"
     }
@@ -280,8 +286,11 @@ pub static CHECKS: &[CheckSpec] = checks! {
     "pooler" ("a server behind a pooler"): pooler::check_pooler {
         [Note] "the clients reached the server through a pooler or proxy, which one and by which sign"
     }
+    "absent": service::check_absent {
+        [Note] "the service does not have something that is observed on the product as which it answers; the finding names the checks that need it"
+    }
     "unobserved" ("a server that was not fully observed"): server::check_unobserved {
-        [Note] "something of the server was not observed"
+        [Note] "something of the server was not observed that it has"
     }
 };
 
@@ -300,6 +309,7 @@ pub static OTHERS_OF_RUNS: &[OtherFindings] = other_findings! {
 pub static FOUND_FAULTS: &[(&str, &[&str])] = &[
     ("throughput falls by 15 %", &["drift", "warm-up"]),
     ("throughput falls by 15 % in a step", &["drift", "warm-up"]),
+    ("throughput falls by 60 % in a step", &["burst"]),
     (
         "throughput a third lower in the first fifth",
         &["warm-up", "drift"],

@@ -20,11 +20,12 @@ mod tolerances;
 mod usability;
 
 use crate::all_kinds;
+use crate::service::is_absent;
 use Severity::{Caveat, Invalid, Note};
-use prony_store::{Run, Setting, Severity};
+use prony_store::{ObservedTopic, Run, Setting, Severity};
 use rules::{
     DURABILITY_SETTINGS, SYNC_BINLOG, UNKNOWN, WHY_NO_BINLOG, WHY_OTHER_DURABILITY, WHY_OTHER_WORK,
-    compared_properties, has_no_binlog, plain_text, server_setting,
+    WHY_OWN_DURABILITY, compared_properties, has_no_binlog, plain_text, server_setting,
 };
 use run_figures::common_figures;
 pub(crate) use run_figures::{
@@ -203,11 +204,14 @@ fn property_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let mut differences: Vec<Difference> = properties
         .filter_map(|(a, b)| difference(a.severity, a.what, a.value, b.value, a.why))
         .collect();
+    let own_durability = [a, b].map(|run| is_absent(run, ObservedTopic::Durability));
     differences.extend(DURABILITY_SETTINGS.iter().filter_map(|name| {
         let values = [a, b].map(|run| server_setting(run, name));
         let has_no_effect = *name == SYNC_BINLOG && [a, b].iter().all(|run| has_no_binlog(run));
         let (severity, why) = if has_no_effect {
             (Note, WHY_NO_BINLOG)
+        } else if own_durability[0] != own_durability[1] {
+            (Caveat, WHY_OWN_DURABILITY)
         } else {
             (Invalid, WHY_OTHER_DURABILITY)
         };

@@ -6,7 +6,7 @@
 
 use crate::statistics::median;
 use crate::{all_kinds, errors, worst};
-use prony_store::{Check, MetricName, Run, RunState, Severity};
+use prony_store::{Check, Latency, MetricName, Run, RunState, Severity};
 use std::borrow::Borrow;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +17,10 @@ pub struct VariantFigures {
     pub counted: usize,
     /// NOPM if each counted run has it, otherwise committed transactions per second; `None` if no run counts.
     pub rate: Option<Spread>,
+    /// The rates of the counted runs, in their order.
+    pub rates: Vec<f64>,
+    /// Median response time, nanoseconds; `None` if a counted run has none.
+    pub p50_ns: Option<Spread>,
     /// 99th percentile of the response time, nanoseconds; `None` if a counted run has none.
     pub p99_ns: Option<Spread>,
 }
@@ -33,7 +37,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    fn from_values(values: Vec<f64>) -> Option<Spread> {
+    pub(crate) fn from_values(values: Vec<f64>) -> Option<Spread> {
         let by_size = |a: &f64, b: &f64| a.total_cmp(b);
         Some(Spread {
             median: median(&values),
@@ -142,17 +146,20 @@ pub fn variants(names: &[String], runs: &[impl Borrow<Run>]) -> Vec<VariantFigur
             .copied()
             .filter(|run| is_counted(run))
             .collect();
-        let p99 = |run: &&Run| Some(all_kinds(run)?.response.p99_ns? as f64);
+        let rates: Vec<f64> = counted.iter().filter_map(rate).collect();
+        let spread_of = |percentile: fn(&Latency) -> Option<u64>| {
+            let value = |run: &&Run| Some(percentile(&all_kinds(run)?.response)? as f64);
+            let values: Option<Vec<f64>> = counted.iter().map(value).collect();
+            values.and_then(Spread::from_values)
+        };
         VariantFigures {
             name: name.clone(),
             runs: variant_runs.len(),
             counted: counted.len(),
-            rate: Spread::from_values(counted.iter().filter_map(rate).collect()),
-            p99_ns: counted
-                .iter()
-                .map(p99)
-                .collect::<Option<_>>()
-                .and_then(Spread::from_values),
+            rate: Spread::from_values(rates.clone()),
+            rates,
+            p50_ns: spread_of(|latency| latency.p50_ns),
+            p99_ns: spread_of(|latency| latency.p99_ns),
         }
     };
     names.iter().map(figures).collect()

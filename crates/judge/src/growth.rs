@@ -91,6 +91,32 @@ pub(crate) fn check_lost_commits(run: &Run) -> Option<Finding> {
     new_finding(severity, finding, advice)
 }
 
+/// Acknowledged commits that the server does not have; the error says why that is not known.
+pub(crate) fn lost_commits(run: &Run) -> Result<u64, String> {
+    if run.growth.is_empty() {
+        return Err("the workload's commits add no rows that could be counted".to_owned());
+    }
+    let mut lost = 0;
+    let mut is_complete = true;
+    for reading in &run.growth {
+        match (reading.before, reading.after) {
+            (Some(before), Some(after)) => {
+                lost += (before + reading.committed).saturating_sub(after);
+            }
+            _ => is_complete = false,
+        }
+    }
+    if lost > 0 || is_complete && !others_committed(run) {
+        return Ok(lost);
+    }
+    Err(if is_complete {
+        "others wrote to the same database, and their rows may have taken the place of lost ones"
+    } else {
+        "not all rows that commits add were counted"
+    }
+    .to_owned())
+}
+
 /// The sentences of the readings that show this.
 fn sentences_of(balances: &[(Balance, String)], balance: Balance) -> String {
     let matching = balances.iter().filter(|(other, _)| *other == balance);

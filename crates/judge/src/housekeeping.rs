@@ -191,10 +191,10 @@ mod tests {
                 .finding
                 .contains("window, while 6.0 GB")
         );
-        observed_mut(&mut run).missing = vec![prony_store::MissingObservation {
-            what: ObservedTopic::Checkpoints,
-            why: String::new(),
-        }];
+        observed_mut(&mut run).missing = vec![prony_store::MissingObservation::new(
+            ObservedTopic::Checkpoints,
+            "",
+        )];
         assert_eq!(check_checkpoint(&run), None, "not known");
         observed_mut(&mut run).missing.clear();
         for row in &mut observed_mut(&mut run).series {

@@ -7,6 +7,7 @@
 //! [`checks`] lists all checks, each with the conditions under which it reports, and [`thresholds`] has their numbers.
 
 pub mod audit;
+mod burst;
 pub mod checks;
 mod client;
 mod client_setup;
@@ -34,17 +35,20 @@ mod pooler;
 pub mod price;
 mod rate;
 pub mod reproduced;
+pub mod requirements;
 #[cfg(test)]
 mod rules_digest;
 #[cfg(test)]
 mod sample;
 mod server;
+mod service;
 mod shares;
 mod short_stalls;
 mod stall;
 mod stamps;
 pub mod statistics;
 mod steady;
+pub mod sweep;
 mod tables;
 pub mod thresholds;
 pub mod trend;
@@ -56,6 +60,8 @@ pub use housekeeping::unobserved_maintenance;
 pub use length::is_too_short_for_steadiness;
 pub use pooler::{POOLER_PROTOCOLS, POOLER_SQLSTATES};
 use prony_store::{Check, KindFigures, Run, RunState, Severity};
+use requirements::Baseline;
+pub use service::absent_by_reason;
 
 /// Version of the checks and their [`thresholds`]; a run stores the version by which it was judged. A test
 /// (`rules_digest`) fails if checks or thresholds change and the version does not.
@@ -70,11 +76,17 @@ pub fn judge(run: &Run) -> Vec<Check> {
     findings
 }
 
-/// Judges one run, and stores the findings and the version of the rules in it.
+/// Judges one run, and stores the findings, the version of the rules and the answer to what was required of it.
 pub fn judge_run(run: &mut Run) {
+    judge_run_beside(run, &[]);
+}
+
+/// As [`judge_run`]; the runs with which its requirements compare it are among `baselines`.
+pub fn judge_run_beside(run: &mut Run, baselines: &[Baseline]) {
     run.checks = judge(run);
     run.rules_version = Some(RULES_VERSION);
     contradiction::add_finding(run, None);
+    requirements::answer_run(run, baselines);
 }
 
 /// Judges a stored run, whose document anybody can edit. Every reader of documents calls this first. A run without a
@@ -88,6 +100,7 @@ pub fn judge_if_unjudged(run: &mut Run) {
         let stored = std::mem::replace(&mut run.checks, checks);
         run.rules_version = Some(RULES_VERSION);
         contradiction::add_finding(run, has_verdict.then_some(&*stored));
+        requirements::answer_run(run, &[]);
     } else {
         contradiction::add_finding(run, None);
     }

@@ -21,7 +21,7 @@ use crate::thresholds::LATENCY_SECONDS_MIN_SHARE;
 use prony_store::{Latency, Run, Second, decode_histogram};
 use serde::Serialize;
 
-/// The percentiles that have an interval, each with its value in a latency and in a second.
+/// The percentiles that a run always has an interval of, each with its value in a latency and in a second.
 const PERCENTILES: [PercentileSource; 3] = [
     (50.0, |latency| latency.p50_ns, |second| second.p50_ns),
     (95.0, |latency| latency.p95_ns, |second| second.p95_ns),
@@ -77,6 +77,31 @@ fn intervals(run: &Run) -> Option<Vec<PercentileInterval>> {
             })
         });
     Some(intervals.collect())
+}
+
+/// The response or server times between which a percentile of one kind lies, nanoseconds. The dependence of the
+/// transactions on each other is that of the response times of all kinds. `None` for the same reasons as for
+/// [`percentile_intervals`].
+pub(crate) fn interval_of(run: &Run, times: &Latency, share: f64) -> Option<[u64; 2]> {
+    let all = &all_kinds(run)?.response;
+    let seconds = judged_rows(run)?;
+    let nearest = PERCENTILES
+        .iter()
+        .find(|(percentile, ..)| share * 100.0 <= *percentile);
+    let (percentile, _, of_second) = nearest.unwrap_or(&PERCENTILES[2]);
+    let effect = design_effect(
+        &Distribution::new(all)?,
+        &seconds,
+        percentile / 100.0,
+        *of_second,
+    )?;
+    // The only kind has the histogram of all.
+    let times = if times.histogram.is_empty() {
+        all
+    } else {
+        times
+    };
+    Distribution::new(times)?.interval(share, &effect)
 }
 
 /// How much more a percentile varies than that of independent transactions.

@@ -7,10 +7,12 @@
 mod differences;
 mod settings;
 mod size;
+mod suite;
 
 pub use differences::{Difference, differences};
 use prony_store::scenario::PublishedFigure;
 use prony_store::{Choice, MetricName, PublishedMetric, Run, SqlDialect};
+pub use suite::{ScalingPoint, SuiteFigure, SuiteRow, SuiteSummary, suite_summary};
 
 use crate::observations;
 use serde::Serialize;
@@ -74,6 +76,11 @@ fn measured_value(run: &Run, metric: PublishedMetric) -> Option<f64> {
     let seconds = Some(run.measured.length_s).filter(|seconds| *seconds > 0.0)?;
     let queries = run.measured.queries.as_ref();
     let if_sampled = (all.response.samples > 0).then_some(());
+    let load = run
+        .scenario
+        .as_ref()
+        .and_then(|scenario| scenario.load.as_ref());
+    let load_phase = |name: &str| load.and_then(|load| load.phases.get(name).copied());
     let rate = |name: MetricName| {
         let rate = run.rates.iter().find(|rate| rate.name == name)?;
         Some(rate.value)
@@ -106,6 +113,11 @@ fn measured_value(run: &Run, metric: PublishedMetric) -> Option<f64> {
             observations::server_machine_mean(run, |machine| machine.busy_share)
                 .map(|share| share * 100.0)
         }
+        PublishedMetric::LoadTime => load.map(|load| load.seconds),
+        PublishedMetric::LoadRows => load_phase("rows"),
+        // pgbench vacuums and analyzes its tables, which is the phase of statistics here.
+        PublishedMetric::LoadVacuum => load_phase("statistics"),
+        PublishedMetric::LoadKeys => load_phase("keys"),
         PublishedMetric::Reads => queries.map(|counts| counts.reads as f64 / seconds * 60.0),
         PublishedMetric::Writes => queries.map(|counts| counts.writes as f64 / seconds * 60.0),
         PublishedMetric::BatchRequests if counts_batch_requests(run) => {

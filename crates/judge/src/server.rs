@@ -10,6 +10,7 @@ use crate::checks::{Finding, new_finding};
 use crate::errors::severity_unless_outage_expected;
 use crate::formatting::{count, percent, share, thousands, time};
 use crate::observations::{self, observed, rows, server_machine_mean};
+use crate::service::is_absent;
 use crate::thresholds::{
     COMMITS_GAP_MAX_SHARE, COMMITS_LAG_MAX_S, COMMITS_MIN_COUNT, COMMITS_OF_SERVER_MAX,
     COMMITS_PER_CLIENT_MAX, FOREIGN_INVALID_SHARE, LIMITER_CPU_MIN_BUSY_SHARE,
@@ -141,7 +142,9 @@ fn was_restarted(run: &Run) -> bool {
     let Some((before, after)) = states_before_and_after(run) else {
         return false;
     };
+    let has_start = !is_absent(run, ObservedTopic::ServerStart);
     let starts = before.started_unix_s.zip(after.started_unix_s);
+    let starts = starts.filter(|_| has_start);
     let commits = before.commits.zip(after.commits);
     let lost_connections = run
         .events
@@ -300,13 +303,12 @@ pub(crate) fn check_unobserved(run: &Run) -> Option<Finding> {
     let observed = run.observed.as_ref()?;
     let finding = match &observed.off {
         Some(reason) => format!("The server was not observed during the run: {reason}."),
-        None if observed.missing.is_empty() => return None,
         None => {
-            let topics: Vec<&str> = observed
-                .missing
-                .iter()
-                .map(|missing| missing.what.text())
-                .collect();
+            let missing = observed.missing.iter().filter(|missing| !missing.absent);
+            let topics: Vec<&str> = missing.map(|missing| missing.what.text()).collect();
+            if topics.is_empty() {
+                return None;
+            }
             format!("Not observed: {}.", topics.join("; "))
         }
     };

@@ -13,6 +13,7 @@
 mod change;
 pub(crate) mod latency;
 
+use crate::burst::find_fall;
 use crate::checks::{Finding, new_finding};
 use crate::errors;
 use crate::foreign_load::describe_rival;
@@ -63,10 +64,15 @@ pub(crate) fn check_warm_up(run: &Run) -> Option<Finding> {
 
 pub(crate) fn check_drift(run: &Run) -> Option<Finding> {
     let series = ended_rates(run)?;
-    if find_warm_up(&series).is_some() {
+    // `burst` says more about a fall between two levels.
+    if find_warm_up(&series).is_some() || find_fall(run).is_some() {
         return None;
     }
-    let drift = relative_drift(&series)?;
+    describe_drift(run, &series)
+}
+
+fn describe_drift(run: &Run, series: &[f64]) -> Option<Finding> {
+    let drift = relative_drift(series)?;
     let severity = severity_of_effect(drift.effect())?;
     let size = drift.end_value - drift.start_value;
     let direction = if size < 0.0 { "fell" } else { "rose" };
@@ -110,8 +116,10 @@ pub(crate) fn check_unsteady(run: &Run) -> Option<Finding> {
     } else {
         Severity::Caveat
     };
-    // `warm-up` and `drift` report the same variation, and say more about it.
-    let explained = find_warm_up(&series).is_some() || check_drift(run).is_some();
+    // `warm-up`, `drift` and `burst` report the same variation, and say more about it.
+    let explained = find_warm_up(&series).is_some()
+        || describe_drift(run, &series).is_some()
+        || find_fall(run).is_some();
     if explained && severity != Severity::Invalid {
         return None;
     }

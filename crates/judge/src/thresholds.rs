@@ -220,6 +220,19 @@ thresholds! {
     pub const LIMITER_MIN_SESSIONS: u64 = 20;
     /// Share of the active sessions above which waits for one event are reported as a limit.
     pub const LIMITER_WAIT_MIN_SHARE: f64 = 0.5;
+    /// Level of the test for changes of level within a run.
+    pub const BURST_ALPHA: f64 = 0.02;
+    /// Most equal parts of a window whose levels are compared: as many as the test takes without delay.
+    pub const BURST_MAX_PARTS: usize = 40;
+    /// Smallest fall between two levels that is named as a limit, share of the upper one: credits and limits of machines
+    /// and storage differ from the burst by more.
+    pub const BURST_MIN_FALL_SHARE: f64 = 0.25;
+    /// Share of the fall that happens from one part to the next but one.
+    pub const BURST_SHARP_MIN_SHARE: f64 = 0.75;
+    /// Largest difference between the two halves of a level, share of the fall: a level is flat.
+    pub const BURST_FLAT_MAX_SHARE: f64 = 0.15;
+    /// Share of the lower level for which work of the server lasts that explains it.
+    pub const BURST_EVENT_MIN_SHARE: f64 = 0.6;
     /// How much more memory may be declared than the machine has, share of that: kernels and firmware keep some, and sellers
     /// count in GB or GiB.
     pub const DECLARED_MEMORY_MAX_DEVIATION: f64 = 0.15;

@@ -51,6 +51,11 @@ impl PlanInput {
                 drive,
                 observe,
                 expect_outage: value_or(&self.expect_outage, false),
+                require: self
+                    .require
+                    .clone()
+                    .map(|require| require.value)
+                    .unwrap_or_default(),
             }),
             _ => Err(Problems::sorted(problems)),
         }

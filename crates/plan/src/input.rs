@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use std::fmt;
 
 /// A value with the location where it was given.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Located<T> {
     pub value: T,
     pub location: InputLocation,
@@ -93,6 +93,9 @@ impl PlanInput {
         for variant in &mut self.variants {
             variant.apply_flags(&overrides);
         }
+        if let Some(sweep) = overrides.sweep {
+            self.sweep.get_or_insert_default().overlay(sweep);
+        }
         let (file, override_file) = (&mut self.file, overrides.file);
         file.has_experiment |= override_file.has_experiment;
         file.name = file.name.take().or(override_file.name);
@@ -133,6 +136,9 @@ impl PlanInput {
             statement_latency: no_location(drive.statement_latency),
             seed: drive.seed.and_then(no_location),
             expect_outage: no_location(plan.expect_outage),
+            require: Some(plan.require.clone())
+                .filter(|require| !require.0.is_empty())
+                .and_then(no_location),
             declared: Some(plan.declared.clone())
                 .filter(|declared| !declared.is_empty())
                 .and_then(no_location),

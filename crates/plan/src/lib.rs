@@ -32,7 +32,7 @@ mod write;
 pub use check::{MAX_CLIENTS, MAX_DURATION, MAX_RATE_TPS, MAX_SCALE, MAX_THREADS};
 pub use choice::Choice;
 pub use duration::{DurationError, format_duration, parse_duration};
-pub use experiment::{Experiment, ExperimentRun, RunOrder, Variant, VariantInput};
+pub use experiment::{Experiment, ExperimentRun, RunOrder, SweepInput, Variant, VariantInput};
 pub use input::{FileInput, InputValue, Located, PlanInput, value_from_flag};
 pub use observe::{ListenAddress, ListenError, ObservePlan};
 pub use plan::{

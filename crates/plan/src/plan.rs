@@ -2,7 +2,7 @@
 
 use crate::choice::choices;
 use crate::observe::ObservePlan;
-use prony_document::Declared;
+use prony_document::{Declared, Requirements};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -24,6 +24,8 @@ pub struct Plan {
     /// Whether the run measures an outage or a stall of the server, such as a failover; if so, neither
     /// makes the run invalid.
     pub expect_outage: bool,
+    /// What the result must meet.
+    pub require: Requirements,
 }
 
 impl Plan {
@@ -37,6 +39,7 @@ impl Plan {
             drive,
             observe: ObservePlan::disabled(),
             expect_outage: false,
+            require: Requirements::default(),
         }
     }
 }

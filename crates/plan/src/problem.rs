@@ -25,6 +25,12 @@ pub enum InputLocation {
     Key(String),
 }
 
+impl Default for InputLocation {
+    fn default() -> InputLocation {
+        InputLocation::Key(String::new())
+    }
+}
+
 impl InputLocation {
     /// Sort key: problems of a file first, in the order of its lines, then the others.
     fn sort_key(&self) -> (u8, Option<(usize, usize)>) {

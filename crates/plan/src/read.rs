@@ -13,7 +13,10 @@ use crate::suggest;
 use serde::Deserialize;
 use toml::de::{DeTable, ValueDeserializer};
 
+mod sweep;
+
 const VARIANTS: &str = "variants";
+const SWEEP: &str = "sweep";
 
 /// The tables of one level: those of the plan, or those of a variant.
 #[derive(Clone, Copy)]
@@ -42,13 +45,14 @@ impl PlanInput {
 
 fn read_plan<'a>(source: Source<'a>, root: &'a DeTable<'_>) -> PlanInput {
     let mut tables = TABLES.map(|(name, _)| name).to_vec();
-    tables.push(VARIANTS);
+    tables.extend([VARIANTS, SWEEP]);
     let level = TableLevel {
         prefix: "",
         tables: &tables,
     };
     let mut input = read_tables(source, root, level);
     read_variants(source, root, level, &mut input);
+    sweep::read_sweep(source, root, level, &mut input);
     input
 }
 
@@ -100,7 +104,7 @@ fn read_variants(
         input.variants.push(VariantInput {
             name: Located { value, location },
             input: read_tables(source, table, level),
-            is_overridden: false,
+            ..VariantInput::default()
         });
     }
 }
@@ -113,7 +117,10 @@ fn read_tables<'a>(source: Source<'a>, root: &'a DeTable<'_>, level: TableLevel<
         },
         ..PlanInput::default()
     };
-    let settings = level.tables.iter().filter(|name| **name != VARIANTS);
+    let settings = level
+        .tables
+        .iter()
+        .filter(|name| ![VARIANTS, SWEEP].contains(name));
     for name in settings.copied() {
         let mut section = find_table(source, root, name, level);
         input.read_section(&mut section);

@@ -10,7 +10,7 @@ use crate::problem::{InputLocation, Problem, Problems};
 use crate::settings::fact_of_name;
 use crate::suggest;
 use crate::user_error::{ErrorParts, UserError};
-use prony_document::Declared;
+use prony_document::{Declared, Requirement, Requirements};
 use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
@@ -300,9 +300,23 @@ impl<'a, 'i> Section<'a, 'i> {
             self.reject_wrong_type(key, location, "a table", value, Some(hint));
             return None;
         };
+        let path = format!("{}.{key}", self.path);
+        let value = self.read_fact_table(key, &path, table, &[]);
+        Some(Located { value, location })
+    }
+
+    /// Reads the facts of `table`, except the keys in `others`; a problem rejects `key`.
+    pub(crate) fn read_fact_table(
+        &mut self,
+        key: &str,
+        path: &str,
+        table: &DeTable<'_>,
+        others: &[&str],
+    ) -> Declared {
         let mut declared = Declared::default();
-        for (name, value) in table {
-            let path = format!("{}.{key}.{}", self.path, shorten(name.get_ref()));
+        let is_fact = |name: &str| !others.contains(&name);
+        for (name, value) in table.iter().filter(|(name, _)| is_fact(name.get_ref())) {
+            let path = format!("{path}.{}", shorten(name.get_ref()));
             let location = self.source.location(name.span().start, path);
             let text = match value.get_ref() {
                 DeValue::String(text) => text.as_ref().to_owned(),
@@ -323,8 +337,32 @@ impl<'a, 'i> Section<'a, 'i> {
                 self.reject(key, Problem::new(location, message));
             }
         }
+        declared
+    }
+
+    /// Reads a list of requirements.
+    pub(crate) fn read_requirements(&mut self, key: &'static str) -> InputValue<Requirements> {
+        let (value, location) = self.read_value(key)?;
+        let Some(list) = value.as_array() else {
+            let hint = format!("write {key} = [\"p99<20ms\"]");
+            self.reject_wrong_type(key, location, "a list of strings", value, Some(hint));
+            return None;
+        };
+        let mut requirements = Requirements::default();
+        for item in list {
+            let path = format!("{}.{key}", self.path);
+            let location = self.source.location(item.span().start, path);
+            let Some(text) = item.get_ref().as_str() else {
+                self.reject_wrong_type(key, location, "a string", item.get_ref(), None);
+                continue;
+            };
+            match Requirement::parse(text) {
+                Ok(requirement) => requirements.0.push(requirement),
+                Err(message) => self.reject(key, Problem::new(location, message)),
+            }
+        }
         Some(Located {
-            value: declared,
+            value: requirements,
             location,
         })
     }

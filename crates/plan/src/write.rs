@@ -48,12 +48,13 @@ pub fn json_schema() -> Value {
             "type": "object",
             "description": "What to compare, by name: `[variants.NAME.run]` and similar tables override those \
                             of the plan, and an empty `[variants.NAME]` changes nothing.",
-            "propertyNames": {"pattern": format!("^[A-Za-z0-9][A-Za-z0-9._-]{{0,{}}}$", MAX_NAME_CHARS - 1)},
+            "propertyNames": {"pattern": name_pattern()},
             "minProperties": 2,
             "maxProperties": MAX_VARIANTS,
             "additionalProperties": {"$ref": "#/$defs/variant"},
         }),
     );
+    tables.insert("sweep".to_owned(), sweep_schema());
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Prony plan",
@@ -65,6 +66,55 @@ pub fn json_schema() -> Value {
         "anyOf": [{"required": ["workload"]}, {"required": ["variants"]}],
         "$defs": definitions,
     })
+}
+
+/// The schema of `[sweep]`.
+fn sweep_schema() -> Value {
+    let facts = DeclaredFact::ALL.iter().map(|fact| fact.name().to_owned());
+    let facts = facts.map(|fact| (fact, json!({"type": ["string", "integer"]})));
+    let mut machine: Map<String, Value> = facts.collect();
+    let configuration = json!({
+        "type": "string",
+        "description": "The configuration of the price sheet; for a machine, the one of its name by default.",
+    });
+    machine.insert(
+        "url".to_owned(),
+        json!({"type": "string", "description": "Its server."}),
+    );
+    machine.insert("configuration".to_owned(), configuration.clone());
+    json!({
+        "type": "object",
+        "description": "Points of an experiment: every combination of the values below. A key is a setting of \
+                        [workload] or [run], or an option of the workload; its values are a list, or a range such \
+                        as \"1..64 step 8\" or \"1..64 times 2\". The last key varies fastest.",
+        "properties": {
+            "machine": {
+                "type": "object",
+                "description": "Machines, by name: `[sweep.machine.NAME]` has a server's url, and what is declared \
+                                of it.",
+                "propertyNames": {"pattern": name_pattern()},
+                "additionalProperties": {
+                    "type": "object",
+                    "properties": machine,
+                    "required": ["url"],
+                    "additionalProperties": false,
+                },
+            },
+            "prices": {
+                "type": "string",
+                "description": "A price sheet; the curve then has throughput for the money.",
+            },
+            "configuration": configuration,
+        },
+        "additionalProperties": {
+            "anyOf": [{"type": "array", "minItems": 1}, {"type": "string"}, {"type": "object"}],
+        },
+    })
+}
+
+/// The names of variants and machines.
+fn name_pattern() -> String {
+    format!("^[A-Za-z0-9][A-Za-z0-9._-]{{0,{}}}$", MAX_NAME_CHARS - 1)
 }
 
 /// The schema of a table. A variant's table has no required keys and no defaults, since a variant inherits
@@ -107,6 +157,9 @@ fn setting_schema(setting: &Setting, with_defaults: bool) -> Value {
         }
         SettingType::Duration => json!({"$ref": "#/$defs/duration"}),
         SettingType::Choice(names) => json!({"enum": names()}),
+        SettingType::Requirements => {
+            json!({"type": "array", "items": {"type": "string", "minLength": 1}})
+        }
         SettingType::Facts => {
             let facts = DeclaredFact::ALL.iter();
             let facts = facts.map(|fact| {

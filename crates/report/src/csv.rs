@@ -4,7 +4,10 @@
 //! unit in their name are counts or shares from 0 to 1; `seconds` is the length of a row. Cells of missing
 //! figures are empty. Must never: round.
 
-use prony_store::{IndustryMetric, Latency, MachineSecond, Run, Second, ServerSecond};
+use prony_store::{
+    AnswerVerdict, Experiment, IndustryMetric, Latency, MachineSecond, Run, RunSummary, RunVerdict,
+    Second, ServerSecond,
+};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -101,6 +104,45 @@ const LATENCY_COLUMNS: [Column<Latency>; 9] = [
     ("p999_ns", |latency| cell(latency.p999_ns)),
     ("max_ns", |latency| latency.max_ns.to_string()),
 ];
+
+/// The columns of stored runs.
+const RUN_COLUMNS: [Column<RunSummary>; 19] = [
+    ("id", |run| quoted(&run.id)),
+    ("started_at", |run| quoted(&run.started_at)),
+    ("workload", |run| quoted(&run.workload)),
+    ("server", |run| quoted(&run.server)),
+    ("scale", |run| run.scale.to_string()),
+    ("clients", |run| run.clients.to_string()),
+    ("rate_tps", |run| cell(run.rate_tps)),
+    ("tps", |run| cell(run.tps)),
+    ("nopm", |run| cell(run.nopm)),
+    ("p99_ns", |run| cell(run.p99_ns)),
+    ("failed", |run| cell(run.failed)),
+    ("verdict", |run| RunVerdict::of(run).name().to_owned()),
+    ("answer", |run| cell(run.answer.map(AnswerVerdict::name))),
+    ("experiment", |run| {
+        experiment_cell(run, |experiment| quoted(&experiment.id))
+    }),
+    ("variant", |run| {
+        experiment_cell(run, |experiment| quoted(&experiment.variant))
+    }),
+    ("position", |run| {
+        experiment_cell(run, |experiment| experiment.position.to_string())
+    }),
+    ("runs", |run| {
+        experiment_cell(run, |experiment| experiment.runs.to_string())
+    }),
+    ("label", |run| {
+        quoted(run.annotation.label.as_deref().unwrap_or_default())
+    }),
+    ("note", |run| {
+        quoted(run.annotation.note.as_deref().unwrap_or_default())
+    }),
+];
+
+fn experiment_cell(run: &RunSummary, cell: fn(&Experiment) -> String) -> String {
+    run.experiment.as_ref().map_or_else(String::new, cell)
+}
 
 const METRIC_COLUMNS: [Column<IndustryMetric>; 5] = [
     ("name", |metric| quoted(metric.name.as_str())),
@@ -219,6 +261,16 @@ pub fn write_metrics(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     writeln!(out, "TPS,{},{per_scale},,{title}", all.tps)
 }
 
+/// Writes stored runs, one line each.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_runs(out: &mut dyn Write, runs: &[RunSummary]) -> io::Result<()> {
+    writeln!(out, "{}", header(&RUN_COLUMNS))?;
+    let mut runs = runs.iter();
+    runs.try_for_each(|run| writeln!(out, "{}", cells(&RUN_COLUMNS, run)))
+}
+
 /// The cell of a value; empty if it is missing.
 fn cell(value: Option<impl Display>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
@@ -242,6 +294,21 @@ mod tests {
     fn lines(write: fn(&mut dyn Write, &Run) -> io::Result<()>, run: &Run) -> Vec<String> {
         let text = written(|out| write(out, run));
         text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn stored_runs_have_a_cell_per_column() {
+        let run = sample_run::closed();
+        let mut summary = RunSummary::new(&run.id, &run);
+        summary.annotation.label = Some("a \"label\", of two".to_owned());
+        let text = written(|out| write_runs(out, &[summary]));
+        let lines: Vec<&str> = text.lines().collect();
+        let columns = |line: &str| line.split(',').count();
+        assert_eq!(columns(lines[0]) + 1, columns(lines[1]), "{text}");
+        assert!(
+            lines[1].ends_with(",\"a \"\"label\"\", of two\","),
+            "{text}"
+        );
     }
 
     #[test]

@@ -9,12 +9,14 @@ use crate::table::Table;
 use crate::text::comparison::figure_sentence;
 use crate::text::counts::counted_runs;
 use crate::text::plain;
+use crate::text::sweep::{SWEEP_LEGEND, curve_name, knee_sentence, sweep_table, usl_sentence};
 use crate::text::verdict::{TOO_SHORT, check_ids, incomplete_notice};
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
 use prony_judge::compare::Verdict;
 use prony_judge::compare::sides::{CompareOptions, Side, compare_sides};
 use prony_judge::experiment::{Spread, VariantFigures, is_counted};
 use prony_judge::is_too_short_for_steadiness;
+use prony_judge::sweep::Sweep;
 use prony_store::{Choice, DIRECT_VARIANT, Experiment, FoundPooler, POOLED_VARIANT, Run, Severity};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -120,17 +122,7 @@ pub fn write_summary(
     }
     out.table(&table)?;
     out.paragraph("Spread: from the lowest run to the highest, as a share of the median. p99: of committed transactions.")?;
-    let excluded = runs.iter().filter(|run| !is_counted(run));
-    let excluded = excluded.filter_map(|run| run.experiment.as_ref());
-    let excluded: Vec<String> = excluded
-        .map(|experiment| experiment.position.to_string())
-        .collect();
-    if !excluded.is_empty() {
-        out.paragraph(&format!(
-            "Not counted, because they ended early or their figures must not be used: run {}.",
-            excluded.join(", ")
-        ))?;
-    }
+    write_excluded(out, runs)?;
     write_pooler(out, runs)?;
     if !experiment.id.is_empty() && variants_that_count(runs) > 1 {
         let id = plain(&experiment.id);
@@ -196,6 +188,71 @@ fn write_pooler(out: &mut Printer<'_>, runs: &[Run]) -> io::Result<()> {
         ))?;
     }
     Ok(())
+}
+
+/// Writes the curves of a sweep: the knee and what limits it there first, then the table of all points.
+pub fn write_curves(out: &mut dyn Write, style: &Style, sweep: &Sweep) -> io::Result<()> {
+    let out = &mut Printer::new(out, style);
+    out.heading(&format!(
+        "Sweep of {} over {}",
+        plain(&sweep.axis),
+        count_with_noun(sweep.points().count() as u64, "point", "points")
+    ))?;
+    for curve in &sweep.curves {
+        if let Some(sentence) = knee_sentence(sweep, curve) {
+            out.paragraph(&sentence)?;
+        }
+    }
+    out.table(&sweep_table(sweep))?;
+    out.paragraph(SWEEP_LEGEND)?;
+    for curve in &sweep.curves {
+        if let Some(sentence) = usl_sentence(curve) {
+            let name = curve_name(curve);
+            let separator = if name.is_empty() { "" } else { ": " };
+            out.paragraph(&format!("{name}{separator}{sentence}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a sweep that has ended: its curves, the notes on its prices, the runs that do not count.
+pub fn write_sweep(
+    out: &mut dyn Write,
+    style: &Style,
+    runs: &[Run],
+    sweep: &Sweep,
+    notes: &[String],
+) -> io::Result<()> {
+    write_curves(out, style, sweep)?;
+    let out = &mut Printer::new(out, style);
+    for note in notes {
+        out.paragraph(&plain(note))?;
+    }
+    write_excluded(out, runs)?;
+    let id = runs.iter().find_map(|run| run.experiment.as_ref());
+    if let Some(id) = id
+        .map(|experiment| plain(&experiment.id))
+        .filter(|id| !id.is_empty())
+    {
+        out.line(format!("\nThe curve as a page: prony report {id}"))?;
+    }
+    Ok(())
+}
+
+/// Writes which runs do not count.
+fn write_excluded(out: &mut Printer<'_>, runs: &[Run]) -> io::Result<()> {
+    let excluded = runs.iter().filter(|run| !is_counted(run));
+    let excluded = excluded.filter_map(|run| run.experiment.as_ref());
+    let excluded: Vec<String> = excluded
+        .map(|experiment| experiment.position.to_string())
+        .collect();
+    if excluded.is_empty() {
+        return Ok(());
+    }
+    out.paragraph(&format!(
+        "Not counted, because they ended early or their figures must not be used: run {}.",
+        excluded.join(", ")
+    ))
 }
 
 /// The number of variants with a run that counts; a comparison requires two.

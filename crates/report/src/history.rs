@@ -3,6 +3,7 @@
 //! In: summaries of runs, newest first. Out: a table of at most 100 columns; failed transactions have a line below
 //! the row, and an experiment and a note another. Must never: read a document.
 
+use crate::json;
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::{cut, plain};
@@ -14,7 +15,7 @@ use std::io::{self, Write};
 const MAX_WIDTH: usize = 100;
 
 /// Width of the columns between the id and the label, with the gaps around them, in characters.
-const MIDDLE_WIDTH: usize = 46;
+const MIDDLE_WIDTH: usize = 54;
 /// Minimum width of the column of labels.
 const MIN_LABEL_WIDTH: usize = 10;
 
@@ -36,16 +37,17 @@ pub fn write(
     let label_width = style.width.saturating_sub(used).max(MIN_LABEL_WIDTH);
     // The id contains the time: a separate column would not fit.
     let mut table =
-        Table::new(&["run", "age", "figure", "p99 ok"]).with_texts(&["verdict", "label"]);
+        Table::new(&["run", "age", "load", "figure", "p99 ok"]).with_texts(&["verdict", "label"]);
     for run in runs {
         let label = plain(run.annotation.label.as_deref().unwrap_or_default());
         let shown_label = cut(&label, label_width);
         table.row([
             plain(&run.id),
             age(now_ns.saturating_sub(run.epoch_ns())),
+            load(run),
             figure(run),
             time_or_dash(run.p99_ns),
-            RunVerdict::of(run).name().to_owned(),
+            verdict(run),
             shown_label.clone(),
         ]);
         let cut_label = Some(label).filter(|label| *label != shown_label);
@@ -57,6 +59,25 @@ pub fn write(
         }
     }
     table.write(out, style, 0)
+}
+
+/// Clients, and the rate of an open loop: `16`, `16 at 500 /s`.
+fn load(run: &RunSummary) -> String {
+    let rate = run
+        .rate_tps
+        .map(|rate| format!(" at {}", units::per_second(rate)));
+    format!(
+        "{}{}",
+        units::count(run.clients.into()),
+        rate.unwrap_or_default()
+    )
+}
+
+/// The verdict, and whether the run meets what was required of it.
+fn verdict(run: &RunSummary) -> String {
+    let answer = run.answer.map(|answer| format!(", {}", answer.name()));
+    let verdict = RunVerdict::of(run).name();
+    format!("{verdict}{}", answer.unwrap_or_default())
 }
 
 /// The primary figure of a run.
@@ -116,6 +137,22 @@ fn details_line(run: &RunSummary, cut_label: Option<String>) -> Option<String> {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| cut(&format!("  {}", parts.join("  ")), MAX_WIDTH))
+}
+
+/// Writes the summaries as a JSON array, each with its verdict, label and note.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_json(out: &mut dyn Write, runs: &[RunSummary]) -> io::Result<()> {
+    let rows = runs.iter().map(|run| {
+        let mut row = serde_json::to_value(run)?;
+        row["verdict"] = RunVerdict::of(run).name().into();
+        row["label"] = run.annotation.label.clone().into();
+        row["note"] = run.annotation.note.clone().into();
+        Ok(row)
+    });
+    let rows = rows.collect::<Result<Vec<_>, serde_json::Error>>()?;
+    json::write_pretty(out, &rows)
 }
 
 /// Writes the label and the note of a run.
@@ -222,8 +259,7 @@ mod tests {
             ..summary()
         };
         let text = shown(&[labelled("base")]);
-        let row =
-            "20261120-233342-tpcb-7f3a  3 h  27,700 TPS  9.24 ms  doubts   base\n  3 failed\n";
+        let row = "20261120-233342-tpcb-7f3a  3 h    64  27,700 TPS  9.24 ms  doubts   base\n  3 failed\n";
         assert!(text.ends_with(row), "{text}");
         let new_orders = RunSummary {
             nopm: Some(54_818.0),

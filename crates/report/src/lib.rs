@@ -4,6 +4,7 @@
 //! `&mut dyn Write`, one view per file. Must never: change a figure; compute a verdict; depend on how the
 //! load was driven.
 
+pub mod answer;
 pub mod audit;
 pub mod compare;
 pub mod csv;
@@ -14,6 +15,7 @@ pub mod hdr_log;
 pub mod history;
 pub mod html;
 pub mod json;
+mod junit;
 mod licence;
 pub mod live;
 pub mod loading;
@@ -25,6 +27,7 @@ mod redraw;
 pub mod scenarios;
 pub mod settings;
 pub mod style;
+pub mod suite;
 mod table;
 pub mod terminal;
 pub mod text;

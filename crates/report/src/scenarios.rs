@@ -32,27 +32,42 @@ pub struct ScenarioRow {
     pub source: String,
 }
 
-pub fn write_list(out: &mut dyn Write, style: &Style, groups: &[ScenarioGroup]) -> io::Result<()> {
+/// A suite in the list: scenarios of a document that are run together.
+pub struct SuiteRow {
+    pub id: String,
+    /// Number of its rows.
+    pub rows: u64,
+    pub title: String,
+    /// The document that published the figures.
+    pub source: String,
+}
+
+/// Writes a table for each group, and one of the suites.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_list(
+    out: &mut dyn Write,
+    style: &Style,
+    groups: &[ScenarioGroup],
+    suites: &[SuiteRow],
+) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     for (number, group) in groups.iter().enumerate() {
         if number > 0 {
             out.line("")?;
         }
-        out.line(style.bold(&group.title))?;
-        let mut table = Table::new(&["id"])
-            .with_texts(&["machine", "data"])
-            .with_numbers(&["clients", "published", ""])
-            .with_texts(&["source"]);
-        for row in &group.rows {
-            let figure = row.figure.as_ref();
+        write_group(out, group)?;
+    }
+    if !suites.is_empty() {
+        out.heading("Suites: the rows of a document, run one after another")?;
+        let mut table = Table::new(&["id", "rows"]).with_texts(&["what", "source"]);
+        for suite in suites {
             table.row([
-                row.id.clone(),
-                row.machine.clone(),
-                row.data.clone(),
-                or_dash(row.clients, units::count),
-                or_dash(figure, |(_, value)| value.clone()),
-                figure.map_or(String::new(), |(name, _)| name.clone()),
-                row.source.clone(),
+                suite.id.clone(),
+                units::count(suite.rows),
+                suite.title.clone(),
+                suite.source.clone(),
             ]);
         }
         out.table(&table)?;
@@ -62,6 +77,52 @@ pub fn write_list(out: &mut dyn Write, style: &Style, groups: &[ScenarioGroup]) 
         Style::dim,
         "prony scenarios ID shows one in full; prony reproduce ID --url URL runs it. The figures are from \
          the named documents.",
+    )
+}
+
+fn write_group(out: &mut Printer<'_>, group: &ScenarioGroup) -> io::Result<()> {
+    out.line(out.style.bold(&group.title))?;
+    let mut table = Table::new(&["id"])
+        .with_texts(&["machine", "data"])
+        .with_numbers(&["clients", "published", ""])
+        .with_texts(&["source"]);
+    for row in &group.rows {
+        let figure = row.figure.as_ref();
+        table.row([
+            row.id.clone(),
+            row.machine.clone(),
+            row.data.clone(),
+            or_dash(row.clients, units::count),
+            or_dash(figure, |(_, value)| value.clone()),
+            figure.map_or(String::new(), |(name, _)| name.clone()),
+            row.source.clone(),
+        ]);
+    }
+    out.table(&table)
+}
+
+/// Writes the rows of a suite in their order, with its source and its notes.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_suite(
+    out: &mut dyn Write,
+    style: &Style,
+    group: &ScenarioGroup,
+    id: &str,
+    source: &str,
+    notes: &[String],
+) -> io::Result<()> {
+    let out = &mut Printer::new(out, style);
+    write_group(out, group)?;
+    out.paragraph(&format!("Source: {source}."))?;
+    out.paragraphs(notes.iter().cloned())?;
+    out.line("")?;
+    out.wrapped(
+        Style::dim,
+        &format!(
+            "prony reproduce {id} --url URL runs all of them; with --estimate, it only says how long that takes."
+        ),
     )
 }
 
@@ -158,7 +219,17 @@ mod tests {
                 row(None),
             ],
         }];
-        let shown = written(|out| write_list(out, &Style::plain(), &groups));
+        let suites = [SuiteRow {
+            id: "alloydb-16".to_owned(),
+            rows: 5,
+            title: "all of it".to_owned(),
+            source: "AlloyDB-2023".to_owned(),
+        }];
+        let shown = written(|out| write_list(out, &Style::plain(), &groups, &suites));
+        assert!(
+            shown.contains("  alloydb-16     5  all of it  AlloyDB-2023\n"),
+            "{shown}"
+        );
         let lines: Vec<&str> = shown.lines().collect();
         assert!(
             lines[2].contains("20,359  TPS") && lines[2].contains("AlloyDB-2023"),

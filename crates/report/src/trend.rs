@@ -12,6 +12,7 @@ use crate::text::trend::{MIN_RUNS, change_text, method, minute, reasons, title};
 use crate::text::{cut, plain};
 use crate::units::count_with_noun;
 use prony_judge::trend::{LevelChange, Trend};
+use prony_store::Answer;
 use std::io::{self, Write};
 
 /// Lines of the drawing.
@@ -47,8 +48,12 @@ pub fn write(out: &mut dyn Write, style: &Style, trend: &Trend) -> io::Result<()
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn json(out: &mut dyn Write, trend: &Trend) -> io::Result<()> {
-    crate::json::write_pretty(out, trend)
+pub fn json(out: &mut dyn Write, trend: &Trend, answer: Option<&Answer>) -> io::Result<()> {
+    let mut document = serde_json::to_value(trend)?;
+    if let Some(answer) = answer {
+        document["answer"] = serde_json::to_value(answer)?;
+    }
+    crate::json::write_pretty(out, &document)
 }
 
 /// The drawing: an `o` for each run, and a line at the median of each level. The runs are in order, at equal

@@ -8,13 +8,14 @@ use crate::job::RunJob;
 use crate::server_tpm::ServerRates;
 use crate::statement_latency::statement_latencies;
 use prony_drive::{DriveResult, LoadStart, RunEvent, RunEventKind};
+use prony_judge::requirements::unanswered;
 use prony_plan::{DrivePlan, Pace, Plan, Stop, to_json};
 use prony_server::observe::machine::{Colocation, find_colocation};
 use prony_server::{Address, Control};
 use prony_session::{ActionShare, P90Limit};
 use prony_store::{
     ClientMachine, Description, Drive, Event, EventKind, IndustryMetric, Network, Product, Run,
-    RunState, Server, ServerAddress, Service, ServiceTimePartsSource, Setting, Window,
+    RunState, Server, ServerAddress, ServiceTimePartsSource, Setting, Window,
     Workload as WorkloadRun, started_now,
 };
 use prony_workload::{MetricSource, RateMetric};
@@ -70,13 +71,10 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
         }],
         request: job.request.clone(),
         plan: to_json(job.plan, &job.server.display_name),
+        answer: unanswered(&job.plan.require.0),
         server: Server {
             product: Some(connection.product),
-            service: Service::recognize(
-                connection.product.dialect,
-                &job.facts.version,
-                &job.facts.settings,
-            ),
+            service: job.facts.service,
             pooler: job.facts.pooler.clone(),
             version: job.facts.version.clone(),
             address: connection.address.clone(),

@@ -4,6 +4,7 @@ use crate::document::ConnectionInfo;
 use crate::growth::GrowthBefore;
 use crate::observing::Observation;
 use prony_drive::{OnConnectRefused, SampleListener};
+use prony_judge::requirements::Baseline;
 use prony_plan::Plan;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_server::{ServerFacts, Target};
@@ -12,6 +13,7 @@ use prony_store::{DoctorReport, Experiment, Scenario};
 use prony_workload::{ReadyWorkload, Workload};
 use serde_json::Value;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Everything that one run needs.
@@ -68,6 +70,8 @@ pub struct Purpose {
     pub cached: Option<CachedShare>,
     /// The run's position in an experiment.
     pub experiment: Option<Experiment>,
+    /// The runs with which the plan's requirements compare it.
+    pub baselines: Arc<[Baseline]>,
 }
 
 /// The server of a run, and how to connect to it.

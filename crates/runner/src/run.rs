@@ -121,6 +121,7 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
             seed: job.seed,
             interrupt: job.interrupt.flag(),
             new_sample_listener: job.new_sample_listener,
+            service: job.facts.service,
             on_connect_refused: job.on_connect_refused,
         },
         &mut recorder,
@@ -230,7 +231,7 @@ impl RunRecorder<'_> {
             run.growth = growth.read_after(job, &drive_result);
         }
         run.consistency = check_after::check_after(job, &drive_result);
-        prony_judge::judge_run(&mut run);
+        prony_judge::judge_run_beside(&mut run, &job.purpose.baselines);
         FinishedRun {
             store_result: writer.map(|writer| writer.finish(&run)),
             run,

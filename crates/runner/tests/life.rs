@@ -60,6 +60,7 @@ fn plan() -> Plan {
         },
         observe: ObservePlan::default(),
         expect_outage: false,
+        require: Default::default(),
         declared: Declared::default(),
     }
 }

@@ -1,6 +1,7 @@
 //! The error of a failed statement, with the class under which it is counted. An error does not end the run:
 //! a failed transaction is a sample.
 
+use prony_document::Service;
 use prony_measure::ErrorCode;
 use prony_wire::{Classification, ErrorClass, ErrorSummary, Protocol, ServerError};
 use std::fmt;
@@ -18,6 +19,8 @@ pub struct DbErrorDetails {
     pub class: ErrorClass,
     /// Whether another attempt at the whole transaction may succeed.
     pub retryable: bool,
+    /// Whether it is so because of the service, whose entry names this error.
+    pub is_retry_of_service: bool,
     /// SQLSTATE; `08006` for a lost connection, `08P01` for a broken protocol, `0A000` for a statement that no connection
     /// of a load can execute.
     pub code: ErrorCode,
@@ -61,11 +64,24 @@ impl DbError {
         DbError(Box::new(DbErrorDetails {
             class,
             retryable,
+            is_retry_of_service: false,
             code,
             counted_as: code,
             number: 0,
             message,
         }))
+    }
+
+    /// The error of a statement, as this service means it.
+    #[must_use]
+    pub fn of_service(mut self, service: Option<Service>) -> DbError {
+        if service.is_some_and(|service| service.is_retry(self.number, self.code)) {
+            (self.retryable, self.is_retry_of_service) = (true, true);
+            if self.class == ErrorClass::Other {
+                self.class = ErrorClass::Serialization;
+            }
+        }
+        self
     }
 
     /// The message of the server or the operating system.
@@ -96,6 +112,7 @@ impl From<ErrorSummary<'_>> for DbError {
         DbError(Box::new(DbErrorDetails {
             class,
             retryable,
+            is_retry_of_service: false,
             code: error.code,
             counted_as: error.counted_as(),
             number: error.number,
@@ -159,6 +176,23 @@ mod tests {
         let conflict = server_error(Protocol::PostgreSql, 0, b"40001");
         assert_eq!(conflict.class, ErrorClass::Serialization);
         assert!(deadlock.retryable && conflict.retryable);
+    }
+
+    #[test]
+    fn a_service_has_errors_of_its_own_to_retry() {
+        let conflict =
+            || DbError::server(Protocol::MySql, 9007, *b"HY000", "Write conflict".into());
+        assert!(!conflict().of_service(None).retryable);
+        assert!(!conflict().of_service(Some(Service::Rds)).retryable);
+        let error = conflict().of_service(Some(Service::TiDb));
+        assert_eq!(
+            (error.class, error.retryable),
+            (ErrorClass::Serialization, true)
+        );
+        assert_eq!(&error.counted_as, b"09007");
+        let deadlock = DbError::server(Protocol::PostgreSql, 0, *b"40P01", String::new());
+        let deadlock = deadlock.of_service(Some(Service::Yugabyte));
+        assert_eq!(deadlock.class, ErrorClass::Deadlock);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::conn::Conn;
 use crate::error::DbError;
 use crate::statement_table::StatementTable;
 use crate::statement_timer::StatementTimer;
+use prony_document::Service;
 use prony_measure::{QueryCounts, QueryKind, RoundTripTimes, Sample, TxnKind};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -56,6 +57,7 @@ impl StartRules {
 pub struct WorkerContext {
     rules: StartRules,
     budget: Option<Arc<StartBudget>>,
+    service: Option<Service>,
     count_from_ns: Cell<u64>,
     end_ns: Cell<u64>,
     is_stopped: Cell<bool>,
@@ -74,6 +76,7 @@ impl WorkerContext {
         WorkerContext {
             rules,
             budget: None,
+            service: None,
             count_from_ns: Cell::new(0),
             end_ns: Cell::new(u64::MAX),
             is_stopped: Cell::new(false),
@@ -88,6 +91,16 @@ impl WorkerContext {
     /// Adds a budget of starts that is shared with other workers.
     pub fn with_budget(self, budget: Option<Arc<StartBudget>>) -> Self {
         WorkerContext { budget, ..self }
+    }
+
+    /// The service of the server, which has errors of its own.
+    pub fn with_service(self, service: Option<Service>) -> Self {
+        WorkerContext { service, ..self }
+    }
+
+    /// The service of the server.
+    pub(crate) fn service(&self) -> Option<Service> {
+        self.service
     }
 
     /// Measures the latency of the statements in the table; of none without a table.

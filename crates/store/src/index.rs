@@ -10,7 +10,7 @@ use crate::files;
 use crate::filter::is_judged;
 use crate::id::epoch_ns;
 use crate::run::{Experiment, Run};
-use prony_document::{RunState, Severity};
+use prony_document::{AnswerVerdict, RunState, Severity};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs;
@@ -18,7 +18,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 /// The first line. Change the number with the fields of [`IndexRow`]: an index with another first line is not used.
-const FIRST_LINE: &str = "{\"prony_index\":2}";
+const FIRST_LINE: &str = "{\"prony_index\":3}";
 
 /// The main figures of a stored run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,6 +56,8 @@ pub struct RunSummary {
     pub worst_doubt: Option<Severity>,
     /// Whether it has a verdict: of the store's rules ([`crate::Rules`]), or of any if the store has none.
     pub is_judged: bool,
+    /// Whether it meets what was required of it; absent if nothing was.
+    pub answer: Option<AnswerVerdict>,
     /// Its position in an experiment.
     pub experiment: Option<Experiment>,
     /// Its label and note; filled in by listing.
@@ -91,6 +93,7 @@ impl RunSummary {
             ),
             worst_doubt: doubts.max(),
             is_judged: is_judged(run),
+            answer: run.answer.as_ref().map(|answer| answer.verdict),
             experiment: run.experiment.clone(),
             annotation: Annotation::default(),
         }

@@ -21,7 +21,7 @@ pub use statements::*;
 
 use crate::scenario::{CachedShare, Scenario};
 use prony_document::{
-    Event, IndustryMetric, Observed, ObservedShare, RunState, ServiceTimePartsSource,
+    Answer, Event, IndustryMetric, Observed, ObservedShare, RunState, ServiceTimePartsSource,
     TransactionTime,
 };
 use schemars::JsonSchema;
@@ -104,6 +104,9 @@ pub struct Run {
     pub doctor: Option<DoctorReport>,
     /// How the parts of the service time were measured, and how far they can be trusted.
     pub timing: Timing,
+    /// What was required of it, and whether it meets that; absent if nothing was required.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
     /// Version of the rules by which it was judged; absent if it was not judged.
     pub rules_version: Option<u32>,
     /// The checks of `judge`.

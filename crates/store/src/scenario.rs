@@ -1,6 +1,6 @@
 //! The published scenario that a run repeats. It never holds figures measured by Prony.
 
-use prony_document::{Replication, SqlDialect};
+use prony_document::{HighAvailability, Replication, SqlDialect};
 use prony_plan::QueryMode;
 use prony_plan::scenario::PublishedMetric;
 use schemars::JsonSchema;
@@ -35,9 +35,39 @@ pub struct Scenario {
     pub loaded: bool,
     /// Whether the tables were read before the run, to fill the caches.
     pub prewarmed: bool,
+    /// The load of the data for this run; absent if it was not loaded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load: Option<ScenarioLoad>,
+    /// The suite of scenarios of which this run is a row; absent for a scenario that was run alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suite: Option<SuiteRow>,
     /// Further remarks, such as errors in the document.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// A run's place in a suite of scenarios. The run's experiment has its row, its repeat and the number of runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SuiteRow {
+    /// Id of the suite.
+    pub id: String,
+    /// What was requested for all rows: `as published`, or what is smaller or shorter.
+    pub request: String,
+}
+
+/// A load of a scenario's data.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScenarioLoad {
+    /// Seconds of the whole load.
+    pub seconds: f64,
+    /// Seconds of its phases: `create`, `rows`, `statistics` and `keys`.
+    pub phases: BTreeMap<String, f64>,
+    /// Number of connections that sent rows at the same time.
+    pub jobs: u32,
+    /// Number of rows.
+    pub rows: u64,
+    /// Size of the loaded tables with their indexes, bytes; absent if the server does not show it.
+    pub bytes: Option<u64>,
 }
 
 /// One published figure.
@@ -95,6 +125,24 @@ pub struct OriginalSetup {
     pub durability: Option<String>,
     /// How it was replicated.
     pub replication: Option<Replication>,
+    /// Size of the data, GB as the document writes it, which may mean GiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_gb: Option<u64>,
+    /// What took over if its machine failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high_availability: Option<HighAvailability>,
+    /// In how many zones its copies were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zones: Option<u32>,
+    /// Where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// A description of the client's machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_machine: Option<String>,
+    /// CPUs of the client's machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_cpus: Option<u32>,
 }
 
 /// The requested share of the data in the cache.

@@ -1,8 +1,10 @@
-//! Throw-away servers for tests: MariaDB, and one PostgreSQL and one MariaDB for all tests of a test binary.
+//! Throw-away servers for tests: MariaDB, one PostgreSQL and one MariaDB for all tests of a test binary, and servers
+//! that answer from memory.
 //!
 //! Must never: be a dependency of the product, touch a server or a folder that it did not create, or leave a server
 //! behind.
 
+pub mod canned;
 mod mariadb;
 mod pgbouncer;
 mod postgres;

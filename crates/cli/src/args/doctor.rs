@@ -17,6 +17,7 @@ changes nothing itself. Exit code 7 means that something is bad.
 Examples:
   prony doctor --clients 256                   this machine
   prony doctor --clients 256 --url postgres://bench@db1/bench
+  prony doctor --probe-storage --url postgres://bench@db1/bench
   prony doctor --clients 256 --fix-script > fix.sh
   prony run tpcb --clients 256 --doctor        store the findings with a run")]
 pub struct DoctorArgs {
@@ -29,6 +30,11 @@ pub struct DoctorArgs {
     /// How long to watch the machine for CPU time that the hypervisor or other programs take; 0s: not at all
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
     pub watch: Duration,
+
+    /// Probe the server's storage over SQL: commits of single rows to a table that is dropped again, and reads of
+    /// the largest table that this user may read
+    #[arg(long, requires = "url")]
+    pub probe_storage: bool,
 
     /// Print the findings as JSON
     #[arg(long)]

@@ -84,7 +84,7 @@ pub enum Command {
     Workloads(WorkloadsArgs),
     /// List published scenarios with their figures and sources, or show one
     Scenarios(ScenariosArgs),
-    /// Load and run a published scenario, and compare with the published figures
+    /// Load and run a published scenario or suite, and compare with the published figures
     Reproduce(Box<ReproduceArgs>),
     /// List stored runs, newest first; label, annotate or delete them
     Runs(RunsArgs),

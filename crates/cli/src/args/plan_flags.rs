@@ -6,6 +6,7 @@
 use clap::builder::{PossibleValuesParser, ValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use prony_plan::experiment::option_from_text;
 use prony_plan::settings::{Flag, SETTINGS, Setting, SettingType};
 use prony_plan::{PlanInput, parse_duration};
 use std::marker::PhantomData;
@@ -296,7 +297,7 @@ fn add_options(input: &mut PlanInput, matches: &ArgMatches) {
             } else {
                 texts
                     .next_back()
-                    .map_or("".into(), |text| parse_option_value(text))
+                    .map_or("".into(), |text| option_from_text(text))
             }
         });
         input.set_option(&name, key, value);
@@ -313,17 +314,5 @@ fn parse_option(text: &str) -> Result<WorkloadOption, String> {
         .split_once('=')
         .filter(|(name, _)| !name.is_empty())
         .ok_or("an option is given as NAME=VALUE")?;
-    Ok((name.to_owned(), parse_option_value(value)))
-}
-
-/// Parses the text as a number or boolean, or else returns it as a string.
-fn parse_option_value(text: &str) -> toml::Value {
-    let integer = text.parse::<i64>().map(toml::Value::from);
-    // A text such as "nan" or "infinity" is a text.
-    let float = || text.parse().ok().filter(|float: &f64| float.is_finite());
-    let boolean = || text.parse::<bool>().map(toml::Value::from);
-    integer
-        .or_else(|_| float().map(toml::Value::from).ok_or(()))
-        .or_else(|()| boolean())
-        .unwrap_or_else(|_| text.into())
+    Ok((name.to_owned(), option_from_text(value)))
 }

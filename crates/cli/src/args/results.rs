@@ -3,6 +3,7 @@
 
 use clap::{Args, ValueEnum};
 use prony_plan::scenario::parse_share;
+use prony_store::Requirement;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,24 +23,24 @@ is no statement about a difference, because the seconds of a run say nothing abo
 One figure is tested, at 5 %: NOPM or TPS, or, if the load had a rate, the 99th percentile of the
 response time. The others have an interval and no verdict.
 
-Limits are for CI. A limit that the runs do not decide fails, too: repeat each side several times.
+Requirements are for CI. One that the runs do not decide fails, too: repeat each side several times.
 
 Exit code 7: the figures are not comparable, because a run is invalid, or because the runs differ in
 workload, mode, profile, scale, protocol, clients, rate, isolation level or durability. Clients may
 differ by 5 % and rates by 1 %, with a caveat. MySQL compares with MariaDB. Variants of one
 experiment may differ in the settings that its plan varies, except the workload. Exit code 8: a side
-is beyond a limit. Exit code 9: the runs do not decide whether it is.
+fails what is required of it. Exit code 9: the runs do not decide whether it does.
 
 Examples:
   prony compare 20261120-2333 last
   prony compare 20261120-2333,20261120-2339,20261120-2345 20261120-2336,20261120-2342,20261120-2348
-  prony compare last --fail-if-slower 3% --markdown
-  prony compare last --fail-if-p99-above 20ms --fail-if-p99-slower 10% --junit prony.xml
+  prony compare last --require 'not slower than A by 3%' --markdown
+  prony compare last --require 'p99<20ms' --require 'p99<=110% of A' --junit prony.xml
   prony compare before.json after.json --json | jq -r .verdict
 
 In CI, after `prony run bench.toml --repeats 5 --order interleaved`:
-  GitHub Actions  - run: prony compare last --fail-if-slower 3% --markdown >> \"$GITHUB_STEP_SUMMARY\"
-  GitLab          script: prony compare last --fail-if-slower 3% --junit prony.xml
+  GitHub Actions  - run: prony compare last --require 'not slower than A by 3%' --markdown >> \"$GITHUB_STEP_SUMMARY\"
+  GitLab          script: prony compare last --require 'not slower than A by 3%' --junit prony.xml
                   artifacts: {when: always, reports: {junit: prony.xml}}
                   allow_failure: {exit_codes: 9}   # undecided is a warning")]
 pub struct CompareArgs {
@@ -55,19 +56,23 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FIGURE")]
     pub figure: Option<String>,
 
-    /// Fail if a side is slower than the first one by more than this share
+    /// What each side except the first must meet, as in `prony run`; the label A means the first side
+    #[arg(long, value_name = "REQUIREMENT", value_parser = Requirement::parse)]
+    pub require: Vec<Requirement>,
+
+    /// Fail if a side is slower than the first one by more than this share: --require 'not slower than A by 3%'
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub fail_if_slower: Option<f64>,
 
-    /// Fail if the 99th percentile of a side's response times is above this; the first side has no limit
+    /// Fail if the 99th percentile of a side's response times is above this: --require 'p99<=20ms'
     #[arg(long, value_name = "TIME", value_parser = parse_latency)]
     pub fail_if_p99_above: Option<Duration>,
 
-    /// Fail if that percentile is longer than the first side's by more than this share
+    /// Fail if that percentile is longer than the first side's by more than this share: --require 'p99<=110% of A'
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub fail_if_p99_slower: Option<f64>,
 
-    /// What to do if the runs do not decide whether a side is beyond a limit
+    /// What to do if the runs do not decide whether a side meets what is required
     #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnUnsure::Fail)]
     pub unsure: OnUnsure,
 
@@ -84,7 +89,7 @@ pub struct CompareArgs {
     pub junit: Option<PathBuf>,
 }
 
-/// What happens if the runs do not decide whether a side is beyond a limit.
+/// What happens if the runs do not decide whether a side meets what is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnUnsure {
     /// Exit with code 9

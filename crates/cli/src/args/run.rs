@@ -1,9 +1,11 @@
 //! Arguments of `run`: the flags that replace settings of a plan, and how to show the result.
 
 use super::plan_flags::{PlanFlags, RunFlags};
+use crate::run::ResultFormat;
 use clap::Args;
+use prony_plan::experiment::SweepAxis;
 use prony_plan::scenario::parse_share;
-use prony_plan::{PlanInput, parse_duration, value_from_flag};
+use prony_plan::{PlanInput, SweepInput, parse_duration, value_from_flag};
 use std::time::Duration;
 
 /// Arguments of `prony run`.
@@ -22,6 +24,7 @@ Examples:
   prony run script --file pay.sql@3 --file look.sql@1
   prony run plan.toml --clients 128            a plan from a file, with one setting changed
   prony run tpcb --duration 10s --repeats 5    five runs, and their median
+  prony run tpcb --duration 30s --sweep clients=1,2,4,8,16   throughput by clients
   prony run tpcb --duration 10s --json | jq .measured.kinds[0].tps")]
 pub struct RunArgs {
     /// Name of a workload (`prony workloads` lists them), or a plan file whose name ends in .toml
@@ -30,6 +33,12 @@ pub struct RunArgs {
 
     #[command(flatten)]
     pub flags: PlanFlags<RunFlags>,
+
+    /// Vary a setting of the load or an option of the workload, such as clients=1,2,4,8, clients=1..64 times 2 or
+    /// rate=1000..8000 step 1000; each value is run as often as --repeats says, and the curve has its knee and what
+    /// limits it. Several sweeps make every combination [repeatable]
+    #[arg(long, value_name = "KEY=VALUES", help_heading = "Repeats", value_parser = SweepAxis::from_flag)]
+    pub sweep: Vec<SweepAxis>,
 
     /// With --embedded: download PostgreSQL's programs if there are none on this machine
     #[arg(long, help_heading = "Server")]
@@ -64,6 +73,20 @@ pub struct RunArgs {
     #[arg(long, help_heading = "Result")]
     pub json: bool,
 
+    /// Print only what is required and whether it is met: JUnit XML, or annotations of GitHub's workflows
+    #[arg(long, value_name = "FORMAT", help_heading = "Result", value_parser = answer_format,
+          conflicts_with_all = ["json", "full"])]
+    pub format: Option<ResultFormat>,
+
+    /// Label of the stored run, as `prony runs label` sets it
+    #[arg(
+        long,
+        value_name = "NAME",
+        help_heading = "Result",
+        conflicts_with = "no_store"
+    )]
+    pub label: Option<String>,
+
     #[command(flatten)]
     pub output: RunOutputArgs,
 }
@@ -96,8 +119,21 @@ impl RunArgs {
         let workload = (!self.is_plan()).then(|| self.workload_or_plan.clone());
         PlanInput {
             workload: value_from_flag("WORKLOAD", workload),
+            sweep: (!self.sweep.is_empty()).then(|| SweepInput {
+                axes: self.sweep.clone(),
+                ..SweepInput::default()
+            }),
             ..self.flags.input.clone()
         }
+    }
+}
+
+/// A format of answers.
+fn answer_format(text: &str) -> Result<ResultFormat, String> {
+    match text {
+        "junit" => Ok(ResultFormat::Junit),
+        "github" => Ok(ResultFormat::Github),
+        _ => Err("must be junit or github".to_owned()),
     }
 }
 

@@ -5,6 +5,7 @@ use super::plan_flags::{PlanFlags, ReproduceFlags};
 use clap::{Args, ValueEnum};
 use prony_plan::scenario::{parse_fraction, parse_share};
 use prony_workload::LoadRequest;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Arguments of `prony scenarios`.
@@ -43,13 +44,21 @@ Without --shrink, --duration, --warmup and --clients a scenario is run as publis
 per CPU of this machine. If the server has too few connections for the published clients, fewer are
 used; with --clients, that is an error.
 
+A suite is all scenarios of a document's table, in its order: `prony scenarios` lists suites. It says
+how long it will take, how large its data is and, with a price sheet, what it costs. If it was stopped,
+the same command continues it; rows on other machines are run with --only and another --url. Figures
+of rows that are smaller or shorter than published are shown as not comparable.
+
 Examples:
   prony reproduce tpcb-cached --url postgres://bench@db1/bench --shrink 1/1000 --duration 1m
   prony reproduce tpcc-16vcpu-30pct --url postgres://bench@db1/bench --cached 30% --jobs 8
   prony reproduce mysql80-rw-4c16g-cached --url mysql://bench@db2/bench
-  prony reproduce tpcb-partly-cached --restart-command 'ssh db1 systemctl restart postgresql'")]
+  prony reproduce tpcb-partly-cached --restart-command 'ssh db1 systemctl restart postgresql'
+  prony reproduce alloydb-16 --url postgres://bench@db1/bench --repeats 3
+  prony reproduce aiven-450 --estimate --sheet plans/prices/aiven-2019.toml
+  prony reproduce apsaradb-mysql --only 4c16g --url mysql://bench@db2/bench")]
 pub struct ReproduceArgs {
-    /// Id of the scenario; `prony scenarios` lists them
+    /// Id of the scenario or suite; `prony scenarios` lists them
     #[arg(value_name = "ID")]
     pub id: String,
 
@@ -93,12 +102,44 @@ pub struct ReproduceArgs {
           value_parser = parse_window_length)]
     pub duration: Option<Duration>,
 
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+
     /// Print the result as JSON
     #[arg(long, help_heading = "Result")]
     pub json: bool,
 
     #[command(flatten)]
     pub output: RunOutputArgs,
+}
+
+/// How a suite is run.
+#[derive(Args, Debug, Default)]
+pub struct SuiteArgs {
+    /// Run only the rows whose id contains this text, such as those of one machine [repeatable]
+    #[arg(long, value_name = "TEXT", help_heading = "Suite")]
+    pub only: Vec<String>,
+
+    /// Runs of each row, each with a new load [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Suite", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeats: Option<u32>,
+
+    /// Run all rows again, instead of continuing a suite that was stopped
+    #[arg(long, help_heading = "Suite")]
+    pub start_over: bool,
+
+    /// Print how long the suite takes, how much data it loads and what it costs, and run nothing
+    #[arg(long, help_heading = "Suite")]
+    pub estimate: bool,
+
+    /// Price sheet of the machines, for what the suite costs [default: prices.toml in PRONY_HOME, if it exists]
+    #[arg(long, value_name = "FILE", help_heading = "Suite")]
+    pub sheet: Option<PathBuf>,
+
+    /// The sheet's configuration on which the rows run [default: the only one, else the one after which a row is
+    /// named]
+    #[arg(long, value_name = "NAME", help_heading = "Suite")]
+    pub configuration: Option<String>,
 }
 
 /// How much of the data fits into the server's memory.

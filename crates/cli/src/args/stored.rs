@@ -11,6 +11,7 @@ use prony_store::RunVerdict;
 Examples:
   prony runs --workload tpcc --verdict valid --since 7d
   prony runs --server postgresql --since 2026-11-20
+  prony runs --label nightly --json | jq -r '.[] | [.id, .tps, .verdict, .answer] | @tsv'
   prony runs label last \"before vacuum\"
   prony runs --label \"before vacuum\" -n 0
   prony runs note 20261120-2333 \"autovacuum was off\"
@@ -42,6 +43,14 @@ pub struct RunsArgs {
     /// Only runs with this verdict
     #[arg(long, value_name = "VERDICT", value_parser = verdict_parser())]
     pub verdict: Option<RunVerdict>,
+
+    /// Print JSON
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+
+    /// Print CSV
+    #[arg(long)]
+    pub csv: bool,
 }
 
 /// Commands of `prony runs`.

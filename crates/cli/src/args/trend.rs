@@ -2,6 +2,7 @@
 
 use super::stored::{Since, parse_since};
 use clap::Args;
+use prony_store::Requirement;
 use std::path::PathBuf;
 
 /// Arguments of `prony trend`.
@@ -19,6 +20,7 @@ needed, and 3 after a change.
 Examples:
   prony trend tpcc
   prony trend tpcb --label nightly --since 90d --figure p99
+  prony trend tpcc --require 'not slower than release by 3%'
   prony trend tpcb --like 20261120-2333 --output trend.html
   prony trend tpcc --json | jq '.changes[] | select(.is_better | not)'")]
 pub struct TrendArgs {
@@ -49,6 +51,10 @@ pub struct TrendArgs {
     /// Show this figure instead of throughput, or of p99 at a rate: a name of the table of `prony compare`
     #[arg(long, value_name = "FIGURE")]
     pub figure: Option<String>,
+
+    /// What the runs since the last change must meet, as in `prony run`
+    #[arg(long, value_name = "REQUIREMENT", value_parser = Requirement::parse)]
+    pub require: Vec<Requirement>,
 
     /// Print JSON
     #[arg(long)]

@@ -7,21 +7,29 @@ use super::stored::judge_by_same_rules;
 use super::{file, output};
 use crate::args::{CompareArgs, OnUnsure};
 use crate::exit::{Exit, Failure};
+use crate::run::answers;
 use prony_judge::compare::Verdict;
-use prony_judge::compare::sides::{
-    CompareOptions, Gate, GateResult, Side, SidesComparison, compare_sides,
-};
+use prony_judge::compare::sides::{CompareOptions, Side, SidesComparison, compare_sides};
 use prony_judge::experiment::variant_names;
+use prony_judge::requirements::answer_side;
+use prony_judge::sweep::Sweep;
 use prony_plan::suggest::nearest;
-use prony_report::compare::{self, Limits};
-use prony_store::{Experiment, Run, RunFilter, RunState, RunStore};
+use prony_report::compare::{self, SideAnswers};
+use prony_report::experiment;
+use prony_store::{
+    Comparator, Experiment, RequiredFigure, RequiredLimit, Requirement, Run, RunFilter, RunState,
+    RunStore, Statistic,
+};
 use std::path::Path;
+
+/// The label of the first side in requirements.
+const FIRST_SIDE: &str = "A";
 
 /// Maximum number of sides: they are labelled with letters.
 const MAX_SIDES: usize = 26;
 
 /// A side with its runs.
-pub(super) struct LoadedSide {
+pub(crate) struct LoadedSide {
     /// The variant of the experiment; empty if there is none.
     pub variant: String,
     /// The runs of the side.
@@ -46,7 +54,7 @@ fn usage_failure(message: impl Into<String>, hint: impl Into<String>) -> Failure
 
 /// The runs that a name selects if it is the name of a run of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NameScope {
+pub(crate) enum NameScope {
     /// The run, or the whole experiment if the run has the experiment's id.
     Run,
     /// The repeats of the run's variant.
@@ -73,26 +81,61 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     };
     let comparison = compare_sides(&sides, &options);
     check_primary_figure(&comparison, args)?;
-    let limits = limits_from_args(args);
+    let requirements = requirements_from_args(args);
     let runs: Vec<Vec<&Run>> = sides.iter().map(|side| side.runs.clone()).collect();
+    let answers = answer_sides(&comparison, &runs, &requirements, args)?;
+    // Points of a sweep have a curve, which says more than their differences from the first one.
+    let sweep = Sweep::of(&runs.concat());
     let junit = args.junit.as_deref();
     let prints_xml = junit.is_some_and(|file| file.as_os_str() == "-");
     if let Some(file) = junit.filter(|_| !prints_xml) {
-        write_xml(file, &runs, &comparison, &limits)?;
+        write_xml(file, &runs, &comparison, &answers)?;
     }
     output::show(|out, style| match () {
-        () if prints_xml => compare::write_junit(out, &runs, &comparison, &limits),
-        () if args.json => compare::write_json(out, &comparison, &limits),
-        () if args.markdown => compare::write_markdown(out, &runs, &comparison, &limits),
-        () => compare::write(out, style, &runs, &comparison, &limits),
-    })?;
-    match exit_code(&comparison, &limits) {
-        Exit::Success if !limits.gates.is_empty() && !limits.pass_undecided => {
-            check_variants_present(&loaded, &args.sides)?;
-            Ok(Exit::Success)
+        () if prints_xml => compare::write_junit(out, &runs, &comparison, &answers),
+        () if args.json => compare::write_json(out, &comparison, &answers, sweep.as_ref()),
+        () if args.markdown => compare::write_markdown(out, &runs, &comparison, &answers),
+        () => {
+            if let Some(sweep) = &sweep {
+                experiment::write_curves(out, style, sweep)?;
+            }
+            compare::write(out, style, &runs, &comparison, &answers)
         }
-        exit => Ok(exit),
+    })?;
+    if comparison.verdict == Verdict::NotComparable {
+        return Ok(Exit::Invalid);
     }
+    match answers::exit_of(answers.answers.iter().map(|(_, answer)| answer)) {
+        Some(Exit::Undecided) if answers.pass_undecided => {}
+        Some(exit) => return Ok(exit),
+        None => {}
+    }
+    if !requirements.is_empty() && !answers.pass_undecided {
+        check_variants_present(&loaded, &args.sides)?;
+    }
+    Ok(Exit::Success)
+}
+
+/// What each side except the first says to what is required.
+fn answer_sides(
+    comparison: &SidesComparison,
+    runs: &[Vec<&Run>],
+    requirements: &[Requirement],
+    args: &CompareArgs,
+) -> Result<SideAnswers, Failure> {
+    let workload = &runs[0][0].workload.name;
+    let others = requirements.iter();
+    let others = others.filter(|other| other.baseline() != Some(FIRST_SIDE));
+    let baselines = answers::load_baselines(workload, others)?;
+    let sides = comparison.side_comparisons.iter().zip(&runs[1..]);
+    let answers = sides.filter_map(|(side, runs)| {
+        let answer = answer_side(requirements, comparison, side, runs, &baselines)?;
+        Some((side.letter.to_string(), answer))
+    });
+    Ok(SideAnswers {
+        answers: answers.collect(),
+        pass_undecided: args.unsure == OnUnsure::Pass,
+    })
 }
 
 /// Fails if the sides are an experiment, and a variant that it planned has no run: the limits of that variant are
@@ -150,35 +193,34 @@ pub(super) fn figure_hint(name: &str, names: &[&str]) -> String {
     }
 }
 
-fn limits_from_args(args: &CompareArgs) -> Limits {
-    let p99_above_ns = args.fail_if_p99_above.map(|time| time.as_nanos() as f64);
-    let gates = [
-        args.fail_if_slower.map(Gate::Slower),
-        args.fail_if_p99_slower.map(Gate::P99Slower),
-        p99_above_ns.map(Gate::P99Above),
-    ];
-    Limits {
-        gates: gates.into_iter().flatten().collect(),
-        pass_undecided: args.unsure == OnUnsure::Pass,
-    }
-}
-
-/// The exit code: the worst over all sides and limits.
-fn exit_code(comparison: &SidesComparison, limits: &Limits) -> Exit {
-    if comparison.verdict == Verdict::NotComparable {
-        return Exit::Invalid;
-    }
-    let sides = comparison.side_comparisons.iter();
-    let results: Vec<GateResult> = sides
-        .flat_map(|side| limits.gates.iter().map(move |gate| (side, *gate)))
-        .map(|(side, gate)| comparison.evaluate_gate(side, gate).result)
-        .filter(|result| !limits.passes(*result))
-        .collect();
-    match () {
-        () if results.contains(&GateResult::Exceeded) => Exit::LimitExceeded,
-        () if results.is_empty() => Exit::Success,
-        () => Exit::Undecided,
-    }
+/// What is required of each side except the first, in either spelling.
+fn requirements_from_args(args: &CompareArgs) -> Vec<Requirement> {
+    let of_first = |share: f64| RequiredLimit::Of {
+        share,
+        label: FIRST_SIDE.to_owned(),
+    };
+    let p99 = |limit| Requirement {
+        figure: RequiredFigure::Time {
+            kind: None,
+            is_server: false,
+            statistic: Statistic::P99,
+        },
+        comparator: Comparator::AtMost,
+        limit,
+    };
+    let slower = args.fail_if_slower.map(|share| Requirement {
+        figure: RequiredFigure::Primary,
+        comparator: Comparator::AtLeast,
+        limit: of_first(1.0 - share),
+    });
+    let p99_slower = args
+        .fail_if_p99_slower
+        .map(|share| p99(of_first(1.0 + share)));
+    let p99_above = args
+        .fail_if_p99_above
+        .map(|time| p99(RequiredLimit::Time(time.as_nanos() as f64)));
+    let flags = [slower, p99_slower, p99_above].into_iter().flatten();
+    args.require.iter().cloned().chain(flags).collect()
 }
 
 /// The sides that the arguments name.
@@ -220,7 +262,7 @@ fn load_all_sides(store: &RunStore, names: &[String]) -> Result<Vec<LoadedSide>,
 
 /// The sides of one argument: a run, several runs, or the variants of an experiment. The documents are not
 /// judged or changed, because a report contains their hashes.
-pub(super) fn load_sides(
+pub(crate) fn load_sides(
     store: &RunStore,
     name: &str,
     scope: NameScope,
@@ -300,6 +342,16 @@ fn experiment_sides(
         summary.state != RunState::Running
             && experiment.is_some_and(|experiment| experiment.id == id)
     });
+    // A suite that was stopped has run a row again.
+    let completed: Vec<u32> = (summaries.iter())
+        .filter(|summary| summary.state == RunState::Complete)
+        .filter_map(|summary| Some(summary.experiment.as_ref()?.position))
+        .collect();
+    summaries.retain(|summary| {
+        let experiment = summary.experiment.as_ref();
+        let is_replaced = |part: &Experiment| completed.contains(&part.position);
+        summary.state == RunState::Complete || !experiment.is_some_and(is_replaced)
+    });
     // Oldest first: the runs of a repeated experiment come later.
     let oldest = summaries.iter().rev().take(planned_runs);
     let mut runs = oldest
@@ -333,10 +385,10 @@ fn write_xml(
     path: &Path,
     runs: &[Vec<&Run>],
     comparison: &SidesComparison,
-    limits: &Limits,
+    answers: &SideAnswers,
 ) -> Result<(), Failure> {
     file::check_replaceable(path, "XML", |prefix| prefix.starts_with(b"<?xml"))?;
     file::write_result(path, "XML", |out| {
-        compare::write_junit(out, runs, comparison, limits)
+        compare::write_junit(out, runs, comparison, answers)
     })
 }

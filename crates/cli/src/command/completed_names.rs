@@ -38,6 +38,11 @@ fn values_of(argument: &Arg) -> Vec<&'static str> {
         }
         (Some("ID" | "ID|FILTER"), _) => prony_plan::scenario::all_scenarios()
             .map(|scenario| scenario.id.as_str())
+            .chain(
+                prony_plan::scenario::suites()
+                    .iter()
+                    .map(|suite| suite.id.as_str()),
+            )
             .collect(),
         (_, id) => choices(id),
     }

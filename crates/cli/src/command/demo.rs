@@ -47,6 +47,7 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         progress_interval: Duration::from_secs(1),
         check_after: false,
         doctor: false,
+        label: None,
         purpose: Default::default(),
     };
     run_and_print(&request, &ObserveOptions::default())

@@ -1,6 +1,7 @@
 //! `prony doctor`.
 //!
-//! Examines this machine and, if a URL is given, a server, and prints the findings. Changes nothing.
+//! Examines this machine and, if a URL is given, a server, and prints the findings. Changes nothing; a probe of the storage
+//! drops the table that it creates.
 
 use super::{output, plan, server};
 use crate::args::DoctorArgs;
@@ -22,6 +23,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
             .load()
             .map_err(|problems| plan::failure("the load", problems))?,
         watch: args.watch,
+        probe_storage: args.probe_storage,
     };
     let signals = Signals::listen()?;
     let mut connected = match args.flags.url() {
@@ -34,6 +36,9 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     if !args.watch.is_zero() {
         let seconds = args.watch.as_secs_f64();
         output::notice(&format!("prony: watching this machine for {seconds} s"));
+    }
+    if args.probe_storage {
+        output::notice("prony: probing the server's storage");
     }
     let connection = connected
         .as_mut()
@@ -75,6 +80,7 @@ pub fn before_run(
     let options = DoctorOptions {
         load,
         watch: WATCH_BEFORE_RUN,
+        probe_storage: false,
     };
     examine(Some((control, target)), options).map_err(|error| Failure::of(Exit::Connect, &error))
 }

@@ -3,7 +3,7 @@
 //! Each command calls the other crates. Decisions that another crate can make are not made here.
 
 mod audit;
-mod compare;
+pub mod compare;
 mod completed_names;
 mod demo;
 pub mod doctor;
@@ -14,14 +14,14 @@ mod judge;
 pub mod load;
 pub mod output;
 mod plan;
-mod price;
+pub mod price;
 mod report;
 mod reproduce;
 mod run;
 mod scenarios;
 pub mod server;
 mod sizing;
-mod stored;
+pub mod stored;
 mod tables;
 mod trend;
 pub mod workloads;

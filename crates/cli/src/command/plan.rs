@@ -20,8 +20,9 @@ pub fn execute(command: PlanCommand) -> Result<Exit, Failure> {
             let input = read_plan(&file)?;
             let name = file.display().to_string();
             let lines = if input.is_experiment() {
-                let variants = input.variants.iter();
+                let variants = input.variant_inputs();
                 let changes: Vec<String> = variants
+                    .iter()
                     .map(|variant| changed_settings(&variant.input))
                     .collect();
                 experiment_summary(&check_runnable_experiment(input, &name)?, &changes)

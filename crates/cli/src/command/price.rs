@@ -72,7 +72,7 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
 }
 
 /// Today, by this machine's clock.
-pub(super) fn today() -> Result<PriceDate, Failure> {
+pub fn today() -> Result<PriceDate, Failure> {
     let today = jiff::Zoned::now().date();
     let to_u8 = |number: i8| u8::try_from(number).unwrap_or_default();
     let today = PriceDate::from_year_month_day(
@@ -102,26 +102,32 @@ fn price_options(args: &PriceArgs) -> Result<PriceOptions, Failure> {
 }
 
 fn load_sheets(args: &PriceArgs, store: &RunStore) -> Result<Vec<PriceSheet>, Failure> {
-    let default_sheet = store.folder().join(DEFAULT_SHEET);
-    let files: Vec<PathBuf> = match args.sheet.is_empty() {
-        false => args.sheet.clone(),
-        true if default_sheet.is_file() => vec![default_sheet],
-        true => {
-            let hint = format!(
-                "give --sheet FILE, or write {}; Prony knows no prices, and prony price --help shows a sheet",
-                default_sheet.display()
-            );
-            return Err(Failure::new(Exit::Usage, "no price sheet is given", hint));
-        }
-    };
-    files
-        .iter()
-        .map(|file| parse_sheet(&read_sheet(file)?))
-        .collect()
+    if !args.sheet.is_empty() {
+        return args.sheet.iter().map(|file| load_sheet(file)).collect();
+    }
+    let sheet = default_sheet(store).ok_or_else(|| {
+        let hint = format!(
+            "give --sheet FILE, or write {}; Prony knows no prices, and prony price --help shows a sheet",
+            store.folder().join(DEFAULT_SHEET).display()
+        );
+        Failure::new(Exit::Usage, "no price sheet is given", hint)
+    })?;
+    Ok(vec![load_sheet(&sheet)?])
+}
+
+/// The sheet in the folder of the store, if there is one.
+pub(super) fn default_sheet(store: &RunStore) -> Option<PathBuf> {
+    let sheet = store.folder().join(DEFAULT_SHEET);
+    sheet.is_file().then_some(sheet)
+}
+
+/// Reads and checks a sheet.
+pub(super) fn load_sheet(file: &Path) -> Result<PriceSheet, Failure> {
+    parse_sheet(&read_sheet(file)?)
 }
 
 /// A sheet's name and text.
-pub(super) fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
+pub fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
         let hint = "a price sheet is a TOML file, as prony price --help shows it";
@@ -132,7 +138,7 @@ pub(super) fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
 }
 
 /// Parses and checks a sheet.
-pub(super) fn parse_sheet(sheet: &SheetText) -> Result<PriceSheet, Failure> {
+pub fn parse_sheet(sheet: &SheetText) -> Result<PriceSheet, Failure> {
     let SheetText { file, text } = sheet;
     PriceSheet::from_toml(file, text).map_err(|problems| plan::failure(file, problems))
 }

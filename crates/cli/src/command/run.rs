@@ -7,7 +7,7 @@ use super::{plan, server, sizing};
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::experiment::{self, ExperimentRequest};
-use crate::run::{ObserveOptions, ResultFormat, RunRequest, run_and_print};
+use crate::run::{ObserveOptions, ResultFormat, RunRequest, answers, run_and_print};
 use prony_plan::{Experiment, InputLocation, InputValue, Plan, PlanInput, ServerPlan};
 use prony_runner::{Purpose, ServerObserverOptions, WithOrigin};
 use prony_server::secrets;
@@ -68,7 +68,6 @@ fn experiment_request(
     Ok(ExperimentRequest {
         requests: requests.collect::<Result<_, _>>()?,
         experiment,
-        as_json: args.json,
     })
 }
 
@@ -78,17 +77,23 @@ fn run_request(
     plan: Plan,
     arguments: &[OsString],
 ) -> Result<RunRequest, Failure> {
+    let format = args
+        .format
+        .unwrap_or_else(|| ResultFormat::from_flags(args.json, args.output.full));
+    answers::check_format(format, &plan.require.0)?;
     Ok(RunRequest {
         request_json: request_document(input, &plan, arguments),
         check_after: args.check_after,
         doctor: args.doctor,
         purpose: Purpose {
             cached: expected_cached(args, &plan)?,
+            baselines: answers::load_baselines(&plan.workload.name, &plan.require.0)?.into(),
             ..Purpose::default()
         },
         plan,
         may_download: args.download,
-        format: ResultFormat::from_flags(args.json, args.output.full),
+        format,
+        label: args.label.clone(),
         must_store: !args.output.no_store,
         progress_interval: args.output.progress,
     })

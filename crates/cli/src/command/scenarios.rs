@@ -9,10 +9,12 @@ use crate::exit::{Exit, Failure};
 use prony_plan::Choice;
 use prony_plan::format_duration;
 use prony_plan::scenario::{
-    Scenario, UnknownScenario, all_scenarios, find_scenario, scenario_tables,
+    Scenario, Suite, UnknownScenario, all_scenarios, find_scenario, find_suite, scenario_tables,
+    suites,
 };
-use prony_report::scenarios::{self, ScenarioDetails, ScenarioGroup, ScenarioRow};
+use prony_report::scenarios::{self, ScenarioDetails, ScenarioGroup, ScenarioRow, SuiteRow};
 use prony_report::units;
+use prony_store::HighAvailability;
 use serde_json::Value;
 
 /// Lists the scenarios, or shows one.
@@ -30,8 +32,18 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
             .map(|()| Exit::Success)
         };
     }
+    if let [id] = args.filter.as_slice()
+        && let Some(suite) = find_suite(id)
+        && !args.script
+    {
+        return print_suite(suite, args.json);
+    }
     let is_selected =
         |scenario: &Scenario| args.filter.iter().all(|word| matches_word(scenario, word));
+    let is_suite_selected = |suite: &&Suite| {
+        let texts = [suite.id.as_str(), &suite.title, suite.source.name()];
+        args.filter.iter().all(|word| any_contains(&texts, word))
+    };
     if !all_scenarios().any(is_selected) || args.script {
         let filter = args.filter.join(" ");
         let error = find_scenario(&filter).err();
@@ -71,7 +83,56 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
         })
         .filter(|group| !group.rows.is_empty())
         .collect();
-    output::show(|out, style| scenarios::write_list(out, style, &groups))?;
+    let suites: Vec<SuiteRow> = suites()
+        .iter()
+        .filter(is_suite_selected)
+        .map(suite_row)
+        .collect();
+    output::show(|out, style| scenarios::write_list(out, style, &groups, &suites))?;
+    Ok(Exit::Success)
+}
+
+fn suite_row(suite: &Suite) -> SuiteRow {
+    SuiteRow {
+        id: suite.id.clone(),
+        rows: suite.rows.len() as u64,
+        title: suite.title.clone(),
+        source: suite.source.name().to_owned(),
+    }
+}
+
+/// Shows a suite: its rows in the document's order.
+fn print_suite(suite: &Suite, as_json: bool) -> Result<Exit, Failure> {
+    if as_json {
+        let suite = serde_json::to_value(suite).map_err(anyhow::Error::from)?;
+        output::show(|out, _| {
+            serde_json::to_writer_pretty(&mut *out, &suite)?;
+            writeln!(out)
+        })?;
+        return Ok(Exit::Success);
+    }
+    let group = ScenarioGroup {
+        title: format!("{}: {}", suite.id, suite.title),
+        rows: suite.scenarios().map(scenario_row).collect(),
+    };
+    let mut notes = suite.notes.clone();
+    if suite.keep_data {
+        let note = "A row uses the data that the row before it has loaded, if the size is the same, as in the document.";
+        notes.push(note.to_owned());
+    }
+    if suite.derived {
+        let note = "The document has no table of these rows: it describes or suggests them.";
+        notes.push(note.to_owned());
+    }
+    let source = format!(
+        "{} ({}): {}",
+        suite.source.name(),
+        suite.source.title(),
+        suite.source_location
+    );
+    output::show(|out, style| {
+        scenarios::write_suite(out, style, &group, &suite.id, &source, &notes)
+    })?;
     Ok(Exit::Success)
 }
 
@@ -99,7 +160,6 @@ fn print_script(scenario: &Scenario) -> Result<Exit, Failure> {
 
 /// Whether a scenario's description contains a word.
 fn matches_word(scenario: &Scenario, word: &str) -> bool {
-    let word = word.to_lowercase();
     let texts = [
         Some(scenario.id.as_str()),
         Some(&scenario.title),
@@ -110,10 +170,13 @@ fn matches_word(scenario: &Scenario, word: &str) -> bool {
         Some(scenario.source.name()),
         Some(scenario.dialect.name()),
     ];
-    texts
-        .into_iter()
-        .flatten()
-        .any(|text| text.to_lowercase().contains(&word))
+    any_contains(&texts.into_iter().flatten().collect::<Vec<_>>(), word)
+}
+
+/// Whether one of the texts contains a word, ignoring case.
+fn any_contains(texts: &[&str], word: &str) -> bool {
+    let word = word.to_lowercase();
+    texts.iter().any(|text| text.to_lowercase().contains(&word))
 }
 
 fn machine_size_text(scenario: &Scenario) -> String {
@@ -261,10 +324,27 @@ fn scenario_facts(scenario: &Scenario) -> Vec<(&'static str, String)> {
         ),
         ("durability", &scenario.durability),
         ("replication", &scenario.replication),
+        (
+            "availability",
+            &scenario
+                .high_availability
+                .map(|kind| availability(kind, scenario.zones)),
+        ),
+        ("region", &scenario.region),
+        ("client", &scenario.client_machine),
     ] {
         facts.extend(value.clone().map(|value| (name, value)));
     }
     facts
+}
+
+/// What took over if the machine failed, with the number of zones.
+fn availability(kind: HighAvailability, zones: Option<u32>) -> String {
+    let zones = zones.map(|zones| units::count_with_noun(zones.into(), "zone", "zones"));
+    match zones {
+        Some(zones) => format!("{}, {zones}", kind.name()),
+        None => kind.name().to_owned(),
+    }
 }
 
 /// The steps that run the scenario, in order.

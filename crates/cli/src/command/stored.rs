@@ -39,12 +39,13 @@ fn print_list(store: &RunStore, args: &RunsArgs) -> Result<Exit, Failure> {
         ..run_filter(args)
     } == RunFilter::default();
     let now_ns = i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
-    output::show(|out, style| {
-        if listing.runs.is_empty() && !is_unfiltered {
+    output::show(|out, style| match () {
+        () if args.json => history::write_json(out, &listing.runs),
+        () if args.csv => csv::write_runs(out, &listing.runs),
+        () if listing.runs.is_empty() && !is_unfiltered => {
             writeln!(out, "No stored run matches.")
-        } else {
-            history::write(out, style, &listing.runs, now_ns)
         }
+        () => history::write(out, style, &listing.runs, now_ns),
     })?;
     for (path, reason) in &listing.unreadable {
         output::notice(&format!("prony: cannot read {}: {reason}", path.display()));
@@ -198,7 +199,7 @@ fn print_hdr_log(run: &Run) -> Result<Exit, Failure> {
 }
 
 /// Opens the store of runs, which lists verdicts of this version's rules.
-pub(super) fn open_store() -> Result<RunStore, StoreError> {
+pub(crate) fn open_store() -> Result<RunStore, StoreError> {
     let rules = prony_store::Rules {
         version: prony_judge::RULES_VERSION,
         judge: prony_judge::judge_if_unjudged,
@@ -223,7 +224,7 @@ pub(super) fn judge_by_own_rules(run: &mut Run) {
 
 /// Judges runs as every reader does. If they were judged by different versions of the rules, judges all of them by those
 /// of this version, so that `compare` reports no difference that comes from the rules.
-pub(super) fn judge_by_same_rules<'a>(runs: impl IntoIterator<Item = &'a mut Run>) {
+pub(crate) fn judge_by_same_rules<'a>(runs: impl IntoIterator<Item = &'a mut Run>) {
     let mut runs: Vec<&mut Run> = runs.into_iter().collect();
     for run in &mut runs {
         prony_judge::judge_if_unjudged(run);

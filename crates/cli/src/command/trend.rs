@@ -9,23 +9,35 @@ use super::stored::listing_start;
 use super::{compare, file, output};
 use crate::args::TrendArgs;
 use crate::exit::{Exit, Failure};
+use crate::run::{ResultFormat, answers};
+use prony_judge::requirements::answer_repeats;
 use prony_judge::trend::{Trend, TrendBuilder, can_be_reference, differences_at_change};
 use prony_report::{html, trend};
 use prony_runner::host::this_build;
-use prony_store::{Run, RunFilter, RunStore, RunSummary, StoreError};
+use prony_store::{Answer, Requirement, Run, RunFilter, RunStore, RunSummary, StoreError};
 
 /// Shows the history of a workload's runs.
 pub fn show(args: &TrendArgs) -> Result<Exit, Failure> {
     let store = super::stored::open_store()?;
     let trend = load(&store, args)?;
+    let answer = answer(&store, &trend, &args.require)?;
+    let name = || trend.workload.clone();
+    let answers: Vec<(String, Answer)> =
+        answer.map(|answer| (name(), answer)).into_iter().collect();
     match &args.output {
-        None => output::show(|out, style| {
-            if args.json {
-                trend::json(out, &trend)
-            } else {
+        None if args.json => {
+            let answer = answers.first().map(|(_, answer)| answer);
+            output::show(|out, _| trend::json(out, &trend, answer))?;
+        }
+        None => {
+            answers::print(ResultFormat::Full, &answers)?;
+            output::show(|out, style| {
+                if !answers.is_empty() {
+                    writeln!(out)?;
+                }
                 trend::write(out, style, &trend)
-            }
-        })?,
+            })?;
+        }
         Some(path) if path.as_os_str() == "-" => {
             output::show_raw(|out| html::write_trend(out, &trend, &this_build()))?;
         }
@@ -37,7 +49,28 @@ pub fn show(args: &TrendArgs) -> Result<Exit, Failure> {
             output::notice(&format!("Written to {}", path.display()));
         }
     }
-    Ok(Exit::Success)
+    let answered = answers::exit_of(answers.iter().map(|(_, answer)| answer));
+    Ok(answered.unwrap_or(Exit::Success))
+}
+
+/// What the newest runs since the last change say to what is required; `None` if nothing is.
+fn answer(
+    store: &RunStore,
+    trend: &Trend,
+    requirements: &[Requirement],
+) -> Result<Option<Answer>, Failure> {
+    let mut baselines = answers::load_baselines(&trend.workload, requirements)?;
+    let first = trend.levels.last().map_or(0, |level| level.first);
+    let newest = trend.runs[first..].iter().rev().take(answers::MAX_RUNS);
+    let ids: Vec<&str> = newest.map(|run| run.run.as_str()).collect();
+    // No run is compared with itself.
+    for baseline in &mut baselines {
+        baseline.runs.retain(|run| !ids.contains(&&*run.id));
+    }
+    let runs = ids.iter().map(|id| load_judged(store, id));
+    let runs: Vec<Run> = runs.collect::<Result<_, _>>()?;
+    let runs: Vec<&Run> = runs.iter().collect();
+    Ok(answer_repeats(requirements, &runs, &baselines))
 }
 
 fn load(store: &RunStore, args: &TrendArgs) -> Result<Trend, Failure> {

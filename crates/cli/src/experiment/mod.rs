@@ -5,16 +5,21 @@
 //! between runs fails, or if a problem that lasts has made every run invalid.
 
 mod between;
+mod prices;
 
 use crate::command::output;
 use crate::exit::{Exit, Failure};
-use crate::run::{self, ExperimentPart, MetricsServer, ObserveOptions, ResultFormat, RunRequest};
+use crate::run::{
+    self, ExperimentPart, MetricsServer, ObserveOptions, ResultFormat, RunRequest, answers,
+};
 use prony_judge::experiment::{all_have_nopm, lasting_problem, variants};
+use prony_judge::requirements::answer_repeats;
+use prony_judge::sweep::Sweep;
 use prony_plan::{Experiment, ExperimentRun, splitmix64};
 use prony_report::{experiment, json};
 use prony_runner::Signals;
 use prony_runner::random_seed;
-use prony_store::Run;
+use prony_store::{Answer, Run};
 
 /// An experiment to execute, and how to print its runs.
 pub struct ExperimentRequest {
@@ -22,8 +27,6 @@ pub struct ExperimentRequest {
     pub experiment: Experiment,
     /// One request for each variant, in their order.
     pub requests: Vec<RunRequest>,
-    /// Whether only the documents are printed, one line each.
-    pub as_json: bool,
 }
 
 /// The executed runs, and the worst of their exit codes.
@@ -55,6 +58,8 @@ pub fn run_and_print(
     let metrics = run::listen_for_prometheus(observe)?;
     let signals = Signals::listen()?;
     let experiment = &request.experiment;
+    // A sheet with a mistake is reported before the first run.
+    let sheet = prices::load_sheet(experiment)?;
     let plan_seed = experiment
         .variants
         .first()
@@ -71,7 +76,13 @@ pub fn run_and_print(
     };
     let result = run_all(request, observe, &context, seed, &mut completed);
     drop(metrics);
-    if !request.as_json && !completed.runs.is_empty() {
+    let format = request.requests[0].format;
+    let answers = answers_of(request, &completed);
+    if !answers.is_empty() {
+        answers::print(format, &answers)?;
+    }
+    let is_for_people = matches!(format, ResultFormat::FirstScreen | ResultFormat::Full);
+    if is_for_people && !completed.runs.is_empty() {
         let names: Vec<String> = experiment
             .variants
             .iter()
@@ -79,11 +90,42 @@ pub fn run_and_print(
             .collect();
         let summaries = variants(&names, &completed.runs);
         let by_nopm = all_have_nopm(&completed.runs);
-        output::show(|out, style| {
-            experiment::write_summary(out, style, &completed.runs, &summaries, by_nopm)
-        })?;
+        match Sweep::of(&completed.runs) {
+            Some(mut sweep) => {
+                let notes =
+                    prices::add_prices(&mut sweep, experiment, sheet.as_ref(), &completed.runs)?;
+                output::show(|out, style| {
+                    experiment::write_sweep(out, style, &completed.runs, &sweep, &notes)
+                })?;
+            }
+            None => output::show(|out, style| {
+                experiment::write_summary(out, style, &completed.runs, &summaries, by_nopm)
+            })?,
+        }
     }
-    result.map(|()| completed.worst_exit)
+    result?;
+    let answered = answers::exit_of(answers.iter().map(|(_, answer)| answer));
+    Ok(match completed.worst_exit {
+        // Repeats that must not be used are left out of the answers.
+        Exit::Success | Exit::Invalid if !answers.is_empty() => answered.unwrap_or(Exit::Success),
+        exit => exit,
+    })
+}
+
+/// The answer of each variant with a finished run.
+fn answers_of(request: &ExperimentRequest, completed: &CompletedRuns) -> Vec<(String, Answer)> {
+    let variants = request.experiment.variants.iter().zip(&request.requests);
+    let answers = variants.filter_map(|(variant, run_request)| {
+        let of_variant = |run: &&Run| {
+            let experiment = run.experiment.as_ref();
+            experiment.is_some_and(|experiment| experiment.variant == variant.name)
+        };
+        let runs: Vec<&Run> = completed.runs.iter().filter(of_variant).collect();
+        let requirements = &run_request.plan.require.0;
+        let answer = answer_repeats(requirements, &runs, &run_request.purpose.baselines)?;
+        Some((variant.name.clone(), answer))
+    });
+    answers.collect()
 }
 
 fn run_all(
@@ -124,14 +166,16 @@ fn run_all(
         output::show(|out, style| match run_request.format {
             ResultFormat::Json => json::write_line(out, run),
             ResultFormat::Full => result.write_full(out, style),
+            ResultFormat::Junit | ResultFormat::Github => Ok(()),
             ResultFormat::FirstScreen => experiment::write_run(out, style, run),
         })?;
         if index == 0 {
             completed.experiment_id.clone_from(&result.run().id);
         }
         let (mut run, exit) = result.into_stored_run()?;
-        // Of the server, only its sessions are needed here.
-        if let Some(observed) = &mut run.observed {
+        // Of the server, only its sessions are needed here, and at a point of a sweep what limits it.
+        let is_sweep = !experiment.variants[scheduled.variant].point.is_empty();
+        if let Some(observed) = run.observed.as_mut().filter(|_| !is_sweep) {
             let most = observed
                 .series
                 .iter()
@@ -197,6 +241,7 @@ fn experiment_entry(
             .iter()
             .map(|variant| variant.name.clone())
             .collect(),
+        sweep: experiment.variants[scheduled.variant].point.clone(),
     }
 }
 

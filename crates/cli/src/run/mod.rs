@@ -2,13 +2,14 @@
 //!
 //! Calls the runner and prints its result; never changes figures.
 
+pub mod answers;
 mod live_observer;
 pub mod metrics;
 mod preparation;
 pub mod run_server;
 mod warnings;
 
-use crate::command::{load, output, server};
+use crate::command::{load, output, server, stored};
 use crate::exit::{Exit, Failure};
 use live_observer::LiveObserver;
 pub use metrics::MetricsServer;
@@ -23,7 +24,7 @@ use prony_runner::{
     StorePolicy, WithOrigin, random_seed,
 };
 use prony_server::control::FailureCause;
-use prony_store::{Annotation, Run, RunState, Severity, StoreError};
+use prony_store::{Annotation, Answer, Run, RunState, Severity, StoreError};
 use prony_workload::Workload;
 use std::io::{self, Stderr, Write, stderr};
 use std::path::PathBuf;
@@ -38,6 +39,10 @@ pub enum ResultFormat {
     Full,
     /// The document.
     Json,
+    /// What is required and whether it is met, as JUnit XML.
+    Junit,
+    /// The same as annotations of GitHub's workflows.
+    Github,
 }
 
 impl ResultFormat {
@@ -69,6 +74,8 @@ pub struct RunRequest {
     pub check_after: bool,
     /// Whether the machine and the server are examined before the load.
     pub doctor: bool,
+    /// The label of the stored run.
+    pub label: Option<String>,
     /// What the run is part of or is compared with: an experiment, a scenario, a share of cached data.
     pub purpose: Purpose,
 }
@@ -145,11 +152,20 @@ impl RunResult {
 /// Executes a run and prints its result.
 pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<Exit, Failure> {
     let result = execute(request, observe, None)?;
+    let answer = result.run.answer.clone();
+    let answers: Vec<(String, Answer)> = answer
+        .map(|answer| (result.run.id.clone(), answer))
+        .into_iter()
+        .collect();
     output::show(|out, style| match request.format {
+        ResultFormat::Junit | ResultFormat::Github => Ok(()),
         ResultFormat::Json => json::write(out, &result.run),
         ResultFormat::Full => result.write_full(out, style),
         ResultFormat::FirstScreen => {
-            let annotation = &Annotation::default();
+            let annotation = &Annotation {
+                label: request.label.clone(),
+                ..Annotation::default()
+            };
             let stored = result.stored_path().map(|_| StoredRun {
                 show_argument: "last",
                 annotation,
@@ -157,7 +173,17 @@ pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<E
             terminal::write_first_screen(out, style, &result.run, stored)
         }
     })?;
-    result.into_stored_run().map(|(_, exit)| exit)
+    if let ResultFormat::Junit | ResultFormat::Github = request.format {
+        answers::print(request.format, &answers)?;
+    }
+    let (_, exit) = result.into_stored_run()?;
+    let answered = answers::exit_of(answers.iter().map(|(_, answer)| answer));
+    Ok(match (exit, answered) {
+        // What was counted may miss a limit in a run that is invalid otherwise.
+        (Exit::Success, Some(answered))
+        | (Exit::Invalid, Some(answered @ Exit::RequirementFailed)) => answered,
+        _ => exit,
+    })
 }
 
 /// Executes a run, alone or as part of an experiment, judges and stores it, and prints nothing. In an experiment, all
@@ -223,7 +249,17 @@ pub fn execute(
     );
     observer.remove_view();
     match finished {
-        Ok(finished) => Ok(run_result(&signals, finished)),
+        Ok(finished) => {
+            let result = run_result(&signals, finished);
+            if let (Some(label), Some(_)) = (&request.label, result.stored_path()) {
+                let annotation = Annotation {
+                    label: Some(label.clone()),
+                    ..Annotation::default()
+                };
+                stored::open_store()?.annotate(&result.run.id, &annotation)?;
+            }
+            Ok(result)
+        }
         Err(error) => Err(run_failure(&error, plan, &signals)),
     }
 }

@@ -5,6 +5,7 @@ mod blocks;
 
 use crate::common::{TestBench, ok_stdout, total_figures};
 use blocks::code_blocks;
+use prony_plan::scenario::find_suite;
 use std::path::{Path, PathBuf};
 
 /// Exit code of `prony doctor` if something is bad, as may be on the machine of the test.
@@ -59,7 +60,12 @@ fn shorten_command(mut arguments: Vec<String>, url: &str) -> Vec<String> {
         set_option(&mut arguments, "--watch", "0s");
     }
     if arguments[0] == "reproduce" {
-        set_option(&mut arguments, "--shrink", "1/4000");
+        let share = if find_suite(&arguments[1]).is_some() {
+            "1/50000"
+        } else {
+            "1/4000"
+        };
+        set_option(&mut arguments, "--shrink", share);
         set_option(&mut arguments, "--duration", "1s");
         set_option(&mut arguments, "--clients", "2");
     }
@@ -77,6 +83,9 @@ fn shorten_command(mut arguments: Vec<String>, url: &str) -> Vec<String> {
             if arguments.iter().any(|argument| argument == option) {
                 set_option(&mut arguments, option, value);
             }
+        }
+        if arguments.iter().any(|argument| argument == "--sweep") {
+            set_option(&mut arguments, "--repeats", "1");
         }
         let plan = arguments
             .iter()
@@ -156,6 +165,28 @@ fn marked_pages(folder: &Path, is_recursive: bool, pages: &mut Vec<PathBuf>) {
     }
 }
 
+/// The number of runs that a command stores; each point of a sweep is one.
+fn run_count(line: &str) -> usize {
+    let arguments = parse_arguments(line);
+    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let suite = arguments.get(1).and_then(|id| find_suite(id));
+    match (arguments[0].as_str(), suite) {
+        ("reproduce", Some(_)) if has("--estimate") => 0,
+        ("reproduce", Some(suite)) => {
+            let mut only = arguments
+                .iter()
+                .skip_while(|argument| *argument != "--only");
+            let text = only.nth(1).map_or("", String::as_str);
+            suite.rows.iter().filter(|id| id.contains(text)).count()
+        }
+        ("run" | "reproduce", _) => {
+            let sweeps = arguments.windows(2).filter(|pair| pair[0] == "--sweep");
+            sweeps.map(|pair| pair[1].split(',').count()).product()
+        }
+        _ => 0,
+    }
+}
+
 /// Runs the commands of a page in their order, on one database.
 fn run_page(page: &Path) {
     let name = page.file_stem().expect("a name").to_string_lossy();
@@ -173,17 +204,13 @@ fn run_page(page: &Path) {
         let printed = run_documented(&bench, line);
         assert!(!printed.trim().is_empty(), "{}: {line}", page.display());
     }
-    let runs = commands.iter().filter(|line| {
-        ["prony run ", "prony reproduce "]
-            .iter()
-            .any(|start| line.starts_with(start))
-    });
+    let runs: usize = commands.iter().map(|line| run_count(line)).sum();
     let listed = ok_stdout(&bench.prony_without_server("runs"));
     // Each line of a run begins with its id, which begins with the year.
     let stored = listed.lines().filter(|line| line.starts_with("20"));
     assert_eq!(
         stored.count(),
-        runs.count() + prepared_runs,
+        runs + prepared_runs,
         "{}: {listed}",
         page.display()
     );

@@ -63,6 +63,13 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
     );
     assert!(stdout.contains("TPS 20,359 "), "{stdout}");
     assert!(stdout.contains("latency stddev 13.6 "), "{stdout}");
+    for fact in [
+        "high availability multi-zone unknown",
+        "region us-central1 unknown",
+        "client's machine E2-standard-16, 64 GB, 16 CPUs",
+    ] {
+        assert!(stdout.contains(fact), "{fact}: {stdout}");
+    }
     assert!(stdout.contains("clients 256 clients 3 clients"), "{stdout}");
     assert!(stdout.contains("measured 65 min 3 s"), "{stdout}");
     // Only the size of the workload's tables is reported.
@@ -91,6 +98,25 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
         (0.0005, Some(16))
     );
     assert!(scenario.loaded && scenario.prewarmed && scenario.cold && !scenario.restarted);
+    // The load is compared with the published one, phase by phase.
+    let load = scenario.load.as_ref().expect("it was loaded");
+    assert_eq!((load.rows, load.jobs), (200_000 + 2 + 20, 1));
+    assert!(
+        load.seconds >= load.phases["rows"] && load.bytes > Some(20_000_000),
+        "{load:?}"
+    );
+    for phase in [
+        "load time 1,482 ",
+        "load: rows 541 ",
+        "load: vacuum 615 ",
+        "load: keys 326 ",
+    ] {
+        assert!(stdout.contains(phase), "{phase}: {stdout}");
+        assert!(
+            !stdout.contains(&format!("{phase}not known")),
+            "{phase}: {stdout}"
+        );
+    }
     let tables_sql = "SELECT count(*) FROM pg_class WHERE relname LIKE 'pgbench%'";
     assert_eq!(query_number(&mut bench.control(), tables_sql), 0);
 }
@@ -99,7 +125,8 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
 fn a_scenario_of_a_cloud_machine_lists_the_settings_that_differ() {
     let bench = TestBench::new("scenario_aiven");
     let listed = ok_stdout(&bench.prony_without_server("scenarios aiven"));
-    assert_eq!(listed.matches("Aiven-2019").count(), 23, "{listed}");
+    // 23 machines and two suites of them.
+    assert_eq!(listed.matches("Aiven-2019").count(), 25, "{listed}");
     let listed = single_spaced(&listed);
     assert!(listed.contains("100 11 to 13 TPS per dollar"), "{listed}");
     let details = ok_stdout(&bench.prony_without_server("scenarios aiven-450-gcp-20x120"));

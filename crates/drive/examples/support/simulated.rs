@@ -60,6 +60,7 @@ pub fn simulate(
         seed: 1,
         interrupt: &AtomicBool::new(false),
         new_sample_listener: None,
+        service: None,
         on_connect_refused: None,
     };
     let machine = Machine {

@@ -18,6 +18,7 @@ fn run(users: u32, refuse: fn(u64) -> bool) -> (Result<DriveResult, Error>, usiz
     };
     let (plan, target) = (plan(users, 1.0), target());
     let job = DriveJob {
+        service: None,
         on_connect_refused: Some(&on_refused),
         ..job(&TwoConnections, &plan, &target)
     };

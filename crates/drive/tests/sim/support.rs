@@ -207,6 +207,7 @@ pub fn job<'a>(program: &'a dyn Program, plan: &'a DrivePlan, target: &'a Target
         seed: 1,
         interrupt: &NEVER,
         new_sample_listener: None,
+        service: None,
         on_connect_refused: None,
     }
 }

@@ -91,6 +91,22 @@ mod tests {
             whats(&plain, &run(Some(Service::TiDb)), false),
             (Verdict::WithCaveats, names(&["engine", "service"]))
         );
+        // Aurora's fsync says nothing of what a commit survives there.
+        let with_fsync = |service, fsync: &str| {
+            let mut run = run_on(Product::POSTGRESQL);
+            run.server.service = Some(service);
+            run.server.settings.insert("fsync".into(), fsync.into());
+            run
+        };
+        let aurora = with_fsync(Service::AuroraPostgreSql, "off");
+        let rds = with_fsync(Service::Rds, "on");
+        let (verdict, found) = whats(&aurora, &rds, false);
+        assert_eq!(
+            (verdict, found.contains(&"fsync".to_owned())),
+            (Verdict::WithCaveats, true)
+        );
+        let cloud = with_fsync(Service::CloudSql, "off");
+        assert_eq!(whats(&cloud, &rds, false).0, Verdict::NotComparable);
         let mut cockroach = run_on(Product::POSTGRESQL);
         cockroach.server.service = Some(Service::Cockroach);
         let postgres = run_on(Product::POSTGRESQL);

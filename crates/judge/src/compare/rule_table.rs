@@ -7,7 +7,7 @@ use super::doctor::{ONE_EXAMINED, OTHER_STATE, OTHER_VALUE};
 use super::intended::explaining_settings;
 use super::rules::{
     DURABILITY_SETTINGS, WHY_IT_MAY_EXPLAIN, WHY_NO_BINLOG, WHY_ONE_DECLARED, WHY_OTHER_DECLARED,
-    WHY_OTHER_DURABILITY, WHY_OTHER_WORK, compared_properties,
+    WHY_OTHER_DURABILITY, WHY_OTHER_WORK, WHY_OWN_DURABILITY, compared_properties,
 };
 use super::server::{
     ISOLATION_PROPERTY, OBSERVATIONS, RELEVANT_SETTINGS, WHY_ONE_OBSERVED, WHY_OTHER_ISOLATION,
@@ -54,6 +54,8 @@ pub fn rules() -> Vec<ComparisonRule> {
     for name in DURABILITY_SETTINGS {
         rules.push(rule(format!("`{name}`"), Invalid, WHY_OTHER_DURABILITY));
     }
+    let own_durability = "these settings, if the service of one server has a durability of its own";
+    rules.push(rule(own_durability, Caveat, WHY_OWN_DURABILITY));
     let no_binlog = "`sync_binlog`, if neither server writes a binary log";
     rules.push(rule(no_binlog, Note, WHY_NO_BINLOG));
     rules.push(rule("durability class", Invalid, WHY_OTHER_DURABILITY));

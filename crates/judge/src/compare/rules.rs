@@ -43,6 +43,8 @@ const WHY_OTHER_CLIENTS: &str =
     "throughput and response time both depend on the number of concurrent clients";
 pub(super) const WHY_OTHER_DURABILITY: &str =
     "the servers guarantee different durability for a commit";
+pub(super) const WHY_OWN_DURABILITY: &str =
+    "the service of one server has a durability of its own, whatever this setting says";
 pub(super) const WHY_OTHER_DECLARED: &str = "the servers are not the same by what their users say";
 pub(super) const WHY_ONE_DECLARED: &str = "only one user said so; the other server may be the same";
 const WHY_OTHER_ENDPOINTS: &str =
@@ -212,7 +214,7 @@ pub(super) fn engine(run: &Run) -> &'static str {
     let other = run
         .server
         .service
-        .filter(|service| service.is_other_engine());
+        .filter(|service| service.quirks().is_other_engine);
     let product = run.server.product.map_or("", |product| product.id);
     other.map_or(product, Service::name)
 }

@@ -17,14 +17,11 @@ use std::collections::HashMap;
 
 mod evidence;
 mod figures;
-mod gates;
 mod repeat_caveats;
 
 pub use figures::{
     Basis, FigureComparison, FigureSample, RunsNeeded, Significance, typical_runs_needed,
 };
-
-pub use gates::{Gate, GateFinding, GateResult};
 
 /// One side of a comparison.
 #[derive(Clone, Debug)]
@@ -48,7 +45,7 @@ pub struct SidesComparison {
     pub primary: Option<String>,
     /// Whether it is the one that the options name.
     #[serde(skip)]
-    pub(super) is_primary_requested: bool,
+    is_primary_requested: bool,
     pub sides: Vec<SideSummary>,
     /// Each side except the first, compared with the first.
     pub side_comparisons: Vec<SideComparison>,
@@ -98,6 +95,12 @@ pub struct SideComparison {
 }
 
 impl SidesComparison {
+    /// Whether the throughput is that of the load and says nothing of the server: at a rate, unless the user
+    /// asked for it.
+    pub(crate) fn is_rate_given(&self) -> bool {
+        self.paced && !self.is_primary_requested
+    }
+
     /// The verdict as reports print it.
     pub fn label(&self) -> String {
         match (self.verdict, self.caveats) {

@@ -175,6 +175,49 @@ pub struct DatabaseFacts {
     pub cache_bytes: Option<u64>,
     /// Memory of its machine, bytes.
     pub memory_bytes: Option<u64>,
+    /// What a probe of its storage measured; absent if none was requested.
+    pub storage: Option<StorageProbe>,
+}
+
+/// The storage of a server, measured over SQL. Each part has its times, or why it could not be measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StorageProbe {
+    /// Times of durable commits of single rows, nanoseconds, ascending.
+    pub commits_ns: Result<Vec<u64>, String>,
+    /// Why these commits were not durable; absent if they were.
+    pub not_durable: Option<String>,
+    /// A scan of consecutive pages.
+    pub sequential: Result<ReadProbe, String>,
+    /// Single pages in random order.
+    pub random: Result<ReadProbe, String>,
+    /// Why the table of the probe could not be dropped, with its name; absent if it was.
+    pub left_behind: Option<String>,
+}
+
+impl Default for StorageProbe {
+    fn default() -> StorageProbe {
+        let not_tried = || "it was not tried".to_owned();
+        StorageProbe {
+            commits_ns: Err(not_tried()),
+            not_durable: None,
+            sequential: Err(not_tried()),
+            random: Err(not_tried()),
+            left_behind: None,
+        }
+    }
+}
+
+/// Reads of pages that were not in the server's cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadProbe {
+    /// The table that was read.
+    pub table: String,
+    /// Bytes that came from outside of the server's cache.
+    pub bytes: u64,
+    /// Times of the reads, nanoseconds, ascending: one for a scan, one for each page of a random read.
+    pub times_ns: Vec<u64>,
+    /// Whether the server timed its reads; otherwise the client timed the statements.
+    pub is_timed_by_server: bool,
 }
 
 impl DatabaseFacts {

@@ -12,23 +12,27 @@ mod facts;
 mod limits;
 mod network;
 mod server;
+mod storage;
 mod system;
 
 pub use facts::{
     CgroupLimits, DatabaseFacts, IdleUsage, IntendedLoad, MachineFacts, NetworkInterface,
-    TcpSettings,
+    ReadProbe, StorageProbe, TcpSettings,
 };
 
 use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject};
 
 /// Ids of the findings whose value is a measurement, which differs slightly each time.
-pub(crate) const MEASURED: [&str; 9] = [
+pub(crate) const MEASURED: [&str; 12] = [
+    "commit-latency",
     "data-size",
     "ephemeral-ports",
     "max-connections",
     "memory",
     "other-load",
+    "random-read",
     "round-trip",
+    "sequential-read",
     "steal",
     "swap",
     "timer",
@@ -62,6 +66,7 @@ pub fn examine(
     findings.extend(system::findings(machine));
     if let Some(database) = database {
         let of_server = server::findings(database, load).into_iter();
+        let of_server = of_server.chain(storage::findings(database));
         findings.extend(of_server.map(|finding| DoctorFinding {
             subject: DoctorSubject::Server,
             ..finding

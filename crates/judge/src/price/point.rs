@@ -7,7 +7,8 @@ use crate::statistics::{ALPHA, median, order_statistic_interval};
 use crate::{all_kinds, compare};
 use prony_plan::sheet::{HOURS_PER_MONTH, PriceDate, PricedItem};
 use prony_store::{
-    DeclaredFact, Durability, HighAvailability, MetricName, Run, RunState, ServerState, Severity,
+    DeclaredFact, Durability, HighAvailability, MetricName, ObservedTopic, Run, RunState,
+    ServerState, Severity,
 };
 use serde::Serialize;
 
@@ -182,6 +183,9 @@ fn measured_replicas(run: &Run) -> Option<u32> {
 fn describe_durability(run: &Run) -> Option<String> {
     let observed = state_before(run).and_then(|state| state.durability.as_ref());
     let class = observed.map(Durability::description);
+    if let Some(why) = crate::service::why_absent(run, ObservedTopic::Durability) {
+        return Some(why.to_owned());
+    }
     class.or_else(|| compare::durability_settings(run))
 }
 

@@ -27,6 +27,8 @@ pub(super) const UNKNOWN: &str = "unknown";
 
 /// Relative tolerance of a machine's memory: the operating system cannot use all of it.
 pub(super) const MEMORY_TOLERANCE: f64 = 0.1;
+/// Relative tolerance of the size of the data, which documents round.
+const DATA_SIZE_TOLERANCE: f64 = 0.15;
 /// Relative tolerance of the window's length.
 const DURATION_TOLERANCE: f64 = 0.01;
 /// Relative tolerance of the reads per write: transactions at both ends of the window count in part.
@@ -44,6 +46,7 @@ pub fn differences(run: &Run) -> Vec<Difference> {
         memory_difference(run, original),
         disk_difference(run, original),
         data_difference(run, scenario),
+        data_size_difference(run, scenario),
         cached_share_difference(run, scenario),
         caches_difference(scenario),
         clients_difference(run, original),
@@ -51,7 +54,11 @@ pub fn differences(run: &Run) -> Vec<Difference> {
         protocol_difference(run, original),
         durability_difference(run, original),
         replication_difference(run, original),
+        availability_difference(run, original),
+        zones_difference(run, original),
+        region_difference(run, original),
         host_difference(run),
+        client_cpus_difference(run, original),
         duration_difference(original.duration_s, run.measured.length_s, "measured"),
         duration_difference(original.warmup_s, run.window.warmup_s, "warm-up"),
     ];
@@ -85,10 +92,15 @@ fn server_machine_value<T>(run: &Run, observed: Option<T>, client_value: T) -> O
     observed.or_else(|| machine::shared_machine_evidence(run).map(|_| client_value))
 }
 
-fn cpus_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+/// CPUs of the server's machine.
+pub(super) fn server_cpus(run: &Run) -> Option<u32> {
     let observed = observations::observed(run).and_then(|observed| observed.machine.cpus);
     let observed = observed.or_else(|| run.server.declared.count(DeclaredFact::Cpus));
-    let measured = server_machine_value(run, observed, run.machine().host.cpus);
+    server_machine_value(run, observed, run.machine().host.cpus)
+}
+
+fn cpus_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+    let measured = server_cpus(run);
     if original.cpus.is_some() && original.cpus == measured {
         return None;
     }
@@ -163,6 +175,29 @@ fn data_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
         original.data.as_deref().unwrap_or(NOT_STATED),
         measured,
     )
+}
+
+/// The size of the data, judged by the published one. Documents write GB where tools print GiB: both are accepted.
+fn data_size_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
+    let published_gb = scenario.original.data_gb? as f64 * scenario.size_share;
+    let size = size::data_size_before(run).filter(|size| !size.whole_database)?;
+    let in_gb = size.bytes as f64 / 1e9;
+    let in_gib = size.bytes as f64 / (1_u64 << 30) as f64;
+    let is_same = |size: f64| (size / published_gb - 1.0).abs() <= DATA_SIZE_TOLERANCE;
+    // Tables of a few pages say nothing about the size at scale.
+    if is_same(in_gb) || is_same(in_gib) || run.cached.is_some() || published_gb < 0.01 {
+        return None;
+    }
+    let share = match scenario.size_share {
+        1.0 => String::new(),
+        share => format!(
+            ", of which {} % is {}",
+            share * 100.0,
+            bytes((published_gb * 1e9) as u64)
+        ),
+    };
+    let published = format!("about {} GB{share}", thousands(scenario.original.data_gb?));
+    difference("size of the data", published, bytes(size.bytes))
 }
 
 /// The share of the data that the server's own cache can hold in this run.
@@ -285,6 +320,57 @@ fn replication_difference(run: &Run, original: &OriginalSetup) -> Option<Differe
         "replication",
         published,
         measured.map_or(UNKNOWN, Replication::name),
+    )
+}
+
+/// A published fact that only the user of this run can know.
+fn declared_difference(
+    run: &Run,
+    fact: DeclaredFact,
+    what: &'static str,
+    published: String,
+) -> Option<Difference> {
+    let declared = run.server.declared.get(fact);
+    if declared == Some(published.as_str()) {
+        return None;
+    }
+    difference(what, published, declared.unwrap_or(UNKNOWN))
+}
+
+fn availability_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+    let published = original.high_availability?.name().to_owned();
+    declared_difference(
+        run,
+        DeclaredFact::HighAvailability,
+        "high availability",
+        published,
+    )
+}
+
+fn zones_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+    let published = original.zones?.to_string();
+    declared_difference(run, DeclaredFact::Zones, "zones", published)
+}
+
+fn region_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+    let published = original.region.clone()?;
+    declared_difference(run, DeclaredFact::Region, "region", published)
+}
+
+/// The client's machine by its CPUs: a smaller one may have been the limit.
+fn client_cpus_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+    let published = original.client_machine.as_ref()?;
+    let measured = run.machine().host.cpus;
+    if original.client_cpus == Some(measured) {
+        return None;
+    }
+    let cpus = original.client_cpus.map_or(String::new(), |cpus| {
+        format!(", {}", count(cpus.into(), "CPU"))
+    });
+    difference(
+        "client's machine",
+        format!("{published}{cpus}"),
+        count(measured.into(), "CPU"),
     )
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::sample::healthy as run;
-use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure, Scenario};
+use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure, Scenario, ScenarioLoad};
 use prony_store::{
     DeclaredFact, IndustryMetric, QueryCounts, ServerSecond, ServerState, TableState,
 };
@@ -218,6 +218,85 @@ fn settings_are_compared_by_their_size_and_by_their_share_of_the_memory() {
     let unknown = differences(&run).into_iter();
     let unknown = unknown.filter(|row| row.measured.ends_with(" unknown"));
     assert_eq!(unknown.count(), 3);
+}
+
+#[test]
+fn the_load_of_a_run_is_compared_with_the_published_one() {
+    let figures = [
+        ("load time", 2_000.0),
+        ("load: vacuum", 100.0),
+        ("load: keys", 10.0),
+    ];
+    let mut run = run_with_figures(&figures);
+    let measured = |run: &Run| {
+        let deviations = deviations(run).into_iter();
+        deviations.map(|one| one.measured).collect::<Vec<_>>()
+    };
+    assert_eq!(measured(&run), [None; 3]);
+    run.scenario.as_mut().unwrap().load = Some(ScenarioLoad {
+        seconds: 1_000.0,
+        phases: [("statistics", 150.0)]
+            .map(|(name, s)| (name.to_owned(), s))
+            .into(),
+        ..ScenarioLoad::default()
+    });
+    assert_eq!(measured(&run), [Some(1_000.0), Some(150.0), None]);
+    assert_eq!(deviations(&run)[0].change, Some(-0.5));
+}
+
+#[test]
+fn published_facts_of_the_service_are_compared_with_the_declared_ones() {
+    let mut run = run_with_figures(&[]);
+    let original = &mut run.scenario.as_mut().unwrap().original;
+    original.high_availability = Some(prony_store::HighAvailability::MultiZone);
+    (original.zones, original.region) = (Some(2), Some("us-central1".to_owned()));
+    (original.client_machine, original.client_cpus) = (Some("E2".to_owned()), Some(4_096));
+    let differing = |run: &Run| {
+        let rows = differences(run).into_iter();
+        let names = ["high availability", "zones", "region", "client's machine"];
+        let rows = rows.filter(|row| names.contains(&row.what));
+        rows.map(|row| row.measured).collect::<Vec<_>>()
+    };
+    assert_eq!(differing(&run)[..3], ["unknown"; 3]);
+    for (fact, value) in [
+        (DeclaredFact::HighAvailability, "multi-zone"),
+        (DeclaredFact::Zones, "3"),
+        (DeclaredFact::Region, "us-central1"),
+    ] {
+        run.server.declared.declare(fact, value).unwrap();
+    }
+    assert_eq!(differing(&run)[0], "3");
+    assert_eq!(differing(&run).len(), 2);
+    run.scenario.as_mut().unwrap().original.client_cpus = Some(run.machine().host.cpus);
+    assert_eq!(differing(&run), ["3"]);
+}
+
+#[test]
+fn the_size_of_the_data_is_judged_by_the_published_one() {
+    let mut run = run_with_figures(&[]);
+    run.workload.name = "tpcb".to_owned();
+    let scenario = run.scenario.as_mut().unwrap();
+    (scenario.original.data_gb, scenario.size_share) = (Some(60), 0.5);
+    let mut differing = |bytes: u64| {
+        let names = ["accounts", "branches", "history", "tellers"];
+        let table = |name: &str| TableState {
+            name: format!("pgbench_{name}"),
+            bytes: Some(bytes / 4),
+            ..TableState::default()
+        };
+        run.observed.get_or_insert_default().before = Some(ServerState {
+            tables: names.map(table).into(),
+            ..ServerState::default()
+        });
+        let mut rows = differences(&run).into_iter();
+        rows.find(|row| row.what == "size of the data")
+            .map(|row| (row.published, row.measured))
+    };
+    assert_eq!(differing(30_000_000_000), None);
+    assert_eq!(differing(30 << 30), None, "documents write GB for GiB");
+    let (published, measured) = differing(12_000_000_000).expect("a difference");
+    assert_eq!(published, "about 60 GB, of which 50 % is 30 GB");
+    assert_eq!(measured, "12 GB");
 }
 
 #[test]

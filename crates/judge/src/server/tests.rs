@@ -107,6 +107,8 @@ fn a_restart_or_failover_is_reported() {
     after.commits = Some(0);
     assert_eq!(severity(&run), Some(Severity::Invalid));
     assert_eq!(check_server_commits(&run), None, "its counters were reset");
+    run.server.service = Some(prony_store::Service::Dolt);
+    assert_eq!(severity(&run), None, "its uptime means nothing");
     let mut run = observed_run();
     observed_mut(&mut run).after.as_mut().unwrap().is_replica = Some(true);
     assert_eq!(severity(&run), Some(Severity::Invalid));
@@ -194,10 +196,10 @@ fn missing_observations_are_reported() {
     assert_eq!(check_unobserved(&healthy()), None);
     let mut run = observed_run();
     assert_eq!(check_unobserved(&run), None);
-    observed_mut(&mut run).missing.push(MissingObservation {
-        what: prony_store::ObservedTopic::Checkpoints,
-        why: "permission denied".to_owned(),
-    });
+    observed_mut(&mut run).missing.push(MissingObservation::new(
+        prony_store::ObservedTopic::Checkpoints,
+        "permission denied",
+    ));
     let check = check_unobserved(&run).unwrap();
     assert_eq!(check.severity, Severity::Note);
     assert!(

@@ -34,6 +34,7 @@
 //! - **Several sides against one base**: Holm (1979, [`holm()`]), with one family for each figure. Intervals
 //!   have the level of their test, so that an interval excludes 1 exactly if a difference was found.
 //! - **Histories** ([`change_points()`]): where the level of many runs changed, by ranks and random orders.
+//! - **Sweeps** ([`find_knee()`], [`fit_usl()`]): where a throughput curve bends, and a law that explains it.
 //! - **Smallest difference**: the one that the noncentral t distribution finds with a probability of 80 %.
 //!
 //! Student's t is computed here: it takes a few functions of ten lines ([`student`]), and the libraries
@@ -41,18 +42,23 @@
 
 mod change_points;
 mod holm;
+mod knee;
 mod median_interval;
 mod ranks;
 mod runs;
 mod series;
 pub mod student;
+mod usl;
 
 pub use change_points::{ChangePoint, MIN_RUNS_OF_LEVEL, change_points};
 pub use holm::{HolmResult, holm};
+pub use knee::{CurvePoint, Knee, find_knee};
 pub use median_interval::{median_interval, order_statistic_interval};
 pub use ranks::{RankComparison, ranks_suffice};
+pub(crate) use runs::moments;
 pub use runs::{coefficient_of_variation, median, runs_needed, welch};
 pub use series::{SeriesMean, series_mean};
+pub use usl::{MIN_USL_POINTS, Usl, UslFit, fit_usl};
 
 /// Two-sided level of a test: one in twenty pairs of equal systems shows a difference.
 pub const ALPHA: f64 = 0.05;

@@ -64,7 +64,7 @@ pub fn runs_needed(effect: f64, scatter: f64) -> usize {
 const MAX_RUNS_NEEDED: usize = 1_000;
 
 /// Mean and sample variance.
-pub(super) fn moments(values: &[f64]) -> Option<[f64; 2]> {
+pub(crate) fn moments(values: &[f64]) -> Option<[f64; 2]> {
     if values.len() < 2 {
         return None;
     }

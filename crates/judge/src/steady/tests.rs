@@ -185,7 +185,7 @@ fn load_that_comes_and_goes_with_a_change_is_named() {
     // The throughput in each second, and when others load the server.
     type Case = (fn(usize) -> f64, std::ops::Range<usize>, &'static str);
     let cases: [Case; 3] = [
-        (|at| if at < 30 { 1000.0 } else { 600.0 }, 30..60, "drift"),
+        (|at| if at < 30 { 1000.0 } else { 820.0 }, 30..60, "drift"),
         (|at| if at < 10 { 600.0 } else { 1000.0 }, 0..10, "warm-up"),
         (
             |at| {

@@ -59,6 +59,15 @@ pub const FAULTS: &[Fault] = &[
         },
     ),
     fault(
+        "throughput falls by 60 % in a step",
+        ClosedLoop,
+        Caveat,
+        |run, random| {
+            let step = random.between(0.3, 0.7);
+            scale_throughput(run, |at| if at < step { 1.0 } else { 0.4 });
+        },
+    ),
+    fault(
         "throughput a third lower in the first fifth",
         ClosedLoop,
         Caveat,

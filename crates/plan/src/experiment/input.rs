@@ -5,21 +5,27 @@
 
 use super::{
     DEFAULT_REPEATS, DIRECT_VARIANT, Experiment, MAX_NAME_CHARS, MAX_REPEATS, MAX_VARIANTS,
-    POOLED_VARIANT, RunOrder, Variant,
+    POOLED_VARIANT, RunOrder, SweepInput, Variant,
 };
 use crate::check::value_or;
 use crate::duration::shorten;
 use crate::input::{Located, PlanInput};
 use crate::problem::{InputLocation, Problem, Problems};
+use prony_document::Setting;
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// A variant of a plan.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct VariantInput {
     /// Name of the variant, with its location.
     pub name: Located<String>,
     /// The settings that the variant changes.
     pub input: PlanInput,
+    /// The settings that it has as a point of a sweep; empty if it is none.
+    pub point: Vec<Setting>,
+    /// What it costs: the name of a configuration in the price sheet.
+    pub configuration: Option<String>,
     /// Whether a flag has overridden one of those settings.
     pub(crate) is_overridden: bool,
 }
@@ -41,14 +47,15 @@ impl PlanInput {
         let mut problems = Vec::new();
         if let Some(order) = &self.order
             && self.repeats.is_none()
-            && self.via.is_none()
-            && !self.file.has_experiment
+            && !self.has_several_runs()
         {
             let problem = Problem::new(
                 order.location.clone(),
                 "orders several runs, but there is only one",
             );
-            problems.push(problem.with_hint("give --repeats, or a plan with [variants.NAME]"));
+            problems.push(
+                problem.with_hint("give --repeats, or a plan with [variants.NAME] or [sweep]"),
+            );
         }
         // The command is not quoted: it may contain a password.
         if let Some(between) = &self.between
@@ -74,18 +81,65 @@ impl PlanInput {
                 .iter()
                 .filter_map(|variant| name_problem(&variant.name)),
         );
-        if let [variant] = &self.variants[..] {
+        let variants = match &self.sweep {
+            Some(sweep) => self.sweep_problems(sweep, &mut problems),
+            None => Cow::Borrowed(&self.variants[..]),
+        };
+        if let ([variant], None) = (&self.variants[..], &self.sweep) {
             let problem = Problem::new(variant.name.location.clone(), "is the only variant");
             problems.push(problem.with_hint(
                 "an experiment compares at least two; write one that changes nothing as an empty table, such \
                  as [variants.base]",
             ));
         }
-        if let Some(excess) = self.variants.get(MAX_VARIANTS) {
-            let message = format!("exceeds the limit of {MAX_VARIANTS} variants");
+        if let Some(excess) = variants.get(MAX_VARIANTS) {
+            let what = if self.sweep.is_some() {
+                "points"
+            } else {
+                "variants"
+            };
+            let message = format!("exceeds the limit of {MAX_VARIANTS} {what}");
             problems.push(Problem::new(excess.name.location.clone(), message));
         }
         problems
+    }
+
+    /// Adds the problems of a sweep; returns its points.
+    fn sweep_problems(
+        &self,
+        sweep: &SweepInput,
+        problems: &mut Vec<Problem>,
+    ) -> Cow<'_, [VariantInput]> {
+        if let Some(variant) = self.variants.first() {
+            let message = "variants and a sweep exclude each other";
+            let problem = Problem::new(variant.name.location.clone(), message);
+            problems.push(problem.with_hint("the points of a sweep are its variants"));
+        }
+        problems.extend(
+            sweep
+                .machines
+                .iter()
+                .filter_map(|machine| name_problem(&machine.name)),
+        );
+        if let (None, Some(named)) = (&sweep.prices, &sweep.configuration) {
+            let problem = Problem::new(
+                named.location.clone(),
+                "has no effect without a price sheet",
+            );
+            problems
+                .push(problem.with_hint("name the sheet: prices = \"FILE.toml\" under [sweep]"));
+        }
+        let (points, point_problems) = sweep.points(self);
+        let is_single = point_problems.is_empty() && points.len() < 2;
+        problems.extend(point_problems);
+        if is_single {
+            let location = points.into_iter().next().map(|point| point.name.location);
+            let location = location.unwrap_or_else(|| InputLocation::Key("sweep".to_owned()));
+            let problem = Problem::new(location, "is a sweep of one point");
+            problems.push(problem.with_hint("a sweep has at least two values, or two machines"));
+            return Cow::Borrowed(&[]);
+        }
+        Cow::Owned(points)
     }
 }
 
@@ -108,17 +162,23 @@ fn name_problem(name: &Located<String>) -> Option<Problem> {
 }
 
 impl PlanInput {
-    /// Whether `[experiment]`, `[variants]` or their flags are given.
+    /// Whether several runs are requested by default: by `[experiment]`, `[variants]` or a sweep.
+    fn has_several_runs(&self) -> bool {
+        self.file.has_experiment || self.sweep.is_some() || self.via.is_some()
+    }
+
+    /// Whether `[experiment]`, `[variants]`, `[sweep]` or their flags are given.
     pub fn is_experiment(&self) -> bool {
         let mut settings = self.given_settings();
-        self.file.has_experiment || settings.any(|(setting, ..)| setting.table() == "experiment")
+        self.has_several_runs() || settings.any(|(setting, ..)| setting.table() == "experiment")
     }
 
     /// The input of each variant, merged with the common settings. A plan without variants has one input,
     /// named after its workload; with a pooler, two: the server directly, and through the pooler.
     pub fn variants(&self) -> Vec<(String, PlanInput)> {
+        let variants = self.variant_inputs();
         let mut base = self.clone();
-        let variants = std::mem::take(&mut base.variants);
+        (base.variants, base.sweep) = (Vec::new(), None);
         if let (Some(via), true) = (base.via.take(), variants.is_empty()) {
             let mut pooled = base.clone();
             pooled.url = Some(via);
@@ -136,6 +196,14 @@ impl PlanInput {
         variants.into_iter().map(merge).collect()
     }
 
+    /// The variants, or the points of the sweep without those that have a problem: what each changes.
+    pub fn variant_inputs(&self) -> Vec<VariantInput> {
+        match &self.sweep {
+            Some(sweep) => sweep.points(self).0,
+            None => self.variants.clone(),
+        }
+    }
+
     /// Checks all variants, each as [`PlanInput::check`] checks a plan, and the settings of the experiment.
     ///
     /// # Errors
@@ -144,19 +212,31 @@ impl PlanInput {
         let mut problems = self.experiment_problems();
         let mut checked = Vec::new();
         let mut problems_by_variant = Vec::new();
+        let mut inputs = self.variant_inputs().into_iter();
         for (name, input) in self.variants() {
+            let VariantInput {
+                point,
+                configuration,
+                ..
+            } = inputs.next().unwrap_or_default();
             match input.check() {
                 Ok(plan) => {
                     problems_by_variant.push((name.clone(), Vec::new()));
-                    checked.push(Variant { name, plan });
+                    checked.push(Variant {
+                        name,
+                        plan,
+                        point,
+                        configuration,
+                    });
                 }
                 Err(input_problems) => problems_by_variant.push((name, input_problems.0)),
             }
         }
         problems.extend(merge_findings(&problems_by_variant, |problem, names| {
             // The location of a key in the variant's own table already names the variant.
-            let names_variant =
-                matches!(&problem.location, InputLocation::File { key, .. } if key.starts_with("variants."));
+            let own_tables = ["variants.", "sweep."];
+            let names_variant = matches!(&problem.location, InputLocation::File { key, .. }
+                if own_tables.iter().any(|table| key.starts_with(table)));
             if !names_variant {
                 problem.message += &format!(" (variant {names})");
             }
@@ -165,7 +245,7 @@ impl PlanInput {
         if !problems.is_empty() {
             return Err(Problems::sorted(problems));
         }
-        let default = if self.file.has_experiment || self.via.is_some() {
+        let default = if self.has_several_runs() {
             DEFAULT_REPEATS
         } else {
             1
@@ -177,6 +257,7 @@ impl PlanInput {
             pause: value_or(&self.pause, Duration::ZERO),
             between: self.between.map(|command| command.value),
             variants: checked,
+            prices: self.sweep.and_then(|sweep| Some(sweep.prices?.value)),
         })
     }
 }

@@ -9,12 +9,18 @@
 //! repeats is even. With an odd number the last pass is not balanced, and a small part of the drift remains.
 
 mod input;
+mod sweep;
 
 pub use input::{VariantInput, merge_findings};
+pub use sweep::{
+    MACHINE_AXIS, SWEEP_VALUES_HELP, SweepAxis, SweepInput, SweepMachine, option_from_text,
+    parse_values,
+};
 
 use crate::choice::choices;
 use crate::plan::Plan;
 use crate::random::SplitMix;
+use prony_document::Setting;
 use std::fmt;
 use std::time::Duration;
 
@@ -62,6 +68,8 @@ pub struct Experiment {
     /// The variants, in the order of the file. Two may be equal, to show how much repeats of the same plan
     /// differ.
     pub variants: Vec<Variant>,
+    /// The price sheet of a sweep.
+    pub prices: Option<String>,
 }
 
 impl fmt::Debug for Experiment {
@@ -83,6 +91,10 @@ pub struct Variant {
     pub name: String,
     /// The plan of the variant.
     pub plan: Plan,
+    /// The settings that it has as a point of a sweep; empty if it is none.
+    pub point: Vec<Setting>,
+    /// What it costs: the name of a configuration in the price sheet.
+    pub configuration: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

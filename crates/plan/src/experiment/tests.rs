@@ -45,6 +45,8 @@ fn variants(names: &[&str], repeats: u32, order: RunOrder) -> Experiment {
     let named = |name: &&str| Variant {
         name: (*name).to_owned(),
         plan: plan.clone(),
+        point: Vec::new(),
+        configuration: None,
     };
     Experiment {
         repeats,
@@ -52,6 +54,7 @@ fn variants(names: &[&str], repeats: u32, order: RunOrder) -> Experiment {
         pause: Duration::ZERO,
         between: None,
         variants: names.iter().map(named).collect(),
+        prices: None,
     }
 }
 
@@ -191,7 +194,7 @@ fn without_variants_the_plan_itself_is_repeated() {
     assert_eq!(
         ordered.expect_err("there is nothing to order").to_string(),
         "--order: orders several runs, but there is only one\n  \
-         hint: give --repeats, or a plan with [variants.NAME]"
+         hint: give --repeats, or a plan with [variants.NAME] or [sweep]"
     );
     for tables in ["[experiment]\n", "[variants.a]\n[variants.b]\n"] {
         let several = plan_input(&format!("{minimal}{tables}")).overlay(flags.clone());

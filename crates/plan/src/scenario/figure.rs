@@ -67,6 +67,14 @@ choices! {
         TpsPerDollar = "TPS per dollar",
         /// Throughput that backups cost.
         BackupOverhead = "backup overhead",
+        /// Time of the whole load.
+        LoadTime = "load time",
+        /// Time in which the load sent rows.
+        LoadRows = "load: rows",
+        /// Time in which the load vacuumed the tables.
+        LoadVacuum = "load: vacuum",
+        /// Time in which the load built primary keys.
+        LoadKeys = "load: keys",
     }
 }
 
@@ -80,6 +88,7 @@ impl PublishedMetric {
             Self::Qps => "statements/s",
             Self::LatencyMean | Self::LatencyStddev | Self::LatencyP95 => "ms",
             Self::Cpu | Self::BackupOverhead => "%",
+            Self::LoadTime | Self::LoadRows | Self::LoadVacuum | Self::LoadKeys => "s",
             Self::Reads | Self::Writes => "statements in 60 s",
             Self::BatchRequests => "requests/s",
             Self::TpsPerDollar => "transactions/s for 1 USD a month",

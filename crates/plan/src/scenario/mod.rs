@@ -4,24 +4,26 @@
 //! value that a document does not state is absent here too. If a value was computed from stated ones, a note
 //! of the scenario says how.
 //!
-//! `figure` defines the metrics, `read` reads the tables, and `size` shrinks a scenario and computes the size
-//! of its data.
+//! `figure` defines the metrics, `read` reads the tables, `size` shrinks a scenario and computes the size of its
+//! data, and `suite` lists the scenarios of a document that are run together.
 
 mod figure;
 mod read;
 mod size;
+mod suite;
 
 #[cfg(test)]
 mod tests;
 
 pub use figure::{PublishedFigure, PublishedMetric};
 pub use size::{ScenarioSize, parse_fraction, parse_share, scale_for_memory};
+pub use suite::{Suite, find_suite, suites};
 
 use crate::choice::{by_name, choices};
 use crate::plan::QueryMode;
 use crate::suggest;
 use crate::user_error::{ErrorParts, UserError};
-use prony_document::SqlDialect;
+use prony_document::{HighAvailability, SqlDialect};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -129,6 +131,21 @@ pub struct Scenario {
     /// How the server was replicated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replication: Option<String>,
+    /// What took over if the server's machine failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high_availability: Option<HighAvailability>,
+    /// In how many zones the server's copies were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zones: Option<u32>,
+    /// Where the server was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// A description of the client's machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_machine: Option<String>,
+    /// CPUs of the client's machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_cpus: Option<u32>,
     #[serde(default)]
     pub figures: Vec<PublishedFigure>,
     /// The document, by its short name.
@@ -284,8 +301,10 @@ pub fn find_scenario(id: &str) -> Result<&'static Scenario, UnknownScenario> {
 /// The id most similar to a word: the first that contains it, otherwise the one with the smallest edit distance.
 fn similar_id(word: &str) -> Option<&'static str> {
     let word = word.to_lowercase();
+    let suites = suites().iter().map(|suite| suite.id.as_str());
     let ids: Vec<&str> = all_scenarios()
         .map(|scenario| scenario.id.as_str())
+        .chain(suites)
         .collect();
     let containing = ids.iter().find(|id| word.len() >= 3 && id.contains(&word));
     containing

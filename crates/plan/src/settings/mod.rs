@@ -13,13 +13,13 @@ pub(crate) use values::{SettingValue, fact_of_name};
 
 use crate::check::{MAX_CLIENTS, MAX_SCALE, MAX_THREADS};
 use crate::choice::Choice;
-use crate::experiment::{MAX_REPEATS, RunOrder, VariantInput};
+use crate::experiment::{MAX_REPEATS, RunOrder, SweepInput, VariantInput};
 use crate::input::{FileInput, InputValue, Located, value_from_flag};
 use crate::plan::{Arrival, DrivePlan, IoEngine, Plan, QueryMode, ReplyWait, Spread, WorkloadPlan};
 use crate::problem::{InputLocation, Problem};
 use crate::section::Section;
 use Compared::{Free, Varies};
-use prony_document::Declared;
+use prony_document::{Declared, Requirements};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -100,6 +100,8 @@ pub enum SettingType {
     Choice(fn() -> Vec<&'static str>),
     /// Facts about the server, by name ([`prony_document::DeclaredFact`]).
     Facts,
+    /// Requirements of the result ([`prony_document::Requirement`]).
+    Requirements,
 }
 
 const fn count_up_to(max: u32) -> SettingType {
@@ -135,6 +137,8 @@ macro_rules! settings {
             pub options: BTreeMap<String, Located<toml::Value>>,
             /// `[variants.NAME]`, in the order of the file.
             pub variants: Vec<VariantInput>,
+            /// `[sweep]` and the flags `--sweep`.
+            pub sweep: Option<SweepInput>,
             /// What was read from a plan file besides its values.
             pub file: FileInput,
         }
@@ -171,9 +175,18 @@ macro_rules! settings {
             /// # Errors
             /// The text is not a valid value; the error says what is expected.
             pub fn set_flag(&mut self, setting: &Setting, text: &str) -> Result<(), String> {
-                let name = setting.flag_name();
+                self.set_text(setting, text, InputLocation::Flag(setting.flag_name()))
+            }
+
+            /// Sets `setting` from the text of its value, which was given at `location`.
+            ///
+            /// # Errors
+            /// The text is not a valid value; the error says what is expected.
+            pub(crate) fn set_text(&mut self, setting: &Setting, text: &str, location: InputLocation) -> Result<(), String> {
                 $(if setting.path == concat!(stringify!($table), ".", stringify!($key)) {
-                    self.$field = value_from_flag(&name, Some(<$value>::from_text(text, &setting.value_type)?));
+                    let value = <$value>::from_text(text, &setting.value_type)?;
+                    self.$field = Some(Located { value, location });
+                    return Ok(());
                 })+
                 Ok(())
             }
@@ -296,6 +309,13 @@ settings! {
     run.expect_outage => expect_outage: bool, SettingType::Bool,
         switch(RESULT_HEADING, "expect-outage", None),
         Free("it changes the verdict on a run, not the run");
+    /// What the result must meet, such as p99<20ms, throughput>5000/s, errors<0.1%, outage<30s, lost=0,
+    /// new_order.p99<50ms, server.p95<5ms, or relative to the runs with a label: throughput>=97% of LABEL, or
+    /// "not slower than LABEL by 3%". The first line of the result answers PASS (exit code 0), FAIL (8) or
+    /// UNDECIDED (9)
+    run.require => require: Requirements, SettingType::Requirements,
+        list_flag(RESULT_HEADING, "require", "REQUIREMENT"),
+        Free("it judges the run, and does not change it");
     /// Observe the server before, during and after the run, on a separate connection. Without it, only its
     /// version and settings are read, before the run
     observe.server => observe: bool, SettingType::Bool,
@@ -311,8 +331,8 @@ settings! {
     observe.metrics_listen => metrics_listen: String, SettingType::Text,
         value_flag(RESULT_HEADING, "metrics-listen", "ADDRESS"),
         Free("nobody reads it, or it costs a request each few seconds");
-    /// Run the plan, or each of its variants, this many times; each run is stored separately [default: 1,
-    /// with variants 6]
+    /// Run the plan, or each of its variants or points of a sweep, this many times; each run is stored separately
+    /// [default: 1, with variants or a sweep 6]
     experiment.repeats => repeats: u64, count_up_to(MAX_REPEATS), value_flag(REPEATS_HEADING, "repeats", "N"),
         Free("the number of runs is judged, not compared");
     /// URL of a pooler or proxy before the server, such as PgBouncer: each repeat runs once directly and once through it,

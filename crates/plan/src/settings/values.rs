@@ -10,7 +10,7 @@ use crate::input::InputValue;
 use crate::rate::strip_rate_unit;
 use crate::section::Section;
 use crate::suggest::nearest;
-use prony_document::{Declared, DeclaredFact};
+use prony_document::{Declared, DeclaredFact, Requirement, Requirements};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -212,6 +212,26 @@ impl SettingValue for Declared {
             .iter()
             .map(|(fact, value)| format!("{}={value}", fact.name()));
         lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl SettingValue for Requirements {
+    fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<Requirements> {
+        section.read_requirements(key)
+    }
+
+    fn from_text(text: &str, _value_type: &SettingType) -> Result<Requirements, String> {
+        let parsed = text.lines().map(Requirement::parse);
+        parsed.collect::<Result<_, _>>().map(Requirements)
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self.0)
+    }
+
+    fn to_text(&self) -> String {
+        let lines: Vec<String> = self.0.iter().map(Requirement::to_string).collect();
+        lines.join("\n")
     }
 }
 

@@ -3,7 +3,7 @@ use crate::{
     Arrival, DrivePlan, IoEngine, ListenAddress, ObservePlan, Pace, QueryMode, ServerPlan, Stop,
     WorkloadPlan,
 };
-use prony_document::{Declared, DeclaredFact};
+use prony_document::{Declared, DeclaredFact, Requirement, Requirements};
 use proptest::prelude::*;
 use std::path::Path;
 use std::time::Duration;
@@ -57,8 +57,11 @@ fn the_schema_has_exactly_the_keys_that_are_read() {
     let schema = json_schema();
     let tables: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
     let known_tables = known_tables();
-    // The schema has one more property: `variants`.
-    assert_eq!(tables.len(), known_tables.len() + 1);
+    // The schema has two more properties: `variants` and `sweep`.
+    assert_eq!(tables.len(), known_tables.len() + 2);
+    let machine = &schema["properties"]["sweep"]["properties"]["machine"]["additionalProperties"];
+    assert_eq!(machine["required"], json!(["url"]));
+    assert!(machine["properties"]["cpus"].is_object());
     let variant = &schema["$defs"]["variant"];
     assert_eq!(variant["additionalProperties"], false);
     for (name, keys) in known_tables
@@ -351,6 +354,9 @@ proptest! {
         server in any::<bool>(),
         cpus in prop::option::of(1u32..),
         expect_outage in any::<bool>(),
+        requirement in prop::option::of((1u32..).prop_map(|ns| {
+            Requirement::parse(&format!("p99<{ns}ns")).unwrap()
+        })),
         metrics_listen in prop::option::of((1u16..).prop_map(|port| {
             ListenAddress { host: "::1".to_owned(), port }
         })),
@@ -367,6 +373,7 @@ proptest! {
             drive,
             observe: ObservePlan { server, server_metrics: None, metrics_listen },
             expect_outage,
+            require: Requirements(requirement.into_iter().collect()),
         };
         let text = to_toml(&plan, Some(&url)).unwrap();
         prop_assert_eq!(checked_plan("written", &text), plan);

@@ -4,16 +4,18 @@
 //! earlier version: `a`, `b`, `differences` and `figures` are those of the first two sides, and the
 //! figures are medians.
 
-use super::{Limits, sentences};
+use super::{SideAnswers, sentences};
 use prony_judge::compare::sides::{SidesComparison, typical_runs_needed};
+use prony_judge::sweep::Sweep;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// Writes the comparison as one JSON document.
+/// Writes the comparison as one JSON document, with the curves of a sweep if its points are compared.
 pub fn write_json(
     out: &mut dyn Write,
     comparison: &SidesComparison,
-    limits: &Limits,
+    sides: &SideAnswers,
+    sweep: Option<&Sweep>,
 ) -> io::Result<()> {
     let id = |side: usize| match comparison.sides.get(side).map(|side| side.runs.as_slice()) {
         Some([only]) => Value::from(only.as_str()),
@@ -40,32 +42,21 @@ pub fn write_json(
         "figures": pairs.collect::<Vec<_>>(),
         "caveats": comparison.caveats,
         "primary": comparison.primary,
-        "told": sentences(comparison, limits),
+        "told": sentences(comparison),
         "sides": comparison.sides,
         "side_comparisons": comparison.side_comparisons,
     });
     if comparison.sides.iter().any(|side| side.runs.len() == 1) {
         document["runs_needed"] = json!(typical_runs_needed());
     }
-    if !limits.gates.is_empty() {
-        document["limits"] = comparison
-            .side_comparisons
-            .iter()
-            .flat_map(|compared_side| {
-                limits
-                    .results(comparison, compared_side)
-                    .map(|result| (compared_side.letter, result))
-            })
-            .map(|(letter, result)| {
-                json!({
-                    "letter": letter,
-                    "limit": result.finding.gate,
-                    "figure": result.finding.figure,
-                    "result": result.finding.result,
-                    "passed": result.passed,
-                })
-            })
+    if !sides.answers.is_empty() {
+        let answers = sides.answers.iter();
+        document["answers"] = answers
+            .map(|(letter, answer)| json!({ "letter": letter, "answer": answer }))
             .collect();
+    }
+    if let Some(sweep) = sweep {
+        document["sweep"] = json!(sweep);
     }
     crate::json::write_pretty(out, &document)
 }

@@ -3,7 +3,10 @@
 //! In: documents, and `judge`'s comparison of them. Out: GitHub's Markdown. Must never: let a name
 //! of a document become markup, a link or a mention, or end a cell.
 
-use super::{Limits, MAX_CELL_CHARS, describe_workload, sentences, side_name, sides_of_mixed_runs};
+use super::{
+    MAX_CELL_CHARS, SideAnswers, describe_workload, sentences, side_name, sides_of_mixed_runs,
+};
+use crate::answer::named_lines;
 use crate::text::comparison::{
     cautions, column_titles, figure_cells, group_by_severity, no_ratio_notice,
 };
@@ -19,10 +22,16 @@ pub fn write_markdown(
     out: &mut dyn Write,
     runs: &[Vec<&Run>],
     comparison: &SidesComparison,
-    limits: &Limits,
+    sides: &SideAnswers,
 ) -> io::Result<()> {
+    for line in named_lines(&sides.answers) {
+        writeln!(out, "- {}", escape_markdown(&line))?;
+    }
+    if !sides.answers.is_empty() {
+        writeln!(out)?;
+    }
     writeln!(out, "**{}**\n", comparison.label())?;
-    for line in sentences(comparison, limits) {
+    for line in sentences(comparison) {
         writeln!(out, "- {}", escape_markdown(&line))?;
     }
     if !comparison.side_comparisons.is_empty() {

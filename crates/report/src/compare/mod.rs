@@ -6,14 +6,13 @@
 
 mod json;
 mod junit;
-mod limits;
 mod markdown;
 
 pub use json::write_json;
 pub use junit::write_junit;
-pub use limits::Limits;
 pub use markdown::write_markdown;
 
+use crate::answer;
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
@@ -26,7 +25,7 @@ use crate::text::{cut, plain, wrap};
 use crate::units::{self, count_with_noun};
 use prony_judge::compare::Difference;
 use prony_judge::compare::sides::{SideComparison, SideSummary, SidesComparison};
-use prony_store::{Run, Severity};
+use prony_store::{Answer, Run, Severity};
 use std::io::{self, Write};
 
 /// Maximum length of a cell with a difference, in characters. Longer text is cut; the document has all of it.
@@ -41,19 +40,23 @@ const COMMITTED: &str = "p50 to p99.9 and the mean: of committed transactions.";
 /// Maximum length of a line that describes a run, in characters.
 const MAX_LINE_CHARS: usize = 95;
 
-/// One sentence for each headline figure of every side, and whether the side keeps each limit.
-fn sentences(comparison: &SidesComparison, limits: &Limits) -> Vec<String> {
+/// What the sides say to what was required of them.
+#[derive(Clone, Debug, Default)]
+pub struct SideAnswers {
+    /// The answer of each side except the first, with the side's letter.
+    pub answers: Vec<(String, Answer)>,
+    /// Whether a side passes if its runs do not decide it.
+    pub pass_undecided: bool,
+}
+
+/// One sentence for each headline figure of every side.
+fn sentences(comparison: &SidesComparison) -> Vec<String> {
     let findings = comparison
         .side_comparisons
         .iter()
         .flat_map(|compared_side| {
             let headline_figures = comparison.headline_figures(compared_side).into_iter();
-            let figures: Vec<String> = headline_figures
-                .map(|figure| side_figure_sentence(compared_side.letter, figure))
-                .collect();
-            let results = limits.results(comparison, compared_side);
-            let results: Vec<String> = results.map(|result| result.text).collect();
-            figures.into_iter().chain(results)
+            headline_figures.map(|figure| side_figure_sentence(compared_side.letter, figure))
         });
     let left_out = comparison.sides.iter().flat_map(left_out_sentences);
     let too_short = comparison.sides.iter().filter_map(too_short_sentence);
@@ -104,9 +107,13 @@ pub fn write(
     style: &Style,
     runs: &[Vec<&Run>],
     comparison: &SidesComparison,
-    limits: &Limits,
+    sides: &SideAnswers,
 ) -> io::Result<()> {
+    answer::write(out, style, &sides.answers)?;
     let out = &mut Printer::new(out, style);
+    if !sides.answers.is_empty() {
+        out.line("")?;
+    }
     out.line(style.bold(&comparison.label()))?;
     for (side, runs) in comparison.sides.iter().zip(runs) {
         let workload = runs
@@ -120,7 +127,7 @@ pub fn write(
             }
         }
     }
-    let sentences = sentences(comparison, limits);
+    let sentences = sentences(comparison);
     if !sentences.is_empty() {
         out.line("")?;
     }

@@ -5,8 +5,9 @@ mod names;
 
 use super::*;
 use crate::sample_run::{closed, written};
-use prony_judge::compare::sides::{CompareOptions, Gate, Side, compare_sides};
-use prony_store::IndustryMetric;
+use prony_judge::compare::sides::{CompareOptions, Side, compare_sides};
+use prony_judge::requirements::answer_side;
+use prony_store::{IndustryMetric, Requirement};
 
 /// Contains what could act as markup, a table cell, a line break or a control code in some format.
 const HOSTILE_NAME: &str = "x</code><script>alert(\"1\")</script>' onload='x | y\n| z\u{1b}[31m & ]]> `a` *b* _c_ @all #1 \\| http://e.x www.e.x";
@@ -36,7 +37,16 @@ struct ComparisonViews {
     xml: String,
 }
 
-fn compare_named(name: &str, sides: &[Vec<Run>], limits: &Limits) -> ComparisonViews {
+fn compare_named(name: &str, sides: &[Vec<Run>]) -> ComparisonViews {
+    compare_required(name, sides, &[], false)
+}
+
+fn compare_required(
+    name: &str,
+    sides: &[Vec<Run>],
+    requirements: &[&str],
+    pass_undecided: bool,
+) -> ComparisonViews {
     let runs: Vec<Vec<&Run>> = sides.iter().map(|runs| runs.iter().collect()).collect();
     let named: Vec<Side<'_>> = runs
         .iter()
@@ -46,19 +56,32 @@ fn compare_named(name: &str, sides: &[Vec<Run>], limits: &Limits) -> ComparisonV
         })
         .collect();
     let comparison = compare_sides(&named, &CompareOptions::default());
+    let requirements: Vec<Requirement> = requirements
+        .iter()
+        .map(|text| Requirement::parse(text).unwrap())
+        .collect();
+    let compared = comparison.side_comparisons.iter().zip(&runs[1..]);
+    let answers = compared.filter_map(|(side, runs)| {
+        let answer = answer_side(&requirements, &comparison, side, runs, &[])?;
+        Some((side.letter.to_string(), answer))
+    });
+    let answers = &SideAnswers {
+        answers: answers.collect(),
+        pass_undecided,
+    };
     let style = Style::plain();
-    let json_text = written(|out| write_json(out, &comparison, limits));
+    let json_text = written(|out| write_json(out, &comparison, answers, None));
     ComparisonViews {
-        text: written(|out| write(out, &style, &runs, &comparison, limits)),
+        text: written(|out| write(out, &style, &runs, &comparison, answers)),
         json: serde_json::from_str(&json_text).unwrap(),
-        markdown: written(|out| write_markdown(out, &runs, &comparison, limits)),
-        xml: written(|out| write_junit(out, &runs, &comparison, limits)),
+        markdown: written(|out| write_markdown(out, &runs, &comparison, answers)),
+        xml: written(|out| write_junit(out, &runs, &comparison, answers)),
         comparison,
     }
 }
 
 fn compare_runs(sides: &[Vec<Run>]) -> ComparisonViews {
-    compare_named("", sides, &Limits::default())
+    compare_named("", sides)
 }
 
 const STEADY: [f64; 3] = [9_900.0, 10_000.0, 10_100.0];
@@ -134,11 +157,7 @@ fn seconds_of_single_runs_give_no_verdict() {
 
 #[test]
 fn repeats_are_reported_with_their_interval() {
-    let views = compare_named(
-        "",
-        &[runs("a", &STEADY), runs("b", &FASTER)],
-        &Limits::default(),
-    );
+    let views = compare_named("", &[runs("a", &STEADY), runs("b", &FASTER)]);
     assert!(views.text.starts_with("COMPARABLE\n"), "{}", views.text);
     let tps = "TPS: B is faster by 10.0 % (95 % interval 7.";
     assert!(
@@ -267,11 +286,7 @@ fn json_contains_the_whole_comparison() {
     for run in &mut b {
         run.drive.clients += 1;
     }
-    let limits = Limits {
-        gates: vec![Gate::Slower(0.03)],
-        ..Limits::default()
-    };
-    let json = compare_named("", &[a, b], &limits).json;
+    let json = compare_required("", &[a, b], &["not slower than A by 3%"], false).json;
     assert_eq!(json["verdict"], "with_caveats");
     assert_eq!(json["differences"][0]["what"], "clients");
     assert_eq!(
@@ -292,79 +307,70 @@ fn json_contains_the_whole_comparison() {
     );
     assert_eq!(json["primary"], "TPS");
     assert_eq!(first["significance"]["is_significant"], true);
+    let answer = &json["answers"][0];
     assert_eq!(
-        json["limits"][0],
-        serde_json::json!({"letter": "B", "limit": {"slower": 0.03}, "figure": "TPS",
-            "result": "kept", "passed": true})
+        (&answer["letter"], &answer["answer"]["verdict"]),
+        (&"B".into(), &"PASS".into())
+    );
+    let result = &answer["answer"]["results"][0];
+    assert_eq!(
+        (&result["requirement"], &result["compared"]),
+        (&"not slower than A by 3%".into(), &"TPS".into())
     );
     let single = compare_runs(&[vec![run("a", 1.0)], vec![run("b", 1.0)]]).json;
     assert_eq!((&single["a"], &single["b"]), (&"a".into(), &"b".into()));
 }
 
 #[test]
-fn a_limit_is_exceeded_kept_or_undecided() {
+fn what_is_required_is_answered_first() {
     let sides = |tps: &[f64]| [runs("a", &STEADY), runs("b", tps)];
-    let limits = |pass_undecided| Limits {
-        gates: vec![Gate::Slower(0.03)],
-        pass_undecided,
-    };
-    let views = compare_named("", &sides(&[9_000.0, 9_100.0, 9_050.0]), &limits(true));
+    let required = ["not slower than A by 3%"];
+    let views = compare_required("", &sides(&[9_000.0, 9_100.0, 9_050.0]), &required, true);
     assert!(
-        views
-            .text
-            .contains("B is slower than A by more than 3.0 % (TPS): the limit is exceeded.")
+        views.text.starts_with("FAIL: TPS 90.5 % of A's ("),
+        "{}",
+        views.text
     );
     assert!(
-        views.xml.contains("failures=\"1\"")
-            && views.xml.contains("<failure message=\"B is slower")
-    );
-    assert_eq!(views.json["limits"][0]["result"], "exceeded");
-    let views = compare_named("", &sides(&STEADY), &limits(false));
-    assert!(
-        views.markdown.contains("the limit is kept"),
+        views.markdown.starts_with("- FAIL: TPS"),
         "{}",
         views.markdown
+    );
+    assert!(
+        views.xml.contains("failures=\"2\"") && views.xml.contains("<failure message=\"FAIL: TPS"),
+        "{}",
+        views.xml
+    );
+    let views = compare_required("", &sides(&STEADY), &required, false);
+    assert!(
+        views.text.starts_with("PASS: TPS 100.0 % of A's"),
+        "{}",
+        views.text
     );
     assert!(views.xml.contains("failures=\"0\""));
     let undecided = sides(&[9_600.0, 9_700.0, 9_800.0]);
     let single = [vec![run("a", 10_000.0)], vec![run("b", 4_000.0)]];
-    for (pass_undecided, failures) in [(true, "failures=\"0\""), (false, "failures=\"1\"")] {
+    for (pass_undecided, failures) in [(true, "failures=\"0\""), (false, "failures=\"2\"")] {
         for sides in [&undecided[..], &single] {
-            let views = compare_named("", sides, &limits(pass_undecided));
-            assert!(
-                views.text.contains("These runs do not show"),
-                "{}",
-                views.text
-            );
+            let views = compare_required("", sides, &required, pass_undecided);
+            assert!(views.text.starts_with("UNDECIDED: TPS "), "{}", views.text);
             assert!(views.xml.contains(failures), "{}", views.xml);
-            assert_eq!(views.json["limits"][0]["result"], "undecided");
-            assert_eq!(views.json["limits"][0]["passed"], pass_undecided);
+            assert_eq!(views.json["answers"][0]["answer"]["verdict"], "UNDECIDED");
         }
     }
-}
-
-#[test]
-fn limits_of_the_99th_percentile_name_it() {
-    let limits = Limits {
-        gates: vec![Gate::P99Slower(0.05), Gate::P99Above(9e6)],
-        ..Limits::default()
-    };
-    let views = compare_named("", &[runs("a", &FASTER), runs("b", &STEADY)], &limits);
-    let sentences: Vec<&str> = views.json["told"].as_array().unwrap()[2..]
-        .iter()
-        .map(|text| text.as_str().unwrap())
-        .collect();
-    assert_eq!(
-        sentences,
-        [
-            "B is slower than A by more than 5.0 % (p99): the limit is exceeded.",
-            "The 99th percentile of B's response times is above 9.00 ms: the limit is exceeded.",
-            "A is too short to judge steadiness.",
-            "B is too short to judge steadiness.",
-        ]
+    // With several sides, each line names its side.
+    let sides = [runs("a", &FASTER), runs("b", &STEADY), runs("c", &FASTER)];
+    let views = compare_required("", &sides, &["p99<=105% of A"], false);
+    let lines: Vec<&str> = views.markdown.lines().take(2).collect();
+    assert!(
+        lines[0].starts_with("- B: FAIL: p99 110.") && lines[1].starts_with("- C: PASS: p99 100.0"),
+        "{lines:?}"
     );
-    assert!(views.xml.contains("failures=\"2\""), "{}", views.xml);
-    assert!(views.xml.contains("B is too short to judge"));
+    assert!(
+        views.text.starts_with("B: FAIL: p99 110."),
+        "{}",
+        views.text
+    );
 }
 
 #[test]

@@ -37,7 +37,9 @@ pub struct PageSides<'a> {
 impl<'a> PageSides<'a> {
     pub fn of(documents: &'a [Document]) -> PageSides<'a> {
         let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
-        if let Some(names) = names_if_one_experiment(&runs) {
+        if let Some(names) = names_if_one_experiment(&runs)
+            && !runs.iter().any(|run| is_in_suite(run))
+        {
             let side = |name: String| {
                 let is_of_variant = |run: &&Run| {
                     run.experiment
@@ -53,8 +55,11 @@ impl<'a> PageSides<'a> {
                 sides: names.into_iter().map(side).collect(),
             };
         }
-        // Repeats of the first run's variant are not compared with it.
-        let is_side = |number: &usize| *number == 1 || !are_repeats(runs[0], runs[number - 1]);
+        // Neither repeats of the first run's variant nor other rows of its suite are compared with it.
+        let is_side = |number: &usize| {
+            let run = runs[number - 1];
+            *number == 1 || !(are_repeats(runs[0], run) || is_in_suite(runs[0]) && is_in_suite(run))
+        };
         let numbers: Vec<usize> = (1..=runs.len()).filter(is_side).collect();
         let sides = numbers.iter().map(|number| Side {
             name: format!("run {number}"),
@@ -98,6 +103,12 @@ fn are_repeats(a: &Run, b: &Run) -> bool {
         (Some(a), Some(b)) => a.id == b.id && a.variant == b.variant,
         _ => false,
     }
+}
+
+/// Whether a run is a row of a suite of scenarios, whose rows are different loads.
+fn is_in_suite(run: &Run) -> bool {
+    let scenario = run.scenario.as_ref();
+    scenario.is_some_and(|scenario| scenario.suite.is_some())
 }
 
 /// The names of the variants, if all runs belong to one experiment.

@@ -34,6 +34,8 @@ mod seconds;
 mod server;
 mod several;
 mod statements;
+mod suite;
+mod sweep;
 mod table;
 mod timeline;
 mod trend;

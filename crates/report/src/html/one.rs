@@ -10,13 +10,14 @@ use super::{
     server, start_section, statements,
 };
 use crate::html::markup::{Html, write_markup, writeln_markup};
+use crate::text::answer::answer_lines;
 use crate::text::counts::{KINDS, describe_counts, kind_table, metric_meaning};
 use crate::text::findings::{describe_event, failed_in_warmup, worst_first};
 use crate::text::plain;
 use crate::text::setup::{client_health_sentences, server_name, setup_lines};
 use crate::text::verdict::{incomplete_notice, verdict_text};
 use crate::units::{self, count};
-use prony_store::{Check, Run, Severity};
+use prony_store::{AnswerVerdict, Check, Run, Severity};
 use std::fmt;
 
 /// Maximum number of events in the table; the document has all of them.
@@ -117,6 +118,24 @@ pub fn severity_class(severity: Severity) -> &'static str {
 }
 
 fn write_verdict(out: &mut Html, run: &Run) -> fmt::Result {
+    if let Some(answer) = &run.answer {
+        let class = match answer.verdict {
+            AnswerVerdict::Pass => "note",
+            AnswerVerdict::Undecided => "caveat",
+            AnswerVerdict::Fail => "invalid",
+        };
+        for (row, line) in answer_lines(answer).iter().enumerate() {
+            match row {
+                0 => writeln_markup!(
+                    out,
+                    "<p class=\"verdict {}\"><strong>{}</strong></p>",
+                    class,
+                    line
+                )?,
+                _ => writeln_markup!(out, "<p>{}</p>", line.trim_start())?,
+            }
+        }
+    }
     if let Some(text) = incomplete_notice(run) {
         writeln_markup!(out, "<p class=\"verdict caveat\">{}</p>", text)?;
     }

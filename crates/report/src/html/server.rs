@@ -207,10 +207,10 @@ mod tests {
         assert!(section_text(Some(unobserved)).contains("requested &lt;b&gt;not"));
         let text = section_text(Some(Observed {
             series: vec![reading(0, &[("IO/WalSync", 3)]), reading(1, &[])],
-            missing: vec![MissingObservation {
-                what: prony_store::ObservedTopic::ServerMachine,
-                why: "another host".into(),
-            }],
+            missing: vec![MissingObservation::new(
+                prony_store::ObservedTopic::ServerMachine,
+                "another host",
+            )],
             ..Observed::default()
         }));
         assert!(

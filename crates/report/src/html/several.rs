@@ -10,7 +10,7 @@ use super::over_time::{Span, end_s, max_points};
 use super::percentiles::{self, NamedLatency};
 use super::table::{end_table, start_table};
 use super::timeline::{Axis, ChartLine, Column, Timeline};
-use super::{comparisons, dots, seconds, start_section, variants};
+use super::{comparisons, dots, seconds, start_section, suite, variants};
 use crate::html::markup::{Html, markup, write_markup, writeln_markup};
 use crate::text::plain;
 use crate::text::verdict::verdict_text;
@@ -43,6 +43,7 @@ pub fn write_nav(
 /// Writes the table of all runs, and the comparison of each with the first.
 pub fn write(out: &mut Html, documents: &[Document], sides: &PageSides<'_>) -> fmt::Result {
     start_section(out, 2, "overview", "Overview")?;
+    suite::write(out, documents)?;
     variants::write(out, documents, sides)?;
     write_overview(out, documents)?;
     write_throughput_chart(out, documents)?;

@@ -10,6 +10,7 @@ use crate::html::markup::{Html, writeln_markup};
 use crate::text::counts::counted_runs;
 use crate::units::{self, or_dash};
 use prony_judge::experiment::{Spread, all_have_nopm, variants};
+use prony_judge::sweep::Sweep;
 use prony_store::Run;
 use std::fmt;
 
@@ -19,6 +20,9 @@ pub fn write(out: &mut Html, documents: &[Document], sides: &PageSides<'_>) -> f
         return Ok(());
     }
     let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
+    if let Some(sweep) = Sweep::of(&runs) {
+        return super::sweep::write(out, &sweep);
+    }
     let names = sides.names();
     let rate = if all_have_nopm(&runs) {
         "NOPM, median"

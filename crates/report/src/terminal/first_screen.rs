@@ -9,6 +9,7 @@ use super::verdict::severity_format;
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
+use crate::text::answer::{answer_format, answer_lines};
 use crate::text::counts::{outcome_counts, per_scale_text, throughput_by_second, throughput_text};
 use crate::text::findings::worst_first;
 use crate::text::latency::unavailable_reason;
@@ -45,7 +46,8 @@ pub(super) fn write(
     stored: Option<StoredRun<'_>>,
 ) -> io::Result<()> {
     let width = out.style.width;
-    let mut paragraphs = vec![title(run, width)];
+    let mut paragraphs = answer(run, width);
+    paragraphs.push(title(run, width));
     paragraphs.extend(incomplete_notice(run).map(|notice| {
         Paragraph::text(&notice, width, 2)
             .with_format(Style::caution)
@@ -75,6 +77,26 @@ pub(super) fn write(
     out.line("")?;
     let line = &last_line(run, stored, width);
     out.line(line)
+}
+
+/// What the run says to what was required of it; nothing if nothing was.
+fn answer(run: &Run, width: usize) -> Vec<Paragraph> {
+    let Some(answer) = &run.answer else {
+        return Vec::new();
+    };
+    let lines = answer_lines(answer);
+    let lines = lines.iter().enumerate();
+    let mut paragraphs: Vec<Paragraph> = lines
+        .map(|(row, line)| match row {
+            0 => Paragraph::text(line, width, 2).with_format(answer_format(answer.verdict)),
+            _ => Paragraph {
+                min_lines: 0,
+                ..Paragraph::indented(line.trim_start(), width, 1).with_rank(1)
+            },
+        })
+        .collect();
+    paragraphs.push(Paragraph::gap());
+    paragraphs
 }
 
 /// The workload, its settings, the server and the load.

@@ -16,6 +16,7 @@ pub use verdict::{FormerJudgement, write_judgement};
 
 use crate::printer::Printer;
 use crate::style::Style;
+use crate::text::answer::{answer_format, answer_lines};
 use crate::text::counts::{describe_counts, per_scale_text, throughput_by_second, throughput_text};
 use crate::text::endpoints::{ENDPOINTS, endpoint_table, endpoints_text};
 use crate::text::server::describe_server;
@@ -24,7 +25,7 @@ use crate::text::statements::{STATEMENTS, statement_table, statements_text};
 use crate::text::verdict::incomplete_notice;
 use crate::text::{plain, sparkline, wrap};
 use crate::units::{self, count};
-use prony_store::Run;
+use prony_store::{Answer, Run};
 use std::io::{self, Write};
 
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +70,10 @@ pub fn write_full(
     stored: Option<DocumentLocation<'_>>,
 ) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
+    if let Some(answer) = &run.answer {
+        write_answer(out, "", answer)?;
+        out.line("")?;
+    }
     write_title(out, run)?;
     write_headline(out, run)?;
     latency::write_response_times(out, run)?;
@@ -86,6 +91,17 @@ pub fn write_full(
     out.named(9, &setup_lines(run))?;
     reproduced::write(out, run)?;
     write_location(out, stored)
+}
+
+/// Writes whether everything that was required is met, with a line for each requirement.
+pub(crate) fn write_answer(out: &mut Printer<'_>, prefix: &str, answer: &Answer) -> io::Result<()> {
+    for (row, line) in answer_lines(answer).iter().enumerate() {
+        match row {
+            0 => out.wrapped(answer_format(answer.verdict), &format!("{prefix}{line}"))?,
+            _ => out.paragraph(line.trim_start())?,
+        }
+    }
+    Ok(())
 }
 
 fn write_title(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {

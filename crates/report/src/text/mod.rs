@@ -4,6 +4,7 @@
 //! In: text, partly from a server. Out: text without control characters, in lines of a given width. Must
 //! never: let a server's message control the terminal.
 
+pub(crate) mod answer;
 pub(crate) mod comparison;
 pub(crate) mod counts;
 pub(crate) mod endpoints;
@@ -14,6 +15,7 @@ pub(crate) mod scenario;
 pub(crate) mod server;
 pub(crate) mod setup;
 pub(crate) mod statements;
+pub(crate) mod sweep;
 pub(crate) mod trend;
 pub(crate) mod verdict;
 

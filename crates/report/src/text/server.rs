@@ -4,11 +4,12 @@
 
 use crate::text::plain;
 use crate::units::{self, bytes, count, count_with_noun, or_unknown};
+use prony_judge::absent_by_reason;
 use prony_judge::memory::data_fit;
 use prony_judge::observations;
 use prony_store::{
     Durability, DurabilityClass, EventKind, LimitUse, MachineSecond, Observed, ObservedTopic, Run,
-    ServerSecond,
+    ServerSecond, Service,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ pub(crate) fn describe_server(run: &Run, observed: &Observed) -> Vec<String> {
         describe_wait_times(run),
         describe_limit_use(run),
         Some(durability_and_cost(observed)),
+        describe_absent(run, observed),
         describe_missing(observed),
     ];
     lines.into_iter().flatten().collect()
@@ -159,10 +161,12 @@ fn describe_events(run: &Run, observed: &Observed) -> String {
                 .iter()
                 .any(|missing| missing.what == *topic)
         };
+        let is_there = |topic: &ObservedTopic| !observed.is_absent(*topic);
         let is_vacuumed = run.server.product.is_none_or(|product| product.has_vacuum);
         let (unobserved, absent): (Vec<_>, Vec<_>) = REPORTED_BY
             .iter()
             .filter(|(name, _)| *name != "vacuum" || (is_vacuumed && short.is_none()))
+            .filter(|(_, queries)| queries.iter().all(is_there))
             .partition(|(_, queries)| queries.iter().any(&is_missing));
         let names = |kinds: Vec<&(&'static str, _)>| -> Vec<&str> {
             kinds.into_iter().map(|(name, _)| *name).collect()
@@ -287,10 +291,20 @@ fn durability_and_cost(observed: &Observed) -> String {
     let before = observed.before.as_ref();
     let durability = before.and_then(|state| state.durability.as_ref());
     let replication = before.and_then(|state| state.replication);
+    let unless_absent = |topic, text: String| match observed.is_absent(topic) {
+        true => "of its own kind".to_owned(),
+        false => text,
+    };
     let mut line = format!(
         "durability class {}, replication {}",
-        or_unknown(durability, durability_text),
-        or_unknown(replication, |mode| mode.name().to_owned()),
+        unless_absent(
+            ObservedTopic::Durability,
+            or_unknown(durability, durability_text)
+        ),
+        unless_absent(
+            ObservedTopic::Replicas,
+            or_unknown(replication, |mode| mode.name().to_owned())
+        ),
     );
     if !observed.settings_changed.is_empty() {
         let names = observed.settings_changed.keys().map(|name| plain(name));
@@ -308,9 +322,21 @@ fn durability_and_cost(observed: &Observed) -> String {
     line
 }
 
+/// What the service does not have, with the reasons.
+fn describe_absent(run: &Run, observed: &Observed) -> Option<String> {
+    let groups = absent_by_reason(&observed.missing);
+    let texts = groups.iter().map(|(topics, why)| {
+        let topics: Vec<&str> = topics.iter().map(|topic| topic.text()).collect();
+        format!("{} ({})", topics.join(", "), plain(why))
+    });
+    let texts: Vec<String> = texts.collect();
+    let service = run.server.service.map_or("the service", Service::name);
+    (!texts.is_empty()).then(|| format!("{service} does not have: {}", texts.join("; ")))
+}
+
 /// The topics that were not observed, with the reasons.
 fn describe_missing(observed: &Observed) -> Option<String> {
-    let missing = observed.missing.iter();
+    let missing = observed.missing.iter().filter(|missing| !missing.absent);
     let topics = missing.map(|topic| format!("{} ({})", topic.what.text(), plain(&topic.why)));
     let topics: Vec<String> = topics.collect();
     (!topics.is_empty()).then(|| format!("not observed: {}", topics.join("; ")))

@@ -121,7 +121,7 @@ fn one_run_and_none_are_shown() {
 #[test]
 fn json_has_all_runs() {
     let mut out = Vec::new();
-    json(&mut out, &sample()).unwrap();
+    json(&mut out, &sample(), None).unwrap();
     let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
     assert_eq!(value["runs"].as_array().unwrap().len(), 20);
     assert_eq!(value["changes"][0]["index"], 12);

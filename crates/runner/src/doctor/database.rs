@@ -26,11 +26,12 @@ pub(super) fn read(
     let round_trips_ns = measure_round_trips(control)?;
     let settings = read_server_facts(control)?;
     let (server_state, mut missing) = read_server_state(control, &settings)?;
-    let mut reader = CounterReader::new(control)?;
+    let mut reader = CounterReader::new(control)?.of_service(settings.service);
     let counters = reader.read(control)?;
     missing.extend(reader.take_missing());
     let mut not_observed: Vec<(String, String)> = Vec::new();
-    for value in missing {
+    // What the service does not have is nothing that a grant would show.
+    for value in missing.into_iter().filter(|missing| !missing.absent) {
         let topic = value.what.text().to_owned();
         if not_observed.iter().all(|(known, _)| *known != topic) {
             let reason = value.why.trim_end_matches('.').to_owned();
@@ -63,6 +64,7 @@ pub(super) fn read(
         cache_bytes: server_state.cache_bytes,
         memory_bytes: is_local.then(|| read_this_machine().memory_bytes).flatten(),
         version: settings.version,
+        storage: None,
     })
 }
 

@@ -1,13 +1,14 @@
 //! Examines this machine and a server before a load (`prony doctor`).
 //!
 //! In: the kernel's files, a control connection. Out: a [`DoctorReport`], which `judge` decides. Must never: change
-//! a setting, or fail because the system does not report something.
+//! a setting of the server or the machine, or fail because the system does not report something.
 
 mod database;
 mod files;
 mod measured;
 mod network;
 mod process;
+mod storage;
 
 use crate::error::Error;
 use files::SystemFiles;
@@ -28,6 +29,8 @@ pub struct DoctorOptions {
     pub load: DoctorLoad,
     /// How long to watch the machine for CPU time that others take; zero: not at all.
     pub watch: Duration,
+    /// Whether to probe the storage of the server, which writes and drops a table.
+    pub probe_storage: bool,
 }
 
 /// The way to the server.
@@ -70,7 +73,11 @@ pub fn examine(
     measured::measure(&mut machine, options.watch);
     let database = server
         .zip(colocation)
-        .map(|((control, target), colocation)| database::read(control, target, &colocation))
+        .map(|((control, target), colocation)| {
+            let mut facts = database::read(control, target, &colocation)?;
+            facts.storage = options.probe_storage.then(|| storage::probe(target));
+            Ok(facts)
+        })
         .transpose()
         .map_err(Error::Server)?;
     Ok(judge_facts(&machine, database.as_ref(), options.load))

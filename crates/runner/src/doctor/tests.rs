@@ -357,6 +357,7 @@ fn this_machine_is_examined() {
             threads: 1,
         },
         watch: Duration::from_millis(300),
+        probe_storage: false,
     };
     let report = examine(None, options).unwrap();
     let is_known = |id: &str| {

@@ -149,7 +149,7 @@ fn read_state(
     let (server_state, missing) = read_server_state(control, facts)?;
     add_missing(observed, missing);
     observed.round_trip = measure_round_trip(control)?;
-    let mut reader = CounterReader::new(control)?;
+    let mut reader = CounterReader::new(control)?.of_service(facts.service);
     // The counters are read last, as close to the start of the load as possible.
     let counters = reader.read(control)?;
     add_missing(observed, reader.take_missing());

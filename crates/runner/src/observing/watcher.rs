@@ -127,7 +127,7 @@ impl Watcher<'_> {
             return;
         }
         let connected = Control::connect(&self.input.target).and_then(|mut control| {
-            let reader = CounterReader::new(&mut control)?;
+            let reader = CounterReader::new(&mut control)?.of_service(self.input.facts.service);
             Ok((control, reader))
         });
         match connected {
@@ -282,7 +282,7 @@ impl Watcher<'_> {
         &mut self,
         control: &mut Control,
     ) -> Result<(ServerState, Map<String, Value>), Error> {
-        let mut reader = CounterReader::new(control)?;
+        let mut reader = CounterReader::new(control)?.of_service(self.input.facts.service);
         let counters = read_settled_counters(control, &mut reader)?;
         let facts = read_server_facts(control)?;
         let (server_state, _) = read_server_state(control, &facts)?;

@@ -141,7 +141,6 @@ mod tests {
         let settings = changed.iter().chain(defaults);
         let settings = settings.map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
         ServerFacts {
-            version: String::new(),
             settings: settings.collect(),
             ..ServerFacts::default()
         }

@@ -4,7 +4,7 @@
 
 use super::{cell, first_line, pooler, sqlserver_facts};
 use crate::control::{Account, Control, Error, TextRow};
-use prony_document::{FoundPooler, SqlDialect};
+use prony_document::{FoundPooler, Service, SqlDialect};
 use std::collections::BTreeMap;
 
 /// Replacement for a value that may be a secret.
@@ -24,6 +24,11 @@ const SENSITIVE_NAME_PARTS: [&str; 9] = [
     "api_key",
 ];
 
+/// A relation that only Aurora DSQL has, in the form of a setting.
+const SERVICE_RELATION_QUERY: &str = "SELECT 'sys.iam_pg_role_mappings', 'relation' FROM pg_catalog.pg_class c \
+     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+     WHERE n.nspname = 'sys' AND c.relname = 'iam_pg_role_mappings'";
+
 /// A server's version and settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerFacts {
@@ -32,6 +37,8 @@ pub struct ServerFacts {
     /// All settings (name, value), sorted, as the server prints them: PostgreSQL's with units, as
     /// in `SHOW`.
     pub settings: Vec<(String, String)>,
+    /// The service or derived product that these show.
+    pub service: Option<Service>,
     /// What stands before it and shares its sessions between clients; `None` if nothing was found.
     pub pooler: Option<FoundPooler>,
 }
@@ -71,6 +78,7 @@ pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
                 Err(error) if !error.is_lost() => control.query("SHOW ALL"),
                 result => result,
             }
+            .and_then(|settings| with_service_relation(control, settings))
         }
         SqlDialect::MySql => mysql_variables(control),
         SqlDialect::TransactSql => sqlserver_facts::read(control),
@@ -91,11 +99,26 @@ pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
     // The server's order depends on its collation.
     settings.sort();
     settings.dedup_by(|a, b| a.0 == b.0);
+    let service = Service::recognize(control.dialect(), &version, &settings);
     Ok(ServerFacts {
-        pooler: pooler::find_pooler(control, &settings)?,
+        pooler: pooler::find_pooler(control, service)?,
+        service,
         version,
         settings,
     })
+}
+
+/// Adds a relation that shows a service whose settings do not.
+fn with_service_relation(
+    control: &mut Control,
+    mut settings: Vec<TextRow>,
+) -> Result<Vec<TextRow>, Error> {
+    match control.query(SERVICE_RELATION_QUERY) {
+        Ok(found) => settings.extend(found),
+        Err(error) if error.is_lost() => return Err(error),
+        Err(_) => {}
+    }
+    Ok(settings)
 }
 
 /// The global variables of MySQL or MariaDB, those of sessions with the value in this session, which `init_connect` may

@@ -26,7 +26,8 @@ use crate::control::{Control, Error, TextRow};
 use prony_document::{MissingObservation, ObservedTopic};
 use prony_wire::Protocol;
 
-/// Runs a query. If the server refuses it, adds the refusal to `missing` and returns `None`.
+/// Runs a query. If the server refuses it, adds the refusal to `missing` and returns `None`, as for a topic that
+/// `missing` names as absent already.
 ///
 /// # Errors
 /// The connection is lost.
@@ -36,6 +37,12 @@ fn query_or_missing(
     sql: &str,
     missing: &mut Vec<MissingObservation>,
 ) -> Result<Option<Vec<TextRow>>, Error> {
+    if missing
+        .iter()
+        .any(|missing| missing.absent && missing.what == topic)
+    {
+        return Ok(None);
+    }
     match control.query(sql) {
         Ok(rows) => Ok(Some(rows)),
         Err(error) if error.is_lost() => Err(error),

@@ -22,18 +22,17 @@ const UNKNOWN_NAME: &str = "prony.probe";
 /// How many times two connections ask for their session.
 const SHARING_ROUNDS: usize = 4;
 
-/// Finds the pooler; `settings`: the server's, which show engines whose ids have another meaning.
+/// Finds the pooler; the ids of a service with another engine have another meaning.
 ///
 /// # Errors
 /// The connection is lost.
 pub(super) fn find_pooler(
     control: &mut Control,
-    settings: &[(String, String)],
+    service: Option<Service>,
 ) -> Result<Option<FoundPooler>, Error> {
     let version = control.parameter("server_version").unwrap_or_default();
     let version = version.to_owned();
-    let service = Service::recognize(control.dialect(), &version, settings);
-    if service.is_some_and(Service::is_other_engine) {
+    if service.is_some_and(|service| service.quirks().is_other_engine) {
         return Ok(None);
     }
     let in_version = named_by(&version);

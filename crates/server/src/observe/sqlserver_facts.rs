@@ -6,7 +6,7 @@ use super::facts::extend_or_explain;
 use crate::control::{Control, Error, TextRow};
 
 /// What the server is. Source: documentation of SERVERPROPERTY.
-const PROPERTIES: [&str; 9] = [
+const PROPERTIES: [&str; 10] = [
     "ProductVersion",
     "ProductLevel",
     "ProductUpdateLevel",
@@ -16,6 +16,7 @@ const PROPERTIES: [&str; 9] = [
     "IsHadrEnabled",
     "IsXTPSupported",
     "IsClustered",
+    "babelfish",
 ];
 
 /// Columns of sys.databases that change how the database behaves, by the version that introduced them.

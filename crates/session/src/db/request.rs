@@ -134,7 +134,7 @@ impl Db {
         }
         let exchange = self.conn.exchange();
         match exchange.error_summary().map(DbError::from) {
-            Some(error) => Err(error),
+            Some(error) => Err(error.of_service(self.context.service())),
             None => {
                 self.conn.record_success(exchange.block_state());
                 Ok(DbReply { exchange })

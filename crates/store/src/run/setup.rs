@@ -99,7 +99,7 @@ impl Server {
         let product = self.product.map_or("", |product| product.name);
         match self.service {
             None => product.to_owned(),
-            Some(service) if service.is_other_engine() => {
+            Some(service) if service.quirks().is_other_engine => {
                 format!("{} (as {product})", service.name())
             }
             Some(service) => format!("{product} ({})", service.name()),
@@ -299,4 +299,8 @@ pub struct Experiment {
     /// Names of all variants in the order of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
+    /// The settings that the variant has as a point of a sweep, in the order of the plan; `machine` is the name of
+    /// its machine. Empty if the experiment is no sweep.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sweep: Vec<Setting>,
 }

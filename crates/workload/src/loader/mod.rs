@@ -13,7 +13,7 @@ use crate::copy::{RowSource, send_rows};
 use crate::progress::ProgressMeter;
 use crate::stop::StopWatcher;
 use crate::{Error, sql};
-use prony_document::SqlDialect;
+use prony_document::{Service, SqlDialect};
 use prony_server::{Control, Target};
 
 /// Maximum number of loaders; more would only queue for a table's extension lock.
@@ -49,6 +49,27 @@ pub fn check_jobs(jobs: u32) -> Result<(), Error> {
         problem: format!("{jobs} is not a valid number of jobs"),
         hint: format!("1 to {JOBS_MAX}; more jobs than idle cores on the server do not help"),
     })
+}
+
+/// Refuses a service in which a transaction may change fewer rows than a part of a load has.
+///
+/// # Errors
+/// It is one, or the connection is lost.
+pub fn refuse_small_transactions(control: &mut Control) -> Result<(), Error> {
+    let facts = prony_server::read_server_facts(control);
+    let facts = facts.map_err(|source| sql::server_error("reading the settings", source))?;
+    let limit = |service: Service| Some((service, service.quirks().rows_per_transaction?));
+    match facts.service.and_then(limit) {
+        None => Ok(()),
+        Some((service, rows)) => Err(Error::InvalidRequest {
+            problem: format!(
+                "{} changes at most {rows} rows in a transaction, and a load sends each of its parts in one",
+                service.name()
+            ),
+            hint: "load the tables with a tool that commits more often; a run does not care who loaded them"
+                .to_owned(),
+        }),
+    }
 }
 
 /// The state of one load that all its connections share.

@@ -18,7 +18,7 @@
 use super::dataset::{Dataset, ExistingTables, LoadPart};
 use super::load_state::{LoadState, LoadSubject};
 use super::transfer::RowTransfer;
-use super::{Loader, check_jobs};
+use super::{Loader, check_jobs, refuse_small_transactions};
 use crate::note::TableStage;
 use crate::parallel::{self, WorkQueue};
 use crate::progress::ProgressMeter;
@@ -52,6 +52,7 @@ pub fn load<D: Dataset>(
             watcher,
         };
         let mut control = loader.connect(request.target)?;
+        refuse_small_transactions(&mut control)?;
         loader.lock_out_other_loads(&mut control, subject.load.dataset)?;
         let data = prepare(&mut control)?;
         let load = LoadRun {

@@ -296,8 +296,11 @@ pub fn event_statement(
 /// PostgreSQL a deadlock, a serialization failure and a duplicate key; on MySQL 1213 (deadlock), 1020
 /// (the row has changed) and 1205 (lock wait timeout); on SQL Server, which sysbench does not support,
 /// the same kinds of errors as on PostgreSQL: 1205 (deadlock), 3960 and 3961 (snapshot conflict), 2627
-/// and 2601 (duplicate key).
+/// and 2601 (duplicate key). On any of them also the errors that the entry of a service names.
 pub fn ignores_error(dialect: SqlDialect, error: &DbError) -> bool {
+    if error.is_retry_of_service {
+        return true;
+    }
     match dialect {
         SqlDialect::PostgreSql => matches!(&error.code, b"40P01" | b"23505" | b"40001"),
         SqlDialect::MySql => matches!(error.number, 1213 | 1020 | 1205),

@@ -166,6 +166,7 @@ pub fn run_workload(
         seed: 5,
         interrupt: &AtomicBool::new(false),
         new_sample_listener: None,
+        service: None,
         on_connect_refused: None,
     };
     let DriveResult {

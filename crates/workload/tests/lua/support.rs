@@ -376,6 +376,7 @@ fn run_command(
         seed: 5,
         interrupt: &recorder.scripts_must_end,
         new_sample_listener: None,
+        service: None,
         on_connect_refused: None,
     };
     let drive_result = match run(&job, &mut SilentObserver) {

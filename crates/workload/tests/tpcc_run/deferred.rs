@@ -62,6 +62,7 @@ fn run_with_slow_deliveries(
         seed,
         interrupt: &AtomicBool::new(false),
         new_sample_listener: Some(&new_listener),
+        service: None,
         on_connect_refused: None,
     };
     run(&job, &mut SilentObserver).expect("it starts");

@@ -138,6 +138,7 @@ pub fn run_program(
         seed,
         interrupt: &AtomicBool::new(false),
         new_sample_listener: None,
+        service: None,
         on_connect_refused: None,
     };
     let driven = run(&job, &mut SilentObserver).expect("the run starts");

@@ -1,11 +1,13 @@
 //! `prony reproduce`: loads and runs a published scenario, and compares the result with its figures.
 //!
 //! Equivalent to `prony load` and `prony run`, whose command lines it prints. The output is that of `prony run`,
-//! with the deviations from the published figures.
+//! with the deviations from the published figures. A suite is its scenarios, one after another (`suite`).
 
 pub mod commands;
+mod estimate;
 mod scenario_record;
 mod server_setup;
+mod suite;
 
 use super::load::{self, LoadInput, load_summary};
 use super::{output, plan, run, scenarios, server, sizing, tables};
@@ -13,71 +15,123 @@ use crate::args::{CachedArgs, ReproduceArgs, TimeoutArgs};
 use crate::exit::{Exit, Failure};
 use crate::run::{ObserveOptions, ResultFormat, RunRequest, run_and_print};
 use commands::ScenarioSettings;
-use prony_plan::scenario::{Scenario, find_scenario};
+use prony_plan::scenario::{Scenario, find_scenario, find_suite};
 use prony_plan::{Choice, PlanInput, WorkloadPlan};
 use prony_report::units;
 use prony_runner::Purpose;
 use prony_runner::Signals;
 use prony_runner::scenario_setup::{SPARE_CONNECTIONS, free_client_connections};
 use prony_server::Target;
-use prony_store::scenario::CachedShare;
+use prony_store::scenario::{CachedShare, ScenarioLoad};
 use prony_workload::{FindingState, Workload};
 use scenario_record::CompletedSteps;
 use std::ffi::OsString;
 
 /// Executes the command.
 pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
+    if let Some(suite) = find_suite(&args.id) {
+        return suite::reproduce_suite(args, suite, arguments);
+    }
+    suite::refuse_suite_flags(args)?;
     let scenario =
         find_scenario(&args.id).map_err(|error| scenarios::unknown_scenario_failure(&error))?;
-    check_scale(args, scenario)?;
-    let target = server::resolve_target(args.flags.url())?;
-    let ScaledScenario {
-        mut settings,
-        size_share,
-        cached,
-    } = scale_scenario(args, scenario, &target)?;
-    let mut steps = CompletedSteps {
-        size_share,
-        ..CompletedSteps::default()
-    };
-    settings.script = write_script(scenario)?;
-    print_commands(args, scenario, &settings);
-    // Check the plan now, so that a mistake is reported before any table is changed.
-    let (mut request, observe) = run_request(args, scenario, &settings, arguments)?;
+    let mut planned = PlannedRun::new(args, scenario, arguments)?;
     let signals = Signals::listen()?;
-    let workload = server::find_workload(scenario.data_workload())?;
-    steps.restarted = restart_if_required(args, scenario, workload, &target, &signals)?;
-    if !args.no_load {
-        load_data(args, scenario, &settings)?;
-        steps.loaded = true;
-    }
-    let mut control = server::connect(&target)?;
-    server_setup::fail_if_interrupted(&signals)?;
-    let tables = if steps.loaded || commands::requires_prewarm(scenario) {
-        check_tables(workload, &mut control, args.flags.url(), steps.loaded)?
-    } else {
-        Vec::new()
-    };
-    server_setup::create_indexes(&mut control, scenario)?;
-    if scenario.vacuum && steps.loaded {
-        server_setup::vacuum(&mut control, &tables)?;
-    }
-    if commands::requires_prewarm(scenario) {
-        server_setup::prewarm(&mut control, &tables, &signals)?;
-        steps.prewarmed = true;
-    }
-    drop(control);
-    server_setup::fail_if_interrupted(&signals)?;
-    request.purpose = Purpose {
-        scenario: Some(scenario_record::scenario_document(scenario, steps)),
-        cached,
-        experiment: None,
-    };
-    let exit = run_and_print(&request, &observe)?;
-    if args.cleanup {
-        drop_tables(workload, &target, args.flags.url())?;
-    }
+    planned.prepare_server(args, !args.no_load, &signals)?;
+    let exit = run_and_print(&planned.request, &planned.observe)?;
+    planned.clean_up(args)?;
     Ok(exit)
+}
+
+/// A scenario's run with its checked plan.
+struct PlannedRun {
+    scenario: &'static Scenario,
+    workload: &'static dyn Workload,
+    target: Target,
+    settings: ScenarioSettings,
+    cached: Option<CachedShare>,
+    steps: CompletedSteps,
+    request: RunRequest,
+    observe: ObserveOptions,
+}
+
+impl PlannedRun {
+    /// Chooses the size and checks the plan, so that a mistake is reported before any table is changed.
+    fn new(
+        args: &ReproduceArgs,
+        scenario: &'static Scenario,
+        arguments: &[OsString],
+    ) -> Result<PlannedRun, Failure> {
+        check_scale(args, scenario)?;
+        let target = server::resolve_target(args.flags.url())?;
+        let ScaledScenario {
+            mut settings,
+            size_share,
+            cached,
+        } = scale_scenario(args, scenario, &target)?;
+        settings.script = write_script(scenario)?;
+        print_commands(args, scenario, &settings);
+        let (request, observe) = run_request(args, scenario, &settings, arguments)?;
+        Ok(PlannedRun {
+            scenario,
+            workload: server::find_workload(scenario.data_workload())?,
+            target,
+            settings,
+            cached,
+            steps: CompletedSteps {
+                size_share,
+                ..CompletedSteps::default()
+            },
+            request,
+            observe,
+        })
+    }
+
+    /// Restarts the server, loads and checks the data, creates indexes, and fills the caches, as the scenario requires.
+    fn prepare_server(
+        &mut self,
+        args: &ReproduceArgs,
+        must_load: bool,
+        signals: &Signals,
+    ) -> Result<(), Failure> {
+        let (scenario, workload) = (self.scenario, self.workload);
+        self.steps.restarted =
+            restart_if_required(args, scenario, workload, &self.target, must_load, signals)?;
+        if must_load {
+            self.steps.load = Some(load_data(args, scenario, &self.settings)?);
+        }
+        let mut control = server::connect(&self.target)?;
+        server_setup::fail_if_interrupted(signals)?;
+        let tables = if must_load || commands::requires_prewarm(scenario) {
+            check_tables(workload, &mut control, args.flags.url(), must_load)?
+        } else {
+            Vec::new()
+        };
+        server_setup::create_indexes(&mut control, scenario)?;
+        if scenario.vacuum && must_load {
+            server_setup::vacuum(&mut control, &tables)?;
+        }
+        if commands::requires_prewarm(scenario) {
+            server_setup::prewarm(&mut control, &tables, signals)?;
+            self.steps.prewarmed = true;
+        }
+        drop(control);
+        server_setup::fail_if_interrupted(signals)?;
+        self.request.purpose = Purpose {
+            scenario: Some(scenario_record::scenario_document(scenario, &self.steps)),
+            cached: self.cached.clone(),
+            ..Purpose::default()
+        };
+        Ok(())
+    }
+
+    /// Drops the tables, if that is requested.
+    fn clean_up(&self, args: &ReproduceArgs) -> Result<(), Failure> {
+        if args.cleanup {
+            drop_tables(self.workload, &self.target, args.flags.url())?;
+        }
+        Ok(())
+    }
 }
 
 /// Checks that the amount of data is known: published, or chosen by the user, but not both.
@@ -246,6 +300,7 @@ fn restart_if_required(
     scenario: &Scenario,
     workload: &dyn Workload,
     target: &Target,
+    must_load: bool,
     signals: &Signals,
 ) -> Result<bool, Failure> {
     match (&args.restart_command, scenario.cold) {
@@ -262,7 +317,7 @@ fn restart_if_required(
             Ok(false)
         }
         (Some(command), true) => {
-            if !args.no_load {
+            if must_load {
                 drop_tables(workload, target, args.flags.url())?;
             }
             server_setup::restart(command, target, signals)
@@ -275,7 +330,7 @@ fn load_data(
     args: &ReproduceArgs,
     scenario: &Scenario,
     settings: &ScenarioSettings,
-) -> Result<(), Failure> {
+) -> Result<ScenarioLoad, Failure> {
     let finished = load::run_load(LoadInput {
         plan_input: PlanInput {
             url: args.flags.input.url.clone(),
@@ -287,7 +342,8 @@ fn load_data(
         seed: commands::DATA_SEED,
     })?;
     output::notice(&load_summary(finished.workload, &finished.report));
-    server_setup::fail_if_interrupted(&finished.signals)
+    server_setup::fail_if_interrupted(&finished.signals)?;
+    Ok(scenario_record::scenario_load(&finished.report))
 }
 
 /// Returns the existing tables. A failed check is an error only if the tables were just loaded: earlier runs may
@@ -338,6 +394,7 @@ fn run_request(
         progress_interval: args.output.progress,
         check_after: false,
         doctor: false,
+        label: None,
         purpose: Purpose::default(),
     };
     Ok((request, observe))

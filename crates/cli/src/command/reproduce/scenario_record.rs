@@ -6,7 +6,8 @@ use super::super::scenarios;
 use prony_plan::Choice;
 use prony_plan::scenario::{CachedPortion, Scenario};
 use prony_store::Replication;
-use prony_store::scenario::{OriginalSetup, PublishedFigure};
+use prony_store::scenario::{OriginalSetup, PublishedFigure, ScenarioLoad};
+use prony_workload::LoadReport;
 
 /// The steps that were completed before the run.
 #[derive(Clone, Debug, Default)]
@@ -15,14 +16,14 @@ pub struct CompletedSteps {
     pub size_share: f64,
     /// Whether the server was restarted.
     pub restarted: bool,
-    /// Whether the data was loaded.
-    pub loaded: bool,
+    /// The load of the data; `None` if it was not loaded.
+    pub load: Option<ScenarioLoad>,
     /// Whether the tables were read into the cache.
     pub prewarmed: bool,
 }
 
 /// The scenario in the form of the Run document.
-pub fn scenario_document(scenario: &Scenario, steps: CompletedSteps) -> prony_store::Scenario {
+pub fn scenario_document(scenario: &Scenario, steps: &CompletedSteps) -> prony_store::Scenario {
     prony_store::Scenario {
         id: scenario.id.clone(),
         title: scenario.title.clone(),
@@ -43,9 +44,29 @@ pub fn scenario_document(scenario: &Scenario, steps: CompletedSteps) -> prony_st
         qps_statements_per_txn: scenario.qps_statements_per_txn,
         cold: scenario.cold,
         restarted: steps.restarted,
-        loaded: steps.loaded,
+        loaded: steps.load.is_some(),
         prewarmed: steps.prewarmed,
+        load: steps.load.clone(),
+        suite: None,
         notes: scenario.notes.clone(),
+    }
+}
+
+/// What a run's document says of the load before it.
+pub fn scenario_load(report: &LoadReport) -> ScenarioLoad {
+    let phases = report.phases.iter();
+    let bytes = report.tables.iter().map(|table| match table.sizes_unknown {
+        None => Some(table.table_bytes + table.index_bytes),
+        Some(_) => None,
+    });
+    ScenarioLoad {
+        seconds: report.seconds,
+        phases: phases
+            .map(|(phase, seconds)| (phase.name().to_owned(), *seconds))
+            .collect(),
+        jobs: report.jobs,
+        rows: report.rows,
+        bytes: bytes.sum::<Option<u64>>().filter(|bytes| *bytes > 0),
     }
 }
 
@@ -77,5 +98,11 @@ fn original_setup(scenario: &Scenario) -> OriginalSetup {
         settings: scenario.settings.clone(),
         durability: scenario.durability.clone(),
         replication: (scenario.replication.as_deref()).and_then(Replication::from_name),
+        data_gb: scenario.data_gb,
+        high_availability: scenario.high_availability,
+        zones: scenario.zones,
+        region: scenario.region.clone(),
+        client_machine: scenario.client_machine.clone(),
+        client_cpus: scenario.client_cpus,
     }
 }

@@ -7,6 +7,7 @@ mod checks;
 pub mod commands;
 mod comparability;
 mod run_document;
+mod services;
 mod settings;
 mod small_pages;
 mod workloads;
@@ -18,7 +19,7 @@ use std::fmt::Write;
 type GeneratedPage = (&'static str, fn() -> String);
 
 /// The generated pages in `docs/src/reference`.
-const PAGES: [GeneratedPage; 8] = [
+const PAGES: [GeneratedPage; 9] = [
     ("checks.md", checks::page),
     ("commands.md", commands::page),
     ("comparability.md", comparability::page),
@@ -26,6 +27,7 @@ const PAGES: [GeneratedPage; 8] = [
     ("metrics.md", small_pages::metrics),
     ("plan-files.md", settings::page),
     ("run-document.md", run_document::page),
+    ("services.md", services::page),
     ("workloads.md", workloads::page),
 ];
 

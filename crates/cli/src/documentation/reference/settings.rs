@@ -32,6 +32,18 @@ const VARIANTS: &str = "
 
 What to compare: each variant changes `[variants.NAME.server]`, `[variants.NAME.workload]` or `[variants.NAME.run]`, and an empty one
 changes nothing. [Experiments](../how-to/experiments.md) says how they are run.
+
+## [sweep]
+
+Points of an experiment: every combination of the values. A key is a setting of `[workload]` or `[run]`, or an option of the workload;
+the last key varies fastest. `--sweep KEY=VALUES` adds a key or replaces its values. [Sweeps](../how-to/sweeps.md) has examples.
+
+| key | meaning |
+| --- | --- |
+| a setting or option | its values: a list such as `[1, 2, 4]`, or a range such as `\"1..64 step 8\"` or `\"1..64 times 2\"` |
+| `prices` | a price sheet; the table then has throughput for the money |
+| `configuration` | the configuration of that sheet, if the sweep has no machines |
+| `machine.NAME` | a table for each machine: `url`, the facts that `[server.declared]` may have, and `configuration`, by default the one of its name |
 ";
 
 pub fn page() -> String {

@@ -64,6 +64,7 @@ impl ScriptRun<'_> {
             seed: plan.seed.unwrap_or(0),
             interrupt: &interrupt,
             new_sample_listener: None,
+            service: None,
             on_connect_refused: Some(&on_refused),
         };
         let drive_result = prony_drive::run(&job, &mut NoObserver);

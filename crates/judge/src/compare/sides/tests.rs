@@ -4,8 +4,9 @@ mod tested;
 
 use super::*;
 use crate::formatting::percent;
+use crate::requirements::answer_side;
 use crate::sample::{healthy, healthy_at_rate, with_series};
-use prony_store::{Experiment, IndustryMetric};
+use prony_store::{AnswerVerdict, Experiment, IndustryMetric, Requirement};
 
 /// Runs with these throughputs, and ids that start with `prefix`.
 fn runs(prefix: &str, tps: &[f64]) -> Vec<Run> {
@@ -39,6 +40,16 @@ fn compare(sides: &[&[Run]]) -> SidesComparison {
         })
         .collect();
     compare_sides(&sides, &CompareOptions::default())
+}
+
+/// What the second side says to a requirement.
+fn verdict(sides: [&[Run]; 2], requirement: &str) -> AnswerVerdict {
+    let comparison = compare(&sides);
+    let runs: Vec<&Run> = sides[1].iter().collect();
+    let requirement = Requirement::parse(requirement).unwrap();
+    let side = &comparison.side_comparisons[0];
+    let answer = answer_side(&[requirement], &comparison, side, &runs, &[]);
+    answer.map_or(AnswerVerdict::Undecided, |answer| answer.verdict)
 }
 
 fn caveat_names(comparison: &SidesComparison) -> Vec<&str> {
@@ -163,14 +174,15 @@ fn a_single_run_on_a_side_allows_no_statement_about_a_difference() {
                 .iter()
                 .all(|figure| figure.significance.is_none())
         );
-        // Not even the largest limit is decided.
-        for allowed in [0.0, 0.03, 0.9] {
-            for gate in [Gate::Slower(allowed), Gate::P99Slower(allowed)] {
-                assert_eq!(
-                    comparison.evaluate_gate(side, gate).result,
-                    GateResult::Undecided
-                );
-            }
+    }
+    // Not even the largest limit is decided.
+    for limit in [
+        "not slower than A by 0%",
+        "not slower than A by 90%",
+        "p99<=1000% of A",
+    ] {
+        for sides in [[a, b], [a, &several], [&several, b]] {
+            assert_eq!(verdict(sides, limit), AnswerVerdict::Undecided);
         }
     }
     let ratio = compare(&[a, b]).side_comparisons[0].figures[0].ratio;
@@ -190,10 +202,9 @@ fn runs_of_a_side_must_be_repeats_of_each_other() {
     assert_eq!(comparison.verdict, Verdict::NotComparable);
     assert_eq!(comparison.sides[0].repeat_differences[0].what, "scale");
     assert_eq!(comparison.side_comparisons[0].figures, []);
-    let finding = comparison.evaluate_gate(&comparison.side_comparisons[0], Gate::Slower(0.03));
     assert_eq!(
-        (finding.figure.as_str(), finding.result),
-        ("", GateResult::Undecided)
+        verdict([&a, &b], "not slower than A by 3%"),
+        AnswerVerdict::Undecided
     );
     // Within 5 % a different number of clients is only a caveat, which names all numbers of the side.
     let mut c = runs("c", &STEADY);
@@ -206,74 +217,41 @@ fn runs_of_a_side_must_be_repeats_of_each_other() {
 }
 
 #[test]
-fn limits_are_exceeded_kept_or_undecided() {
+fn what_is_required_beside_the_first_side_is_decided_by_the_interval() {
     let base = runs("a", &STEADY);
-    let gate = |tps: &[f64], allowed: f64| {
-        let comparison = compare(&[&base, &runs("b", tps)]);
-        comparison
-            .evaluate_gate(&comparison.side_comparisons[0], Gate::Slower(allowed))
-            .result
-    };
-    assert_eq!(
-        gate(&[9_000.0, 9_050.0, 9_100.0], 0.03),
-        GateResult::Exceeded
-    );
-    assert_eq!(gate(&STEADY, 0.03), GateResult::Kept);
-    assert_eq!(gate(&STEADY, 0.01), GateResult::Undecided);
-    assert_eq!(
-        gate(&[9_650.0, 9_700.0, 9_750.0], 0.03),
-        GateResult::Undecided
-    );
-    assert_eq!(
-        gate(&[11_000.0, 11_050.0, 11_100.0], 0.001),
-        GateResult::Kept
-    );
+    for (tps, allowed, expected) in [
+        ([9_000.0, 9_050.0, 9_100.0], "3%", AnswerVerdict::Fail),
+        (STEADY, "3%", AnswerVerdict::Pass),
+        (STEADY, "1%", AnswerVerdict::Undecided),
+        ([9_650.0, 9_700.0, 9_750.0], "3%", AnswerVerdict::Undecided),
+        ([11_000.0, 11_050.0, 11_100.0], "0.1%", AnswerVerdict::Pass),
+    ] {
+        let requirement = format!("not slower than A by {allowed}");
+        assert_eq!(
+            verdict([&base, &runs("b", &tps)], &requirement),
+            expected,
+            "{tps:?}"
+        );
+    }
     // At a rate all sides keep up, and only responses get slower.
     let base = paced("a", [9_900_000, 10_000_000, 10_100_000]);
-    let comparison = compare(&[&base, &paced("b", [12_000_000, 12_100_000, 12_200_000])]);
-    assert_eq!(
-        comparison.headline_figures(&comparison.side_comparisons[0])[0].name,
-        "p99"
-    );
-    assert_eq!(
-        comparison
-            .evaluate_gate(&comparison.side_comparisons[0], Gate::Slower(0.03))
-            .result,
-        GateResult::Exceeded
-    );
-    let comparison = compare(&[&base, &paced("b", [8_000_000, 8_100_000, 8_200_000])]);
-    assert_eq!(
-        comparison
-            .evaluate_gate(&comparison.side_comparisons[0], Gate::Slower(0.03))
-            .result,
-        GateResult::Kept
-    );
-}
-
-#[test]
-fn limits_of_the_99th_percentile_are_exceeded_kept_or_undecided() {
-    let base = paced("a", [9_900_000, 10_000_000, 10_100_000]);
     let slower = paced("b", [11_900_000, 12_000_000, 12_100_000]);
-    let comparison = compare(&[&base, &slower]);
-    let result = |gate: Gate| comparison.evaluate_gate(&comparison.side_comparisons[0], gate);
-    for (gate, expected) in [
-        (Gate::P99Slower(0.1), GateResult::Exceeded),
-        (Gate::P99Slower(0.2), GateResult::Undecided),
-        (Gate::P99Slower(0.3), GateResult::Kept),
-        (Gate::P99Above(11e6), GateResult::Exceeded),
-        (Gate::P99Above(12.1e6), GateResult::Undecided),
-        (Gate::P99Above(13e6), GateResult::Kept),
+    let faster = paced("b", [8_000_000, 8_100_000, 8_200_000]);
+    for (side, requirement, expected) in [
+        (&slower, "not slower than A by 3%", AnswerVerdict::Fail),
+        (&faster, "not slower than A by 3%", AnswerVerdict::Pass),
+        (&slower, "p99<=110% of A", AnswerVerdict::Fail),
+        (&slower, "p99<=120% of A", AnswerVerdict::Undecided),
+        (&slower, "p99<=130% of A", AnswerVerdict::Pass),
+        (&slower, "p99<11ms", AnswerVerdict::Fail),
+        (&slower, "p99<12.1ms", AnswerVerdict::Undecided),
+        (&slower, "p99<13ms", AnswerVerdict::Pass),
     ] {
-        let finding = result(gate);
-        assert_eq!((finding.figure.as_str(), finding.runs), ("p99", [3, 3]));
-        assert_eq!(finding.result, expected, "{gate:?}");
-    }
-    // One run of a side decides no limit, however far it is from it.
-    let comparison = compare(&[&base, &slower[..1]]);
-    for limit_ns in [1.0, 1e12] {
-        let finding =
-            comparison.evaluate_gate(&comparison.side_comparisons[0], Gate::P99Above(limit_ns));
-        assert_eq!(finding.result, GateResult::Undecided);
+        assert_eq!(
+            verdict([&base, side], requirement),
+            expected,
+            "{requirement}"
+        );
     }
 }
 

@@ -22,7 +22,7 @@ fn names_from_documents_stay_plain_text() {
         with_hostile_names(runs("a", &STEADY), "1"),
         with_hostile_names(runs("b", &FASTER), "2"),
     ];
-    let views = compare_named(HOSTILE_NAME, &sides, &Limits::default());
+    let views = compare_named(HOSTILE_NAME, &sides);
     assert!(
         !views.text.contains('\u{1b}') && views.text.contains("<script>"),
         "{}",

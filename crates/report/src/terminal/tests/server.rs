@@ -44,10 +44,10 @@ fn observed_run() -> Run {
             kind: prony_store::EventKind::Checkpoint,
             ..Default::default()
         }],
-        missing: vec![MissingObservation {
-            what: ObservedTopic::ReplicationLag,
-            why: "permission denied".to_owned(),
-        }],
+        missing: vec![MissingObservation::new(
+            ObservedTopic::ReplicationLag,
+            "permission denied",
+        )],
         cost: Some(ObserverCost {
             queries: 24,
             client_cpu_s: Some(0.004),
@@ -145,10 +145,10 @@ fn unobserved_events_are_not_reported_as_absent() {
     );
     let activity_without = |run: &mut Run, topic: ObservedTopic| {
         let missing = &mut run.observed.as_mut().unwrap().missing;
-        missing.push(prony_store::MissingObservation {
-            what: topic,
-            why: "permission denied".to_owned(),
-        });
+        missing.push(prony_store::MissingObservation::new(
+            topic,
+            "permission denied",
+        ));
         activity(run)
     };
     assert_eq!(

@@ -9,7 +9,9 @@ mod sqlserver;
 
 use super::{cell, first_line, tally};
 use crate::control::{Control, Error, TextRow};
-use prony_document::{LimitUse, MissingObservation, ObservedTopic, SessionGroup, SqlDialect};
+use prony_document::{
+    LimitUse, MissingObservation, ObservedTopic, Service, SessionGroup, SqlDialect,
+};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -68,6 +70,26 @@ pub struct Counters {
     pub replication_lag_bytes: Option<u64>,
     /// Lag of the slowest replica, seconds.
     pub replication_lag_s: Option<f64>,
+}
+
+impl Counters {
+    /// Removes what one query read of this topic besides others.
+    fn clear(&mut self, topic: ObservedTopic) {
+        match topic {
+            ObservedTopic::ServerStart => self.started_unix_s = None,
+            ObservedTopic::CommitsAndCache => {
+                (self.commits, self.rollbacks) = (None, None);
+                (self.cache_hits, self.cache_reads) = (None, None);
+            }
+            ObservedTopic::WriteAheadLog => self.log_bytes = None,
+            ObservedTopic::Checkpoints => self.checkpoint = None,
+            ObservedTopic::PurgeAndDeadlocks => {
+                (self.history_length, self.deadlocks) = (None, None);
+            }
+            ObservedTopic::IsReplica => self.is_replica = None,
+            _ => {}
+        }
+    }
 }
 
 /// Reads session groups. Columns: database, user, program, whether they are this connection's, recent sessions,
@@ -154,6 +176,8 @@ pub struct CounterReader {
     /// The queries that each read sends; refused ones are removed.
     queries: Vec<CounterQuery>,
     missing: Vec<MissingObservation>,
+    /// What the service does not have.
+    absent: Vec<ObservedTopic>,
     statements_sent: u64,
     statement_time_s: f64,
 }
@@ -173,9 +197,22 @@ impl CounterReader {
         Ok(CounterReader {
             queries,
             missing,
+            absent: Vec::new(),
             statements_sent: 0,
             statement_time_s: 0.0,
         })
+    }
+
+    /// Reads nothing that this service does not have.
+    #[must_use]
+    pub fn of_service(mut self, service: Option<Service>) -> CounterReader {
+        let absent = service.into_iter().flat_map(Service::absent);
+        self.absent = absent.map(|(topic, _)| topic).collect();
+        self.queries
+            .retain(|query| !self.absent.contains(&query.topic));
+        self.missing
+            .retain(|missing| !self.absent.contains(&missing.what));
+        self
     }
 
     /// Reads only the counters of these topics.
@@ -211,6 +248,7 @@ impl CounterReader {
                 }
             }
         }
+        self.absent.iter().for_each(|topic| counters.clear(*topic));
         Ok(counters)
     }
 

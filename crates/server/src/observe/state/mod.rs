@@ -11,7 +11,7 @@ pub(super) use mysql::{is_cluster_size, replica_status};
 
 use super::{ServerFacts, cell};
 use crate::control::{Control, Error, TextRow};
-use prony_document::{MissingObservation, ServerState, SqlDialect};
+use prony_document::{MissingObservation, ObservedTopic, ServerState, Service, SqlDialect};
 use std::collections::BTreeMap;
 
 /// Maximum number of tables to list.
@@ -26,7 +26,7 @@ fn table_ids(rows: &[TextRow]) -> Option<BTreeMap<String, String>> {
     rows.iter().map(id).collect()
 }
 
-/// Reads the server's state, without its counters, and what could not be read.
+/// Reads the server's state, without its counters, and what could not be read or is absent from its service.
 ///
 /// # Errors
 /// The connection is lost.
@@ -34,12 +34,27 @@ pub fn read_server_state(
     control: &mut Control,
     facts: &ServerFacts,
 ) -> Result<(ServerState, Vec<MissingObservation>), Error> {
-    let (mut state, mut missing) = (ServerState::default(), Vec::new());
+    let mut state = ServerState::default();
+    let absent = facts
+        .service
+        .into_iter()
+        .flat_map(MissingObservation::absent_from);
+    let mut missing: Vec<MissingObservation> = absent.collect();
+    let is_absent = |topic| {
+        let mut absent = facts.service.into_iter().flat_map(Service::absent);
+        absent.any(|(absent, _)| absent == topic)
+    };
     let read = match control.dialect() {
         SqlDialect::PostgreSql => postgres::read,
         SqlDialect::MySql => mysql::read,
         SqlDialect::TransactSql => sqlserver::read,
     };
     read(control, facts, &mut state, &mut missing)?;
+    if is_absent(ObservedTopic::Durability) {
+        state.durability = None;
+    }
+    if is_absent(ObservedTopic::Replicas) {
+        state.replication = None;
+    }
     Ok((state, missing))
 }

@@ -1,13 +1,15 @@
 //! PostgreSQL's protocol, version 3.0: simple queries, and prepared statements with the unnamed portal.
 
-use crate::event_loop::{Session, SessionEnd};
-use crate::postgres_catalog::{TABLES_QUERY, TABLES_ROW};
-use crate::statement::StatementKind;
+use super::event_loop::{Session, SessionEnd};
+use super::postgres_catalog::{TABLES_QUERY, TABLES_ROW};
+use super::{CannedError, Conversation, Row, StatementKind, column_count};
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The type `integer`.
 const INT4_OID: u32 = 23;
+/// The type `text`.
+const TEXT_OID: u32 = 25;
 /// The value of every column: 1000 in text format, and also four bytes, the length of an `integer` in binary
 /// format. pgbench takes it as the scale.
 const VALUE: &[u8] = b"1000";
@@ -19,9 +21,10 @@ const SSL_REQUEST: u32 = 80_877_103;
 const GSS_REQUEST: u32 = 80_877_104;
 const CANCEL_REQUEST: u32 = 80_877_102;
 
-/// The settings that the server reports after the startup packet, with their values.
+/// The version of a server without a conversation.
+const VERSION: &str = "16.0 (canned)";
+/// The settings that the server reports after the startup packet, with their values, besides its version.
 const PARAMETERS: &[(&str, &str)] = &[
-    ("server_version", "16.0 (canned)"),
     ("server_encoding", "UTF8"),
     ("client_encoding", "UTF8"),
     ("DateStyle", "ISO, MDY"),
@@ -139,8 +142,42 @@ fn split_text(body: &[u8]) -> (&[u8], &[u8]) {
     (&body[..end], body.get(end + 1..).unwrap_or_default())
 }
 
+/// Appends rows of text as the reply to a simple query.
+fn put_rows(out: &mut Vec<u8>, rows: &[Row]) {
+    let columns = column_count(rows);
+    let mut body = (columns as u16).to_be_bytes().to_vec();
+    for _ in 0..columns {
+        body.extend_from_slice(b"value\0\0\0\0\0\0\0");
+        body.extend_from_slice(&TEXT_OID.to_be_bytes());
+        body.extend_from_slice(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0]);
+    }
+    message(out, b'T', &body);
+    for row in rows {
+        let mut body = (columns as u16).to_be_bytes().to_vec();
+        for column in 0..columns {
+            let value = row.get(column).and_then(Option::as_deref);
+            let length = value.map_or(u32::MAX, |value| value.len() as u32);
+            body.extend_from_slice(&length.to_be_bytes());
+            body.extend_from_slice(value.unwrap_or_default().as_bytes());
+        }
+        message(out, b'D', &body);
+    }
+    message(out, b'C', format!("SELECT {}\0", rows.len()).as_bytes());
+}
+
+fn put_error(out: &mut Vec<u8>, error: &CannedError) {
+    let CannedError {
+        sqlstate,
+        message: text,
+        ..
+    } = error;
+    let body = format!("SERROR\0VERROR\0C{sqlstate}\0M{text}\0\0");
+    message(out, b'E', body.as_bytes());
+}
+
 /// The server's side of one connection.
 pub struct PgSession {
+    conversation: Arc<Conversation>,
     has_started: bool,
     in_transaction: bool,
     statements: HashMap<Vec<u8>, PreparedStatement>,
@@ -150,8 +187,9 @@ pub struct PgSession {
 
 impl PgSession {
     /// A session that waits for the startup packet.
-    pub fn new() -> Self {
+    pub fn new(conversation: Arc<Conversation>) -> Self {
         PgSession {
+            conversation,
             has_started: false,
             in_transaction: false,
             statements: HashMap::new(),
@@ -172,7 +210,8 @@ impl PgSession {
             Some(code) if code >> 16 == 3 => {
                 self.has_started = true;
                 message(out, b'R', &[0; 4]);
-                for (name, value) in PARAMETERS {
+                let version = ("server_version", self.conversation.version_or(VERSION));
+                for (name, value) in [version].iter().chain(PARAMETERS) {
                     message(out, b'S', format!("{name}\0{value}\0").as_bytes());
                 }
                 message(out, b'K', &[0, 0, 0, 1, 0, 0, 0, 1]);
@@ -181,6 +220,27 @@ impl PgSession {
             _ => return Err(unsupported("a startup packet of another version")),
         }
         Ok(())
+    }
+
+    /// Answers a simple query. An error ends an open transaction, as if the client had rolled it back.
+    fn answer_query(&mut self, sql: &[u8], out: &mut Vec<u8>) {
+        let kind = StatementKind::of(sql);
+        match self.conversation.reply(sql) {
+            Some(super::Reply::Rows(rows)) => put_rows(out, &rows),
+            Some(super::Reply::Error(error)) => {
+                put_error(out, error);
+                self.in_transaction = false;
+                return;
+            }
+            None => {
+                let reply = Reply::to(sql, kind);
+                if kind == StatementKind::Select {
+                    out.extend_from_slice(&reply.description);
+                }
+                out.extend_from_slice(&reply.result);
+            }
+        }
+        self.in_transaction = kind.in_transaction_after(self.in_transaction);
     }
 
     fn statement(&self, name: &[u8]) -> Result<PreparedStatement, SessionEnd> {
@@ -197,13 +257,7 @@ impl PgSession {
         match kind {
             b'Q' => {
                 let sql = split_text(body).0;
-                let kind = StatementKind::of(sql);
-                let reply = Reply::to(sql, kind);
-                if kind == StatementKind::Select {
-                    out.extend_from_slice(&reply.description);
-                }
-                out.extend_from_slice(&reply.result);
-                self.in_transaction = kind.in_transaction_after(self.in_transaction);
+                self.answer_query(sql, out);
                 self.put_ready(out);
             }
             b'P' => {
@@ -287,7 +341,7 @@ mod tests {
 
     /// A session after its login.
     fn started() -> PgSession {
-        let mut session = PgSession::new();
+        let mut session = PgSession::new(Arc::default());
         let mut out = Vec::new();
         let startup_bytes = STARTUP.len() as u32;
         let startup = [&startup_bytes.to_be_bytes(), &STARTUP[4..]].concat();
@@ -311,7 +365,7 @@ mod tests {
 
     #[test]
     fn encryption_is_refused_before_the_login() {
-        let mut session = PgSession::new();
+        let mut session = PgSession::new(Arc::default());
         assert_eq!(reply(&mut session, b"\0\0\0\x08\x04\xd2\x16\x2f"), b"N");
         assert_eq!(reply(&mut session, b"\0\0\0\x08\x04\xd2\x16\x30"), b"N");
     }

@@ -71,7 +71,7 @@ struct Client {
 impl Client {
     /// Reads once, and writes the replies to the messages that are complete. Returns whether the connection
     /// stays open.
-    fn serve(&mut self, buffer: &mut [u8], out: &mut Vec<u8>) -> bool {
+    fn serve(&mut self, buffer: &mut [u8], out: &mut Vec<u8>, on_problem: fn(&str)) -> bool {
         let Ok(read @ 1..) = self.socket.read(buffer) else {
             return false;
         };
@@ -94,18 +94,23 @@ impl Client {
             Ok(_) => out.is_empty() || self.socket.write_all(out).is_ok(),
             Err(SessionEnd::ClosedByClient) => false,
             Err(SessionEnd::Unsupported(message)) => {
-                eprintln!("canned_server: {message}");
+                on_problem(&message);
                 false
             }
         }
     }
 }
 
+/// Creates the session of a new connection.
+pub type NewSession = Box<dyn Fn() -> Box<dyn Session> + Send>;
+
 /// Listeners and connections. Events carry the index of a listener, or the number of listeners plus the index
 /// of a client.
 pub struct EventLoop {
     epoll: OwnedFd,
-    new_session: fn() -> Box<dyn Session>,
+    new_session: NewSession,
+    /// Called with what is wrong with a client.
+    on_problem: fn(&str),
     listeners: Vec<Listener>,
     clients: Vec<Option<Client>>,
     free_indexes: Vec<usize>,
@@ -116,34 +121,41 @@ impl EventLoop {
     ///
     /// # Errors
     /// When the kernel is out of file descriptors.
-    pub fn new(new_session: fn() -> Box<dyn Session>) -> io::Result<Self> {
+    pub fn new(new_session: NewSession, on_problem: fn(&str)) -> io::Result<Self> {
         Ok(EventLoop {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             new_session,
+            on_problem,
             listeners: Vec::new(),
             clients: Vec::new(),
             free_indexes: Vec::new(),
         })
     }
 
-    /// Listens on the path of a unix socket, which starts with a slash, or on `IP:PORT`. All calls come
-    /// before [`run`](Self::run).
+    /// Listens on the path of a unix socket, which starts with a slash, or on `IP:PORT`; returns the port, 0 for a
+    /// unix socket. All calls come before [`run`](Self::run).
     ///
     /// # Errors
     /// When the address is invalid or in use.
-    pub fn listen(&mut self, address: &str) -> io::Result<()> {
+    pub fn listen(&mut self, address: &str) -> io::Result<u16> {
         let listener = if address.starts_with('/') {
             Listener::Unix(UnixListener::bind(address)?)
         } else {
             Listener::Tcp(TcpListener::bind(address)?)
         };
         let index = self.listeners.len() as u64;
-        match &listener {
-            Listener::Unix(socket) => self.watch(socket, index)?,
-            Listener::Tcp(socket) => self.watch(socket, index)?,
-        }
+        let port = match &listener {
+            Listener::Unix(socket) => {
+                self.watch(socket, index)?;
+                0
+            }
+            Listener::Tcp(socket) => {
+                self.watch(socket, index)?;
+                socket.local_addr()?.port()
+            }
+        };
         self.listeners.push(listener);
-        Ok(())
+        Ok(port)
     }
 
     fn watch(&self, socket: impl AsFd, data: u64) -> io::Result<()> {
@@ -179,12 +191,14 @@ impl EventLoop {
                 let data = event.data.u64() as usize;
                 let Some(index) = data.checked_sub(self.listeners.len()) else {
                     if let Err(error) = self.accept(data, &mut out) {
-                        eprintln!("canned_server: cannot accept a connection: {error}");
+                        (self.on_problem)(&format!("cannot accept a connection: {error}"));
                     }
                     continue;
                 };
                 let client = self.clients[index].as_mut();
-                if client.is_some_and(|client| !client.serve(&mut buffer, &mut out)) {
+                if client
+                    .is_some_and(|client| !client.serve(&mut buffer, &mut out, self.on_problem))
+                {
                     // Closing the socket removes it from epoll.
                     self.clients[index] = None;
                     self.free_indexes.push(index);
@@ -259,7 +273,8 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("prony-canned-{}", std::process::id()));
         std::fs::create_dir(&folder).expect("a new folder");
         let path = folder.join("socket");
-        let mut server = EventLoop::new(|| Box::new(Echo)).expect("epoll");
+        let mut server = EventLoop::new(Box::new(|| Box::new(Echo)), |problem| panic!("{problem}"))
+            .expect("epoll");
         server
             .listen(path.to_str().expect("UTF-8"))
             .expect("a listener");

@@ -5,13 +5,13 @@
 //! the PostgreSQL server. The catalog has the table `sbtest1`, so that runs of its workloads start, unless the database
 //! is called `empty`.
 
-use crate::event_loop::{Session, SessionEnd};
-use crate::statement::StatementKind;
-use crate::tds_catalog::{
+use super::event_loop::{Session, SessionEnd};
+use super::tds_catalog::{
     CATALOG, CATALOG_COLUMNS, CATALOG_NAMES, COLUMN_TYPES, LOCK_CALL, LOCKED,
 };
-use crate::tds_reader::{Reader, count_rows};
-use std::sync::OnceLock;
+use super::tds_reader::{Reader, count_rows};
+use super::{CannedError, Conversation, StatementKind, column_count};
+use std::sync::{Arc, OnceLock};
 
 /// The value of a row's only column.
 const VALUE: &str = "1000";
@@ -40,6 +40,7 @@ const DONE: u8 = 0xfd;
 const DONE_PROC: u8 = 0xfe;
 const DONE_IN_PROC: u8 = 0xff;
 const MORE: u16 = 1;
+const DONE_ERROR: u16 = 2;
 const COUNT: u16 = 0x10;
 const ATTENTION_DONE: u16 = 0x20;
 
@@ -67,7 +68,11 @@ fn put_change(out: &mut Vec<u8>, kind: u8, new: &[u8], old: &[u8]) {
 }
 
 /// COLMETADATA of columns of the type `varchar(100)`, and one ROW for each element of `rows`.
-fn put_rows(out: &mut Vec<u8>, columns: usize, rows: &[&[&str]]) {
+fn put_rows<'a, R: AsRef<[Option<&'a str>]>>(
+    out: &mut Vec<u8>,
+    columns: usize,
+    rows: impl Iterator<Item = R>,
+) {
     out.push(0x81);
     out.extend_from_slice(&(columns as u16).to_le_bytes());
     for _ in 0..columns {
@@ -80,12 +85,26 @@ fn put_rows(out: &mut Vec<u8>, columns: usize, rows: &[&[&str]]) {
     for row in rows {
         out.push(0xd1);
         for column in 0..columns {
-            let value = row.get(column).copied();
+            let value = row.as_ref().get(column).copied().flatten();
             let length = value.map_or(u16::MAX, |value| value.len() as u16);
             out.extend_from_slice(&length.to_le_bytes());
             out.extend_from_slice(value.unwrap_or_default().as_bytes());
         }
     }
+}
+
+/// ERROR of severity 16, and the end of the reply.
+fn put_error(out: &mut Vec<u8>, error: &CannedError) {
+    let mut body = u32::from(error.number).to_le_bytes().to_vec();
+    body.extend_from_slice(&[1, 16]);
+    body.extend_from_slice(&(error.message.len() as u16).to_le_bytes());
+    put_utf16(&mut body, &error.message);
+    // No names of server and procedure; the line.
+    body.extend_from_slice(&[0, 0, 1, 0, 0, 0]);
+    out.push(0xaa);
+    out.extend_from_slice(&(body.len() as u16).to_le_bytes());
+    out.extend_from_slice(&body);
+    put_done(out, DONE, DONE_ERROR, 0);
 }
 
 /// The tokens of a statement's result. `done`: DONE, or DONEINPROC, which more tokens follow.
@@ -95,7 +114,7 @@ fn result_tokens(kind: StatementKind, done: u8) -> Vec<u8> {
     let descriptor = [&[8][..], &DESCRIPTOR].concat();
     let (status, count) = match kind {
         StatementKind::Select => {
-            put_rows(&mut out, 1, &[&[VALUE]]);
+            put_rows(&mut out, 1, [[Some(VALUE)]].into_iter());
             (COUNT, 1)
         }
         StatementKind::Insert | StatementKind::Update | StatementKind::Delete => (COUNT, 1),
@@ -154,6 +173,7 @@ fn put_reply(
 
 /// The server's side of one connection.
 pub struct TdsSession {
+    conversation: Arc<Conversation>,
     /// Whether the catalog has no tables.
     is_empty: bool,
     /// Payload of the packets so far of an incomplete message.
@@ -166,8 +186,9 @@ pub struct TdsSession {
 
 impl TdsSession {
     /// A session that waits for PRELOGIN.
-    pub fn new() -> Self {
+    pub fn new(conversation: Arc<Conversation>) -> Self {
         TdsSession {
+            conversation,
             is_empty: false,
             message: Vec::new(),
             statements: Vec::new(),
@@ -236,9 +257,24 @@ impl TdsSession {
 
     fn answer_batch(&self, out: &mut Vec<u8>) {
         let kind = StatementKind::of(&self.text);
+        match self.conversation.reply(&self.text) {
+            Some(super::Reply::Rows(rows)) => {
+                let cells = rows
+                    .iter()
+                    .map(|row| -> Vec<_> { row.iter().map(Option::as_deref).collect() });
+                put_rows(out, column_count(&rows), cells);
+                put_done(out, DONE, COUNT, rows.len() as u64);
+                return;
+            }
+            Some(super::Reply::Error(error)) => return put_error(out, error),
+            None => {}
+        }
         match self.catalog_rows(kind) {
             Some(rows) => {
-                put_rows(out, CATALOG_COLUMNS, rows);
+                let cells = rows
+                    .iter()
+                    .map(|row| -> Vec<_> { row.iter().map(|cell| Some(*cell)).collect() });
+                put_rows(out, CATALOG_COLUMNS, cells);
                 put_done(out, DONE, COUNT, rows.len() as u64);
             }
             None => out.extend_from_slice(&Results::get().batch[kind as usize]),

@@ -3,11 +3,12 @@
 //! Source: MySQL documentation, "Client/Server Protocol". Result sets have EOF packets, because the server
 //! does not offer `CLIENT_DEPRECATE_EOF`.
 
-use crate::event_loop::{Session, SessionEnd};
-use crate::statement::StatementKind;
-use std::sync::OnceLock;
+use super::event_loop::{Session, SessionEnd};
+use super::{CannedError, Conversation, Row, StatementKind, column_count};
+use std::sync::{Arc, OnceLock};
 
-const VERSION: &[u8] = b"8.0.36-canned\0";
+/// The version of a server without a conversation.
+const VERSION: &str = "8.0.36-canned";
 const PLUGIN: &[u8] = b"mysql_native_password\0";
 /// LONG_PASSWORD, LONG_FLAG, CONNECT_WITH_DB, PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION, MULTI_STATEMENTS,
 /// MULTI_RESULTS, PS_MULTI_RESULTS, PLUGIN_AUTH.
@@ -87,8 +88,48 @@ impl ResultSets {
     }
 }
 
+/// Appends a string with its length.
+fn put_text(out: &mut Vec<u8>, text: &str) {
+    match text.len() {
+        length @ 0..=250 => out.push(length as u8),
+        length => {
+            out.push(0xfc);
+            out.extend_from_slice(&(length as u16).to_le_bytes());
+        }
+    }
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// Appends rows of text as the reply to COM_QUERY.
+fn put_rows(out: &mut Vec<u8>, rows: &[Row], in_transaction: bool) {
+    let (columns, mut sequence) = (column_count(rows), 1);
+    packet(out, &mut sequence, &[columns as u8]);
+    for _ in 0..columns {
+        packet(out, &mut sequence, COLUMN);
+    }
+    put_eof(out, &mut sequence, in_transaction);
+    for row in rows {
+        let mut body = Vec::new();
+        for column in 0..columns {
+            match row.get(column).and_then(Option::as_deref) {
+                Some(value) => put_text(&mut body, value),
+                None => body.push(0xfb),
+            }
+        }
+        packet(out, &mut sequence, &body);
+    }
+    put_eof(out, &mut sequence, in_transaction);
+}
+
+fn put_error(out: &mut Vec<u8>, error: &CannedError) {
+    let text = format!("#{}{}", error.sqlstate, error.message);
+    let body = [&[0xff], &error.number.to_le_bytes()[..], text.as_bytes()].concat();
+    packet(out, &mut 1, &body);
+}
+
 /// The server's side of one connection.
 pub struct MySqlSession {
+    conversation: Arc<Conversation>,
     has_logged_in: bool,
     in_transaction: bool,
     /// The kinds of prepared statements; the statement's number is the index plus one.
@@ -97,8 +138,9 @@ pub struct MySqlSession {
 
 impl MySqlSession {
     /// A session that waits for the login.
-    pub fn new() -> Self {
+    pub fn new(conversation: Arc<Conversation>) -> Self {
         MySqlSession {
+            conversation,
             has_logged_in: false,
             in_transaction: false,
             statements: Vec::new(),
@@ -122,6 +164,19 @@ impl MySqlSession {
             _ => 0,
         };
         put_ok(out, &mut 1, affected_rows, self.in_transaction);
+    }
+
+    /// Answers COM_QUERY. An error ends an open transaction, as a deadlock does.
+    fn answer_query(&mut self, sql: &[u8], out: &mut Vec<u8>) {
+        let conversation = Arc::clone(&self.conversation);
+        match conversation.reply(sql) {
+            Some(super::Reply::Rows(rows)) => put_rows(out, &rows, self.in_transaction),
+            Some(super::Reply::Error(error)) => {
+                put_error(out, error);
+                self.in_transaction = false;
+            }
+            None => self.execute(StatementKind::of(sql), false, out),
+        }
     }
 
     fn prepare(&mut self, sql: &[u8], out: &mut Vec<u8>) {
@@ -153,7 +208,7 @@ impl MySqlSession {
         match command {
             0x01 => return Err(SessionEnd::ClosedByClient),
             // COM_QUERY
-            0x03 => self.execute(StatementKind::of(body), false, out),
+            0x03 => self.answer_query(body, out),
             // COM_STMT_PREPARE
             0x16 => self.prepare(body, out),
             // COM_STMT_EXECUTE
@@ -185,7 +240,8 @@ impl Session for MySqlSession {
         let [low_0, low_1, high_0, high_1] = CAPABILITIES.to_le_bytes();
         let [status_0, status_1] = status_flags(false).to_le_bytes();
         let mut payload = vec![10];
-        payload.extend_from_slice(VERSION);
+        payload.extend_from_slice(self.conversation.version_or(VERSION).as_bytes());
+        payload.push(0);
         // The connection's number, and the first part of the nonce. No password is checked.
         payload.extend_from_slice(&[1, 0, 0, 0]);
         payload.extend_from_slice(b"12345678\0");
@@ -226,7 +282,7 @@ mod tests {
 
     /// A session after its login.
     fn logged_in() -> MySqlSession {
-        let mut session = MySqlSession::new();
+        let mut session = MySqlSession::new(Arc::default());
         let mut out = Vec::new();
         session.greet(&mut out);
         assert!(out[4..].starts_with(b"\x0a8.0."), "{out:?}");

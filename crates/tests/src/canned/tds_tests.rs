@@ -1,3 +1,5 @@
+//! Tests of the sessions of SQL Server.
+
 use super::*;
 
 /// The headers of a request: one, with the transaction's descriptor.
@@ -50,7 +52,7 @@ const ROW: &[u8] = b"\xd1\x04\x001000";
 
 #[test]
 fn a_login_is_accepted_and_encryption_is_not() {
-    let mut session = TdsSession::new();
+    let mut session = TdsSession::new(Arc::default());
     let prelogin = reply(&mut session, &message(packet::PRELOGIN, b"\xff"));
     assert_eq!(prelogin[22], ENCRYPTION_NOT_SUPPORTED);
     let login = reply(&mut session, &message(packet::LOGIN7, &[0; 94]));
@@ -60,7 +62,7 @@ fn a_login_is_accepted_and_encryption_is_not() {
 
 #[test]
 fn a_batch_is_answered_by_its_kind() {
-    let mut session = TdsSession::new();
+    let mut session = TdsSession::new(Arc::default());
     let select = batch(&mut session, "SELECT c FROM t");
     let row = select.windows(ROW.len()).position(|bytes| bytes == ROW);
     assert!(row.is_some(), "{select:?}");
@@ -78,7 +80,7 @@ fn a_batch_is_answered_by_its_kind() {
 
 #[test]
 fn a_prepared_statement_is_executed_by_its_handle() {
-    let mut session = TdsSession::new();
+    let mut session = TdsSession::new(Arc::default());
     let null_handle: &[u8] = &[0, 1, 0x26, 4, 0];
     let id: &[u8] = &[0, 0, 0x26, 4, 4, 7, 0, 0, 0];
     let (declaration, text) = (text_parameter("@P1 int"), text_parameter("SELECT c"));
@@ -105,7 +107,7 @@ fn a_prepared_statement_is_executed_by_its_handle() {
 
 #[test]
 fn every_call_of_a_message_is_answered() {
-    let mut session = TdsSession::new();
+    let mut session = TdsSession::new(Arc::default());
     let text = text_parameter("UPDATE t SET a = 1");
     let first = [HEADERS, b"\xff\xff\x0a\0\0\0", &text[..], &[0xff]].concat();
     let payload = [&first, &b"\x03\0"[..], &utf16("pay"), &[0, 0]].concat();
@@ -125,7 +127,7 @@ fn every_call_of_a_message_is_answered() {
 #[test]
 fn the_catalog_has_the_table_unless_the_database_is_empty() {
     let query = "select o.name, c.name, null from sys.objects o where o.name like 'sbtest%'";
-    let mut session = TdsSession::new();
+    let mut session = TdsSession::new(Arc::default());
     assert!(
         batch(&mut session, query)
             .windows(7)
@@ -148,7 +150,7 @@ fn the_catalog_has_the_table_unless_the_database_is_empty() {
 
 #[test]
 fn the_rows_of_a_bulk_load_in_several_packets_are_counted() {
-    let mut session = TdsSession::new();
+    let mut session = TdsSession::new(Arc::default());
     let mut payload = vec![0x81, 2, 0];
     for kind in [&[0x38][..], &[0xa7, 8, 0, 0, 0, 0, 0, 0]] {
         payload.extend_from_slice(&[0; 6]);

@@ -6,31 +6,26 @@
 //! thread serves all connections, with one read and one write for each request. Never use it as a model of a
 //! server's response time.
 
-mod event_loop;
-mod mysql;
-mod postgres;
-mod postgres_catalog;
-mod statement;
-mod tds;
-mod tds_catalog;
-mod tds_reader;
-
-use event_loop::{EventLoop, Session};
+use prony_test_servers::canned::{CannedProtocol, Conversation, event_loop};
+use std::sync::Arc;
 
 fn main() {
     let usage = "usage: canned_server postgres|mysql|sqlserver PATH|IP:PORT ...";
     let mut arguments = std::env::args().skip(1);
-    let new_session: fn() -> Box<dyn Session> = match arguments.next().as_deref() {
-        Some("postgres") => || Box::new(postgres::PgSession::new()),
-        Some("mysql") => || Box::new(mysql::MySqlSession::new()),
-        Some("sqlserver") => || Box::new(tds::TdsSession::new()),
+    let protocol = match arguments.next().as_deref() {
+        Some("postgres") => CannedProtocol::PostgreSql,
+        Some("mysql") => CannedProtocol::MySql,
+        Some("sqlserver") => CannedProtocol::Tds,
         _ => exit(usage),
     };
     let addresses: Vec<String> = arguments.collect();
     if addresses.is_empty() {
         exit(usage);
     }
-    let mut server = EventLoop::new(new_session).unwrap_or_else(|error| exit(&error.to_string()));
+    let server = event_loop(protocol, Arc::new(Conversation::default()), |problem| {
+        eprintln!("canned_server: {problem}");
+    });
+    let mut server = server.unwrap_or_else(|error| exit(&error.to_string()));
     for address in &addresses {
         if let Err(error) = server.listen(address) {
             exit(&format!("cannot listen on {address}: {error}"));

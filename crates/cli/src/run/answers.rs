@@ -1,0 +1,93 @@
+//! What is required of runs: the stored runs to compare with, the answers in the requested format, the exit code.
+//!
+//! In: requirements, answers. Out: what a person or a CI server reads. Must never: decide an answer; `judge` does.
+
+use super::ResultFormat;
+use crate::command::{compare, output, stored};
+use crate::exit::{Exit, Failure};
+use prony_judge::requirements::Baseline;
+use prony_report::answer;
+use prony_store::{Answer, AnswerVerdict, Requirement, RunFilter, RunState, RunStore};
+
+/// The newest runs of a label that count: enough for a narrow interval, and of the same weeks.
+pub const MAX_RUNS: usize = 10;
+
+/// The runs of a workload with which requirements compare.
+///
+/// # Errors
+/// There is no run of that label or name.
+pub fn load_baselines<'a>(
+    workload: &str,
+    requirements: impl IntoIterator<Item = &'a Requirement>,
+) -> Result<Vec<Baseline>, Failure> {
+    let mut labels: Vec<&str> = requirements
+        .into_iter()
+        .filter_map(Requirement::baseline)
+        .collect();
+    labels.sort_unstable();
+    labels.dedup();
+    if labels.is_empty() {
+        return Ok(Vec::new());
+    }
+    let store = stored::open_store()?;
+    let baselines = labels
+        .into_iter()
+        .map(|label| load_baseline(&store, workload, label));
+    baselines.collect()
+}
+
+fn load_baseline(store: &RunStore, workload: &str, label: &str) -> Result<Baseline, Failure> {
+    let filter = RunFilter {
+        label: Some(label.to_owned()),
+        workload: Some(workload.to_owned()),
+        ..RunFilter::default()
+    };
+    let mut labelled = store.list(&filter)?.runs;
+    labelled.retain(|run| run.state == RunState::Complete);
+    let ids = labelled.iter().take(MAX_RUNS);
+    let mut runs = ids
+        .map(|summary| store.load(&summary.id))
+        .collect::<Result<Vec<_>, _>>()?;
+    if runs.is_empty() {
+        let sides = compare::load_sides(store, label, compare::NameScope::Variant)
+            .map_err(|failure| failure.at("--require"))?;
+        runs = sides.into_iter().flat_map(|side| side.runs).collect();
+    }
+    stored::judge_by_same_rules(&mut runs);
+    Ok(Baseline {
+        label: label.to_owned(),
+        runs,
+    })
+}
+
+/// Prints answers, each with the name of its run or variant. A run's own screen has its answer already, so that the
+/// formats for people print only those of an experiment.
+pub fn print(format: ResultFormat, answers: &[(String, Answer)]) -> Result<(), Failure> {
+    output::show(|out, style| match format {
+        ResultFormat::Json => Ok(()),
+        ResultFormat::Junit => answer::write_junit(out, answers),
+        ResultFormat::Github => answer::write_github(out, answers),
+        ResultFormat::FirstScreen | ResultFormat::Full => answer::write(out, style, answers),
+    })?;
+    Ok(())
+}
+
+/// The exit code of answers; `None` if all requirements are met.
+pub fn exit_of<'a>(answers: impl Iterator<Item = &'a Answer>) -> Option<Exit> {
+    match answers.map(|answer| answer.verdict).min()? {
+        AnswerVerdict::Fail => Some(Exit::RequirementFailed),
+        AnswerVerdict::Undecided => Some(Exit::Undecided),
+        AnswerVerdict::Pass => None,
+    }
+}
+
+/// Refuses a format of answers where nothing is required.
+pub fn check_format(format: ResultFormat, requirements: &[Requirement]) -> Result<(), Failure> {
+    let needs_requirements = matches!(format, ResultFormat::Junit | ResultFormat::Github);
+    if !needs_requirements || !requirements.is_empty() {
+        return Ok(());
+    }
+    let message = "this format prints answers, and nothing is required";
+    let hint = "say what is required, such as --require 'p99<20ms'";
+    Err(Failure::new(Exit::Usage, message, hint).at("--format"))
+}

@@ -1,0 +1,62 @@
+//! What a user requires of a run: the answer on the screen, in the document, for CI servers, and as exit code.
+
+use crate::common::{TestBench, last_run, ok_stdout, stderr_text};
+use prony_store::AnswerVerdict;
+
+/// What is counted decides however noisy the machine is: no run misses these limits by chance.
+#[test]
+fn counted_limits_are_missed_in_any_run() {
+    let bench = TestBench::new("required");
+    ok_stdout(&bench.prony("load select-only --scale 1"));
+    let run = "run select-only --clients 2 --transactions 200 --require max<1us";
+    let printed = |options: &str| {
+        let output = bench.prony(&format!("{run} {options}"));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(8), "{text}");
+        text
+    };
+    let text = printed("--require errors<1000000 --label nightly");
+    assert!(text.starts_with("FAIL: max "), "{text}");
+    assert!(
+        text.contains("errors 0, required below 1,000,000"),
+        "{text}"
+    );
+    let answer = last_run(&bench).answer.expect("an answer");
+    assert_eq!(answer.verdict, AnswerVerdict::Fail);
+    assert_eq!(answer.results[0].verdict, AnswerVerdict::Fail);
+    let listed = ok_stdout(&bench.prony_without_server("runs --label nightly --json"));
+    assert!(listed.contains("\"answer\": \"FAIL\""), "{listed}");
+    let text = printed("--format github");
+    assert!(
+        text.starts_with("::error title=prony ") && text.lines().count() == 1,
+        "{text}"
+    );
+    let text = printed("--format junit");
+    for part in ["name=\"max&lt;1us\"", "failures=\"2\""] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+/// The label has one run, which says nothing about other runs.
+#[test]
+fn a_limit_beside_a_label_needs_repeats() {
+    let bench = TestBench::new("beside");
+    ok_stdout(&bench.prony("load select-only --scale 1"));
+    let run = "run select-only --clients 2 --transactions 200";
+    bench.prony(&format!("{run} --label main"));
+    let required = |requirement: &str| {
+        let mut command = bench.command(run);
+        command.args(["--url", &bench.url, "--require", requirement]);
+        command.output().expect("it starts")
+    };
+    let output = required("not slower than main by 3%");
+    assert!(matches!(output.status.code(), Some(7 | 9)), "{output:?}");
+    let answer = last_run(&bench).answer.expect("an answer");
+    assert_eq!(answer.verdict, AnswerVerdict::Undecided);
+    let output = required("throughput>=97% of absent");
+    let text = stderr_text(&output);
+    assert!(
+        output.status.code() == Some(2) && text.contains("absent"),
+        "{text}"
+    );
+}

@@ -1,0 +1,529 @@
+//! Runs on canned servers that answer as services do, by their documentation: each is named, what it does not have is said
+//! to be absent, and its misleading values are not judged.
+
+use crate::common::{prony_command, stderr_text};
+use prony_store::{ObservedTopic, Run, Service};
+use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, Row, start};
+use std::path::PathBuf;
+
+/// What a canned server refuses; an observation that asks for what is absent would report it.
+const REFUSAL: &str = "this canned server does not answer that";
+
+/// A service's documented answers.
+struct Mock {
+    service: Service,
+    protocol: CannedProtocol,
+    version: &'static str,
+    /// Its settings, beyond those of a server whose settings would lose commits.
+    settings: &'static [(&'static str, &'static str)],
+    /// Number and SQLSTATE of the error that some transactions fail with.
+    conflict: Option<(u16, &'static str)>,
+}
+
+const fn mock(
+    service: Service,
+    protocol: CannedProtocol,
+    version: &'static str,
+    settings: &'static [(&'static str, &'static str)],
+) -> Mock {
+    Mock {
+        service,
+        protocol,
+        version,
+        settings,
+        conflict: None,
+    }
+}
+
+const fn with_conflict(mock: Mock, number: u16, sqlstate: &'static str) -> Mock {
+    Mock {
+        conflict: Some((number, sqlstate)),
+        ..mock
+    }
+}
+
+use CannedProtocol::{MySql, PostgreSql, Tds};
+
+const MOCKS: [Mock; 21] = [
+    with_conflict(
+        mock(
+            Service::Cockroach,
+            PostgreSql,
+            "13.0.0",
+            &[("crdb_version", "CockroachDB CCL v24.1.0")],
+        ),
+        0,
+        "40001",
+    ),
+    with_conflict(
+        mock(Service::Yugabyte, PostgreSql, "11.2-YB-2.20.1.3-b0", &[]),
+        0,
+        "40001",
+    ),
+    mock(
+        Service::AlloyDb,
+        PostgreSql,
+        "16.8",
+        &[("alloydb.iam_authentication", "on")],
+    ),
+    mock(
+        Service::AlloyDbOmni,
+        PostgreSql,
+        "16.8",
+        &[("google_columnar_engine.enabled", "on")],
+    ),
+    mock(
+        Service::CloudSql,
+        PostgreSql,
+        "16.8",
+        &[("cloudsql.iam_authentication", "on")],
+    ),
+    with_conflict(
+        mock(Service::AuroraDsql, PostgreSql, "16.5", &[]),
+        0,
+        "OC000",
+    ),
+    mock(
+        Service::AuroraPostgreSql,
+        PostgreSql,
+        "16.4",
+        &[
+            ("apg_plan_mgmt.unapproved_plan_execution_threshold", "0"),
+            ("rds.extensions", ""),
+        ],
+    ),
+    mock(
+        Service::AuroraMySql,
+        MySql,
+        "8.0.32",
+        &[
+            ("aurora_version", "3.05.2"),
+            ("basedir", "/rdsdbbin/oscar-8.0.mysql_aurora.3.05.2/"),
+        ],
+    ),
+    mock(
+        Service::Rds,
+        MySql,
+        "8.0.35",
+        &[("basedir", "/rdsdbbin/mysql-8.0.35.R2/")],
+    ),
+    mock(
+        Service::AzureDatabase,
+        PostgreSql,
+        "16.4",
+        &[("azure.extensions", "")],
+    ),
+    mock(
+        Service::Neon,
+        PostgreSql,
+        "17.2",
+        &[("neon.tenant_id", "0123")],
+    ),
+    mock(
+        Service::Supabase,
+        PostgreSql,
+        "15.8",
+        &[("supautils.privileged_role", "postgres")],
+    ),
+    with_conflict(
+        mock(Service::TiDb, MySql, "8.0.11-TiDB-v8.1.0", &[]),
+        9007,
+        "HY000",
+    ),
+    mock(Service::Vitess, MySql, "8.0.30-Vitess", &[]),
+    mock(
+        Service::PerconaCluster,
+        MySql,
+        "8.0.36-28.1",
+        &[
+            (
+                "version_comment",
+                "Percona XtraDB Cluster (GPL), Release rel28",
+            ),
+            ("wsrep_provider", "/usr/lib64/galera4/libgalera_smm.so"),
+        ],
+    ),
+    mock(
+        Service::Percona,
+        MySql,
+        "8.0.36-28",
+        &[("version_comment", "Percona Server (GPL), Release 28")],
+    ),
+    mock(
+        Service::Galera,
+        MySql,
+        "10.11.6-MariaDB",
+        &[("wsrep_provider", "/usr/lib/galera/libgalera_smm.so")],
+    ),
+    mock(
+        Service::SingleStore,
+        MySql,
+        "5.7.32",
+        &[(
+            "version_comment",
+            "SingleStoreDB source distribution (compatible; MySQL Enterprise & Commercial)",
+        )],
+    ),
+    with_conflict(
+        mock(
+            Service::Dolt,
+            MySql,
+            "8.0.33",
+            &[("version_comment", "Dolt")],
+        ),
+        1213,
+        "40001",
+    ),
+    mock(
+        Service::AzureSql,
+        Tds,
+        "12.0.2000.8",
+        &[("Edition", "SQL Azure")],
+    ),
+    mock(
+        Service::Babelfish,
+        Tds,
+        "12.0.2000.8",
+        &[("babelfish", "1")],
+    ),
+];
+
+fn rows(pairs: &[(&str, &str)]) -> Vec<Row> {
+    let row =
+        |(name, value): &(&str, &str)| vec![Some((*name).to_owned()), Some((*value).to_owned())];
+    pairs.iter().map(row).collect()
+}
+
+fn refused(number: u16, sqlstate: &'static str) -> Answer {
+    Answer::Error(CannedError {
+        number,
+        sqlstate,
+        message: REFUSAL.to_owned(),
+    })
+}
+
+impl Mock {
+    /// The answers, with settings that would lose commits on the product as which it answers where the service has a
+    /// durability of its own.
+    fn conversation(&self) -> Conversation {
+        let error = self.conflict.map(|(number, sqlstate)| CannedError {
+            number,
+            sqlstate,
+            message: "a conflict with another transaction".to_owned(),
+        });
+        let load = error.map_or(Answer::Usual, |error| Answer::ErrorEvery(500, error));
+        let mut answers = vec![
+            ("update sbtest1", load),
+            // The catalog of sysbench's tables on PostgreSQL.
+            ("select t.name, c.relkind in", Answer::Usual),
+            ("max(", Answer::Rows(vec![vec![Some("1000".to_owned())]])),
+        ];
+        match self.protocol {
+            PostgreSql => answers.extend(self.postgres_answers()),
+            MySql => answers.extend(self.mysql_answers()),
+            Tds => answers.extend(self.tds_answers()),
+        }
+        let answers = answers.into_iter();
+        Conversation::new(
+            self.version,
+            answers
+                .map(|(part, answer)| (part.to_owned(), answer))
+                .collect(),
+        )
+    }
+
+    fn has_own_durability(&self) -> bool {
+        self.service
+            .absent()
+            .any(|(topic, _)| topic == ObservedTopic::Durability)
+    }
+
+    fn postgres_answers(&self) -> Vec<(&'static str, Answer)> {
+        let fsync = if self.has_own_durability() {
+            "off"
+        } else {
+            "on"
+        };
+        let mut settings = rows(self.settings);
+        settings.extend(rows(&[
+            ("fsync", fsync),
+            ("full_page_writes", fsync),
+            ("synchronous_commit", "on"),
+            ("shared_buffers", "1GB"),
+        ]));
+        let relation: &[(&str, &str)] = match self.service {
+            Service::AuroraDsql => &[("sys.iam_pg_role_mappings", "relation")],
+            _ => &[],
+        };
+        vec![
+            ("from pg_settings", Answer::Rows(settings)),
+            ("iam_pg_role_mappings", Answer::Rows(rows(relation))),
+            ("pg_db_role_setting", Answer::Rows(Vec::new())),
+            ("relpersistence = 'u'", Answer::Rows(Vec::new())),
+            ("pg_", refused(0, "42501")),
+        ]
+    }
+
+    /// Its status has zeros, and its uptime does not grow.
+    fn mysql_answers(&self) -> Vec<(&'static str, Answer)> {
+        let flush = if self.has_own_durability() { "0" } else { "1" };
+        let mut variables = rows(self.settings);
+        variables.extend(rows(&[
+            ("innodb_flush_log_at_trx_commit", flush),
+            ("sync_binlog", "1"),
+            ("log_bin", "OFF"),
+        ]));
+        let mut status = vec![
+            ("Handler_commit", "0"),
+            ("Innodb_buffer_pool_read_requests", "0"),
+            ("Innodb_buffer_pool_reads", "0"),
+            ("Innodb_os_log_written", "0"),
+            ("Innodb_redo_log_current_lsn", "0"),
+            ("Innodb_redo_log_checkpoint_lsn", "0"),
+            ("Threads_connected", "3"),
+            ("Uptime", "1"),
+        ];
+        if self
+            .settings
+            .iter()
+            .any(|(name, _)| *name == "wsrep_provider")
+        {
+            status.extend([
+                ("wsrep_cluster_size", "3"),
+                ("wsrep_cluster_status", "Primary"),
+                ("wsrep_local_state_comment", "Synced"),
+            ]);
+        }
+        let cells =
+            |cells: &[&str]| -> Row { cells.iter().map(|cell| Some((*cell).to_owned())).collect() };
+        let table = cells(&["sbtest1", "BASE TABLE", "1000", "8192", "8192", ""]);
+        let columns = ["id", "k", "c", "pad"]
+            .map(|column| cells(&["sbtest1", column, ""]))
+            .to_vec();
+        let indexes = [("id", "PRIMARY"), ("k", "k_1")]
+            .map(|(column, index)| cells(&["sbtest1", column, index, "1"]))
+            .to_vec();
+        let grant = vec![vec![Some(
+            "GRANT ALL PRIVILEGES ON *.* TO `u`@`%`".to_owned(),
+        )]];
+        vec![
+            ("show global variables", Answer::Rows(variables)),
+            ("show session variables", Answer::Rows(Vec::new())),
+            ("like 'uptime'", Answer::Rows(rows(&[("Uptime", "1")]))),
+            (
+                "show global status where variable_name in ('rpl",
+                Answer::Rows(Vec::new()),
+            ),
+            ("show global status", Answer::Rows(rows(&status))),
+            ("unix_timestamp", Answer::UnixTime),
+            (
+                "select connection_id()",
+                Answer::Rows(vec![vec![Some("1".to_owned())]]),
+            ),
+            ("show grants", Answer::Rows(grant)),
+            ("not in ('innodb'", Answer::Rows(Vec::new())),
+            ("select table_name, table_type", Answer::Rows(vec![table])),
+            (
+                "select table_name, column_name, column_comment",
+                Answer::Rows(columns),
+            ),
+            (
+                "select table_name, column_name, index_name",
+                Answer::Rows(indexes),
+            ),
+            ("information_schema", refused(1142, "42000")),
+            ("performance_schema", refused(1142, "42000")),
+            ("mysql.", refused(1142, "42000")),
+            ("show ", refused(1142, "42000")),
+        ]
+    }
+
+    fn tds_answers(&self) -> Vec<(&'static str, Answer)> {
+        let value = |name: &str| {
+            let mut settings = self.settings.iter();
+            let found = settings.find(|(setting, _)| *setting == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let edition = value("Edition").or_else(|| Some("Developer Edition".to_owned()));
+        // Its fourth column is page_verify_option_desc, its twelfth delayed_durability_desc.
+        let delayed = if self.has_own_durability() {
+            "FORCED"
+        } else {
+            "DISABLED"
+        };
+        let mut database: Row = vec![None; 14];
+        (database[3], database[11]) = (Some("CHECKSUM".to_owned()), Some(delayed.to_owned()));
+        let mut properties = vec![Some(self.version.to_owned()), None, None, edition];
+        properties.extend([None, None, None, None, None, value("babelfish")]);
+        vec![
+            (
+                "serverproperty('productversion')",
+                Answer::Rows(vec![properties]),
+            ),
+            ("from sys.databases", Answer::Rows(vec![database])),
+            ("schema_only", Answer::Rows(Vec::new())),
+            ("'sbtest", Answer::Usual),
+            ("sys.", refused(208, "HY000")),
+        ]
+    }
+
+    fn url(&self, port: u16) -> String {
+        match self.protocol {
+            PostgreSql => format!("postgres://u@127.0.0.1:{port}/bench"),
+            MySql => format!("mysql://u@127.0.0.1:{port}/bench"),
+            Tds => format!("sqlserver://u:p@127.0.0.1:{port}/bench?encrypt=false"),
+        }
+    }
+}
+
+/// A folder that is removed at the end.
+struct Home(PathBuf);
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs a load on a canned server; returns the run, and its texts on the terminal and on the page.
+fn run_on(mock: &Mock) -> (Run, String, String) {
+    let name = mock.service.name();
+    let folder = name.replace(' ', "-");
+    let home = Home(std::env::temp_dir().join(format!("prony-{folder}-{}", std::process::id())));
+    std::fs::create_dir_all(&home.0).expect("a folder");
+    let port = start(mock.protocol, mock.conversation()).expect("a port");
+    let prony = |arguments: &str| {
+        let output = prony_command(arguments, &home.0)
+            .output()
+            .expect("it starts");
+        // A busy machine makes a run invalid, which its exit code says.
+        let is_run = arguments.starts_with("run");
+        assert!(
+            output.status.success() || is_run,
+            "{name}: {}",
+            stderr_text(&output)
+        );
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let json = prony(&format!(
+        "run oltp_update_index --clients 2 --duration 1s --protocol simple --json --url {}",
+        mock.url(port)
+    ));
+    let run = serde_json::from_str(&json).expect("a document");
+    let terminal = prony("show last --full");
+    let page = home.0.join("page.html");
+    prony(&format!("report last --output {}", page.display()));
+    (
+        run,
+        terminal,
+        std::fs::read_to_string(&page).expect("a page"),
+    )
+}
+
+fn check(mock: &Mock) {
+    let name = mock.service.name();
+    let (run, terminal, page) = run_on(mock);
+    assert_eq!(run.server.service, Some(mock.service), "{name}");
+    assert!(terminal.contains(name), "{name}: {terminal}");
+    let observed = run.observed.as_ref().expect("an observation");
+    let before = observed.before.as_ref().expect("a state before");
+    for (topic, why) in mock.service.absent() {
+        let missing = observed
+            .missing
+            .iter()
+            .find(|missing| missing.what == topic);
+        let missing = missing.unwrap_or_else(|| panic!("{name}: {topic:?}"));
+        assert_eq!(
+            (missing.absent, &*missing.why),
+            (true, why),
+            "{name}: {topic:?}"
+        );
+    }
+    let says_absent = format!("{name} does not have: ");
+    let has_absent = mock.service.absent().next().is_some();
+    assert_eq!(
+        terminal.contains(&says_absent),
+        has_absent,
+        "{name}: {terminal}"
+    );
+    assert_eq!(page.contains(&says_absent), has_absent, "{name}");
+    assert_eq!(
+        before.durability.is_none(),
+        mock.has_own_durability(),
+        "{name}: {before:?}"
+    );
+    let absent = |topic| observed.is_absent(topic);
+    for second in &observed.series {
+        assert!(
+            second.log_bytes.is_none() || !absent(ObservedTopic::WriteAheadLog),
+            "{name}"
+        );
+        assert!(
+            second.commits.is_none() || !absent(ObservedTopic::CommitsAndCache),
+            "{name}"
+        );
+    }
+    assert!(
+        before.started_unix_s.is_none() || !absent(ObservedTopic::ServerStart),
+        "{name}"
+    );
+    for check in &run.checks {
+        let misjudged = ["durability", "server-commits", "checkpoint"].contains(&&*check.id)
+            || (check.id == "restart" && absent(ObservedTopic::ServerStart));
+        assert!(!misjudged, "{name}: {check:?}");
+    }
+    if mock.conflict.is_some() {
+        let all = run.measured.all_kinds().expect("figures");
+        assert!(
+            all.retries > 0 && all.failed == 0,
+            "{name}: {:?}",
+            run.measured.errors
+        );
+    }
+}
+
+#[test]
+fn services_on_postgresqls_protocol_are_named_and_not_misjudged() {
+    MOCKS
+        .iter()
+        .filter(|mock| mock.protocol == PostgreSql)
+        .for_each(check);
+}
+
+#[test]
+fn services_on_mysqls_protocol_are_named_and_not_misjudged() {
+    MOCKS
+        .iter()
+        .filter(|mock| mock.protocol == MySql)
+        .for_each(check);
+}
+
+#[test]
+fn services_on_sql_servers_protocol_are_named_and_not_misjudged() {
+    MOCKS
+        .iter()
+        .filter(|mock| mock.protocol == Tds)
+        .for_each(check);
+}
+
+#[test]
+fn every_service_has_a_mocked_conversation() {
+    let mocked: Vec<Service> = MOCKS.iter().map(|mock| mock.service).collect();
+    assert_eq!(mocked, Service::ALL);
+}
+
+#[test]
+fn a_load_is_refused_where_a_transaction_may_change_few_rows() {
+    let mut mocks = MOCKS.iter();
+    let mock = mocks.find(|mock| mock.service == Service::AuroraDsql);
+    let mock = mock.expect("its conversation");
+    let port = start(mock.protocol, mock.conversation()).expect("a port");
+    let arguments = format!("load oltp_update_index --url {}", mock.url(port));
+    let output = prony_command(&arguments, &std::env::temp_dir()).output();
+    let output = output.expect("it starts");
+    let text = stderr_text(&output);
+    assert!(
+        !output.status.success() && text.contains("Aurora DSQL changes at most 3000 rows"),
+        "{text}"
+    );
+}

@@ -1,0 +1,191 @@
+//! `prony reproduce SUITE` on a real server: a whole suite at a small fraction of its size, stopped and continued.
+
+use crate::common::{
+    TestBench, WAIT_TIMEOUT, any_committed, ok_stdout, send_signal, stderr_text, wait_until,
+};
+use prony_store::{Run, RunFilter, RunState, RunStore};
+use std::io::Read;
+use std::process::Stdio;
+
+const SUITE: &str = "reproduce alloydb-64 --shrink 1/25000 --clients 2 --warmup 0s --duration 3s";
+
+/// All stored runs, oldest first.
+fn stored_runs(bench: &TestBench) -> Vec<Run> {
+    let store = RunStore::open(Some(&bench.home)).expect("a store");
+    let runs = store.list(&RunFilter::default()).expect("a listing").runs;
+    let mut runs: Vec<Run> = (runs.iter())
+        .map(|run| store.load(&run.id).expect("it can be read"))
+        .collect();
+    runs.reverse();
+    runs
+}
+
+fn row(run: &Run) -> &str {
+    run.scenario
+        .as_ref()
+        .map_or("", |scenario| scenario.id.as_str())
+}
+
+/// Starts the suite, stops it with Ctrl-C in its second row, and returns what it printed to stderr.
+fn stop_in_the_second_row(bench: &TestBench) -> String {
+    let mut command = bench.command(SUITE);
+    command
+        .args(["--url", &bench.url])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut stderr = child.stderr.take().expect("piped");
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        stderr.read_to_string(&mut text).map(|_| text)
+    });
+    wait_until(&bench.home, |run| {
+        row(run) == "tpcc-64vcpu-cached" && any_committed(run)
+    });
+    send_signal(&child, "-INT");
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(130));
+    reader.join().expect("it ends").expect("text")
+}
+
+#[test]
+fn a_suite_is_estimated_stopped_continued_and_shown_as_one_table() {
+    assert!(WAIT_TIMEOUT.as_secs() >= 60, "three loads fit into it");
+    let bench = TestBench::new("suite");
+    let progress = stop_in_the_second_row(&bench);
+    for expected in [
+        "3 runs: about",
+        "of data is needed",
+        "no price sheet is given",
+        "run 1 of 3: variant tpcc-64vcpu-30pct, repeat 1",
+        "The same command continues the suite.",
+    ] {
+        assert!(progress.contains(expected), "{expected}: {progress}");
+    }
+    let states: Vec<(String, RunState)> = stored_runs(&bench)
+        .iter()
+        .map(|run| (row(run).to_owned(), run.state))
+        .collect();
+    let expected = [
+        ("tpcc-64vcpu-30pct", RunState::Complete),
+        ("tpcc-64vcpu-cached", RunState::Partial),
+    ];
+    assert_eq!(states, expected.map(|(id, state)| (id.to_owned(), state)));
+
+    let output = bench.prony(SUITE);
+    let (table, progress) = (ok_stdout(&output), stderr_text(&output));
+    assert!(progress.contains("1 row is done already"), "{progress}");
+    assert!(progress.contains("Continues 20"), "{progress}");
+    assert!(!progress.contains("run 1 of 3"), "{progress}");
+    let runs = stored_runs(&bench);
+    let complete: Vec<&str> = runs
+        .iter()
+        .filter(|run| run.state == RunState::Complete)
+        .map(row)
+        .collect();
+    assert_eq!(
+        complete,
+        [
+            "tpcc-64vcpu-30pct",
+            "tpcc-64vcpu-cached",
+            "select-only-64vcpu"
+        ]
+    );
+    let experiment = |run: &Run| run.experiment.clone().expect("a suite is an experiment");
+    let id = experiment(&runs[0]).id;
+    assert!(runs.iter().all(|run| experiment(run).id == id));
+    assert_eq!(experiment(&runs[3]).position, 3);
+    check_table(&table);
+    check_page(&bench, &id);
+
+    // It is complete: the same command would begin again, and so would another size.
+    let again = ok_stdout(&bench.prony(&format!("{SUITE} --estimate")));
+    assert!(
+        again.contains("3 runs: about") && !again.contains("done already"),
+        "{again}"
+    );
+    assert_eq!(stored_runs(&bench).len(), 4);
+}
+
+/// The table has all rows in the document's order, with published and measured figures and no deviation.
+fn check_table(table: &str) {
+    let lines: Vec<Vec<&str>> = table
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let line = |id: &str| {
+        let rows = lines.iter().position(|line| line.first() == Some(&id));
+        rows.unwrap_or_else(|| panic!("{id}: {table}"))
+    };
+    let rows = [
+        "tpcc-64vcpu-30pct",
+        "tpcc-64vcpu-cached",
+        "select-only-64vcpu",
+    ]
+    .map(line);
+    assert!(rows.is_sorted(), "{table}");
+    assert_eq!(lines[rows[0]][1..3], ["NOPM", "589,598"], "{table}");
+    assert_eq!(lines[rows[2]][1..3], ["TPS", "467,583"], "{table}");
+    assert!(table.contains("not comparable"), "{table}");
+    assert!(!table.contains("+") && !table.contains(" -"), "{table}");
+    let flat = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("load time 2,205"), "{flat}");
+    assert!(
+        flat.contains("such a row had fewer clients, less data"),
+        "{flat}"
+    );
+}
+
+/// The page has the same table, and is unchanged when it is verified.
+fn check_page(bench: &TestBench, id: &str) {
+    let page = bench.home.join("suite.html");
+    let arguments = format!("report {id} --output {}", page.display());
+    ok_stdout(&bench.prony_without_server(&arguments));
+    let text = std::fs::read_to_string(&page).expect("a page");
+    for expected in [
+        "The suite alloydb-64: order entry and select-only",
+        "<td>589,598</td>",
+        "not comparable",
+    ] {
+        assert!(text.contains(expected), "{expected}");
+    }
+    ok_stdout(&bench.prony_without_server(&format!("verify {}", page.display())));
+}
+
+#[test]
+fn rows_of_one_size_share_their_data_and_only_selects_rows() {
+    let bench = TestBench::new("suite_hot");
+    let arguments =
+        "reproduce apsaradb-postgresql --only 4c32g-0.1b --shrink 1/5000 --clients 2 --duration 1s";
+    let output = bench.prony(arguments);
+    let table = ok_stdout(&output);
+    assert!(table.contains("hotset-4c32g-0.1b-rw"), "{table}");
+    assert!(
+        table.contains("not run"),
+        "the other rows are listed: {table}"
+    );
+    let runs = stored_runs(&bench);
+    let loaded = |run: &Run| {
+        run.scenario
+            .as_ref()
+            .is_some_and(|scenario| scenario.loaded)
+    };
+    let rows: Vec<(&str, bool)> = runs.iter().map(|run| (row(run), loaded(run))).collect();
+    assert_eq!(
+        rows,
+        [
+            ("hotset-4c32g-0.1b-ro", true),
+            ("hotset-4c32g-0.1b-rw", false)
+        ]
+    );
+    // All selected rows are done: nothing is run again.
+    let output = bench.prony(arguments);
+    assert!(
+        stderr_text(&output).contains("2 rows are done already"),
+        "{}",
+        stderr_text(&output)
+    );
+    assert_eq!(stored_runs(&bench).len(), 2);
+    let output = bench.prony(&format!("{arguments} --no-store"));
+    assert_eq!(output.status.code(), Some(2));
+}

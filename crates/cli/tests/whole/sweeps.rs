@@ -1,0 +1,162 @@
+//! Sweeps on a real server: every point is run, the curve is printed, compared and drawn, and has prices.
+
+use crate::common::{TestBench, ok_stdout, stderr_text};
+use prony_store::{RunFilter, RunStore, Setting};
+use serde_json::Value;
+
+const PLAN: &str = "\
+[workload]
+name = \"select-only\"
+[run]
+duration = \"1s\"
+[experiment]
+repeats = 2
+[sweep]
+prices = \"SHEET\"
+configuration = \"small\"
+clients = [1, 2, 4]
+";
+
+const SHEET: &str = "\
+[sheet]
+currency = \"USD\"
+region = \"eu\"
+term = \"on demand\"
+as_of = 2026-11-01
+source = \"https://example.com\"
+entered_by = \"a test\"
+[[configuration]]
+name = \"small\"
+[[configuration.item]]
+name = \"machine\"
+quantity = 1
+unit_price = 100
+per = \"month\"
+";
+
+/// The points of the only curve.
+fn points(document: &Value) -> &Vec<Value> {
+    let curves = document["sweep"]["curves"].as_array().expect("curves");
+    assert_eq!(curves.len(), 1, "{document}");
+    curves[0]["points"].as_array().expect("points")
+}
+
+#[test]
+fn each_point_is_repeated_and_the_curve_is_printed_compared_and_drawn() {
+    let bench = TestBench::new("sweep");
+    ok_stdout(&bench.prony("load select-only --scale 1"));
+    let path = |name: &str| bench.home.join(name).display().to_string();
+    std::fs::write(path("sheet.toml"), SHEET).expect("a file");
+    let plan = PLAN.replace("SHEET", &path("sheet.toml"));
+    std::fs::write(path("sweep.toml"), plan).expect("a file");
+    let output = bench.prony(&format!(
+        "run {} --declare replicas=0 --no-observe",
+        path("sweep.toml")
+    ));
+    let (printed, messages) = (ok_stdout(&output), stderr_text(&output));
+    assert!(
+        messages.contains("run 4 of 6: variant clients-4, repeat 2"),
+        "{messages}"
+    );
+    for part in [
+        "Sweep of clients over 3 points",
+        "95 % interval",
+        "TPS per USD a month",
+        "prony report",
+    ] {
+        assert!(printed.contains(part), "{part}:\n{printed}");
+    }
+    let store = RunStore::open(Some(&bench.home)).expect("a store");
+    let stored = store.list(&RunFilter::default()).expect("a listing").runs;
+    assert_eq!(stored.len(), 6);
+    for summary in &stored {
+        let run = store.load(&summary.id).expect("a document");
+        let point = &run.experiment.as_ref().expect("an experiment").sweep;
+        let clients = run.drive.clients.to_string();
+        assert_eq!(*point, [Setting::new("clients", clients.clone())]);
+        let given = &run.request["given"]["run.clients"];
+        assert_eq!(given["value"].to_string(), clients);
+        let place = given["place"].as_str().unwrap_or_default();
+        assert!(place.ends_with("(sweep.clients)"), "{place}");
+    }
+    let compared = ok_stdout(&bench.prony_without_server("compare last --json"));
+    let document: Value = serde_json::from_str(&compared).expect("JSON");
+    let xs: Vec<f64> = points(&document)
+        .iter()
+        .map(|point| point["x"].as_f64().expect("a number"))
+        .collect();
+    assert_eq!(xs, [1.0, 2.0, 4.0]);
+    for point in points(&document) {
+        assert_eq!(point["runs"], 2, "{point}");
+        let rate = point["rate"].as_f64().expect("a rate");
+        let [low, high] = [0, 1].map(|end| point["rate_interval"][end].as_f64().expect("an end"));
+        assert!(low <= rate && rate <= high && rate > 0.0, "{point}");
+    }
+    assert!(document["sweep"]["curves"][0]["knee_state"].is_string());
+    let compared = ok_stdout(&bench.prony_without_server("compare last"));
+    assert!(
+        compared.contains("Sweep of clients over 3 points"),
+        "{compared}"
+    );
+    let page = path("sweep.html");
+    ok_stdout(&bench.prony_without_server(&format!("report last --output {page}")));
+    ok_stdout(&bench.prony_without_server(&format!("verify {page}")));
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(page.contains("id=\"sweep-t\""), "the drawing of the curve");
+}
+
+#[test]
+fn options_machines_and_mistakes_are_checked_before_the_first_run() {
+    let bench = TestBench::new("sweep_machines");
+    ok_stdout(&bench.prony("load select-only --scale 1"));
+    // Outside of the store, whose files are searched for the password of the URLs.
+    let folder = std::env::temp_dir().join(format!("prony-sweep-plans-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = |name: &str| folder.join(name).display().to_string();
+    // One server under two names: its facts are declared, and its password is in no output.
+    let machine = |name: &str, cpus: u32| {
+        format!(
+            "[sweep.machine.{name}]\nurl = \"{}\"\ncpus = {cpus}\n",
+            bench.url
+        )
+    };
+    let plan = "[workload]\nname = \"select-only\"\n[run]\nclients = 2\ntransactions = 50\n[experiment]\nrepeats = 1\n";
+    let plan = format!("{plan}{}{}", machine("small", 2), machine("large", 4));
+    std::fs::write(path("machines.toml"), &plan).expect("a file");
+    let run = |arguments: &str| {
+        let output = bench.prony_without_server(&format!("run {arguments}"));
+        bench.assert_no_password(output)
+    };
+    let printed = ok_stdout(&run(&format!("{} --no-observe", path("machines.toml"))));
+    assert!(printed.contains("Sweep of cpus over 2 points"), "{printed}");
+    let checked =
+        ok_stdout(&bench.prony_without_server(&format!("plan check {}", path("machines.toml"))));
+    assert!(checked.contains("1 repeat of 2 variants"), "{checked}");
+    for (arguments, expected) in [
+        (
+            "select-only --sweep clients=1,x",
+            "--sweep clients: x must be from 1 to",
+        ),
+        ("select-only --sweep colour=1,2", "colour"),
+        (
+            "select-only --clients 3 --sweep clients=1,2",
+            "sweeps what --clients sets",
+        ),
+    ] {
+        let output = run(&format!("{arguments} --duration 1s"));
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
+        assert!(
+            stderr_text(&output).contains(expected),
+            "{}",
+            stderr_text(&output)
+        );
+    }
+    std::fs::write(path("sheet.toml"), SHEET).expect("a file");
+    let priced = format!("{plan}[sweep]\nprices = \"{}\"\n", path("sheet.toml"));
+    std::fs::write(path("priced.toml"), priced).expect("a file");
+    let output = run(&path("priced.toml"));
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let message = stderr_text(&output);
+    assert!(message.contains("has no configuration large"), "{message}");
+    std::fs::remove_dir_all(folder).expect("it is removed");
+}

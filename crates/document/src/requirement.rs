@@ -1,0 +1,518 @@
+//! What a user requires of a result, such as `p99<20ms`, and whether a result meets it.
+//!
+//! In: texts. Out: requirements in one form, and the words for their results. Must never: decide one; `judge` does.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+
+named_values! {
+    /// A statistic of a distribution of times.
+    Statistic {
+        /// The arithmetic mean.
+        Mean = "mean",
+        /// The median.
+        P50 = "p50",
+        /// The 90th percentile.
+        P90 = "p90",
+        /// The 95th percentile.
+        P95 = "p95",
+        /// The 99th percentile.
+        P99 = "p99",
+        /// The 99.9th percentile.
+        P999 = "p99.9",
+        /// The longest.
+        Max = "max",
+    }
+
+    /// How a figure must relate to its limit.
+    Comparator {
+        /// At most the limit.
+        AtMost = "<=",
+        /// At least the limit.
+        AtLeast = ">=",
+        /// Below the limit.
+        Below = "<",
+        /// Above the limit.
+        Above = ">",
+        /// The limit.
+        Equal = "=",
+    }
+
+    /// Whether a result meets what is required.
+    #[derive(Default)]
+    AnswerVerdict {
+        /// It does not.
+        Fail = "FAIL",
+        /// The figures do not decide it.
+        #[default]
+        Undecided = "UNDECIDED",
+        /// It does.
+        Pass = "PASS",
+    }
+}
+
+impl Statistic {
+    /// The share of the times that are not longer; `None` for the mean.
+    pub fn quantile(self) -> Option<f64> {
+        match self {
+            Statistic::Mean => None,
+            Statistic::P50 => Some(0.5),
+            Statistic::P90 => Some(0.9),
+            Statistic::P95 => Some(0.95),
+            Statistic::P99 => Some(0.99),
+            Statistic::P999 => Some(0.999),
+            Statistic::Max => Some(1.0),
+        }
+    }
+}
+
+impl Comparator {
+    /// Whether a value relates so to its limit.
+    pub fn holds(self, value: f64, limit: f64) -> bool {
+        match self {
+            Comparator::AtMost => value <= limit,
+            Comparator::AtLeast => value >= limit,
+            Comparator::Below => value < limit,
+            Comparator::Above => value > limit,
+            Comparator::Equal => value == limit,
+        }
+    }
+
+    /// In words before the limit.
+    pub fn words(self) -> &'static str {
+        match self {
+            Comparator::AtMost => "at most",
+            Comparator::AtLeast => "at least",
+            Comparator::Below => "below",
+            Comparator::Above => "above",
+            Comparator::Equal => "equal to",
+        }
+    }
+}
+
+/// The figure that a requirement is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequiredFigure {
+    /// Throughput, or with a rate the 99th percentile of the response time.
+    Primary,
+    /// Committed transactions per second.
+    Throughput,
+    /// An industry metric, such as NOPM, per minute.
+    Metric(String),
+    /// Response or server times of committed transactions.
+    Time {
+        /// Kind of transaction; `None` for all kinds together.
+        kind: Option<String>,
+        /// The server's part instead of the response time.
+        is_server: bool,
+        statistic: Statistic,
+    },
+    /// Failed transactions: their number, or their share of those that ended.
+    Errors,
+    /// The longest time in which connections were lost.
+    Outage,
+    /// Acknowledged commits that the server lost.
+    Lost,
+}
+
+impl fmt::Display for RequiredFigure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RequiredFigure::Primary => f.write_str("primary figure"),
+            RequiredFigure::Throughput => f.write_str("throughput"),
+            RequiredFigure::Metric(name) => f.write_str(name),
+            RequiredFigure::Errors => f.write_str("errors"),
+            RequiredFigure::Outage => f.write_str("outage"),
+            RequiredFigure::Lost => f.write_str("lost"),
+            RequiredFigure::Time {
+                kind,
+                is_server,
+                statistic,
+            } => {
+                if let Some(kind) = kind {
+                    write!(f, "{kind}.")?;
+                }
+                let part = if *is_server { "server." } else { "" };
+                write!(f, "{part}{}", statistic.name())
+            }
+        }
+    }
+}
+
+/// What a figure is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RequiredLimit {
+    /// Transactions per second, or per minute for an industry metric.
+    Rate(f64),
+    /// Nanoseconds.
+    Time(f64),
+    /// A number of transactions.
+    Count(u64),
+    /// A share of the transactions that ended.
+    Share(f64),
+    /// A share of the same figure of the runs with this label.
+    Of {
+        /// The share, 0.97 in `97% of main`.
+        share: f64,
+        /// Label, or name of a run.
+        label: String,
+    },
+}
+
+/// A figure, and what is required of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Requirement {
+    pub figure: RequiredFigure,
+    pub comparator: Comparator,
+    pub limit: RequiredLimit,
+}
+
+const FORM: &str = "a figure, a relation and a limit, such as p99<20ms, throughput>5000/s, errors<0.1%, outage<30s, \
+                    lost=0, new_order.p99<50ms, server.p95<5ms or throughput>=97% of LABEL";
+
+const FIGURES: &str =
+    "throughput, NOPM, TPM, mean, p50, p90, p95, p99, p99.9, max, errors, outage or lost";
+
+impl Requirement {
+    /// Reads a requirement. Spaces do not matter.
+    ///
+    /// # Errors
+    /// It is none; the error says what is expected.
+    pub fn parse(text: &str) -> Result<Requirement, String> {
+        let text = text.trim();
+        if let Some(requirement) = not_slower(text) {
+            return requirement;
+        }
+        let comparators = Comparator::ALL.iter().copied();
+        let start = text.find(['<', '>', '=']);
+        let (start, comparator) = start
+            .and_then(|start| {
+                let mut comparators = comparators;
+                let comparator =
+                    comparators.find(|comparator| text[start..].starts_with(comparator.name()))?;
+                Some((start, comparator))
+            })
+            .ok_or_else(|| format!("must be {FORM}"))?;
+        let figure = parse_figure(text[..start].trim())?;
+        let limit = parse_limit(&figure, text[start + comparator.name().len()..].trim())?;
+        if comparator == Comparator::Equal && !matches!(limit, RequiredLimit::Count(_)) {
+            return Err(
+                "must have <, <=, > or >=: only a number of transactions can be equal".to_owned(),
+            );
+        }
+        Ok(Requirement {
+            figure,
+            comparator,
+            limit,
+        })
+    }
+
+    /// The label of the runs with which it compares; `None` if its limit is a value.
+    pub fn baseline(&self) -> Option<&str> {
+        match &self.limit {
+            RequiredLimit::Of { label, .. } => Some(label),
+            _ => None,
+        }
+    }
+}
+
+/// `not slower than LABEL by 3%`; `None` if the text is of another form.
+fn not_slower(text: &str) -> Option<Result<Requirement, String>> {
+    let rest = text.strip_prefix("not slower than ")?;
+    let parsed = rest.rsplit_once(" by ").and_then(|(label, share)| {
+        let share = percentage(share.trim()).filter(|share| (0.0..1.0).contains(share))?;
+        Some((label.trim(), share))
+    });
+    let Some((label, share)) = parsed.filter(|(label, _)| !label.is_empty()) else {
+        return Some(Err("must be `not slower than LABEL by 3%`".to_owned()));
+    };
+    Some(Ok(Requirement {
+        figure: RequiredFigure::Primary,
+        comparator: Comparator::AtLeast,
+        limit: RequiredLimit::Of {
+            share: 1.0 - share,
+            label: label.to_owned(),
+        },
+    }))
+}
+
+fn parse_figure(text: &str) -> Result<RequiredFigure, String> {
+    let lower = text.to_ascii_lowercase();
+    let unknown = || {
+        let shown: String = text.chars().take(40).collect();
+        format!("has no figure that is known ({shown}): write {FIGURES}")
+    };
+    Ok(match lower.as_str() {
+        "throughput" | "tps" => RequiredFigure::Throughput,
+        "nopm" | "tpm" => RequiredFigure::Metric(text.to_ascii_uppercase()),
+        "errors" => RequiredFigure::Errors,
+        "outage" => RequiredFigure::Outage,
+        "lost" => RequiredFigure::Lost,
+        _ => {
+            // p99.9 ends as no other does.
+            let mut statistics = Statistic::ALL.iter().rev().copied();
+            let (statistic, path) = statistics
+                .find_map(|statistic| Some((statistic, lower.strip_suffix(statistic.name())?)))
+                .ok_or_else(unknown)?;
+            let path = &text[..path.len()];
+            let path = match path.strip_suffix('.') {
+                Some(path) if !path.is_empty() => path,
+                None if path.is_empty() => path,
+                _ => return Err(unknown()),
+            };
+            let (kind, is_server) = match path.strip_suffix("server") {
+                Some("") => ("", true),
+                Some(kind) if kind.ends_with('.') => (kind.trim_end_matches('.'), true),
+                _ => (path, false),
+            };
+            RequiredFigure::Time {
+                kind: Some(kind.to_owned()).filter(|kind| !kind.is_empty()),
+                is_server,
+                statistic,
+            }
+        }
+    })
+}
+
+fn parse_limit(figure: &RequiredFigure, text: &str) -> Result<RequiredLimit, String> {
+    let (parsed, expected) = match figure {
+        RequiredFigure::Errors => (
+            percentage(text)
+                .map(RequiredLimit::Share)
+                .or_else(|| text.parse().ok().map(RequiredLimit::Count)),
+            "a share such as 0.1%, or a number",
+        ),
+        RequiredFigure::Lost => (
+            text.parse().ok().map(RequiredLimit::Count),
+            "a whole number",
+        ),
+        RequiredFigure::Outage => (
+            nanoseconds(text).map(RequiredLimit::Time),
+            "a time such as 30s",
+        ),
+        _ => {
+            if let Some((share, label)) = text.split_once(" of ") {
+                let label = label.trim();
+                let share =
+                    percentage(share.trim()).filter(|share| *share > 0.0 && !label.is_empty());
+                let share = share.ok_or("must compare in the form `97% of LABEL`")?;
+                return Ok(RequiredLimit::Of {
+                    share,
+                    label: label.to_owned(),
+                });
+            }
+            if let RequiredFigure::Time { .. } = figure {
+                (
+                    nanoseconds(text).map(RequiredLimit::Time),
+                    "a time such as 20ms, or `110% of LABEL`",
+                )
+            } else {
+                let number = ["tps", "/s", "/min"]
+                    .iter()
+                    .find_map(|unit| text.strip_suffix(unit));
+                let number = finite(number.unwrap_or(text).trim_end());
+                (
+                    number.map(RequiredLimit::Rate),
+                    "a number such as 5000 or 5000/s, or `97% of LABEL`",
+                )
+            }
+        }
+    };
+    parsed.ok_or_else(|| format!("must have {expected} as the limit of {figure}"))
+}
+
+/// A number that is not negative.
+fn finite(text: &str) -> Option<f64> {
+    let number: f64 = text.parse().ok()?;
+    (number.is_finite() && !number.is_sign_negative()).then_some(number)
+}
+
+/// The share in `3%` or `3 %`.
+fn percentage(text: &str) -> Option<f64> {
+    finite(text.strip_suffix('%')?.trim_end()).map(|percent| percent / 100.0)
+}
+
+/// A time with one unit, such as `1.5ms`.
+fn nanoseconds(text: &str) -> Option<f64> {
+    const UNITS: [(&str, f64); 7] = [
+        ("ns", 1.0),
+        ("us", 1e3),
+        ("µs", 1e3),
+        ("ms", 1e6),
+        ("min", 6e10),
+        ("m", 6e10),
+        ("s", 1e9),
+    ];
+    UNITS.iter().find_map(|(unit, ns)| {
+        let number = finite(text.strip_suffix(unit)?.trim_end())?;
+        // Whole nanoseconds, so that the text of a time reads as the same time.
+        Some((number * ns).round())
+    })
+}
+
+/// The shortest text of a number in percent.
+fn write_percent(f: &mut fmt::Formatter<'_>, share: f64) -> fmt::Result {
+    // A share came from a number of percent: what binary fractions add is rounded away.
+    write!(f, "{}%", (share * 1e8).round() / 1e6)
+}
+
+impl fmt::Display for RequiredLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RequiredLimit::Rate(rate) => write!(f, "{rate}"),
+            RequiredLimit::Count(number) => write!(f, "{number}"),
+            RequiredLimit::Share(share) => write_percent(f, *share),
+            RequiredLimit::Time(ns) => {
+                let (unit, length_ns) = match *ns {
+                    ns if ns >= 1e9 => ("s", 1e9),
+                    ns if ns >= 1e6 => ("ms", 1e6),
+                    ns if ns >= 1e3 => ("us", 1e3),
+                    _ => ("ns", 1.0),
+                };
+                write!(f, "{}{unit}", ns / length_ns)
+            }
+            RequiredLimit::Of { share, label } => {
+                write_percent(f, *share)?;
+                write!(f, " of {label}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.figure, &self.limit) {
+            (RequiredFigure::Primary, RequiredLimit::Of { share, label }) => {
+                write!(f, "not slower than {label} by ")?;
+                write_percent(f, 1.0 - share)
+            }
+            (figure, limit) => write!(f, "{figure}{}{limit}", self.comparator.name()),
+        }
+    }
+}
+
+impl Serialize for Requirement {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Requirement {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Requirement, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Requirement::parse(&text)
+            .map_err(|expected| D::Error::custom(format!("`{text}` {expected}")))
+    }
+}
+
+impl JsonSchema for Requirement {
+    fn schema_name() -> Cow<'static, str> {
+        "Requirement".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "description": "A requirement, such as `p99<20ms`." })
+    }
+}
+
+/// A requirement with its result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RequirementResult {
+    pub requirement: Requirement,
+    pub verdict: AnswerVerdict,
+    /// The figure, in the unit of the limit: per second, per minute, nanoseconds, a number, a share. For a limit
+    /// that is a share of other runs, the figure as a share of theirs. Absent if there is no such figure.
+    pub value: Option<f64>,
+    /// The interval at 95 % in which the figure lies; absent for what is counted, or if it cannot be estimated.
+    pub interval: Option<[f64; 2]>,
+    /// Name of the figure that was compared with that of other runs; absent for a limit that is a value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<String>,
+    /// Why it is undecided; absent if it is decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// What a result says to everything that was required of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Answer {
+    /// The worst of the results; undecided at best if the figures must not be used.
+    pub verdict: AnswerVerdict,
+    /// Each requirement with its result, in the order given.
+    pub results: Vec<RequirementResult>,
+}
+
+/// The requirements of a plan.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Requirements(pub Vec<Requirement>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requirements_have_one_form_each() {
+        for (text, form) in [
+            ("p99 < 20 ms", "p99<20ms"),
+            ("p99.9<=1.5s", "p99.9<=1.5s"),
+            ("server.p50<800us", "server.p50<800us"),
+            ("new_order.server.p99 < 5ms", "new_order.server.p99<5ms"),
+            ("new_order.p99.9 < 50000us", "new_order.p99.9<50ms"),
+            ("max<2min", "max<120s"),
+            ("TPS > 5000/s", "throughput>5000"),
+            ("nopm>=1e5", "NOPM>=100000"),
+            ("errors<0.1%", "errors<0.1%"),
+            ("errors = 0", "errors=0"),
+            ("lost=0", "lost=0"),
+            ("outage<30s", "outage<30s"),
+            ("throughput >= 97 % of main", "throughput>=97% of main"),
+            ("p99<=110% of release 1", "p99<=110% of release 1"),
+            ("not slower than main by 3%", "not slower than main by 3%"),
+        ] {
+            let requirement =
+                Requirement::parse(text).unwrap_or_else(|error| panic!("{text} {error}"));
+            assert_eq!(requirement.to_string(), form);
+            assert_eq!(Requirement::parse(form), Ok(requirement), "{form}");
+        }
+    }
+
+    #[test]
+    fn what_is_none_is_refused_with_what_is_expected() {
+        for (text, part) in [
+            ("", "a figure, a relation and a limit"),
+            ("p99", "a figure, a relation and a limit"),
+            ("p98<2ms", "p98"),
+            (".p99<2ms", "known"),
+            ("p99<20", "a time such as 20ms"),
+            ("p99<-1ms", "a time such as 20ms"),
+            ("p99=1ms", "only a number of transactions"),
+            ("throughput>fast", "a number such as 5000"),
+            ("throughput>=97% of ", "97% of LABEL"),
+            ("errors<often", "0.1%"),
+            ("lost<1%", "a whole number"),
+            ("not slower than main", "not slower than LABEL by 3%"),
+            (
+                "not slower than main by 300%",
+                "not slower than LABEL by 3%",
+            ),
+        ] {
+            let error = Requirement::parse(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn documents_store_the_text() {
+        let requirement = Requirement::parse("p99<20ms").unwrap();
+        let json = serde_json::to_string(&requirement).unwrap();
+        assert_eq!(json, "\"p99<20ms\"");
+        assert_eq!(
+            serde_json::from_str::<Requirement>(&json).unwrap(),
+            requirement
+        );
+        assert!(serde_json::from_str::<Requirement>("\"p99\"").is_err());
+    }
+}

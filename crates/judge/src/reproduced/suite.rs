@@ -1,0 +1,414 @@
+//! The rows of a suite: published and measured figures of each, by the medians of its runs.
+//!
+//! In: the runs of one suite. Out: a row for each scenario of the suite, in the document's order. Must never: take
+//! the best of several runs, or give a deviation of a row that was smaller or shorter than published.
+
+use super::{deviations, relative_change};
+use crate::experiment::{Spread, is_counted};
+use prony_plan::scenario::find_suite;
+use prony_store::scenario::{PublishedFigure, Scenario};
+use prony_store::{Choice, PublishedMetric, Run};
+use serde::Serialize;
+use std::borrow::Borrow;
+
+/// A suite and what was measured of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SuiteSummary {
+    /// Id of the suite.
+    pub id: String,
+    /// Title of the suite; empty if this version has no suite of this id.
+    pub title: String,
+    /// What was requested for all rows.
+    pub request: String,
+    /// All rows, also those without a run.
+    pub rows: Vec<SuiteRow>,
+    /// The servers that were measured, each with its product and version.
+    pub servers: Vec<String>,
+    /// Throughput by the machines' CPUs, for a suite over machines of different sizes; otherwise empty.
+    pub scaling: Vec<ScalingPoint>,
+}
+
+/// A row of a suite.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SuiteRow {
+    /// Id of the scenario.
+    pub id: String,
+    /// Its runs that have ended.
+    pub runs: usize,
+    /// Those of them that are complete and may be used.
+    pub counted: usize,
+    /// How the caches were before the runs, each state once.
+    pub caches: Vec<&'static str>,
+    /// In what the runs were smaller than published; empty if their figures can be compared.
+    pub scaled_down: Vec<&'static str>,
+    /// The published figures and the measured ones.
+    pub figures: Vec<SuiteFigure>,
+}
+
+/// A figure of a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SuiteFigure {
+    pub name: String,
+    pub unit: String,
+    /// The published value, or the lower end of a range; absent if the document has none in figures.
+    pub published: Option<f64>,
+    /// Upper end of a published range.
+    pub published_high: Option<f64>,
+    /// Median of the counted runs.
+    pub measured: Option<f64>,
+    /// Lowest and highest of the counted runs, if there are several.
+    pub range: Option<(f64, f64)>,
+    /// Relative change from published to measured; absent if they cannot be compared.
+    pub change: Option<f64>,
+}
+
+/// A machine of a suite over machines of different sizes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ScalingPoint {
+    /// CPUs, as observed or declared, otherwise those of the scenario.
+    pub cpus: u32,
+    /// Whether the CPUs are only those of the scenario.
+    pub is_assumed: bool,
+    /// Committed transactions a second: the median of the counted runs.
+    pub tps: f64,
+    /// Throughput for a CPU, as a share of that of the smallest machine.
+    pub efficiency: f64,
+}
+
+/// The rows of the suite to which the first run belongs; `None` if it is part of none. Runs of other suites are left
+/// out.
+pub fn suite_summary(runs: &[impl Borrow<Run>]) -> Option<SuiteSummary> {
+    let first: &Run = runs.first()?.borrow();
+    let part = first.scenario.as_ref()?.suite.as_ref()?;
+    let is_same = |run: &&Run| {
+        let scenario = run.scenario.as_ref();
+        scenario.is_some_and(|scenario| scenario.suite.as_ref() == Some(part))
+    };
+    let runs: Vec<&Run> = runs.iter().map(Borrow::borrow).filter(is_same).collect();
+    let variants = first.experiment.iter().flat_map(|part| &part.variants);
+    let rows: Vec<SuiteRow> = variants.map(|id| suite_row(id, &runs)).collect();
+    let mut servers: Vec<String> = Vec::new();
+    for server in runs.iter().map(|run| run.server.name_and_version()) {
+        if !servers.contains(&server) {
+            servers.push(server);
+        }
+    }
+    let suite = find_suite(&part.id);
+    let is_scaling = suite.is_some_and(|suite| suite.scaling);
+    Some(SuiteSummary {
+        id: part.id.clone(),
+        title: suite.map_or(String::new(), |suite| suite.title.clone()),
+        request: part.request.clone(),
+        rows,
+        servers,
+        scaling: if is_scaling {
+            scaling(&runs)
+        } else {
+            Vec::new()
+        },
+    })
+}
+
+fn scenario_of<'a>(run: &&'a Run) -> Option<&'a Scenario> {
+    run.scenario.as_ref()
+}
+
+fn suite_row(id: &str, runs: &[&Run]) -> SuiteRow {
+    let is_row = |run: &&&Run| scenario_of(run).is_some_and(|scenario| scenario.id == id);
+    let runs: Vec<&Run> = runs.iter().filter(is_row).copied().collect();
+    let counted: Vec<&Run> = runs.iter().copied().filter(|run| is_counted(run)).collect();
+    let scaled_down = distinct(runs.iter().flat_map(|run| scaled_down(run)));
+    SuiteRow {
+        id: id.to_owned(),
+        runs: runs.len(),
+        counted: counted.len(),
+        caches: distinct(runs.iter().filter_map(scenario_of).map(cache_state)),
+        figures: figures(&runs, &counted, scaled_down.is_empty()),
+        scaled_down,
+    }
+}
+
+fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut distinct = Vec::new();
+    for text in texts {
+        if !distinct.contains(&text) {
+            distinct.push(text);
+        }
+    }
+    distinct
+}
+
+/// The state of the caches before the load's run.
+fn cache_state(scenario: &Scenario) -> &'static str {
+    match (scenario.restarted, scenario.prewarmed) {
+        (true, false) => "cold",
+        (true, true) => "cold, then read",
+        (false, true) => "warm, read",
+        (false, false) => "warm",
+    }
+}
+
+/// Relative tolerance of the window's length.
+const DURATION_TOLERANCE: f64 = 0.01;
+
+/// In what a run is smaller or shorter than its scenario; empty if its figures can be compared with the published ones.
+fn scaled_down(run: &Run) -> Vec<&'static str> {
+    let Some(scenario) = &run.scenario else {
+        return Vec::new();
+    };
+    let original = &scenario.original;
+    let is_shorter = |published: Option<f64>, measured_s: f64| {
+        published.is_some_and(|published_s| measured_s < published_s * (1.0 - DURATION_TOLERANCE))
+    };
+    [
+        ("less data", scenario.size_share < 1.0),
+        (
+            "fewer clients",
+            original
+                .clients
+                .is_some_and(|clients| run.drive.clients < clients),
+        ),
+        (
+            "shorter",
+            is_shorter(original.duration_s, run.measured.length_s),
+        ),
+        (
+            "less warm-up",
+            is_shorter(original.warmup_s, run.window.warmup_s),
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(what, applies)| applies.then_some(what))
+    .collect()
+}
+
+/// Metrics that say how much a server delivered.
+const THROUGHPUT: [PublishedMetric; 5] = [
+    PublishedMetric::Nopm,
+    PublishedMetric::Tpm,
+    PublishedMetric::Tps,
+    PublishedMetric::Qps,
+    PublishedMetric::Reads,
+];
+
+/// The published figures of a row, and its throughput if the document has none.
+fn figures(runs: &[&Run], counted: &[&Run], is_comparable: bool) -> Vec<SuiteFigure> {
+    let Some(scenario) = runs.first().and_then(scenario_of) else {
+        return Vec::new();
+    };
+    let values_of = |name: &str| -> Vec<f64> {
+        let values = counted.iter().filter_map(|run| {
+            let mut deviations = deviations(run).into_iter();
+            deviations
+                .find(|deviation| deviation.name == name)?
+                .measured
+        });
+        values.collect()
+    };
+    let published = scenario.published.iter().map(|figure| {
+        let spread = Spread::from_values(values_of(figure.name.name()));
+        new_figure(figure, spread, is_comparable)
+    });
+    let published: Vec<SuiteFigure> = published.collect();
+    let has_throughput = |figure: &PublishedFigure| THROUGHPUT.contains(&figure.name);
+    if scenario.published.iter().any(has_throughput) {
+        return published;
+    }
+    let tps = counted
+        .iter()
+        .filter_map(|run| Some(run.measured.all_kinds()?.tps));
+    let spread = Spread::from_values(tps.collect());
+    let throughput = SuiteFigure {
+        name: PublishedMetric::Tps.name().to_owned(),
+        unit: PublishedMetric::Tps.unit().to_owned(),
+        published: None,
+        published_high: None,
+        measured: spread.map(|spread| spread.median),
+        range: range(spread),
+        change: None,
+    };
+    std::iter::once(throughput).chain(published).collect()
+}
+
+fn range(spread: Option<Spread>) -> Option<(f64, f64)> {
+    let spread = spread.filter(|spread| spread.high > spread.low)?;
+    Some((spread.low, spread.high))
+}
+
+fn new_figure(
+    figure: &PublishedFigure,
+    spread: Option<Spread>,
+    is_comparable: bool,
+) -> SuiteFigure {
+    let measured = spread.map(|spread| spread.median);
+    let comparable = measured.filter(|_| is_comparable);
+    SuiteFigure {
+        name: figure.name.name().to_owned(),
+        unit: figure.unit.clone(),
+        published: Some(figure.value),
+        published_high: figure.high,
+        measured,
+        range: range(spread),
+        change: comparable.and_then(|measured| relative_change(figure, measured)),
+    }
+}
+
+/// Throughput by the number of CPUs, the smallest machine first.
+fn scaling(runs: &[&Run]) -> Vec<ScalingPoint> {
+    let mut by_cpus: std::collections::BTreeMap<u32, (bool, Vec<f64>)> = Default::default();
+    for run in runs.iter().filter(|run| is_counted(run)) {
+        let known = super::differences::server_cpus(run);
+        let stated = run
+            .scenario
+            .as_ref()
+            .and_then(|scenario| scenario.original.cpus);
+        let (Some(cpus), Some(all)) = (known.or(stated), run.measured.all_kinds()) else {
+            continue;
+        };
+        let (is_assumed, tps) = by_cpus.entry(cpus).or_default();
+        *is_assumed |= known.is_none();
+        tps.push(all.tps);
+    }
+    let mut points: Vec<ScalingPoint> = by_cpus
+        .into_iter()
+        .filter_map(|(cpus, (is_assumed, tps))| {
+            let tps = Spread::from_values(tps)?.median;
+            Some(ScalingPoint {
+                cpus,
+                is_assumed,
+                tps,
+                efficiency: 1.0,
+            })
+        })
+        .collect();
+    let per_cpu = |point: &ScalingPoint| point.tps / f64::from(point.cpus);
+    let smallest = points.first().map_or(0.0, per_cpu);
+    for point in &mut points {
+        point.efficiency = if smallest > 0.0 {
+            per_cpu(point) / smallest
+        } else {
+            0.0
+        };
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_store::scenario::{OriginalSetup, SuiteRow as SuitePart};
+    use prony_store::{Experiment, RunState};
+
+    fn row(id: &str, tps: f64, cpus: u32) -> Run {
+        let mut run = crate::sample::healthy();
+        run.state = RunState::Complete;
+        run.checks.clear();
+        run.measured.kinds[0].tps = tps;
+        run.experiment = Some(Experiment {
+            variant: id.to_owned(),
+            variants: ["small", "large", "missing"].map(str::to_owned).into(),
+            ..Experiment::default()
+        });
+        run.scenario = Some(Scenario {
+            id: id.to_owned(),
+            published: vec![PublishedFigure {
+                name: PublishedMetric::Tps,
+                value: 1_000.0,
+                high: None,
+                unit: "transactions/s".to_owned(),
+            }],
+            original: OriginalSetup {
+                cpus: Some(cpus),
+                clients: Some(run.drive.clients),
+                duration_s: Some(run.measured.length_s),
+                ..OriginalSetup::default()
+            },
+            size_share: 1.0,
+            suite: Some(SuitePart {
+                id: "a-suite".to_owned(),
+                request: "as published".to_owned(),
+            }),
+            ..Scenario::default()
+        });
+        run
+    }
+
+    #[test]
+    fn rows_are_medians_in_the_order_of_the_document() {
+        let runs = [
+            row("large", 500.0, 4),
+            row("small", 900.0, 2),
+            row("large", 700.0, 4),
+            row("large", 600.0, 4),
+        ];
+        let summary = suite_summary(&runs).expect("a suite");
+        let ids: Vec<&str> = summary.rows.iter().map(|row| row.id.as_str()).collect();
+        assert_eq!(ids, ["small", "large", "missing"]);
+        let large = &summary.rows[1];
+        assert_eq!((large.runs, large.counted), (3, 3));
+        let figure = &large.figures[0];
+        assert_eq!(
+            (figure.measured, figure.range),
+            (Some(600.0), Some((500.0, 700.0)))
+        );
+        assert!((figure.change.expect("comparable") + 0.4).abs() < 1e-9);
+        assert_eq!(large.caches, ["warm"]);
+        assert_eq!(
+            (summary.rows[2].runs, summary.rows[2].figures.len()),
+            (0, 0)
+        );
+    }
+
+    #[test]
+    fn a_smaller_or_shorter_row_has_no_deviation() {
+        let change = |edit: fn(&mut Run)| {
+            let mut run = row("small", 900.0, 2);
+            edit(&mut run);
+            let summary = suite_summary(&[run]).expect("a suite");
+            let row = summary.rows[0].clone();
+            (row.figures[0].change.is_some(), row.scaled_down)
+        };
+        assert_eq!(change(|_| ()), (true, vec![]));
+        let smaller = change(|run| run.scenario.as_mut().unwrap().size_share = 0.5);
+        assert_eq!(smaller, (false, vec!["less data"]));
+        let fewer = change(|run| run.drive.clients -= 1);
+        assert_eq!(fewer, (false, vec!["fewer clients"]));
+        let shorter = change(|run| {
+            run.scenario.as_mut().unwrap().original.duration_s = Some(run.measured.length_s * 2.0);
+        });
+        assert_eq!(shorter, (false, vec!["shorter"]));
+        let more = change(|run| run.drive.clients += 1);
+        assert_eq!(more, (true, vec![]));
+    }
+
+    #[test]
+    fn a_row_without_published_throughput_shows_what_was_measured() {
+        let mut run = row("small", 900.0, 2);
+        run.scenario.as_mut().unwrap().published.clear();
+        let summary = suite_summary(&[run]).expect("a suite");
+        let figure = &summary.rows[0].figures[0];
+        assert_eq!((figure.published, figure.measured), (None, Some(900.0)));
+    }
+
+    #[test]
+    fn a_run_outside_of_a_suite_has_no_summary() {
+        let mut run = row("small", 900.0, 2);
+        run.scenario.as_mut().unwrap().suite = None;
+        assert_eq!(suite_summary(&[run]), None);
+    }
+
+    #[test]
+    fn scaling_is_efficiency_against_the_smallest_machine() {
+        let mut runs = [row("small", 900.0, 2), row("large", 1_350.0, 4)];
+        for (run, cpus) in runs.iter_mut().zip([2, 4]) {
+            run.observed.get_or_insert_default().machine.cpus = Some(cpus);
+        }
+        let runs: Vec<&Run> = runs.iter().collect();
+        let points = scaling(&runs);
+        let shown: Vec<(u32, f64)> = points
+            .iter()
+            .map(|point| (point.cpus, point.efficiency))
+            .collect();
+        assert_eq!(shown, [(2, 1.0), (4, 0.75)]);
+    }
+}

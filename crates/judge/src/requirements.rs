@@ -1,0 +1,698 @@
+//! Whether runs meet what a user requires of them.
+//!
+//! In: requirements, a Run or the answers of repeats, and the runs of a label to compare with. Out: an [`Answer`]. Must
+//! never: call a requirement met or missed while its limit is inside the interval of its figure.
+//!
+//! What a run counts (errors, outages, lost commits, its longest time) is a fact of that run. Any other figure of one
+//! run has the interval of its own conditions, from its seconds; that of three or more repeats comes from their values.
+
+use crate::compare::sides::{
+    CompareOptions, FigureComparison, Side, SideComparison, SidesComparison, compare_sides,
+};
+use crate::compare::{MEAN_FIGURE, TPS_FIGURE, Unit, differences};
+use crate::growth::lost_commits;
+use crate::percentile_intervals::interval_of;
+use crate::statistics::{ALPHA, moments, series_mean, student};
+use crate::steady::{judged_rows, per_second_rates};
+use crate::{all_kinds, worst};
+use prony_store::{
+    Answer, AnswerVerdict, Comparator, EventKind, Latency, RequiredFigure, RequiredLimit,
+    Requirement, RequirementResult, Run, RunState, Second, Severity, Statistic,
+};
+
+/// Least number of repeats whose values alone give an interval.
+const MIN_REPEATS: usize = 3;
+
+/// The runs of a label, to compare with.
+#[derive(Clone, Debug)]
+pub struct Baseline {
+    pub label: String,
+    pub runs: Vec<Run>,
+}
+
+/// What a run that has not ended answers.
+pub fn unanswered(requirements: &[Requirement]) -> Option<Answer> {
+    let results = requirements
+        .iter()
+        .map(|requirement| undecided(requirement, None, "the run has not ended"));
+    (!requirements.is_empty()).then(|| Answer {
+        verdict: AnswerVerdict::Undecided,
+        results: results.collect(),
+    })
+}
+
+/// Answers what is required of a run. A comparison with a label that is not among the baselines keeps its result.
+pub(crate) fn answer_run(run: &mut Run, baselines: &[Baseline]) {
+    let Some(mut answer) = run.answer.take() else {
+        return;
+    };
+    for result in &mut answer.results {
+        let requirement = &result.requirement;
+        *result = match requirement.baseline() {
+            None => decide(requirement, run),
+            Some(label) => match baselines.iter().find(|baseline| baseline.label == label) {
+                Some(baseline) => compare_with(requirement, &[run], baseline),
+                None => continue,
+            },
+        };
+    }
+    answer.verdict = verdict_of(&answer.results, may_be_used(run));
+    run.answer = Some(answer);
+}
+
+/// The answer of repeats; `None` if nothing is required or there is no run.
+pub fn answer_repeats(
+    requirements: &[Requirement],
+    runs: &[&Run],
+    baselines: &[Baseline],
+) -> Option<Answer> {
+    answer_together(
+        requirements,
+        runs,
+        |requirement, label, runs| match baselines.iter().find(|baseline| baseline.label == label) {
+            Some(baseline) => compare_with(requirement, runs, baseline),
+            None => undecided(requirement, None, format!("no run has the label {label}")),
+        },
+    )
+}
+
+/// The answer of a compared side; `None` if nothing is required or it is not comparable. The label `A` means the first
+/// side.
+pub fn answer_side(
+    requirements: &[Requirement],
+    comparison: &SidesComparison,
+    side: &SideComparison,
+    runs: &[&Run],
+    baselines: &[Baseline],
+) -> Option<Answer> {
+    if side.figures.is_empty() {
+        return None;
+    }
+    answer_together(
+        requirements,
+        runs,
+        |requirement, label, runs| match baselines.iter().find(|baseline| baseline.label == label) {
+            Some(baseline) => compare_with(requirement, runs, baseline),
+            None => compared(requirement, comparison, side),
+        },
+    )
+}
+
+/// The answer of runs of one side, those that may be used if there are such.
+fn answer_together(
+    requirements: &[Requirement],
+    runs: &[&Run],
+    relative: impl Fn(&Requirement, &str, &[&Run]) -> RequirementResult,
+) -> Option<Answer> {
+    let usable: Vec<&Run> = runs
+        .iter()
+        .copied()
+        .filter(|run| may_be_used(run))
+        .collect();
+    let has_usable = !usable.is_empty();
+    // Without a run that may be used, all of them say why not.
+    let counted = if has_usable { &*usable } else { runs };
+    let results = requirements
+        .iter()
+        .map(|requirement| match requirement.baseline() {
+            Some(label) => relative(requirement, label, counted),
+            None => {
+                let results: Vec<RequirementResult> =
+                    counted.iter().map(|run| decide(requirement, run)).collect();
+                combine(requirement, &results)
+            }
+        });
+    let results: Vec<RequirementResult> = results.collect();
+    (!results.is_empty() && !runs.is_empty()).then(|| Answer {
+        verdict: verdict_of(&results, has_usable),
+        results,
+    })
+}
+
+/// Whether the figures of a run may be used.
+fn may_be_used(run: &Run) -> bool {
+    run.state == RunState::Complete && worst(&run.checks) != Some(Severity::Invalid)
+}
+
+fn verdict_of(results: &[RequirementResult], may_be_used: bool) -> AnswerVerdict {
+    // Worst first.
+    let worst = results.iter().map(|result| result.verdict).min();
+    match worst {
+        Some(AnswerVerdict::Pass) if !may_be_used => AnswerVerdict::Undecided,
+        worst => worst.unwrap_or_default(),
+    }
+}
+
+fn undecided(
+    requirement: &Requirement,
+    value: Option<f64>,
+    reason: impl Into<String>,
+) -> RequirementResult {
+    RequirementResult {
+        requirement: requirement.clone(),
+        verdict: AnswerVerdict::Undecided,
+        value,
+        interval: None,
+        compared: None,
+        reason: Some(reason.into()),
+    }
+}
+
+/// The result of a figure that is between the ends of an interval, which are equal for a fact.
+fn within(
+    requirement: &Requirement,
+    comparator: Comparator,
+    limit: f64,
+    value: f64,
+    interval: Option<[f64; 2]>,
+) -> RequirementResult {
+    let ends = interval.unwrap_or([value, value]);
+    let holds = ends.map(|end| comparator.holds(end, limit));
+    let verdict = match holds {
+        [true, true] => AnswerVerdict::Pass,
+        [false, false] => AnswerVerdict::Fail,
+        _ => AnswerVerdict::Undecided,
+    };
+    let is_open = verdict == AnswerVerdict::Undecided;
+    RequirementResult {
+        requirement: requirement.clone(),
+        verdict,
+        value: Some(value),
+        interval,
+        compared: None,
+        reason: is_open.then(|| "the limit is inside the interval: measure longer".to_owned()),
+    }
+}
+
+/// The result of one run.
+fn decide(requirement: &Requirement, run: &Run) -> RequirementResult {
+    if run.state == RunState::Running {
+        return undecided(requirement, None, "the run has not ended");
+    }
+    let is_fact = is_fact(&requirement.figure);
+    let limit = match requirement.limit {
+        RequiredLimit::Rate(limit) | RequiredLimit::Time(limit) | RequiredLimit::Share(limit) => {
+            limit
+        }
+        RequiredLimit::Count(limit) => limit as f64,
+        RequiredLimit::Of { .. } => {
+            return undecided(requirement, None, NOTHING_TO_COMPARE);
+        }
+    };
+    let (value, interval) = match figure(requirement, run) {
+        Ok(figure) => figure,
+        Err(reason) => return undecided(requirement, None, reason),
+    };
+    let result = within(requirement, requirement.comparator, limit, value, interval);
+    // A missed limit on what was counted is a fact, however the run ended.
+    let (is_fact_missed, may_be_used) = (
+        is_fact && result.verdict == AnswerVerdict::Fail,
+        may_be_used(run),
+    );
+    match interval {
+        _ if is_fact_missed => result,
+        _ if run.state == RunState::Partial => {
+            undecided(requirement, Some(value), "the run ended early")
+        }
+        _ if !may_be_used => undecided(requirement, Some(value), MUST_NOT_BE_USED),
+        None if !is_fact => undecided(requirement, Some(value), no_interval_reason(run)),
+        _ => result,
+    }
+}
+
+/// Whether a figure is counted in each run, so that it has no interval.
+fn is_fact(figure: &RequiredFigure) -> bool {
+    match figure {
+        RequiredFigure::Errors | RequiredFigure::Outage | RequiredFigure::Lost => true,
+        RequiredFigure::Time { statistic, .. } => *statistic == Statistic::Max,
+        RequiredFigure::Primary | RequiredFigure::Throughput | RequiredFigure::Metric(_) => false,
+    }
+}
+
+fn no_interval_reason(run: &Run) -> &'static str {
+    if judged_rows(run).is_none() {
+        "an interval needs 20 whole seconds without lost connections"
+    } else {
+        "the seconds of the run depend too much on each other for an interval: measure longer"
+    }
+}
+
+/// A value, and the interval in which it lies.
+type Figure = (f64, Option<[f64; 2]>);
+
+/// A run's figure; the error says why there is none.
+fn figure(requirement: &Requirement, run: &Run) -> Result<Figure, String> {
+    let all = all_kinds(run).ok_or("nothing was measured")?;
+    match &requirement.figure {
+        RequiredFigure::Primary => Err(NOTHING_TO_COMPARE.to_owned()),
+        RequiredFigure::Throughput => Ok((all.tps, throughput_interval(run, all.tps))),
+        RequiredFigure::Metric(name) => {
+            let mut rates = run.rates.iter();
+            let rate = rates.find(|rate| rate.name.as_str() == name);
+            let rate = rate.ok_or_else(|| format!("the workload has no {name}"))?;
+            Ok((rate.value, throughput_interval(run, rate.value)))
+        }
+        RequiredFigure::Errors => match requirement.limit {
+            RequiredLimit::Share(_) if all.ended() == 0 => Err("no transaction ended".to_owned()),
+            RequiredLimit::Share(_) => Ok((all.failed as f64 / all.ended() as f64, None)),
+            _ => Ok((all.failed as f64, None)),
+        },
+        RequiredFigure::Outage => Ok((longest_outage_ns(run), None)),
+        RequiredFigure::Lost => lost_commits(run).map(|lost| (lost as f64, None)),
+        RequiredFigure::Time {
+            kind,
+            is_server,
+            statistic,
+        } => {
+            let figures = match kind {
+                None => all,
+                Some(name) => {
+                    let mut kinds = run.measured.kinds.iter();
+                    let found = kinds.find(|figures| figures.kind.as_ref() == Some(name));
+                    found.ok_or_else(|| format!("the workload has no transaction {name}"))?
+                }
+            };
+            let times = if *is_server {
+                let parts = figures.parts.as_ref();
+                &parts
+                    .ok_or("the server's part of the time is not known")?
+                    .server
+            } else {
+                &figures.response
+            };
+            time_figure(run, times, *statistic)
+        }
+    }
+}
+
+/// Per second or per minute; the variation is that of the throughput.
+fn throughput_interval(run: &Run, value: f64) -> Option<[f64; 2]> {
+    let rates = per_second_rates(run, |second| second.committed)?;
+    mean_interval(&rates, value)
+}
+
+/// The interval of the mean of a run's seconds, scaled to a value that means the same.
+fn mean_interval(seconds: &[f64], value: f64) -> Option<[f64; 2]> {
+    let mean = series_mean(seconds)?;
+    let half = student::quantile(1.0 - ALPHA / 2.0, mean.dof) * mean.variance.sqrt() / mean.mean;
+    half.is_finite()
+        .then_some([value * (1.0 - half), value * (1.0 + half)])
+}
+
+fn time_figure(run: &Run, times: &Latency, statistic: Statistic) -> Result<Figure, String> {
+    if times.samples == 0 {
+        return Err("no transaction committed".to_owned());
+    }
+    let percentile = |ns: Option<u64>| {
+        let quantile = statistic.quantile().unwrap_or_default();
+        let ns = ns.ok_or_else(|| {
+            let needed = 10.0 / (1.0 - quantile);
+            format!(
+                "{} needs {needed:.0} transactions, and there are {}",
+                statistic.name(),
+                times.samples
+            )
+        })?;
+        if ns == 0 {
+            return Err(format!("{} is 0", statistic.name()));
+        }
+        let interval = interval_of(run, times, quantile);
+        // The value is of the same histogram; rounding must not put it outside.
+        let interval = interval.map(|[low, high]| [low.min(ns) as f64, high.max(ns) as f64]);
+        Ok((ns as f64, interval))
+    };
+    match statistic {
+        Statistic::Mean => {
+            let rows = judged_rows(run).unwrap_or_default();
+            let means: Vec<f64> = rows
+                .into_iter()
+                .map(|second: &Second| second.mean_ns)
+                .collect();
+            Ok((times.mean_ns, mean_interval(&means, times.mean_ns)))
+        }
+        Statistic::Max => Ok((times.max_ns as f64, None)),
+        Statistic::P50 => percentile(times.p50_ns),
+        Statistic::P90 => percentile(times.p90_ns),
+        Statistic::P95 => percentile(times.p95_ns),
+        Statistic::P99 => percentile(times.p99_ns),
+        Statistic::P999 => percentile(times.p999_ns),
+    }
+}
+
+/// The longest time for which connections were lost; 0 if none was.
+fn longest_outage_ns(run: &Run) -> f64 {
+    let end_s = run.window.warmup_s + run.window.measured_s + run.window.drain_s;
+    let outages = run
+        .events
+        .iter()
+        .filter(|event| event.kind == EventKind::Outage);
+    let lengths_s = outages.map(|event| event.until_s.unwrap_or(end_s) - event.at_s);
+    lengths_s.fold(0.0, f64::max) * 1e9
+}
+
+/// The result of repeats from those of each.
+fn combine(requirement: &Requirement, results: &[RequirementResult]) -> RequirementResult {
+    let values: Vec<f64> = results.iter().filter_map(|result| result.value).collect();
+    let Some(worst) = results.iter().min_by_key(|result| result.verdict) else {
+        return undecided(requirement, None, "there is no run");
+    };
+    let (RequiredLimit::Rate(limit) | RequiredLimit::Time(limit)) = requirement.limit else {
+        return worst.clone();
+    };
+    // The worst run decides what was counted, and has the reason why a figure is absent.
+    if is_fact(&requirement.figure) || results.len() == 1 || values.len() < results.len() {
+        return worst.clone();
+    }
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    // Two repeats scatter by chance, and each has an interval of its own: both must be on one side of the limit.
+    let hull = || {
+        let intervals = results.iter().map(|result| result.interval);
+        let hull = intervals.reduce(|a, b| {
+            let ([a_low, a_high], [b_low, b_high]) = (a?, b?);
+            Some([a_low.min(b_low), a_high.max(b_high)])
+        });
+        hull.flatten().filter(|_| values.len() < MIN_REPEATS)
+    };
+    let of_values = || {
+        let [mean, variance] = moments(&values)?;
+        let dof = (values.len() - 1) as f64;
+        let error = (variance / values.len() as f64).sqrt();
+        let half = student::quantile(1.0 - ALPHA / 2.0, dof) * error;
+        Some([mean - half, mean + half])
+    };
+    let Some(interval) = hull().or_else(of_values) else {
+        return undecided(
+            requirement,
+            Some(mean),
+            "too few repeats: repeat it three times",
+        );
+    };
+    within(
+        requirement,
+        requirement.comparator,
+        limit,
+        mean,
+        Some(interval),
+    )
+}
+
+/// The result of runs beside those of a label.
+fn compare_with(
+    requirement: &Requirement,
+    runs: &[&Run],
+    baseline: &Baseline,
+) -> RequirementResult {
+    let side = |runs: Vec<_>| Side {
+        name: String::new(),
+        runs,
+    };
+    if !runs.iter().any(|run| may_be_used(run)) {
+        return undecided(requirement, None, MUST_NOT_BE_USED);
+    }
+    // A label may have runs of other settings and machines.
+    let alike = baseline.runs.iter().filter(|run| {
+        let differences = runs.iter().flat_map(|own| differences(run, own));
+        !differences
+            .into_iter()
+            .any(|difference| difference.severity == Severity::Invalid)
+    });
+    let sides = [side(alike.collect()), side(runs.to_vec())];
+    if sides[0].runs.is_empty() {
+        let label = &baseline.label;
+        let reason =
+            format!("no run of {label} can be compared with it: see prony runs --label {label}");
+        return undecided(requirement, None, reason);
+    }
+    let comparison = compare_sides(&sides, &CompareOptions::default());
+    match &comparison.side_comparisons[..] {
+        [side] => compared(requirement, &comparison, side),
+        _ => undecided(requirement, None, NOTHING_TO_COMPARE),
+    }
+}
+
+const MUST_NOT_BE_USED: &str = "the run's figures must not be used";
+const NOTHING_TO_COMPARE: &str = "there is nothing to compare with";
+
+/// The result of a side beside the first.
+fn compared(
+    requirement: &Requirement,
+    comparison: &SidesComparison,
+    side: &SideComparison,
+) -> RequirementResult {
+    let RequiredLimit::Of { share, label } = &requirement.limit else {
+        return undecided(requirement, None, NOTHING_TO_COMPARE);
+    };
+    let found: Option<&FigureComparison> = match &requirement.figure {
+        RequiredFigure::Primary => comparison.primary_figure(side),
+        figure => match name_in_comparisons(figure) {
+            Some(name) => side.figures.iter().find(|compared| compared.name == name),
+            None => return undecided(requirement, None, format!("comparisons have no {figure}")),
+        },
+    };
+    let Some(found) = found else {
+        let reason = match side.figures.is_empty() {
+            true => format!("it cannot be compared with {label}"),
+            false => "the sides have no such figure".to_owned(),
+        };
+        return undecided(requirement, None, reason);
+    };
+    let undecided = |reason| RequirementResult {
+        compared: Some(found.name.clone()),
+        ..undecided(requirement, Some(found.ratio), reason)
+    };
+    let Some(significance) = found.significance else {
+        return undecided("a side has 1 run, which says nothing about other runs: repeat both");
+    };
+    let (comparator, limit) = match (&requirement.figure, found.unit) {
+        // Slower by 3 % is a time longer by 3 %.
+        (RequiredFigure::Primary, Unit::Nanoseconds) => (Comparator::AtMost, 2.0 - share),
+        _ => (requirement.comparator, *share),
+    };
+    let interval = Some([significance.low, significance.high]);
+    let result = within(requirement, comparator, limit, found.ratio, interval);
+    let is_primary = requirement.figure == RequiredFigure::Primary;
+    if result.verdict == AnswerVerdict::Pass
+        && is_primary
+        && found.unit == Unit::Rate
+        && comparison.is_rate_given()
+    {
+        return undecided("at a rate, the throughput is that of the load");
+    }
+    RequirementResult {
+        compared: Some(found.name.clone()),
+        ..result
+    }
+}
+
+/// A figure's name in comparisons; `None` if these do not have it.
+fn name_in_comparisons(figure: &RequiredFigure) -> Option<String> {
+    match figure {
+        RequiredFigure::Throughput => Some(TPS_FIGURE.to_owned()),
+        RequiredFigure::Metric(name) => Some(name.clone()),
+        RequiredFigure::Time {
+            kind: None,
+            is_server: false,
+            statistic,
+        } => match statistic {
+            Statistic::Mean => Some(MEAN_FIGURE.to_owned()),
+            Statistic::P90 | Statistic::Max => None,
+            Statistic::P50 | Statistic::P95 | Statistic::P99 | Statistic::P999 => {
+                Some(statistic.name().to_owned())
+            }
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{healthy, with_series};
+    use prony_store::{Check, Event, GrowthReading, KindFigures};
+
+    fn requirement(text: &str) -> Requirement {
+        Requirement::parse(text).unwrap()
+    }
+
+    fn answered(mut run: Run, text: &str) -> (AnswerVerdict, RequirementResult) {
+        run.answer = unanswered(&[requirement(text)]);
+        answer_run(&mut run, &[]);
+        let answer = run.answer.unwrap();
+        (answer.verdict, answer.results[0].clone())
+    }
+
+    /// 60 seconds of 15,900 to 16,100 transactions each.
+    fn steady() -> Run {
+        let counts: Vec<u64> = (0..60)
+            .map(|second| 15_900 + (second * 7 % 11) * 20)
+            .collect();
+        with_series(&counts)
+    }
+
+    #[test]
+    fn a_figure_is_decided_by_its_whole_interval() {
+        for (text, verdict) in [
+            ("throughput>15000", AnswerVerdict::Pass),
+            ("throughput>17000", AnswerVerdict::Fail),
+            ("throughput>16000", AnswerVerdict::Undecided),
+            ("throughput<=17000", AnswerVerdict::Pass),
+        ] {
+            let (answer, result) = answered(steady(), text);
+            assert_eq!(
+                (answer, result.verdict),
+                (verdict, verdict),
+                "{text}: {result:?}"
+            );
+            let [low, high] = result.interval.expect("an interval");
+            assert!(
+                15_900.0 < low && low < 16_000.0 && 16_000.0 < high && high < 16_100.0,
+                "{result:?}"
+            );
+        }
+        // Too few seconds for an interval.
+        let (answer, result) = answered(with_series(&[16_000; 5]), "throughput>15000");
+        assert_eq!(answer, AnswerVerdict::Undecided);
+        assert!(result.reason.unwrap().contains("20 whole seconds"));
+        let (_, result) = answered(steady(), "absent_kind.p99<1ms");
+        assert!(result.reason.unwrap().contains("absent_kind"));
+    }
+
+    #[test]
+    fn what_is_counted_decides_in_any_run() {
+        let failed = |failed| {
+            let mut run = steady();
+            run.measured.kinds[0].failed = failed;
+            run
+        };
+        assert_eq!(answered(failed(0), "errors=0").0, AnswerVerdict::Pass);
+        assert_eq!(answered(failed(1), "errors=0").0, AnswerVerdict::Fail);
+        assert_eq!(answered(failed(9_000), "errors<1%").0, AnswerVerdict::Pass);
+        assert_eq!(answered(failed(10_000), "errors<1%").0, AnswerVerdict::Fail);
+        let mut run = steady();
+        run.events.push(Event {
+            at_s: 20.0,
+            until_s: Some(23.5),
+            kind: EventKind::Outage,
+            ..Event::default()
+        });
+        assert_eq!(answered(run.clone(), "outage<4s").0, AnswerVerdict::Pass);
+        assert_eq!(answered(run.clone(), "outage<3s").0, AnswerVerdict::Fail);
+        // An invalid run meets nothing, and misses what it counted.
+        run.checks.push(Check {
+            id: "restart".to_owned(),
+            severity: Severity::Invalid,
+            kind: None,
+            finding: "it was restarted".to_owned(),
+            advice: String::new(),
+        });
+        assert_eq!(
+            answered(run.clone(), "outage<4s").0,
+            AnswerVerdict::Undecided
+        );
+        assert_eq!(
+            answered(run.clone(), "throughput>17000").0,
+            AnswerVerdict::Undecided
+        );
+        assert_eq!(answered(run, "outage<3s").0, AnswerVerdict::Fail);
+    }
+
+    #[test]
+    fn lost_commits_are_those_that_the_server_does_not_have() {
+        let grown = |after| {
+            let mut run = healthy();
+            run.growth = vec![GrowthReading {
+                before: Some(1_000),
+                after,
+                committed: 500,
+                ambiguous: 2,
+                ..GrowthReading::default()
+            }];
+            run
+        };
+        let (verdict, result) = answered(grown(Some(1_497)), "lost=0");
+        assert_eq!((verdict, result.value), (AnswerVerdict::Fail, Some(3.0)));
+        assert_eq!(
+            answered(grown(Some(1_501)), "lost=0").0,
+            AnswerVerdict::Pass
+        );
+        assert_eq!(answered(grown(None), "lost=0").0, AnswerVerdict::Undecided);
+        assert_eq!(answered(healthy(), "lost=0").0, AnswerVerdict::Undecided);
+    }
+
+    #[test]
+    fn repeats_are_decided_by_their_values() {
+        let run = |tps: f64| {
+            let mut run = steady();
+            run.measured.kinds[0] = KindFigures {
+                tps,
+                ..run.measured.kinds[0].clone()
+            };
+            run
+        };
+        let verdict = |tps: &[f64]| {
+            let runs: Vec<Run> = tps.iter().map(|tps| run(*tps)).collect();
+            let runs: Vec<&Run> = runs.iter().collect();
+            let requirements = [requirement("throughput>15000")];
+            answer_repeats(&requirements, &runs, &[]).unwrap().verdict
+        };
+        assert_eq!(verdict(&[16_000.0, 16_100.0]), AnswerVerdict::Pass);
+        assert_eq!(verdict(&[16_000.0, 14_000.0]), AnswerVerdict::Undecided);
+        assert_eq!(
+            verdict(&[16_000.0, 16_100.0, 16_050.0]),
+            AnswerVerdict::Pass
+        );
+        assert_eq!(
+            verdict(&[14_000.0, 14_100.0, 14_050.0]),
+            AnswerVerdict::Fail
+        );
+        // Each passes by itself, and they differ so much that a further run may not.
+        assert_eq!(
+            verdict(&[15_500.0, 19_000.0, 23_000.0]),
+            AnswerVerdict::Undecided
+        );
+    }
+
+    #[test]
+    fn a_limit_relative_to_a_label_needs_repeats_on_both_sides() {
+        let baseline = |tps: &[f64]| {
+            let runs = tps.iter().map(|tps| {
+                let mut run = healthy();
+                run.id = format!("{tps}");
+                run.measured.kinds[0].tps = *tps;
+                run
+            });
+            Baseline {
+                label: "main".to_owned(),
+                runs: runs.collect(),
+            }
+        };
+        let main = baseline(&[16_000.0, 16_050.0, 15_950.0, 16_020.0, 15_980.0]);
+        let verdict = |text: &str, tps: &[f64]| {
+            let runs = baseline(tps).runs;
+            let runs: Vec<&Run> = runs.iter().collect();
+            compare_with(&requirement(text), &runs, &main).verdict
+        };
+        let same = [16_010.0, 15_960.0, 16_030.0, 15_990.0, 16_000.0];
+        let slow = same.map(|tps| 0.9 * tps);
+        assert_eq!(
+            verdict("not slower than main by 3%", &same),
+            AnswerVerdict::Pass
+        );
+        assert_eq!(
+            verdict("not slower than main by 3%", &slow),
+            AnswerVerdict::Fail
+        );
+        assert_eq!(
+            verdict("throughput>=85% of main", &slow),
+            AnswerVerdict::Pass
+        );
+        assert_eq!(
+            verdict("throughput>=85% of main", &slow[..1]),
+            AnswerVerdict::Undecided
+        );
+        assert_eq!(
+            verdict("max<=110% of main", &same),
+            AnswerVerdict::Undecided
+        );
+    }
+}

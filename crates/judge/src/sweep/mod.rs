@@ -1,0 +1,320 @@
+//! The curve of a sweep: throughput by the load, its knee, what limits it there, and what it costs.
+//!
+//! In: the runs of an experiment whose variants are the points of a sweep. Out: a [`Sweep`]: a curve for each
+//! combination of the settings that are not its axis. Must never: take the best of several runs, count a run that must
+//! not be used, or name a knee that chance explains.
+
+mod limiter;
+
+pub use limiter::{Limiter, LimiterFinding};
+
+use crate::experiment::{self, Spread, VariantFigures, is_counted};
+use crate::observations::server_machine_mean;
+use crate::price::Prices;
+use crate::statistics::{
+    ALPHA, CurvePoint, Knee, UslFit, find_knee, fit_usl, median, median_interval,
+};
+use prony_plan::experiment::MACHINE_AXIS;
+use prony_store::{DeclaredFact, Run, Setting};
+use serde::Serialize;
+use std::borrow::Borrow;
+
+/// Name of the axis if machines are ordered by their CPUs.
+pub const CPUS_AXIS: &str = "cpus";
+
+/// A sweep.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sweep {
+    /// The setting along the curves, such as `clients`; `cpus` for machines.
+    pub axis: String,
+    /// Whether the rate is NOPM; otherwise committed transactions per second.
+    pub by_nopm: bool,
+    /// Currency of the prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
+    pub curves: Vec<Curve>,
+}
+
+/// Points that differ in the setting of the axis only.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Curve {
+    /// The other settings of its points; empty if the sweep has one curve.
+    pub settings: Vec<Setting>,
+    /// The points, in the order of the axis; in the order of the plan if its values are no numbers.
+    pub points: Vec<SweepPoint>,
+    /// Index of the knee's point; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub knee: Option<usize>,
+    /// What is known of the knee; absent if the values of the axis are no numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub knee_state: Option<KneeState>,
+    /// What limits the throughput at the knee; absent without a knee.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limiter: Option<LimiterFinding>,
+    /// The universal scalability law, if the axis is a concurrency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usl: Option<UslFit>,
+}
+
+/// Whether a curve has a knee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KneeState {
+    /// It has.
+    Found,
+    /// Throughput does not rise from the first point on, which counts as the knee.
+    BeforeFirst,
+    /// Throughput still rises at the last point.
+    NotReached,
+    /// The runs scatter too much to tell whether throughput rises at all.
+    Unclear,
+    /// Fewer than three points have figures.
+    TooFewPoints,
+}
+
+/// A point of a curve. Rates and times are medians of the runs that count.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SweepPoint {
+    /// The name of the variant.
+    pub name: String,
+    /// Its value of the axis.
+    pub value: String,
+    /// The value as a number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub x: Option<f64>,
+    pub runs: usize,
+    /// Number of its runs that are complete and may be used.
+    pub counted: usize,
+    /// Median of the rate; absent if no run counts.
+    pub rate: Option<f64>,
+    /// Interval of that median at 95 %; absent for fewer than two runs.
+    pub rate_interval: Option<[f64; 2]>,
+    /// Median response time of committed transactions, nanoseconds.
+    pub p50_ns: Option<f64>,
+    /// 99th percentile of it, nanoseconds.
+    pub p99_ns: Option<f64>,
+    /// Busy share of the CPUs of the server's machine, 0 to 1; absent if it was not observed.
+    pub server_cpu_share: Option<f64>,
+    /// CPUs of the server's machine, as observed or else as declared.
+    pub cpus: Option<f64>,
+    /// The rate for each of these CPUs.
+    pub rate_per_cpu: Option<f64>,
+    /// Cost per month.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub monthly_cost: Option<f64>,
+    /// Transactions per second for one unit of money per month.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tps_per_money: Option<f64>,
+}
+
+/// The settings of a run's point; empty if it is of no sweep.
+fn point_of(run: &Run) -> &[Setting] {
+    run.experiment
+        .as_ref()
+        .map_or(&[], |experiment| experiment.sweep.as_slice())
+}
+
+impl Sweep {
+    /// The sweep of these runs; `None` if they are not the runs of one sweep.
+    pub fn of(runs: &[impl Borrow<Run>]) -> Option<Sweep> {
+        let runs: Vec<&Run> = runs.iter().map(Borrow::borrow).collect();
+        let first = point_of(runs.first()?);
+        let names = |point: &[Setting]| -> Vec<String> {
+            point.iter().map(|setting| setting.name.clone()).collect()
+        };
+        let id = |run: &Run| {
+            run.experiment
+                .as_ref()
+                .map(|experiment| experiment.id.clone())
+        };
+        let is_same = |run: &&Run| names(point_of(run)) == names(first) && id(run) == id(runs[0]);
+        if first.is_empty() || !runs.iter().all(is_same) {
+            return None;
+        }
+        let variants = experiment::variant_names(&runs);
+        let figures = experiment::variants(&variants, &runs);
+        let axis = choose_axis(first, &runs);
+        let mut curves: Vec<Curve> = Vec::new();
+        for figures in figures {
+            let is_of_point = |run: &&&Run| variant(run) == figures.name;
+            let own: Vec<&Run> = runs.iter().filter(is_of_point).copied().collect();
+            let point = point_of(own.first()?);
+            let is_other = |setting: &&Setting| !is_of_axis(setting, &axis);
+            let settings: Vec<Setting> = point.iter().filter(is_other).cloned().collect();
+            let sweep_point = SweepPoint::new(&axis, &figures, &own);
+            match curves.iter_mut().find(|curve| curve.settings == settings) {
+                Some(curve) => curve.points.push(sweep_point),
+                None => curves.push(Curve::new(settings, sweep_point)),
+            }
+        }
+        let is_concurrency = [CPUS_AXIS, "clients"].contains(&axis.as_str())
+            && runs.iter().all(|run| run.drive.rate_tps.is_none());
+        for curve in &mut curves {
+            curve.judge(&runs, is_concurrency);
+        }
+        Some(Sweep {
+            by_nopm: experiment::all_have_nopm(&runs),
+            axis,
+            currency: None,
+            curves,
+        })
+    }
+
+    /// Adds what the points cost.
+    pub fn add_prices(&mut self, prices: &Prices) {
+        self.currency = Some(prices.currency.clone());
+        for point in self.curves.iter_mut().flat_map(|curve| &mut curve.points) {
+            let mut priced = prices.points.iter();
+            if let Some(priced) = priced.find(|priced| priced.variant == point.name) {
+                point.monthly_cost = Some(priced.total_monthly_cost);
+                point.tps_per_money = priced.tps_per_money;
+            }
+        }
+    }
+
+    /// All points of all curves.
+    pub fn points(&self) -> impl Iterator<Item = &SweepPoint> {
+        self.curves.iter().flat_map(|curve| &curve.points)
+    }
+}
+
+fn variant(run: &Run) -> &str {
+    run.experiment
+        .as_ref()
+        .map_or("", |experiment| &experiment.variant)
+}
+
+/// Whether the values of this setting are along the axis; machines are ordered by their CPUs.
+fn is_of_axis(setting: &Setting, axis: &str) -> bool {
+    setting.name == axis || (axis == CPUS_AXIS && setting.name == MACHINE_AXIS)
+}
+
+/// The setting along the curves: the one with the most numbers as values, otherwise machines with different numbers of
+/// CPUs, otherwise the last setting.
+fn choose_axis(point: &[Setting], runs: &[&Run]) -> String {
+    let distinct = |name: &str| -> Option<usize> {
+        let values = runs.iter().flat_map(|run| point_of(run));
+        let values = values.filter(|setting| setting.name == name);
+        let numbers = values.map(|setting| setting.value.parse::<f64>().ok().map(f64::to_bits));
+        let mut numbers: Vec<u64> = numbers.collect::<Option<_>>()?;
+        numbers.sort_unstable();
+        numbers.dedup();
+        Some(numbers.len()).filter(|count| *count > 1)
+    };
+    let numeric = point.iter().filter(|setting| setting.name != MACHINE_AXIS);
+    let numeric = numeric.filter_map(|setting| Some((distinct(&setting.name)?, &setting.name)));
+    if let Some((_, name)) = numeric.max_by_key(|(count, _)| *count) {
+        return name.clone();
+    }
+    let has_machines = point.iter().any(|setting| setting.name == MACHINE_AXIS);
+    if has_machines && runs.iter().all(|run| server_cpus(run).is_some()) {
+        return CPUS_AXIS.to_owned();
+    }
+    point
+        .last()
+        .map_or_else(String::new, |setting| setting.name.clone())
+}
+
+/// CPUs of the server's machine, as observed or else as declared.
+fn server_cpus(run: &Run) -> Option<f64> {
+    let observed = run.observed.as_ref();
+    let observed = observed.and_then(|observed| observed.machine.cpus);
+    let declared = || run.server.declared.count(DeclaredFact::Cpus);
+    observed.or_else(declared).map(f64::from)
+}
+
+impl SweepPoint {
+    fn new(axis: &str, figures: &VariantFigures, runs: &[&Run]) -> SweepPoint {
+        let counted: Vec<&&Run> = runs.iter().filter(|run| is_counted(run)).collect();
+        let mean_of = |value: fn(&Run) -> Option<f64>| {
+            let values: Vec<f64> = counted.iter().filter_map(|run| value(run)).collect();
+            (!values.is_empty()).then(|| median(&values))
+        };
+        let setting = runs.iter().flat_map(|run| point_of(run));
+        let setting = setting
+            .into_iter()
+            .find(|setting| is_of_axis(setting, axis));
+        let value = setting.map_or_else(String::new, |setting| setting.value.clone());
+        let cpus = runs.iter().find_map(|run| server_cpus(run));
+        let rate = figures.rate.map(|rate| rate.median);
+        let middle = |spread: Option<Spread>| spread.map(|spread| spread.median);
+        SweepPoint {
+            name: figures.name.clone(),
+            x: match axis {
+                CPUS_AXIS => cpus,
+                _ => value.parse().ok(),
+            },
+            value,
+            runs: figures.runs,
+            counted: figures.counted,
+            rate,
+            rate_interval: median_interval(&figures.rates, ALPHA),
+            p50_ns: middle(figures.p50_ns),
+            p99_ns: middle(figures.p99_ns),
+            server_cpu_share: mean_of(|run| server_machine_mean(run, |machine| machine.busy_share)),
+            cpus,
+            rate_per_cpu: rate.zip(cpus).map(|(rate, cpus)| rate / cpus),
+            monthly_cost: None,
+            tps_per_money: None,
+        }
+    }
+}
+
+impl Curve {
+    fn new(settings: Vec<Setting>, first: SweepPoint) -> Curve {
+        Curve {
+            settings,
+            points: vec![first],
+            knee: None,
+            knee_state: None,
+            limiter: None,
+            usl: None,
+        }
+    }
+
+    /// Finds the knee and what limits the throughput there.
+    fn judge(&mut self, runs: &[&Run], is_concurrency: bool) {
+        let numbers: Option<Vec<f64>> = self.points.iter().map(|point| point.x).collect();
+        if numbers.is_none() {
+            return;
+        }
+        self.points
+            .sort_by(|a, b| a.x.partial_cmp(&b.x).unwrap_or(std::cmp::Ordering::Equal));
+        let with_rate = self.points.iter().enumerate();
+        let (indexes, curve): (Vec<usize>, Vec<CurvePoint>) = with_rate
+            .filter_map(|(index, point)| {
+                let curve_point = CurvePoint {
+                    x: point.x?,
+                    y: point.rate.filter(|rate| *rate > 0.0)?,
+                    interval: point.rate_interval,
+                };
+                Some((index, curve_point))
+            })
+            .unzip();
+        let (state, knee) = match find_knee(&curve) {
+            Knee::At(index) => (KneeState::Found, Some(indexes[index])),
+            Knee::BeforeFirst => (KneeState::BeforeFirst, indexes.first().copied()),
+            Knee::NotReached => (KneeState::NotReached, None),
+            Knee::Unclear => (KneeState::Unclear, None),
+            Knee::TooFewPoints => (KneeState::TooFewPoints, None),
+        };
+        (self.knee_state, self.knee) = (Some(state), knee);
+        self.usl = is_concurrency.then(|| fit_usl(&curve));
+        self.limiter = knee.map(|knee| {
+            // At the knee itself a limit may be just below its threshold; after it the limit is the same, and clear.
+            let points = self.points[knee..].iter().map(|point| {
+                let is_of_point = |run: &&&Run| variant(run) == point.name && is_counted(run);
+                let own: Vec<&Run> = runs.iter().filter(is_of_point).copied().collect();
+                limiter::limiter(&point.value, &own)
+            });
+            let findings: Vec<LimiterFinding> = points.collect();
+            let known = findings
+                .iter()
+                .find(|found| found.limiter != Limiter::Unknown);
+            known.unwrap_or(&findings[0]).clone()
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,317 @@
+//! Sweeps: the points of an experiment that varies settings over a range, or runs on several machines.
+//!
+//! A [`SweepInput`] becomes one [`VariantInput`] for each combination of its values, so that repeats, order, checks
+//! and comparisons are those of any experiment. A machine's URL appears in no name and in no message.
+
+use super::{MAX_NAME_CHARS, MAX_VARIANTS, VariantInput};
+use crate::duration::shorten;
+use crate::input::{InputValue, Located, PlanInput};
+use crate::problem::{InputLocation, Problem};
+use crate::settings::{SETTINGS, Setting, SettingType};
+use prony_document::Setting as PointSetting;
+
+/// What a value of `[sweep]` looks like.
+pub const SWEEP_VALUES_HELP: &str =
+    "write a list such as 1,2,4,8, or a range such as 1..64 step 8 or 1..64 times 2";
+/// Name of the axis of machines in the points of a sweep.
+pub const MACHINE_AXIS: &str = "machine";
+
+/// `[sweep]` and the flags `--sweep`.
+#[derive(Clone, Default, PartialEq)]
+pub struct SweepInput {
+    /// The swept settings, in the order of the file or of the flags; the last one varies fastest.
+    pub axes: Vec<SweepAxis>,
+    /// `[sweep.machine.NAME]`, in the order of the file.
+    pub machines: Vec<SweepMachine>,
+    /// The price sheet of the machines.
+    pub prices: InputValue<String>,
+    /// The configuration of that sheet, for a sweep on one machine.
+    pub configuration: InputValue<String>,
+}
+
+/// A setting and its values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepAxis {
+    /// Key of a setting (`clients`, `run.clients`) or of an option of the workload.
+    pub key: Located<String>,
+    /// The values, in order.
+    pub values: Vec<toml::Value>,
+}
+
+/// A machine of a sweep.
+#[derive(Clone, PartialEq)]
+pub struct SweepMachine {
+    /// The name of its table.
+    pub name: Located<String>,
+    /// Its URL, and what is declared of it.
+    pub input: PlanInput,
+    /// Its configuration in the price sheet; the one of its name by default.
+    pub configuration: InputValue<String>,
+}
+
+/// What an axis varies.
+enum Target<'a> {
+    Setting(&'static Setting),
+    Option(&'a str),
+}
+
+impl SweepInput {
+    /// Replaces the axes of `self` that `flags` has too, and adds the others.
+    pub(crate) fn overlay(&mut self, flags: SweepInput) {
+        for axis in flags.axes {
+            let mut same = self.axes.iter_mut();
+            match same.find(|own| own.target_name() == axis.target_name()) {
+                Some(own) => *own = axis,
+                None => self.axes.push(axis),
+            }
+        }
+    }
+
+    /// The points as variants, and the problems of the values. `base` has the settings that all points share.
+    pub(super) fn points(&self, base: &PlanInput) -> (Vec<VariantInput>, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let mut points: Vec<VariantInput> = match &self.machines[..] {
+            [] => vec![VariantInput {
+                configuration: self.configuration.as_ref().map(|name| name.value.clone()),
+                ..VariantInput::default()
+            }],
+            machines => machines.iter().map(SweepMachine::variant).collect(),
+        };
+        for axis in &self.axes {
+            problems.extend(axis.problem(base));
+            // The check reports what exceeds the limit; more points would take long for nothing.
+            points = points
+                .iter()
+                .flat_map(|point| axis.values.iter().map(move |value| (point, value)))
+                .take(MAX_VARIANTS + 1)
+                .filter_map(|(point, value)| axis.extend(point, value, &mut problems))
+                .collect();
+        }
+        // Each value is read once for every point before it.
+        let mut distinct: Vec<Problem> = Vec::new();
+        for problem in problems {
+            if !distinct.contains(&problem) {
+                distinct.push(problem);
+            }
+        }
+        for (index, point) in points.iter_mut().enumerate() {
+            point.name.value = point_name(&point.point, index);
+        }
+        (points, distinct)
+    }
+}
+
+impl SweepMachine {
+    fn variant(&self) -> VariantInput {
+        let configuration = self.configuration.as_ref().unwrap_or(&self.name);
+        VariantInput {
+            name: self.name.clone(),
+            input: self.input.clone(),
+            point: vec![PointSetting::new(MACHINE_AXIS, self.name.value.clone())],
+            configuration: Some(configuration.value.clone()),
+            ..VariantInput::default()
+        }
+    }
+}
+
+impl SweepAxis {
+    /// Reads `KEY=VALUES`.
+    ///
+    /// # Errors
+    /// It is not of this form; the error says what is expected.
+    pub fn from_flag(text: &str) -> Result<SweepAxis, String> {
+        let (key, values) = text
+            .split_once('=')
+            .filter(|(key, _)| !key.trim().is_empty())
+            .ok_or("a sweep is given as KEY=VALUES, such as clients=1,2,4,8")?;
+        let key = key.trim().to_owned();
+        Ok(SweepAxis {
+            values: parse_values(values)?,
+            key: Located {
+                location: InputLocation::Flag(format!("--sweep {}", shorten(&key))),
+                value: key,
+            },
+        })
+    }
+
+    fn target(&self) -> Target<'_> {
+        let key = self.key.value.as_str();
+        let is_meant = |setting: &&Setting| {
+            let is_swept = ["workload", "run"].contains(&setting.table());
+            setting.path == key || (is_swept && setting.key() == key && key != "name")
+        };
+        match SETTINGS.iter().find(is_meant) {
+            Some(setting) => Target::Setting(setting),
+            None => Target::Option(key.strip_prefix("workload.").unwrap_or(key)),
+        }
+    }
+
+    /// The name of the axis in points and tables: the key without its table.
+    fn target_name(&self) -> &str {
+        match self.target() {
+            Target::Setting(setting) => setting.key(),
+            Target::Option(name) => name,
+        }
+    }
+
+    /// A problem of the axis itself.
+    fn problem(&self, base: &PlanInput) -> Option<Problem> {
+        let problem = |message: String, hint: &str| {
+            Some(Problem::new(self.key.location.clone(), message).with_hint(hint.to_owned()))
+        };
+        if self.values.is_empty() {
+            return problem("has no value".to_owned(), SWEEP_VALUES_HELP);
+        }
+        let twice = self.values.iter().enumerate();
+        let mut twice = twice.filter(|(at, value)| self.values[..*at].contains(value));
+        if let Some((_, value)) = twice.next() {
+            let value = shorten(&value_text(value)).to_string();
+            return problem(
+                format!("has the value {value} twice"),
+                "repeats are set by --repeats",
+            );
+        }
+        let flag = match self.target() {
+            Target::Setting(setting) => {
+                if !["workload", "run"].contains(&setting.table()) {
+                    let message = format!("{} cannot be swept", setting.path);
+                    return problem(
+                        message,
+                        "sweep settings of [workload] and [run]; several servers are [sweep.machine.NAME]",
+                    );
+                }
+                let mut given = base.given_settings();
+                let given = given.find(|(other, ..)| other.path == setting.path);
+                given.map(|(_, _, location)| location.clone())
+            }
+            Target::Option(name) => {
+                let keys = SETTINGS.iter().map(Setting::key);
+                let mut similar = keys.filter(|key| strsim::osa_distance(key, name) == 1);
+                if let Some(similar) = similar.next() {
+                    let hint = format!("did you mean {similar}?");
+                    return problem(format!("{} is not a setting", shorten(name)), &hint);
+                }
+                base.options.get(name).map(|option| option.location.clone())
+            }
+        };
+        match flag {
+            Some(InputLocation::Flag(name)) => problem(
+                format!("sweeps what {name} sets"),
+                "leave one of the two out",
+            ),
+            _ => None,
+        }
+    }
+
+    /// The point with a value of this axis; `None` if the value has a problem.
+    fn extend(
+        &self,
+        point: &VariantInput,
+        value: &toml::Value,
+        problems: &mut Vec<Problem>,
+    ) -> Option<VariantInput> {
+        let mut point = point.clone();
+        let location = self.key.location.clone();
+        let text = value_text(value);
+        match self.target() {
+            Target::Setting(setting) => {
+                if matches!(setting.value_type, SettingType::Facts) {
+                    return None;
+                }
+                let set = point.input.set_text(setting, &text, location.clone());
+                if let Err(message) = set {
+                    let message = format!("{} {message}", shorten(&text));
+                    problems.push(Problem::new(location, message));
+                    return None;
+                }
+            }
+            Target::Option(name) => {
+                let value = value.clone();
+                let option = Located { value, location };
+                point.input.options.insert(name.to_owned(), option);
+            }
+        }
+        point
+            .point
+            .push(PointSetting::new(self.target_name(), text));
+        point.name.location.clone_from(&self.key.location);
+        Some(point)
+    }
+}
+
+/// The name of a point: `clients-8`, `small.clients-8`; a number if that cannot be the name of a variant.
+fn point_name(point: &[PointSetting], index: usize) -> String {
+    let parts = point.iter().map(|setting| match setting.name.as_str() {
+        MACHINE_AXIS => setting.value.clone(),
+        name => format!("{name}-{}", setting.value),
+    });
+    let name = parts.collect::<Vec<_>>().join(".");
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.len() <= MAX_NAME_CHARS && name.chars().all(is_allowed) {
+        name
+    } else {
+        format!("point-{}", index + 1)
+    }
+}
+
+/// A value as text of a flag.
+fn value_text(value: &toml::Value) -> String {
+    let text = value.as_str().map(str::to_owned);
+    text.unwrap_or_else(|| value.to_string())
+}
+
+/// Parses a list `1,2,4` or a range `1..64`, `1..64 step 8`, `1..64 times 2`.
+///
+/// # Errors
+/// It is neither; the error says what is expected.
+pub fn parse_values(text: &str) -> Result<Vec<toml::Value>, String> {
+    let Some((start, rest)) = text.split_once("..") else {
+        let values = text.split(',').map(str::trim);
+        let values: Vec<&str> = values.filter(|value| !value.is_empty()).collect();
+        return match values.is_empty() {
+            true => Err(format!("has no value: {SWEEP_VALUES_HELP}")),
+            false => Ok(values.into_iter().map(option_from_text).collect()),
+        };
+    };
+    let error = || format!("is not a range of whole numbers: {SWEEP_VALUES_HELP}");
+    let number = |text: &str| text.trim().parse::<u64>().map_err(|_| error());
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let (end, by, times) = match words[..] {
+        [end] => (number(end)?, 1, false),
+        [end, "step", by] => (number(end)?, number(by)?, false),
+        [end, "times", by] => (number(end)?, number(by)?, true),
+        _ => return Err(error()),
+    };
+    let start = number(start)?;
+    let grows = match times {
+        true => by >= 2 && start >= 1,
+        false => by >= 1,
+    };
+    if !grows || start > end {
+        return Err(error());
+    }
+    let next = |value: &u64| match times {
+        true => value.checked_mul(by),
+        false => value.checked_add(by),
+    };
+    let values = std::iter::successors(Some(start), next).take_while(|value| *value <= end);
+    // One more than the limit of variants, which is then reported.
+    let values = values.take(MAX_VARIANTS + 1);
+    let values = values.map(|value| i64::try_from(value).map(toml::Value::from));
+    values.collect::<Result<_, _>>().map_err(|_| error())
+}
+
+/// The value of an option from its text: a number, a boolean, or else a string.
+pub fn option_from_text(text: &str) -> toml::Value {
+    let integer = text.parse::<i64>().map(toml::Value::from);
+    // A text such as "nan" or "infinity" is a text.
+    let float = || text.parse().ok().filter(|float: &f64| float.is_finite());
+    let boolean = || text.parse::<bool>().map(toml::Value::from);
+    integer
+        .or_else(|_| float().map(toml::Value::from).ok_or(()))
+        .or_else(|()| boolean())
+        .unwrap_or_else(|_| text.into())
+}
+
+#[cfg(test)]
+mod tests;

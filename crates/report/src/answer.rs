@@ -1,0 +1,146 @@
+//! What runs say to what was required of them, for a terminal and for CI servers.
+//!
+//! In: answers, each with the name of its run or variant. Out: lines, JUnit XML, or commands of GitHub's workflows. Must
+//! never: let a name or a message end a command or an element.
+
+use crate::junit::{TestCase, write_document};
+use crate::printer::Printer;
+use crate::style::Style;
+use crate::terminal;
+use crate::text::answer::{answer_lines, result_sentence};
+use crate::text::plain;
+use prony_store::{Answer, AnswerVerdict};
+use std::io::{self, Write};
+
+/// Writes the answers of variants, each with its name; that of a single one without a name.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write(out: &mut dyn Write, style: &Style, answers: &[(String, Answer)]) -> io::Result<()> {
+    let out = &mut Printer::new(out, style);
+    for (name, answer) in answers {
+        let prefix = match answers.len() {
+            1 => String::new(),
+            _ => format!("{}: ", plain(name)),
+        };
+        terminal::write_answer(out, &prefix, answer)?;
+    }
+    Ok(())
+}
+
+/// Writes a suite for each answer, with a case for each requirement; one that is undecided fails.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_junit(out: &mut dyn Write, answers: &[(String, Answer)]) -> io::Result<()> {
+    let suites = answers
+        .iter()
+        .map(|(name, answer)| (name.clone(), test_cases(answer, false)));
+    write_document(out, "prony", &suites.collect::<Vec<_>>())
+}
+
+/// A case for each requirement, and one for all of them.
+pub(crate) fn test_cases(answer: &Answer, pass_undecided: bool) -> Vec<TestCase> {
+    let fails = |verdict| match verdict {
+        AnswerVerdict::Fail => true,
+        AnswerVerdict::Undecided => !pass_undecided,
+        AnswerVerdict::Pass => false,
+    };
+    let results = answer.results.iter();
+    let mut cases: Vec<TestCase> = results
+        .map(|result| TestCase {
+            name: result.requirement.to_string(),
+            message: format!(
+                "{}: {}",
+                result.verdict.name(),
+                result_sentence(result, true)
+            ),
+            failed: fails(result.verdict),
+        })
+        .collect();
+    cases.push(TestCase {
+        name: "all requirements".to_owned(),
+        message: answer_lines(answer)[0].clone(),
+        failed: fails(answer.verdict),
+    });
+    cases
+}
+
+/// The lines of the answers, with the name in front if there are several.
+pub(crate) fn named_lines(answers: &[(String, Answer)]) -> Vec<String> {
+    let lines = answers.iter().flat_map(|(name, answer)| {
+        let lines = answer_lines(answer).into_iter();
+        lines.map(move |line| match answers.len() {
+            1 => line.trim_start().to_owned(),
+            _ => format!("{}: {}", plain(name), line.trim_start()),
+        })
+    });
+    lines.collect()
+}
+
+/// Writes an annotation for each answer, as a command of GitHub's workflows.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_github(out: &mut dyn Write, answers: &[(String, Answer)]) -> io::Result<()> {
+    for (name, answer) in answers {
+        let command = match answer.verdict {
+            AnswerVerdict::Pass => "notice",
+            AnswerVerdict::Undecided => "warning",
+            AnswerVerdict::Fail => "error",
+        };
+        let title = escape(&plain(name)).replace(':', "%3A").replace(',', "%2C");
+        let message = escape(&answer_lines(answer).join("\n"));
+        writeln!(out, "::{command} title=prony {title}::{message}")?;
+    }
+    Ok(())
+}
+
+/// A message of a command: the characters that would end it.
+fn escape(text: &str) -> String {
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_store::{Requirement, RequirementResult};
+
+    fn answers() -> [(String, Answer); 1] {
+        let result = RequirementResult {
+            requirement: Requirement::parse("errors<0.1%").unwrap(),
+            verdict: AnswerVerdict::Fail,
+            value: Some(0.02),
+            interval: None,
+            compared: None,
+            reason: None,
+        };
+        let answer = Answer {
+            verdict: AnswerVerdict::Fail,
+            results: vec![result],
+        };
+        [("a::b, <c>".to_owned(), answer)]
+    }
+
+    #[test]
+    fn names_and_messages_end_no_command_and_no_element() {
+        let mut out = Vec::new();
+        write_github(&mut out, &answers()).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "::error title=prony a%3A%3Ab%2C <c>::FAIL: errors 2.0 %25, required below 0.10 %25\n"
+        );
+        let mut out = Vec::new();
+        write_junit(&mut out, &answers()).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        for part in [
+            "<testsuite name=\"a::b, &lt;c&gt;\" tests=\"2\" failures=\"2\"",
+            "name=\"errors&lt;0.1%\"",
+            "<failure message=\"FAIL: errors 2.0 %, required below 0.10 %\"/>",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+}

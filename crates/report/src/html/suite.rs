@@ -1,0 +1,61 @@
+//! The rows of a suite of scenarios, on a page with its runs.
+//!
+//! In: documents, and `judge`'s summary of them. Out: a table of published and measured figures, and the curve over
+//! machines as a table. Must never: show a deviation of a row that was smaller or shorter than published.
+
+use super::document::Document;
+use super::table::write_table;
+use crate::html::markup::{Html, writeln_markup};
+use crate::suite::{SCALING_CAPTION, scaling_table, summary_sentences, summary_table};
+use crate::text::plain;
+use prony_judge::reproduced::suite_summary;
+use prony_store::Run;
+use std::fmt;
+
+/// Writes the rows, if the first run is one of a suite.
+pub fn write(out: &mut Html, documents: &[Document]) -> fmt::Result {
+    let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
+    let Some(summary) = suite_summary(&runs) else {
+        return Ok(());
+    };
+    let caption = format!("The suite {}: {}", plain(&summary.id), summary.title);
+    write_table(out, &caption, &summary_table(&summary))?;
+    for sentence in summary_sentences(&summary) {
+        writeln_markup!(out, "<p>{}</p>", sentence)?;
+    }
+    match scaling_table(&summary) {
+        Some(table) => write_table(out, SCALING_CAPTION, &table),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::html::verify;
+    use crate::sample_run::{test_build, written};
+    use crate::suite::tests::run_in_suite;
+
+    #[test]
+    fn a_page_of_a_suite_has_its_rows_and_does_not_compare_them_with_each_other() {
+        let mut second = run_in_suite(0.5);
+        second.id += "-2";
+        let other = "other".to_owned();
+        second.scenario.as_mut().unwrap().id.clone_from(&other);
+        second.experiment.as_mut().unwrap().variant = other;
+        let runs = [run_in_suite(1.0), second];
+        let page = written(|out| crate::html::write(out, &runs, None, &test_build()));
+        for part in [
+            "The suite alloydb-16: order entry",
+            "<td>+36.1 %</td>",
+            "<td>not comparable</td>",
+            "as &lt;published&gt;",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(
+            !page.contains("against tpcb-cached"),
+            "no comparison of rows"
+        );
+        assert!(verify(&page, &test_build()).is_ok());
+    }
+}

@@ -1,0 +1,224 @@
+//! The curve of a sweep, on a page with its runs.
+//!
+//! In: `judge`'s curves. Out: the sentences of the knee, a drawing of throughput with intervals, the table of all
+//! points. Must never: draw an interval that was not computed.
+
+use super::drawing::{Drawing, line_sample, path_through};
+use super::figure::{Figure, Plot};
+use super::scale::Scale;
+use super::table::write_table;
+use crate::html::markup::{Html, markup, writeln_markup};
+use crate::text::plain;
+use crate::text::sweep::{SWEEP_LEGEND, curve_name, knee_sentence, sweep_table, usl_sentence};
+use crate::units;
+use prony_judge::statistics::UslFit;
+use prony_judge::sweep::{Curve, Sweep, SweepPoint};
+use std::fmt;
+
+/// The plot has room for the word above the knee.
+const PLOT: Plot = Plot {
+    top: 20.0,
+    ..Plot::STANDARD
+};
+/// Ratio of the largest to the smallest value from which the axis is logarithmic.
+const LOGARITHMIC_FROM: f64 = 16.0;
+/// Most labels below the axis.
+const MAX_LABELS: usize = 12;
+/// Points of the law's line.
+const LAW_STEPS: u32 = 60;
+
+/// Writes the sweep.
+pub fn write(out: &mut Html, sweep: &Sweep) -> fmt::Result {
+    let curves = sweep.curves.iter();
+    for sentence in curves.filter_map(|curve| knee_sentence(sweep, curve)) {
+        writeln_markup!(out, "<p><strong>{}</strong></p>", sentence)?;
+    }
+    draw(out, sweep)?;
+    write_table(out, SWEEP_LEGEND, &sweep_table(sweep))?;
+    for curve in &sweep.curves {
+        if let Some(sentence) = usl_sentence(curve) {
+            let name = curve_name(curve);
+            let separator = if name.is_empty() { "" } else { ": " };
+            writeln_markup!(out, "<p>{}{}{}</p>", name, separator, sentence)?;
+        }
+    }
+    Ok(())
+}
+
+/// The points of a curve that have a place on the drawing.
+fn placed(curve: &Curve) -> impl Iterator<Item = (f64, f64, &SweepPoint)> {
+    let points = curve.points.iter();
+    points.filter_map(|point| Some((point.x?, point.rate?, point)))
+}
+
+fn draw(out: &mut Html, sweep: &Sweep) -> fmt::Result {
+    let all = || sweep.curves.iter().flat_map(placed);
+    let (Some(low), Some(high)) = (
+        all().map(|(x, ..)| x).reduce(f64::min),
+        all().map(|(x, ..)| x).reduce(f64::max),
+    ) else {
+        return Ok(());
+    };
+    if low >= high {
+        return Ok(());
+    }
+    let is_logarithmic = low > 0.0 && high / low >= LOGARITHMIC_FROM;
+    let x = match is_logarithmic {
+        true => Scale::between(low, high, PLOT.left + 12.0, PLOT.right - 12.0),
+        false => Scale::from_zero(high, PLOT.left, PLOT.right - 12.0),
+    };
+    let tops =
+        all().map(|(_, rate, point)| point.rate_interval.map_or(rate, |ends| ends[1].max(rate)));
+    let y = Scale::from_zero(tops.fold(0.0, f64::max), PLOT.bottom, PLOT.top);
+    let mut drawing = Drawing::default();
+    PLOT.draw_grid(&mut drawing, &y, units::rate)?;
+    draw_labels(&mut drawing, sweep, &x)?;
+    let mut legend = Vec::new();
+    for (number, curve) in sweep.curves.iter().enumerate() {
+        draw_curve(&mut drawing, number, curve, &x, &y)?;
+        if sweep.curves.len() > 1 {
+            legend.push((line_sample(number), curve_name(curve)));
+        }
+    }
+    if let [
+        Curve {
+            usl: Some(UslFit::Fits(usl)),
+            ..
+        },
+    ] = &sweep.curves[..]
+    {
+        let at = |step: u32| low + (high - low) * f64::from(step) / f64::from(LAW_STEPS);
+        let law = (0..=LAW_STEPS).map(at);
+        let law = law.map(|n| (x.position(n), y.position(usl.throughput(n))));
+        drawing.numbered_line(1, &path_through(law))?;
+        legend.push((line_sample(0), "measured".to_owned()));
+        legend.push((line_sample(1), "universal scalability law".to_owned()));
+    }
+    let interval = markup!("<path class=\"spread\" d=\"M4 5H32M4 2V8M32 2V8\"/>");
+    if all().any(|(_, _, point)| point.rate_interval.is_some()) {
+        legend.push((interval, "interval of the median at 95 %".to_owned()));
+    }
+    let unit = if sweep.by_nopm {
+        "NOPM"
+    } else {
+        "transactions committed per second"
+    };
+    let figure = Figure {
+        id: "sweep",
+        title: &format!("Throughput by {}: {unit}", plain(&sweep.axis)),
+        axis_note: if is_logarithmic {
+            ", logarithmic axis"
+        } else {
+            ""
+        },
+        legend,
+        description: "All figures are in the table of points.".to_owned(),
+        height: Plot::STANDARD_HEIGHT,
+        ..Figure::default()
+    };
+    figure.write(out, &drawing)
+}
+
+/// Draws the values of the points below the axis.
+fn draw_labels(out: &mut Drawing, sweep: &Sweep, x: &Scale) -> fmt::Result {
+    let mut values: Vec<(f64, &str)> = Vec::new();
+    for (at, _, point) in sweep.curves.iter().flat_map(placed) {
+        if !values.iter().any(|(known, _)| *known == at) {
+            values.push((at, &point.value));
+        }
+    }
+    values.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let every = values.len().div_ceil(MAX_LABELS).max(1);
+    for (at, value) in values.into_iter().step_by(every) {
+        PLOT.draw_tick(out, x.position(at), &plain(value))?;
+    }
+    Ok(())
+}
+
+/// Draws a line through the points, with dots, intervals and the knee.
+fn draw_curve(
+    out: &mut Drawing,
+    number: usize,
+    curve: &Curve,
+    x: &Scale,
+    y: &Scale,
+) -> fmt::Result {
+    let line = placed(curve).map(|(at, rate, _)| (x.position(at), y.position(rate)));
+    out.numbered_line(number, &path_through(line))?;
+    for (at, rate, point) in placed(curve) {
+        let (at, height) = (x.position(at), y.position(rate));
+        if let Some(ends) = point.rate_interval {
+            let [low, high] = ends.map(|end| y.position(end));
+            let left = at - 4.0;
+            let d =
+                format!("M{at:.1} {low:.1}V{high:.1}M{left:.1} {low:.1}h8M{left:.1} {high:.1}h8");
+            out.path("spread", &d)?;
+        }
+        let title = format!("{}: {}", plain(&point.name), units::rate(rate));
+        out.dot(at, height, 4.0, Some(&title))?;
+    }
+    let knee = curve.knee.and_then(|knee| curve.points[knee].x);
+    if let Some(knee) = knee.map(|knee| x.position(knee)) {
+        PLOT.draw_vertical_line(out, "cursor", knee)?;
+        out.text("letter", knee, PLOT.top - 6.0, "knee")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_run::closed;
+    use prony_store::{Experiment, Run, Setting};
+
+    /// Two runs of each of these points: clients and throughput.
+    fn runs(points: &[(u32, f64)], value: impl Fn(u32) -> String) -> Vec<Run> {
+        let mut runs = Vec::new();
+        for (clients, tps) in points {
+            for (repeat, share) in [(1, 0.99), (2, 1.01)] {
+                let mut run = closed();
+                run.id = format!("run-{clients}-{repeat}");
+                run.drive.clients = *clients;
+                run.checks.clear();
+                run.measured.kinds[0].tps = tps * share;
+                run.experiment = Some(Experiment {
+                    id: "run-1-1".to_owned(),
+                    variant: format!("clients-{clients}"),
+                    repeat,
+                    sweep: vec![Setting::new("clients", value(*clients))],
+                    ..Experiment::default()
+                });
+                runs.push(run);
+            }
+        }
+        runs
+    }
+
+    const POINTS: [(u32, f64); 5] = [(1, 100.0), (2, 200.0), (4, 390.0), (8, 400.0), (16, 395.0)];
+
+    fn shown(runs: &[Run]) -> Html {
+        let mut out = Html::default();
+        write(&mut out, &Sweep::of(runs).unwrap()).unwrap();
+        out
+    }
+
+    #[test]
+    fn a_section_has_the_knee_the_curve_and_the_table() {
+        let page = shown(&runs(&POINTS, |clients| clients.to_string()));
+        assert!(
+            page.contains("The knee is at 4 clients, with 390 transactions/s"),
+            "{page}"
+        );
+        assert_eq!(page.matches("<circle ").count(), 5);
+        assert!(page.contains(">knee</text>") && page.contains("<td>knee</td>"));
+        assert!(page.contains("logarithmic axis"), "from 1 to 16");
+    }
+
+    #[test]
+    fn values_of_documents_cannot_become_markup() {
+        let bad = "<script>alert(1)</script>";
+        let page = shown(&runs(&POINTS, |clients| format!("{bad}{clients}")));
+        assert!(!page.contains("<script"), "{page}");
+        assert!(!page.contains("<svg"), "no numbers, no drawing");
+    }
+}

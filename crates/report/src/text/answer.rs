@@ -1,0 +1,197 @@
+//! What a result says to what was required of it.
+//!
+//! In: an answer. Out: a line for each requirement, the worst first; the first begins with PASS, FAIL or UNDECIDED.
+//! Must never: let what is undecided look like what is met.
+
+use super::plain;
+use crate::style::Style;
+use crate::units;
+use prony_store::{
+    Answer, AnswerVerdict, Comparator, RequiredFigure, RequiredLimit, RequirementResult,
+};
+
+/// The lines of an answer.
+pub(crate) fn answer_lines(answer: &Answer) -> Vec<String> {
+    let mut results: Vec<&RequirementResult> = answer.results.iter().collect();
+    results.sort_by_key(|result| result.verdict);
+    let verdict = answer.verdict.name();
+    let mut reasons = results.iter().map(|result| result.reason.as_deref());
+    // One reason for all, such as that the run is invalid, is said once.
+    let reason = reasons.next().flatten();
+    let reason =
+        reason.filter(|first| results.len() > 1 && reasons.all(|other| other == Some(*first)));
+    let worst = results.first().map(|result| result.verdict);
+    let headline = match reason {
+        Some(reason) => Some(reason),
+        None => (worst != Some(answer.verdict)).then_some("the figures must not be used"),
+    };
+    let mut lines: Vec<String> = headline
+        .map(|headline| plain(&format!("{verdict}: {headline}")))
+        .into_iter()
+        .collect();
+    for result in results {
+        let sentence = result_sentence(result, reason.is_none());
+        lines.push(if lines.is_empty() {
+            format!("{verdict}: {sentence}")
+        } else {
+            format!("  {}: {sentence}", result.verdict.name().to_lowercase())
+        });
+    }
+    lines
+}
+
+/// How to write the first line.
+pub(crate) fn answer_format(verdict: AnswerVerdict) -> fn(&Style, &str) -> String {
+    match verdict {
+        AnswerVerdict::Pass => Style::bold,
+        AnswerVerdict::Undecided => Style::caution,
+        AnswerVerdict::Fail => Style::alarm,
+    }
+}
+
+/// A requirement with its figure, such as `p99 12.1 ms (11.8 ms to 12.4 ms), required below 20.0 ms`.
+pub(crate) fn result_sentence(result: &RequirementResult, with_reason: bool) -> String {
+    let requirement = &result.requirement;
+    let show = format_of(requirement.figure.clone(), &requirement.limit);
+    let (of, figure) = match &requirement.limit {
+        RequiredLimit::Of { label, .. } => (format!(" of {label}'s"), relative_name(result)),
+        _ => (String::new(), requirement.figure.to_string()),
+    };
+    let value = result.value.map_or("is not known".to_owned(), |value| {
+        let interval = result.interval.map(|[low, high]| {
+            let [low, high] = [low, high].map(&show);
+            format!(" ({low} to {high})")
+        });
+        format!("{}{of}{}", show(value), interval.unwrap_or_default())
+    });
+    let limit = match (&requirement.figure, &requirement.limit) {
+        (RequiredFigure::Primary, _) => requirement.to_string(),
+        (
+            _,
+            RequiredLimit::Rate(limit) | RequiredLimit::Time(limit) | RequiredLimit::Share(limit),
+        ) => show(*limit),
+        (_, RequiredLimit::Count(limit)) => units::count(*limit),
+        (_, RequiredLimit::Of { share, .. }) => show(*share),
+    };
+    let comparator = match (&requirement.figure, requirement.comparator) {
+        (RequiredFigure::Primary, _) | (_, Comparator::Equal) => String::new(),
+        (_, comparator) => format!("{} ", comparator.words()),
+    };
+    let reason = result.reason.as_ref().filter(|_| with_reason);
+    let reason = reason.map_or(String::new(), |reason| format!("; {reason}"));
+    plain(&format!(
+        "{figure} {value}, required {comparator}{limit}{reason}"
+    ))
+}
+
+/// What a figure relative to other runs is called.
+fn relative_name(result: &RequirementResult) -> String {
+    match (&result.requirement.figure, &result.compared) {
+        (RequiredFigure::Primary, Some(name)) => name.clone(),
+        (figure, _) => figure.to_string(),
+    }
+}
+
+/// How to write a figure, which has the unit of its limit.
+fn format_of(figure: RequiredFigure, limit: &RequiredLimit) -> impl Fn(f64) -> String {
+    let show: fn(f64) -> String = match limit {
+        RequiredLimit::Rate(_) => match figure {
+            RequiredFigure::Metric(_) => units::rate,
+            _ => units::per_second,
+        },
+        RequiredLimit::Time(_) => units::time,
+        RequiredLimit::Count(_) => |number| units::count(number as u64),
+        RequiredLimit::Share(_) => units::percent,
+        RequiredLimit::Of { .. } => units::percent_with_tenths,
+    };
+    show
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_store::Requirement;
+
+    fn result(
+        requirement: &str,
+        verdict: AnswerVerdict,
+        value: Option<f64>,
+        interval: Option<[f64; 2]>,
+    ) -> RequirementResult {
+        RequirementResult {
+            requirement: Requirement::parse(requirement).unwrap(),
+            verdict,
+            value,
+            interval,
+            compared: requirement.contains("main").then(|| "TPS".to_owned()),
+            reason: (verdict == AnswerVerdict::Undecided).then(|| "why".to_owned()),
+        }
+    }
+
+    #[test]
+    fn the_worst_result_is_the_first_line() {
+        let answer = Answer {
+            verdict: AnswerVerdict::Fail,
+            results: vec![
+                result(
+                    "throughput>5000",
+                    AnswerVerdict::Pass,
+                    Some(5_210.0),
+                    Some([5_150.0, 5_270.0]),
+                ),
+                result(
+                    "p99<20ms",
+                    AnswerVerdict::Fail,
+                    Some(31.2e6),
+                    Some([30.1e6, 32.5e6]),
+                ),
+                result("errors<0.1%", AnswerVerdict::Pass, Some(0.0), None),
+                result(
+                    "not slower than main by 3%",
+                    AnswerVerdict::Undecided,
+                    Some(0.981),
+                    Some([0.95, 1.01]),
+                ),
+            ],
+        };
+        assert_eq!(
+            answer_lines(&answer),
+            [
+                "FAIL: p99 31.2 ms (30.1 ms to 32.5 ms), required below 20.0 ms",
+                "  undecided: TPS 98.1 % of main's (95.0 % to 101.0 %), required not slower than main by 3%; why",
+                "  pass: throughput 5,210 /s (5,150 /s to 5,270 /s), required above 5,000 /s",
+                "  pass: errors 0 %, required below 0.10 %",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_invalid_run_meets_nothing() {
+        let answer = Answer {
+            verdict: AnswerVerdict::Undecided,
+            results: vec![result("lost=0", AnswerVerdict::Pass, Some(0.0), None)],
+        };
+        assert_eq!(
+            answer_lines(&answer),
+            [
+                "UNDECIDED: the figures must not be used",
+                "  pass: lost 0, required 0"
+            ]
+        );
+        let answer = Answer {
+            verdict: AnswerVerdict::Undecided,
+            results: vec![
+                result("lost=0", AnswerVerdict::Undecided, Some(0.0), None),
+                result("p99<20ms", AnswerVerdict::Undecided, None, None),
+            ],
+        };
+        assert_eq!(
+            answer_lines(&answer),
+            [
+                "UNDECIDED: why",
+                "  undecided: lost 0, required 0",
+                "  undecided: p99 is not known, required below 20.0 ms"
+            ]
+        );
+    }
+}

@@ -1,0 +1,346 @@
+//! A sweep in words, and its table.
+//!
+//! In: `judge`'s curves. Out: a sentence for the knee and its limit, sentences for the rest, one table. Must never:
+//! claim a knee that `judge` did not find.
+
+use crate::table::Table;
+use crate::text::plain;
+use crate::units::{self, count_with_noun, or_dash, percent, rate, time};
+use prony_judge::statistics::{MIN_USL_POINTS, Usl, UslFit};
+use prony_judge::sweep::{CPUS_AXIS, Curve, KneeState, Limiter, Sweep, SweepPoint};
+
+/// What the table's marks mean.
+pub(crate) const SWEEP_LEGEND: &str = "Medians of the runs that count, with the interval of the median at 95 %; \
+    times are of committed transactions. The knee is the last point before more load brings little more.";
+
+/// The value of a point with its axis: `16 clients`, `scale 10`.
+fn at(axis: &str, value: &str) -> String {
+    match (axis, value.parse()) {
+        ("clients", Ok(count)) => count_with_noun(count, "client", "clients"),
+        (CPUS_AXIS, _) => format!("machine {}", plain(value)),
+        _ => format!("{} {}", plain(axis), plain(value)),
+    }
+}
+
+/// The settings of a curve: `protocol simple`; empty if the sweep has one curve.
+pub(crate) fn curve_name(curve: &Curve) -> String {
+    let settings = curve
+        .settings
+        .iter()
+        .map(|setting| plain(&setting.to_string()));
+    settings.collect::<Vec<_>>().join(", ")
+}
+
+/// The knee of a curve and what limits it there, in one sentence; `None` if the axis has no numbers.
+pub(crate) fn knee_sentence(sweep: &Sweep, curve: &Curve) -> Option<String> {
+    let prefix = match curve_name(curve) {
+        name if name.is_empty() => String::new(),
+        name => format!("{name}: "),
+    };
+    let knee = curve.knee.map(|index| &curve.points[index]);
+    let text = match (curve.knee_state?, knee) {
+        (KneeState::Found, Some(knee)) => format!(
+            "the knee is at {}, with {}; {}",
+            at(&sweep.axis, &knee.value),
+            figures(sweep, knee),
+            limiter_text(sweep, curve, knee)
+        ),
+        (KneeState::BeforeFirst, Some(knee)) => format!(
+            "throughput does not rise from {} on ({}); {}",
+            at(&sweep.axis, &knee.value),
+            figures(sweep, knee),
+            limiter_text(sweep, curve, knee)
+        ),
+        (KneeState::Unclear, _) => {
+            "no knee is found: the runs of a point scatter too much to tell whether throughput \
+             rises at all. Measure for longer, or repeat more often."
+                .to_owned()
+        }
+        (KneeState::TooFewPoints, _) => {
+            "no knee is sought: fewer than three points have figures.".to_owned()
+        }
+        _ => {
+            let last = curve.points.last()?;
+            format!(
+                "no knee up to {}: throughput still rises there ({}). Sweep further to find it.",
+                at(&sweep.axis, &last.value),
+                figures(sweep, last)
+            )
+        }
+    };
+    let mut letters = text.chars();
+    let first = letters.next().filter(|_| prefix.is_empty());
+    Some(match first {
+        Some(first) => format!("{}{}", first.to_uppercase(), letters.as_str()),
+        None => format!("{prefix}{text}"),
+    })
+}
+
+/// `4,210 transactions/s (95 % interval 4,100 to 4,300), p99 9.2 ms`.
+fn figures(sweep: &Sweep, point: &SweepPoint) -> String {
+    let unit = if sweep.by_nopm {
+        "NOPM"
+    } else {
+        "transactions/s"
+    };
+    let mut text = format!("{} {unit}", or_dash(point.rate, rate));
+    if let Some([low, high]) = point.rate_interval {
+        text += &format!(" (95 % interval {} to {})", rate(low), rate(high));
+    }
+    if let Some(p99) = point.p99_ns {
+        text += &format!(", p99 {}", time(p99));
+    }
+    text
+}
+
+fn limiter_text(sweep: &Sweep, curve: &Curve, knee: &SweepPoint) -> String {
+    let Some(found) = &curve.limiter else {
+        return String::new();
+    };
+    let elsewhere = match found.at == knee.value {
+        true => String::new(),
+        false => format!(" (seen at {})", at(&sweep.axis, &found.at)),
+    };
+    let evidence = plain(&found.evidence);
+    match found.limiter {
+        Limiter::Unknown => format!("what limits it is not known: {evidence}."),
+        limiter => format!(
+            "it is limited by {}{elsewhere}: {evidence}.",
+            limiter.text()
+        ),
+    }
+}
+
+/// How the universal scalability law explains a curve; `None` if the axis is no concurrency.
+pub(crate) fn usl_sentence(curve: &Curve) -> Option<String> {
+    let law = "The universal scalability law";
+    Some(match curve.usl? {
+        UslFit::TooFewPoints => {
+            format!("{law} is not fitted: that takes {MIN_USL_POINTS} points with figures.")
+        }
+        UslFit::DoesNotFit { deviation } => format!(
+            "{law} does not describe this curve: the points deviate from it by {}, so it explains nothing here.",
+            percent(deviation)
+        ),
+        UslFit::Fits(usl) => format!(
+            "{law} explains the curve, with a deviation of {}: {} transactions/s for one, contention (sigma) {}, \
+             coherency (kappa) {}; {}.",
+            percent(usl.deviation),
+            rate(usl.lambda),
+            percent(usl.sigma),
+            percent(usl.kappa),
+            peak_text(curve, &usl)
+        ),
+    })
+}
+
+fn peak_text(curve: &Curve, usl: &Usl) -> String {
+    let last = curve
+        .points
+        .iter()
+        .filter_map(|point| point.x)
+        .fold(0.0, f64::max);
+    match usl.peak() {
+        None => "throughput does not fall again".to_owned(),
+        Some(peak) if peak > last => {
+            "the highest throughput lies beyond the measured points".to_owned()
+        }
+        Some(peak) => format!(
+            "the highest throughput is at about {}",
+            units::whole(peak.round())
+        ),
+    }
+}
+
+/// The points of all curves.
+pub(crate) fn sweep_table(sweep: &Sweep) -> Table {
+    let currency = sweep.currency.as_deref().map(plain);
+    let rate_title = if sweep.by_nopm { "NOPM" } else { "TPS" };
+    let money_title = currency.map(|currency| format!("TPS per {currency} a month"));
+    let axis = plain(if sweep.axis == CPUS_AXIS {
+        "machine"
+    } else {
+        &sweep.axis
+    });
+    let has_names = sweep.curves.iter().any(|curve| !curve.settings.is_empty());
+    let per_cpu = format!("{rate_title} per CPU");
+    let mut titles = vec![
+        "runs",
+        rate_title,
+        "95 % interval",
+        "p50",
+        "p99",
+        "server CPUs",
+        &per_cpu,
+    ];
+    titles.extend(money_title.as_deref());
+    let mut table = match has_names {
+        true => Table::new(&["curve"]).with_texts(&[&axis]),
+        false => Table::new(&[&axis]),
+    };
+    table = table.with_numbers(&titles).with_texts(&[""]);
+    for curve in &sweep.curves {
+        for (index, point) in curve.points.iter().enumerate() {
+            let mut cells = Vec::new();
+            cells.extend(has_names.then(|| curve_name(curve)));
+            cells.push(plain(&point.value));
+            cells.extend(point_cells(point));
+            cells.extend(
+                money_title
+                    .is_some()
+                    .then(|| or_dash(point.tps_per_money, rate)),
+            );
+            let mark = if curve.knee == Some(index) {
+                "knee"
+            } else {
+                ""
+            };
+            cells.push(mark.to_owned());
+            table.row(cells);
+        }
+    }
+    table
+}
+
+fn point_cells(point: &SweepPoint) -> [String; 7] {
+    let runs = match point.counted == point.runs {
+        true => point.runs.to_string(),
+        false => format!("{} of {}", point.counted, point.runs),
+    };
+    [
+        runs,
+        or_dash(point.rate, rate),
+        or_dash(point.rate_interval, |[low, high]| {
+            format!("{} to {}", rate(low), rate(high))
+        }),
+        or_dash(point.p50_ns, time),
+        or_dash(point.p99_ns, time),
+        or_dash(point.server_cpu_share, percent),
+        or_dash(point.rate_per_cpu, rate),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_judge::sweep::LimiterFinding;
+    use prony_store::Setting;
+
+    fn point(value: &str, rate: f64) -> SweepPoint {
+        SweepPoint {
+            name: format!("clients-{value}"),
+            value: value.to_owned(),
+            x: value.parse().ok(),
+            runs: 3,
+            counted: 2,
+            rate: Some(rate),
+            rate_interval: Some([rate - 10.0, rate + 10.0]),
+            p50_ns: Some(1e6),
+            p99_ns: Some(9_240_000.0),
+            server_cpu_share: None,
+            cpus: None,
+            rate_per_cpu: None,
+            monthly_cost: None,
+            tps_per_money: Some(12.0),
+        }
+    }
+
+    fn sweep(state: KneeState, knee: Option<usize>, limiter: Limiter) -> Sweep {
+        let curve = Curve {
+            settings: Vec::new(),
+            points: vec![
+                point("1", 500.0),
+                point("16", 4_210.0),
+                point("32", 4_200.0),
+            ],
+            knee,
+            knee_state: Some(state),
+            limiter: knee.map(|_| LimiterFinding {
+                limiter,
+                at: "32".to_owned(),
+                evidence: "the CPUs of its machine were 97 % busy".to_owned(),
+            }),
+            usl: None,
+        };
+        Sweep {
+            axis: "clients".to_owned(),
+            by_nopm: false,
+            currency: Some("USD".to_owned()),
+            curves: vec![curve],
+        }
+    }
+
+    fn sentence(sweep: &Sweep) -> String {
+        knee_sentence(sweep, &sweep.curves[0]).unwrap()
+    }
+
+    #[test]
+    fn the_knee_and_its_limit_are_one_sentence() {
+        let mut found = sweep(KneeState::Found, Some(1), Limiter::ServerCpus);
+        assert_eq!(
+            sentence(&found),
+            "The knee is at 16 clients, with 4,210 transactions/s (95 % interval 4,200 to 4,220), p99 9.24 ms; it is limited by \
+             the server's CPUs (seen at 32 clients): the CPUs of its machine were 97 % busy."
+        );
+        found.curves[0].settings = vec![Setting::new("protocol", "simple")];
+        assert!(sentence(&found).starts_with("protocol simple: the knee is at 16 clients"));
+        let unknown = sweep(KneeState::BeforeFirst, Some(0), Limiter::Unknown);
+        let text = sentence(&unknown);
+        assert!(
+            text.starts_with("Throughput does not rise from 1 client on"),
+            "{text}"
+        );
+        assert!(text.contains("what limits it is not known: "), "{text}");
+        let rising = sentence(&sweep(KneeState::NotReached, None, Limiter::Unknown));
+        assert!(
+            rising.starts_with("No knee up to 32 clients: throughput still rises"),
+            "{rising}"
+        );
+    }
+
+    #[test]
+    fn the_table_marks_the_knee_and_has_prices_if_there_are_any() {
+        let mut found = sweep(KneeState::Found, Some(1), Limiter::ServerCpus);
+        let table = sweep_table(&found);
+        let titles: Vec<&str> = table.titles().collect();
+        assert_eq!(titles[0], "clients");
+        assert!(titles.contains(&"TPS per USD a month"), "{titles:?}");
+        let rows = table.rows();
+        assert_eq!(
+            (rows[0][1].as_str(), rows[0].last().unwrap().as_str()),
+            ("2 of 3", "")
+        );
+        assert_eq!(rows[1].last().unwrap(), "knee");
+        found.currency = None;
+        assert_eq!(sweep_table(&found).titles().count(), titles.len() - 1);
+    }
+
+    #[test]
+    fn the_law_is_told_with_its_limits() {
+        let mut found = sweep(KneeState::Found, Some(1), Limiter::ServerCpus);
+        let curve = &mut found.curves[0];
+        assert_eq!(usl_sentence(curve), None);
+        let law = |kappa| {
+            UslFit::Fits(Usl {
+                lambda: 500.0,
+                sigma: 0.05,
+                kappa,
+                deviation: 0.01,
+            })
+        };
+        for (fit, expected) in [
+            (law(0.0), "throughput does not fall again"),
+            (law(0.01), "the highest throughput is at about 10"),
+            (law(0.0001), "lies beyond the measured points"),
+            (
+                UslFit::DoesNotFit { deviation: 0.2 },
+                "explains nothing here",
+            ),
+            (UslFit::TooFewPoints, "takes 4 points"),
+        ] {
+            curve.usl = Some(fit);
+            let text = usl_sentence(curve).unwrap();
+            assert!(text.contains(expected), "{text}");
+        }
+    }
+}

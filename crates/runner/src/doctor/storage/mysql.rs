@@ -1,0 +1,128 @@
+//! Reads of InnoDB's pages. Status variables of the whole server count the pages that were read into the buffer pool, so
+//! others must not load the server at the same time; the client times the statements.
+
+use super::{
+    MIN_TABLE_BYTES, PageReads, SCAN_BYTES, elapsed_ns, random_below, random_read, reason,
+    sequential_read, value_if_allowed,
+};
+use prony_judge::doctor::ReadProbe;
+use prony_plan::SplitMix;
+use prony_server::Control;
+use prony_store::SqlDialect;
+use std::time::Instant;
+
+/// The largest table of this database whose primary key is one whole number: name, key, bytes of data, mean bytes of a row.
+const LARGEST_TABLE: &str = "select t.table_name, c.column_name, t.data_length, t.avg_row_length \
+    from information_schema.tables t \
+    join information_schema.columns c on c.table_schema = t.table_schema and c.table_name = t.table_name \
+    where t.table_schema = database() and t.engine = 'InnoDB' and c.column_key = 'PRI' \
+    and c.data_type in ('int', 'bigint', 'mediumint') \
+    and (select count(*) from information_schema.columns k where k.table_schema = t.table_schema \
+    and k.table_name = t.table_name and k.column_key = 'PRI') = 1 \
+    order by t.data_length desc limit 1";
+
+/// Why commits are not durable; `None` if they are.
+pub(super) fn not_durable(control: &mut Control) -> Option<String> {
+    let setting = "select @@global.innodb_flush_log_at_trx_commit";
+    let flush = value_if_allowed(control, setting)?;
+    (flush != "1").then(|| format!("innodb_flush_log_at_trx_commit is {flush}"))
+}
+
+struct Table {
+    /// Name and key, in quotes.
+    name: String,
+    key: String,
+    /// Smallest and largest key.
+    keys: (u64, u64),
+    row_bytes: u64,
+    page_bytes: u64,
+}
+
+/// A sequential and a random read of the largest table with a suitable key.
+pub(super) fn reads(
+    control: &mut Control,
+    random: &mut SplitMix,
+) -> (Result<ReadProbe, String>, Result<ReadProbe, String>) {
+    let table = match largest_table(control) {
+        Ok(table) => table,
+        Err(reason) => return (Err(reason.clone()), Err(reason)),
+    };
+    let (first, last) = table.keys;
+    let keys = last - first + 1;
+    let length = (SCAN_BYTES / table.row_bytes).min(keys / 2).max(1);
+    let (name, key) = (&table.name, &table.key);
+    let sequential = sequential_read(name, table.page_bytes, false, || {
+        let from = first + random_below(random, keys - length);
+        let range = format!("{key} between {from} and {}", from + length - 1);
+        let pages = length * table.row_bytes / table.page_bytes;
+        page_reads(control, name, &range, pages)
+    });
+    let single = random_read(name, table.page_bytes, false, || {
+        let value = first + random_below(random, keys);
+        page_reads(control, name, &format!("{key} = {value}"), 1)
+    });
+    (sequential, single)
+}
+
+fn largest_table(control: &mut Control) -> Result<Table, String> {
+    let rows = control
+        .query(LARGEST_TABLE)
+        .map_err(|error| reason(&error))?;
+    let quote = |name: &str| SqlDialect::MySql.quote_identifier(name);
+    let found = rows.first().and_then(|row| {
+        let text = |column: usize| row.get(column)?.as_deref();
+        let number = |column: usize| text(column)?.parse::<u64>().ok();
+        let is_large = number(2)? >= MIN_TABLE_BYTES;
+        is_large.then_some((quote(text(0)?), quote(text(1)?), number(3)?.max(1)))
+    });
+    let (name, key, row_bytes) = found.ok_or(
+        "this database has no table of 16 MB or more whose primary key is one whole number: load data first",
+    )?;
+    let sql = format!("select min({key}), max({key}) from {name}");
+    let rows = control.query(&sql).map_err(|error| reason(&error))?;
+    let number = |column: usize| rows.first()?.get(column)?.as_deref()?.parse::<u64>().ok();
+    let keys = number(0)
+        .zip(number(1))
+        .filter(|(first, last)| first < last);
+    let page_bytes = value_if_allowed(control, "select @@global.innodb_page_size");
+    Ok(Table {
+        keys: keys.ok_or_else(|| format!("{name} has no range of positive keys"))?,
+        page_bytes: page_bytes
+            .and_then(|bytes| bytes.parse().ok())
+            .unwrap_or(16_384),
+        name,
+        key,
+        row_bytes,
+    })
+}
+
+/// Pages that InnoDB has read since its start.
+fn pages_read(control: &mut Control) -> Result<u64, String> {
+    let rows = control
+        .query("show global status like 'Innodb_pages_read'")
+        .map_err(|error| reason(&error))?;
+    let value = rows
+        .first()
+        .and_then(|row| row.get(1)?.as_deref()?.parse().ok());
+    value.ok_or_else(|| "this user may not read Innodb_pages_read".to_owned())
+}
+
+/// What a statement read that needs about this many pages.
+fn page_reads(
+    control: &mut Control,
+    table: &str,
+    condition: &str,
+    needed: u64,
+) -> Result<PageReads, String> {
+    let before = pages_read(control)?;
+    let sql = format!("select count(*) from {table} force index (primary) where {condition}");
+    let sent = Instant::now();
+    control.query(&sql).map_err(|error| reason(&error))?;
+    let time_ns = elapsed_ns(sent);
+    let read = pages_read(control)?.saturating_sub(before);
+    Ok(PageReads {
+        read,
+        cached: needed.saturating_sub(read),
+        time_ns,
+    })
+}

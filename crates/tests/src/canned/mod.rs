@@ -1,0 +1,164 @@
+//! Servers that answer from memory: a query returns one row that is always the same, and a change affects one row; there
+//! is no data. A [`Conversation`] changes what they answer.
+//!
+//! Must never: be taken for a model of a server's response time.
+
+mod event_loop;
+mod mysql;
+mod postgres;
+mod postgres_catalog;
+mod statement;
+mod tds;
+mod tds_catalog;
+mod tds_reader;
+
+pub use event_loop::{EventLoop, Session, SessionEnd};
+pub use mysql::MySqlSession;
+pub use postgres::PgSession;
+pub use tds::TdsSession;
+
+use statement::StatementKind;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The protocol of a canned server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CannedProtocol {
+    /// PostgreSQL's.
+    PostgreSql,
+    /// MySQL's.
+    MySql,
+    /// SQL Server's.
+    Tds,
+}
+
+/// The cells of one row; `None` is NULL.
+pub type Row = Vec<Option<String>>;
+
+/// What a server answers to a statement.
+#[derive(Debug)]
+pub enum Answer {
+    /// What it answers without a conversation.
+    Usual,
+    /// These rows.
+    Rows(Vec<Row>),
+    /// One row with the seconds since 1970.
+    UnixTime,
+    /// An error.
+    Error(CannedError),
+    /// The error for every n-th of these statements, and the usual answer for the others.
+    ErrorEvery(u64, CannedError),
+}
+
+/// An error of a server.
+#[derive(Clone, Debug)]
+pub struct CannedError {
+    /// Its number, in protocols that have numbers.
+    pub number: u16,
+    /// Its SQLSTATE.
+    pub sqlstate: &'static str,
+    /// Its message.
+    pub message: String,
+}
+
+/// What a server answers in place of its usual replies.
+#[derive(Debug, Default)]
+pub struct Conversation {
+    /// The version that it reports at the log-in; empty: that of a canned server.
+    pub version: String,
+    /// Parts of statements, in lower case, and their answers: the first that a statement contains counts.
+    pub answers: Vec<(String, Answer)>,
+    /// Statements so far with [`Answer::ErrorEvery`].
+    counted: AtomicU64,
+}
+
+/// What a session sends.
+enum Reply<'a> {
+    Rows(std::borrow::Cow<'a, [Row]>),
+    Error(&'a CannedError),
+}
+
+impl Conversation {
+    /// A conversation with a server of this version.
+    pub fn new(version: &str, answers: Vec<(String, Answer)>) -> Conversation {
+        Conversation {
+            version: version.to_owned(),
+            answers,
+            counted: AtomicU64::new(0),
+        }
+    }
+
+    /// The reply to a statement; `None`: the usual one.
+    fn reply(&self, sql: &[u8]) -> Option<Reply<'_>> {
+        if self.answers.is_empty() {
+            return None;
+        }
+        let sql = String::from_utf8_lossy(sql).to_ascii_lowercase();
+        let (_, answer) = self.answers.iter().find(|(part, _)| sql.contains(part))?;
+        match answer {
+            Answer::Usual => None,
+            Answer::Rows(rows) => Some(Reply::Rows(rows.into())),
+            Answer::UnixTime => {
+                let now = SystemTime::now()
+                    .duration_since(UNIX_EPOCH)
+                    .unwrap_or_default();
+                let row = vec![Some(format!("{:.6}", now.as_secs_f64()))];
+                Some(Reply::Rows(vec![row].into()))
+            }
+            Answer::Error(error) => Some(Reply::Error(error)),
+            Answer::ErrorEvery(n, error) => {
+                let count = self.counted.fetch_add(1, Ordering::Relaxed) + 1;
+                count.is_multiple_of(*n).then_some(Reply::Error(error))
+            }
+        }
+    }
+
+    /// The version for the log-in.
+    fn version_or<'a>(&'a self, default: &'a str) -> &'a str {
+        match &*self.version {
+            "" => default,
+            version => version,
+        }
+    }
+}
+
+/// The number of columns of rows: that of the longest.
+fn column_count(rows: &[Row]) -> usize {
+    rows.iter().map(Vec::len).max().unwrap_or(1)
+}
+
+/// A loop whose sessions speak this protocol and answer as the conversation says. `on_problem` is called with what is
+/// wrong with a client.
+///
+/// # Errors
+/// When the kernel is out of file descriptors.
+pub fn event_loop(
+    protocol: CannedProtocol,
+    conversation: Arc<Conversation>,
+    on_problem: fn(&str),
+) -> io::Result<EventLoop> {
+    let new_session = move || -> Box<dyn Session> {
+        let conversation = Arc::clone(&conversation);
+        match protocol {
+            CannedProtocol::PostgreSql => Box::new(PgSession::new(conversation)),
+            CannedProtocol::MySql => Box::new(MySqlSession::new(conversation)),
+            CannedProtocol::Tds => Box::new(TdsSession::new(conversation)),
+        }
+    };
+    EventLoop::new(Box::new(new_session), on_problem)
+}
+
+/// Starts a server on a free port of 127.0.0.1, which it returns; it ends with the process, or when a client sends what it
+/// does not know.
+///
+/// # Errors
+/// When the server cannot listen.
+pub fn start(protocol: CannedProtocol, conversation: Conversation) -> io::Result<u16> {
+    let on_problem = |problem: &str| panic!("{problem}");
+    let mut server = event_loop(protocol, Arc::new(conversation), on_problem)?;
+    let port = server.listen("127.0.0.1:0")?;
+    std::thread::Builder::new().spawn(move || server.run())?;
+    Ok(port)
+}
