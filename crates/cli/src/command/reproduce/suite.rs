@@ -356,8 +356,8 @@ impl SuiteProgress {
             position,
             runs: self.run_count(),
             order: RunOrder::Sequential,
-            order_seed: None,
             variants: self.suite.rows.clone(),
+            ..Experiment::default()
         }
     }
 }
