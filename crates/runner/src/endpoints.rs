@@ -8,7 +8,7 @@ use prony_drive::HostTotals;
 use prony_server::control::Error;
 use prony_server::observe::{CounterReader, read_server_facts, read_server_state};
 use prony_server::{Control, Target};
-use prony_store::{EndpointFigures, Product, ServerState};
+use prony_store::{EndpointFigures, Product, ServerState, Spread};
 use std::time::Duration;
 
 /// How long a server may take to accept the observer's connection.
@@ -20,6 +20,8 @@ pub(crate) fn endpoints_before(target: &Target, observes: bool) -> Vec<EndpointF
     if hosts.len() < 2 {
         return Vec::new();
     }
+    // The others of a list are for the case that the first does not answer.
+    let observes = observes && target.spread != Spread::First;
     let before = |host: &Target| {
         let mut endpoint = EndpointFigures {
             address: host.describe(),

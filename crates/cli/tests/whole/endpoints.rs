@@ -1,8 +1,12 @@
 //! A load that is spread over several servers, one of which is killed.
 
-use crate::common::{TestBench, ok_stdout, parse_run, start_run, total_figures, wait_until};
+use crate::common::{
+    TestBench, assert_hidden, ok_stdout, parse_run, prony_command, start_run, total_figures,
+    wait_until,
+};
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{EndpointFigures, Run, Spread};
+use prony_test_servers::{MariaDb, MariaDbOptions};
 
 /// Three loaded servers, and a conninfo string with the unix sockets of all.
 fn three_servers(name: &str) -> (Vec<EmbeddedPostgres>, Vec<TestBench>, String) {
@@ -125,4 +129,47 @@ fn connections_are_spread_and_go_on_at_other_servers_when_one_is_killed() {
     let check = killed.checks.iter().find(|check| check.id == "endpoints");
     let check = check.expect("it is named");
     assert!(check.finding.contains("2 connections went on"), "{check:?}");
+}
+
+#[test]
+fn a_list_of_mysql_hosts_is_spread_as_one_of_postgresql() {
+    let start = || {
+        let statements = [
+            "CREATE DATABASE IF NOT EXISTS spread;",
+            "CREATE USER IF NOT EXISTS ann@'%' IDENTIFIED BY 'sesame';",
+            "GRANT ALL ON *.* TO ann@'%';",
+        ];
+        let options = MariaDbOptions {
+            statements: statements.map(str::to_owned).into(),
+            ..MariaDbOptions::default()
+        };
+        MariaDb::start(options).expect("a server")
+    };
+    let servers = [start(), start()];
+    let home = std::env::temp_dir().join(format!("prony-mysql-spread-{}", std::process::id()));
+    let prony = |arguments: &str, hosts: &str| {
+        let url = format!("mysql://ann:sesame@{hosts}/spread");
+        let mut command = prony_command(arguments, &home);
+        let output = command.args(["--url", &url]).output().expect("it starts");
+        assert_hidden("sesame", &output, &home);
+        output
+    };
+    let hosts = servers
+        .each_ref()
+        .map(|server| format!("127.0.0.1:{}", server.port()));
+    for host in &hosts {
+        ok_stdout(&prony("load oltp_read_only --option table_size=500", host));
+    }
+    let list = hosts.join(",");
+    let arguments = "run oltp_read_only --clients 5 --duration 2s --json";
+    for (spread, expected) in [("first", [5, 0]), ("round-robin", [3, 2])] {
+        let run = parse_run(&prony(&format!("{arguments} --spread {spread}"), &list));
+        let at_start = connections(&run.endpoints, |at| at.connections_at_start);
+        assert_eq!(at_start, expected, "{spread}");
+        // Servers for the case that the first does not answer are left alone.
+        let is_observed = |at: &EndpointFigures| at.version.contains("MariaDB");
+        let observed = run.endpoints.iter().filter(|at| is_observed(at)).count();
+        assert_eq!(observed, if spread == "first" { 0 } else { 2 });
+    }
+    let _ = std::fs::remove_dir_all(&home);
 }

@@ -281,6 +281,7 @@ mod tests {
         let (_, target) = target(&options, 30).expect("valid options");
         assert_eq!(target.describe(), "unix:/x/s");
         assert_eq!(target.additional_targets[0].describe(), "unix:/y/s");
+        assert_eq!(target.spread, Spread::RoundRobin);
     }
 
     #[test]

@@ -65,13 +65,14 @@ impl PlanInput {
             problems.push(problem.with_hint("remove it if nothing should run between the runs"));
         }
         if let Some(via) = &self.via {
-            let excluded = match (self.variants.first(), &self.embedded) {
-                (Some(variant), _) => Some(("variants", &variant.name.location)),
-                (None, Some(embedded)) if embedded.value => Some(("embedded", &embedded.location)),
-                _ => None,
-            };
-            problems.extend(excluded.map(|(name, location)| {
-                let message = format!("via and {name} ({location}) exclude each other");
+            let embedded = self.embedded.as_ref().filter(|embedded| embedded.value);
+            let variant = self.variants.first().map(|variant| &variant.name.location);
+            let excluded = variant
+                .map(|location| format!("variants ({location})"))
+                .or(embedded.map(|embedded| format!("embedded ({})", embedded.location)))
+                .or(self.sweep.as_ref().map(|_| "sweep".to_owned()));
+            problems.extend(excluded.map(|other| {
+                let message = format!("via and {other} exclude each other");
                 let hint = "with via, the variants are the server itself, and the server through the pooler";
                 Problem::new(via.location.clone(), message).with_hint(hint)
             }));

@@ -163,6 +163,7 @@ fn a_pooler_makes_two_variants_that_differ_by_the_url() {
     for excluded in [
         &format!("{base}[variants.a]\n[variants.b]\n"),
         &base.replace("url = \"postgres://h/d\"", "embedded = true"),
+        &format!("{base}[sweep]\nclients = [1, 2]\n"),
     ] {
         let problems = plan_input(excluded).overlay(flags.clone());
         let problems = problems.check_experiment().unwrap_err().to_string();
