@@ -56,7 +56,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FIGURE")]
     pub figure: Option<String>,
 
-    /// What each side except the first must meet, as in `prony run`; the label A means the first side
+    /// What each side except the first must meet, as in `prony run`; the label A, or its variant's name, means the first side
     #[arg(long, value_name = "REQUIREMENT", value_parser = Requirement::parse)]
     pub require: Vec<Requirement>,
 

@@ -22,7 +22,7 @@ use prony_store::{
 };
 use std::path::Path;
 
-/// The label of the first side in requirements.
+/// The label of the first side in requirements, beside the name of its variant.
 const FIRST_SIDE: &str = "A";
 
 /// Maximum number of sides: they are labelled with letters.
@@ -125,12 +125,16 @@ fn answer_sides(
 ) -> Result<SideAnswers, Failure> {
     let workload = &runs[0][0].workload.name;
     let others = requirements.iter();
-    let others = others.filter(|other| other.baseline() != Some(FIRST_SIDE));
+    let first = &comparison.sides[0];
+    let others = others.filter(|other| {
+        let label = other.baseline();
+        label != Some(FIRST_SIDE) && label != Some(&*first.label)
+    });
     let baselines = answers::load_baselines(workload, others)?;
     let sides = comparison.side_comparisons.iter().zip(&runs[1..]);
     let answers = sides.filter_map(|(side, runs)| {
         let answer = answer_side(requirements, comparison, side, runs, &baselines)?;
-        Some((side.letter.to_string(), answer))
+        Some((side.labels[1].clone(), answer))
     });
     Ok(SideAnswers {
         answers: answers.collect(),
