@@ -12,7 +12,7 @@ use crate::exit::{Exit, Failure};
 use crate::run::{
     self, ExperimentPart, MetricsServer, ObserveOptions, ResultFormat, RunRequest, answers,
 };
-use prony_judge::experiment::{all_have_nopm, lasting_problem, variants};
+use prony_judge::experiment::{LastingProblem, all_have_nopm, lasting_problem, variants};
 use prony_judge::requirements::answer_repeats;
 use prony_judge::sweep::Sweep;
 use prony_plan::{Experiment, ExperimentRun, Stop, splitmix64};
@@ -196,23 +196,25 @@ fn run_all(
         let is_last = position == experiment.run_count();
         let may_end = !is_last && !experiment.keep_going;
         if let Some(problem) = lasting_problem(&completed.runs).filter(|_| may_end) {
-            let check = problem.check;
-            output::notice(&format!(
-                "prony: the experiment ends after {} of {} runs: {} is invalid by {}, and the others would be too. \
-                 {} {} Then start the experiment again, or go on all the same with --keep-going.",
-                completed.runs.len(),
-                experiment.run_count(),
-                problem
-                    .variant
-                    .map_or("each".to_owned(), |name| format!("each of variant {name}")),
-                check.id,
-                check.finding,
-                check.advice,
-            ));
+            output::notice(&end_notice(problem, completed.runs.len(), experiment));
             return Ok(());
         }
     }
     Ok(())
+}
+
+/// Why an experiment ends before its last run, and what to do.
+fn end_notice(problem: LastingProblem<'_>, runs: usize, experiment: &Experiment) -> String {
+    let LastingProblem { check, variant } = problem;
+    let of_variant = variant.map_or(String::new(), |name| format!(" of variant {name}"));
+    format!(
+        "prony: the experiment ends after {runs} of {} runs: each{of_variant} is invalid by {}, and the others would be too. \
+         {} {} Then start the experiment again, or go on all the same with --keep-going.",
+        experiment.run_count(),
+        check.id,
+        check.finding,
+        check.advice,
+    )
 }
 
 /// About how long the runs from this one on take: as planned, and with the time besides the load that those before it
