@@ -180,7 +180,7 @@ fn variants_of_one_experiment_may_differ_in_what_the_plan_varies() {
     }
     let text = home.run(&["compare", "20261121-2001"], 0);
     assert!(
-        text.starts_with("COMPARABLE, WITH 1 CAVEAT\n")
+        text.starts_with("COMPARABLE\n")
             && text.contains("Because this is what the experiment varied"),
         "{text}"
     );
