@@ -211,7 +211,7 @@ fn write_head(
 fn write_header(out: &mut Html, documents: &[Document], build: &Build) -> fmt::Result {
     let title = match documents {
         [document] => one::title(&document.run),
-        documents => format!("{} runs side by side", documents.len()),
+        documents => several::title_of_several(documents),
     };
     let start = markup!("{}{}\">", Raw(PAGE_START), FORMAT);
     write_head(out, start, &title, SCRIPT, build)?;
