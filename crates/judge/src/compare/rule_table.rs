@@ -10,12 +10,13 @@ use super::rules::{
     WHY_OTHER_DURABILITY, WHY_OTHER_WORK, WHY_OWN_DURABILITY, compared_properties,
 };
 use super::server::{
-    ISOLATION_PROPERTY, OBSERVATIONS, RELEVANT_SETTINGS, WHY_ONE_OBSERVED, WHY_OTHER_ISOLATION,
-    WHY_TABLES_UNKNOWN,
+    ISOLATION_PROPERTY, OBSERVATIONS, RELEVANT_SETTINGS, ROUND_TRIP_PROPERTY, WHY_ONE_OBSERVED,
+    WHY_OTHER_ISOLATION, WHY_TABLES_UNKNOWN,
 };
 use super::tolerances::{
     CACHE_TOLERANCE_SHARE, CLIENTS_PROPERTY, CLIENTS_TOLERANCE_SHARE, MEMORY_TOLERANCE_SHARE,
-    RATE_TOLERANCE_SHARE, TIME_TOLERANCE_S, TIME_TOLERANCE_SHARE,
+    RATE_TOLERANCE_SHARE, ROUND_TRIP_TOLERANCE_MS, ROUND_TRIP_TOLERANCE_SHARE, TIME_TOLERANCE_S,
+    TIME_TOLERANCE_SHARE,
 };
 use super::usability::usability_differences;
 use crate::formatting::percent;
@@ -138,6 +139,13 @@ pub fn tolerances() -> Vec<(&'static str, String)> {
         (
             "server's memory",
             format!("up to {}: ignored", percent(MEMORY_TOLERANCE_SHARE)),
+        ),
+        (
+            ROUND_TRIP_PROPERTY,
+            format!(
+                "up to {} or {ROUND_TRIP_TOLERANCE_MS} ms, whichever is more: ignored",
+                percent(ROUND_TRIP_TOLERANCE_SHARE)
+            ),
         ),
         (
             "data against cache",
