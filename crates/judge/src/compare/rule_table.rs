@@ -157,6 +157,11 @@ pub fn tolerances() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// Settings of the server that matter to its speed or to the durability of a commit.
+pub fn reported_server_settings() -> impl Iterator<Item = &'static str> {
+    DURABILITY_SETTINGS.into_iter().chain(RELEVANT_SETTINGS)
+}
+
 /// Settings of the server whose difference is a caveat.
 pub fn relevant_server_settings() -> &'static [&'static str] {
     &RELEVANT_SETTINGS

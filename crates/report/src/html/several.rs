@@ -46,6 +46,14 @@ pub fn write(out: &mut Html, documents: &[Document], sides: &PageSides<'_>) -> f
     suite::write(out, documents)?;
     variants::write(out, documents, sides)?;
     write_overview(out, documents)?;
+    write_charts(out, documents)?;
+    comparisons::write_effects(out, sides)?;
+    out.push_str("</section>\n");
+    comparisons::write(out, sides)
+}
+
+/// Draws throughput over time, throughput and response time by run, and percentile curves.
+pub fn write_charts(out: &mut Html, documents: &[Document]) -> fmt::Result {
     write_throughput_chart(out, documents)?;
     let names: Vec<String> = documents.iter().enumerate().map(run_name).collect();
     dots::write_runs(out, documents, &names)?;
@@ -57,10 +65,7 @@ pub fn write(out: &mut Html, documents: &[Document], sides: &PageSides<'_>) -> f
         })
     });
     let title = "Response time by percentile, all kinds of each run";
-    percentiles::write(out, "percentiles-runs", title, &curves.collect::<Vec<_>>())?;
-    comparisons::write_effects(out, sides)?;
-    out.push_str("</section>\n");
-    comparisons::write(out, sides)
+    percentiles::write(out, "percentiles-runs", title, &curves.collect::<Vec<_>>())
 }
 
 /// The name of a run in charts: its number, and its variant and repeat.
