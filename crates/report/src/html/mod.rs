@@ -135,15 +135,16 @@ fn generate_page(
     let mut out = Html::default();
     write_header(&mut out, documents, form, build)?;
     let prices_entry = page_prices.map_or("", |_| PRICES_ENTRY);
-    let write_prices = |out: &mut Html| match page_prices {
-        Some(page_prices) => prices::write(out, &page_prices.prices),
+    let prices = page_prices.map(|page_prices| &page_prices.prices);
+    let write_prices = |out: &mut Html| match prices {
+        Some(prices) => prices::write(out, prices),
         None => Ok(()),
     };
     match documents {
         documents if form == PageForm::ApsaraDb => {
             form::write_nav(&mut out, prices_entry)?;
             out.push_str("<main id=\"main\">\n");
-            form::write(&mut out, documents)?;
+            form::write(&mut out, documents, prices)?;
             write_prices(&mut out)?;
         }
         [document] => {
@@ -156,7 +157,7 @@ fn generate_page(
             let sides = PageSides::of(documents);
             several::write_nav(&mut out, documents, &sides, prices_entry)?;
             out.push_str("<main id=\"main\">\n");
-            several::write(&mut out, documents, &sides)?;
+            several::write(&mut out, documents, &sides, prices)?;
             write_prices(&mut out)?;
             write_runs(&mut out, documents)?;
         }

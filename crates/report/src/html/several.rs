@@ -15,6 +15,7 @@ use crate::html::markup::{Html, markup, write_markup, writeln_markup};
 use crate::text::plain;
 use crate::text::verdict::verdict_text;
 use crate::units::{self, or_dash, time_or_dash};
+use prony_judge::price::Prices;
 use std::fmt;
 
 /// Writes the table of contents; `entries` are inserted after the entry of the overview.
@@ -41,10 +42,15 @@ pub fn write_nav(
 }
 
 /// Writes the table of all runs, and the comparison of each with the first.
-pub fn write(out: &mut Html, documents: &[Document], sides: &PageSides<'_>) -> fmt::Result {
+pub fn write(
+    out: &mut Html,
+    documents: &[Document],
+    sides: &PageSides<'_>,
+    prices: Option<&Prices>,
+) -> fmt::Result {
     start_section(out, 2, "overview", "Overview")?;
     suite::write(out, documents)?;
-    variants::write(out, documents, sides)?;
+    variants::write(out, documents, sides, prices)?;
     write_overview(out, documents)?;
     write_charts(out, documents)?;
     comparisons::write_effects(out, sides)?;

@@ -19,6 +19,7 @@ use crate::units;
 use facts::{by_runs, describe_by_runs, missing_facts, write_facts};
 use prony_judge::compare::rule_table::reported_server_settings;
 use prony_judge::experiment::variant_names;
+use prony_judge::price::Prices;
 use prony_store::{Experiment, Run, Scenario};
 use results::ResultRow;
 use std::collections::BTreeSet;
@@ -84,7 +85,7 @@ pub fn write_nav(out: &mut Html, entries: &str) -> fmt::Result {
 }
 
 /// Writes all sections.
-pub fn write(out: &mut Html, documents: &[Document]) -> fmt::Result {
+pub fn write(out: &mut Html, documents: &[Document], prices: Option<&Prices>) -> fmt::Result {
     let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
     let rows = results::result_rows(&runs);
     for (id, title) in SECTIONS {
@@ -103,7 +104,7 @@ pub fn write(out: &mut Html, documents: &[Document]) -> fmt::Result {
                 write_commands(out, &runs)?;
             }
             "parameters" => write_parameters(out, &runs)?,
-            "results" => write_results(out, documents, &rows)?,
+            "results" => write_results(out, documents, &rows, prices)?,
             "resources" => write_resources(out, &runs, &rows)?,
             "problems" => write_problems(out, &runs)?,
             _ => write_conclusion(out, &runs, &rows)?,
@@ -247,11 +248,16 @@ fn write_parameters(out: &mut Html, runs: &[&Run]) -> fmt::Result {
 }
 
 /// Writes the results by row and concurrency, then those against published figures and between variants, and the charts.
-fn write_results(out: &mut Html, documents: &[Document], rows: &[ResultRow<'_>]) -> fmt::Result {
+fn write_results(
+    out: &mut Html,
+    documents: &[Document],
+    rows: &[ResultRow<'_>],
+    prices: Option<&Prices>,
+) -> fmt::Result {
     results::write_table(out, rows)?;
     let sides = PageSides::of(documents);
     suite::write(out, documents)?;
-    variants::write(out, documents, &sides)?;
+    variants::write(out, documents, &sides, prices)?;
     let is_suite = |run: &Run| run.scenario.as_ref().is_some_and(|of| of.suite.is_some());
     for row in rows {
         // The runs of a row have one scenario; the first stands for its set-up.
