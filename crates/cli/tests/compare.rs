@@ -493,3 +493,28 @@ fn a_variant_without_runs_leaves_the_limits_undecided() {
     home.run(&[&limit[..], &["--unsure", "pass"]].concat(), 0);
     home.run(&["compare", "20261121-3001"], 0);
 }
+
+#[test]
+fn a_sweep_of_more_points_than_letters_has_its_curve_only() {
+    let home = Home::new("long-sweep");
+    for clients in 1..=27 {
+        let id = format!("20261121-10{clients:02}");
+        home.store_run(&id, 100.0 * f64::from(clients), |run| {
+            run["drive"]["clients"] = json!(clients);
+            run["experiment"] = json!({
+                "id": "20261121-1001", "variant": format!("clients-{clients}"), "repeat": 1, "position": clients,
+                "runs": 27, "order": "sequential",
+                "sweep": [{"name": "clients", "value": clients.to_string()}],
+            });
+        });
+    }
+    let shown = home.prony(&["compare", "20261121-1001"]);
+    assert_eq!(shown.status.code(), Some(0), "{shown:?}");
+    let [text, notice] = [&shown.stdout, &shown.stderr].map(|text| String::from_utf8_lossy(text));
+    assert!(text.contains("Sweep of clients over 27 points"), "{text}");
+    assert!(
+        notice.contains("are not compared with the first one"),
+        "{notice}"
+    );
+    home.run(&["compare", "20261121-1001", "--markdown"], 2);
+}

@@ -10,6 +10,7 @@
 mod declared;
 mod doctor;
 mod engines;
+pub mod fairness;
 mod intended;
 pub mod rule_table;
 mod rules;

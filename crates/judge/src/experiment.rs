@@ -37,7 +37,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    pub(crate) fn from_values(values: Vec<f64>) -> Option<Spread> {
+    /// The spread of some values; `None` if there is none.
+    pub fn from_values(values: Vec<f64>) -> Option<Spread> {
         let by_size = |a: &f64, b: &f64| a.total_cmp(b);
         Some(Spread {
             median: median(&values),

@@ -17,6 +17,7 @@ use crate::text::plain;
 use crate::text::verdict::short_verdict;
 use crate::units::{self, or_dash, time_or_dash};
 use prony_judge::experiment::variant_names;
+use prony_judge::price::Prices;
 use prony_judge::reproduced::suite_summary;
 use prony_judge::sweep::Sweep;
 use prony_store::Run;
@@ -49,11 +50,23 @@ pub fn write_nav(
 }
 
 /// Writes the table of all runs, and the comparison of each with the first.
-pub fn write(out: &mut Html, documents: &[Document], sides: &PageSides<'_>) -> fmt::Result {
+pub fn write(
+    out: &mut Html,
+    documents: &[Document],
+    sides: &PageSides<'_>,
+    prices: Option<&Prices>,
+) -> fmt::Result {
     start_section(out, 2, "overview", "Overview")?;
     suite::write(out, documents)?;
-    variants::write(out, documents, sides)?;
+    variants::write(out, documents, sides, prices)?;
     write_overview(out, documents)?;
+    write_charts(out, documents)?;
+    out.push_str("</section>\n");
+    comparisons::write(out, sides)
+}
+
+/// Draws throughput over time, throughput and response time by run, and percentile curves.
+pub fn write_charts(out: &mut Html, documents: &[Document]) -> fmt::Result {
     let groups = variant_groups(documents);
     write_throughput_chart(out, documents, &groups)?;
     let names: Vec<String> = documents.iter().enumerate().map(run_name).collect();
@@ -68,9 +81,7 @@ pub fn write(out: &mut Html, documents: &[Document], sides: &PageSides<'_>) -> f
         })
     });
     let title = "Response time by percentile, all kinds of each run";
-    percentiles::write(out, "percentiles-runs", title, &curves.collect::<Vec<_>>())?;
-    out.push_str("</section>\n");
-    comparisons::write(out, sides)
+    percentiles::write(out, "percentiles-runs", title, &curves.collect::<Vec<_>>())
 }
 
 /// The title of the page: what its runs ask.

@@ -10,17 +10,27 @@ use crate::html::markup::{Html, writeln_markup};
 use crate::text::counts::counted_runs;
 use crate::units::{self, or_dash};
 use prony_judge::experiment::{Spread, all_have_nopm, variants};
+use prony_judge::price::Prices;
 use prony_judge::sweep::Sweep;
 use prony_store::Run;
 use std::fmt;
 
-/// Writes the variants, if all runs belong to one experiment.
-pub fn write(out: &mut Html, documents: &[Document], sides: &PageSides<'_>) -> fmt::Result {
+/// Writes the variants, if all runs belong to one experiment; the points of a sweep with what they cost, if that is
+/// known.
+pub fn write(
+    out: &mut Html,
+    documents: &[Document],
+    sides: &PageSides<'_>,
+    prices: Option<&Prices>,
+) -> fmt::Result {
     if !sides.are_variants {
         return write_effects(out, sides);
     }
     let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
-    if let Some(sweep) = Sweep::of(&runs) {
+    if let Some(mut sweep) = Sweep::of(&runs) {
+        if let Some(prices) = prices {
+            sweep.add_prices(prices);
+        }
         return super::sweep::write(out, &sweep);
     }
     let names = sides.names();
