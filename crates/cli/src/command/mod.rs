@@ -16,7 +16,7 @@ pub mod output;
 mod plan;
 pub mod price;
 mod report;
-mod reproduce;
+pub mod reproduce;
 mod run;
 mod scenarios;
 pub mod server;

@@ -135,9 +135,10 @@ fn run_all(
 ) -> Result<(), Failure> {
     let (experiment, signals) = (&request.experiment, context.signals);
     for (index, scheduled) in experiment.run_order(seed).into_iter().enumerate() {
-        if index > 0 && signals.received().is_none() {
+        if signals.received().is_none() {
             let variant = &experiment.variants[scheduled.variant].name;
-            between::run_between(experiment, variant, scheduled.repeat, signals)?;
+            let is_first = index == 0;
+            between::run_between(experiment, variant, scheduled.repeat, is_first, signals)?;
         }
         if let Some(signal) = signals.received() {
             completed.worst_exit = signal.into();

@@ -34,6 +34,7 @@ mod repeats;
 mod reproduce;
 mod requirements;
 mod script;
+mod server_settings;
 mod services;
 mod split;
 mod stalls;

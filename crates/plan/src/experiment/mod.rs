@@ -62,7 +62,7 @@ pub struct Experiment {
     pub order: RunOrder,
     /// Time to wait before each run except the first.
     pub pause: Duration,
-    /// Command that `sh` runs before each run except the first, as the user wrote it: it may contain a
+    /// Command that `sh` runs before each run, as the user wrote it: it may contain a
     /// password.
     pub between: Option<String>,
     /// The variants, in the order of the file. Two may be equal, to show how much repeats of the same plan
