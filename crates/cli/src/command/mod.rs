@@ -13,7 +13,7 @@ mod generate;
 mod judge;
 pub mod load;
 pub mod output;
-mod plan;
+pub mod plan;
 pub mod price;
 mod report;
 pub mod reproduce;

@@ -8,6 +8,7 @@ mod between;
 mod prices;
 
 use crate::command::output;
+use crate::command::plan::planned_refusals_of;
 use crate::exit::{Exit, Failure};
 use crate::run::{
     self, ExperimentPart, MetricsServer, ObserveOptions, ResultFormat, RunRequest, answers,
@@ -59,6 +60,11 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
     let experiment = &request.experiment;
     // A sheet with a mistake is reported before the first run.
     let sheet = prices::load_sheet(experiment)?;
+    for refusal in planned_refusals_of(experiment) {
+        if refusal.is_certain {
+            output::notice(&format!("prony: {}", refusal.sentence));
+        }
+    }
     let plan_seed = experiment
         .variants
         .first()

@@ -13,6 +13,7 @@ mod half_open;
 mod hammerdb;
 mod initialize;
 mod invalid;
+mod kits;
 mod life;
 mod logins;
 mod lost_commits;

@@ -94,6 +94,74 @@ fn a_setting_of_the_sessions_is_varied_and_compared_on_purpose() {
     assert_eq!(now.as_deref(), Some("on"));
 }
 
+/// Two runs that are no variants of one experiment differ in durability, which forbids their comparison.
+#[test]
+fn figures_are_shown_despite_another_durability_and_no_requirement_passes() {
+    let bench = TestBench::new("despite");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let run = "run tpcb --clients 2 --transactions 20";
+    let ids = ["on", "off"].map(|value| {
+        let run = bench.run(&format!("{run} --setting synchronous_commit={value}"));
+        assert_eq!(run.plan["settings"]["synchronous_commit"], value);
+        run.id
+    });
+    let compare = format!("compare {} {}", ids[0], ids[1]);
+    let refused = bench.prony_without_server(&compare);
+    assert_eq!(refused.status.code(), Some(7));
+    let despite = format!("{compare} --despite durability");
+    let shown = ok_stdout(&bench.prony_without_server(&despite));
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    let words = words.join(" ");
+    assert!(
+        words.starts_with("NOT COMPARABLE, shown despite synchronous_commit (on against off"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("durability (D3 against D1") && shown.contains("TPS"),
+        "{shown}"
+    );
+    // It holds whatever the figures are.
+    let gate = bench.prony_without_server(&format!("{despite} --require errors<=100000"));
+    let printed = String::from_utf8_lossy(&gate.stdout);
+    assert_eq!(gate.status.code(), Some(9), "{printed}");
+    assert!(printed.starts_with("UNDECIDED"), "{printed}");
+    let json = ok_stdout(&bench.prony_without_server(&format!("{despite} --json")));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let beyond = json["side_comparisons"][0]["despite"]
+        .as_array()
+        .map(Vec::len);
+    assert_eq!(beyond, Some(2), "{json}");
+    let gate = format!("{despite} --require errors<=100000 --unsure pass");
+    assert_eq!(bench.prony_without_server(&gate).status.code(), Some(2));
+    assert_eq!(
+        bench
+            .prony_without_server(&format!("{compare} --despite workload"))
+            .status
+            .code(),
+        Some(2)
+    );
+}
+
+#[test]
+fn what_compare_will_refuse_is_said_before_the_first_run() {
+    let bench = TestBench::new("planned_refusal");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let variants = "[variants.a]\n[variants.b.workload]\nname = \"select-only\"\n";
+    let plan = write_plan(&bench.home, "tpcb", variants);
+    let expected =
+        "prony compare will refuse to compare b with a: workload tpcb against select-only";
+    let checked = ok_stdout(&bench.prony_without_server(&format!("plan check {plan}")));
+    assert!(checked.contains(expected), "{checked}");
+    let output = bench.prony(&format!("run {plan}"));
+    ok_stdout(&output);
+    let messages = stderr_text(&output);
+    let (before, _) = messages.split_once("run 1 of 4").expect("the first run");
+    assert!(before.contains(expected), "{messages}");
+    let id = &stored_runs(&bench.home)[0].id;
+    let compared = bench.prony_without_server(&format!("compare {id}"));
+    assert_eq!(compared.status.code(), Some(7), "as it was said");
+}
+
 #[test]
 fn a_sweep_varies_a_setting_and_a_flag_sets_one() {
     let bench = TestBench::new("swept_settings");

@@ -114,7 +114,9 @@ pub fn write(
     if !sides.answers.is_empty() {
         out.line("")?;
     }
-    out.line(style.bold(&comparison.label()))?;
+    for line in wrap(&plain(&comparison.label()), MAX_LINE_CHARS) {
+        out.line(style.bold(&line))?;
+    }
     for (side, runs) in comparison.sides.iter().zip(runs) {
         let workload = runs
             .first()
@@ -141,7 +143,7 @@ pub fn write(
             out.heading(&format!(
                 "{} against A: {}",
                 compared_side.letter,
-                compared_side.verdict.label()
+                compared_side.label()
             ))?;
         }
         write_side(out, compared_side)?;
