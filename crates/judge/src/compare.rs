@@ -8,10 +8,12 @@
 //! Differences that the plans of an experiment's variants request are at most caveats.
 
 mod declared;
+mod despite;
 mod doctor;
 mod engines;
 pub mod fairness;
 mod intended;
+mod planned;
 pub mod rule_table;
 mod rules;
 mod run_figures;
@@ -19,6 +21,9 @@ mod server;
 pub mod sides;
 mod tolerances;
 mod usability;
+
+pub use despite::ALLOWED_DESPITE;
+pub use planned::{PlannedRefusal, PlannedVariant, planned_refusals};
 
 use crate::all_kinds;
 use crate::service::is_absent;

@@ -88,14 +88,23 @@ pub fn answer_side(
     if side.figures.is_empty() {
         return None;
     }
-    answer_together(
+    let mut answer = answer_together(
         requirements,
         runs,
         |requirement, label, runs| match baselines.iter().find(|baseline| baseline.label == label) {
             Some(baseline) => compare_with(requirement, runs, baseline),
             None => compared(requirement, comparison, side),
         },
-    )
+    )?;
+    if !side.despite.is_empty() {
+        let passed = |result: &&mut RequirementResult| result.verdict == AnswerVerdict::Pass;
+        for result in answer.results.iter_mut().filter(passed) {
+            result.verdict = AnswerVerdict::Undecided;
+            result.reason = Some(format!("shown despite {}", side.despite.join("; ")));
+        }
+        answer.verdict = verdict_of(&answer.results, true).min(answer.verdict);
+    }
+    Some(answer)
 }
 
 /// The answer of runs of one side, those that may be used if there are such.

@@ -47,6 +47,11 @@ impl PlanInput {
                     .clone()
                     .map(|declared| declared.value)
                     .unwrap_or_default(),
+                settings: self
+                    .settings
+                    .clone()
+                    .map(|settings| settings.value)
+                    .unwrap_or_default(),
                 workload,
                 drive,
                 observe,

@@ -142,6 +142,9 @@ impl PlanInput {
             declared: Some(plan.declared.clone())
                 .filter(|declared| !declared.is_empty())
                 .and_then(no_location),
+            settings: Some(plan.settings.clone())
+                .filter(|settings| !settings.is_empty())
+                .and_then(no_location),
             observe: no_location(plan.observe.server),
             server_metrics: plan.observe.server_metrics.clone().and_then(no_location),
             metrics_listen: plan
@@ -192,7 +195,7 @@ impl PlanInput {
             let value = match setting.path {
                 "server.url" => json!(server),
                 // The command is not stored: it may contain a password.
-                "experiment.between" => json!("a command"),
+                "experiment.between" | "experiment.restart" => json!("a command"),
                 // It may contain a password, as the server's.
                 "experiment.via" => json!("a pooler"),
                 _ => value.to_json(),

@@ -2,7 +2,7 @@
 
 use crate::choice::choices;
 use crate::observe::ObservePlan;
-use prony_document::{Declared, Requirements};
+use prony_document::{Declared, Requirements, ServerSettings};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -15,6 +15,8 @@ pub struct Plan {
     pub server: ServerPlan,
     /// What the user says of the server.
     pub declared: Declared,
+    /// Settings that the server shall have during the run.
+    pub settings: ServerSettings,
     /// The workload and its scale.
     pub workload: WorkloadPlan,
     /// How the load is driven.
@@ -35,6 +37,7 @@ impl Plan {
         Plan {
             server: ServerPlan::Url(String::new()),
             declared: Declared::default(),
+            settings: ServerSettings::default(),
             workload,
             drive,
             observe: ObservePlan::disabled(),

@@ -8,7 +8,7 @@ use crate::experiment::{MAX_VARIANTS, VariantInput};
 use crate::input::{FileInput, Located, PlanInput};
 use crate::problem::{InputLocation, Problem, Problems};
 use crate::section::{Positions, Section, Source};
-use crate::settings::{Setting, TABLES, VARIANT_TABLES, settings_of_table};
+use crate::settings::{Setting, TABLES, VARIANT_SETTINGS, VARIANT_TABLES, settings_of_table};
 use crate::suggest;
 use serde::Deserialize;
 use toml::de::{DeTable, ValueDeserializer};
@@ -96,9 +96,11 @@ fn read_variants(
             continue;
         };
         let prefix = format!("{path}.");
+        let mut tables = VARIANT_TABLES.to_vec();
+        tables.push(VARIANT_SETTINGS);
         let level = TableLevel {
             prefix: &prefix,
-            tables: &VARIANT_TABLES,
+            tables: &tables,
         };
         let value = name.to_owned();
         input.variants.push(VariantInput {
@@ -120,7 +122,7 @@ fn read_tables<'a>(source: Source<'a>, root: &'a DeTable<'_>, level: TableLevel<
     let settings = level
         .tables
         .iter()
-        .filter(|name| ![VARIANTS, SWEEP].contains(name));
+        .filter(|name| ![VARIANTS, SWEEP, VARIANT_SETTINGS].contains(name));
     for name in settings.copied() {
         let mut section = find_table(source, root, name, level);
         input.read_section(&mut section);
@@ -136,6 +138,9 @@ fn read_tables<'a>(source: Source<'a>, root: &'a DeTable<'_>, level: TableLevel<
         input.file.has_experiment |= name == "experiment" && section.table.is_some();
         input.file.problems.extend(section.problems);
         input.file.rejected_keys.extend(section.rejected_keys);
+    }
+    if level.tables.contains(&VARIANT_SETTINGS) {
+        read_variant_settings(source, root, level, &mut input);
     }
     for (key, value) in root {
         let name = key.get_ref().as_ref();
@@ -153,6 +158,28 @@ fn read_tables<'a>(source: Source<'a>, root: &'a DeTable<'_>, level: TableLevel<
         }
     }
     input
+}
+
+/// Reads `[variants.NAME.settings]`, which are settings of the server.
+fn read_variant_settings(
+    source: Source<'_>,
+    root: &DeTable<'_>,
+    level: TableLevel<'_>,
+    input: &mut PlanInput,
+) {
+    let mut section = find_table(source, root, VARIANT_SETTINGS, level);
+    if let Some(table) = section.table {
+        let path = section.path.clone();
+        let value = section.read_server_setting_table(VARIANT_SETTINGS, &path, table);
+        let key = root.keys().find(|key| key.get_ref() == VARIANT_SETTINGS);
+        let offset = key.map_or(0, |key| key.span().start);
+        let location = source.location(offset, path);
+        match &mut input.settings {
+            Some(settings) => settings.value.extend(&value),
+            None => input.settings = Some(Located { value, location }),
+        }
+    }
+    input.file.problems.extend(section.problems);
 }
 
 /// Finds a table by its name, or by a misspelling of the name, so that the content of a misspelt table is

@@ -10,7 +10,7 @@ use crate::problem::{InputLocation, Problem, Problems};
 use crate::settings::fact_of_name;
 use crate::suggest;
 use crate::user_error::{ErrorParts, UserError};
-use prony_document::{Declared, Requirement, Requirements};
+use prony_document::{Declared, Requirement, Requirements, ServerSettings};
 use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
@@ -338,6 +338,70 @@ impl<'a, 'i> Section<'a, 'i> {
             }
         }
         declared
+    }
+
+    /// Reads a table of settings of a server, `synchronous_commit = "off"`.
+    pub(crate) fn read_server_settings(&mut self, key: &'static str) -> InputValue<ServerSettings> {
+        let (value, location) = self.read_value(key)?;
+        let Some(table) = value.as_table() else {
+            let hint = format!(
+                "write [{}.{key}] on a line of its own, and the settings below",
+                self.path
+            );
+            self.reject_wrong_type(key, location, "a table", value, Some(hint));
+            return None;
+        };
+        let path = format!("{}.{key}", self.path);
+        let value = self.read_server_setting_table(key, &path, table);
+        Some(Located { value, location })
+    }
+
+    /// Reads the settings of `table`; a problem rejects `key`. A name such as `auto_explain.log_analyze` may be written
+    /// without quotes, and is then a table in a table.
+    pub(crate) fn read_server_setting_table(
+        &mut self,
+        key: &str,
+        path: &str,
+        table: &DeTable<'_>,
+    ) -> ServerSettings {
+        let mut settings = ServerSettings::default();
+        for (name, value) in table {
+            let path = format!("{path}.{}", shorten(name.get_ref()));
+            let location = self.source.location(name.span().start, path.clone());
+            let text = match value.get_ref() {
+                DeValue::String(text) => text.as_ref().to_owned(),
+                DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str().to_owned(),
+                DeValue::Float(float) => float.as_str().to_owned(),
+                DeValue::Boolean(true) => "on".to_owned(),
+                DeValue::Boolean(false) => "off".to_owned(),
+                DeValue::Table(inner) => {
+                    let inner = self.read_server_setting_table(key, &path, inner);
+                    for (rest, value) in inner.iter() {
+                        let name = format!("{}.{rest}", name.get_ref());
+                        if let Err(reason) = settings.set(&name, value) {
+                            let message = format!("{} {reason}", shorten(&name));
+                            self.reject(key, Problem::new(location.clone(), message));
+                        }
+                    }
+                    continue;
+                }
+                other => {
+                    self.reject_wrong_type(
+                        key,
+                        location,
+                        "a string, a number or a boolean",
+                        other,
+                        None,
+                    );
+                    continue;
+                }
+            };
+            if let Err(reason) = settings.set(name.get_ref(), &text) {
+                let message = format!("{} {reason}", shorten(name.get_ref()));
+                self.reject(key, Problem::new(location, message));
+            }
+        }
+        settings
     }
 
     /// Reads a list of requirements.

@@ -5,7 +5,9 @@
 use crate::experiment::{MAX_NAME_CHARS, MAX_VARIANTS};
 use crate::input::PlanInput;
 use crate::plan::Plan;
-use crate::settings::{SETTINGS, Setting, SettingType, TABLES, VARIANT_TABLES, settings_of_table};
+use crate::settings::{
+    SETTINGS, Setting, SettingType, TABLES, VARIANT_SETTINGS, VARIANT_TABLES, settings_of_table,
+};
 use prony_document::DeclaredFact;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -33,6 +35,10 @@ pub fn json_schema() -> Value {
         );
         definitions.insert(definition, table_schema(name, help, false));
     }
+    let mut settings = server_settings_schema();
+    settings["description"] =
+        json!("Settings of the server, as in [server.settings]: `synchronous_commit = \"off\"`.");
+    changes.insert(VARIANT_SETTINGS.to_owned(), settings);
     definitions.insert(
         "variant".to_owned(),
         json!({
@@ -163,6 +169,7 @@ fn setting_schema(setting: &Setting, with_defaults: bool) -> Value {
         SettingType::Requirements => {
             json!({"type": "array", "items": {"type": "string", "minLength": 1}})
         }
+        SettingType::ServerSettings => server_settings_schema(),
         SettingType::Facts => {
             let facts = DeclaredFact::ALL.iter();
             let facts = facts.map(|fact| {
@@ -180,7 +187,7 @@ fn setting_schema(setting: &Setting, with_defaults: bool) -> Value {
     };
     match setting.path {
         "workload.name" => schema["pattern"] = json!(r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"),
-        "experiment.between" => schema["minLength"] = json!(1),
+        "experiment.between" | "experiment.restart" => schema["minLength"] = json!(1),
         _ => {}
     }
     schema["description"] = json!(setting.help());
@@ -188,6 +195,14 @@ fn setting_schema(setting: &Setting, with_defaults: bool) -> Value {
         schema["default"] = default;
     }
     schema
+}
+
+/// The schema of settings of a server.
+fn server_settings_schema() -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": {"type": ["string", "number", "boolean", "object"]},
+    })
 }
 
 fn duration_schema() -> Value {
@@ -247,6 +262,9 @@ pub fn to_json(plan: &Plan, server: &str) -> Value {
     }
     for (key, value) in &plan.workload.options {
         document["workload"][key] = toml_to_json(value);
+    }
+    if !plan.settings.is_empty() {
+        document[VARIANT_SETTINGS] = json!(plan.settings);
     }
     document
 }

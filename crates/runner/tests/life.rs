@@ -62,6 +62,7 @@ fn plan() -> Plan {
         expect_outage: false,
         require: Default::default(),
         declared: Declared::default(),
+        settings: Default::default(),
     }
 }
 

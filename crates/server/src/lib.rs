@@ -12,6 +12,7 @@ mod mysql;
 pub mod observe;
 pub mod postgres;
 pub mod secrets;
+pub mod settings;
 mod sqlserver;
 pub mod target;
 mod txn_counts;

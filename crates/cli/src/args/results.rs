@@ -1,7 +1,9 @@
 //! Arguments of the commands that use stored runs or other tools' output: `compare`, `report`, `verify`, `price`
 //! and `audit`.
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
+use prony_judge::compare::ALLOWED_DESPITE;
 use prony_plan::scenario::parse_share;
 use prony_store::Requirement;
 use std::path::PathBuf;
@@ -51,6 +53,10 @@ pub struct CompareArgs {
     /// Compare different engines if the workload is the same
     #[arg(long)]
     pub across_engines: bool,
+
+    /// Show the figures although the sides differ in this; the first line says so, and no requirement passes [repeatable]
+    #[arg(long, value_name = "DIFFERENCE", value_parser = PossibleValuesParser::new(ALLOWED_DESPITE))]
+    pub despite: Vec<String>,
 
     /// Test this figure instead of throughput, or of p99 at a rate: a name of the table of figures
     #[arg(long, value_name = "FIGURE")]

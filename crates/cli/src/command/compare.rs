@@ -81,10 +81,18 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let options = CompareOptions {
         primary: args.figure.clone(),
         across_engines: args.across_engines,
+        despite: args.despite.clone(),
     };
     let comparison = compare_sides(&sides, &options);
     check_primary_figure(&comparison, args)?;
     let requirements = requirements_from_args(args);
+    let passes_unsure = args.unsure == OnUnsure::Pass && !requirements.is_empty();
+    if passes_unsure && !args.despite.is_empty() {
+        let message = "--despite and --unsure pass exclude each other";
+        let hint =
+            "no requirement passes on figures that are not comparable: leave one of the two out";
+        return Err(usage_failure(message, hint));
+    }
     let runs: Vec<Vec<&Run>> = sides.iter().map(|side| side.runs.clone()).collect();
     let answers = answer_sides(&comparison, &runs, &requirements, args)?;
     // Points of a sweep have a curve, which says more than their differences from the first one.

@@ -39,6 +39,7 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     output::notice(&format!("The same as: prony run tpcb {flags}"));
     let plan = plan::check_plan(input.clone(), "the demo")?;
     let request = RunRequest {
+        restart: None,
         request_json: request_document(&input, &plan, arguments),
         plan,
         may_download: args.download,

@@ -5,10 +5,11 @@
 use super::{output, server};
 use crate::args::PlanCommand;
 use crate::exit::{Exit, Failure};
+use prony_judge::compare::{PlannedRefusal, PlannedVariant, planned_refusals};
 use prony_plan::experiment::merge_findings;
 use prony_plan::{
-    Experiment, InputLocation, MAX_PROBLEMS, Plan, PlanInput, Problems, QueryMode, WorkloadPlan,
-    system_error,
+    Experiment, InputLocation, MAX_PROBLEMS, Plan, PlanInput, Problems, QueryMode, ServerPlan,
+    WorkloadPlan, system_error,
 };
 use prony_report::{Problem, units};
 use prony_workload::Error;
@@ -256,6 +257,7 @@ fn experiment_summary(experiment: &Experiment, changes: &[String]) -> Vec<String
         ),
     };
     let order = experiment.order.name();
+    let refusals = planned_refusals_of(experiment);
     let mut lines = vec![format!("  {repeats} of {variants}, {order}: {runs}{pause}")];
     for (index, variant) in experiment.variants.iter().enumerate() {
         if let Some(changes) = changes.get(index) {
@@ -263,7 +265,27 @@ fn experiment_summary(experiment: &Experiment, changes: &[String]) -> Vec<String
         }
         lines.push(format!("  {}", plan_summary(&variant.plan)));
     }
+    lines.extend(
+        refusals
+            .iter()
+            .map(|refusal| format!("  note: {}", refusal.sentence)),
+    );
     lines
+}
+
+/// What `prony compare` will refuse, as far as the plans of the variants say.
+pub fn planned_refusals_of(experiment: &Experiment) -> Vec<PlannedRefusal> {
+    let variants = experiment.variants.iter().map(|variant| {
+        let server = match &variant.plan.server {
+            ServerPlan::Url(url) => prony_server::redact(url),
+            ServerPlan::Embedded => "embedded".to_owned(),
+        };
+        PlannedVariant {
+            name: variant.name.clone(),
+            plan: prony_plan::to_json(&variant.plan, &server),
+        }
+    });
+    planned_refusals(&variants.collect::<Vec<_>>())
 }
 
 /// The settings that a variant changes, as text.

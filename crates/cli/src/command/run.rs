@@ -95,6 +95,7 @@ fn run_request(
         may_download: args.download,
         format,
         label: args.label.clone(),
+        restart: input.restart.clone().map(|command| command.value),
         must_store: !args.output.no_store,
         progress_interval: args.output.progress,
     })

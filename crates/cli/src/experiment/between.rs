@@ -1,4 +1,4 @@
-//! Runs the user's command and pauses between two runs of an experiment.
+//! Runs the user's command before each run of an experiment, and pauses between two.
 //!
 //! The command may contain a password and is never shown; its output is never mixed with the result.
 
@@ -9,7 +9,7 @@ use prony_plan::{Experiment, format_duration};
 use prony_runner::Signals;
 use std::thread::sleep;
 
-/// Runs the command, if there is one, and then pauses. A signal ends the command or the pause early.
+/// Runs the command, if there is one, and then pauses, except before the first run. A signal ends the command or the pause early.
 ///
 /// # Errors
 /// If the command cannot be started, or its exit status is not 0.
@@ -17,10 +17,11 @@ pub fn run_between(
     experiment: &Experiment,
     variant: &str,
     repeat: u32,
+    is_first: bool,
     signals: &Signals,
 ) -> Result<(), Failure> {
     if let Some(script) = &experiment.between {
-        output::notice("between the runs: running the command of the plan");
+        output::notice("before the run: running the command of the plan");
         let repeat = repeat.to_string();
         let variables = [("PRONY_VARIANT", variant), ("PRONY_REPEAT", &repeat)];
         let status = shell::run(script, &variables, signals)
@@ -30,7 +31,7 @@ pub fn run_between(
             return Err(failure(&format!("failed with {status}")));
         }
     }
-    if !experiment.pause.is_zero() && signals.received().is_none() {
+    if !is_first && !experiment.pause.is_zero() && signals.received().is_none() {
         output::notice(&format!("pause of {}", format_duration(experiment.pause)));
         let mut remaining = experiment.pause;
         while !remaining.is_zero() && signals.received().is_none() {
@@ -47,7 +48,7 @@ fn failure(reason: &str) -> Failure {
         "the experiment ends here; earlier runs are stored, and the output of the command is above";
     Failure::new(
         Exit::Unexpected,
-        format!("the command between the runs (experiment.between) {reason}"),
+        format!("the command before a run (experiment.between) {reason}"),
         hint,
     )
 }
@@ -71,9 +72,10 @@ mod tests {
     fn the_command_gets_variant_and_repeat_and_a_failure_does_not_show_its_text() {
         let signals = Signals::default();
         let succeeding = experiment("test \"$PRONY_VARIANT/$PRONY_REPEAT\" = tpcb/2 && true");
-        assert!(run_between(&succeeding, "tpcb", 2, &signals).is_ok());
-        assert!(run_between(&succeeding, "tpcb", 3, &signals).is_err());
-        let failed = run_between(&experiment("exit 3 # secret"), "tpcb", 2, &signals).unwrap_err();
+        assert!(run_between(&succeeding, "tpcb", 2, false, &signals).is_ok());
+        assert!(run_between(&succeeding, "tpcb", 3, false, &signals).is_err());
+        let failed =
+            run_between(&experiment("exit 3 # secret"), "tpcb", 2, false, &signals).unwrap_err();
         assert_eq!(failed.exit, Exit::Unexpected);
         let message = &failed.problems[0].message;
         assert!(

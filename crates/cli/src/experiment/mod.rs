@@ -8,6 +8,7 @@ mod between;
 mod prices;
 
 use crate::command::output;
+use crate::command::plan::planned_refusals_of;
 use crate::exit::{Exit, Failure};
 use crate::run::{
     self, ExperimentPart, MetricsServer, ObserveOptions, ResultFormat, RunRequest, answers,
@@ -60,6 +61,11 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
     let experiment = &request.experiment;
     // A sheet with a mistake is reported before the first run.
     let sheet = prices::load_sheet(experiment)?;
+    for refusal in planned_refusals_of(experiment) {
+        if refusal.is_certain {
+            output::notice(&format!("prony: {}", refusal.sentence));
+        }
+    }
     let plan_seed = experiment
         .variants
         .first()
@@ -138,9 +144,10 @@ fn run_all(
     let started = Instant::now();
     let order = experiment.run_order(seed);
     for (index, scheduled) in order.iter().copied().enumerate() {
-        if index > 0 && signals.received().is_none() {
+        if signals.received().is_none() {
             let variant = &experiment.variants[scheduled.variant].name;
-            between::run_between(experiment, variant, scheduled.repeat, signals)?;
+            let is_first = index == 0;
+            between::run_between(experiment, variant, scheduled.repeat, is_first, signals)?;
         }
         if let Some(signal) = signals.received() {
             completed.worst_exit = signal.into();

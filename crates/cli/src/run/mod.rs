@@ -7,6 +7,7 @@ mod live_observer;
 pub mod metrics;
 mod preparation;
 pub mod run_server;
+mod server_settings;
 mod warnings;
 
 use crate::command::{load, output, server, stored};
@@ -76,6 +77,8 @@ pub struct RunRequest {
     pub doctor: bool,
     /// The label of the stored run.
     pub label: Option<String>,
+    /// The user's command that restarts the server, where a setting of the plan needs that.
+    pub restart: Option<String>,
     /// What the run is part of or is compared with: an experiment, a scenario, a share of cached data.
     pub purpose: Purpose,
 }
@@ -201,7 +204,7 @@ pub fn execute(
         None => listen_for_prometheus(observe)?,
     };
     let metrics = part.map_or(own_metrics.as_ref(), |part| part.metrics);
-    let (run_server, signals) = find_server(request, part)?;
+    let (mut run_server, signals) = find_server(request, part)?;
     if let (true, Some(name)) = (
         run_server.is_embedded(),
         workload.workload_to_load(&plan.workload),
@@ -209,6 +212,9 @@ pub fn execute(
         let loader = server::find_workload(name)?;
         load::load_embedded(loader, &plan.workload, &run_server.target, &signals)?;
     }
+    // Dropped at the end, which puts the server back.
+    let restart = request.restart.as_deref();
+    let _changed = server_settings::set(plan, &mut run_server, restart, &signals)?;
     let (prepared, doctor_report) = prepare(workload, request, &run_server, observe)?;
     let purpose = Purpose {
         experiment: part.map(|part| part.experiment.clone()),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const UNFIT_MACHINE: i32 = 7;
 
 /// Returns the root of the repository.
-fn repository_root() -> PathBuf {
+pub fn repository_root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.canonicalize().expect("the repository")
 }

@@ -93,7 +93,7 @@ impl TlsServer {
 
 /// Creates a CA of this name and a certificate for `localhost` signed by it. Returns the CA's certificate, the
 /// certificate and its key, all in PEM.
-fn create_certificates(name: &str) -> (String, String, String) {
+pub fn create_certificates(name: &str) -> (String, String, String) {
     let mut params = CertificateParams::new(Vec::<String>::new()).expect("no names");
     params.distinguished_name.push(DnType::CommonName, name);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

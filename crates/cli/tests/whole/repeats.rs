@@ -175,11 +175,11 @@ fn a_random_order_is_stored_with_its_seed_and_reproducible() {
 
 #[test]
 fn a_failing_command_between_runs_ends_the_experiment() {
-    // The command is executed before the second and the third run, and fails before the third. Its password
+    // The command is executed before each run, and fails before the third. Its password
     // must not be printed or stored.
     let log = std::env::temp_dir().join(format!("prony-log-between-{}", std::process::id()));
     let between = format!(
-        "between = \"echo $PRONY_VARIANT/$PRONY_REPEAT >> {0}; test $(wc -l < {0}) -lt 2 # hunter2\"",
+        "between = \"echo $PRONY_VARIANT/$PRONY_REPEAT >> {0}; test $(wc -l < {0}) -lt 3 # hunter2\"",
         log.display()
     );
     let plan = PLAN.replace("repeats = 2", &format!("repeats = 2\n{between}"));
@@ -195,7 +195,7 @@ fn a_failing_command_between_runs_ends_the_experiment() {
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.contains("2 of 4 runs"), "{printed}");
     let calls = std::fs::read_to_string(&log).expect("it ran");
-    assert_eq!(calls, "prepared/1\nprepared/2\n");
+    assert_eq!(calls, "simple/1\nprepared/1\nprepared/2\n");
     let _ = std::fs::remove_file(&log);
     let runs = stored_runs(&bench);
     assert_eq!(runs.len(), 2);
@@ -213,7 +213,7 @@ fn an_experiment_continues_after_an_invalid_repeat() {
     std::fs::create_dir_all(&folder).expect("a folder");
     let (waiting, repaired) = (folder.join("waiting"), folder.join("repaired"));
     let between = format!(
-        "between = \"touch {}; until test -e {}; do sleep 0.1; done\"",
+        "between = \"test $PRONY_REPEAT = 1 || touch {}; test $PRONY_REPEAT = 1 || until test -e {}; do sleep 0.1; done\"",
         waiting.display(),
         repaired.display()
     );

@@ -8,7 +8,8 @@
 use super::Difference;
 use super::declared::{DECLARED, availability_differs};
 use super::rules::{DURABILITY_SETTINGS, UNKNOWN, engine};
-use prony_plan::settings::{Compared, SETTINGS};
+use super::server::{DATA_AND_CACHE_PROPERTY, ISOLATION_PROPERTY, ISOLATION_SETTINGS};
+use prony_plan::settings::{Compared, SETTINGS, VARIANT_SETTINGS};
 use prony_store::{Run, Severity};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -124,6 +125,23 @@ impl PlanDifferences {
             || self.settings.contains(subject)
             || absent_in_engine
             || self.server_url_sets(subject)
+            || self.server_settings_set(subject)
+    }
+
+    /// Whether the plans ask for different values of this setting of the server, or of one that this property follows from.
+    fn server_settings_set(&self, property: &str) -> bool {
+        let differs = |name: &str| {
+            let key = format!("{VARIANT_SETTINGS}.{}", name.to_ascii_lowercase());
+            self.keys.contains(&key)
+        };
+        let any = |names: &[&str]| names.iter().any(|name| differs(name));
+        match property {
+            "durability" => any(&DURABILITY_SETTINGS) || any(&["innodb_doublewrite"]),
+            "replication" => any(&["synchronous_standby_names"]),
+            ISOLATION_PROPERTY => any(&ISOLATION_SETTINGS),
+            DATA_AND_CACHE_PROPERTY => any(&["shared_buffers", "innodb_buffer_pool_size"]),
+            name => differs(name),
+        }
     }
 
     /// Whether the servers' URLs set this property, as in `?options=-c synchronous_commit=off`.
@@ -154,7 +172,10 @@ fn differing_keys(a: &Value, b: &Value) -> BTreeSet<String> {
     let mut differing = BTreeSet::new();
     for section in a.keys().chain(b.keys()) {
         let [section_a, section_b] = [a, b].map(|plan| plan.get(section).unwrap_or(&Value::Null));
-        match (section_a.as_object(), section_b.as_object()) {
+        // Settings of the server are in a plan only if there are some.
+        let absent = (section == VARIANT_SETTINGS).then_some(&no_keys);
+        let tables = [section_a, section_b].map(|section| section.as_object().or(absent));
+        match tables.into() {
             (Some(section_a), Some(section_b)) => {
                 let keys = section_a.keys().chain(section_b.keys());
                 let unequal = keys.filter(|key| section_a.get(*key) != section_b.get(*key));
@@ -199,7 +220,7 @@ mod tests {
     /// The difference that a change causes, and the change of plan and Run.
     type Change = (&'static str, fn(&mut Run));
 
-    const INTENDED_CHANGES: [Change; 9] = [
+    const INTENDED_CHANGES: [Change; 11] = [
         ("protocol", |run| {
             run.plan["run"]["protocol"] = json!("simple");
             run.drive.protocol = Some(QueryMode::Simple);
@@ -234,6 +255,16 @@ mod tests {
             run.plan["server"] = json!("postgres://h/d?options=-c%20synchronous_commit%3Doff");
             let before = observed_mut(run).before.as_mut().unwrap();
             before.durability.as_mut().unwrap().class = DurabilityClass::D1;
+        }),
+        ("durability", |run| {
+            run.plan["settings"] = json!({"synchronous_commit": "off"});
+            let before = observed_mut(run).before.as_mut().unwrap();
+            before.durability.as_mut().unwrap().class = DurabilityClass::D1;
+        }),
+        ("synchronous_commit", |run| {
+            run.plan["settings"] = json!({"synchronous_commit": "off"});
+            let settings = &mut run.server.settings;
+            settings.insert("synchronous_commit".to_owned(), "off".into());
         }),
         ("engine", |run| {
             run.plan["server"] = json!("mysql://h/d");
@@ -400,7 +431,7 @@ mod tests {
         assert_eq!(invalid(&b), ["population"]);
         // With two engines, settings differ but durability is still compared.
         let mut b = variant("b");
-        INTENDED_CHANGES[8].1(&mut b);
+        INTENDED_CHANGES[10].1(&mut b);
         b.server
             .settings
             .insert("sync_binlog".to_owned(), "1".into());

@@ -70,7 +70,7 @@ pub(super) const RELEVANT_SETTINGS: [&str; 55] = [
 ];
 /// Settings that hold the isolation level of transactions, by preference: MySQL and MariaDB name one and the
 /// same setting differently, and PostgreSQL's default applies to the transactions of the load.
-const ISOLATION_SETTINGS: [&str; 3] = [
+pub(super) const ISOLATION_SETTINGS: [&str; 3] = [
     "default_transaction_isolation",
     "transaction_isolation",
     "tx_isolation",

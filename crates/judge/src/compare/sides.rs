@@ -6,8 +6,8 @@
 //! one run as the variation between runs.
 
 use super::{
-    Difference, NO_CHECKS, Verdict, check_ids, comparison_key, differences_allowing_intended,
-    property_differences, worst_first,
+    Difference, NO_CHECKS, Verdict, check_ids, comparison_key, despite,
+    differences_allowing_intended, property_differences, worst_first,
 };
 use crate::formatting::join_values;
 use crate::{all_kinds, is_too_short_for_steadiness, statistics};
@@ -94,6 +94,9 @@ pub struct SideComparison {
     pub verdict: Verdict,
     /// Differences between the first side and this one, the worst first.
     pub differences: Vec<Difference>,
+    /// What forbids the comparison and was looked beyond, because the options say so; no requirement passes then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub despite: Vec<String>,
     /// The figures; empty if the two sides are not comparable.
     pub figures: Vec<FigureComparison>,
 }
@@ -107,6 +110,11 @@ impl SidesComparison {
 
     /// The verdict as reports print it.
     pub fn label(&self) -> String {
+        let sides = self.side_comparisons.iter();
+        let mut despite = sides.filter_map(SideComparison::despite_label);
+        if let (Some(label), Verdict::WithCaveats) = (despite.next(), self.verdict) {
+            return label;
+        }
         match (self.verdict, self.caveats) {
             (Verdict::WithCaveats, 1) => "COMPARABLE, WITH 1 CAVEAT".to_owned(),
             (Verdict::WithCaveats, count) => format!("COMPARABLE, WITH {count} CAVEATS"),
@@ -127,6 +135,19 @@ impl SidesComparison {
     }
 }
 
+impl SideComparison {
+    /// The verdict as reports print it.
+    pub fn label(&self) -> String {
+        let despite = self.despite_label();
+        despite.unwrap_or_else(|| self.verdict.label().to_owned())
+    }
+
+    fn despite_label(&self) -> Option<String> {
+        let reasons = self.despite.join("; ");
+        (!reasons.is_empty()).then(|| format!("NOT COMPARABLE, shown despite {reasons}"))
+    }
+}
+
 /// Options of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompareOptions {
@@ -134,6 +155,8 @@ pub struct CompareOptions {
     pub primary: Option<String>,
     /// Compare two engines of the same workload, such as PostgreSQL and MySQL.
     pub across_engines: bool,
+    /// Names of differences to look beyond: some of [`ALLOWED_DESPITE`](super::ALLOWED_DESPITE).
+    pub despite: Vec<String>,
 }
 
 /// Compares the sides with the first.
@@ -206,6 +229,7 @@ fn compare_to_first(
             let headline_figures = figures::headline_figures(&figures, primary);
             let mut differences =
                 merged_differences(&first.runs, &side.runs, options.across_engines);
+            let mut despite = despite::look_beyond(&mut differences, &options.despite);
             differences.extend(repeat_caveats::repeat_caveats(
                 first,
                 side,
@@ -221,11 +245,13 @@ fn compare_to_first(
             };
             if verdict == Verdict::NotComparable {
                 figures.clear();
+                despite.clear();
             }
             SideComparison {
                 letter,
                 labels: [0, index].map(|side| summaries[side].label.clone()),
                 verdict,
+                despite,
                 differences,
                 figures,
             }

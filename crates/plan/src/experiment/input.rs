@@ -58,11 +58,11 @@ impl PlanInput {
             );
         }
         // The command is not quoted: it may contain a password.
-        if let Some(between) = &self.between
-            && between.value.trim().is_empty()
-        {
-            let problem = Problem::new(between.location.clone(), "is empty");
-            problems.push(problem.with_hint("remove it if nothing should run between the runs"));
+        for command in [&self.between, &self.restart].into_iter().flatten() {
+            if command.value.trim().is_empty() {
+                let problem = Problem::new(command.location.clone(), "is empty");
+                problems.push(problem.with_hint("remove it if no command should run"));
+            }
         }
         if let Some(via) = &self.via {
             let embedded = self.embedded.as_ref().filter(|embedded| embedded.value);

@@ -62,7 +62,7 @@ pub struct Experiment {
     pub order: RunOrder,
     /// Time to wait before each run except the first.
     pub pause: Duration,
-    /// Command that `sh` runs before each run except the first, as the user wrote it: it may contain a
+    /// Command that `sh` runs before each run, as the user wrote it: it may contain a
     /// password.
     pub between: Option<String>,
     /// Whether the runs go on although those so far are invalid for one reason.

@@ -7,7 +7,7 @@ use super::{MAX_NAME_CHARS, MAX_VARIANTS, VariantInput};
 use crate::duration::shorten;
 use crate::input::{InputValue, Located, PlanInput};
 use crate::problem::{InputLocation, Problem};
-use crate::settings::{SETTINGS, Setting, SettingType};
+use crate::settings::{SETTINGS, Setting, SettingType, VARIANT_SETTINGS};
 use prony_document::Setting as PointSetting;
 
 /// What a value of `[sweep]` looks like.
@@ -52,6 +52,8 @@ pub struct SweepMachine {
 /// What an axis varies.
 enum Target<'a> {
     Setting(&'static Setting),
+    /// A setting of the server.
+    ServerSetting(&'a str),
     Option(&'a str),
 }
 
@@ -149,6 +151,10 @@ impl SweepAxis {
 
     fn target(&self) -> Target<'_> {
         let key = self.key.value.as_str();
+        let prefix = key.split_once('.');
+        if let Some((VARIANT_SETTINGS, name)) = prefix {
+            return Target::ServerSetting(name);
+        }
         let is_meant = |setting: &&Setting| {
             let is_swept = ["workload", "run"].contains(&setting.table());
             setting.path == key || (is_swept && setting.key() == key && key != "name")
@@ -163,7 +169,7 @@ impl SweepAxis {
     fn target_name(&self) -> &str {
         match self.target() {
             Target::Setting(setting) => setting.key(),
-            Target::Option(name) => name,
+            Target::ServerSetting(name) | Target::Option(name) => name,
         }
     }
 
@@ -190,12 +196,17 @@ impl SweepAxis {
                     let message = format!("{} cannot be swept", setting.path);
                     return problem(
                         message,
-                        "sweep settings of [workload] and [run]; several servers are [sweep.machine.NAME]",
+                        "sweep settings of [workload] and [run], or of the server: settings.NAME; several servers are [sweep.machine.NAME]",
                     );
                 }
                 let mut given = base.given_settings();
                 let given = given.find(|(other, ..)| other.path == setting.path);
                 given.map(|(_, _, location)| location.clone())
+            }
+            Target::ServerSetting(name) => {
+                let settings = base.settings.as_ref();
+                let given = settings.filter(|settings| settings.value.get(name).is_some());
+                given.map(|settings| settings.location.clone())
             }
             Target::Option(name) => {
                 let keys = SETTINGS.iter().map(Setting::key);
@@ -227,6 +238,17 @@ impl SweepAxis {
         let location = self.key.location.clone();
         let text = value_text(value);
         match self.target() {
+            Target::ServerSetting(name) => {
+                let mut settings = point.input.settings.take().unwrap_or_default();
+                let set = settings.value.set(name, &text);
+                settings.location.clone_from(&location);
+                point.input.settings = Some(settings);
+                if let Err(reason) = set {
+                    let message = format!("{} {reason}", shorten(name));
+                    problems.push(Problem::new(location, message));
+                    return None;
+                }
+            }
             Target::Setting(setting) => {
                 if matches!(setting.value_type, SettingType::Facts) {
                     return None;

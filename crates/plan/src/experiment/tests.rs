@@ -299,7 +299,7 @@ p.toml:7:11 (experiment.repeats): must be from 1 to 1000, is 0
 p.toml:8:1 (experiment.ordre): unknown key ordre
   hint: did you mean order?
 p.toml:9:11 (experiment.between): is empty
-  hint: remove it if nothing should run between the runs
+  hint: remove it if no command should run
 p.toml:12:1 (variants.few.run.protocoll): unknown key protocoll
   hint: did you mean protocol?
 p.toml:14:1 (variants.none.protocol): unknown key protocol
@@ -310,7 +310,7 @@ p.toml:16:11 (variants.none.rnu.clients): must be from 1 to 1000000, is 0
 p.toml:17:11 (variants.no name): \"no name\" cannot be the name of a variant
   hint: a name consists of at most 32 letters, digits, -, _ and ., and begins with a letter or digit
 p.toml:19:1 (variants.flat.experiment): unknown table [variants.flat.experiment]
-  hint: a variant has [variants.flat.server], [variants.flat.workload], [variants.flat.run]";
+  hint: a variant has [variants.flat.server], [variants.flat.workload], [variants.flat.run], [variants.flat.settings]";
     assert_eq!(problems(text), expected);
 }
 

@@ -5,6 +5,7 @@ use crate::experiment::{SWEEP_VALUES_HELP, SweepAxis, SweepInput, SweepMachine, 
 use crate::input::{Located, PlanInput};
 use crate::problem::{InputLocation, Problem};
 use crate::section::{Section, Source};
+use crate::settings::VARIANT_SETTINGS;
 use serde::Deserialize;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
@@ -35,7 +36,7 @@ pub(super) fn read_sweep(
                 sweep.machines = read_machines(source, machines, &mut section);
             }
             // `run.clients = [1, 2]` without quotes is a table in a table.
-            ("run" | "workload", DeValue::Table(settings)) => {
+            ("run" | "workload" | VARIANT_SETTINGS, DeValue::Table(settings)) => {
                 for (name, value) in settings {
                     let key = format!("{key}.{}", name.get_ref());
                     let path = format!("{}.{key}", section.path);

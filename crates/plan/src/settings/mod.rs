@@ -19,7 +19,7 @@ use crate::plan::{Arrival, DrivePlan, IoEngine, Plan, QueryMode, ReplyWait, Spre
 use crate::problem::{InputLocation, Problem};
 use crate::section::Section;
 use Compared::{Free, Varies};
-use prony_document::{Declared, Requirements};
+use prony_document::{Declared, Requirements, ServerSettings};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -52,6 +52,9 @@ pub const TABLES: [(&str, &str); 5] = [
 
 /// The tables that a variant may have.
 pub const VARIANT_TABLES: [&str; 3] = ["server", "workload", "run"];
+/// A short form of `[variants.NAME.server.settings]`: `[variants.NAME.settings]`. Also the name of the settings in a
+/// document's plan, and the prefix of their names in a sweep.
+pub const VARIANT_SETTINGS: &str = "settings";
 
 /// One setting.
 #[derive(Debug)]
@@ -100,6 +103,8 @@ pub enum SettingType {
     Choice(fn() -> Vec<&'static str>),
     /// Facts about the server, by name ([`prony_document::DeclaredFact`]).
     Facts,
+    /// Settings of the server, by name ([`ServerSettings`]).
+    ServerSettings,
     /// Requirements of the result ([`prony_document::Requirement`]).
     Requirements,
 }
@@ -218,6 +223,11 @@ settings! {
     /// backups or encryption. Results mark it as declared; comparisons and prices use it
     server.declared => declared: Declared, SettingType::Facts, list_flag(SERVER_HEADING, "declare", "FACT=VALUE"),
         Varies(&["declared fact", "replication"]);
+    /// A setting that the server shall have during the run, such as synchronous_commit=off: in the sessions of the run where
+    /// the server allows that, else for the whole server until the run ends. Its value is verified before the load
+    server.settings => settings: ServerSettings, SettingType::ServerSettings,
+        list_flag(SERVER_HEADING, "setting", "NAME=VALUE"),
+        Varies(&["durability class", "isolation level", "relevant settings of the server (listed below)"]);
     /// Name of the workload, such as tpcb, simple-update or select-only
     workload.name => workload: String, SettingType::Text, None,
         Free("another workload is never compared, on purpose or not");
@@ -351,9 +361,13 @@ settings! {
     /// Time to wait before each run except the first, after the command of `between`
     experiment.pause => pause: Duration, SettingType::Duration, None,
         Free("it is the same for all variants");
-    /// Command that sh runs before each run except the first, such as a restart of the server; PRONY_VARIANT
-    /// and PRONY_REPEAT name the run that follows. If it fails, the experiment ends
+    /// Command that sh runs before each run, such as a restart of the server; PRONY_VARIANT and PRONY_REPEAT name the
+    /// run that follows. If it fails, the experiment ends
     experiment.between => between: String, SettingType::Text, None,
+        Free("it is the same for all variants");
+    /// Command that sh runs to restart the server, where settings of the plan need that (settings.NAME of a variant); the run
+    /// begins when the server answers again
+    experiment.restart => restart: String, SettingType::Text, None,
         Free("it is the same for all variants");
 }
 

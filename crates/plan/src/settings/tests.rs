@@ -9,6 +9,7 @@ fn every_flag_sets_its_setting_and_no_other() {
             SettingType::Rate => "7.5",
             SettingType::Choice(names) => names()[0],
             SettingType::Facts => "cpus=7",
+            SettingType::ServerSettings => "work_mem=7MB",
             SettingType::Requirements => "p99<7ms",
             _ => "7",
         };
@@ -53,6 +54,7 @@ fn plan_with(setting: &Setting) -> (String, Value) {
         (SettingType::WholeNumber { .. }, _) => Value::from(7),
         (SettingType::Rate, _) => Value::from(7.5),
         (SettingType::Facts, _) => serde_json::json!({"cpus": "16", "region": "eu"}),
+        (SettingType::ServerSettings, _) => serde_json::json!({"a.b": "x y", "work_mem": "7MB"}),
         (SettingType::Requirements, _) => serde_json::json!(["p99<20ms", "lost=0"]),
         (SettingType::Duration, _) => Value::from("67s"),
         (SettingType::Choice(names), default) => {

@@ -10,7 +10,7 @@ use crate::input::InputValue;
 use crate::rate::strip_rate_unit;
 use crate::section::Section;
 use crate::suggest::nearest;
-use prony_document::{Declared, DeclaredFact, Requirement, Requirements};
+use prony_document::{Declared, DeclaredFact, Requirement, Requirements, ServerSettings};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -211,6 +211,39 @@ impl SettingValue for Declared {
         let lines = self
             .iter()
             .map(|(fact, value)| format!("{}={value}", fact.name()));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl SettingValue for ServerSettings {
+    fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<ServerSettings> {
+        section.read_server_settings(key)
+    }
+
+    fn from_text(text: &str, _value_type: &SettingType) -> Result<ServerSettings, String> {
+        let mut settings = ServerSettings::default();
+        for line in text.split('\n') {
+            let (name, value) = line
+                .split_once('=')
+                .ok_or("a setting is given as NAME=VALUE, such as synchronous_commit=off")?;
+            settings
+                .set(name, value)
+                .map_err(|reason| format!("{} {reason}", shorten(name)))?;
+        }
+        Ok(settings)
+    }
+
+    /// Settings are replaced one by one.
+    fn replace_by(&mut self, later: &ServerSettings) {
+        self.extend(later);
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self)
+    }
+
+    fn to_text(&self) -> String {
+        let lines = self.iter().map(|(name, value)| format!("{name}={value}"));
         lines.collect::<Vec<_>>().join("\n")
     }
 }

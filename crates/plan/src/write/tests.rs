@@ -3,7 +3,7 @@ use crate::{
     Arrival, DrivePlan, IoEngine, ListenAddress, ObservePlan, Pace, QueryMode, ServerPlan, Stop,
     WorkloadPlan,
 };
-use prony_document::{Declared, DeclaredFact, Requirement, Requirements};
+use prony_document::{Declared, DeclaredFact, Requirement, Requirements, ServerSettings};
 use proptest::prelude::*;
 use std::path::Path;
 use std::time::Duration;
@@ -160,6 +160,12 @@ fn allows_type(schema: &Value, node: &Value, value: &Value) -> bool {
 /// Asserts that the tables of a plan or variant match the schema.
 fn assert_accepts(owner: &Value, schema: &Value, tables: &toml::Table, name: &str) {
     for (table_name, keys) in tables {
+        if table_name == VARIANT_SETTINGS {
+            let schema = &owner["properties"][table_name];
+            let allowed = &schema["additionalProperties"]["type"];
+            assert_eq!(allowed, &json!(["string", "number", "boolean", "object"]));
+            continue;
+        }
         let table = table_schema_of(owner, schema, table_name);
         let properties = &table["properties"];
         for (key, value) in keys.as_table().unwrap() {
@@ -354,6 +360,7 @@ proptest! {
         server in any::<bool>(),
         cpus in prop::option::of(1u32..),
         expect_outage in any::<bool>(),
+        setting in prop::option::of("[ -~]{0,30}"),
         requirement in prop::option::of((1u32..).prop_map(|ns| {
             Requirement::parse(&format!("p99<{ns}ns")).unwrap()
         })),
@@ -366,8 +373,13 @@ proptest! {
             declared.declare(DeclaredFact::Cpus, &cpus.to_string()).unwrap();
             declared.declare(DeclaredFact::Region, &format!("\"{cpus}\"")).unwrap();
         }
+        let mut settings = ServerSettings::default();
+        if let Some(value) = setting {
+            settings.set("x.work_mem", &value).unwrap();
+        }
         let plan = Plan {
             declared,
+            settings,
             server: ServerPlan::Url(url.clone()),
             workload: WorkloadPlan { name: "tpcb".to_owned(), scale, options },
             drive,

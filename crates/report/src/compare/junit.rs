@@ -70,9 +70,9 @@ fn test_cases(
     let mut cases = vec![TestCase {
         name: "comparable".to_owned(),
         message: if reasons.is_empty() {
-            compared_side.verdict.label().to_owned()
+            compared_side.label()
         } else {
-            format!("{}: {}", compared_side.verdict.label(), reasons.join("; "))
+            format!("{}: {}", compared_side.label(), reasons.join("; "))
         },
         failed: compared_side.verdict == Verdict::NotComparable,
     }];

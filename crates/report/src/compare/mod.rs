@@ -132,7 +132,9 @@ pub fn write(
     if !sides.answers.is_empty() {
         out.line("")?;
     }
-    out.line(style.bold(&comparison.label()))?;
+    for line in wrap(&plain(&comparison.label()), MAX_LINE_CHARS) {
+        out.line(style.bold(&line))?;
+    }
     write_sides(out, runs, comparison)?;
     let sentences = sentences(comparison);
     if !sentences.is_empty() {

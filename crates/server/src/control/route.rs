@@ -319,6 +319,7 @@ fn mysql_login(target: &Target, endpoint: &Endpoint, options: &MysqlOptions) -> 
         found_rows: options.found_rows,
         session_use: target.session_use(),
         sets_session: options.sets_session.clone(),
+        session_settings: options.session_settings.clone(),
         over_unix_socket: matches!(endpoint.address, Address::Unix(_)),
     }
 }

@@ -120,6 +120,7 @@ fn build_target(
             local_infile: options.is_on("local-infile")?,
             found_rows: options.is_on("found-rows")?,
             sets_session: Arc::default(),
+            session_settings: Vec::new(),
         }),
         spread: Spread::First,
         additional_targets: Vec::new(),

@@ -75,6 +75,8 @@ pub struct MysqlOptions {
     /// Whether connections set the state of their sessions after the login, because the server puts it into another.
     /// The first control connection to it finds out.
     pub sets_session: Arc<AtomicBool>,
+    /// Settings that each session begins with, as assignments of SET; each name and value is quoted.
+    pub session_settings: Vec<String>,
     /// Report matched rows as affected, rather than changed rows (`CLIENT_FOUND_ROWS`).
     pub found_rows: bool,
 }

@@ -126,11 +126,14 @@ impl Connector {
                 }
             } else if let Some(status) = self.authenticate(&payload, &mut reply)? {
                 let is_unset = status & flags::STATUS_AUTOCOMMIT == 0
-                    || self.login.sets_session.load(Ordering::Relaxed);
+                    || self.login.sets_session.load(Ordering::Relaxed)
+                    || !self.login.session_settings.is_empty();
                 if is_unset && self.phase != Phase::Setup {
                     self.phase = Phase::Setup;
                     self.sequence = 0;
-                    let set = self.login.session_use.set();
+                    let own = std::iter::once(self.login.session_use.set());
+                    let asked = self.login.session_settings.iter().cloned();
+                    let set = own.chain(asked).collect::<Vec<_>>().join(", ");
                     self.put_packet(&[b"\x03", set.as_bytes()].concat(), &mut reply);
                     continue;
                 }

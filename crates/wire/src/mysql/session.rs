@@ -133,6 +133,8 @@ pub struct Login {
     /// Whether [`SessionUse::set`] follows each login, because sessions begin in another state. Shared by all logins to
     /// a server: its first session finds that out, with [`SessionUse::check`].
     pub sets_session: Arc<AtomicBool>,
+    /// Assignments that follow each login too, as a user asks for them.
+    pub session_settings: Vec<String>,
     /// Whether the connection is a unix socket, on which nobody can eavesdrop.
     pub over_unix_socket: bool,
 }

@@ -25,6 +25,7 @@ use prony_server::Target;
 use prony_store::scenario::{CachedShare, ScenarioLoad};
 use prony_workload::{FindingState, Workload};
 use scenario_record::CompletedSteps;
+pub use server_setup::wait_until_it_answers;
 use std::ffi::OsString;
 
 /// Executes the command.
@@ -390,6 +391,7 @@ fn run_request(
     let plan = plan::check_runnable(input.clone(), "the command line")?;
     let observe = run::observe_options(&input, &plan);
     let request = RunRequest {
+        restart: None,
         request_json: run::request_document(&input, &plan, &without_restart_command(arguments)),
         plan,
         may_download: false,

@@ -35,20 +35,24 @@ pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool
             "its output is above; old tables of the workload were dropped, and nothing was loaded";
         return Err(Failure::new(Exit::Connect, message, hint));
     }
+    let mut control = wait_until_it_answers(target, signals)?;
+    let is_restarted = scenario_setup::was_restarted(&mut control, previous_start_unix_s);
+    if !is_restarted {
+        output::notice("The restart command did not restart the server: its caches are not cold.");
+    }
+    Ok(is_restarted)
+}
+
+/// Connects to a server that was restarted.
+///
+/// # Errors
+/// If it does not answer within [`RESTART_TIMEOUT`], or a signal ended the wait.
+pub fn wait_until_it_answers(target: &Target, signals: &Signals) -> Result<Control, Failure> {
     let waiting_since = Instant::now();
     loop {
         fail_if_interrupted(signals)?;
         match server::connect(target) {
-            Ok(mut control) => {
-                let is_restarted =
-                    scenario_setup::was_restarted(&mut control, previous_start_unix_s);
-                if !is_restarted {
-                    output::notice(
-                        "The restart command did not restart the server: its caches are not cold.",
-                    );
-                }
-                return Ok(is_restarted);
-            }
+            Ok(control) => return Ok(control),
             Err(failure) if waiting_since.elapsed() > RESTART_TIMEOUT => return Err(failure),
             Err(_) => std::thread::sleep(RETRY_PAUSE),
         }

@@ -31,11 +31,11 @@ const VARIANTS: &str = "
 ## [variants.NAME]
 
 What to compare: each variant changes `[variants.NAME.server]`, `[variants.NAME.workload]` or `[variants.NAME.run]`, and an empty one
-changes nothing. [Experiments](../how-to/experiments.md) says how they are run.
+changes nothing. `[variants.NAME.settings]` is short for `[variants.NAME.server.settings]`. [Experiments](../how-to/experiments.md) says how they are run.
 
 ## [sweep]
 
-Points of an experiment: every combination of the values. A key is a setting of `[workload]` or `[run]`, or an option of the workload;
+Points of an experiment: every combination of the values. A key is a setting of `[workload]` or `[run]`, an option of the workload, or `settings.NAME` of the server;
 the last key varies fastest. `--sweep KEY=VALUES` adds a key or replaces its values. [Sweeps](../how-to/sweeps.md) has examples.
 
 | key | meaning |

@@ -1,0 +1,204 @@
+//! The server's settings of a run: set before it, verified, and put back after it.
+//!
+//! In: a plan, its server, the user's command that restarts it. Out: the server, whose sessions have the settings, and what
+//! puts it back when it is dropped: at the end, after an error, after a signal. Must never: restart a server without a
+//! command of the user, or keep silent about a setting that it could not put back.
+
+use crate::command::reproduce::wait_until_it_answers;
+use crate::command::{output, server};
+use crate::exit::{Exit, Failure};
+use crate::shell;
+use prony_plan::{Plan, UserError};
+use prony_runner::{RunServer, Signals};
+use prony_server::control::Error as ControlError;
+use prony_server::settings::{
+    self, Reach, SettingChange, SettingError, WantedSetting, change_server, find_reach,
+    set_in_sessions, verify,
+};
+use prony_server::{Control, Target};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long a running server may take until new sessions have a changed setting.
+const RELOAD_TIMEOUT: Duration = Duration::from_secs(10);
+const RETRY_PAUSE: Duration = Duration::from_millis(50);
+
+/// Settings of the whole server that a run has changed. Dropping it puts them back.
+pub struct ChangedServer {
+    /// The server without the settings of the sessions; a signal does not end waits for it.
+    target: Target,
+    changes: Vec<SettingChange>,
+    restart: Option<String>,
+}
+
+/// Gives the server of a run the settings that its plan asks for. `restart`: the user's command.
+///
+/// # Errors
+/// If it does not have them afterwards; what was changed is put back.
+pub fn set(
+    plan: &Plan,
+    run_server: &mut RunServer,
+    restart: Option<&str>,
+    signals: &Signals,
+) -> Result<ChangedServer, Failure> {
+    let mut target = run_server.target.clone();
+    target.wait_options.stop = Default::default();
+    let mut changed = ChangedServer {
+        target,
+        changes: Vec::new(),
+        restart: restart.map(str::to_owned),
+    };
+    if plan.settings.is_empty() {
+        return Ok(changed);
+    }
+    let mut control = server::connect(&run_server.target)?;
+    let wanted = find_reach(&mut control, &plan.settings).map_err(|error| failure(&error))?;
+    drop(control);
+    changed.require_restart_command(&wanted)?;
+    changed.change(&run_server.target, &wanted, signals)?;
+    set_in_sessions(&mut run_server.target, &wanted);
+    if let Some(target) = &mut run_server.tcp_target {
+        set_in_sessions(target, &wanted);
+    }
+    wait_until_set(&run_server.target, &wanted, signals)?;
+    Ok(changed)
+}
+
+fn failure(error: &SettingError) -> Failure {
+    let exit = match error {
+        SettingError::Unknown { .. } | SettingError::Fixed { .. } => Exit::Usage,
+        SettingError::Refused { .. } | SettingError::Different { .. } => Exit::Connect,
+    };
+    Failure::of(exit, error)
+}
+
+/// Waits until a new session has the settings: a server takes a moment to read them again.
+fn wait_until_set(
+    target: &Target,
+    wanted: &[WantedSetting],
+    signals: &Signals,
+) -> Result<(), Failure> {
+    let waiting_since = Instant::now();
+    let is_changed = wanted.iter().any(|setting| setting.reach != Reach::Session);
+    loop {
+        let verified = verify(&mut server::connect(target)?, wanted);
+        let is_over =
+            !is_changed || waiting_since.elapsed() > RELOAD_TIMEOUT || signals.received().is_some();
+        match verified {
+            Ok(()) => return Ok(()),
+            Err(error) if is_over => return Err(failure(&error)),
+            Err(_) => sleep(RETRY_PAUSE),
+        }
+    }
+}
+
+impl ChangedServer {
+    fn require_restart_command(&self, wanted: &[WantedSetting]) -> Result<(), Failure> {
+        let needs = |setting: &&WantedSetting| setting.reach == Reach::Restart;
+        match wanted.iter().find(needs) {
+            Some(setting) if self.restart.is_none() => {
+                let message = format!(
+                    "the server reads the setting {} only when it starts",
+                    setting.name
+                );
+                let hint =
+                    "name the command that restarts it: restart = \"...\" under [experiment]";
+                Err(Failure::new(Exit::Usage, message, hint))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Changes what only the whole server has.
+    fn change(
+        &mut self,
+        target: &Target,
+        wanted: &[WantedSetting],
+        signals: &Signals,
+    ) -> Result<(), Failure> {
+        let of_server = wanted
+            .iter()
+            .filter(|setting| setting.reach != Reach::Session);
+        let mut control: Option<Control> = None;
+        for setting in of_server {
+            let control = match &mut control {
+                Some(control) => control,
+                absent => absent.insert(server::connect(target)?),
+            };
+            let change = change_server(control, setting).map_err(|error| failure(&error))?;
+            output::notice(&format!(
+                "prony: the server's {} is {} for the run; before, it was {}",
+                change.name, setting.value, change.before
+            ));
+            self.changes.push(change);
+        }
+        drop(control);
+        if self.needs_restart() {
+            self.restart(signals)?;
+        }
+        Ok(())
+    }
+
+    fn needs_restart(&self) -> bool {
+        self.changes
+            .iter()
+            .any(|change| change.reach == Reach::Restart)
+    }
+
+    fn restart(&self, signals: &Signals) -> Result<(), Failure> {
+        let Some(command) = &self.restart else {
+            return Ok(());
+        };
+        let hint = "the output of the command is above";
+        let failed = |reason: String| {
+            let message = format!("the command that restarts the server {reason}");
+            Failure::new(Exit::Unexpected, message, hint)
+        };
+        let status = shell::run(command, &[], signals)
+            .map_err(|error| failed(format!("cannot be started: {error}")))?;
+        if !status.success() {
+            return Err(failed(format!("failed with {status}")));
+        }
+        wait_until_it_answers(&self.target, signals).map(drop)
+    }
+
+    fn put_back(&self) -> Result<(), ControlError> {
+        let mut control = Control::connect(&self.target)?;
+        self.changes
+            .iter()
+            .rev()
+            .try_for_each(|change| settings::put_back(&mut control, change))
+    }
+}
+
+impl Drop for ChangedServer {
+    fn drop(&mut self) {
+        if self.changes.is_empty() {
+            return;
+        }
+        let names: Vec<String> = self
+            .changes
+            .iter()
+            .map(|change| format!("{} = {}", change.name, change.before))
+            .collect();
+        let names = names.join(", ");
+        if let Err(error) = self.put_back() {
+            output::notice(&format!(
+                "prony: the server's settings could not be put back: {}; set them yourself: {names}",
+                error.parts().sentence()
+            ));
+            return;
+        }
+        // A signal has ended the run, but not what is left to do.
+        let restarted = match self.needs_restart() {
+            true => self.restart(&Signals::default()),
+            false => Ok(()),
+        };
+        match restarted {
+            Ok(()) => output::notice(&format!("prony: put back on the server: {names}")),
+            Err(_) => output::notice(&format!(
+                "prony: put back on the server: {names}; it has to be restarted, and the command for that failed"
+            )),
+        }
+    }
+}

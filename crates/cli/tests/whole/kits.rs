@@ -1,0 +1,129 @@
+//! The kits of `plans/kits`: what an option of a server costs, as experiments that users run as they are.
+
+use crate::common::{TestBench, ok_stdout};
+use crate::documentation::repository_root;
+use crate::logins::create_certificates;
+use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
+use prony_store::{Run, RunFilter, RunStore};
+use prony_test_servers::shared_postgres;
+use std::process::Output;
+
+/// What makes a kit short.
+const SHORT: &str = "--clients 2 --duration 1s --warmup 0s --repeats 2";
+
+fn stored_runs(bench: &TestBench) -> Vec<Run> {
+    let store = RunStore::open(Some(&bench.home)).expect("a store");
+    let summaries = store.list(&RunFilter::default()).expect("a listing").runs;
+    summaries
+        .iter()
+        .map(|summary| store.load(&summary.id).expect("a document"))
+        .collect()
+}
+
+/// Runs a kit, shortened, on the server that the environment names.
+fn run_kit(bench: &TestBench, kit: &str, port: u16, options: &str) -> Output {
+    let database = bench.url.rsplit('/').next().expect("a database");
+    let command = format!("run plans/kits/{kit}.toml {SHORT} {options}");
+    let output = bench
+        .command(&command)
+        .current_dir(repository_root())
+        .env("PGHOST", "127.0.0.1")
+        .env("PGPORT", port.to_string())
+        .env("PGUSER", "postgres")
+        .env("PGPASSWORD", &bench.password)
+        .env("PGDATABASE", database)
+        .output();
+    bench.assert_no_password(output.expect("it starts"))
+}
+
+/// The comparison of the last experiment, with its first line.
+fn compared(bench: &TestBench) -> String {
+    let id = &stored_runs(bench).last().expect("the first run").id.clone();
+    let output = bench.prony_without_server(&format!("compare {id}"));
+    let text = ok_stdout(&output);
+    assert!(text.starts_with("COMPARABLE, WITH "), "{text}");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn each_kit_is_valid_and_says_how_it_is_run_and_what_is_published() {
+    let bench = TestBench::new("kits");
+    let folder = repository_root().join("plans/kits");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let name = entry.expect("an entry").file_name();
+        let file = format!("plans/kits/{}", name.display());
+        let mut check = bench.command(&format!("plan check {file}"));
+        let checked = check.current_dir(repository_root()).output();
+        ok_stdout(&checked.expect("it starts"));
+        let text = std::fs::read_to_string(repository_root().join(&file)).expect("a file");
+        assert!(text.contains(&format!("#   prony run {file}")), "{file}");
+        assert!(text.contains("prony compare last"), "{file}");
+        let is_said = ["No published figure", "Published: "];
+        assert!(is_said.iter().any(|words| text.contains(words)), "{file}");
+        count += 1;
+    }
+    assert_eq!(count, 5);
+}
+
+#[test]
+fn durability_is_varied_on_purpose_and_answered() {
+    let bench = TestBench::new("kit_durability");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    ok_stdout(&run_kit(&bench, "durability", shared_postgres().port(), ""));
+    let text = compared(&bench);
+    let why = "synchronous_commit, durability: this is what the experiment varied on purpose";
+    assert!(text.contains(why), "{text}");
+    assert!(
+        text.contains("A durable, 2 runs") && text.contains("B relaxed, 2 runs"),
+        "{text}"
+    );
+}
+
+#[test]
+fn tls_is_varied_by_the_url_alone() {
+    let (_, certificate, key) = create_certificates("Authority of the kits");
+    let options = EmbeddedOptions {
+        files: vec![
+            ("server.crt".into(), certificate.into_bytes()),
+            ("server.key".into(), key.into_bytes()),
+        ],
+        ..EmbeddedOptions::default()
+    };
+    let installation = find().expect("PostgreSQL's programs");
+    let server = EmbeddedPostgres::start(&installation, &options.set("ssl", "on"));
+    let server = server.expect("it starts");
+    let bench = TestBench::on(&server, "kit_tls");
+    ok_stdout(&bench.prony("load select-only --scale 1"));
+    ok_stdout(&run_kit(&bench, "tls", server.port(), ""));
+    for run in stored_runs(&bench) {
+        let variant = &run.experiment.as_ref().expect("an experiment").variant;
+        assert_eq!(run.server.tls.is_some(), variant == "tls", "{variant}");
+    }
+    let text = compared(&bench);
+    assert!(
+        text.contains("TLS: this is what the experiment varied on purpose"),
+        "{text}"
+    );
+}
+
+#[test]
+fn replication_waits_as_each_variant_says() {
+    let bench = TestBench::new("kit_replication");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    // Without a standby no commit waits, but each session has its value.
+    ok_stdout(&run_kit(
+        &bench,
+        "replication",
+        shared_postgres().port(),
+        "",
+    ));
+    let mut values: Vec<String> = stored_runs(&bench)
+        .iter()
+        .map(|run| format!("{:?}", run.server.settings["synchronous_commit"]))
+        .collect();
+    values.sort();
+    values.dedup();
+    assert_eq!(values.len(), 4, "{values:?}");
+    compared(&bench);
+}

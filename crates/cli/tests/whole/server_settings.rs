@@ -1,0 +1,295 @@
+//! Settings of the server in plans: set before a run, verified, and put back after it.
+
+use crate::common::{
+    TestBench, connect, ok_stdout, send_signal, start_run, stderr_text, wait_until,
+};
+use crate::maria::MariaTestBench;
+use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
+use prony_store::{DurabilityClass, Run, RunFilter, RunState, RunStore};
+use prony_test_servers::{MariaDb, MariaDbOptions};
+use std::path::Path;
+
+fn own_postgres() -> EmbeddedPostgres {
+    let installation = find().expect("PostgreSQL's programs");
+    EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts")
+}
+
+/// The stored runs, in the order of execution.
+fn stored_runs(home: &Path) -> Vec<Run> {
+    let store = RunStore::open(Some(home)).expect("a store");
+    let summaries = store.list(&RunFilter::default()).expect("a listing").runs;
+    let mut runs: Vec<Run> = summaries
+        .iter()
+        .map(|summary| store.load(&summary.id).expect("a document"))
+        .collect();
+    runs.sort_by_key(|run| run.experiment.as_ref().map(|part| part.position));
+    runs
+}
+
+fn write_plan(home: &Path, workload: &str, variants: &str) -> String {
+    let path = home.join("plan.toml");
+    let plan = format!(
+        "[workload]\nname = \"{workload}\"\n[run]\nclients = 2\ntransactions = 20\n[experiment]\nrepeats = 2\n{variants}"
+    );
+    std::fs::write(&path, plan).expect("a file");
+    path.display().to_string()
+}
+
+/// The value of a setting that the clients' server had, by variant.
+fn values(runs: &[Run], setting: &str) -> Vec<(String, String)> {
+    let value = |run: &Run| {
+        let part = run.experiment.as_ref().expect("an experiment");
+        let value = run.server.settings.get(setting).expect("observed");
+        let value = serde_json::to_value(value).expect("JSON");
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        (part.variant.clone(), text)
+    };
+    runs.iter().map(value).collect()
+}
+
+#[test]
+fn a_setting_of_the_sessions_is_varied_and_compared_on_purpose() {
+    let bench = TestBench::new("session_settings");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let plan = write_plan(
+        &bench.home,
+        "tpcb",
+        "[variants.on]\n[variants.off.settings]\nsynchronous_commit = \"off\"\nwork_mem = \"8MB\"\n",
+    );
+    let checked = ok_stdout(&bench.prony_without_server(&format!("plan check {plan}")));
+    assert!(checked.contains("synchronous_commit"), "{checked}");
+    ok_stdout(&bench.prony(&format!("run {plan}")));
+    let runs = stored_runs(&bench.home);
+    let expected = ["on", "off", "off", "on"].map(|name| (name.to_owned(), name.to_owned()));
+    assert_eq!(values(&runs, "synchronous_commit"), expected);
+    for run in &runs {
+        let durability = run.observed.as_ref().and_then(|seen| seen.before.as_ref());
+        let durability = durability.and_then(|before| before.durability.as_ref());
+        let is_off = run.experiment.as_ref().unwrap().variant == "off";
+        let class = if is_off {
+            DurabilityClass::D1
+        } else {
+            DurabilityClass::D3
+        };
+        assert_eq!(
+            durability.map(|found| found.class),
+            Some(class),
+            "{}",
+            run.id
+        );
+    }
+    let comparison = ok_stdout(&bench.prony_without_server(&format!("compare {}", runs[0].id)));
+    assert!(comparison.starts_with("COMPARABLE, WITH "), "{comparison}");
+    let words: Vec<&str> = comparison.split_whitespace().collect();
+    let why =
+        "synchronous_commit, durability, work_mem: this is what the experiment varied on purpose";
+    assert!(words.join(" ").contains(why), "{comparison}");
+    // Nothing of it stays.
+    let now = bench
+        .control()
+        .query_value("show synchronous_commit")
+        .unwrap();
+    assert_eq!(now.as_deref(), Some("on"));
+}
+
+/// Two runs that are no variants of one experiment differ in durability, which forbids their comparison.
+#[test]
+fn figures_are_shown_despite_another_durability_and_no_requirement_passes() {
+    let bench = TestBench::new("despite");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let run = "run tpcb --clients 2 --transactions 20";
+    let ids = ["on", "off"].map(|value| {
+        let run = bench.run(&format!("{run} --setting synchronous_commit={value}"));
+        assert_eq!(run.plan["settings"]["synchronous_commit"], value);
+        run.id
+    });
+    let compare = format!("compare {} {}", ids[0], ids[1]);
+    let refused = bench.prony_without_server(&compare);
+    assert_eq!(refused.status.code(), Some(7));
+    let despite = format!("{compare} --despite durability");
+    let shown = ok_stdout(&bench.prony_without_server(&despite));
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    let words = words.join(" ");
+    assert!(
+        words.starts_with("NOT COMPARABLE, shown despite synchronous_commit (on against off"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("durability (D3 against D1") && shown.contains("TPS"),
+        "{shown}"
+    );
+    // It holds whatever the figures are.
+    let gate = bench.prony_without_server(&format!("{despite} --require errors<=100000"));
+    let printed = String::from_utf8_lossy(&gate.stdout);
+    assert_eq!(gate.status.code(), Some(9), "{printed}");
+    assert!(printed.starts_with("UNDECIDED"), "{printed}");
+    let json = ok_stdout(&bench.prony_without_server(&format!("{despite} --json")));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let beyond = json["side_comparisons"][0]["despite"]
+        .as_array()
+        .map(Vec::len);
+    assert_eq!(beyond, Some(2), "{json}");
+    let gate = format!("{despite} --require errors<=100000 --unsure pass");
+    assert_eq!(bench.prony_without_server(&gate).status.code(), Some(2));
+    assert_eq!(
+        bench
+            .prony_without_server(&format!("{compare} --despite workload"))
+            .status
+            .code(),
+        Some(2)
+    );
+}
+
+#[test]
+fn what_compare_will_refuse_is_said_before_the_first_run() {
+    let bench = TestBench::new("planned_refusal");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let variants = "[variants.a]\n[variants.b.workload]\nname = \"select-only\"\n";
+    let plan = write_plan(&bench.home, "tpcb", variants);
+    let expected =
+        "prony compare will refuse to compare b with a: workload tpcb against select-only";
+    let checked = ok_stdout(&bench.prony_without_server(&format!("plan check {plan}")));
+    assert!(checked.contains(expected), "{checked}");
+    let output = bench.prony(&format!("run {plan}"));
+    ok_stdout(&output);
+    let messages = stderr_text(&output);
+    let (before, _) = messages.split_once("run 1 of 4").expect("the first run");
+    assert!(before.contains(expected), "{messages}");
+    let id = &stored_runs(&bench.home)[0].id;
+    let compared = bench.prony_without_server(&format!("compare {id}"));
+    assert_eq!(compared.status.code(), Some(7), "as it was said");
+}
+
+#[test]
+fn a_sweep_varies_a_setting_and_a_flag_sets_one() {
+    let bench = TestBench::new("swept_settings");
+    ok_stdout(&bench.prony("load select-only --scale 1"));
+    let run = "run select-only --clients 1 --transactions 20 --json";
+    let sweep = format!("{run} --repeats 1 --sweep settings.synchronous_commit=on,off");
+    ok_stdout(&bench.prony(&sweep));
+    let values: Vec<_> = values(&stored_runs(&bench.home), "synchronous_commit");
+    let expected =
+        ["on", "off"].map(|name| (format!("synchronous_commit-{name}"), name.to_owned()));
+    assert_eq!(values, expected);
+    let run = bench.run("run select-only --clients 1 --transactions 20 --setting jit=off");
+    assert_eq!(run.plan["settings"], serde_json::json!({"jit": "off"}));
+    let value = serde_json::to_value(&run.server.settings["jit"]).unwrap();
+    assert_eq!(value, serde_json::json!("off"));
+    for (setting, code, part) in [
+        (
+            "no_such_setting=1",
+            2,
+            "the server has no setting no_such_setting",
+        ),
+        (
+            "block_size=4096",
+            2,
+            "it was decided when the server was built",
+        ),
+        ("max_connections=50", 2, "restart = "),
+        ("work_mem=much", 3, "invalid value for parameter"),
+        ("primary_conninfo=x", 2, "may hold a password"),
+    ] {
+        let output = bench.prony(&format!(
+            "run select-only --transactions 9 --setting {setting}"
+        ));
+        let messages = stderr_text(&output);
+        assert_eq!(output.status.code(), Some(code), "{setting}: {messages}");
+        assert!(messages.contains(part), "{setting}: {messages}");
+    }
+}
+
+#[test]
+fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_error() {
+    let server = own_postgres();
+    let bench = TestBench::on(&server, "server_settings");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let shown = || {
+        bench
+            .control()
+            .query_value("show full_page_writes")
+            .unwrap()
+    };
+    let auto_conf = "select count(*) from pg_file_settings where sourcefile like '%auto.conf'";
+    let plan = write_plan(
+        &bench.home,
+        "tpcb",
+        "[variants.on]\n[variants.off.settings]\nfull_page_writes = false\n",
+    );
+    let output = bench.prony(&format!("run {plan}"));
+    ok_stdout(&output);
+    let messages = stderr_text(&output);
+    let told = "the server's full_page_writes is off for the run; before, it was on";
+    assert_eq!(messages.matches(told).count(), 2, "{messages}");
+    let runs = stored_runs(&bench.home);
+    let expected = ["on", "off", "off", "on"].map(|name| (name.to_owned(), name.to_owned()));
+    assert_eq!(values(&runs, "full_page_writes"), expected);
+    let left = bench.control().query_value(auto_conf).unwrap();
+    assert_eq!(
+        (shown().as_deref(), left.as_deref()),
+        (Some("on"), Some("0"))
+    );
+
+    let mut command = bench.command("run tpcb --clients 2 --duration 5m");
+    command.args(["--setting", "full_page_writes=off", "--url", &bench.url]);
+    let (child, _) = start_run(command);
+    wait_until(&bench.home, |run| run.state == RunState::Running);
+    assert_eq!(shown().as_deref(), Some("off"));
+    send_signal(&child, "-INT");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
+    assert_eq!(shown().as_deref(), Some("on"));
+
+    // What an earlier ALTER SYSTEM said is there again; the load fails, because there are no tables.
+    bench
+        .control()
+        .execute("alter system set full_page_writes = on")
+        .unwrap();
+    let output = bench.prony("run ycsb --setting full_page_writes=off");
+    assert_eq!(output.status.code(), Some(4), "{}", stderr_text(&output));
+    let left = bench.control().query_value(auto_conf).unwrap();
+    assert_eq!(
+        (shown().as_deref(), left.as_deref()),
+        (Some("on"), Some("1"))
+    );
+}
+
+#[test]
+fn mariadb_sets_sessions_and_the_server_and_puts_the_server_back() {
+    let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
+    let bench = MariaTestBench::on(&server, "settings");
+    ok_stdout(&bench.prony("load oltp_read_write -o table_size=1000"));
+    let plan = write_plan(
+        &bench.home,
+        "oltp_read_write",
+        "[variants.durable.settings]\ninnodb_flush_log_at_trx_commit = 1\nsort_buffer_size = \"4M\"\n\
+         [variants.fast.settings]\ninnodb_flush_log_at_trx_commit = 2\n",
+    );
+    let shown = || {
+        let sql = "select @@global.innodb_flush_log_at_trx_commit, @@global.sort_buffer_size";
+        connect(&server.url()).query(sql).unwrap()
+    };
+    let before = shown();
+    let output = bench.prony(&format!("run {plan}"));
+    ok_stdout(&output);
+    let runs = stored_runs(&bench.home);
+    let expected = [
+        ("durable", "1"),
+        ("fast", "2"),
+        ("fast", "2"),
+        ("durable", "1"),
+    ];
+    let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(values(&runs, "innodb_flush_log_at_trx_commit"), expected);
+    assert_eq!(shown(), before);
+    let compare = format!("compare {}", runs[0].id);
+    let comparison = ok_stdout(&bench.prony_with(&compare, &[]));
+    assert!(comparison.starts_with("COMPARABLE, WITH "), "{comparison}");
+    let output =
+        bench.prony("run oltp_read_write --transactions 9 --setting performance_schema=ON");
+    let messages = stderr_text(&output);
+    assert_eq!(output.status.code(), Some(2), "{messages}");
+    assert!(messages.contains("the command of `between`"), "{messages}");
+}

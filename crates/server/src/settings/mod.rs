@@ -1,0 +1,283 @@
+//! Settings that a plan asks for: how far each one reaches, how it is set, verified and put back.
+//!
+//! In: a control connection and [`ServerSettings`]. Out: [`SettingChange`]s, the sessions' part of a [`Target`], and errors
+//! that say what to do. Must never: leave a changed server without a [`SettingChange`] that puts it back, or take a
+//! setting for set that a new session does not show.
+
+mod mysql;
+mod postgres;
+
+use crate::control::Error as ControlError;
+use crate::{Control, ProtocolOptions, Target};
+use prony_document::{ServerSettings, SqlDialect};
+use prony_plan::{ErrorParts, UserError};
+use std::fmt;
+
+/// How far a setting reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Each session has its own value.
+    Session,
+    /// The server has one value, which can be changed while it runs.
+    Server,
+    /// The server reads it when it starts.
+    Restart,
+}
+
+/// A setting with the value that it shall have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedSetting {
+    pub name: String,
+    pub value: String,
+    pub reach: Reach,
+}
+
+/// A setting of the whole server that was changed, with what it was before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingChange {
+    pub name: String,
+    /// What puts it back.
+    undo: Vec<String>,
+    /// The value before, for messages.
+    pub before: String,
+    pub reach: Reach,
+}
+
+/// Why settings cannot be what a plan asks for.
+#[derive(Debug)]
+pub enum SettingError {
+    /// The server has no setting of this name.
+    Unknown { name: String },
+    /// It cannot be changed, for this reason.
+    Fixed { name: String, reason: &'static str },
+    /// The server refused the value, or another statement.
+    Refused {
+        name: String,
+        value: String,
+        source: ControlError,
+    },
+    /// A new session has another value.
+    Different {
+        name: String,
+        wanted: String,
+        found: String,
+    },
+}
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.parts().problem)
+    }
+}
+
+impl std::error::Error for SettingError {}
+
+impl UserError for SettingError {
+    fn parts(&self) -> ErrorParts {
+        match self {
+            SettingError::Unknown { name } => {
+                ErrorParts::new(format!("the server has no setting {name}"))
+                    .with_hint("SHOW ALL (PostgreSQL) or SHOW VARIABLES (MySQL) lists its settings")
+            }
+            SettingError::Fixed { name, reason } => {
+                ErrorParts::new(format!("the setting {name} cannot be changed: {reason}"))
+            }
+            SettingError::Refused {
+                name,
+                value,
+                source,
+            } => source
+                .parts()
+                .with_context(format_args!("cannot set {name} to {value}: ")),
+            SettingError::Different {
+                name,
+                wanted,
+                found,
+            } => ErrorParts::new(format!(
+                "the plan asks for {name} = {wanted}, but a new session has {found}"
+            ))
+            .with_hint(
+                "another place may override it (a role, a database, an option of the server's command), or a pooler \
+                 serves the sessions",
+            ),
+        }
+    }
+}
+
+/// How far each of these settings reaches on the server of this connection. May set them in this connection's session.
+///
+/// # Errors
+/// One of them does not exist, cannot be changed, or has a value that the server refuses.
+pub fn find_reach(
+    control: &mut Control,
+    settings: &ServerSettings,
+) -> Result<Vec<WantedSetting>, SettingError> {
+    let wanted = settings.iter().map(|(name, value)| {
+        let reach = match control.dialect() {
+            SqlDialect::PostgreSql => postgres::reach(control, name)?,
+            SqlDialect::MySql => mysql::reach(control, name, value)?,
+            SqlDialect::TransactSql => {
+                return Err(SettingError::Fixed {
+                    name: name.to_owned(),
+                    reason: "on SQL Server, settings are varied by the command of `between` in [experiment]",
+                });
+            }
+        };
+        Ok(WantedSetting {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            reach,
+        })
+    });
+    wanted.collect()
+}
+
+/// Lets each session of this target begin with the settings that a session has of its own.
+pub fn set_in_sessions(target: &mut Target, wanted: &[WantedSetting]) {
+    let own = || {
+        wanted
+            .iter()
+            .filter(|setting| setting.reach == Reach::Session)
+    };
+    match &mut target.protocol {
+        ProtocolOptions::PostgreSql(options) => {
+            for setting in own() {
+                let is_other = |name: &str| !name.eq_ignore_ascii_case(&setting.name);
+                options.parameters.retain(|(name, _)| is_other(name));
+                let parameter = (setting.name.clone(), setting.value.clone());
+                options.parameters.push(parameter);
+            }
+        }
+        ProtocolOptions::MySql(options) => {
+            options.session_settings = own().map(mysql::assignment).collect();
+        }
+        ProtocolOptions::SqlServer(_) => {}
+    }
+    for additional in &mut target.additional_targets {
+        set_in_sessions(additional, wanted);
+    }
+}
+
+/// Changes a setting of the whole server; for one that it reads when it starts, it has to be restarted afterwards.
+///
+/// # Errors
+/// The server refuses; then nothing is changed.
+pub fn change_server(
+    control: &mut Control,
+    setting: &WantedSetting,
+) -> Result<SettingChange, SettingError> {
+    let change = match control.dialect() {
+        SqlDialect::PostgreSql => postgres::change_server(control, setting),
+        SqlDialect::MySql | SqlDialect::TransactSql => mysql::change_server(control, setting),
+    };
+    change.map_err(|source| SettingError::Refused {
+        name: setting.name.clone(),
+        value: setting.value.clone(),
+        source,
+    })
+}
+
+/// Undoes a change; a setting that the server reads when it starts has its old value after a restart.
+///
+/// # Errors
+/// The server refuses.
+pub fn put_back(control: &mut Control, change: &SettingChange) -> Result<(), ControlError> {
+    change
+        .undo
+        .iter()
+        .try_for_each(|statement| control.execute(statement).map(drop))
+}
+
+/// Verifies that a new session, that of this connection, has these settings.
+///
+/// # Errors
+/// It has not, or the server does not say.
+pub fn verify(control: &mut Control, wanted: &[WantedSetting]) -> Result<(), SettingError> {
+    for setting in wanted {
+        let found = match control.dialect() {
+            SqlDialect::PostgreSql => postgres::difference(control, setting),
+            SqlDialect::MySql | SqlDialect::TransactSql => mysql::difference(control, setting),
+        };
+        let found = found.map_err(|source| SettingError::Refused {
+            name: setting.name.clone(),
+            value: setting.value.clone(),
+            source,
+        })?;
+        if let Some(found) = found {
+            return Err(SettingError::Different {
+                name: setting.name.clone(),
+                wanted: setting.value.clone(),
+                found,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A text as a literal of SQL.
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// What a text such as `on` or `FALSE` means.
+fn boolean(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" => Some(true),
+        "off" | "false" | "no" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// A number with a unit of memory or time, such as `64MB` or `5 min`, in bytes or microseconds; one without a unit is in
+/// `unit`, such as `8kB`.
+fn quantity(text: &str, unit: &str) -> Option<f64> {
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+')))
+        .unwrap_or(text.len());
+    let (number, own_unit) = text.split_at(end);
+    let number: f64 = number.parse().ok()?;
+    let (count, unit) = match own_unit.trim() {
+        "" => {
+            let digits = unit.bytes().take_while(u8::is_ascii_digit).count();
+            let (count, unit) = unit.split_at(digits);
+            (count.parse().unwrap_or(1.0), unit)
+        }
+        own_unit => (1.0, own_unit),
+    };
+    let factor = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" | "us" => 1.0,
+        "k" | "kb" => 1024.0,
+        "m" | "mb" => 1024_f64.powi(2),
+        "g" | "gb" => 1024_f64.powi(3),
+        "t" | "tb" => 1024_f64.powi(4),
+        "ms" => 1e3,
+        "s" => 1e6,
+        "min" => 60e6,
+        "h" => 3600e6,
+        "d" => 86_400e6,
+        _ => return None,
+    };
+    Some(number * count * factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_with_and_without_units_are_compared() {
+        assert_eq!(quantity("64MB", ""), quantity("8192", "8kB"));
+        assert_eq!(quantity("5 min", ""), quantity("300", "s"));
+        assert_eq!(quantity("0.5", ""), Some(0.5));
+        assert_eq!(quantity("-1", "kB"), Some(-1024.0));
+        assert_eq!(quantity("replica", ""), None);
+        assert_eq!(quantity("128M", ""), quantity("134217728", ""));
+        assert_eq!(quantity("1 parsec", ""), None);
+        assert_eq!(literal("it's"), "'it''s'");
+        assert_eq!(
+            (boolean("TRUE"), boolean("0"), boolean("2")),
+            (Some(true), Some(false), None)
+        );
+    }
+}
