@@ -39,6 +39,8 @@ fn stop_in_the_second_row(bench: &TestBench) -> String {
         let mut text = String::new();
         stderr.read_to_string(&mut text).map(|_| text)
     });
+    // Each row loads its data first.
+    wait_until(&bench.home, any_committed);
     wait_until(&bench.home, |run| {
         row(run) == "tpcc-64vcpu-cached" && any_committed(run)
     });
