@@ -257,6 +257,54 @@ fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_er
 }
 
 #[test]
+fn a_setting_that_needs_a_restart_is_set_and_put_back_by_the_users_command() {
+    let server = own_postgres();
+    let bench = TestBench::on(&server, "restarted_settings");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let shown = || {
+        let sql = "show max_locks_per_transaction";
+        bench.control().query_value(sql).unwrap()
+    };
+    let (wanted, done) = (bench.home.join("wanted"), bench.home.join("done"));
+    let variants = format!(
+        "restart = \"touch '{0}'; until test -e '{1}'; do sleep 0.05; done; rm '{1}'\"\n\
+         [variants.few.settings]\nmax_locks_per_transaction = 50\n\
+         [variants.many.settings]\nmax_locks_per_transaction = 90\n",
+        wanted.display(),
+        done.display()
+    );
+    let plan = write_plan(&bench.home, "tpcb", &variants);
+    let before = shown();
+    // The command asks the test to restart its server.
+    let mut command = bench.command(&format!("run {plan} --repeats 1"));
+    command.args(["--url", &bench.url]);
+    let (mut child, _) = start_run(command);
+    let mut restarts = 0;
+    while child.try_wait().expect("a child").is_none() {
+        if wanted.exists() {
+            std::fs::remove_file(&wanted).unwrap();
+            server.restart().expect("it restarts");
+            std::fs::write(&done, "").unwrap();
+            restarts += 1;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let output = child.wait_with_output().expect("it ended");
+    assert!(output.status.success(), "{}", stderr_text(&output));
+    let expected = [("few", "50"), ("many", "90")];
+    let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(
+        values(&stored_runs(&bench.home), "max_locks_per_transaction"),
+        expected
+    );
+    assert_eq!(
+        (restarts, shown()),
+        (4, before),
+        "before and after each run"
+    );
+}
+
+#[test]
 fn mariadb_sets_sessions_and_the_server_and_puts_the_server_back() {
     let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
     let bench = MariaTestBench::on(&server, "settings");
