@@ -4,6 +4,7 @@ use crate::common::{
     TestBench, connect, ok_stdout, send_signal, start_run, stderr_text, wait_until,
 };
 use crate::maria::MariaTestBench;
+use crate::poolers::bench_with_pooler;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{DurabilityClass, Run, RunFilter, RunState, RunStore};
 use prony_test_servers::{MariaDb, MariaDbOptions};
@@ -199,6 +200,20 @@ fn a_sweep_varies_a_setting_and_a_flag_sets_one() {
         assert_eq!(output.status.code(), Some(code), "{setting}: {messages}");
         assert!(messages.contains(part), "{setting}: {messages}");
     }
+}
+
+#[test]
+fn a_pooler_that_refuses_a_setting_is_named() {
+    let Some((bench, _pooler, url)) = bench_with_pooler("pooled_settings") else {
+        return;
+    };
+    let run = "run tpcb --transactions 9 --setting synchronous_commit=off --url";
+    let output = bench.prony_without_server(&format!("{run} {url}"));
+    let messages = stderr_text(&output);
+    assert_eq!(output.status.code(), Some(3), "{messages}");
+    let words: Vec<&str> = messages.split_whitespace().collect();
+    let hint = "a pooler may refuse settings in the log-in: name the server itself";
+    assert!(words.join(" ").contains(hint), "{messages}");
 }
 
 #[test]
