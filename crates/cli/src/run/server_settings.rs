@@ -81,7 +81,7 @@ fn wait_until_set(
     let waiting_since = Instant::now();
     let is_changed = wanted.iter().any(|setting| setting.reach != Reach::Session);
     loop {
-        let verified = verify(&mut server::connect(target)?, wanted);
+        let verified = verify(&mut connect_with_settings(target)?, wanted);
         let is_over =
             !is_changed || waiting_since.elapsed() > RELOAD_TIMEOUT || signals.received().is_some();
         match verified {
@@ -90,6 +90,21 @@ fn wait_until_set(
             Err(_) => sleep(RETRY_PAUSE),
         }
     }
+}
+
+/// `protocol_violation`: how a pooler refuses a parameter of the log-in that it does not know.
+const REFUSED_PARAMETER: &str = "08P01";
+
+fn connect_with_settings(target: &Target) -> Result<Control, Failure> {
+    Control::connect(target).map_err(|error| {
+        let mut failure = Failure::of(Exit::Connect, &error);
+        if error.sqlstate() == Some(REFUSED_PARAMETER) {
+            "a pooler may refuse settings in the log-in: name the server itself, or vary the setting at the server by the \
+             command of `between` in [experiment]"
+                .clone_into(&mut failure.problems[0].hint);
+        }
+        failure
+    })
 }
 
 impl ChangedServer {

@@ -3,8 +3,9 @@
 use crate::common::{TestBench, ok_stdout};
 use crate::documentation::repository_root;
 use crate::logins::create_certificates;
+use crate::poolers::bench_with_pooler;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::{Run, RunFilter, RunStore};
+use prony_store::{EventKind, Run, RunFilter, RunStore};
 use prony_test_servers::shared_postgres;
 use std::process::Output;
 
@@ -63,7 +64,7 @@ fn each_kit_is_valid_and_says_how_it_is_run_and_what_is_published() {
         assert!(is_said.iter().any(|words| text.contains(words)), "{file}");
         count += 1;
     }
-    assert_eq!(count, 5);
+    assert_eq!(count, 6);
 }
 
 #[test]
@@ -126,4 +127,71 @@ fn replication_waits_as_each_variant_says() {
     values.dedup();
     assert_eq!(values.len(), 4, "{values:?}");
     compared(&bench);
+}
+
+#[test]
+fn a_pooler_is_measured_beside_the_server_itself() {
+    let Some((bench, _pooler, url)) = bench_with_pooler("kit_pooler") else {
+        return;
+    };
+    let options = format!("--url {} --via {url}", bench.url);
+    ok_stdout(&run_kit(
+        &bench,
+        "pooler",
+        shared_postgres().port(),
+        &options,
+    ));
+    let pooled: Vec<bool> = stored_runs(&bench)
+        .iter()
+        .map(|run| run.server.pooler.is_some())
+        .collect();
+    assert_eq!(
+        pooled.iter().filter(|pooled| **pooled).count(),
+        2,
+        "{pooled:?}"
+    );
+    compared(&bench);
+}
+
+#[test]
+fn a_base_backup_is_taken_during_the_runs_of_its_variant() {
+    let server = EmbeddedPostgres::start(&find().expect("programs"), &EmbeddedOptions::default());
+    let server = server.expect("it starts");
+    let bench = TestBench::on(&server, "kit_backup");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    // Its pause and its timeout fit the kit's window, and not a test's.
+    let kit = repository_root().join("plans/kits/backup.toml");
+    let text = std::fs::read_to_string(kit).expect("a file");
+    let short = text
+        .replace("timeout 82", "timeout 3")
+        .replace("pause = \"10s\"", "pause = \"1s\"");
+    assert_ne!(short, text);
+    let plan = bench.home.join("backup.toml");
+    std::fs::write(&plan, short).expect("a file");
+    let options = SHORT.replace("1s", "2s");
+    let mut command = bench.command(&format!("run {} {options}", plan.display()));
+    let path = std::env::var("PATH").unwrap_or_default();
+    let programs = find().expect("programs");
+    let output = command
+        .env("PATH", format!("{}:{path}", programs.bin_dir.display()))
+        .env("PGHOST", server.socket_dir())
+        .env("PGPORT", server.port().to_string())
+        .env("PGUSER", "postgres")
+        .env("PGDATABASE", "kit_backup")
+        .output();
+    bench.assert_no_password(output.expect("it starts"));
+    let runs = stored_runs(&bench);
+    let backups = |wanted: &str| {
+        let of_variant = |run: &&Run| run.experiment.as_ref().unwrap().variant == wanted;
+        let events = runs
+            .iter()
+            .filter(of_variant)
+            .flat_map(|run| &run.observed.as_ref().expect("observed").events);
+        events
+            .filter(|event| event.kind == EventKind::Backup)
+            .count()
+    };
+    assert_eq!(runs.len(), 4);
+    assert_eq!(backups("without"), 0);
+    assert!(backups("during") > 0);
 }

@@ -6,7 +6,7 @@ use crate::common::{
     connect, ok_stdout, parse_run, prony_command, send_signal, start_run, total_figures,
 };
 use prony_server::Control;
-use prony_store::Run;
+use prony_store::{Product, Run};
 use prony_test_servers::shared_mariadb;
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -94,6 +94,50 @@ fn run_oltp(bench: &OtherVersionTestBench, engine: &str, protocols: &[&str]) {
     ok_stdout(&bench.prony("clean oltp_read_write"));
 }
 
+/// A setting of the server and one that it reads when it starts, both put back: the user's command restarts nothing, and the
+/// run does not begin.
+fn set_and_put_back(root: &mut Control, bench: &OtherVersionTestBench) {
+    ok_stdout(&bench.prony("load oltp_read_write -o table_size=100"));
+    let run = "oltp_read_write --clients 1 --transactions 5";
+    let sql = "select @@global.innodb_flush_log_at_trx_commit, @@global.sort_buffer_size, @@performance_schema";
+    let before = root.query(sql).unwrap();
+    let settings = "--setting innodb_flush_log_at_trx_commit=2 --setting sort_buffer_size=3M";
+    let found = bench.run(&format!("{run} {settings}"), 5).server.settings;
+    let value = |name: &str| serde_json::to_value(&found[name]).unwrap();
+    assert_eq!(
+        value("innodb_flush_log_at_trx_commit"),
+        "2",
+        "{}",
+        bench.url
+    );
+    assert_eq!(value("sort_buffer_size"), "3145728", "{}", bench.url);
+    assert_eq!(root.query(sql).unwrap(), before, "{}", bench.url);
+    let is_on = before[0][2].as_deref() == Some("1");
+    let other = if is_on { "OFF" } else { "ON" };
+    let plan = bench.home.join("restart.toml");
+    let text = format!(
+        "[workload]\nname = \"oltp_read_write\"\n[run]\ntransactions = 5\n[experiment]\nrepeats = 2\n\
+         restart = \"true\"\n[server.settings]\nperformance_schema = \"{other}\"\n"
+    );
+    std::fs::write(&plan, text).expect("a file");
+    let output = bench.prony(&format!("run {}", plan.display()));
+    let messages = String::from_utf8_lossy(&output.stderr);
+    let persists = root.product() == Product::MYSQL && root.server_version() >= 80_000;
+    if !persists {
+        assert!(messages.contains("the command of `between`"), "{messages}");
+    } else {
+        assert!(messages.contains("put back on the server"), "{messages}");
+        let sql = "select count(*) from performance_schema.persisted_variables";
+        assert_eq!(
+            root.query_value(sql).unwrap().as_deref(),
+            Some("0"),
+            "{messages}"
+        );
+    }
+    assert!(!output.status.success(), "{messages}");
+    ok_stdout(&bench.prony("clean oltp_read_write"));
+}
+
 /// Runs tpcc on a server that requires or generates primary keys, if its version can; history has an invisible one.
 fn run_tpcc_with_keys(root: &mut Control, bench: &OtherVersionTestBench, engine: &str) {
     let (settings, key) = match (engine, root.server_version()) {
@@ -165,6 +209,7 @@ fn other_versions_of_mysql_and_mariadb() {
             "mysql"
         };
         run_oltp(&bench, engine, &["simple", "prepared"]);
+        set_and_put_back(&mut root, &bench);
         run_tpcc_with_keys(&mut root, &bench, engine);
         run_ycsb(&bench);
         run_sysbench(&bench, &server, &name);

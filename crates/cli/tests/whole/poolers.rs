@@ -5,7 +5,7 @@ use prony_store::{Pooler, Run, RunFilter, RunStore};
 use prony_test_servers::{PgBouncer, shared_postgres};
 
 /// A loaded database with PgBouncer before it, and the URL through PgBouncer; `None` if none is installed.
-fn bench_with_pooler(name: &str) -> Option<(TestBench, PgBouncer, String)> {
+pub fn bench_with_pooler(name: &str) -> Option<(TestBench, PgBouncer, String)> {
     let bench = TestBench::new(name);
     let Some(pooler) = PgBouncer::start(shared_postgres(), name) else {
         eprintln!("{name} is skipped: PgBouncer is not installed");

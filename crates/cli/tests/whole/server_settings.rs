@@ -4,6 +4,7 @@ use crate::common::{
     TestBench, connect, ok_stdout, send_signal, start_run, stderr_text, wait_until,
 };
 use crate::maria::MariaTestBench;
+use crate::poolers::bench_with_pooler;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{DurabilityClass, Run, RunFilter, RunState, RunStore};
 use prony_test_servers::{MariaDb, MariaDbOptions};
@@ -202,6 +203,20 @@ fn a_sweep_varies_a_setting_and_a_flag_sets_one() {
 }
 
 #[test]
+fn a_pooler_that_refuses_a_setting_is_named() {
+    let Some((bench, _pooler, url)) = bench_with_pooler("pooled_settings") else {
+        return;
+    };
+    let run = "run tpcb --transactions 9 --setting synchronous_commit=off --url";
+    let output = bench.prony_without_server(&format!("{run} {url}"));
+    let messages = stderr_text(&output);
+    assert_eq!(output.status.code(), Some(3), "{messages}");
+    let words: Vec<&str> = messages.split_whitespace().collect();
+    let hint = "a pooler may refuse settings in the log-in: name the server itself";
+    assert!(words.join(" ").contains(hint), "{messages}");
+}
+
+#[test]
 fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_error() {
     let server = own_postgres();
     let bench = TestBench::on(&server, "server_settings");
@@ -253,6 +268,54 @@ fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_er
     assert_eq!(
         (shown().as_deref(), left.as_deref()),
         (Some("on"), Some("1"))
+    );
+}
+
+#[test]
+fn a_setting_that_needs_a_restart_is_set_and_put_back_by_the_users_command() {
+    let server = own_postgres();
+    let bench = TestBench::on(&server, "restarted_settings");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let shown = || {
+        let sql = "show max_locks_per_transaction";
+        bench.control().query_value(sql).unwrap()
+    };
+    let (wanted, done) = (bench.home.join("wanted"), bench.home.join("done"));
+    let variants = format!(
+        "restart = \"touch '{0}'; until test -e '{1}'; do sleep 0.05; done; rm '{1}'\"\n\
+         [variants.few.settings]\nmax_locks_per_transaction = 50\n\
+         [variants.many.settings]\nmax_locks_per_transaction = 90\n",
+        wanted.display(),
+        done.display()
+    );
+    let plan = write_plan(&bench.home, "tpcb", &variants);
+    let before = shown();
+    // The command asks the test to restart its server.
+    let mut command = bench.command(&format!("run {plan} --repeats 1"));
+    command.args(["--url", &bench.url]);
+    let (mut child, _) = start_run(command);
+    let mut restarts = 0;
+    while child.try_wait().expect("a child").is_none() {
+        if wanted.exists() {
+            std::fs::remove_file(&wanted).unwrap();
+            server.restart().expect("it restarts");
+            std::fs::write(&done, "").unwrap();
+            restarts += 1;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let output = child.wait_with_output().expect("it ended");
+    assert!(output.status.success(), "{}", stderr_text(&output));
+    let expected = [("few", "50"), ("many", "90")];
+    let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(
+        values(&stored_runs(&bench.home), "max_locks_per_transaction"),
+        expected
+    );
+    assert_eq!(
+        (restarts, shown()),
+        (4, before),
+        "before and after each run"
     );
 }
 

@@ -97,8 +97,8 @@ impl UserError for SettingError {
                 "the plan asks for {name} = {wanted}, but a new session has {found}"
             ))
             .with_hint(
-                "another place may override it (a role, a database, an option of the server's command), or a pooler \
-                 serves the sessions",
+                "the server may have adjusted the value, another place may override it (a role, a database, an option of the \
+                 server's command), or a pooler serves the sessions",
             ),
         }
     }
