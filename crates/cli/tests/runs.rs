@@ -63,7 +63,7 @@ fn labels_and_notes_are_shown_and_do_not_change_the_document() {
     );
     home.run(&["runs", "note", "last", "the newest"], 0);
     let listed = home.run(&["runs"], 0);
-    assert!(listed.contains("  before\\x1b[2J vacuum\n"), "{listed}");
+    assert!(listed.contains("[before\\x1b[2J vacuum]\n"), "{listed}");
     assert!(listed.contains("\n  the newest\n"), "{listed}");
     assert!(!listed.contains('\u{1b}'), "{listed:?}");
     let labelled = home.run(&["runs", "--label", "before\\x1b[2J vacuum"], 0);

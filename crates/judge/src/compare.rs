@@ -11,6 +11,7 @@ mod declared;
 mod despite;
 mod doctor;
 mod engines;
+pub mod fairness;
 mod intended;
 mod planned;
 pub mod rule_table;
@@ -140,8 +141,7 @@ pub fn compare(a: &Run, b: &Run, across_engines: bool) -> Comparison {
     }
 }
 
-/// Differences, the worst first. A difference that the plans of two variants of one experiment request is at
-/// most a caveat.
+/// Differences, the worst first. A difference that the plans of two variants of one experiment request is a note.
 fn differences_allowing_intended(a: &Run, b: &Run, across_engines: bool) -> Vec<Difference> {
     let mut all = differences(a, b);
     engines::downgrade_engine_differences(a, b, across_engines, &mut all);

@@ -37,7 +37,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    pub(crate) fn from_values(values: Vec<f64>) -> Option<Spread> {
+    /// The spread of some values; `None` if there is none.
+    pub fn from_values(values: Vec<f64>) -> Option<Spread> {
         let by_size = |a: &f64, b: &f64| a.total_cmp(b);
         Some(Spread {
             median: median(&values),
@@ -74,21 +75,53 @@ const LASTING_CHECKS: [&str; 11] = [
     "throttled",
 ];
 
-/// The check that makes every run of an experiment invalid, and probably its next ones; `None` if there is none, or
-/// before two runs and one of each variant.
-pub fn lasting_problem(runs: &[Run], variant_count: usize) -> Option<&Check> {
-    if runs.len() < 2 || variant_names(runs).len() < variant_count {
-        return None;
-    }
+/// Why an experiment cannot succeed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LastingProblem<'a> {
+    /// The check that makes the runs invalid, and probably the next ones.
+    pub check: &'a Check,
+    /// The variant whose runs are all invalid by it; `None` if all runs are.
+    pub variant: Option<&'a str>,
+}
+
+/// What makes every run of an experiment invalid, or every run of a variant; `None` if nothing does, or before two runs.
+/// A sweep goes on while it has points that have not run: one may be beyond what the client can do.
+pub fn lasting_problem(runs: &[Run]) -> Option<LastingProblem<'_>> {
+    let last = runs.last()?;
+    let variant = |run: &Run| Some(run.experiment.as_ref()?.variant.clone());
+    let own: Vec<&Run> = runs
+        .iter()
+        .filter(|run| variant(run) == variant(last))
+        .collect();
+    let experiment = last.experiment.as_ref();
+    let is_sweep = experiment.is_some_and(|experiment| !experiment.sweep.is_empty());
+    let variant_count = experiment.map_or(1, |experiment| experiment.variants.len());
+    let may_differ = is_sweep && variant_names(runs).len() < variant_count;
     let is_invalid_by = |run: &Run, id: &str| {
         let mut checks = run.checks.iter();
         checks.any(|check| check.id == id && check.severity == Severity::Invalid)
             && !errors::had_lost_users(run)
     };
-    runs.last()?.checks.iter().find(|check| {
-        let id = check.id.as_str();
-        LASTING_CHECKS.contains(&id) && runs.iter().all(|run| is_invalid_by(run, id))
-    })
+    let lasting = last
+        .checks
+        .iter()
+        .filter(|check| LASTING_CHECKS.contains(&&*check.id));
+    let mut problems = lasting.filter_map(|check| {
+        let are_all = runs.len() > 1 && runs.iter().all(|run| is_invalid_by(run, &check.id));
+        let are_own = own.len() > 1 && own.iter().all(|run| is_invalid_by(run, &check.id));
+        match (are_all, are_own) {
+            (true, _) if !may_differ => Some(LastingProblem {
+                check,
+                variant: None,
+            }),
+            (_, true) if !is_sweep => Some(LastingProblem {
+                check,
+                variant: experiment.map(|experiment| &*experiment.variant),
+            }),
+            _ => None,
+        }
+    });
+    problems.next()
 }
 
 /// Whether the leading figure is NOPM: every counted run has it.
@@ -231,22 +264,46 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_that_lasts_is_one_of_all_variants() {
+    fn an_experiment_ends_after_two_runs_that_are_invalid_for_one_reason() {
         let invalid = |variant, id| {
             let mut run = run(variant, 900.0, None);
             let check = crate::new_check(id, Severity::Invalid, "found", "Do this.");
             run.checks.extend(check);
             run
         };
-        let problem = |runs: &[Run]| lasting_problem(runs, 2).map(|check| check.id.clone());
+        let problem = |runs: &[Run]| {
+            let problem = lasting_problem(runs)?;
+            Some((problem.check.id.clone(), problem.variant.map(str::to_owned)))
+        };
         let neighbours = |variant| invalid(variant, "neighbours");
+        let all = Some(("neighbours".to_owned(), None));
         let both = [neighbours("a"), neighbours("b")];
-        assert_eq!(problem(&both).as_deref(), Some("neighbours"));
-        assert_eq!(problem(&both[..1]), None, "variant b has not run");
-        assert_eq!(lasting_problem(&both[..1], 1), None, "perhaps by chance");
-        assert!(lasting_problem(&[neighbours("a"), neighbours("a")], 1).is_some());
+        assert_eq!(problem(&both), all);
+        assert_eq!(problem(&both[..1]), None, "perhaps by chance");
         assert_eq!(problem(&[neighbours("a"), run("b", 9.0, None)]), None);
         assert_eq!(problem(&[neighbours("a"), invalid("b", "steal")]), None);
+        let of_a = [neighbours("a"), run("b", 9.0, None), neighbours("a")];
+        assert_eq!(
+            problem(&of_a),
+            Some(("neighbours".to_owned(), Some("a".to_owned())))
+        );
+        let point = |mut run: Run| {
+            let experiment = run.experiment.as_mut().unwrap();
+            experiment.sweep = vec![prony_store::Setting::default()];
+            experiment.variants = names();
+            run
+        };
+        let of_point = of_a.map(point);
+        assert_eq!(
+            problem(&of_point),
+            None,
+            "the other points may be within what the client can do"
+        );
+        assert_eq!(
+            problem(&[neighbours("a"), neighbours("a")].map(point)),
+            None
+        );
+        assert_eq!(problem(&[neighbours("a"), neighbours("b")].map(point)), all);
         let outages = [invalid("a", "outage"), invalid("b", "outage")];
         assert_eq!(problem(&outages), None, "of the moment");
         let mut failed = [invalid("a", "errors"), invalid("b", "errors")];

@@ -20,11 +20,18 @@ use prony_judge::sweep::Sweep;
 use prony_store::{Choice, DIRECT_VARIANT, Experiment, FoundPooler, POOLED_VARIANT, Run, Severity};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::time::Duration;
 
-/// Returns the line before a run: `run 3 of 10: variant new, repeat 2`.
-pub fn run_header(experiment: &Experiment) -> String {
+/// Returns the line before a run: `run 3 of 10: variant new, repeat 2; about 8 min left`.
+pub fn run_header(experiment: &Experiment, left: Option<Duration>) -> String {
+    let left = left.map_or(String::new(), |left| {
+        format!(
+            "; about {} left in all",
+            units::span(left.as_secs_f64().round())
+        )
+    });
     format!(
-        "run {} of {}: variant {}, repeat {}",
+        "run {} of {}: variant {}, repeat {}{left}",
         experiment.position,
         experiment.runs,
         plain(&experiment.variant),
@@ -305,8 +312,11 @@ mod tests {
             in_experiment("new", 2, open_partial()),
         ];
         assert_eq!(
-            run_header(runs[1].experiment.as_ref().unwrap()),
-            "run 2 of 3: variant new, repeat 2"
+            run_header(
+                runs[1].experiment.as_ref().unwrap(),
+                Some(Duration::from_millis(480_400))
+            ),
+            "run 2 of 3: variant new, repeat 2; about 8 min left in all"
         );
         let text = shown(&runs, &["old", "new"]);
         for part in [

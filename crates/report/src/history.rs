@@ -15,7 +15,7 @@ use std::io::{self, Write};
 const MAX_WIDTH: usize = 100;
 
 /// Width of the columns between the id and the label, with the gaps around them, in characters.
-const MIDDLE_WIDTH: usize = 54;
+const MIDDLE_WIDTH: usize = 51;
 /// Minimum width of the column of labels.
 const MIN_LABEL_WIDTH: usize = 10;
 

@@ -19,7 +19,9 @@ pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
 pub use generate::{CompletionsArgs, ManPagesArgs};
 pub use load::{CheckArgs, LoadArgs, TablesArgs};
-pub use results::{AuditArgs, CompareArgs, OnUnsure, PriceArgs, ReportArgs, VerifyArgs};
+pub use results::{
+    AuditArgs, CompareArgs, OnUnsure, PriceArgs, ReportArgs, ReportForm, VerifyArgs,
+};
 pub use run::{RunArgs, RunOutputArgs};
 pub use scenarios::{CachedArgs, ReferenceMemory, ReproduceArgs, ScenariosArgs};
 pub use stored::{DiffSettingsArgs, JudgeArgs, RunsArgs, RunsCommand, ShowArgs, Since};

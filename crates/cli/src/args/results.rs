@@ -62,7 +62,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FIGURE")]
     pub figure: Option<String>,
 
-    /// What each side except the first must meet, as in `prony run`; the label A means the first side
+    /// What each side except the first must meet, as in `prony run`; the label A, or its variant's name, means the first side
     #[arg(long, value_name = "REQUIREMENT", value_parser = Requirement::parse)]
     pub require: Vec<Requirement>,
 
@@ -118,12 +118,18 @@ Examples:
   prony report last --output report.html
   prony report small=20261120-2333 big=last --sheet prices.toml --output report.html
   prony report 20261120-2333 last --output report.html
+  prony report last --form apsaradb --output test-report.html
   prony verify report.html")]
 pub struct ReportArgs {
     /// Runs, named as in `prony show` (several also separated by commas), or one experiment for all of its runs.
     /// With --sheet, CONFIGURATION= assigns a run to a configuration of the sheet, as in `prony price`
     #[arg(value_name = "[CONFIGURATION=]RUN", required = true)]
     pub runs: Vec<String>,
+
+    /// Form of the page: all that is known, or a test report as ApsaraDB's white paper asks for, in the sections
+    /// from purpose to conclusion
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = ReportForm::Full)]
+    pub form: ReportForm,
 
     /// Show the cost of the throughput by this price sheet, as `prony price` does [repeatable]
     #[arg(long, value_name = "FILE")]
@@ -140,6 +146,13 @@ pub struct ReportArgs {
     /// Write the page to this file, replacing an older report; - for standard output
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
+}
+
+/// The form of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportForm {
+    Full,
+    Apsaradb,
 }
 
 /// Arguments of `prony verify`.

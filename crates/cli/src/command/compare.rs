@@ -22,10 +22,10 @@ use prony_store::{
 };
 use std::path::Path;
 
-/// The label of the first side in requirements.
+/// The label of the first side in requirements, beside the name of its variant.
 const FIRST_SIDE: &str = "A";
 
-/// Maximum number of sides: they are labelled with letters.
+/// Maximum number of sides: they are labelled with letters. A sweep of more points shows its curve only.
 const MAX_SIDES: usize = 26;
 
 /// A side with its runs.
@@ -68,6 +68,9 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let store = super::stored::open_store()?;
     let mut loaded = load_all_sides(&store, &args.sides)?;
     judge_by_same_rules(loaded.iter_mut().flat_map(|side| &mut side.runs));
+    if loaded.len() > MAX_SIDES {
+        return show_curve_only(&loaded, args);
+    }
     let sides: Vec<Side<'_>> = loaded
         .iter()
         .map(|side| Side {
@@ -124,6 +127,33 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
+/// Shows the curve of a sweep that has too many points for a comparison of each with the first.
+///
+/// # Errors
+/// The sides are no sweep, or something is requested that needs a comparison.
+fn show_curve_only(sides: &[LoadedSide], args: &CompareArgs) -> Result<Exit, Failure> {
+    let runs: Vec<&Run> = sides.iter().flat_map(|side| &side.runs).collect();
+    let is_more_requested = args.json
+        || args.markdown
+        || args.junit.is_some()
+        || args.figure.is_some()
+        || !requirements_from_args(args).is_empty();
+    let Some(sweep) = Sweep::of(&runs).filter(|_| !is_more_requested) else {
+        let message = format!("{} sides are too many", sides.len());
+        let hint = match is_more_requested {
+            true => format!("name at most {MAX_SIDES}, or none of these options for a sweep"),
+            false => format!("name at most {MAX_SIDES}"),
+        };
+        return Err(usage_failure(message, hint));
+    };
+    output::show(|out, style| experiment::write_curves(out, style, &sweep))?;
+    output::notice(&format!(
+        "The {} points are not compared with the first one: that takes at most {MAX_SIDES}.",
+        sides.len()
+    ));
+    Ok(Exit::Success)
+}
+
 /// What each side except the first says to what is required.
 fn answer_sides(
     comparison: &SidesComparison,
@@ -133,12 +163,16 @@ fn answer_sides(
 ) -> Result<SideAnswers, Failure> {
     let workload = &runs[0][0].workload.name;
     let others = requirements.iter();
-    let others = others.filter(|other| other.baseline() != Some(FIRST_SIDE));
+    let first = &comparison.sides[0];
+    let others = others.filter(|other| {
+        let label = other.baseline();
+        label != Some(FIRST_SIDE) && label != Some(&*first.label)
+    });
     let baselines = answers::load_baselines(workload, others)?;
     let sides = comparison.side_comparisons.iter().zip(&runs[1..]);
     let answers = sides.filter_map(|(side, runs)| {
         let answer = answer_side(requirements, comparison, side, runs, &baselines)?;
-        Some((side.letter.to_string(), answer))
+        Some((side.labels[1].clone(), answer))
     });
     Ok(SideAnswers {
         answers: answers.collect(),
@@ -248,10 +282,6 @@ fn load_all_sides(store: &RunStore, names: &[String]) -> Result<Vec<LoadedSide>,
         };
         let hint = "name at least two runs, or an experiment with at least two variants";
         return Err(usage_failure(message, hint));
-    }
-    if sides.len() > MAX_SIDES {
-        let message = format!("{} sides are too many", sides.len());
-        return Err(usage_failure(message, format!("name at most {MAX_SIDES}")));
     }
     for (index, side) in sides.iter().enumerate() {
         let earlier_runs = sides[..index].iter().flat_map(|side| &side.runs);

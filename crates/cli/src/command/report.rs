@@ -5,11 +5,11 @@
 
 use super::compare::{NameScope, load_sides};
 use super::{file, output, price};
-use crate::args::{ReportArgs, VerifyArgs};
+use crate::args::{ReportArgs, ReportForm, VerifyArgs};
 use crate::exit::{Exit, Failure};
 use prony_judge::price::PriceSheet;
 use prony_plan::system_error;
-use prony_report::html::{self, PriceInputs, RunPlacement, SheetText, VerifyError};
+use prony_report::html::{self, PageForm, PriceInputs, RunPlacement, SheetText, VerifyError};
 use prony_report::text::plain;
 use prony_runner::host::this_build;
 use prony_store::{Run, RunStore};
@@ -25,7 +25,7 @@ const DEFAULT_UTILISATION: f64 = 0.3;
 /// Writes the page of some runs.
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let store = super::stored::open_store()?;
-    let page = if args.sheet.is_empty() {
+    let mut page = if args.sheet.is_empty() {
         let scope = match args.runs.len() {
             1 => NameScope::Experiment,
             _ => NameScope::Run,
@@ -40,6 +40,10 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         page
     } else {
         priced_page(args, &store)?
+    };
+    page.form = match args.form {
+        ReportForm::Full => PageForm::Full,
+        ReportForm::Apsaradb => PageForm::ApsaraDb,
     };
     if args.output.as_os_str() == "-" {
         output::show_raw(|out| page.write(out))?;
@@ -56,11 +60,13 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
 struct ReportPage {
     runs: Vec<Run>,
     price_inputs: Option<PriceInputs>,
+    form: PageForm,
 }
 
 impl ReportPage {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        html::write(out, &self.runs, self.price_inputs.as_ref(), &this_build())
+        let inputs = self.price_inputs.as_ref();
+        html::write_in_form(out, self.form, &self.runs, inputs, &this_build())
     }
 }
 
@@ -99,6 +105,7 @@ fn priced_page(args: &ReportArgs, store: &RunStore) -> Result<ReportPage, Failur
     Ok(ReportPage {
         runs,
         price_inputs: Some(price_inputs),
+        form: PageForm::Full,
     })
 }
 
@@ -180,7 +187,7 @@ mod tests {
         assert!(check_replaceable(&path).is_ok());
         let page = |runs| ReportPage {
             runs: vec![Run::default(); runs],
-            price_inputs: None,
+            ..ReportPage::default()
         };
         let write = |runs| file::write_result(&path, "report", |out| page(runs).write(out));
         write(1).unwrap();

@@ -286,6 +286,7 @@ fn scenario_facts(scenario: &Scenario) -> Vec<(&'static str, String)> {
         ),
     ];
     facts.extend(scenario.disk.clone().map(|disk| ("disks", disk)));
+    facts.extend(instance_limits(scenario).map(|limits| ("limits", limits)));
     facts.push(("workload", scenario.workload.clone()));
     let size = scenario
         .data_gb
@@ -336,6 +337,22 @@ fn scenario_facts(scenario: &Scenario) -> Vec<(&'static str, String)> {
         facts.extend(value.clone().map(|value| (name, value)));
     }
     facts
+}
+
+/// The limits of the instance type, as text.
+fn instance_limits(scenario: &Scenario) -> Option<String> {
+    let counted = |limit: Option<u64>, noun: &str| {
+        limit.map(|limit| format!("{} {noun}", units::count(limit)))
+    };
+    let storage = scenario.storage_size.as_ref();
+    let limits = [
+        counted(scenario.max_connections, "connections"),
+        counted(scenario.iops, "IOPS"),
+        storage.map(|size| format!("{size} of storage")),
+        counted(scenario.max_rows, "rows"),
+    ];
+    let limits: Vec<String> = limits.into_iter().flatten().collect();
+    (!limits.is_empty()).then(|| limits.join(", "))
 }
 
 /// What took over if the machine failed, with the number of zones.

@@ -13,14 +13,15 @@ use crate::exit::{Exit, Failure};
 use crate::run::{
     self, ExperimentPart, MetricsServer, ObserveOptions, ResultFormat, RunRequest, answers,
 };
-use prony_judge::experiment::{all_have_nopm, lasting_problem, variants};
+use prony_judge::experiment::{LastingProblem, all_have_nopm, lasting_problem, variants};
 use prony_judge::requirements::answer_repeats;
 use prony_judge::sweep::Sweep;
-use prony_plan::{Experiment, ExperimentRun, splitmix64};
+use prony_plan::{Experiment, ExperimentRun, Stop, splitmix64};
 use prony_report::{experiment, json};
 use prony_runner::Signals;
 use prony_runner::random_seed;
 use prony_store::{Answer, Run};
+use std::time::{Duration, Instant};
 
 /// An experiment to execute, and how to print its runs.
 pub struct ExperimentRequest {
@@ -140,7 +141,9 @@ fn run_all(
     completed: &mut CompletedRuns,
 ) -> Result<(), Failure> {
     let (experiment, signals) = (&request.experiment, context.signals);
-    for (index, scheduled) in experiment.run_order(seed).into_iter().enumerate() {
+    let started = Instant::now();
+    let order = experiment.run_order(seed);
+    for (index, scheduled) in order.iter().copied().enumerate() {
         if signals.received().is_none() {
             let variant = &experiment.variants[scheduled.variant].name;
             let is_first = index == 0;
@@ -164,7 +167,8 @@ fn run_all(
             signals,
             metrics: context.metrics,
         };
-        output::notice(&experiment::run_header(&part.experiment));
+        let left = time_left(experiment, &order, index, started.elapsed());
+        output::notice(&experiment::run_header(&part.experiment, left));
         let (run_request, observe) = &request.requests[scheduled.variant];
         let result = run::execute(run_request, observe, Some(&part))?;
         let run = result.run();
@@ -197,21 +201,60 @@ fn run_all(
             completed.worst_exit = exit;
         }
         let is_last = position == experiment.run_count();
-        let problem = lasting_problem(&completed.runs, experiment.variants.len());
-        if let Some(problem) = problem.filter(|_| !is_last) {
-            output::notice(&format!(
-                "prony: the experiment ends after {} of {} runs: each is invalid by {}, and the others would be too. \
-                 {} {} Then start the experiment again.",
-                completed.runs.len(),
-                experiment.run_count(),
-                problem.id,
-                problem.finding,
-                problem.advice,
-            ));
+        let may_end = !is_last && !experiment.keep_going;
+        if let Some(problem) = lasting_problem(&completed.runs).filter(|_| may_end) {
+            output::notice(&end_notice(problem, completed.runs.len(), experiment));
             return Ok(());
         }
     }
     Ok(())
+}
+
+/// Why an experiment ends before its last run, and what to do.
+fn end_notice(problem: LastingProblem<'_>, runs: usize, experiment: &Experiment) -> String {
+    let LastingProblem { check, variant } = problem;
+    let of_variant = variant.map_or(String::new(), |name| format!(" of variant {name}"));
+    format!(
+        "prony: the experiment ends after {runs} of {} runs: each{of_variant} is invalid by {}, and the others would be too. \
+         {} {} Then start the experiment again, or go on all the same with --keep-going.",
+        experiment.run_count(),
+        check.id,
+        check.finding,
+        check.advice,
+    )
+}
+
+/// About how long the runs from this one on take: as planned, and with the time besides the load that those before it
+/// took. `None` if the plan has a number of transactions and no run has ended.
+fn time_left(
+    experiment: &Experiment,
+    order: &[ExperimentRun],
+    index: usize,
+    elapsed: Duration,
+) -> Option<Duration> {
+    let planned = |runs: &[ExperimentRun]| {
+        let lengths = runs.iter().map(|run| {
+            let drive = &experiment.variants[run.variant].plan.drive;
+            match drive.stop {
+                Stop::After(length) | Stop::NoStartsAfter(length) => {
+                    Some(drive.warmup + length + experiment.pause)
+                }
+                Stop::Transactions(_) | Stop::SharedTransactions { .. } => None,
+            }
+        });
+        lengths.sum::<Option<Duration>>()
+    };
+    let (done, left) = order.split_at(index);
+    let per_run = elapsed.checked_div(u32::try_from(done.len()).unwrap_or(u32::MAX));
+    let left_count = u32::try_from(left.len()).unwrap_or(u32::MAX);
+    match (planned(done), planned(left), per_run) {
+        (Some(planned_done), Some(planned_left), Some(_)) => {
+            let besides = elapsed.saturating_sub(planned_done) / done.len() as u32;
+            Some(planned_left + besides * left_count)
+        }
+        (_, planned_left @ Some(_), None) => planned_left,
+        (.., per_run) => per_run.map(|time| time * left_count),
+    }
 }
 
 /// The seed of a repeat, of 32 bits as random seeds have. Repeats need different seeds: with the same random

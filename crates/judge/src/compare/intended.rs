@@ -1,7 +1,7 @@
 //! Differences that the variants of one experiment have on purpose.
 //!
 //! In: two Runs with their plans, and their differences. Out: the same differences; those that the plans
-//! request become caveats, which do not forbid a comparison. Must never: treat a difference as intended if
+//! request become notes, because the question is what they do. Must never: treat a difference as intended if
 //! no plan names it, such as another version of the server or data in another state, or make figures of two
 //! workloads comparable, whose names and statements differ.
 
@@ -14,7 +14,7 @@ use prony_store::{Run, Severity};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Why an intended difference does not forbid a comparison.
+/// Why an intended difference is neither a caveat nor forbids a comparison.
 pub(super) const VARIED_ON_PURPOSE: &str =
     "this is what the experiment varied on purpose; the figures show its effect";
 
@@ -45,7 +45,7 @@ pub(super) fn downgrade_intended(a: &Run, b: &Run, differences: &mut [Difference
     };
     for difference in differences {
         if plan_differences.explains(difference) {
-            difference.severity = difference.severity.min(Severity::Caveat);
+            difference.severity = Severity::Note;
             difference.why = VARIED_ON_PURPOSE;
         }
     }
@@ -273,7 +273,7 @@ mod tests {
     ];
 
     #[test]
-    fn intended_differences_are_caveats() {
+    fn intended_differences_are_notes() {
         let a = variant("a");
         for (what, change) in INTENDED_CHANGES {
             let mut b = variant("b");
@@ -282,7 +282,7 @@ mod tests {
                 let comparison = compare(a, b, false);
                 assert_eq!(
                     comparison.verdict,
-                    Verdict::WithCaveats,
+                    Verdict::Comparable,
                     "{what}: {comparison:?}"
                 );
                 assert!(!comparison.figures.is_empty(), "{what}");
@@ -295,7 +295,7 @@ mod tests {
                         difference.severity,
                         difference.why
                     ),
-                    (what, Severity::Caveat, VARIED_ON_PURPOSE)
+                    (what, Severity::Note, VARIED_ON_PURPOSE)
                 );
             }
         }
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(verdict(&a, &b).0, Verdict::NotComparable);
         let (mut a, b) = (declared(a, "none"), declared(b, "standby"));
         let both = ["replication", "declared high_availability"].map(str::to_owned);
-        assert_eq!(verdict(&a, &b), (Verdict::WithCaveats, both.to_vec()));
+        assert_eq!(verdict(&a, &b), (Verdict::Comparable, both.to_vec()));
         a.experiment = None;
         assert_eq!(verdict(&a, &b).0, Verdict::NotComparable);
     }

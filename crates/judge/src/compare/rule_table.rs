@@ -10,12 +10,13 @@ use super::rules::{
     WHY_OTHER_DURABILITY, WHY_OTHER_WORK, WHY_OWN_DURABILITY, compared_properties,
 };
 use super::server::{
-    ISOLATION_PROPERTY, OBSERVATIONS, RELEVANT_SETTINGS, WHY_ONE_OBSERVED, WHY_OTHER_ISOLATION,
-    WHY_TABLES_UNKNOWN,
+    ISOLATION_PROPERTY, OBSERVATIONS, RELEVANT_SETTINGS, ROUND_TRIP_PROPERTY, WHY_ONE_OBSERVED,
+    WHY_OTHER_ISOLATION, WHY_TABLES_UNKNOWN,
 };
 use super::tolerances::{
     CACHE_TOLERANCE_SHARE, CLIENTS_PROPERTY, CLIENTS_TOLERANCE_SHARE, MEMORY_TOLERANCE_SHARE,
-    RATE_TOLERANCE_SHARE, TIME_TOLERANCE_S, TIME_TOLERANCE_SHARE,
+    RATE_TOLERANCE_SHARE, ROUND_TRIP_TOLERANCE_MS, ROUND_TRIP_TOLERANCE_SHARE, TIME_TOLERANCE_S,
+    TIME_TOLERANCE_SHARE,
 };
 use super::usability::usability_differences;
 use crate::formatting::percent;
@@ -140,6 +141,13 @@ pub fn tolerances() -> Vec<(&'static str, String)> {
             format!("up to {}: ignored", percent(MEMORY_TOLERANCE_SHARE)),
         ),
         (
+            ROUND_TRIP_PROPERTY,
+            format!(
+                "up to {} or {ROUND_TRIP_TOLERANCE_MS} ms, whichever is more: ignored",
+                percent(ROUND_TRIP_TOLERANCE_SHARE)
+            ),
+        ),
+        (
             "data against cache",
             format!(
                 "up to {}, if the data fits into the cache in both runs or in neither: ignored",
@@ -147,6 +155,11 @@ pub fn tolerances() -> Vec<(&'static str, String)> {
             ),
         ),
     ]
+}
+
+/// Settings of the server that matter to its speed or to the durability of a commit.
+pub fn reported_server_settings() -> impl Iterator<Item = &'static str> {
+    DURABILITY_SETTINGS.into_iter().chain(RELEVANT_SETTINGS)
 }
 
 /// Settings of the server whose difference is a caveat.

@@ -6,11 +6,12 @@ use super::rules::{
     DURABILITY_SETTINGS, WHY_IT_MAY_EXPLAIN, WHY_OTHER_DURABILITY, WHY_OTHER_SERVICE, plain_text,
 };
 use super::{Difference, difference, merge_by_name};
+use crate::machine::shared_machine_evidence;
 use prony_store::{Durability, Replication, Run, ServerState, Severity};
 
 /// Settings of memory, parallelism, the log and maintenance, whose differences are caveats. Settings of
 /// durability are compared in `compare`; differences of other settings are notes.
-pub(super) const RELEVANT_SETTINGS: [&str; 49] = [
+pub(super) const RELEVANT_SETTINGS: [&str; 55] = [
     "autovacuum",
     "autovacuum_naptime",
     "bgwriter_delay",
@@ -40,21 +41,27 @@ pub(super) const RELEVANT_SETTINGS: [&str; 49] = [
     "innodb_snapshot_isolation",
     "io_method",
     "jit",
+    "join_buffer_size",
     "log_bin",
     "log_min_duration_statement",
     "maintenance_work_mem",
     "max_connections",
+    "max_heap_table_size",
     "max_parallel_workers",
     "max_wal_size",
     "min_wal_size",
     "performance_schema",
     "query_cache_type",
     "random_page_cost",
+    "read_buffer_size",
+    "read_rnd_buffer_size",
     "shared_buffers",
     "shared_preload_libraries",
     "slow_query_log",
+    "sort_buffer_size",
     "synchronous_standby_names",
     "thread_handling",
+    "tmp_table_size",
     "wal_buffers",
     "wal_compression",
     "wal_level",
@@ -217,7 +224,7 @@ pub(super) type ReadObservation = fn(&Run) -> Option<String>;
 
 /// Observations of a server: name, severity of a difference, how the value is read, and why a difference
 /// matters.
-pub(super) const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 9] = [
+pub(super) const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 12] = [
     (
         "service",
         Severity::Caveat,
@@ -249,6 +256,34 @@ pub(super) const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 9] = [
             Some(replication.name().to_owned())
         },
         "only one figure includes sending each commit to another server and waiting for it",
+    ),
+    (
+        "connected replicas",
+        Severity::Caveat,
+        |run| {
+            let replicas = state_before(run)?.replicas.len();
+            (replicas > 0).then(|| replicas.to_string())
+        },
+        "each replica costs the server CPU time and network",
+    ),
+    (
+        "place of the client",
+        Severity::Caveat,
+        |run| {
+            let address = run.server.address.as_ref()?;
+            let evidence = shared_machine_evidence(run);
+            let is_known = evidence.is_some() || !address.to_string().is_empty();
+            let place = evidence.map_or("on another machine", |_| "on the server's machine");
+            is_known.then(|| place.to_owned())
+        },
+        "a client on the server's machine has no network before it, and takes CPU time from the server",
+    ),
+    (
+        ROUND_TRIP_PROPERTY,
+        Severity::Caveat,
+        // Rounded, because two measurements of one network differ.
+        |run| Some(format!("{:.1} ms", round_trip_ns(run)? as f64 / 1e6)),
+        "the network is part of every response time",
     ),
     (
         "server's CPUs",
@@ -291,6 +326,16 @@ pub(super) const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 9] = [
         "what does not fit into the server's cache is read from the kernel's or from disk",
     ),
 ];
+
+/// Name of the difference between the round trips of an empty statement before the load.
+pub(super) const ROUND_TRIP_PROPERTY: &str = "round trip";
+
+/// The median round trip of an empty statement before the load; `None` on one machine, where it has no network.
+pub(super) fn round_trip_ns(run: &Run) -> Option<u64> {
+    let round_trip = run.observed.as_ref()?.round_trip.as_ref()?;
+    let is_shared = shared_machine_evidence(run).is_some();
+    (!is_shared).then_some(round_trip.p50_ns)
+}
 
 const WHY_OTHER_MACHINE: &str = "the servers ran on different machines";
 

@@ -56,6 +56,8 @@ pub struct SidesComparison {
 pub struct SideSummary {
     /// `A`, `B` and so on.
     pub letter: char,
+    /// What it is called: its variant if all sides have different ones, otherwise the letter.
+    pub label: String,
     /// The variant; empty if unknown.
     pub name: String,
     /// Ids of its runs, without those left out.
@@ -86,6 +88,8 @@ pub struct LeftOutRepeat {
 pub struct SideComparison {
     /// The letter of the side.
     pub letter: char,
+    /// What the first side and this one are called.
+    pub labels: [String; 2],
     /// Whether the two sides are comparable, which requires that the runs of each side are repeats.
     pub verdict: Verdict,
     /// Differences between the first side and this one, the worst first.
@@ -159,7 +163,18 @@ pub struct CompareOptions {
 pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesComparison {
     let usable_sides: Vec<(Side<'_>, Vec<LeftOutRepeat>)> =
         sides.iter().map(leave_out_invalid).collect();
-    let summaries: Vec<SideSummary> = ('A'..).zip(&usable_sides).map(summarize).collect();
+    let has_names = have_different_names(sides);
+    let summaries = ('A'..)
+        .zip(&usable_sides)
+        .map(|(letter, side)| SideSummary {
+            label: if has_names {
+                side.0.name.clone()
+            } else {
+                letter.to_string()
+            },
+            ..summarize(letter, side)
+        });
+    let summaries: Vec<SideSummary> = summaries.collect();
     let sides: Vec<Side<'_>> = usable_sides.into_iter().map(|(side, _)| side).collect();
     let sides = sides.as_slice();
     let Some((first, other_sides)) = sides.split_first() else {
@@ -234,6 +249,7 @@ fn compare_to_first(
             }
             SideComparison {
                 letter,
+                labels: [0, index].map(|side| summaries[side].label.clone()),
                 verdict,
                 despite,
                 differences,
@@ -277,13 +293,25 @@ fn unusable_reason(run: &Run) -> Option<String> {
     }
 }
 
-fn summarize((letter, (side, left_out)): (char, &(Side<'_>, Vec<LeftOutRepeat>))) -> SideSummary {
+/// Whether each side has a variant of its own.
+fn have_different_names(sides: &[Side<'_>]) -> bool {
+    let names: std::collections::BTreeSet<&str> =
+        sides.iter().map(|side| side.name.as_str()).collect();
+    names.len() == sides.len() && !names.contains("")
+}
+
+fn summarize(letter: char, (side, left_out): &(Side<'_>, Vec<LeftOutRepeat>)) -> SideSummary {
     let mut repeat_differences = differences_within_side(&side.runs);
     repeat_differences.retain(|difference| difference.severity == Severity::Invalid);
+    // Runs that must not be used say only that.
+    if side.runs.iter().all(|run| unusable_reason(run).is_some()) {
+        repeat_differences.clear();
+    }
     let ids = |runs: &mut dyn Iterator<Item = &&Run>| runs.map(|run| run.id.clone()).collect();
     let is_too_short = |run: &&&Run| is_too_short_for_steadiness(run);
     SideSummary {
         letter,
+        label: letter.to_string(),
         name: side.name.clone(),
         runs: ids(&mut side.runs.iter()),
         too_short: ids(&mut side.runs.iter().filter(is_too_short)),

@@ -26,6 +26,10 @@ pub(super) const MEMORY_TOLERANCE_SHARE: f64 = 0.05;
 /// Difference between the sizes of data in units of the cache that does not matter, a share.
 pub(super) const CACHE_TOLERANCE_SHARE: f64 = 0.10;
 
+/// Difference between two round trips that does not matter: the larger of a share and of milliseconds.
+pub(super) const ROUND_TRIP_TOLERANCE_SHARE: f64 = 0.25;
+pub(super) const ROUND_TRIP_TOLERANCE_MS: f64 = 0.1;
+
 pub(super) fn apply_tolerances(a: &Run, b: &Run, differences: &mut Vec<Difference>) {
     differences.retain_mut(|difference| !is_within_tolerance(a, b, difference));
 }
@@ -73,6 +77,14 @@ fn is_within_tolerance(a: &Run, b: &Run, difference: &mut Difference) -> bool {
             }
             _ => false,
         },
+        super::server::ROUND_TRIP_PROPERTY => match runs.map(super::server::round_trip_ns) {
+            [Some(a), Some(b)] => {
+                let [a, b] = [a, b].map(|ns| ns as f64 / 1e6);
+                are_similar([a, b], ROUND_TRIP_TOLERANCE_SHARE)
+                    || (a - b).abs() <= ROUND_TRIP_TOLERANCE_MS
+            }
+            _ => false,
+        },
         _ => false,
     }
 }
@@ -91,6 +103,7 @@ mod tests {
     use super::*;
     use crate::compare::{Verdict, compare};
     use crate::sample::{healthy, healthy_at_rate, observed_mut, observed_run};
+    use prony_store::{RoundTrip, ServerAddress};
 
     fn verdict(run: &Run, change: impl Fn(&mut Run)) -> Verdict {
         let mut other = run.clone();
@@ -126,6 +139,31 @@ mod tests {
         other.drive.clients = 65;
         let differences = compare(&healthy(), &other, false).differences;
         assert!(differences[0].why.contains("5 %"), "{differences:?}");
+    }
+
+    #[test]
+    fn round_trips_over_a_network_have_a_tolerance() {
+        let mut base = observed_run();
+        let far = |run: &mut Run, ns| {
+            run.server.address = Some(ServerAddress::Tcp("192.0.2.1:5432".to_owned()));
+            let observed = observed_mut(run);
+            observed.machine.shared = Some(false);
+            observed.round_trip = Some(RoundTrip {
+                p50_ns: ns,
+                ..RoundTrip::default()
+            });
+        };
+        far(&mut base, 400_000);
+        let round_trip = |ns| verdict(&base, |run| far(run, ns));
+        assert_eq!(round_trip(490_000), Verdict::Comparable);
+        assert_eq!(round_trip(1_400_000), Verdict::WithCaveats);
+        let mut near = base.clone();
+        near.server.address = Some(ServerAddress::Tcp("127.0.0.1:5432".to_owned()));
+        let found = compare(&base, &near, false).differences;
+        let found = found
+            .iter()
+            .find(|found| found.what == "place of the client");
+        assert_eq!(found.unwrap().b, "on the server's machine");
     }
 
     #[test]

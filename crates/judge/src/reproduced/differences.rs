@@ -45,6 +45,9 @@ pub fn differences(run: &Run) -> Vec<Difference> {
         cpus_difference(run, original),
         memory_difference(run, original),
         disk_difference(run, original),
+        storage_size_difference(run, original),
+        iops_difference(run, original),
+        max_connections_difference(run, original),
         data_difference(run, scenario),
         data_size_difference(run, scenario),
         cached_share_difference(run, scenario),
@@ -144,6 +147,31 @@ fn disk_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
         return None;
     }
     difference("disks", published, declared.unwrap_or(UNKNOWN))
+}
+
+fn storage_size_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+    let published = original.storage_size.clone()?;
+    declared_difference(run, DeclaredFact::StorageSize, "size of storage", published)
+}
+
+fn iops_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+    let published = original.iops?.to_string();
+    declared_difference(run, DeclaredFact::Iops, "IOPS limit", published)
+}
+
+/// The limit of connections, by the server's setting of that name. It is a limit of the instance, not a load.
+fn max_connections_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+    let published = original.max_connections?;
+    let measured = run.server.settings.get("max_connections");
+    let measured = measured.and_then(|value| match value.as_str() {
+        Some(text) => text.parse().ok(),
+        None => value.as_u64(),
+    });
+    if measured == Some(published) {
+        return None;
+    }
+    let measured = measured.map_or(UNKNOWN.to_owned(), thousands);
+    difference("maximum connections", thousands(published), measured)
 }
 
 fn state_before(run: &Run) -> Option<&ServerState> {

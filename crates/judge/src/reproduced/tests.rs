@@ -272,6 +272,37 @@ fn published_facts_of_the_service_are_compared_with_the_declared_ones() {
 }
 
 #[test]
+fn limits_of_the_instance_are_compared_with_the_observed_and_the_declared_ones() {
+    let mut run = run_with_figures(&[]);
+    let original = &mut run.scenario.as_mut().unwrap().original;
+    (original.max_connections, original.iops) = (Some(4_000), Some(7_000));
+    original.storage_size = Some("2 TB".to_owned());
+    let differing = |run: &Run| {
+        let rows = differences(run).into_iter();
+        let names = ["size of storage", "IOPS limit", "maximum connections"];
+        let rows = rows.filter(|row| names.contains(&row.what));
+        rows.map(|row| row.measured).collect::<Vec<_>>()
+    };
+    run.server.settings.clear();
+    assert_eq!(differing(&run), ["unknown"; 3]);
+    let settings = &mut run.server.settings;
+    settings.insert("max_connections".to_owned(), "1000".into());
+    let declared = &mut run.server.declared;
+    declared.declare(DeclaredFact::Iops, "3000").unwrap();
+    declared
+        .declare(DeclaredFact::StorageSize, "2000 GB")
+        .unwrap();
+    assert_eq!(differing(&run), ["3000", "1,000"]);
+    run.server
+        .declared
+        .declare(DeclaredFact::Iops, "7000")
+        .unwrap();
+    let settings = &mut run.server.settings;
+    settings.insert("max_connections".to_owned(), 4_000.into());
+    assert_eq!(differing(&run), [""; 0]);
+}
+
+#[test]
 fn the_size_of_the_data_is_judged_by_the_published_one() {
     let mut run = run_with_figures(&[]);
     run.workload.name = "tpcb".to_owned();

@@ -258,6 +258,7 @@ impl PlanInput {
             repeats: repeats.min(u64::from(MAX_REPEATS)) as u32,
             order: value_or(&self.order, RunOrder::default()),
             pause: value_or(&self.pause, Duration::ZERO),
+            keep_going: value_or(&self.keep_going, false),
             between: self.between.map(|command| command.value),
             variants: checked,
             prices: self.sweep.and_then(|sweep| Some(sweep.prices?.value)),

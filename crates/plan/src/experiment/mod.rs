@@ -65,6 +65,8 @@ pub struct Experiment {
     /// Command that `sh` runs before each run, as the user wrote it: it may contain a
     /// password.
     pub between: Option<String>,
+    /// Whether the runs go on although those so far are invalid for one reason.
+    pub keep_going: bool,
     /// The variants, in the order of the file. Two may be equal, to show how much repeats of the same plan
     /// differ.
     pub variants: Vec<Variant>,

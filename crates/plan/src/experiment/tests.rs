@@ -52,6 +52,7 @@ fn variants(names: &[&str], repeats: u32, order: RunOrder) -> Experiment {
         repeats,
         order,
         pause: Duration::ZERO,
+        keep_going: false,
         between: None,
         variants: names.iter().map(named).collect(),
         prices: None,

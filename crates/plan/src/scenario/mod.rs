@@ -66,6 +66,18 @@ pub struct Scenario {
     /// The disks that held the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<String>,
+    /// Size of the storage, as the document writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage_size: Option<String>,
+    /// The storage's limit of operations per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iops: Option<u64>,
+    /// The server's limit of connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_connections: Option<u64>,
+    /// The number of the workload's rows that the instance can store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rows: Option<u64>,
     /// Prony's workload for the scenario.
     pub workload: String,
     /// Options of that workload.

@@ -1,6 +1,7 @@
 //! Reads the tables of scenarios.
 //!
-//! A row of a table is one scenario; values that the rows of a group have in common are stated once.
+//! A row of a table is one scenario; values that the rows of a group have in common are stated once, and so are
+//! those of an instance type, whose name begins a row's `machine`.
 
 use super::ScenarioTable;
 use serde::Deserialize;
@@ -20,6 +21,8 @@ const FILES: [(&str, &str); 6] = [
 struct ScenarioFile {
     section: u32,
     title: String,
+    #[serde(default)]
+    instances: toml::Table,
     group: Vec<ScenarioGroup>,
 }
 
@@ -48,7 +51,8 @@ fn read_table(text: &str) -> Result<ScenarioTable, String> {
     for group in &file.group {
         for row in &group.rows {
             let id = row.get("id").cloned();
-            let row = merge_group(row.clone(), &group.all).try_into();
+            let row = merge_group(row.clone(), &group.all);
+            let row = merge_instance(row, &file.instances).try_into();
             scenarios.push(row.map_err(|error| format!("{id:?}: {error}"))?);
         }
     }
@@ -57,6 +61,16 @@ fn read_table(text: &str) -> Result<ScenarioTable, String> {
         title: file.title,
         scenarios,
     })
+}
+
+/// Adds the values of a row's instance type.
+fn merge_instance(row: toml::Table, instances: &toml::Table) -> toml::Table {
+    let machine = row.get("machine").and_then(Value::as_str);
+    let name = machine.and_then(|machine| machine.split(',').next());
+    match name.and_then(|name| instances.get(name)) {
+        Some(Value::Table(instance)) => merge_group(row, instance),
+        _ => row,
+    }
 }
 
 /// Merges the common values of a group into a row: options, notes and figures of both are combined; other

@@ -303,6 +303,42 @@ fn published_loads_and_facts_of_the_guide_are_complete() {
 }
 
 #[test]
+fn rows_have_the_limits_of_their_instance_type() {
+    let limits = |id: &str| {
+        let scenario = find_scenario(id).expect("listed");
+        (scenario.max_connections, scenario.iops, scenario.max_rows)
+    };
+    for version in ["80", "57", "56"] {
+        for (size, connections, iops) in [
+            ("1c1g", 300, 600),
+            ("2c4g", 1_200, 2_000),
+            ("4c16g", 4_000, 7_000),
+            ("8c32g", 8_000, 12_000),
+            ("16c64g", 16_000, 14_000),
+        ] {
+            for cached in ["cached", "disk"] {
+                let id = format!("mysql{version}-rw-{size}-{cached}");
+                assert_eq!(limits(&id), (Some(connections), Some(iops), None), "{id}");
+            }
+        }
+    }
+    // The document gives no limits of this machine, and no IOPS with SQL Server 2012.
+    assert_eq!(limits("hot-row-ha"), (None, None, None));
+    assert_eq!(limits("mssql-2012-s1.small").1, None);
+    assert_eq!(limits("mssql-2008r2-c1.xlarge").1, Some(12_000));
+    let hot_set = all_scenarios().filter(|row| row.id.starts_with("hotset-"));
+    for row in hot_set {
+        // An account takes about 200 bytes in the document's estimate.
+        let gb = match row.storage_size.as_deref().expect(&row.id).split_once(' ') {
+            Some((number, "TB")) => number.parse::<u64>().unwrap() * 1_000,
+            Some((number, _)) => number.parse().unwrap(),
+            None => panic!("{}", row.id),
+        };
+        assert_eq!(row.max_rows, Some(gb * 5_000_000), "{}", row.id);
+    }
+}
+
+#[test]
 fn similar_ids_are_suggested_for_an_unknown_id() {
     for (id, expected) in [
         ("tpcb-cache", "tpcb-cached"),

@@ -355,6 +355,9 @@ settings! {
     experiment.order => order: RunOrder, SettingType::Choice(choice_names::<RunOrder>),
         value_flag(REPEATS_HEADING, "order", "ORDER"),
         Free("it is judged for the experiment");
+    /// Go on with the runs although those so far are invalid for one reason, which the next ones will have too
+    experiment.keep_going => keep_going: bool, SettingType::Bool, switch(REPEATS_HEADING, "keep-going", None),
+        Free("the number of runs is judged, not compared");
     /// Time to wait before each run except the first, after the command of `between`
     experiment.pause => pause: Duration, SettingType::Duration, None,
         Free("it is the same for all variants");
@@ -428,6 +431,7 @@ fn defaults() -> PlanInput {
     defaults.arrival = value_from_flag("", Some(Arrival::default()));
     defaults.order = value_from_flag("", Some(RunOrder::default()));
     defaults.pause = value_from_flag("", Some(Duration::ZERO));
+    defaults.keep_going = value_from_flag("", Some(false));
     defaults
 }
 

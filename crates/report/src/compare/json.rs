@@ -52,7 +52,7 @@ pub fn write_json(
     if !sides.answers.is_empty() {
         let answers = sides.answers.iter();
         document["answers"] = answers
-            .map(|(letter, answer)| json!({ "letter": letter, "answer": answer }))
+            .map(|(label, answer)| json!({ "label": label, "answer": answer }))
             .collect();
     }
     if let Some(sweep) = sweep {

@@ -6,7 +6,7 @@
 use super::{SideAnswers, side_name};
 use crate::answer;
 use crate::junit::{TestCase, write_document};
-use crate::text::comparison::{side_figure_sentence, too_short_sentence};
+use crate::text::comparison::{labels, side_figure_sentence, too_short_sentence};
 use prony_judge::compare::sides::{SideComparison, SidesComparison};
 use prony_judge::compare::{Difference, Verdict};
 use prony_store::{Run, Severity};
@@ -25,7 +25,8 @@ pub fn write_junit(
     };
     let suite = |(index, compared_side): (usize, &SideComparison)| {
         let (second, first) = (name(index + 1), name(0));
-        let title = format!("{} ({second}) against A ({first})", compared_side.letter);
+        let [first_label, label] = labels(compared_side);
+        let title = format!("{label} ({second}) against {first_label} ({first})");
         (title, test_cases(comparison, compared_side, sides))
     };
     let suites: Vec<_> = comparison
@@ -50,7 +51,7 @@ fn test_cases(
         .clone()
         .filter(|side| !side.repeat_differences.is_empty());
     let mixed =
-        mixed.map(|side| format!("the runs of {} are not repeats of each other", side.letter));
+        mixed.map(|side| format!("the runs of {} are not repeats of each other", side.label));
     let serious = compared_side
         .differences
         .iter()
@@ -77,12 +78,11 @@ fn test_cases(
     }];
     cases.extend(compared_side.figures.iter().map(|figure| TestCase {
         name: figure.name.clone(),
-        message: side_figure_sentence(compared_side.letter, figure),
+        message: side_figure_sentence(compared_side, figure),
         failed: false,
     }));
     let mut of_side = answers.answers.iter();
-    let letter = compared_side.letter.to_string();
-    if let Some((_, answer)) = of_side.find(|(name, _)| *name == letter) {
+    if let Some((_, answer)) = of_side.find(|(name, _)| *name == compared_side.labels[1]) {
         cases.extend(answer::test_cases(answer, answers.pass_undecided));
     }
     cases

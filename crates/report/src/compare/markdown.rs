@@ -8,7 +8,7 @@ use super::{
 };
 use crate::answer::named_lines;
 use crate::text::comparison::{
-    cautions, column_titles, figure_cells, group_by_severity, no_ratio_notice,
+    cautions, column_titles, figure_cells, group_by_severity, labels, no_ratio_notice,
 };
 use crate::text::{cut, plain};
 use prony_judge::compare::Difference;
@@ -42,7 +42,8 @@ pub fn write_markdown(
         let what = runs
             .first()
             .map_or(String::new(), |run| describe_workload(run));
-        writeln!(out, "- {}: {name}: {}", side.letter, code_element(&what))?;
+        let label = escape_markdown(&plain(&side.label));
+        writeln!(out, "- {label}: {name}: {}", code_element(&what))?;
     }
     for (heading, mixed_differences) in sides_of_mixed_runs(comparison) {
         write_differences(out, &heading, &mixed_differences, ["one", "another"])?;
@@ -60,9 +61,11 @@ pub fn write_markdown(
 }
 
 fn write_side(out: &mut dyn Write, compared_side: &SideComparison) -> io::Result<()> {
-    let letter = compared_side.letter.to_string();
+    let labels = labels(compared_side).map(|label| code_element(&label));
+    let sides = labels.each_ref().map(String::as_str);
     if !compared_side.figures.is_empty() {
-        let [first, second, change] = column_titles(compared_side);
+        let titles = column_titles(compared_side);
+        let [first, second, change] = titles.map(|title| escape_markdown(&title));
         writeln!(out, "\n| | {first} | {second} | {change} | interval |")?;
         writeln!(out, "| --- | ---: | ---: | ---: | ---: |")?;
         for compared in &compared_side.figures {
@@ -74,7 +77,7 @@ fn write_side(out: &mut dyn Write, compared_side: &SideComparison) -> io::Result
     for (heading, severity, matching) in group_by_severity(&compared_side.differences) {
         // Omit notes: they would hide the differences that matter.
         if severity != Severity::Note {
-            write_differences(out, heading, &matching, ["A", &letter])?;
+            write_differences(out, heading, &matching, sides)?;
         }
     }
     Ok(())

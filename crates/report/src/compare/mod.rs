@@ -7,6 +7,7 @@
 mod json;
 mod junit;
 mod markdown;
+mod several;
 
 pub use json::write_json;
 pub use junit::write_junit;
@@ -17,10 +18,11 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::comparison::{
-    cautions, column_titles, figure_cells, group_by_severity, left_out_sentences, no_ratio_notice,
-    side_figure_sentence, too_short_sentence,
+    cautions, column_titles, figure_cells, group_by_severity, labels, left_out_sentences,
+    no_ratio_notice, side_figure_sentence, too_short_sentence,
 };
 use crate::text::setup::options_suffix;
+use crate::text::verdict::TOO_SHORT;
 use crate::text::{cut, plain, wrap};
 use crate::units::{self, count_with_noun};
 use prony_judge::compare::Difference;
@@ -43,24 +45,38 @@ const MAX_LINE_CHARS: usize = 95;
 /// What the sides say to what was required of them.
 #[derive(Clone, Debug, Default)]
 pub struct SideAnswers {
-    /// The answer of each side except the first, with the side's letter.
+    /// The answer of each side except the first, with what the side is called.
     pub answers: Vec<(String, Answer)>,
     /// Whether a side passes if its runs do not decide it.
     pub pass_undecided: bool,
 }
 
-/// One sentence for each headline figure of every side.
+/// One sentence for each headline figure of a side, or for the primary figure of each of several sides.
 fn sentences(comparison: &SidesComparison) -> Vec<String> {
+    let figure_count = match comparison.side_comparisons.len() {
+        0 | 1 => usize::MAX,
+        _ => 1,
+    };
     let findings = comparison
         .side_comparisons
         .iter()
         .flat_map(|compared_side| {
             let headline_figures = comparison.headline_figures(compared_side).into_iter();
-            headline_figures.map(|figure| side_figure_sentence(compared_side.letter, figure))
+            let headline_figures = headline_figures.take(figure_count);
+            headline_figures.map(|figure| side_figure_sentence(compared_side, figure))
         });
     let left_out = comparison.sides.iter().flat_map(left_out_sentences);
-    let too_short = comparison.sides.iter().filter_map(too_short_sentence);
-    let too_short = too_short.map(|text| format!("{text}."));
+    let are_all_too_short = comparison.sides.len() > 2
+        && comparison
+            .sides
+            .iter()
+            .all(|side| side.too_short.len() == side.runs.len());
+    let too_short: Vec<String> = if are_all_too_short {
+        vec![format!("All runs are {TOO_SHORT}.")]
+    } else {
+        let sentences = comparison.sides.iter().filter_map(too_short_sentence);
+        sentences.map(|text| format!("{text}.")).collect()
+    };
     left_out.chain(findings).chain(too_short).collect()
 }
 
@@ -74,7 +90,8 @@ fn sides_of_mixed_runs(
         .iter()
         .filter(|side| !side.repeat_differences.is_empty());
     mixed.map(|side| {
-        let heading = format!("The runs of {} are not repeats of each other", side.letter);
+        let label = plain(&side.label);
+        let heading = format!("The runs of {label} are not repeats of each other");
         (heading, side.repeat_differences.iter().collect())
     })
 }
@@ -91,13 +108,14 @@ fn describe_workload(run: &Run) -> String {
     ))
 }
 
-/// The name of a side: its variant, the id of its only run, or the number of its runs.
+/// The runs of a side: the id of its only one, or their number, with the variant unless that is what the side is called.
 fn side_name(runs: &[&Run], side: &SideSummary) -> String {
     let run_count = count_with_noun(side.runs.len() as u64, "run", "runs");
-    match (runs, side.name.as_str()) {
-        ([only], "") => plain(&only.id),
-        (_, "") => run_count,
-        (_, variant) => format!("{}, {run_count}", plain(variant)),
+    match runs {
+        _ if side.label == side.name => run_count,
+        [only] if side.name.is_empty() => plain(&only.id),
+        _ if side.name.is_empty() => run_count,
+        _ => format!("{}, {run_count}", plain(&side.name)),
     }
 }
 
@@ -117,18 +135,7 @@ pub fn write(
     for line in wrap(&plain(&comparison.label()), MAX_LINE_CHARS) {
         out.line(style.bold(&line))?;
     }
-    for (side, runs) in comparison.sides.iter().zip(runs) {
-        let workload = runs
-            .first()
-            .map_or(String::new(), |run| describe_workload(run));
-        let line = format!("{}: {workload}", side_name(runs, side));
-        out.line(format!("  {}  {}", side.letter, cut(&line, MAX_LINE_CHARS)))?;
-        if runs.len() > 1 {
-            for line in wrap(&plain(&side.runs.join(", ")), MAX_LINE_CHARS) {
-                out.line(format!("     {}", style.dim(&line)))?;
-            }
-        }
-    }
+    write_sides(out, runs, comparison)?;
     let sentences = sentences(comparison);
     if !sentences.is_empty() {
         out.line("")?;
@@ -138,15 +145,9 @@ pub fn write(
         out.heading(&heading)?;
         write_differences(out, &mixed_differences, ["one", "another"])?;
     }
-    for compared_side in &comparison.side_comparisons {
-        if comparison.side_comparisons.len() > 1 {
-            out.heading(&format!(
-                "{} against A: {}",
-                compared_side.letter,
-                compared_side.label()
-            ))?;
-        }
-        write_side(out, compared_side)?;
+    match &comparison.side_comparisons[..] {
+        [only] => write_side(out, only)?,
+        _ => several::write(out, comparison)?,
     }
     if let Some(no_ratio) = no_ratio_notice(comparison) {
         out.line(format!(
@@ -160,15 +161,50 @@ pub fn write(
     Ok(())
 }
 
+/// Writes the runs of each side.
+fn write_sides(
+    out: &mut Printer<'_>,
+    runs: &[Vec<&Run>],
+    comparison: &SidesComparison,
+) -> io::Result<()> {
+    let labels: Vec<String> = comparison
+        .sides
+        .iter()
+        .map(|side| plain(&side.label))
+        .collect();
+    let width = labels.iter().map(|label| label.chars().count()).max();
+    let width = width.unwrap_or(0);
+    for ((side, runs), label) in comparison.sides.iter().zip(runs).zip(&labels) {
+        let workload = runs
+            .first()
+            .map_or(String::new(), |run| describe_workload(run));
+        let line = format!("{}: {workload}", side_name(runs, side));
+        let line = cut(&line, MAX_LINE_CHARS.saturating_sub(width));
+        out.line(format!("  {label:width$}  {line}"))?;
+        // The ids of many sides would hide their figures.
+        if runs.len() > 1 && comparison.sides.len() == 2 {
+            let indent = " ".repeat(width + 4);
+            for line in wrap(
+                &plain(&side.runs.join(", ")),
+                MAX_LINE_CHARS.saturating_sub(width),
+            ) {
+                out.line(format!("{indent}{}", out.style.dim(&line)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 fn write_side(out: &mut Printer<'_>, compared_side: &SideComparison) -> io::Result<()> {
-    let second = compared_side.letter.to_string();
+    let labels = labels(compared_side);
+    let sides = labels.each_ref().map(String::as_str);
     for (heading, severity, matching) in group_by_severity(&compared_side.differences) {
         out.heading(heading)?;
         let listed = match severity {
             Severity::Note => matching.len().min(MAX_NOTES),
             _ => matching.len(),
         };
-        write_differences(out, &matching[..listed], ["A", &second])?;
+        write_differences(out, &matching[..listed], sides)?;
         if listed < matching.len() {
             let omitted = units::count((matching.len() - listed) as u64);
             out.paragraph(&format!(

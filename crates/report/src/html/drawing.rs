@@ -75,6 +75,37 @@ impl Drawing {
     }
 }
 
+/// Lines that look alike, such as the runs of a variant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LineGroup {
+    /// The number of their look.
+    pub number: usize,
+    /// Their name in the legend.
+    pub name: String,
+}
+
+/// The number of the look of a line: its group's, otherwise its own.
+pub fn look(number: usize, group: Option<&LineGroup>) -> usize {
+    group.map_or(number, |group| group.number)
+}
+
+/// The legend of lines, each with its name and group: an entry for each look.
+pub fn legend<'a>(
+    lines: impl Iterator<Item = (String, Option<&'a LineGroup>)>,
+) -> Vec<(Html, String)> {
+    let mut entries: Vec<(usize, String)> = Vec::new();
+    for (number, (name, group)) in lines.enumerate() {
+        let number = look(number, group);
+        if !entries.iter().any(|entry| entry.0 == number) {
+            entries.push((number, group.map_or(name, |group| group.name.clone())));
+        }
+    }
+    let entries = entries.into_iter();
+    entries
+        .map(|(number, name)| (line_sample(number), name))
+        .collect()
+}
+
 /// A sample of line `number` for a legend.
 pub fn line_sample(number: usize) -> Html {
     markup!("<path {} d=\"M1 5H35\"/>", stroke_attributes(number))

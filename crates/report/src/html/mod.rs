@@ -17,6 +17,7 @@ mod drawing;
 mod embedded;
 mod escape;
 mod figure;
+mod form;
 mod heat;
 mod kinds;
 mod marks;
@@ -45,6 +46,7 @@ mod verify;
 use crate::html::markup::{Html, Raw, markup, write_markup, writeln_markup};
 use comparisons::PageSides;
 use document::Document;
+pub use form::PageForm;
 pub use prices::{PriceInputs, PriceInputsError, RunPlacement, SheetText};
 pub use trend::{is_trend_page, write_trend};
 pub use verify::{VerifiedPage, VerifyError, verify};
@@ -82,10 +84,24 @@ pub fn is_report(text: &[u8]) -> bool {
 /// the `build` that writes it.
 ///
 /// # Errors
-/// If the page cannot be written, a document contains a figure that is not a number, or the price inputs are
-/// invalid (see [`check_price_inputs`]).
+/// As [`write_in_form`].
 pub fn write(
     out: &mut dyn Write,
+    runs: &[Run],
+    inputs: Option<&PriceInputs>,
+    build: &Build,
+) -> io::Result<()> {
+    write_in_form(out, PageForm::Full, runs, inputs, build)
+}
+
+/// Writes the page of these runs as [`write`] does, in this form.
+///
+/// # Errors
+/// If the page cannot be written, a document contains a figure that is not a number, or the price inputs are
+/// invalid (see [`check_price_inputs`]).
+pub fn write_in_form(
+    out: &mut dyn Write,
+    form: PageForm,
     runs: &[Run],
     inputs: Option<&PriceInputs>,
     build: &Build,
@@ -94,7 +110,8 @@ pub fn write(
     let documents = documents.collect::<Result<Vec<_>, _>>()?;
     let page_prices = inputs.map(|inputs| PagePrices::from_inputs(inputs, &documents));
     let page_prices = page_prices.transpose().map_err(io::Error::other)?;
-    let page = generate_page(&documents, page_prices.as_ref(), build).map_err(io::Error::other)?;
+    let page = generate_page(&documents, page_prices.as_ref(), form, build);
+    let page = page.map_err(io::Error::other)?;
     out.write_all(page.as_bytes())
 }
 
@@ -112,16 +129,24 @@ pub fn check_price_inputs(runs: &[Run], inputs: &PriceInputs) -> Result<(), Pric
 fn generate_page(
     documents: &[Document],
     page_prices: Option<&PagePrices>,
+    form: PageForm,
     build: &Build,
 ) -> Result<String, fmt::Error> {
     let mut out = Html::default();
-    write_header(&mut out, documents, build)?;
+    write_header(&mut out, documents, form, build)?;
     let prices_entry = page_prices.map_or("", |_| PRICES_ENTRY);
-    let write_prices = |out: &mut Html| match page_prices {
-        Some(page_prices) => prices::write(out, &page_prices.prices),
+    let prices = page_prices.map(|page_prices| &page_prices.prices);
+    let write_prices = |out: &mut Html| match prices {
+        Some(prices) => prices::write(out, prices),
         None => Ok(()),
     };
     match documents {
+        documents if form == PageForm::ApsaraDb => {
+            form::write_nav(&mut out, prices_entry)?;
+            out.push_str("<main id=\"main\">\n");
+            form::write(&mut out, documents, prices)?;
+            write_prices(&mut out)?;
+        }
         [document] => {
             one::write_nav(&mut out, prices_entry)?;
             out.push_str("<main id=\"main\">\n");
@@ -132,7 +157,7 @@ fn generate_page(
             let sides = PageSides::of(documents);
             several::write_nav(&mut out, documents, &sides, prices_entry)?;
             out.push_str("<main id=\"main\">\n");
-            several::write(&mut out, documents, &sides)?;
+            several::write(&mut out, documents, &sides, prices)?;
             write_prices(&mut out)?;
             write_runs(&mut out, documents)?;
         }
@@ -208,12 +233,21 @@ fn write_head(
     )
 }
 
-fn write_header(out: &mut Html, documents: &[Document], build: &Build) -> fmt::Result {
+fn write_header(
+    out: &mut Html,
+    documents: &[Document],
+    form: PageForm,
+    build: &Build,
+) -> fmt::Result {
     let title = match documents {
         [document] => one::title(&document.run),
-        documents => format!("{} runs side by side", documents.len()),
+        documents => several::title_of_several(documents),
     };
-    let start = markup!("{}{}\">", Raw(PAGE_START), FORMAT);
+    let title = match form {
+        PageForm::ApsaraDb => format!("Test report: {title}"),
+        PageForm::Full => title,
+    };
+    let start = markup!("{}{}\"{}>", Raw(PAGE_START), FORMAT, form.attribute());
     write_head(out, start, &title, SCRIPT, build)?;
     writeln_markup!(
         out,

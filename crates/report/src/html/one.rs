@@ -190,7 +190,8 @@ fn write_figure(out: &mut Html, value: &str, name: &str, description: &str) -> f
     )
 }
 
-fn write_errors_and_events(out: &mut Html, run: &Run) -> fmt::Result {
+/// Writes the errors of the measured window, and the events.
+pub fn write_errors_and_events(out: &mut Html, run: &Run) -> fmt::Result {
     let errors = &run.measured.errors;
     let failed = run.measured.all_kinds().map_or(0, |all| all.failed);
     if errors.is_empty() {
@@ -244,7 +245,8 @@ fn write_errors_and_events(out: &mut Html, run: &Run) -> fmt::Result {
     Ok(())
 }
 
-fn write_checks(out: &mut Html, run: &Run) -> fmt::Result {
+/// Writes the findings of the checks.
+pub fn write_checks(out: &mut Html, run: &Run) -> fmt::Result {
     if run.checks.is_empty() {
         out.push_str("<p>The checks found no problems.</p>\n");
         return Ok(());
@@ -284,7 +286,8 @@ fn write_setup(out: &mut Html, run: &Run) -> fmt::Result {
     Ok(())
 }
 
-fn write_statements_and_settings(out: &mut Html, run: &Run) -> fmt::Result {
+/// Writes the statements of the workload, if it has any.
+pub fn write_statements(out: &mut Html, run: &Run) -> fmt::Result {
     if !run.workload.statements.is_empty() {
         out.push_str("<details><summary>Statements</summary><pre tabindex=\"0\">");
         for statement in &run.workload.statements {
@@ -296,6 +299,11 @@ fn write_statements_and_settings(out: &mut Html, run: &Run) -> fmt::Result {
         }
         out.push_str("</pre></details>\n");
     }
+    Ok(())
+}
+
+fn write_statements_and_settings(out: &mut Html, run: &Run) -> fmt::Result {
+    write_statements(out, run)?;
     let settings = &run.server.settings;
     if settings.is_empty() {
         out.push_str("<p class=\"absent\">Settings of the server: not known.</p>\n");

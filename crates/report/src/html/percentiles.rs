@@ -4,7 +4,7 @@
 //! a table. Must never: draw a percentile with too few samples, or recompute a stored one for the table.
 
 use super::distribution::kinds;
-use super::drawing::{Drawing, line_sample, path_through};
+use super::drawing::{Drawing, LineGroup, legend, look, path_through};
 use super::escape::EscapedName;
 use super::figure::{Figure, Plot};
 use super::scale::Scale;
@@ -23,11 +23,14 @@ pub struct NamedLatency<'a> {
     /// The name in the legend.
     pub name: String,
     pub latency: &'a Latency,
+    /// The curves that look like this one.
+    pub group: Option<LineGroup>,
 }
 
 /// A curve: decades (1 for the 90th percentile, 2 for the 99th) and times in nanoseconds, ascending.
 struct Curve {
     name: String,
+    group: Option<LineGroup>,
     points: Vec<(f64, f64)>,
     p9999_ns: Option<u64>,
 }
@@ -66,6 +69,7 @@ fn curve(named: &NamedLatency<'_>) -> Option<Curve> {
     let has_p9999 = last_decade >= LAST_DECADE;
     Some(Curve {
         name: named.name.clone(),
+        group: named.group.clone(),
         points: drawn,
         p9999_ns: has_p9999.then(|| histogram.value_at_quantile(0.9999)),
     })
@@ -76,6 +80,7 @@ pub fn of_run(run: &Run) -> Vec<NamedLatency<'_>> {
     let named = kinds(run).iter().map(|kind| NamedLatency {
         name: crate::text::plain(kind.name()),
         latency: &kind.response,
+        group: None,
     });
     named.collect()
 }
@@ -114,16 +119,18 @@ pub fn write(out: &mut Html, id: &str, title: &str, named: &[NamedLatency<'_>]) 
     for (number, curve) in drawn.iter().enumerate() {
         let points = curve.points.iter();
         let d = path_through(points.map(|point| (x.position(point.0), y.position(point.1))));
-        drawing.numbered_line(number, &d)?;
+        drawing.numbered_line(look(number, curve.group.as_ref()), &d)?;
     }
-    let legend = drawn.iter().enumerate();
-    let legend = legend.map(|(number, curve)| (line_sample(number), curve.name.clone()));
+    let curves_in_legend = drawn
+        .iter()
+        .map(|curve| (curve.name.clone(), curve.group.as_ref()));
+    let legend = legend(curves_in_legend);
     let [min, max] = [min_ns, max_ns].map(units::time);
     let figure = Figure {
         id,
         title,
         axis_note: ", logarithmic axes",
-        legend: legend.collect(),
+        legend,
         description: format!("From {min} to {max}; the percentiles are in the table."),
         height: Plot::STANDARD_HEIGHT,
         ..Figure::default()
@@ -150,7 +157,7 @@ fn write_table(
         "longest",
     ];
     start_table(out, "Percentiles", &columns)?;
-    for (NamedLatency { name, latency }, curve) in named.iter().zip(curves) {
+    for (NamedLatency { name, latency, .. }, curve) in named.iter().zip(curves) {
         let cells = [
             units::count(latency.samples),
             time_or_dash(latency.p50_ns),
@@ -180,7 +187,11 @@ mod tests {
 
     fn curve_of(latency: &Latency) -> Option<Curve> {
         let name = "a".to_owned();
-        curve(&NamedLatency { name, latency })
+        curve(&NamedLatency {
+            name,
+            latency,
+            group: None,
+        })
     }
 
     #[test]
@@ -224,7 +235,11 @@ mod tests {
                 &mut out,
                 "c",
                 "Percentiles",
-                &[NamedLatency { name, latency }],
+                &[NamedLatency {
+                    name,
+                    latency,
+                    group: None,
+                }],
             )
             .unwrap();
             out

@@ -5,6 +5,7 @@
 
 use super::comparisons::PageSides;
 use super::document::Document;
+use super::drawing::LineGroup;
 use super::one::title;
 use super::over_time::{Span, end_s, max_points};
 use super::percentiles::{self, NamedLatency};
@@ -13,9 +14,17 @@ use super::timeline::{Axis, ChartLine, Column, Timeline};
 use super::{comparisons, dots, seconds, start_section, suite, variants};
 use crate::html::markup::{Html, markup, write_markup, writeln_markup};
 use crate::text::plain;
-use crate::text::verdict::verdict_text;
+use crate::text::verdict::short_verdict;
 use crate::units::{self, or_dash, time_or_dash};
+use prony_judge::experiment::variant_names;
+use prony_judge::price::Prices;
+use prony_judge::reproduced::suite_summary;
+use prony_judge::sweep::Sweep;
+use prony_store::Run;
 use std::fmt;
+
+/// Maximum number of variants beside the first that the title names.
+const MAX_TITLE_NAMES: usize = 3;
 
 /// Writes the table of contents; `entries` are inserted after the entry of the overview.
 pub fn write_nav(
@@ -41,84 +50,149 @@ pub fn write_nav(
 }
 
 /// Writes the table of all runs, and the comparison of each with the first.
-pub fn write(out: &mut Html, documents: &[Document], sides: &PageSides<'_>) -> fmt::Result {
+pub fn write(
+    out: &mut Html,
+    documents: &[Document],
+    sides: &PageSides<'_>,
+    prices: Option<&Prices>,
+) -> fmt::Result {
     start_section(out, 2, "overview", "Overview")?;
     suite::write(out, documents)?;
-    variants::write(out, documents, sides)?;
+    variants::write(out, documents, sides, prices)?;
     write_overview(out, documents)?;
-    write_throughput_chart(out, documents)?;
-    let names: Vec<String> = documents.iter().enumerate().map(run_name).collect();
-    dots::write_runs(out, documents, &names)?;
-    let curves = documents.iter().zip(&names).filter_map(|(document, name)| {
-        let all = document.run.measured.all_kinds()?;
-        Some(NamedLatency {
-            name: name.clone(),
-            latency: &all.response,
-        })
-    });
-    let title = "Response time by percentile, all kinds of each run";
-    percentiles::write(out, "percentiles-runs", title, &curves.collect::<Vec<_>>())?;
-    comparisons::write_effects(out, sides)?;
+    write_charts(out, documents)?;
     out.push_str("</section>\n");
     comparisons::write(out, sides)
 }
 
-/// The name of a run in charts: its number, and its variant and repeat.
-fn run_name((index, document): (usize, &Document)) -> String {
-    match document.run.experiment {
-        None => format!("run {}", index + 1),
-        Some(_) => format!("run {}: {}", index + 1, variant_and_repeat(&document.run)),
+/// Draws throughput over time, throughput and response time by run, and percentile curves.
+pub fn write_charts(out: &mut Html, documents: &[Document]) -> fmt::Result {
+    let groups = variant_groups(documents);
+    write_throughput_chart(out, documents, &groups)?;
+    let names: Vec<String> = documents.iter().enumerate().map(run_name).collect();
+    dots::write_runs(out, documents, &names)?;
+    let named = documents.iter().zip(&names).zip(&groups);
+    let curves = named.filter_map(|((document, name), group)| {
+        let all = document.run.measured.all_kinds()?;
+        Some(NamedLatency {
+            name: name.clone(),
+            latency: &all.response,
+            group: group.clone(),
+        })
+    });
+    let title = "Response time by percentile, all kinds of each run";
+    percentiles::write(out, "percentiles-runs", title, &curves.collect::<Vec<_>>())
+}
+
+/// The title of the page: what its runs ask.
+pub fn title_of_several(documents: &[Document]) -> String {
+    let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
+    if let Some(summary) = suite_summary(&runs) {
+        return format!("{}: {} runs", plain(&summary.title), documents.len());
+    }
+    let workload = plain(&runs[0].workload.name);
+    if runs
+        .iter()
+        .any(|run| run.workload.name != runs[0].workload.name)
+    {
+        return format!("{} runs side by side", documents.len());
+    }
+    if let Some(sweep) = Sweep::of(&runs) {
+        return format!("{workload} by {}", plain(&sweep.axis));
+    }
+    let sides = PageSides::of(documents);
+    match &sides.names()[..] {
+        [first, others @ ..] if sides.are_variants && !others.is_empty() => {
+            let others: Vec<String> = others.iter().map(|name| plain(name)).collect();
+            let shown = match others.len() {
+                0..=MAX_TITLE_NAMES => others.join(", "),
+                more => format!("{more} other variants"),
+            };
+            format!("{workload}: {shown} against {}", plain(first))
+        }
+        _ => format!("{workload}: {} runs", documents.len()),
     }
 }
 
+/// The look of each run in charts: that of its variant, if the runs have several.
+fn variant_groups(documents: &[Document]) -> Vec<Option<LineGroup>> {
+    let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
+    let names = variant_names(&runs);
+    let group = |run: &&Run| {
+        let variant = &run.experiment.as_ref()?.variant;
+        let number = names.iter().position(|name| name == variant)?;
+        Some(LineGroup {
+            number,
+            name: plain(variant),
+        })
+    };
+    runs.iter()
+        .map(|run| group(run).filter(|_| names.len() > 1))
+        .collect()
+}
+
+/// The name of a run in charts: its number, and its variant.
+fn run_name((index, document): (usize, &Document)) -> String {
+    let number = index + 1;
+    match &document.run.experiment {
+        Some(experiment) if !experiment.variant.is_empty() => {
+            format!("run {number}: {}", plain(&experiment.variant))
+        }
+        _ => format!("run {number}"),
+    }
+}
+
+/// Writes a line for each run; what is the same for all is said once.
 fn write_overview(out: &mut Html, documents: &[Document]) -> fmt::Result {
-    let has_variants = documents
-        .iter()
-        .any(|document| document.run.experiment.is_some());
+    let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
+    let has_variants = runs.iter().any(|run| run.experiment.is_some());
+    let is_same = runs.iter().all(|run| title(run) == title(runs[0]));
+    // The ids of variants' runs are in the table of contents.
+    let name = if has_variants { "variant" } else { "id" };
     let mut columns = vec![
         "run",
+        name,
+        "verdict",
         "transactions/s",
         "p50",
         "p95",
         "p99",
-        "verdict",
-        "what",
     ];
-    if has_variants {
-        columns.insert(1, "variant");
+    let mut caption = "The runs; percentiles are of committed transactions".to_owned();
+    if is_same {
+        caption += &format!(". All: {}", title(runs[0]));
+    } else {
+        columns.push("what");
     }
-    start_table(
-        out,
-        "The runs; percentiles are of committed transactions",
-        &columns,
-    )?;
-    for (index, document) in documents.iter().enumerate() {
-        let run = &document.run;
+    start_table(out, &caption, &columns)?;
+    for (index, run) in runs.into_iter().enumerate() {
         let all = run.measured.all_kinds();
         let percentile = |field: fn(&prony_store::Latency) -> Option<u64>| {
             time_or_dash(all.and_then(|all| field(&all.response)))
         };
-        let verdict = verdict_text(run).map_or("not judged yet".into(), |(_, text)| text);
-        let variant = if has_variants {
-            markup!("<td class=\"short\">{}</td>", variant_and_repeat(run))
-        } else {
-            Html::default()
+        let text_cell = |text: String| markup!("<td class=\"line-text\">{}</td>", text);
+        let name = match has_variants {
+            true => variant_and_repeat(run),
+            false => plain(&run.id),
+        };
+        let what = match is_same {
+            true => Html::default(),
+            false => text_cell(title(run)),
         };
         writeln_markup!(
             out,
-            "<tr><th scope=\"row\"><a href=\"#run-{0}\">{0}: {1}</a></th>{2}<td>{3}</td><td>{4}</td>\
-             <td>{5}</td><td>{6}</td><td class=\"word\">{7}</td><td class=\"word\">{8}</td></tr>",
+            "<tr><th scope=\"row\"><a href=\"#run-{0}\">{0}</a></th>{1}{2}<td>{3}</td>\
+             <td>{4}</td><td>{5}</td><td>{6}</td>{7}</tr>",
             index + 1,
-            &run.id,
-            variant,
+            text_cell(name),
+            text_cell(short_verdict(run)),
             or_dash(all.filter(|_| !run.measured.is_empty()), |all| units::rate(
                 all.tps
             )),
             percentile(|latency| latency.p50_ns),
             percentile(|latency| latency.p95_ns),
             percentile(|latency| latency.p99_ns),
-            verdict.replace(", see the checks below", ""),
-            title(run)
+            what
         )?;
     }
     end_table(out)
@@ -140,7 +214,11 @@ fn variant_and_repeat(run: &prony_store::Run) -> String {
 }
 
 /// Writes the throughput of all runs over time, in one chart with its table. Times count from the start of each run.
-fn write_throughput_chart(out: &mut Html, documents: &[Document]) -> fmt::Result {
+fn write_throughput_chart(
+    out: &mut Html,
+    documents: &[Document],
+    groups: &[Option<LineGroup>],
+) -> fmt::Result {
     let runs = || documents.iter().map(|document| &document.run);
     let rows = runs().map(|run| run.series.len()).max().unwrap_or(0);
     let rows_of_point = rows.div_ceil(max_points(documents.len())).max(1);
@@ -161,10 +239,11 @@ fn write_throughput_chart(out: &mut Html, documents: &[Document]) -> fmt::Result
             points.find(|(span, _)| span.contains(time_s))?.1
         };
         let name = run_name((index, document));
-        ChartLine::new(
-            name,
-            longest.iter().map(|(span, _)| tps_at(span.middle_s())),
-        )
+        let values = longest.iter().map(|(span, _)| tps_at(span.middle_s()));
+        ChartLine {
+            group: groups[index].clone(),
+            ..ChartLine::new(name, values)
+        }
     });
     let lines: Vec<ChartLine> = lines.collect();
     let columns = lines.iter().enumerate();

@@ -320,14 +320,34 @@ fn variants_of_an_experiment_are_compared_by_their_medians() {
         part.contains("&lt;b&gt;new&lt;/b&gt;") && !part.contains(markup),
         "{part}"
     );
-    assert!(part.contains("COMPARABLE"), "{part}");
+    assert!(
+        page.contains("<h1>tpcb: &lt;b&gt;new&lt;/b&gt; against base</h1>")
+            && !page.contains(markup),
+        "the question is the title"
+    );
+    let position = |text: &str| page.find(text).expect(text);
+    let in_order = [
+        "COMPARABLE",
+        "is faster by",
+        "id=\"effects",
+        "The variants, by the medians",
+    ];
+    let positions = in_order.map(position);
+    assert!(positions.is_sorted(), "{in_order:?}: {positions:?}");
+    // The runs of a variant look alike.
+    assert_eq!(
+        page.matches("<path class=\"line l1\" d=\"M1 5H35\"/></svg>&lt;b&gt;new")
+            .count(),
+        1
+    );
+    assert!(!page.contains("</svg>run 3"));
     assert!(
         !page.contains("against run 1"),
         "runs are not compared with each other"
     );
     assert!(page.contains("id=\"variant-2\"") && !page.contains("id=\"variant-3\""));
     assert!(page.contains("&lt;b&gt;new&lt;/b&gt; against base</h2>"));
-    assert!(page.contains("<td class=\"short\">base, repeat 2</td>"));
+    assert!(page.contains("<td class=\"line-text\">base, repeat 2</td>"));
     // With a run outside the experiment, runs are compared instead of variants, but repeats of one variant
     // are not compared with each other.
     runs.push(closed());

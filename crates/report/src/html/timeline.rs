@@ -4,7 +4,7 @@
 //! In: one value for each span of time, and marks of events. Out: figures and a table. Must never: draw a line through
 //! unknown values, or show an unknown value as zero.
 
-use super::drawing::{COLOR_COUNT, Drawing, line_sample, path_through};
+use super::drawing::{COLOR_COUNT, Drawing, LineGroup, legend, look, path_through};
 use super::figure::{Cursor, Figure, Plot};
 use super::marks::{self, EventMark};
 use super::over_time::Span;
@@ -23,6 +23,8 @@ pub struct ChartLine {
     pub name: String,
     /// One value for each span; `None` if unknown.
     pub values: Vec<Option<f64>>,
+    /// The lines that look like this one.
+    pub group: Option<LineGroup>,
 }
 
 impl ChartLine {
@@ -33,6 +35,7 @@ impl ChartLine {
         ChartLine {
             name: name.into(),
             values: values.into_iter().collect(),
+            group: None,
         }
     }
 
@@ -170,6 +173,7 @@ impl Timeline<'_> {
         }
         for (number, values) in drawn.iter().enumerate() {
             let d = self.interrupted_path(values, &x, &y);
+            let number = look(number, chart.lines[number].group.as_ref());
             drawing.numbered_line(number, &d)?;
         }
         self.draw_warmup_label(&mut drawing, &drawn, &plot, &x, &y)?;
@@ -185,12 +189,7 @@ impl Timeline<'_> {
             } else {
                 ""
             },
-            legend: chart
-                .lines
-                .iter()
-                .enumerate()
-                .map(|(number, line)| (line_sample(number), name(line)))
-                .collect(),
+            legend: legend((chart.lines.iter()).map(|line| (name(line), line.group.as_ref()))),
             description: description(chart),
             height: Plot::STANDARD_HEIGHT,
             cursor: Some(Cursor {

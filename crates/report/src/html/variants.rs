@@ -3,27 +3,48 @@
 //! In: documents, and `judge`'s comparison of them. Out: a table of the variants by their medians, and the
 //! significance of their differences. Must never: take the best of several runs.
 
-use super::comparisons::{PageSides, write_sentences};
+use super::comparisons::{PageSides, write_effects, write_sentences};
 use super::document::Document;
 use super::table::{end_table, start_table, write_row};
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::counts::counted_runs;
 use crate::units::{self, or_dash};
 use prony_judge::experiment::{Spread, all_have_nopm, variants};
+use prony_judge::price::Prices;
 use prony_judge::sweep::Sweep;
 use prony_store::Run;
 use std::fmt;
 
-/// Writes the variants, if all runs belong to one experiment.
-pub fn write(out: &mut Html, documents: &[Document], sides: &PageSides<'_>) -> fmt::Result {
+/// Writes the variants, if all runs belong to one experiment; the points of a sweep with what they cost, if that is
+/// known.
+pub fn write(
+    out: &mut Html,
+    documents: &[Document],
+    sides: &PageSides<'_>,
+    prices: Option<&Prices>,
+) -> fmt::Result {
     if !sides.are_variants {
-        return Ok(());
+        return write_effects(out, sides);
     }
     let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
-    if let Some(sweep) = Sweep::of(&runs) {
+    if let Some(mut sweep) = Sweep::of(&runs) {
+        if let Some(prices) = prices {
+            sweep.add_prices(prices);
+        }
         return super::sweep::write(out, &sweep);
     }
     let names = sides.names();
+    if let [first, others @ ..] = names.as_slice()
+        && !others.is_empty()
+    {
+        let comparison = sides.compare();
+        writeln_markup!(out, "<p>{}</p>", comparison.label())?;
+        let compared = comparison.side_comparisons.iter().zip(others);
+        for (side, name) in compared {
+            write_sentences(out, [first, name], &comparison, side)?;
+        }
+        write_effects(out, sides)?;
+    }
     let rate = if all_have_nopm(&runs) {
         "NOPM, median"
     } else {
@@ -44,15 +65,5 @@ pub fn write(out: &mut Html, documents: &[Document], sides: &PageSides<'_>) -> f
         ];
         write_row(out, &variant.name, &cells)?;
     }
-    end_table(out)?;
-    let [first, others @ ..] = names.as_slice() else {
-        return Ok(());
-    };
-    if others.is_empty() {
-        return Ok(());
-    }
-    let comparison = sides.compare();
-    writeln_markup!(out, "<p>{}</p>", comparison.label())?;
-    let mut compared = comparison.side_comparisons.iter().zip(others);
-    compared.try_for_each(|(side, name)| write_sentences(out, [first, name], &comparison, side))
+    end_table(out)
 }

@@ -10,7 +10,9 @@ use super::document::Document;
 use super::embedded::{Content, EmbeddedError, EmbeddedText};
 use super::escape::Escaped;
 use super::prices::PagePrices;
-use super::{FORMAT, GENERATOR_START, PAGE_END, PAGE_START, generate_page, generator_text};
+use super::{
+    FORMAT, GENERATOR_START, PAGE_END, PAGE_START, PageForm, generate_page, generator_text,
+};
 use crate::text::{cut, plain};
 use prony_store::Build;
 
@@ -113,8 +115,9 @@ pub fn verify(text: &str, build: &Build) -> Result<VerifiedPage, VerifyError> {
     if generator != Escaped(&generator_text(build)).to_string() {
         generated_by_other_build = Some(cut(&plain(generator), 80));
     } else {
-        let regenerated =
-            generate_page(&documents, page_prices.as_ref(), build).unwrap_or_default();
+        let form = PageForm::of_page(text);
+        let regenerated = generate_page(&documents, page_prices.as_ref(), form, build);
+        let regenerated = regenerated.unwrap_or_default();
         if regenerated != text {
             let equal_lines = regenerated
                 .lines()

@@ -45,13 +45,13 @@ pub(crate) fn single_runs_caution() -> String {
 /// The caution for sides with a single run; `None` if all have several.
 fn caution_for_single_runs(sides: &[SideSummary]) -> Option<String> {
     let single = sides.iter().filter(|side| side.runs.len() == 1);
-    let letters: Vec<String> = single.map(|side| side.letter.to_string()).collect();
-    match letters.len() {
+    let labels: Vec<String> = single.map(|side| plain(&side.label)).collect();
+    match labels.len() {
         0 => None,
         count if count == sides.len() => Some(single_runs_caution()),
         _ => Some(single_runs_caution_for(&format!(
             "One run of {}",
-            letters.join(", ")
+            labels.join(", ")
         ))),
     }
 }
@@ -67,7 +67,7 @@ fn single_runs_caution_for(subject: &str) -> String {
 /// The caution about intervals that assume a normal distribution.
 const NORMAL_INTERVAL_CAUTION: &str = "There are too few runs for an exact interval. These intervals assume that the logarithms of the figures are \
      normally distributed, and are too wide if one of the runs was disturbed. Exact intervals need 4 runs per \
-     side, or 5 if A is compared with up to six sides.";
+     side, or 5 if up to six sides are compared with the first.";
 
 /// A sentence on how many runs are needed to detect a difference.
 fn runs_needed_sentence() -> String {
@@ -86,8 +86,8 @@ pub(crate) fn too_short_sentence(side: &SideSummary) -> Option<String> {
     let (short, all) = (side.too_short.len(), side.runs.len());
     let subject = match short {
         0 => return None,
-        short if short == all => format!("{} is", side.letter),
-        short => format!("{short} of {all} runs of {} are", side.letter),
+        short if short == all => format!("{} is", plain(&side.label)),
+        short => format!("{short} of {all} runs of {} are", plain(&side.label)),
     };
     Some(format!("{subject} {TOO_SHORT}"))
 }
@@ -97,7 +97,7 @@ pub(crate) fn left_out_sentences(side: &SideSummary) -> impl Iterator<Item = Str
     side.left_out.iter().map(|left_out| {
         format!(
             "{}: run {} left out: {}.",
-            side.letter,
+            plain(&side.label),
             left_out.position,
             plain(&left_out.reason)
         )
@@ -109,13 +109,13 @@ pub(crate) fn left_out_sentences(side: &SideSummary) -> impl Iterator<Item = Str
 pub(crate) fn column_titles(compared_side: &SideComparison) -> [String; 3] {
     let repeated =
         |compared: &FigureComparison| compared.a.values.len() > 1 || compared.b.values.len() > 1;
-    let letter = compared_side.letter;
+    let [first, second] = labels(compared_side);
     let titles = if compared_side.figures.iter().any(repeated) {
-        ["A, median", "{}, median", "{} against A"]
+        ["{1}, median", "{2}, median", "change"]
     } else {
-        ["A", "{}", "{} against A"]
+        ["{1}", "{2}", "change"]
     };
-    titles.map(|title| title.replace("{}", &letter.to_string()))
+    titles.map(|title| title.replace("{1}", &first).replace("{2}", &second))
 }
 
 /// Cautions that apply to all figures.
@@ -161,8 +161,9 @@ pub(crate) fn cautions(comparison: &SidesComparison) -> Vec<String> {
         .count();
     if tested > 1 {
         notes.push(format!(
-            "{tested} comparisons against A: Holm's method widens the intervals, so that if the sides do not \
+            "{tested} comparisons against {}: Holm's method widens the intervals, so that if the sides do not \
              differ, only one report in twenty shows a difference.",
+            plain(&comparison.sides[0].label)
         ));
     }
     notes
@@ -173,22 +174,28 @@ pub(crate) fn no_ratio_notice(comparison: &SidesComparison) -> Option<String> {
     let not_comparable = comparison.side_comparisons.iter();
     let not_comparable =
         not_comparable.filter(|compared_side| compared_side.verdict == Verdict::NotComparable);
-    let letters: Vec<String> = not_comparable
-        .map(|compared_side| compared_side.letter.to_string())
+    let labels: Vec<String> = not_comparable
+        .map(|compared_side| plain(&compared_side.labels[1]))
         .collect();
-    match letters.len() {
+    match labels.len() {
         count if count == comparison.side_comparisons.len() => Some("No ratio is given".to_owned()),
         0 => None,
-        _ => Some(format!("No ratio is given for {}", letters.join(", "))),
+        _ => Some(format!("No ratio is given for {}", labels.join(", "))),
     }
 }
 
-/// One figure in a sentence, the side named by its letter.
-pub(crate) fn side_figure_sentence(letter: char, compared: &FigureComparison) -> String {
-    figure_sentence(["A", letter.encode_utf8(&mut [0; 4])], compared)
+/// What the first side and a compared one are called.
+pub(crate) fn labels(side: &SideComparison) -> [String; 2] {
+    side.labels.each_ref().map(|label| plain(label))
 }
 
-/// Like `side_figure_sentence`, with other names for the sides.
+/// One figure of a side in a sentence.
+pub(crate) fn side_figure_sentence(side: &SideComparison, compared: &FigureComparison) -> String {
+    let [first, second] = labels(side);
+    figure_sentence([&first, &second], compared)
+}
+
+/// Like [`side_figure_sentence`], with other names for the sides.
 pub(crate) fn figure_sentence(names: [&str; 2], compared: &FigureComparison) -> String {
     let [first, second] = names;
     let name = plain(&compared.name);

@@ -169,7 +169,8 @@ fn describe_experiment(experiment: &Experiment) -> String {
     ))
 }
 
-fn describe_drive(drive: &Drive) -> String {
+/// The load: clients, threads, pace, protocol and seed.
+pub(crate) fn describe_drive(drive: &Drive) -> String {
     let pace = match drive.rate_tps {
         Some(rate) => format!(
             "open loop at {} ({} arrivals)",

@@ -147,6 +147,26 @@ pub(crate) fn check_ids(run: &Run, severity: Severity) -> Vec<String> {
     checks.map(|check| plain(&check.id)).collect()
 }
 
+/// The verdict in a few words: `valid`, `1 doubt: steal`, `invalid: neighbours`.
+pub(crate) fn short_verdict(run: &Run) -> String {
+    let invalid = check_ids(run, Severity::Invalid);
+    if !invalid.is_empty() {
+        return format!("invalid: {}", invalid.join(", "));
+    }
+    let doubts = doubts(run);
+    match (run.state, doubts.len() as u64) {
+        (RunState::Running, _) => "running".to_owned(),
+        (RunState::Partial, _) => "ended early".to_owned(),
+        (RunState::Complete, _) if !is_judged(run) => "not judged".to_owned(),
+        (RunState::Complete, 0) => "valid".to_owned(),
+        (RunState::Complete, number) => format!(
+            "{}: {}",
+            count_with_noun(number, "doubt", "doubts"),
+            doubts.join(", ")
+        ),
+    }
+}
+
 /// The ids of the checks that raise doubts about the measurement.
 fn doubts(run: &Run) -> Vec<String> {
     let doubts = run.checks.iter().filter(|check| check.is_doubt());

@@ -80,6 +80,10 @@ fn original_setup(scenario: &Scenario) -> OriginalSetup {
         // Published memory sizes in GB mean GiB.
         memory_bytes: scenario.memory_gb.map(|memory| memory << 30),
         disk: scenario.disk.clone(),
+        storage_size: scenario.storage_size.clone(),
+        iops: scenario.iops,
+        max_connections: scenario.max_connections,
+        max_rows: scenario.max_rows,
         data: scenarios::data_size(scenario),
         cached: scenario
             .cached

@@ -303,7 +303,7 @@ impl SuiteProgress {
                 let keeps_data = self.suite.keep_data && loaded == Some(data);
                 let must_load = !args.no_load && !keeps_data;
                 let part = self.experiment_part(&scenario.id, repeat, position);
-                output::notice(&format!("\n{}", experiment::run_header(&part)));
+                output::notice(&format!("\n{}", experiment::run_header(&part, None)));
                 let mut planned = PlannedRun::new(args, scenario, must_load, arguments)?;
                 planned.prepare_server(args, signals)?;
                 let exit = self.run_one(args, &mut planned, part, signals)?;

@@ -1,6 +1,7 @@
 //! The page of the rules of comparisons, from the tables that `compare` applies.
 
 use super::{code, page_head, table};
+use prony_judge::compare::fairness::{FAIRNESS_CONDITIONS, FAIRNESS_SOURCE};
 use prony_judge::compare::rule_table::{
     intended_differences, relevant_server_settings, rules, tolerances,
 };
@@ -13,6 +14,27 @@ fn effect(severity: Severity) -> &'static str {
         Severity::Caveat => "caveat",
         Severity::Note => "note",
     }
+}
+
+/// The conditions of a published guide, each with the rules that apply it.
+fn fairness_section() -> String {
+    let (source, place) = FAIRNESS_SOURCE;
+    let rows = FAIRNESS_CONDITIONS.iter().map(|condition| {
+        let rules = condition.rules().into_iter();
+        let rules = rules.map(|rule| format!("{} ({})", rule.property, effect(rule.severity)));
+        [
+            condition.condition.to_owned(),
+            rules.collect::<Vec<_>>().join("; "),
+            condition.remark.to_owned(),
+        ]
+    });
+    format!(
+        "\n## The conditions of a fair comparison in a published guide\n\n\
+         {} ({place})\n\
+         names conditions under which two databases may be compared. Each of them in our words, with the rules above that apply it:\n\n{}",
+        source.title(),
+        table(["condition", "rules (a difference is)", "remark"], rows)
+    )
 }
 
 pub fn page() -> String {
@@ -40,6 +62,7 @@ pub fn page() -> String {
             .into_iter()
             .map(|(property, tolerance)| [property.to_owned(), tolerance]),
     );
+    text += &fairness_section();
     text += "\n## Differences that an experiment makes on purpose\n\n\
              Between two variants of one experiment, a difference that their plans request is at most a caveat; so are settings of the\n\
              workload. Different workloads stay incomparable.\n\n";

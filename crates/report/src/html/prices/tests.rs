@@ -293,3 +293,29 @@ fn invalid_price_inputs_are_refused() {
         Err(PriceInputsError::Price(_))
     ));
 }
+
+#[test]
+fn the_table_of_a_priced_sweep_has_throughput_for_the_money() {
+    let mut points = runs(&[1_000, 3_000]);
+    for (run, clients) in points.iter_mut().zip([8, 16]) {
+        run.drive.clients = clients;
+        run.experiment = Some(prony_store::Experiment {
+            id: "e".to_owned(),
+            variant: format!("clients-{clients}"),
+            sweep: vec![prony_store::Setting::new("clients", clients.to_string())],
+            ..Default::default()
+        });
+    }
+    let column = "<th scope=\"col\">TPS per USD a month</th>";
+    let unpriced = written(|out| write(out, &points, None, &test_build()));
+    assert!(!unpriced.contains(column));
+    let inputs = price_inputs(sheet(&[("c0", 100.0), ("c1", 200.0)]), 2);
+    let page = page_with_prices(&points, &inputs);
+    assert!(page.contains(column));
+    let table = &page[page.find(column).unwrap()..];
+    let table = &table[..table.find("</table>").unwrap()];
+    for ratio in ["<td>10.0</td>", "<td>15.0</td>"] {
+        assert!(table.contains(ratio), "{ratio}: {table}");
+    }
+    assert!(verify(&page, &test_build()).is_ok());
+}

@@ -1,0 +1,305 @@
+//! The results of a test by row and concurrency.
+//!
+//! In: Runs. Out: a table of medians, one of the use of resources, and sentences. Must never: take the best of several
+//! runs, count a run that must not be used, or rank rows of different loads.
+
+use super::super::table;
+use crate::html::markup::Html;
+use crate::table::Table;
+use crate::text::plain;
+use crate::units::{self, or_dash};
+use prony_judge::experiment::{Spread, is_counted};
+use prony_judge::observations;
+use prony_store::{Latency, Run};
+use std::fmt;
+
+/// Runs of one load with one number of clients.
+pub(super) struct ResultRow<'a> {
+    /// The scenario, the variant or the workload.
+    pub name: String,
+    pub clients: u32,
+    pub runs: Vec<&'a Run>,
+}
+
+/// The rows, in the order of their first runs.
+pub(super) fn result_rows<'a>(runs: &[&'a Run]) -> Vec<ResultRow<'a>> {
+    let mut rows: Vec<ResultRow<'a>> = Vec::new();
+    for run in runs {
+        let name = row_name(run);
+        let is_same = |row: &&mut ResultRow<'_>| {
+            row.name == name && row.clients == run.drive.clients && is_same_load(row.runs[0], run)
+        };
+        match rows.iter_mut().find(is_same) {
+            Some(row) => row.runs.push(run),
+            None => rows.push(ResultRow {
+                name,
+                clients: run.drive.clients,
+                runs: vec![run],
+            }),
+        }
+    }
+    rows
+}
+
+fn row_name(run: &Run) -> String {
+    let scenario = run.scenario.as_ref().map(|scenario| &scenario.id);
+    let variant = run.experiment.as_ref().map(|part| &part.variant);
+    let name = scenario.or(variant.filter(|name| !name.is_empty()));
+    plain(name.unwrap_or(&run.workload.name))
+}
+
+/// Whether two runs have the same work, data and server.
+fn is_same_load(a: &Run, b: &Run) -> bool {
+    let work = |run: &Run| (run.workload.name.clone(), run.workload.scale);
+    work(a) == work(b)
+        && a.workload.settings == b.workload.settings
+        && a.drive.rate_tps == b.drive.rate_tps
+        && a.server.address == b.server.address
+        && a.server.name_and_version() == b.server.name_and_version()
+}
+
+type Read = fn(&Run) -> Option<f64>;
+type Column = (&'static str, Read, fn(f64) -> String);
+
+impl ResultRow<'_> {
+    fn counted(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().copied().filter(|run| is_counted(run))
+    }
+
+    /// The median of the counted runs; `None` if one of them does not have the figure.
+    fn median(&self, read: impl Fn(&Run) -> Option<f64>) -> Option<f64> {
+        let values: Option<Vec<f64>> = self.counted().map(read).collect();
+        Some(Spread::from_values(values?)?.median)
+    }
+
+    fn runs_text(&self) -> String {
+        match (self.counted().count(), self.runs.len()) {
+            (counted, runs) if counted == runs => runs.to_string(),
+            (counted, runs) => format!("{counted} of {runs} count"),
+        }
+    }
+}
+
+fn tps(run: &Run) -> Option<f64> {
+    Some(run.measured.all_kinds()?.tps)
+}
+
+fn response(run: &Run, read: fn(&Latency) -> Option<f64>) -> Option<f64> {
+    let response = &run.measured.all_kinds()?.response;
+    read(response).filter(|_| response.samples > 0)
+}
+
+/// Queries of a kind, per second.
+fn queries(run: &Run, count: fn(&prony_store::QueryCounts) -> u64) -> Option<f64> {
+    let seconds = Some(run.measured.length_s).filter(|seconds| *seconds > 0.0)?;
+    Some(count(run.measured.queries.as_ref()?) as f64 / seconds)
+}
+
+fn failed_share(run: &Run) -> Option<f64> {
+    let all = run.measured.all_kinds()?;
+    let ended = all.committed + all.rolled_back + all.failed;
+    (ended > 0).then(|| all.failed as f64 / ended as f64)
+}
+
+const RESULTS: [Column; 8] = [
+    ("TPS", tps, units::rate),
+    (
+        "QPS",
+        |run| queries(run, |counts| counts.reads + counts.writes + counts.others),
+        units::rate,
+    ),
+    (
+        "reads in 60 s",
+        |run| Some(queries(run, |counts| counts.reads)? * 60.0),
+        units::rate,
+    ),
+    (
+        "writes in 60 s",
+        |run| Some(queries(run, |counts| counts.writes)? * 60.0),
+        units::rate,
+    ),
+    (
+        "mean",
+        |run| response(run, |times| Some(times.mean_ns)),
+        units::time,
+    ),
+    (
+        "p95",
+        |run| response(run, |times| times.p95_ns.map(|ns| ns as f64)),
+        units::time,
+    ),
+    (
+        "p99",
+        |run| response(run, |times| times.p99_ns.map(|ns| ns as f64)),
+        units::time,
+    ),
+    ("failed", failed_share, units::percent),
+];
+
+fn per_second(run: &Run, read: fn(&prony_store::ServerSecond) -> Option<u64>) -> Option<f64> {
+    let seconds = Some(observations::observed_s(run)).filter(|seconds| *seconds > 0.0)?;
+    Some(observations::sum(run, read)? as f64 / seconds)
+}
+
+const RESOURCES: [Column; 9] = [
+    (
+        "server's CPU busy",
+        |run| observations::server_machine_mean(run, |machine| machine.busy_share),
+        units::percent,
+    ),
+    (
+        "I/O wait",
+        |run| observations::server_machine_mean(run, |machine| machine.io_wait_share),
+        units::percent,
+    ),
+    (
+        "disk busy",
+        |run| observations::server_machine_mean(run, |machine| machine.disk_busy_share),
+        units::percent,
+    ),
+    (
+        "disk reads",
+        |run| per_second(run, |row| row.machine.as_ref()?.disk_read_bytes),
+        units::bytes_per_second,
+    ),
+    (
+        "disk writes",
+        |run| per_second(run, |row| row.machine.as_ref()?.disk_write_bytes),
+        units::bytes_per_second,
+    ),
+    (
+        "log",
+        |run| per_second(run, |row| row.log_bytes),
+        units::bytes_per_second,
+    ),
+    (
+        "pages in cache",
+        |run| observations::cache_pages(run).map(|(hits, all)| hits as f64 / all as f64),
+        units::percent_with_tenths,
+    ),
+    (
+        "busiest client thread",
+        |run| run.machine().health.busiest_thread_share,
+        units::percent,
+    ),
+    (
+        "client's CPU for a transaction",
+        |run| Some(run.machine().health.cpu_per_transaction_us? * 1e3),
+        units::time,
+    ),
+];
+
+/// Names of the industry metrics that the runs have, each once.
+fn metrics(rows: &[ResultRow<'_>]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for rate in rows
+        .iter()
+        .flat_map(ResultRow::counted)
+        .flat_map(|run| &run.rates)
+    {
+        let name = rate.name.as_str().to_owned();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn metric(run: &Run, name: &str) -> Option<f64> {
+    let rate = run.rates.iter().find(|rate| rate.name.as_str() == name)?;
+    Some(rate.value)
+}
+
+/// Writes the table of the results.
+pub(super) fn write_table(out: &mut Html, rows: &[ResultRow<'_>]) -> fmt::Result {
+    let metrics = metrics(rows);
+    let names: Vec<String> = metrics.iter().map(|name| plain(name)).collect();
+    let mut titles = vec!["clients", "runs"];
+    titles.extend(names.iter().map(String::as_str));
+    titles.extend(RESULTS.map(|(title, ..)| title));
+    let mut table = Table::new(&["row"]).with_numbers(&titles);
+    for row in rows {
+        let mut cells = vec![
+            row.name.clone(),
+            units::count(row.clients.into()),
+            row.runs_text(),
+        ];
+        cells.extend(metrics.iter().map(|name| {
+            let median = row.median(|run| metric(run, name));
+            or_dash(median, units::rate)
+        }));
+        cells.extend(cells_of(row, &RESULTS));
+        table.row(cells);
+    }
+    let caption = "Results by row and number of clients: medians; times are response times of committed transactions; \
+                   – means not observed";
+    table::write_table(out, caption, &table)
+}
+
+/// Writes the table of the resources that the loads used.
+pub(super) fn write_resources(out: &mut Html, rows: &[ResultRow<'_>]) -> fmt::Result {
+    let mut titles = vec!["clients"];
+    titles.extend(RESOURCES.map(|(title, ..)| title));
+    let mut table = Table::new(&["row"]).with_numbers(&titles);
+    for row in rows {
+        let start = [row.name.clone(), units::count(row.clients.into())];
+        table.row(start.into_iter().chain(cells_of(row, &RESOURCES)));
+    }
+    let caption =
+        "Use of resources in the measured time: medians of the runs' means; – means not observed";
+    table::write_table(out, caption, &table)
+}
+
+fn cells_of(row: &ResultRow<'_>, columns: &[Column]) -> Vec<String> {
+    let cells = columns
+        .iter()
+        .map(|(_, read, format)| or_dash(row.median(read), format));
+    cells.collect()
+}
+
+/// What follows from the results, in sentences.
+pub(super) fn conclusions(rows: &[ResultRow<'_>]) -> Vec<String> {
+    let runs: usize = rows.iter().map(|row| row.runs.len()).sum();
+    let counted: usize = rows.iter().map(|row| row.counted().count()).sum();
+    let mut sentences = vec![match counted {
+        0 => "No run counts: there is no result.".to_owned(),
+        _ if counted == runs => format!(
+            "{} and may be used.",
+            units::count_with_noun(runs as u64, "run is complete", "runs are complete")
+        ),
+        _ => format!(
+            "{counted} of {runs} runs are complete and may be used; the figures are theirs."
+        ),
+    }];
+    let measured = rows.iter().filter_map(|row| Some((row, row.median(tps)?)));
+    let measured: Vec<(&ResultRow<'_>, f64)> = measured.collect();
+    let same_load = |pair: &[ResultRow<'_>]| is_same_load(pair[0].runs[0], pair[1].runs[0]);
+    match measured.as_slice() {
+        [] => {}
+        [(row, tps)] => sentences.push(format!(
+            "{}: {} with {}.",
+            row.name,
+            units::transactions_per_second(*tps),
+            clients(row)
+        )),
+        _ if rows.windows(2).all(same_load) => {
+            let best = measured.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+            sentences.extend(best.map(|(row, tps)| {
+                format!(
+                    "The highest median throughput was {} with {} ({}).",
+                    units::transactions_per_second(*tps),
+                    clients(row),
+                    row.name
+                )
+            }));
+        }
+        _ => sentences.push(
+            "The rows are different loads or servers: each figure stands for its row, and they are not ranked.".to_owned(),
+        ),
+    }
+    sentences
+}
+
+fn clients(row: &ResultRow<'_>) -> String {
+    units::count_with_noun(row.clients.into(), "client", "clients")
+}
