@@ -9,6 +9,7 @@ use super::table::{end_table, start_table, write_row};
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::counts::counted_runs;
 use crate::units::{self, or_dash};
+use prony_judge::capacity::CapacityResult;
 use prony_judge::experiment::{Spread, all_have_nopm, variants};
 use prony_judge::sweep::Sweep;
 use prony_store::Run;
@@ -21,7 +22,7 @@ pub fn write(out: &mut Html, documents: &[Document], sides: &PageSides<'_>) -> f
     }
     let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
     if let Some(sweep) = Sweep::of(&runs) {
-        return super::sweep::write(out, &sweep);
+        return super::sweep::write(out, &sweep, CapacityResult::of(&runs).as_ref());
     }
     let names = sides.names();
     let rate = if all_have_nopm(&runs) {
