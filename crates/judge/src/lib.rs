@@ -8,6 +8,7 @@
 
 pub mod audit;
 mod burst;
+pub mod capacity;
 pub mod checks;
 mod client;
 mod client_setup;

@@ -250,6 +250,18 @@ fn is_fact(figure: &RequiredFigure) -> bool {
     }
 }
 
+/// Whether the value of a result without an interval meets its limit, even if it is wrong by this factor; `None` if that
+/// does not follow, or if there is an interval or no value.
+pub(crate) fn is_met_by_value(result: &RequirementResult, factor: f64) -> Option<bool> {
+    let (RequiredLimit::Rate(limit) | RequiredLimit::Time(limit)) = result.requirement.limit else {
+        return None;
+    };
+    let value = result.value.filter(|_| result.interval.is_none())?;
+    let comparator = result.requirement.comparator;
+    let [low, high] = [value / factor, value * factor].map(|end| comparator.holds(end, limit));
+    (low == high).then_some(low)
+}
+
 fn no_interval_reason(run: &Run) -> &'static str {
     if judged_rows(run).is_none() {
         "an interval needs 20 whole seconds without lost connections"

@@ -6,6 +6,7 @@
 
 pub mod answer;
 pub mod audit;
+pub mod capacity;
 pub mod compare;
 pub mod csv;
 pub mod data;

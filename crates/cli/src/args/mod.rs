@@ -5,6 +5,7 @@
 
 mod demo;
 mod doctor;
+mod find;
 mod generate;
 mod load;
 mod plan_flags;
@@ -17,6 +18,7 @@ mod usage;
 
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
+pub use find::FindArgs;
 pub use generate::{CompletionsArgs, ManPagesArgs};
 pub use load::{CheckArgs, LoadArgs, TablesArgs};
 pub use results::{
@@ -78,6 +80,8 @@ pub enum Command {
     Load(LoadArgs),
     /// Run a workload, or a plan from a file, and report what the server delivered
     Run(Box<RunArgs>),
+    /// Find the highest rate that meets what is required, and what limits it
+    Find(Box<FindArgs>),
     /// Check that the tables of a workload are complete and consistent
     Check(CheckArgs),
     /// Drop the tables of a workload
@@ -237,6 +241,7 @@ fn find_url_as_workload(command: &Command) -> Option<(&str, &'static str)> {
     let (word, hint) = match command {
         Command::Load(args) => (&args.workload, "prony load WORKLOAD --url URL"),
         Command::Run(args) => (&args.workload_or_plan, "prony run WORKLOAD --url URL"),
+        Command::Find(args) => (&args.workload_or_plan, "prony find WORKLOAD --url URL"),
         Command::Check(args) => (&args.tables.workload, "prony check WORKLOAD --url URL"),
         Command::Clean(args) => (&args.workload, "prony clean WORKLOAD --url URL"),
         Command::Reproduce(args) => (&args.id, "prony reproduce ID --url URL"),

@@ -32,6 +32,38 @@ impl FlagList for RunFlags {
     const ACCEPTS_OPTIONS: bool = true;
 }
 
+/// The flags of `find`, which sets the rate and the length of each step itself.
+#[derive(Clone, Debug)]
+pub struct FindFlags;
+
+impl FlagList for FindFlags {
+    const SETTING_PATHS: Option<&'static [&'static str]> = Some(&[
+        "server.url",
+        "server.embedded",
+        "server.declared",
+        "workload.scale",
+        "run.clients",
+        "run.threads",
+        "run.arrival",
+        "run.warmup",
+        "run.grace",
+        "run.protocol",
+        "run.describe",
+        "run.connect_per_transaction",
+        "run.spread",
+        "run.tcp_sample",
+        "run.io",
+        "run.wait",
+        "run.pin",
+        "run.seed",
+        "run.require",
+        "observe.server",
+        "observe.server_metrics",
+        "observe.metrics_listen",
+    ]);
+    const ACCEPTS_OPTIONS: bool = true;
+}
+
 /// The flags of `load`.
 #[derive(Clone, Debug)]
 pub struct LoadFlags;

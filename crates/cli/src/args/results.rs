@@ -288,7 +288,7 @@ fn parse_latency(text: &str) -> Result<Duration, String> {
 }
 
 /// Parses transactions per second: `20000`, `20000tps` or `20000/s`.
-fn parse_tps(text: &str) -> Result<f64, String> {
+pub(super) fn parse_tps(text: &str) -> Result<f64, String> {
     match prony_plan::strip_rate_unit(text).parse::<f64>() {
         Ok(rate) if rate > 0.0 && rate <= prony_plan::MAX_RATE_TPS => Ok(rate),
         _ => Err("give transactions per second, such as 20000 or 20000tps".to_owned()),

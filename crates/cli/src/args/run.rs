@@ -111,20 +111,32 @@ pub struct RunOutputArgs {
 impl RunArgs {
     /// Whether the argument is a plan file, not the name of a workload.
     pub fn is_plan(&self) -> bool {
-        self.workload_or_plan.ends_with(".toml") || self.workload_or_plan.contains('/')
+        is_plan(&self.workload_or_plan)
     }
 
     /// The plan input from the flags.
     pub fn input(&self) -> PlanInput {
-        let workload = (!self.is_plan()).then(|| self.workload_or_plan.clone());
         PlanInput {
-            workload: value_from_flag("WORKLOAD", workload),
             sweep: (!self.sweep.is_empty()).then(|| SweepInput {
                 axes: self.sweep.clone(),
                 ..SweepInput::default()
             }),
-            ..self.flags.input.clone()
+            ..input_of(&self.workload_or_plan, &self.flags.input)
         }
+    }
+}
+
+/// Whether an argument is a plan file, not the name of a workload.
+pub(super) fn is_plan(workload_or_plan: &str) -> bool {
+    workload_or_plan.ends_with(".toml") || workload_or_plan.contains('/')
+}
+
+/// The flags as plan input, with the workload unless a plan names it.
+pub(super) fn input_of(workload_or_plan: &str, flags: &PlanInput) -> PlanInput {
+    let workload = (!is_plan(workload_or_plan)).then(|| workload_or_plan.to_owned());
+    PlanInput {
+        workload: value_from_flag("WORKLOAD", workload),
+        ..flags.clone()
     }
 }
 

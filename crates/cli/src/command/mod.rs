@@ -9,6 +9,7 @@ mod demo;
 pub mod doctor;
 pub mod embedded;
 mod file;
+mod find;
 mod generate;
 mod judge;
 pub mod load;
@@ -37,6 +38,7 @@ pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Load(args) => load::load(&args),
         Command::Run(args) => run::run(&args, arguments),
+        Command::Find(args) => find::find(&args, arguments),
         Command::Check(args) => tables::check(&args),
         Command::Clean(args) => tables::clean(&args),
         Command::Workloads(args) => workloads::workloads(&args),

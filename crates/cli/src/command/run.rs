@@ -18,7 +18,7 @@ use std::path::Path;
 
 /// Executes the command.
 pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
-    let (input, subject) = plan_input(args)?;
+    let (input, subject) = plan_input(&args.workload_or_plan, args.is_plan(), args.input())?;
     if input.is_experiment() {
         let experiment = plan::check_runnable_experiment(input.clone(), subject)?;
         // A single run is not treated as an experiment.
@@ -32,11 +32,14 @@ pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
 }
 
 /// The input, and the name of its main source for messages.
-fn plan_input(args: &RunArgs) -> Result<(PlanInput, &str), Failure> {
-    let flags = args.input();
-    if args.is_plan() {
-        let file = plan::read_plan(Path::new(&args.workload_or_plan))?;
-        Ok((file.overlay(flags), &args.workload_or_plan))
+pub fn plan_input(
+    name: &str,
+    is_plan: bool,
+    flags: PlanInput,
+) -> Result<(PlanInput, &str), Failure> {
+    if is_plan {
+        let file = plan::read_plan(Path::new(name))?;
+        Ok((file.overlay(flags), name))
     } else {
         Ok((flags, "the command line"))
     }

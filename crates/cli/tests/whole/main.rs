@@ -8,6 +8,7 @@ mod commit_counts;
 mod common;
 mod documentation;
 mod endpoints;
+mod find;
 mod full_disk;
 mod half_open;
 mod hammerdb;

@@ -60,7 +60,7 @@ impl Limiter {
 }
 
 /// The limit that most of the runs show.
-pub(super) fn limiter(at: &str, runs: &[&Run]) -> LimiterFinding {
+pub(crate) fn limiter(at: &str, runs: &[&Run]) -> LimiterFinding {
     let mut findings: BTreeMap<Limiter, Vec<String>> = BTreeMap::new();
     for run in runs {
         let (limiter, evidence) = limiter_of(run);

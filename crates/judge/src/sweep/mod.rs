@@ -6,6 +6,7 @@
 
 mod limiter;
 
+pub(crate) use limiter::limiter;
 pub use limiter::{Limiter, LimiterFinding};
 
 use crate::experiment::{self, Spread, VariantFigures, is_counted};
@@ -320,7 +321,7 @@ impl Curve {
                 let shows = |run: &Run| is_counted(run) || invalid_by(&[run]) == ["client-limit"];
                 let is_of_point = |run: &&&Run| variant(run) == point.name && shows(run);
                 let own: Vec<&Run> = runs.iter().filter(is_of_point).copied().collect();
-                limiter::limiter(&point.value, &own)
+                limiter(&point.value, &own)
             });
             let findings: Vec<LimiterFinding> = points.collect();
             let known = findings

@@ -7,10 +7,12 @@ use super::drawing::{Drawing, line_sample, path_through};
 use super::figure::{Figure, Plot};
 use super::scale::Scale;
 use super::table::write_table;
+use crate::capacity::answer_sentence;
 use crate::html::markup::{Html, markup, writeln_markup};
 use crate::text::plain;
 use crate::text::sweep::{SWEEP_LEGEND, curve_name, knee_sentence, sweep_table, usl_sentence};
 use crate::units;
+use prony_judge::capacity::CapacityResult;
 use prony_judge::statistics::UslFit;
 use prony_judge::sweep::{Curve, Sweep, SweepPoint};
 use std::fmt;
@@ -27,10 +29,18 @@ const MAX_LABELS: usize = 12;
 /// Points of the law's line.
 const LAW_STEPS: u32 = 60;
 
-/// Writes the sweep.
-pub fn write(out: &mut Html, sweep: &Sweep) -> fmt::Result {
-    let curves = sweep.curves.iter();
-    for sentence in curves.filter_map(|curve| knee_sentence(sweep, curve)) {
+/// Writes the sweep. `found`: how much the server can take, if its points are rates of which something was required;
+/// that answer then replaces the knee.
+pub fn write(out: &mut Html, sweep: &Sweep, found: Option<&CapacityResult>) -> fmt::Result {
+    let knees = sweep
+        .curves
+        .iter()
+        .filter_map(|curve| knee_sentence(sweep, curve));
+    let sentences = match found {
+        Some(found) => vec![answer_sentence(found)],
+        None => knees.collect(),
+    };
+    for sentence in sentences {
         writeln_markup!(out, "<p><strong>{}</strong></p>", sentence)?;
     }
     draw(out, sweep)?;
@@ -169,7 +179,8 @@ fn draw_curve(
 mod tests {
     use super::*;
     use crate::sample_run::closed;
-    use prony_store::{Experiment, Run, Setting};
+    use prony_judge::requirements::unanswered;
+    use prony_store::{Experiment, Requirement, Run, Setting};
 
     /// Two runs of each of these points: clients and throughput.
     fn runs(points: &[(u32, f64)], value: impl Fn(u32) -> String) -> Vec<Run> {
@@ -198,8 +209,26 @@ mod tests {
 
     fn shown(runs: &[Run]) -> Html {
         let mut out = Html::default();
-        write(&mut out, &Sweep::of(runs).unwrap()).unwrap();
+        let found = CapacityResult::of(runs);
+        write(&mut out, &Sweep::of(runs).unwrap(), found.as_ref()).unwrap();
         out
+    }
+
+    #[test]
+    fn rates_of_which_something_was_required_have_their_answer_instead_of_a_knee() {
+        let mut runs = runs(&POINTS, |clients| (clients * 100).to_string());
+        for run in &mut runs {
+            run.drive.rate_tps = Some(f64::from(run.drive.clients) * 100.0);
+            run.answer = unanswered(&[Requirement::parse("p99<20ms").unwrap()]);
+            run.experiment.as_mut().unwrap().sweep[0].name = "rate".to_owned();
+        }
+        let page = shown(&runs);
+        assert!(
+            page.contains("<strong>at least 1,600 /s at p99 below 20.0 ms"),
+            "{}",
+            &*page
+        );
+        assert!(!page.contains("The knee is at"));
     }
 
     #[test]

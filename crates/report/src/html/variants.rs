@@ -9,6 +9,7 @@ use super::table::{end_table, start_table, write_row};
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::counts::counted_runs;
 use crate::units::{self, or_dash};
+use prony_judge::capacity::CapacityResult;
 use prony_judge::experiment::{Spread, all_have_nopm, variants};
 use prony_judge::price::Prices;
 use prony_judge::sweep::Sweep;
@@ -31,7 +32,7 @@ pub fn write(
         if let Some(prices) = prices {
             sweep.add_prices(prices);
         }
-        return super::sweep::write(out, &sweep);
+        return super::sweep::write(out, &sweep, CapacityResult::of(&runs).as_ref());
     }
     let names = sides.names();
     if let [first, others @ ..] = names.as_slice()

@@ -7,7 +7,8 @@ use super::plain;
 use crate::style::Style;
 use crate::units;
 use prony_store::{
-    Answer, AnswerVerdict, Comparator, RequiredFigure, RequiredLimit, RequirementResult,
+    Answer, AnswerVerdict, Comparator, RequiredFigure, RequiredLimit, Requirement,
+    RequirementResult,
 };
 
 /// The lines of an answer.
@@ -64,6 +65,15 @@ pub(crate) fn result_sentence(result: &RequirementResult, with_reason: bool) -> 
         });
         format!("{}{of}{}", show(value), interval.unwrap_or_default())
     });
+    let limit = limit_text(requirement);
+    let reason = result.reason.as_ref().filter(|_| with_reason);
+    let reason = reason.map_or(String::new(), |reason| format!("; {reason}"));
+    plain(&format!("{figure} {value}, required {limit}{reason}"))
+}
+
+/// A limit in words, such as `below 20.0 ms`.
+fn limit_text(requirement: &Requirement) -> String {
+    let show = format_of(requirement.figure.clone(), &requirement.limit);
     let limit = match (&requirement.figure, &requirement.limit) {
         (RequiredFigure::Primary, _) => requirement.to_string(),
         (
@@ -77,11 +87,13 @@ pub(crate) fn result_sentence(result: &RequirementResult, with_reason: bool) -> 
         (RequiredFigure::Primary, _) | (_, Comparator::Equal) => String::new(),
         (_, comparator) => format!("{} ", comparator.words()),
     };
-    let reason = result.reason.as_ref().filter(|_| with_reason);
-    let reason = reason.map_or(String::new(), |reason| format!("; {reason}"));
-    plain(&format!(
-        "{figure} {value}, required {comparator}{limit}{reason}"
-    ))
+    format!("{comparator}{limit}")
+}
+
+/// A requirement in words, such as `p99 below 20.0 ms`.
+pub(crate) fn requirement_text(requirement: &Requirement) -> String {
+    let figure = &requirement.figure;
+    plain(&format!("{figure} {}", limit_text(requirement)))
 }
 
 /// What a figure relative to other runs is called.

@@ -1,0 +1,105 @@
+//! The highest rate at which a real server meets what is required.
+
+use crate::common::{TestBench, ok_stdout, stderr_text};
+use prony_store::{RunFilter, RunStore, Setting};
+use serde_json::Value;
+
+const SHORT: &str = "--step 1s --warmup 200ms --clients 4 --no-observe";
+
+#[test]
+fn a_rate_is_found_and_its_steps_are_one_experiment_with_a_curve() {
+    let bench = TestBench::new("found");
+    ok_stdout(&bench.prony("load select-only --scale 1"));
+    let output = bench.prony(&format!(
+        "find select-only --require p50<1s --precision 20% --max-steps 8 --label most {SHORT} --json"
+    ));
+    // How much it is, and whether neighbours disturb it, depends on the machine.
+    let code = output.status.code().expect("a code");
+    assert!([0, 7, 8, 9].contains(&code), "{output:?}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let steps = document["steps"].as_array().expect("steps");
+    assert!((2..=8).contains(&steps.len()), "{document}");
+    let messages = stderr_text(&output);
+    assert!(messages.contains("step 2: "), "{messages}");
+    if let Some(low) = document["capacity"]["low"].as_f64() {
+        let passed = steps.iter().find(|step| step["rate"] == low);
+        let achieved = passed.expect("its step")["achieved"].as_f64();
+        assert!(achieved.expect("a figure") > 0.8 * low, "{document}");
+    }
+    let store = RunStore::open(Some(&bench.home)).expect("a store");
+    let stored = store.list(&RunFilter::default()).expect("a listing").runs;
+    assert_eq!(stored.len(), steps.len(), "the estimate is not stored");
+    for (summary, step) in stored.iter().rev().zip(steps) {
+        let run = store.load(&summary.id).expect("a document");
+        let experiment = run.experiment.as_ref().expect("an experiment");
+        assert_eq!(document["experiment"], *experiment.id);
+        let rate = run.drive.rate_tps.expect("a rate");
+        assert_eq!(step["rate"].as_f64(), Some(rate));
+        assert_eq!(experiment.sweep, [Setting::new("rate", rate.to_string())]);
+    }
+    let listed = ok_stdout(&bench.prony_without_server("runs --label most"));
+    assert_eq!(
+        listed.lines().filter(|line| line.starts_with("20")).count(),
+        steps.len()
+    );
+    // Other limits are answered by the same steps, and one more that follows them.
+    let (count, again) = (
+        steps.len(),
+        "find select-only --require max<1us --resume last --json",
+    );
+    for (max_steps, expected) in [(count, count), (count + 1, count + 1)] {
+        let output = bench.prony(&format!("{again} --max-steps {max_steps} {SHORT}"));
+        assert_eq!(output.status.code(), Some(8), "{output:?}");
+        let resumed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(resumed["experiment"], document["experiment"]);
+        assert_eq!(resumed["capacity"]["state"], "below", "{resumed}");
+        let stored = store.list(&RunFilter::default()).expect("a listing").runs;
+        assert_eq!(
+            (stored.len(), resumed["steps"].as_array().map(Vec::len)),
+            (expected, Some(expected))
+        );
+    }
+    let output = bench.prony("find select-only --p99 1s --resume last --clients 5");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let page = bench.home.join("curve.html").display().to_string();
+    ok_stdout(&bench.prony_without_server(&format!("report last --output {page}")));
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(page.contains("id=\"sweep-t\""), "the drawing of the curve");
+    assert!(page.contains(" at max below 1.00 µs"), "the answer");
+}
+
+#[test]
+fn a_limit_that_no_rate_meets_fails_and_one_that_says_nothing_is_refused() {
+    let bench = TestBench::new("not_found");
+    ok_stdout(&bench.prony("load select-only --scale 1"));
+    let output = bench.prony(&format!(
+        "find select-only --require max<1us --from 400 --max-steps 2 {SHORT}"
+    ));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(8), "{output:?}");
+    assert!(
+        text.starts_with("less than 200 /s at max below 1.00 µs"),
+        "{text}"
+    );
+    for part in ["server CPUs  verdict", "\n  200 ", "\n  400 ", "  fail: "] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    let output = bench.prony("find select-only --require throughput>5");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(
+        stderr_text(&output).contains("find varies the rate itself"),
+        "{output:?}"
+    );
+    let plan = bench.home.join("swept.toml");
+    std::fs::write(
+        &plan,
+        "[workload]\nname = \"select-only\"\n[sweep]\nclients = [1, 2]\n",
+    )
+    .expect("a file");
+    let output = bench.prony(&format!("find {} --p99 20ms", plan.display()));
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(
+        stderr_text(&output).contains("a plan of one run"),
+        "{output:?}"
+    );
+}

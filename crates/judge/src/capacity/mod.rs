@@ -1,0 +1,415 @@
+//! How much a server can take while it meets what is required, and what is the limit there.
+//!
+//! In: the runs at several rates (steps), and the requirements. Out: a verdict for each step, and the answer with the
+//! limit. Must never: answer from a run whose figures must not be used without saying so.
+//!
+//! A step fails if the load fell behind its rate, or if a figure with its whole interval misses a limit. A step that is
+//! too short for an interval is decided by the figure alone, and says so; a longer one without an interval only by a
+//! figure that is far from the limit.
+
+mod search;
+
+pub use search::{Capacity, CapacityState, NextStep, RateVerdict, Search};
+
+use crate::observations::server_machine_mean;
+use crate::requirements::{answer_repeats, is_met_by_value};
+use crate::sweep::{Limiter, LimiterFinding, limiter};
+use crate::thresholds::STEADY_MIN_SECONDS;
+use crate::{all_kinds, client};
+use prony_store::{
+    Answer, AnswerVerdict, RequiredFigure, RequiredLimit, Requirement, RequirementResult, Run,
+    RunState, Severity,
+};
+use serde::Serialize;
+use std::borrow::Borrow;
+
+/// How precise an answer is unless somebody asks for more or less: plus or minus this share.
+pub const DEFAULT_PRECISION: f64 = 0.02;
+/// Checks by which the load fell behind its rate.
+const BEHIND_CHECKS: [&str; 2] = ["rate", "never-started"];
+/// A figure without an interval is far from its limit if it is so many times it, or that part of it.
+const CLEAR_FACTOR: f64 = 1.25;
+/// The check by which the client was the limit.
+const CLIENT_CHECK: &str = "client-limit";
+
+/// A step of a search.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CapacityStep {
+    /// Id of its run.
+    pub run: String,
+    /// The rate that was asked for, transactions per second.
+    pub rate: f64,
+    /// Committed transactions per second.
+    pub achieved: Option<f64>,
+    /// Median response time of committed transactions, nanoseconds.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile of it, nanoseconds.
+    pub p99_ns: Option<u64>,
+    /// Busy share of the CPUs of the server's machine, 0 to 1; absent if it was not observed.
+    pub server_cpu_share: Option<f64>,
+    pub verdict: AnswerVerdict,
+    /// The highest of the required times as a share of its limit; absent if the load fell behind.
+    pub share_of_limit: Option<f64>,
+    /// Whether the transactions kept up with the rate.
+    pub keeps_up: bool,
+    /// Whether the verdict rests on intervals, not on figures alone.
+    pub is_certain: bool,
+    /// Whether the client was the limit.
+    pub is_client_limit: bool,
+    /// Ids of other checks by which its figures must not be used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub invalid_by: Vec<String>,
+    /// What its figures say to the requirements, by themselves.
+    pub answer: Option<Answer>,
+}
+
+/// The answer of a search.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CapacityResult {
+    /// Id of the experiment whose runs are the steps.
+    pub experiment: String,
+    pub workload: String,
+    pub requirements: Vec<Requirement>,
+    pub capacity: Capacity,
+    /// What is the limit; absent if no rate failed.
+    pub limiter: Option<LimiterFinding>,
+    /// The steps in their order.
+    pub steps: Vec<CapacityStep>,
+}
+
+/// Why a requirement says nothing about a highest rate; `None` if it does.
+pub fn refusal(requirement: &Requirement) -> Option<&'static str> {
+    if let RequiredLimit::Of { .. } = requirement.limit {
+        return Some("find needs a limit of its own, not a share of other runs, such as p99<20ms");
+    }
+    match requirement.figure {
+        RequiredFigure::Primary | RequiredFigure::Throughput | RequiredFigure::Metric(_) => {
+            Some("find varies the rate itself: require times, errors or outages, such as p99<20ms")
+        }
+        _ => None,
+    }
+}
+
+/// Judges a run at a rate. The run must have its seconds.
+pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
+    // Figures that must not be used still have a verdict; `invalid_by` says so beside it.
+    let by_itself = Run {
+        checks: Vec::new(),
+        answer: None,
+        ..run.clone()
+    };
+    let answer = answer_repeats(requirements, &[&by_itself], &[]);
+    let is_behind = run
+        .checks
+        .iter()
+        .any(|check| BEHIND_CHECKS.contains(&&*check.id) && check.severity >= Severity::Caveat);
+    let all = all_kinds(run);
+    let keeps_up = !is_behind && all.is_some_and(|all| all.committed > 0);
+    let is_short = run.measured.length_s < STEADY_MIN_SECONDS as f64;
+    let factor = if is_short { 1.0 } else { CLEAR_FACTOR };
+    let results = answer.iter().flat_map(|answer| &answer.results);
+    let shares = results.clone().filter_map(share_of_limit);
+    let share_of_limit = shares.filter(|_| keeps_up).reduce(f64::max);
+    let decided: Vec<(AnswerVerdict, bool)> = results
+        .map(
+            |result| match (result.verdict, is_met_by_value(result, factor)) {
+                (AnswerVerdict::Undecided, Some(true)) => (AnswerVerdict::Pass, false),
+                (AnswerVerdict::Undecided, Some(false)) => (AnswerVerdict::Fail, false),
+                (verdict, _) => (verdict, true),
+            },
+        )
+        .collect();
+    let worst = decided.iter().map(|(verdict, _)| *verdict).min();
+    let verdict = match worst {
+        _ if run.state != RunState::Complete => AnswerVerdict::Undecided,
+        _ if !keeps_up => AnswerVerdict::Fail,
+        worst => worst.unwrap_or(AnswerVerdict::Pass),
+    };
+    let invalid = run.checks.iter().filter(|check| {
+        let is_other = !BEHIND_CHECKS.contains(&&*check.id) && check.id != CLIENT_CHECK;
+        check.severity == Severity::Invalid && is_other
+    });
+    let limited = client::check_client_limit(run);
+    CapacityStep {
+        run: run.id.clone(),
+        rate: run.drive.rate_tps.unwrap_or_default(),
+        achieved: all.map(|all| all.tps),
+        p50_ns: all.and_then(|all| all.response.p50_ns),
+        p99_ns: all.and_then(|all| all.response.p99_ns),
+        server_cpu_share: server_machine_mean(run, |machine| machine.busy_share),
+        verdict,
+        share_of_limit,
+        keeps_up,
+        is_certain: decided.iter().all(|(_, is_certain)| *is_certain),
+        is_client_limit: limited.is_some_and(|found| found.severity == Severity::Invalid),
+        invalid_by: invalid.map(|check| check.id.clone()).collect(),
+        answer,
+    }
+}
+
+/// A time as a share of its upper limit.
+fn share_of_limit(result: &RequirementResult) -> Option<f64> {
+    let RequiredLimit::Time(limit) = result.requirement.limit else {
+        return None;
+    };
+    let share = result.value? / limit;
+    (share.is_finite() && share > 0.0).then_some(share)
+}
+
+impl CapacityResult {
+    /// The answer of these steps; `runs` are theirs, in the same order.
+    pub fn new(
+        search: &Search,
+        requirements: &[Requirement],
+        steps: Vec<CapacityStep>,
+        runs: &[impl Borrow<Run>],
+    ) -> CapacityResult {
+        let runs: Vec<&Run> = runs.iter().map(Borrow::borrow).collect();
+        let verdicts: Vec<RateVerdict> = steps.iter().map(CapacityStep::rate_verdict).collect();
+        let capacity = search.capacity(&verdicts);
+        let first = runs.first().copied();
+        let experiment = first.and_then(|run| run.experiment.as_ref());
+        CapacityResult {
+            experiment: experiment.map_or_else(String::new, |experiment| experiment.id.clone()),
+            workload: first.map_or_else(String::new, |run| run.workload.name.clone()),
+            requirements: requirements.to_vec(),
+            limiter: limit_of(&capacity, &steps, &runs),
+            capacity,
+            steps,
+        }
+    }
+
+    /// The answer of stored runs, with their seconds, to what was required of the last one; `None` unless they are the
+    /// points of one experiment over rates, and something was required that a rate can miss.
+    pub fn of(runs: &[impl Borrow<Run>]) -> Option<CapacityResult> {
+        let runs: Vec<&Run> = runs.iter().map(Borrow::borrow).collect();
+        let is_step = |run: &&Run| {
+            let point = run
+                .experiment
+                .iter()
+                .flat_map(|experiment| &experiment.sweep);
+            point.map(|setting| &*setting.name).eq(["rate"]) && run.drive.rate_tps.is_some()
+        };
+        let position = |run: &&&Run| {
+            run.experiment
+                .as_ref()
+                .map(|experiment| experiment.position)
+        };
+        let last = runs.iter().max_by_key(position)?;
+        let results = &last.answer.as_ref()?.results;
+        let required = results.iter().map(|result| result.requirement.clone());
+        let requirements: Vec<Requirement> = required.collect();
+        let is_refused = requirements
+            .iter()
+            .any(|required| refusal(required).is_some());
+        if is_refused || !runs.iter().all(is_step) {
+            return None;
+        }
+        let steps: Vec<CapacityStep> = runs
+            .iter()
+            .map(|run| judge_step(run, &requirements))
+            .collect();
+        let search = Search {
+            start: steps[0].rate,
+            is_estimate: true,
+            precision: DEFAULT_PRECISION,
+            max_steps: steps.len(),
+        };
+        Some(CapacityResult::new(&search, &requirements, steps, &runs))
+    }
+
+    /// Ids of checks by which steps next to the answer must not be used.
+    pub fn invalid_by(&self) -> Vec<&str> {
+        let is_bound = |step: &&CapacityStep| {
+            [self.capacity.low, self.capacity.high].contains(&Some(step.rate))
+        };
+        let bounds = self.steps.iter().filter(is_bound);
+        let mut ids: Vec<&str> = bounds
+            .flat_map(|step| step.invalid_by.iter().map(String::as_str))
+            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+}
+
+impl CapacityStep {
+    /// The step as the search sees it.
+    pub fn rate_verdict(&self) -> RateVerdict {
+        RateVerdict {
+            rate: self.rate,
+            verdict: self.verdict,
+            share_of_limit: self.share_of_limit,
+        }
+    }
+}
+
+/// What is the limit at the lowest rate that failed, or at the next one where it shows.
+fn limit_of(capacity: &Capacity, steps: &[CapacityStep], runs: &[&Run]) -> Option<LimiterFinding> {
+    let high = capacity.high?;
+    let mut rates: Vec<f64> = steps.iter().map(|step| step.rate).collect();
+    rates.retain(|rate| *rate >= high);
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    let findings = rates.into_iter().map(|rate| {
+        let own: Vec<&Run> = runs
+            .iter()
+            .copied()
+            .filter(|run| run.drive.rate_tps == Some(rate))
+            .collect();
+        limiter(&rate.to_string(), &own)
+    });
+    let findings: Vec<LimiterFinding> = findings.collect();
+    let known = findings
+        .iter()
+        .find(|found| found.limiter != Limiter::Unknown);
+    known.or(findings.first()).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::requirements::unanswered;
+    use crate::sample::{healthy_at_rate, observed_mut};
+    use prony_store::{Check, MachineSecond, ServerSecond, Setting};
+
+    fn requirement(text: &str) -> Requirement {
+        Requirement::parse(text).unwrap()
+    }
+
+    fn at_rate(rate: f64, p99_ns: u64) -> Run {
+        let mut run = healthy_at_rate();
+        run.id = format!("run-{rate}");
+        run.drive.rate_tps = Some(rate);
+        let all = &mut run.measured.kinds[0];
+        (all.tps, all.committed) = (rate, (rate * 60.0) as u64);
+        all.response.p99_ns = Some(p99_ns);
+        run
+    }
+
+    fn short(mut run: Run) -> Run {
+        run.measured.length_s = 5.0;
+        run
+    }
+
+    fn invalid_by(run: &mut Run, id: &str) {
+        run.checks.push(Check {
+            id: id.to_owned(),
+            severity: Severity::Invalid,
+            kind: None,
+            finding: String::new(),
+            advice: String::new(),
+        });
+    }
+
+    #[test]
+    fn a_step_without_intervals_is_decided_by_its_figure() {
+        let limits = [requirement("p99<20ms")];
+        let passed = judge_step(&short(at_rate(100.0, 15_000_000)), &limits);
+        assert_eq!(
+            (passed.verdict, passed.is_certain),
+            (AnswerVerdict::Pass, false)
+        );
+        let near = judge_step(&at_rate(100.0, 22_000_000), &limits);
+        assert_eq!(near.verdict, AnswerVerdict::Undecided, "after 60 s");
+        let failed = judge_step(&short(at_rate(100.0, 30_000_000)), &limits);
+        assert_eq!(
+            (failed.verdict, failed.keeps_up),
+            (AnswerVerdict::Fail, true)
+        );
+        let far = judge_step(&at_rate(100.0, 50_000_000), &limits);
+        assert_eq!(
+            (far.verdict, far.share_of_limit),
+            (AnswerVerdict::Fail, Some(2.5))
+        );
+        let free = judge_step(&at_rate(100.0, 30_000_000), &[]);
+        assert_eq!((free.verdict, free.is_certain), (AnswerVerdict::Pass, true));
+    }
+
+    #[test]
+    fn a_step_that_falls_behind_fails_and_other_faults_are_beside_the_verdict() {
+        let limits = [requirement("p99<20ms")];
+        let mut run = at_rate(100.0, 9_000_000);
+        invalid_by(&mut run, "steal");
+        let stolen = judge_step(&run, &limits);
+        assert_eq!(
+            (stolen.verdict, stolen.keeps_up),
+            (AnswerVerdict::Pass, true)
+        );
+        assert_eq!(stolen.invalid_by, ["steal"]);
+        invalid_by(&mut run, "rate");
+        let behind = judge_step(&run, &limits);
+        assert_eq!(
+            (behind.verdict, behind.keeps_up),
+            (AnswerVerdict::Fail, false)
+        );
+        run.state = RunState::Partial;
+        assert_eq!(judge_step(&run, &limits).verdict, AnswerVerdict::Undecided);
+    }
+
+    #[test]
+    fn what_rises_with_the_rate_cannot_be_required() {
+        for text in [
+            "throughput>5000/s",
+            "p99<=110% of main",
+            "not slower than main by 3%",
+        ] {
+            assert!(refusal(&requirement(text)).is_some(), "{text}");
+        }
+        for text in ["p99<20ms", "errors<0.1%", "outage<1s", "server.p95<5ms"] {
+            assert_eq!(refusal(&requirement(text)), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_limit_is_named_where_it_shows() {
+        let limits = [requirement("p99<20ms")];
+        let search = Search {
+            start: 100.0,
+            is_estimate: true,
+            precision: 0.02,
+            max_steps: 13,
+        };
+        let busy = |run: &mut Run, share: f64| {
+            observed_mut(run).series = vec![ServerSecond {
+                at_s: 10.0,
+                length_s: 1.0,
+                machine: Some(MachineSecond {
+                    busy_share: Some(share),
+                    ..MachineSecond::default()
+                }),
+                ..ServerSecond::default()
+            }];
+        };
+        let mut runs = [
+            at_rate(100.0, 9_000_000),
+            at_rate(103.0, 50_000_000),
+            at_rate(125.0, 90_000_000),
+        ];
+        for (run, share) in runs.iter_mut().zip([0.7, 0.8, 0.99]) {
+            busy(run, share);
+        }
+        let steps = runs.iter().map(|run| judge_step(run, &limits)).collect();
+        let found = CapacityResult::new(&search, &limits, steps, &runs);
+        assert_eq!(
+            CapacityResult::of(&runs),
+            None,
+            "nothing was required of them, and they are no sweep"
+        );
+        for run in &mut runs {
+            run.answer = unanswered(&limits);
+            let rate = run.drive.rate_tps.unwrap().to_string();
+            run.experiment.get_or_insert_default().sweep = vec![Setting::new("rate", rate)];
+        }
+        assert_eq!(CapacityResult::of(&runs), Some(found.clone()));
+        assert_eq!(
+            (found.capacity.low, found.capacity.high),
+            (Some(100.0), Some(103.0))
+        );
+        let limiter = found.limiter.unwrap();
+        assert_eq!(
+            (limiter.limiter, &*limiter.at),
+            (Limiter::ServerCpus, "125")
+        );
+    }
+}

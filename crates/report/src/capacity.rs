@@ -1,0 +1,319 @@
+//! How much a server can take: the answer of `prony find`, and its steps.
+//!
+//! In: `judge`'s answer. Out: a line for each step, the answer in one line with what limits it, and the table of the
+//! steps; or JSON. Must never: claim a limit that no step showed.
+
+use crate::json;
+use crate::printer::Printer;
+use crate::style::Style;
+use crate::table::Table;
+use crate::text::answer::{requirement_text, result_sentence};
+use crate::text::plain;
+use crate::units::{self, count_with_noun, or_dash, percent, rate, time_or_dash};
+use prony_judge::capacity::{CapacityResult, CapacityState, CapacityStep};
+use prony_judge::sweep::Limiter;
+use prony_store::AnswerVerdict;
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// The line before a step: `step 3: 4,310 /s for 20 s`.
+pub fn step_header(position: usize, rate: f64, length: Duration) -> String {
+    format!(
+        "step {position}: {} for {}",
+        units::per_second(rate),
+        units::span(length.as_secs_f64())
+    )
+}
+
+/// The line after a step: `4,310 /s: p99 12.1 ms; pass`.
+pub fn step_line(step: &CapacityStep) -> String {
+    format!(
+        "{}: p99 {}; {}",
+        units::per_second(step.rate),
+        time_or_dash(step.p99_ns),
+        verdict_text(step)
+    )
+}
+
+/// Writes the answer as JSON.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_json(out: &mut dyn Write, found: &CapacityResult) -> io::Result<()> {
+    json::write_pretty(out, found)
+}
+
+/// Writes the answer, what it rests on, and the steps.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write(out: &mut dyn Write, style: &Style, found: &CapacityResult) -> io::Result<()> {
+    let out = &mut Printer::new(out, style);
+    let format = match found.capacity.state {
+        CapacityState::Found if found.invalid_by().is_empty() => Style::bold,
+        CapacityState::Below => Style::alarm,
+        _ => Style::caution,
+    };
+    out.wrapped(format, &answer_sentence(found))?;
+    out.paragraphs(remarks(found))?;
+    let mut table = Table::new(&["rate"])
+        .with_numbers(&["achieved", "p50", "p99", "server CPUs"])
+        .with_texts(&["verdict"]);
+    let mut steps: Vec<&CapacityStep> = found.steps.iter().collect();
+    steps.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+    for step in steps {
+        table.row([
+            rate(step.rate),
+            or_dash(step.achieved, rate),
+            time_or_dash(step.p50_ns),
+            time_or_dash(step.p99_ns),
+            or_dash(step.server_cpu_share, percent),
+            verdict_text(step),
+        ]);
+    }
+    out.line("")?;
+    out.table(&table)?;
+    if !found.experiment.is_empty() {
+        let id = plain(&found.experiment);
+        out.line(format!("\nThe curve as a page: prony report {id}"))?;
+    }
+    Ok(())
+}
+
+/// The answer: `4,310 /s (4,180 to 4,420) at p99 below 20.0 ms; limit: the server's CPUs`.
+pub fn answer_sentence(found: &CapacityResult) -> String {
+    let capacity = &found.capacity;
+    let limits: Vec<String> = found.requirements.iter().map(requirement_text).collect();
+    let limits = match limits.is_empty() {
+        true => String::new(),
+        false => format!(" at {}", limits.join(" and ")),
+    };
+    let is_client = found
+        .limiter
+        .as_ref()
+        .is_some_and(|found| found.limiter == Limiter::ClientCpus);
+    let figure = match (capacity.rate, capacity.low, capacity.high) {
+        (_, Some(low), _) if is_client => format!("at least {}", units::per_second(low)),
+        (Some(value), Some(low), Some(high)) => format!(
+            "{} ({} to {})",
+            units::per_second(value),
+            rate(low),
+            rate(high)
+        ),
+        (_, Some(low), None) => format!("at least {}", units::per_second(low)),
+        (_, None, Some(high)) => format!("less than {}", units::per_second(high)),
+        _ => "no answer".to_owned(),
+    };
+    let mut text = format!("{figure}{limits}");
+    match &found.limiter {
+        Some(_) if is_client => text += "; limit: the client, not the server",
+        Some(limiter) if limiter.limiter == Limiter::Unknown => text += "; limit: not known",
+        Some(limiter) => text += &format!("; limit: {}", limiter.limiter.text()),
+        None if capacity.state == CapacityState::AtLeast => text += "; no rate failed",
+        None => {}
+    }
+    let invalid_by = found.invalid_by();
+    if !invalid_by.is_empty() {
+        text += &format!("; not to be relied on: {}", plain(&invalid_by.join(", ")));
+    }
+    text
+}
+
+/// What the answer rests on, and what would make it better.
+fn remarks(found: &CapacityResult) -> Vec<String> {
+    let mut texts = Vec::new();
+    if let Some(limiter) = &found.limiter {
+        let at = limiter.at.parse().map_or_else(|_| limiter.at.clone(), rate);
+        let mut text = format!("At {} /s, {}.", plain(&at), plain(&limiter.evidence));
+        if limiter.limiter == Limiter::Unknown {
+            text += " If all clients were busy, more of them (--clients) may bring more.";
+        }
+        texts.push(text);
+    }
+    let steps = count_with_noun(found.steps.len() as u64, "step", "steps");
+    texts.extend(match found.capacity.state {
+        CapacityState::Found => None,
+        CapacityState::Imprecise => Some(format!(
+            "{steps} did not make it as precise as it was asked for: longer ones (--step) do."
+        )),
+        CapacityState::Contradictory => Some(
+            "A lower rate failed and a higher one did not, also when they were repeated: the server or its neighbours \
+             changed in between."
+                .to_owned(),
+        ),
+        CapacityState::AtLeast => Some(format!(
+            "No rate failed in {steps}: start higher (--from), or allow more steps (--max-steps)."
+        )),
+        CapacityState::Below => Some("No rate that was measured meets it.".to_owned()),
+        CapacityState::Unknown => Some("No step decided: longer ones (--step) may.".to_owned()),
+    });
+    let is_bound =
+        |step: &&CapacityStep| [found.capacity.low, found.capacity.high].contains(&Some(step.rate));
+    if found
+        .steps
+        .iter()
+        .filter(is_bound)
+        .any(|step| !step.is_certain)
+    {
+        texts.push(
+            "Steps at the bounds were too short or too unsteady for intervals, and were decided by their figures alone: \
+             the bounds are not at 95 %."
+                .to_owned(),
+        );
+    }
+    texts
+}
+
+/// The verdict of a step with its reason: `fail: p99 31.0 ms, required below 20.0 ms`.
+fn verdict_text(step: &CapacityStep) -> String {
+    let results = step.answer.iter().flat_map(|answer| &answer.results);
+    let missed = |verdict: AnswerVerdict| {
+        let mut results = results.clone();
+        let found = results.find(|result| result.verdict == verdict);
+        found.map(|result| result_sentence(result, false))
+    };
+    let reason = match step.verdict {
+        AnswerVerdict::Pass => None,
+        AnswerVerdict::Fail if !step.keeps_up => Some("the load fell behind".to_owned()),
+        AnswerVerdict::Fail => {
+            missed(AnswerVerdict::Fail).or_else(|| missed(AnswerVerdict::Undecided))
+        }
+        AnswerVerdict::Undecided => missed(AnswerVerdict::Undecided),
+    };
+    let mut text = step.verdict.name().to_lowercase();
+    if let Some(reason) = reason {
+        text += &format!(": {reason}");
+    }
+    if step.is_client_limit {
+        text += "; the client was the limit";
+    }
+    if !step.invalid_by.is_empty() {
+        text += &format!("; invalid ({})", plain(&step.invalid_by.join(", ")));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_judge::capacity::Capacity;
+    use prony_judge::sweep::LimiterFinding;
+    use prony_store::Requirement;
+
+    fn step(rate: f64, verdict: AnswerVerdict) -> CapacityStep {
+        CapacityStep {
+            run: "20261121-1".to_owned(),
+            rate,
+            achieved: Some(rate),
+            p50_ns: Some(1_000_000),
+            p99_ns: Some(12_100_000),
+            server_cpu_share: Some(0.97),
+            verdict,
+            share_of_limit: None,
+            keeps_up: verdict != AnswerVerdict::Fail,
+            is_certain: true,
+            is_client_limit: false,
+            invalid_by: Vec::new(),
+            answer: None,
+        }
+    }
+
+    fn found() -> CapacityResult {
+        CapacityResult {
+            experiment: "20261121-1".to_owned(),
+            workload: "tpcb".to_owned(),
+            requirements: vec![Requirement::parse("p99<20ms").unwrap()],
+            capacity: Capacity {
+                rate: Some(4_310.0),
+                low: Some(4_180.0),
+                high: Some(4_420.0),
+                state: CapacityState::Found,
+            },
+            limiter: Some(LimiterFinding {
+                limiter: Limiter::ServerCpus,
+                at: "4420".to_owned(),
+                evidence: "the CPUs of its machine were 97 % busy".to_owned(),
+            }),
+            steps: vec![
+                step(4_420.0, AnswerVerdict::Fail),
+                step(4_180.0, AnswerVerdict::Pass),
+            ],
+        }
+    }
+
+    fn written(found: &CapacityResult) -> String {
+        let mut out = Vec::new();
+        write(&mut out, &Style::plain(), found).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_answer_is_the_first_line_and_the_steps_are_sorted_by_rate() {
+        let text = written(&found());
+        let first = "4,310 /s (4,180 to 4,420) at p99 below 20.0 ms; limit: the server's CPUs\n";
+        assert!(text.starts_with(first), "{text}");
+        let [low, high] = [
+            "4,180     4,180  1.00 ms  12.1 ms         97 %  pass",
+            "fail: the load fell behind",
+        ]
+        .map(|part| text.find(part).unwrap_or_else(|| panic!("{part}:\n{text}")));
+        assert!(low < high, "{text}");
+        assert!(
+            text.contains("At 4,420 /s, the CPUs of its machine were 97 % busy."),
+            "{text}"
+        );
+        assert!(text.ends_with("prony report 20261121-1\n"), "{text}");
+    }
+
+    #[test]
+    fn the_client_as_the_limit_and_faults_are_in_the_first_line() {
+        let mut limited = found();
+        limited.limiter.as_mut().unwrap().limiter = Limiter::ClientCpus;
+        limited.steps[1].invalid_by = vec!["steal".to_owned()];
+        assert_eq!(
+            answer_sentence(&limited),
+            "at least 4,180 /s at p99 below 20.0 ms; limit: the client, not the server; not to be relied on: steal"
+        );
+        let text = written(&limited);
+        assert!(text.contains("pass; invalid (steal)"), "{text}");
+    }
+
+    #[test]
+    fn a_search_without_both_bounds_says_which_is_missing() {
+        let with = |low, high, state| {
+            let mut found = found();
+            found.capacity = Capacity {
+                rate: None,
+                low,
+                high,
+                state,
+            };
+            found.limiter = None;
+            written(&found)
+        };
+        for (text, parts) in [
+            (
+                with(Some(900.0), None, CapacityState::AtLeast),
+                [
+                    "at least 900 /s at p99 below 20.0 ms; no rate failed",
+                    "--from",
+                ],
+            ),
+            (
+                with(None, Some(80.0), CapacityState::Below),
+                [
+                    "less than 80.0 /s at p99",
+                    "No rate that was measured meets it.",
+                ],
+            ),
+            (
+                with(None, None, CapacityState::Unknown),
+                ["no answer at p99 below 20.0 ms", "No step decided"],
+            ),
+        ] {
+            for part in parts {
+                assert!(text.contains(part), "{part}:\n{text}");
+            }
+        }
+    }
+}
