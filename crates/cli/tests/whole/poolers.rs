@@ -65,16 +65,12 @@ fn via_measures_a_pooler_against_the_server_itself() {
     let Some((bench, _pooler, url)) = bench_with_pooler("via_pooler") else {
         return;
     };
-    let arguments = "run tpcb --clients 8 --transactions 100 --protocol simple --repeats 2 --via";
+    let arguments =
+        "run tpcb --clients 8 --transactions 100 --protocol simple --repeats 2 --keep-going --via";
     let mut command = bench.command(arguments);
     let output = command.args([&url, "--url", &bench.url]).output();
     let output = bench.assert_no_password(output.expect("it starts"));
     let (printed, messages) = (ok_stdout(&output), stderr_text(&output));
-    // On a loaded machine, a check may reject each run, which ends the experiment.
-    if messages.contains("the experiment ends after") {
-        eprintln!("not examined: {messages}");
-        return;
-    }
     for line in [
         "run 1 of 4: variant direct, repeat 1",
         "run 2 of 4: variant pooler, repeat 1",

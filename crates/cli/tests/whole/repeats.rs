@@ -16,6 +16,7 @@ clients = 2
 transactions = 40
 [experiment]
 repeats = 2
+keep_going = true
 [variants.simple.run]
 protocol = \"simple\"
 [variants.prepared]
@@ -116,7 +117,7 @@ fn variants_are_run_interleaved_as_one_experiment() {
 #[test]
 fn json_output_of_repeats_has_one_document_per_line() {
     let (bench, _) = bench_with_plan("repeated", PLAN);
-    let arguments = "run select-only --clients 1 --transactions 20 --repeats 3 --json";
+    let arguments = "run select-only --clients 1 --transactions 20 --repeats 3 --keep-going --json";
     let printed = ok_stdout(&bench.prony(arguments));
     let runs: Vec<Run> = printed
         .lines()
@@ -136,8 +137,9 @@ fn json_output_of_repeats_has_one_document_per_line() {
         single_run.contains("Stored in"),
         "like a run without repeats:\n{single_run}"
     );
-    let unstored =
-        ok_stdout(&bench.prony("run select-only --transactions 20 --repeats 2 --no-store"));
+    let unstored = ok_stdout(
+        &bench.prony("run select-only --transactions 20 --repeats 2 --keep-going --no-store"),
+    );
     assert!(
         unstored.contains("2 runs") && !unstored.contains("prony compare"),
         "{unstored}"
@@ -263,7 +265,9 @@ fn an_experiment_continues_after_an_invalid_repeat() {
 /// The data are inconsistent in every run: those that remain would be invalid too.
 #[test]
 fn an_experiment_ends_if_every_run_is_invalid_by_the_same_check() {
-    let plan = PLAN.replace("select-only", "tpcb");
+    let plan = PLAN
+        .replace("select-only", "tpcb")
+        .replace("keep_going = true\n", "");
     let (bench, plan) = bench_with_plan("always_invalid", &plan.replace("= 2", "= 3"));
     let mut control = bench.control();
     control

@@ -30,7 +30,7 @@ fn stored_runs(home: &Path) -> Vec<Run> {
 fn write_plan(home: &Path, workload: &str, variants: &str) -> String {
     let path = home.join("plan.toml");
     let plan = format!(
-        "[workload]\nname = \"{workload}\"\n[run]\nclients = 2\ntransactions = 20\n[experiment]\nrepeats = 2\n{variants}"
+        "[workload]\nname = \"{workload}\"\n[run]\nclients = 2\ntransactions = 20\n[experiment]\nrepeats = 2\nkeep_going = true\n{variants}"
     );
     std::fs::write(&path, plan).expect("a file");
     path.display().to_string()

@@ -11,6 +11,7 @@ name = \"select-only\"
 duration = \"1s\"
 [experiment]
 repeats = 2
+keep_going = true
 [sweep]
 prices = \"SHEET\"
 configuration = \"small\"
