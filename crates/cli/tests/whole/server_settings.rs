@@ -97,7 +97,9 @@ fn a_setting_of_the_sessions_is_varied_and_compared_on_purpose() {
 /// Two runs that are no variants of one experiment differ in durability, which forbids their comparison.
 #[test]
 fn figures_are_shown_despite_another_durability_and_no_requirement_passes() {
-    let bench = TestBench::new("despite");
+    // On a server of its own: the load of other tests would make a run invalid.
+    let server = own_postgres();
+    let bench = TestBench::on(&server, "despite");
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     let run = "run tpcb --clients 2 --transactions 20";
     let ids = ["on", "off"].map(|value| {
