@@ -322,7 +322,7 @@ document.documentElement.dataset.probe = btoa(unescape(encodeURIComponent(JSON.s
   frontier: plot.querySelector(".line").getTotalLength(),
   names: [...plot.querySelectorAll(".name")].map((name) => name.textContent),
   inside: [...plot.querySelectorAll("text, circle, .point, .line")].every(inside),
-  verdict: document.querySelector("#overview .word").getBoundingClientRect().width >= 180,
+  verdict: document.querySelector("#overview td.line-text").getBoundingClientRect().height <= 40,
   distinct: fill(plot.querySelector("circle.point.on")) !== fill(plot.querySelector("path.point")),
   width: document.documentElement.scrollWidth <= window.innerWidth,
 }))));
