@@ -40,6 +40,17 @@ pub enum Exit {
     Terminated = 143,
 }
 
+impl Exit {
+    /// The worse of two: that with the higher code; those of signals are the highest.
+    pub fn worse(self, other: Exit) -> Exit {
+        if other as u8 > self as u8 {
+            other
+        } else {
+            self
+        }
+    }
+}
+
 impl From<TerminationSignal> for Exit {
     fn from(signal: TerminationSignal) -> Exit {
         match signal {

@@ -88,10 +88,9 @@ pub struct LastingProblem<'a> {
 /// A sweep goes on while it has points that have not run: one may be beyond what the client can do.
 pub fn lasting_problem(runs: &[Run]) -> Option<LastingProblem<'_>> {
     let last = runs.last()?;
-    let variant = |run: &Run| Some(run.experiment.as_ref()?.variant.clone());
     let own: Vec<&Run> = runs
         .iter()
-        .filter(|run| variant(run) == variant(last))
+        .filter(|run| run.variant() == last.variant())
         .collect();
     let experiment = last.experiment.as_ref();
     let is_sweep = experiment.is_some_and(|experiment| !experiment.sweep.is_empty());
@@ -116,7 +115,7 @@ pub fn lasting_problem(runs: &[Run]) -> Option<LastingProblem<'_>> {
             }),
             (_, true) if !is_sweep => Some(LastingProblem {
                 check,
-                variant: experiment.map(|experiment| &*experiment.variant),
+                variant: last.variant(),
             }),
             _ => None,
         }
@@ -164,11 +163,7 @@ pub fn variants(names: &[String], runs: &[impl Borrow<Run>]) -> Vec<VariantFigur
         }
     };
     let figures = |name: &String| {
-        let is_of_variant = |run: &&Run| {
-            run.experiment
-                .as_ref()
-                .is_some_and(|experiment| experiment.variant == *name)
-        };
+        let is_of_variant = |run: &&Run| run.variant() == Some(name);
         let variant_runs: Vec<&Run> = runs
             .iter()
             .map(Borrow::borrow)

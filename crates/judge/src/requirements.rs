@@ -6,18 +6,19 @@
 //! What a run counts (errors, outages, lost commits, its longest time) is a fact of that run. Any other figure of one
 //! run has the interval of its own conditions, from its seconds; that of three or more repeats comes from their values.
 
+use crate::all_kinds;
 use crate::compare::sides::{
     CompareOptions, FigureComparison, Side, SideComparison, SidesComparison, compare_sides,
 };
 use crate::compare::{MEAN_FIGURE, TPS_FIGURE, Unit, differences};
+use crate::experiment::is_counted;
 use crate::growth::lost_commits;
 use crate::percentile_intervals::interval_of;
 use crate::statistics::{ALPHA, moments, series_mean, student};
 use crate::steady::{judged_rows, per_second_rates};
-use crate::{all_kinds, worst};
 use prony_store::{
     Answer, AnswerVerdict, Comparator, EventKind, Latency, RequiredFigure, RequiredLimit,
-    Requirement, RequirementResult, Run, RunState, Second, Severity, Statistic,
+    Requirement, RequirementResult, Run, RunState, Second, Severity, Statistic, samples_needed,
 };
 
 /// Least number of repeats whose values alone give an interval.
@@ -48,15 +49,15 @@ pub(crate) fn answer_run(run: &mut Run, baselines: &[Baseline]) {
     };
     for result in &mut answer.results {
         let requirement = &result.requirement;
-        *result = match requirement.baseline() {
-            None => decide(requirement, run),
-            Some(label) => match baselines.iter().find(|baseline| baseline.label == label) {
-                Some(baseline) => compare_with(requirement, &[run], baseline),
-                None => continue,
-            },
+        let decided = match requirement.baseline() {
+            None => Some(decide(requirement, run)),
+            Some(label) => beside(requirement, label, &[run], baselines),
         };
+        if let Some(decided) = decided {
+            *result = decided;
+        }
     }
-    answer.verdict = verdict_of(&answer.results, may_be_used(run));
+    answer.verdict = verdict_of(&answer.results, is_counted(run));
     run.answer = Some(answer);
 }
 
@@ -66,14 +67,9 @@ pub fn answer_repeats(
     runs: &[&Run],
     baselines: &[Baseline],
 ) -> Option<Answer> {
-    answer_together(
-        requirements,
-        runs,
-        |requirement, label, runs| match baselines.iter().find(|baseline| baseline.label == label) {
-            Some(baseline) => compare_with(requirement, runs, baseline),
-            None => undecided(requirement, None, format!("no run has the label {label}")),
-        },
-    )
+    answer_together(requirements, runs, baselines, |requirement, label| {
+        undecided(requirement, None, format!("no run has the label {label}"))
+    })
 }
 
 /// The answer of a compared side; `None` if nothing is required or it is not comparable. The label `A` means the first
@@ -88,14 +84,9 @@ pub fn answer_side(
     if side.figures.is_empty() {
         return None;
     }
-    let mut answer = answer_together(
-        requirements,
-        runs,
-        |requirement, label, runs| match baselines.iter().find(|baseline| baseline.label == label) {
-            Some(baseline) => compare_with(requirement, runs, baseline),
-            None => compared(requirement, comparison, side),
-        },
-    )?;
+    let mut answer = answer_together(requirements, runs, baselines, |requirement, _| {
+        compared(requirement, comparison, side)
+    })?;
     if !side.despite.is_empty() {
         let passed = |result: &&mut RequirementResult| result.verdict == AnswerVerdict::Pass;
         for result in answer.results.iter_mut().filter(passed) {
@@ -107,24 +98,23 @@ pub fn answer_side(
     Some(answer)
 }
 
-/// The answer of runs of one side, those that may be used if there are such.
+/// The answer of runs of one side, those that may be used if there are such. `other`: the result beside a label that is
+/// not among the baselines.
 fn answer_together(
     requirements: &[Requirement],
     runs: &[&Run],
-    relative: impl Fn(&Requirement, &str, &[&Run]) -> RequirementResult,
+    baselines: &[Baseline],
+    other: impl Fn(&Requirement, &str) -> RequirementResult,
 ) -> Option<Answer> {
-    let usable: Vec<&Run> = runs
-        .iter()
-        .copied()
-        .filter(|run| may_be_used(run))
-        .collect();
+    let usable: Vec<&Run> = runs.iter().copied().filter(|run| is_counted(run)).collect();
     let has_usable = !usable.is_empty();
     // Without a run that may be used, all of them say why not.
     let counted = if has_usable { &*usable } else { runs };
     let results = requirements
         .iter()
         .map(|requirement| match requirement.baseline() {
-            Some(label) => relative(requirement, label, counted),
+            Some(label) => beside(requirement, label, counted, baselines)
+                .unwrap_or_else(|| other(requirement, label)),
             None => {
                 let results: Vec<RequirementResult> = counted
                     .iter()
@@ -148,11 +138,6 @@ fn given_result(requirement: &Requirement, run: &Run) -> Option<RequirementResul
     results
         .find(|result| result.requirement == *requirement)
         .cloned()
-}
-
-/// Whether the figures of a run may be used.
-fn may_be_used(run: &Run) -> bool {
-    run.state == RunState::Complete && worst(&run.checks) != Some(Severity::Invalid)
 }
 
 fn verdict_of(results: &[RequirementResult], may_be_used: bool) -> AnswerVerdict {
@@ -226,16 +211,13 @@ fn decide(requirement: &Requirement, run: &Run) -> RequirementResult {
     };
     let result = within(requirement, requirement.comparator, limit, value, interval);
     // A missed limit on what was counted is a fact, however the run ended.
-    let (is_fact_missed, may_be_used) = (
-        is_fact && result.verdict == AnswerVerdict::Fail,
-        may_be_used(run),
-    );
+    let is_fact_missed = is_fact && result.verdict == AnswerVerdict::Fail;
     match interval {
         _ if is_fact_missed => result,
         _ if run.state == RunState::Partial => {
             undecided(requirement, Some(value), "the run ended early")
         }
-        _ if !may_be_used => undecided(requirement, Some(value), MUST_NOT_BE_USED),
+        _ if !is_counted(run) => undecided(requirement, Some(value), MUST_NOT_BE_USED),
         None if !is_fact => undecided(requirement, Some(value), no_interval_reason(run)),
         _ => result,
     }
@@ -339,9 +321,9 @@ fn time_figure(run: &Run, times: &Latency, statistic: Statistic) -> Result<Figur
     let percentile = |ns: Option<u64>| {
         let quantile = statistic.quantile().unwrap_or_default();
         let ns = ns.ok_or_else(|| {
-            let needed = 10.0 / (1.0 - quantile);
+            let needed = samples_needed(quantile);
             format!(
-                "{} needs {needed:.0} transactions, and there are {}",
+                "{} needs {needed} transactions, and there are {}",
                 statistic.name(),
                 times.samples
             )
@@ -429,7 +411,17 @@ fn combine(requirement: &Requirement, results: &[RequirementResult]) -> Requirem
     )
 }
 
-/// The result of runs beside those of a label.
+/// The result of runs beside those of a label; `None` if the label is not among the baselines.
+fn beside(
+    requirement: &Requirement,
+    label: &str,
+    runs: &[&Run],
+    baselines: &[Baseline],
+) -> Option<RequirementResult> {
+    let baseline = baselines.iter().find(|baseline| baseline.label == label)?;
+    Some(compare_with(requirement, runs, baseline))
+}
+
 fn compare_with(
     requirement: &Requirement,
     runs: &[&Run],
@@ -439,7 +431,7 @@ fn compare_with(
         name: String::new(),
         runs,
     };
-    if !runs.iter().any(|run| may_be_used(run)) {
+    if !runs.iter().any(|run| is_counted(run)) {
         return undecided(requirement, None, MUST_NOT_BE_USED);
     }
     // A label may have runs of other settings and machines.

@@ -25,7 +25,7 @@ pub mod tally;
 
 pub use coarse::{CoarseHistogram, decode_series, encode_series};
 pub use collector::{CollectedFigures, Collector, IntervalRow, Totals};
-pub use distribution::Distribution;
+pub use distribution::{Distribution, samples_needed};
 pub use errors::{ErrorEntry, ErrorLedger};
 pub use gaps::{Gap, Gaps};
 pub use hdrhistogram::Counter;

@@ -141,10 +141,8 @@ pub fn write_summary(
 /// Writes what the pooler of a plan with `via` costs and gives: the change of the figures, and the server's sessions.
 fn write_pooler(out: &mut Printer<'_>, runs: &[Run]) -> io::Result<()> {
     let side = |name: &str| {
-        let of_variant = runs.iter().filter(|run| {
-            let experiment = run.experiment.as_ref();
-            is_counted(run) && experiment.is_some_and(|experiment| experiment.variant == name)
-        });
+        let of_variant = runs.iter();
+        let of_variant = of_variant.filter(|run| is_counted(run) && run.variant() == Some(name));
         Side {
             name: name.to_owned(),
             runs: of_variant.collect(),

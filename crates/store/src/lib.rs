@@ -36,7 +36,9 @@ pub use histogram_recorder::HistogramRecorder;
 pub use id::started_now;
 pub use index::RunSummary;
 pub use prony_document::*;
-pub use prony_measure::{CoarseHistogram, decode_histogram, encode_histogram, encode_series};
+pub use prony_measure::{
+    CoarseHistogram, decode_histogram, encode_histogram, encode_series, samples_needed,
+};
 pub use prony_plan::experiment::{DIRECT_VARIANT, POOLED_VARIANT};
 pub use prony_plan::scenario::PublishedMetric;
 pub use prony_plan::{Arrival, Choice, QueryMode, RunOrder, Spread};

@@ -119,6 +119,21 @@ impl Run {
         self.machines.first().unwrap_or(&UNKNOWN_MACHINE)
     }
 
+    /// The name of its variant; `None` if it is no part of an experiment.
+    pub fn variant(&self) -> Option<&str> {
+        let experiment = self.experiment.as_ref()?;
+        Some(&experiment.variant)
+    }
+
+    /// The run without its seconds and their histograms, of which a long experiment would keep many.
+    pub fn without_seconds(self) -> Run {
+        Run {
+            series: Vec::new(),
+            histograms: None,
+            ..self
+        }
+    }
+
     /// The machine that drove the clients, to fill in.
     pub fn machine_mut(&mut self) -> &mut ClientMachine {
         if self.machines.is_empty() {

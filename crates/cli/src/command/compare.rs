@@ -96,7 +96,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let runs: Vec<Vec<&Run>> = sides.iter().map(|side| side.runs.clone()).collect();
     let answers = answer_sides(&comparison, &runs, &requirements, args)?;
     // Points of a sweep have a curve, which says more than their differences from the first one.
-    let sweep = Sweep::of(&runs.concat());
+    let sweep = || Sweep::of(&runs.concat());
     let junit = args.junit.as_deref();
     let prints_xml = junit.is_some_and(|file| file.as_os_str() == "-");
     if let Some(file) = junit.filter(|_| !prints_xml) {
@@ -104,11 +104,11 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     }
     output::show(|out, style| match () {
         () if prints_xml => compare::write_junit(out, &runs, &comparison, &answers),
-        () if args.json => compare::write_json(out, &comparison, &answers, sweep.as_ref()),
+        () if args.json => compare::write_json(out, &comparison, &answers, sweep().as_ref()),
         () if args.markdown => compare::write_markdown(out, &runs, &comparison, &answers),
         () => {
-            if let Some(sweep) = &sweep {
-                experiment::write_curves(out, style, sweep)?;
+            if let Some(sweep) = sweep() {
+                experiment::write_curves(out, style, &sweep)?;
             }
             compare::write(out, style, &runs, &comparison, &answers)
         }

@@ -15,7 +15,7 @@ use prony_judge::capacity::{
 use prony_plan::{PlanInput, RunOrder, value_from_flag};
 use prony_report::capacity as view;
 use prony_runner::{Purpose, Signals};
-use prony_store::{RequiredFigure, Requirement, Run, RunState, Setting};
+use prony_store::{RequiredFigure, Requirement, Run, RunState, Setting, samples_needed};
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -165,7 +165,7 @@ impl Finder<'_> {
             };
             self.steps
                 .push(capacity::judge_step(&run, &self.requirements));
-            self.runs.push(without_seconds(run));
+            self.runs.push(run.without_seconds());
         }
         let first = self.steps.first().map(|step| step.rate);
         first.ok_or_else(|| {
@@ -200,7 +200,7 @@ impl Finder<'_> {
             self.steps.push(step);
             let (run, exit) = result.into_stored_run()?;
             let is_complete = run.state == RunState::Complete;
-            self.runs.push(without_seconds(run));
+            self.runs.push(run.without_seconds());
             if let Some(signal) = self.signals.received() {
                 return Ok(Some(signal.into()));
             }
@@ -259,15 +259,6 @@ impl Finder<'_> {
     }
 }
 
-/// What the limit is found from.
-fn without_seconds(run: Run) -> Run {
-    Run {
-        series: Vec::new(),
-        histograms: None,
-        ..run
-    }
-}
-
 /// The input of a step; without a rate, of the closed loop.
 fn step_input(input: &PlanInput, rate: Option<f64>, length: Duration) -> PlanInput {
     PlanInput {
@@ -289,8 +280,8 @@ fn step_length(given: Option<Duration>, requirements: &[Requirement], rate: f64)
         let RequiredFigure::Time { statistic, .. } = requirement.figure else {
             return None;
         };
-        let above = 1.0 - statistic.quantile()?;
-        (above > 0.0).then(|| MARGIN * 10.0 / above / rate)
+        let quantile = statistic.quantile().filter(|quantile| *quantile < 1.0)?;
+        Some(MARGIN * samples_needed(quantile) as f64 / rate)
     });
     let needed_s = needed.fold(MIN_STEP.as_secs_f64(), f64::max);
     Duration::from_secs_f64(needed_s.ceil())

@@ -8,6 +8,7 @@ use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::experiment::{self, ExperimentRequest};
 use crate::run::{ObserveOptions, ResultFormat, RunRequest, answers, run_and_print};
+use prony_judge::requirements::Baseline;
 use prony_plan::{Experiment, InputLocation, InputValue, Plan, PlanInput, ServerPlan};
 use prony_runner::{Purpose, ServerObserverOptions, WithOrigin};
 use prony_server::secrets;
@@ -15,6 +16,7 @@ use prony_store::scenario::CachedShare;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Executes the command.
 pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
@@ -52,7 +54,8 @@ fn single_run_request(
     arguments: &[OsString],
 ) -> Result<(RunRequest, ObserveOptions), Failure> {
     let plan = plan::check_runnable(input.clone(), subject)?;
-    let request = run_request(args, input, plan, arguments)?;
+    let baselines = baselines_of(&plan)?;
+    let request = run_request(args, input, plan, baselines, arguments)?;
     let observe = observe_options(input, &request.plan);
     Ok((request, observe))
 }
@@ -64,9 +67,23 @@ fn experiment_request(
     arguments: &[OsString],
 ) -> Result<ExperimentRequest, Failure> {
     let variants = input.variants().into_iter().zip(&experiment.variants);
+    // Variants mostly require the same, and the points of a sweep are many: documents are read once.
+    let mut known: Vec<(&Plan, Arc<[Baseline]>)> = Vec::new();
     let requests = variants.map(|((_, input), variant)| {
-        let observe = observe_options(&input, &variant.plan);
-        let request = run_request(args, &input, variant.plan.clone(), arguments)?;
+        let plan = &variant.plan;
+        let same = known.iter().find(|(other, _)| {
+            other.require == plan.require && other.workload.name == plan.workload.name
+        });
+        let baselines = match same {
+            Some((_, baselines)) => Arc::clone(baselines),
+            None => {
+                let loaded = baselines_of(plan)?;
+                known.push((plan, Arc::clone(&loaded)));
+                loaded
+            }
+        };
+        let observe = observe_options(&input, plan);
+        let request = run_request(args, &input, plan.clone(), baselines, arguments)?;
         Ok((request, observe))
     });
     Ok(ExperimentRequest {
@@ -75,10 +92,16 @@ fn experiment_request(
     })
 }
 
+/// The stored runs with which the requirements of a plan compare.
+fn baselines_of(plan: &Plan) -> Result<Arc<[Baseline]>, Failure> {
+    answers::load_baselines(&plan.workload.name, &plan.require.0).map(Arc::from)
+}
+
 fn run_request(
     args: &RunArgs,
     input: &PlanInput,
     plan: Plan,
+    baselines: Arc<[Baseline]>,
     arguments: &[OsString],
 ) -> Result<RunRequest, Failure> {
     let format = args
@@ -91,7 +114,7 @@ fn run_request(
         doctor: args.doctor,
         purpose: Purpose {
             cached: expected_cached(args, &plan)?,
-            baselines: answers::load_baselines(&plan.workload.name, &plan.require.0)?.into(),
+            baselines,
             ..Purpose::default()
         },
         plan,

@@ -89,13 +89,6 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
     }
     let is_for_people = matches!(format, ResultFormat::FirstScreen | ResultFormat::Full);
     if is_for_people && !completed.runs.is_empty() {
-        let names: Vec<String> = experiment
-            .variants
-            .iter()
-            .map(|variant| variant.name.clone())
-            .collect();
-        let summaries = variants(&names, &completed.runs);
-        let by_nopm = all_have_nopm(&completed.runs);
         match Sweep::of(&completed.runs) {
             Some(mut sweep) => {
                 let notes =
@@ -104,9 +97,15 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
                     experiment::write_sweep(out, style, &completed.runs, &sweep, &notes)
                 })?;
             }
-            None => output::show(|out, style| {
-                experiment::write_summary(out, style, &completed.runs, &summaries, by_nopm)
-            })?,
+            None => {
+                let names = experiment.variants.iter();
+                let names: Vec<String> = names.map(|variant| variant.name.clone()).collect();
+                let summaries = variants(&names, &completed.runs);
+                let by_nopm = all_have_nopm(&completed.runs);
+                output::show(|out, style| {
+                    experiment::write_summary(out, style, &completed.runs, &summaries, by_nopm)
+                })?
+            }
         }
     }
     result?;
@@ -122,11 +121,10 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
 fn answers_of(request: &ExperimentRequest, completed: &CompletedRuns) -> Vec<(String, Answer)> {
     let variants = request.experiment.variants.iter().zip(&request.requests);
     let answers = variants.filter_map(|(variant, (run_request, _))| {
-        let of_variant = |run: &&Run| {
-            let experiment = run.experiment.as_ref();
-            experiment.is_some_and(|experiment| experiment.variant == variant.name)
-        };
-        let runs: Vec<&Run> = completed.runs.iter().filter(of_variant).collect();
+        let runs = completed.runs.iter();
+        let runs: Vec<&Run> = runs
+            .filter(|run| run.variant() == Some(&variant.name))
+            .collect();
         let requirements = &run_request.plan.require.0;
         let answer = answer_repeats(requirements, &runs, &run_request.purpose.baselines)?;
         Some((variant.name.clone(), answer))
@@ -191,15 +189,8 @@ fn run_all(
                 .max_by_key(|second| second.connections);
             observed.series = most.cloned().into_iter().collect();
         }
-        completed.runs.push(Run {
-            series: Vec::new(),
-            histograms: None,
-            ..run
-        });
-        // Higher exit codes are worse, and those of signals are the highest.
-        if exit as u8 > completed.worst_exit as u8 {
-            completed.worst_exit = exit;
-        }
+        completed.runs.push(run.without_seconds());
+        completed.worst_exit = completed.worst_exit.worse(exit);
         let is_last = position == experiment.run_count();
         let may_end = !is_last && !experiment.keep_going;
         if let Some(problem) = lasting_problem(&completed.runs).filter(|_| may_end) {

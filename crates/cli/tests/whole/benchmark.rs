@@ -2,10 +2,9 @@
 //! the real pgbench.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, last_run, ok_stdout, query_number, send_signal,
-    start_run, stderr_text, total_figures, wait_until,
+    TestBench, WAIT_TIMEOUT, any_committed, last_run, ok_stdout, own_postgres, query_number,
+    send_signal, start_run, stderr_text, total_figures, wait_until,
 };
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::RunState;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Output};
@@ -59,9 +58,7 @@ fn a_run_is_reported_and_stored() {
 #[test]
 fn a_run_beside_other_clients_says_so() {
     // The other tests use the shared server at the same time.
-    let installation = find().expect("PostgreSQL's programs");
-    let server =
-        EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
+    let server = own_postgres();
     let bench = TestBench::on(&server, "beside");
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     let has_finding = |id: &str| {

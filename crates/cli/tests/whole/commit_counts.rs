@@ -2,11 +2,10 @@
 //! ambiguous, however the run ends.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, assert_hidden, connect, ok_stdout, parse_run, prony_command,
-    send_signal, start_run, total_figures,
+    TestBench, WAIT_TIMEOUT, assert_hidden, connect, ok_stdout, own_postgres, parse_run,
+    prony_command, send_signal, start_run, total_figures,
 };
 use crate::relay::Relay;
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Figures, Run};
 use prony_test_servers::{MariaDb, MariaDbOptions};
 use std::path::PathBuf;
@@ -216,9 +215,7 @@ fn assert_commits_match(run: &Run, rows: u64) {
 
 #[test]
 fn reported_commits_match_rows_on_postgres() {
-    let installation = find().expect("PostgreSQL's programs");
-    let server =
-        EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
+    let server = own_postgres();
     let bench = TestBench::on(&server, "account");
     ok_stdout(&bench.prony("load tpcb --scale 4"));
     let mut server_under_test = TestServer {

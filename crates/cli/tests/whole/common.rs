@@ -1,7 +1,7 @@
 //! Fixtures of the tests: a separate database and store for each test, and the program started on
 //! them.
 
-use prony_server::embedded::EmbeddedPostgres;
+use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_server::{Control, Environment, resolve};
 use prony_store::{Figures, KindFigures, Run, RunFilter, RunState, RunStore};
 use prony_test_servers::shared_postgres;
@@ -204,6 +204,29 @@ pub fn files_below(folder: &Path) -> Vec<PathBuf> {
         }
     }
     paths
+}
+
+/// A server of its own for a test that the load of others would disturb.
+pub fn own_postgres() -> EmbeddedPostgres {
+    let installation = find().expect("PostgreSQL's programs");
+    EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts")
+}
+
+/// All stored runs, in the order of execution.
+pub fn stored_runs(home: &Path) -> Vec<Run> {
+    let store = RunStore::open(Some(home)).expect("a store");
+    let summaries = store.list(&RunFilter::default()).expect("a listing").runs;
+    let mut runs: Vec<Run> = summaries
+        .iter()
+        .rev()
+        .map(|summary| store.load(&summary.id).expect("a document"))
+        .collect();
+    // Short runs may start in the same second.
+    runs.sort_by_key(|run| {
+        let experiment = run.experiment.as_ref();
+        experiment.map(|experiment| (experiment.id.clone(), experiment.position))
+    });
+    runs
 }
 
 /// Returns the stdout of a command that must succeed. Exit code 7 (invalid figures) is accepted too: on a

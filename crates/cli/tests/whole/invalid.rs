@@ -1,11 +1,11 @@
 //! Runs are invalid if the server stalled, was unreachable, or its tables were replaced.
 
 use crate::common::{
-    TestBench, any_committed, ok_stdout, parse_run, start_run, stderr_text, wait_until,
+    TestBench, any_committed, ok_stdout, own_postgres, parse_run, start_run, stderr_text,
+    wait_until,
 };
 use crate::maria;
 use crate::relay::Relay;
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Run, Severity};
 use std::process::Child;
 use std::time::Duration;
@@ -91,9 +91,7 @@ fn a_locked_table_is_a_stall_unless_an_outage_is_expected() {
 
 #[test]
 fn a_temporarily_frozen_server_makes_a_run_invalid() {
-    let installation = find().expect("PostgreSQL's programs");
-    let server =
-        EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
+    let server = own_postgres();
     let bench = TestBench::on(&server, "frozen");
     ok_stdout(&bench.prony("load tpcb --scale 2"));
     let mut command = bench.command("run tpcb --clients 4 --duration 20s --json");

@@ -1,25 +1,16 @@
 //! The kits of `plans/kits`: what an option of a server costs, as experiments that users run as they are.
 
-use crate::common::{TestBench, ok_stdout};
+use crate::common::{TestBench, ok_stdout, own_postgres, stored_runs};
 use crate::documentation::repository_root;
 use crate::logins::create_certificates;
 use crate::poolers::bench_with_pooler;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::{EventKind, Run, RunFilter, RunStore};
+use prony_store::{EventKind, Run};
 use prony_test_servers::shared_postgres;
 use std::process::Output;
 
 /// What makes a kit short. Other tests on the server may make its runs invalid.
 const SHORT: &str = "--clients 2 --duration 1s --warmup 0s --repeats 2 --keep-going";
-
-fn stored_runs(bench: &TestBench) -> Vec<Run> {
-    let store = RunStore::open(Some(&bench.home)).expect("a store");
-    let summaries = store.list(&RunFilter::default()).expect("a listing").runs;
-    summaries
-        .iter()
-        .map(|summary| store.load(&summary.id).expect("a document"))
-        .collect()
-}
 
 /// Runs a kit, shortened, on the server that the environment names.
 fn run_kit(bench: &TestBench, kit: &str, port: u16, options: &str) -> Output {
@@ -39,7 +30,7 @@ fn run_kit(bench: &TestBench, kit: &str, port: u16, options: &str) -> Output {
 
 /// The comparison of the last experiment; `None` if a check rejected all runs of a variant.
 fn compared(bench: &TestBench) -> Option<String> {
-    let id = &stored_runs(bench).last().expect("the first run").id.clone();
+    let id = &stored_runs(&bench.home)[0].id.clone();
     let output = bench.prony_without_server(&format!("compare {id}"));
     let text = ok_stdout(&output);
     let may_be_used = text.starts_with("COMPARABLE");
@@ -100,7 +91,7 @@ fn tls_is_varied_by_the_url_alone() {
     let bench = TestBench::on(&server, "kit_tls");
     ok_stdout(&bench.prony("load select-only --scale 1"));
     ok_stdout(&run_kit(&bench, "tls", server.port(), ""));
-    for run in stored_runs(&bench) {
+    for run in stored_runs(&bench.home) {
         let variant = &run.experiment.as_ref().expect("an experiment").variant;
         assert_eq!(run.server.tls.is_some(), variant == "tls", "{variant}");
     }
@@ -124,7 +115,7 @@ fn replication_waits_as_each_variant_says() {
         shared_postgres().port(),
         "",
     ));
-    let mut values: Vec<String> = stored_runs(&bench)
+    let mut values: Vec<String> = stored_runs(&bench.home)
         .iter()
         .map(|run| format!("{:?}", run.server.settings["synchronous_commit"]))
         .collect();
@@ -146,7 +137,7 @@ fn a_pooler_is_measured_beside_the_server_itself() {
         shared_postgres().port(),
         &options,
     ));
-    let pooled: Vec<bool> = stored_runs(&bench)
+    let pooled: Vec<bool> = stored_runs(&bench.home)
         .iter()
         .map(|run| run.server.pooler.is_some())
         .collect();
@@ -160,8 +151,7 @@ fn a_pooler_is_measured_beside_the_server_itself() {
 
 #[test]
 fn a_base_backup_is_taken_during_the_runs_of_its_variant() {
-    let server = EmbeddedPostgres::start(&find().expect("programs"), &EmbeddedOptions::default());
-    let server = server.expect("it starts");
+    let server = own_postgres();
     let bench = TestBench::on(&server, "kit_backup");
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     // Its pause and its timeout fit the kit's window, and not a test's.
@@ -185,7 +175,7 @@ fn a_base_backup_is_taken_during_the_runs_of_its_variant() {
         .env("PGDATABASE", "kit_backup")
         .output();
     bench.assert_no_password(output.expect("it starts"));
-    let runs = stored_runs(&bench);
+    let runs = stored_runs(&bench.home);
     let backups = |wanted: &str| {
         let of_variant = |run: &&Run| run.experiment.as_ref().unwrap().variant == wanted;
         let events = runs

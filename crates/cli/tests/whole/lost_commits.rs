@@ -1,8 +1,8 @@
 //! Runs find out whether acknowledged commits are missing on the server, and when they cannot.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, connect, ok_stdout, parse_run, query_number, start_run,
-    wait_until,
+    TestBench, WAIT_TIMEOUT, any_committed, connect, ok_stdout, own_postgres, parse_run,
+    query_number, start_run, wait_until,
 };
 use crate::maria::MariaTestBench;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
@@ -236,9 +236,7 @@ fn start_standby(primary: &EmbeddedPostgres) -> EmbeddedPostgres {
 
 #[test]
 fn a_failover_to_a_standby_that_lags_loses_commits() {
-    let installation = find().expect("PostgreSQL's programs");
-    let primary =
-        EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
+    let primary = own_postgres();
     let bench = TestBench::on(&primary, "failover");
     ok_stdout(&bench.prony("load tpcb --scale 4"));
     let standby = start_standby(&primary);

@@ -2,10 +2,9 @@
 //! unavailable.
 
 use crate::common::{
-    TestBench, connect, last_run, ok_stdout, parse_run, send_signal, stderr_text, total_figures,
-    wait_until,
+    TestBench, connect, last_run, ok_stdout, own_postgres, parse_run, send_signal, stderr_text,
+    total_figures, wait_until,
 };
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{
     DurabilityClass, EventKind, Observed, ObservedTopic, Run, RunState, ServerSecond, Severity,
 };
@@ -390,9 +389,7 @@ fn a_role_without_privileges_runs_and_missing_observations_are_listed() {
 
 #[test]
 fn a_restart_during_a_run_makes_it_invalid() {
-    let installation = find().expect("PostgreSQL's programs");
-    let server =
-        EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
+    let server = own_postgres();
     let bench = TestBench::on(&server, "watched_restart");
     ok_stdout(&bench.prony("load tpcb --scale 2"));
     connect(&server.url())

@@ -1,7 +1,7 @@
 //! Runs through a pooler: it is named, nothing is misjudged, and its price is measured.
 
-use crate::common::{TestBench, ok_stdout, parse_run, stderr_text};
-use prony_store::{Pooler, Run, RunFilter, RunStore};
+use crate::common::{TestBench, ok_stdout, parse_run, stderr_text, stored_runs};
+use prony_store::Pooler;
 use prony_test_servers::{PgBouncer, shared_postgres};
 
 /// A loaded database with PgBouncer before it, and the URL through PgBouncer; `None` if none is installed.
@@ -79,13 +79,7 @@ fn via_measures_a_pooler_against_the_server_itself() {
     ] {
         assert!(messages.contains(line), "{line}:\n{messages}");
     }
-    let store = RunStore::open(Some(&bench.home)).expect("a store");
-    let runs = store.list(&RunFilter::default()).expect("a listing").runs;
-    let mut runs: Vec<Run> = runs
-        .iter()
-        .map(|run| store.load(&run.id).unwrap())
-        .collect();
-    runs.sort_by_key(|run| run.experiment.as_ref().map(|part| part.position));
+    let runs = stored_runs(&bench.home);
     let poolers: Vec<_> = runs.iter().map(|run| run.server.pooler.is_some()).collect();
     assert_eq!(poolers, [false, true, true, false]);
     if !printed.contains("Not counted") {

@@ -1,10 +1,10 @@
 //! Plans with repeats and variants: one run after another, each stored separately.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, ok_stdout, send_signal, start_run, stderr_text, total_figures,
+    TestBench, WAIT_TIMEOUT, ok_stdout, own_postgres, send_signal, start_run, stderr_text,
+    stored_runs, total_figures,
 };
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::{Choice, Run, RunFilter, RunState, RunStore};
+use prony_store::{Choice, Run, RunState};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
@@ -34,22 +34,6 @@ fn with_plan(bench: TestBench, plan: &str) -> (TestBench, String) {
     (bench, path.display().to_string())
 }
 
-/// Loads all stored runs in the order of execution.
-fn stored_runs(bench: &TestBench) -> Vec<Run> {
-    let store = RunStore::open(Some(&bench.home)).expect("a store");
-    let summaries = store.list(&RunFilter::default()).expect("a listing").runs;
-    let mut runs: Vec<Run> = summaries
-        .iter()
-        .map(|summary| store.load(&summary.id).expect("a document"))
-        .collect();
-    runs.sort_by_key(|run| {
-        run.experiment
-            .as_ref()
-            .map(|experiment| experiment.position)
-    });
-    runs
-}
-
 #[test]
 fn variants_are_run_interleaved_as_one_experiment() {
     let (bench, plan) = bench_with_plan("variants", PLAN);
@@ -63,7 +47,7 @@ fn variants_are_run_interleaved_as_one_experiment() {
     ] {
         assert!(messages.contains(line), "{line}:\n{messages}");
     }
-    let runs = stored_runs(&bench);
+    let runs = stored_runs(&bench.home);
     assert_eq!(runs.len(), 4);
     for (run, protocol) in runs
         .iter()
@@ -123,7 +107,7 @@ fn json_output_of_repeats_has_one_document_per_line() {
         .lines()
         .map(|line| serde_json::from_str(line).expect("a document in a line"))
         .collect();
-    assert_eq!(runs, stored_runs(&bench));
+    assert_eq!(runs, stored_runs(&bench.home));
     let repeats: Vec<u32> = runs
         .iter()
         .map(|run| run.experiment.as_ref().expect("an experiment").repeat)
@@ -144,7 +128,7 @@ fn json_output_of_repeats_has_one_document_per_line() {
         unstored.contains("2 runs") && !unstored.contains("prony compare"),
         "{unstored}"
     );
-    assert_eq!(stored_runs(&bench).len(), 4);
+    assert_eq!(stored_runs(&bench.home).len(), 4);
 }
 
 #[test]
@@ -199,7 +183,7 @@ fn a_failing_command_between_runs_ends_the_experiment() {
     let calls = std::fs::read_to_string(&log).expect("it ran");
     assert_eq!(calls, "simple/1\nprepared/1\nprepared/2\n");
     let _ = std::fs::remove_file(&log);
-    let runs = stored_runs(&bench);
+    let runs = stored_runs(&bench.home);
     assert_eq!(runs.len(), 2);
     assert!(
         !serde_json::to_string(&runs[1])
@@ -224,9 +208,7 @@ fn an_experiment_continues_after_an_invalid_repeat() {
          [experiment]\nrepeats = 2\n{between}\n"
     );
     // On a server of its own: the load of other tests would make a run invalid.
-    let installation = find().expect("PostgreSQL's programs");
-    let server =
-        EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
+    let server = own_postgres();
     let (bench, plan) = with_plan(TestBench::on(&server, "repaired"), &plan);
     let mut control = bench.control();
     control
@@ -244,7 +226,7 @@ fn an_experiment_continues_after_an_invalid_repeat() {
     std::fs::write(&repaired, "").expect("a file");
     let (code, printed) = wait_for_end(child, &bench);
     assert_eq!(code, Some(7), "{printed}");
-    let runs = stored_runs(&bench);
+    let runs = stored_runs(&bench.home);
     let invalid: Vec<bool> = runs
         .iter()
         .map(|run| run.checks.iter().any(|check| check.id == "consistency"))
@@ -285,7 +267,7 @@ fn an_experiment_ends_if_every_run_is_invalid_by_the_same_check() {
         printed.contains("2 of 6 runs") && !printed.contains("prony compare"),
         "{printed}"
     );
-    assert_eq!(stored_runs(&bench).len(), 2);
+    assert_eq!(stored_runs(&bench.home).len(), 2);
 }
 
 /// The command that runs a plan with additional `options`.
@@ -318,7 +300,7 @@ fn an_interrupt_ends_the_run_and_the_experiment() {
         "{printed}"
     );
     assert!(!printed.contains("prony compare"), "{printed}");
-    let runs = stored_runs(&bench);
+    let runs = stored_runs(&bench.home);
     assert_eq!((runs.len(), runs[0].state), (1, RunState::Partial));
 }
 
@@ -327,13 +309,13 @@ fn signals_and_kills_in_the_pause_keep_earlier_runs() {
     let plan_with_pause = PLAN.replace("repeats = 2", "repeats = 2\npause = \"10m\"");
     let (bench, plan) = bench_with_plan("paused", &plan_with_pause);
     for (name, expected) in [("-TERM", Some(143)), ("-KILL", None)] {
-        let before = stored_runs(&bench).len();
+        let before = stored_runs(&bench.home).len();
         let mut command = run_command(&bench, &plan, "--progress 0s");
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let child = command.spawn().expect("it starts");
         let started = Instant::now();
         // The pause begins when the document of the first run is stored.
-        while stored_runs(&bench)
+        while stored_runs(&bench.home)
             .iter()
             .filter(|run| run.state == RunState::Complete)
             .count()
@@ -345,7 +327,7 @@ fn signals_and_kills_in_the_pause_keep_earlier_runs() {
         send_signal(&child, name);
         let (code, printed) = wait_for_end(child, &bench);
         assert_eq!(code, expected, "{printed}");
-        let runs = stored_runs(&bench);
+        let runs = stored_runs(&bench.home);
         assert_eq!(runs.len(), before + 1);
         assert_eq!(
             runs[before]
@@ -376,5 +358,5 @@ fn errors_of_all_variants_are_reported_before_the_first_run() {
             assert!(messages.contains(part), "{part}:\n{messages}");
         }
     }
-    assert_eq!(stored_runs(&bench).len(), 0);
+    assert_eq!(stored_runs(&bench.home).len(), 0);
 }

@@ -1,31 +1,14 @@
 //! Settings of the server in plans: set before a run, verified, and put back after it.
 
 use crate::common::{
-    TestBench, connect, ok_stdout, send_signal, start_run, stderr_text, wait_until,
+    TestBench, connect, ok_stdout, own_postgres, send_signal, start_run, stderr_text, stored_runs,
+    wait_until,
 };
 use crate::maria::MariaTestBench;
 use crate::poolers::bench_with_pooler;
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::{DurabilityClass, Run, RunFilter, RunState, RunStore};
+use prony_store::{DurabilityClass, Run, RunState};
 use prony_test_servers::{MariaDb, MariaDbOptions};
 use std::path::Path;
-
-fn own_postgres() -> EmbeddedPostgres {
-    let installation = find().expect("PostgreSQL's programs");
-    EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts")
-}
-
-/// The stored runs, in the order of execution.
-fn stored_runs(home: &Path) -> Vec<Run> {
-    let store = RunStore::open(Some(home)).expect("a store");
-    let summaries = store.list(&RunFilter::default()).expect("a listing").runs;
-    let mut runs: Vec<Run> = summaries
-        .iter()
-        .map(|summary| store.load(&summary.id).expect("a document"))
-        .collect();
-    runs.sort_by_key(|run| run.experiment.as_ref().map(|part| part.position));
-    runs
-}
 
 fn write_plan(home: &Path, workload: &str, variants: &str) -> String {
     let path = home.join("plan.toml");

@@ -1,7 +1,8 @@
 //! Stalls of less than a second, and of one client, are named.
 
-use crate::common::{TestBench, ok_stdout, parse_run, query_number, start_run, wait_until};
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
+use crate::common::{
+    TestBench, ok_stdout, own_postgres, parse_run, query_number, start_run, wait_until,
+};
 use prony_store::{Check, Run, Severity};
 use std::process::Child;
 use std::time::Duration;
@@ -27,9 +28,7 @@ fn finding<'a>(run: &'a Run, id: &str) -> Option<&'a Check> {
 
 #[test]
 fn short_stalls_and_a_stopped_session_are_named() {
-    let installation = find().expect("PostgreSQL's programs");
-    let server =
-        EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
+    let server = own_postgres();
     let bench = TestBench::on(&server, "short_stalls");
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     let mut control = bench.control();

@@ -1,24 +1,14 @@
 //! `prony reproduce SUITE` on a real server: a whole suite at a small fraction of its size, stopped and continued.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, ok_stdout, send_signal, stderr_text, wait_until,
+    TestBench, WAIT_TIMEOUT, any_committed, ok_stdout, send_signal, stderr_text, stored_runs,
+    wait_until,
 };
-use prony_store::{Run, RunFilter, RunState, RunStore};
+use prony_store::{Run, RunState};
 use std::io::Read;
 use std::process::Stdio;
 
 const SUITE: &str = "reproduce alloydb-64 --shrink 1/25000 --clients 2 --warmup 0s --duration 3s";
-
-/// All stored runs, oldest first.
-fn stored_runs(bench: &TestBench) -> Vec<Run> {
-    let store = RunStore::open(Some(&bench.home)).expect("a store");
-    let runs = store.list(&RunFilter::default()).expect("a listing").runs;
-    let mut runs: Vec<Run> = (runs.iter())
-        .map(|run| store.load(&run.id).expect("it can be read"))
-        .collect();
-    runs.reverse();
-    runs
-}
 
 fn row(run: &Run) -> &str {
     run.scenario
@@ -64,7 +54,7 @@ fn a_suite_is_estimated_stopped_continued_and_shown_as_one_table() {
     ] {
         assert!(progress.contains(expected), "{expected}: {progress}");
     }
-    let states: Vec<(String, RunState)> = stored_runs(&bench)
+    let states: Vec<(String, RunState)> = stored_runs(&bench.home)
         .iter()
         .map(|run| (row(run).to_owned(), run.state))
         .collect();
@@ -79,7 +69,7 @@ fn a_suite_is_estimated_stopped_continued_and_shown_as_one_table() {
     assert!(progress.contains("1 row is done already"), "{progress}");
     assert!(progress.contains("Continues 20"), "{progress}");
     assert!(!progress.contains("run 1 of 3"), "{progress}");
-    let runs = stored_runs(&bench);
+    let runs = stored_runs(&bench.home);
     let complete: Vec<&str> = runs
         .iter()
         .filter(|run| run.state == RunState::Complete)
@@ -106,7 +96,7 @@ fn a_suite_is_estimated_stopped_continued_and_shown_as_one_table() {
         again.contains("3 runs: about") && !again.contains("done already"),
         "{again}"
     );
-    assert_eq!(stored_runs(&bench).len(), 4);
+    assert_eq!(stored_runs(&bench.home).len(), 4);
 }
 
 /// The table has all rows in the document's order, with published and measured figures and no deviation.
@@ -166,7 +156,7 @@ fn rows_of_one_size_share_their_data_and_only_selects_rows() {
         table.contains("not run"),
         "the other rows are listed: {table}"
     );
-    let runs = stored_runs(&bench);
+    let runs = stored_runs(&bench.home);
     let loaded = |run: &Run| {
         run.scenario
             .as_ref()
@@ -189,7 +179,7 @@ fn rows_of_one_size_share_their_data_and_only_selects_rows() {
         "{}",
         stderr_text(&output)
     );
-    assert_eq!(stored_runs(&bench).len(), 4);
+    assert_eq!(stored_runs(&bench.home).len(), 4);
     let output = bench.prony(&format!("{arguments} --no-store"));
     assert_eq!(output.status.code(), Some(2));
 }

@@ -2,18 +2,12 @@
 //! say what happened and what to do, and no data is lost.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, ok_stdout, query_number, send_signal, start_run,
-    stderr_text, total_figures, wait_until,
+    TestBench, WAIT_TIMEOUT, any_committed, ok_stdout, own_postgres, query_number, send_signal,
+    start_run, stderr_text, total_figures, wait_until,
 };
-use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Run, RunState};
 use std::process::Output;
 use std::time::{Duration, Instant};
-
-fn start_server() -> EmbeddedPostgres {
-    let installation = find().expect("PostgreSQL's programs");
-    EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts")
-}
 
 /// Runs the program with the role and password of `url`.
 fn run_as(bench: &TestBench, arguments: &str, url: &str) -> Output {
@@ -165,7 +159,7 @@ fn an_interrupted_load_can_be_continued_and_refuses_runs() {
 
 #[test]
 fn a_run_survives_a_server_that_is_killed_and_restarted() {
-    let server = start_server();
+    let server = own_postgres();
     let bench = TestBench::on(&server, "killed");
     ok_stdout(&bench.prony("load tpcc --scale 2 --jobs 2"));
     let mut control = bench.control();

@@ -1,11 +1,20 @@
 //! Services and derived products that answer as MySQL or MariaDB.
 
 use super::{Absent, MySql, PLAIN, Quirks, Retry, RetryCode, Sign, Unsuited};
+use crate::topic::ObservedTopic;
 use crate::topic::ObservedTopic::{
     Checkpoints, CommitsAndCache, Durability, IsReplica, OtherSessions, PurgeAndDeadlocks,
     Replicas, ReplicationLag, SemiSynchronousReplication, ServerStart, StatisticsAge, Status,
     UnloggedTables, WriteAheadLog,
 };
+
+/// What InnoDB has.
+const INNODB: &[ObservedTopic] = &[
+    Checkpoints,
+    WriteAheadLog,
+    CommitsAndCache,
+    PurgeAndDeadlocks,
+];
 
 pub(super) const AURORA: Quirks = Quirks {
     signs: &[(MySql, Sign::Setting("aurora_version"))],
@@ -32,12 +41,7 @@ pub(super) const TIDB: Quirks = Quirks {
     is_other_engine: true,
     absent: &[
         Absent {
-            topics: &[
-                Checkpoints,
-                WriteAheadLog,
-                CommitsAndCache,
-                PurgeAndDeadlocks,
-            ],
+            topics: INNODB,
             why: "TiDB keeps its data in TiKV: there is no InnoDB, with its log, buffer pool, purge and checkpoints",
         },
         Absent {
@@ -162,12 +166,7 @@ pub(super) const SINGLE_STORE: Quirks = Quirks {
     is_other_engine: true,
     absent: &[
         Absent {
-            topics: &[
-                Checkpoints,
-                WriteAheadLog,
-                CommitsAndCache,
-                PurgeAndDeadlocks,
-            ],
+            topics: INNODB,
             why: "SingleStore has rowstores and columnstores: there is no InnoDB, with its log, buffer pool, purge and checkpoints",
         },
         Absent {

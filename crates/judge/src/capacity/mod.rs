@@ -13,7 +13,7 @@ pub use search::{Capacity, CapacityState, NextStep, RateVerdict, Search};
 
 use crate::observations::server_machine_mean;
 use crate::requirements::{answer_repeats, is_met_by_value};
-use crate::sweep::{Limiter, LimiterFinding, limiter};
+use crate::sweep::{LimiterFinding, first_known, limiter};
 use crate::thresholds::STEADY_MIN_SECONDS;
 use crate::{all_kinds, client};
 use prony_store::{
@@ -259,11 +259,7 @@ fn limit_of(capacity: &Capacity, steps: &[CapacityStep], runs: &[&Run]) -> Optio
             .collect();
         limiter(&rate.to_string(), &own)
     });
-    let findings: Vec<LimiterFinding> = findings.collect();
-    let known = findings
-        .iter()
-        .find(|found| found.limiter != Limiter::Unknown);
-    known.or(findings.first()).cloned()
+    first_known(findings)
 }
 
 #[cfg(test)]
@@ -271,6 +267,7 @@ mod tests {
     use super::*;
     use crate::requirements::unanswered;
     use crate::sample::{healthy_at_rate, observed_mut};
+    use crate::sweep::Limiter;
     use prony_store::{Check, MachineSecond, ServerSecond, Setting};
 
     fn requirement(text: &str) -> Requirement {

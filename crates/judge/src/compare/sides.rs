@@ -164,17 +164,10 @@ pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesCompa
     let usable_sides: Vec<(Side<'_>, Vec<LeftOutRepeat>)> =
         sides.iter().map(leave_out_invalid).collect();
     let has_names = have_different_names(sides);
-    let summaries = ('A'..)
-        .zip(&usable_sides)
-        .map(|(letter, side)| SideSummary {
-            label: if has_names {
-                side.0.name.clone()
-            } else {
-                letter.to_string()
-            },
-            ..summarize(letter, side)
-        });
-    let summaries: Vec<SideSummary> = summaries.collect();
+    let summaries = ('A'..).zip(&usable_sides);
+    let summaries: Vec<SideSummary> = summaries
+        .map(|(letter, side)| summarize(letter, has_names, side))
+        .collect();
     let sides: Vec<Side<'_>> = usable_sides.into_iter().map(|(side, _)| side).collect();
     let sides = sides.as_slice();
     let Some((first, other_sides)) = sides.split_first() else {
@@ -300,7 +293,12 @@ fn have_different_names(sides: &[Side<'_>]) -> bool {
     names.len() == sides.len() && !names.contains("")
 }
 
-fn summarize(letter: char, (side, left_out): &(Side<'_>, Vec<LeftOutRepeat>)) -> SideSummary {
+/// `has_name`: the side is called by its variant.
+fn summarize(
+    letter: char,
+    has_name: bool,
+    (side, left_out): &(Side<'_>, Vec<LeftOutRepeat>),
+) -> SideSummary {
     let mut repeat_differences = differences_within_side(&side.runs);
     repeat_differences.retain(|difference| difference.severity == Severity::Invalid);
     // Runs that must not be used say only that.
@@ -311,7 +309,11 @@ fn summarize(letter: char, (side, left_out): &(Side<'_>, Vec<LeftOutRepeat>)) ->
     let is_too_short = |run: &&&Run| is_too_short_for_steadiness(run);
     SideSummary {
         letter,
-        label: letter.to_string(),
+        label: if has_name {
+            side.name.clone()
+        } else {
+            letter.to_string()
+        },
         name: side.name.clone(),
         runs: ids(&mut side.runs.iter()),
         too_short: ids(&mut side.runs.iter().filter(is_too_short)),

@@ -80,6 +80,20 @@ pub(crate) fn limiter(at: &str, runs: &[&Run]) -> LimiterFinding {
     }
 }
 
+/// The first limit that is known, otherwise the first finding; `None` if there is none.
+pub(crate) fn first_known(
+    findings: impl Iterator<Item = LimiterFinding>,
+) -> Option<LimiterFinding> {
+    let mut first = None;
+    for found in findings {
+        if found.limiter != Limiter::Unknown {
+            return Some(found);
+        }
+        first.get_or_insert(found);
+    }
+    first
+}
+
 fn limiter_of(run: &Run) -> (Limiter, String) {
     if let Some(found) = client::check_client_limit(run).or_else(|| client::check_throttled(run)) {
         return (Limiter::ClientCpus, clause(&found.finding));

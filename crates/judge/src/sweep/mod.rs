@@ -6,8 +6,8 @@
 
 mod limiter;
 
-pub(crate) use limiter::limiter;
 pub use limiter::{Limiter, LimiterFinding};
+pub(crate) use limiter::{first_known, limiter};
 
 use crate::experiment::{self, Spread, VariantFigures, is_counted};
 use crate::observations::server_machine_mean;
@@ -141,7 +141,7 @@ impl Sweep {
         let axis = choose_axis(first, &runs);
         let mut curves: Vec<Curve> = Vec::new();
         for figures in figures {
-            let is_of_point = |run: &&&Run| variant(run) == figures.name;
+            let is_of_point = |run: &&&Run| run.variant() == Some(&figures.name);
             let own: Vec<&Run> = runs.iter().filter(is_of_point).copied().collect();
             let point = point_of(own.first()?);
             let is_other = |setting: &&Setting| !is_of_axis(setting, &axis);
@@ -181,12 +181,6 @@ impl Sweep {
     pub fn points(&self) -> impl Iterator<Item = &SweepPoint> {
         self.curves.iter().flat_map(|curve| &curve.points)
     }
-}
-
-fn variant(run: &Run) -> &str {
-    run.experiment
-        .as_ref()
-        .map_or("", |experiment| &experiment.variant)
 }
 
 /// Whether the values of this setting are along the axis; machines are ordered by their CPUs.
@@ -314,20 +308,16 @@ impl Curve {
         };
         (self.knee_state, self.knee) = (Some(state), knee);
         self.usl = is_concurrency.then(|| fit_usl(&curve));
-        self.limiter = knee.map(|knee| {
+        self.limiter = knee.and_then(|knee| {
             // At the knee itself a limit may be just below its threshold; after it the limit is the same, and clear.
             let points = self.points[knee..].iter().map(|point| {
                 // Runs that the client limited do not count, and show the limit best.
                 let shows = |run: &Run| is_counted(run) || invalid_by(&[run]) == ["client-limit"];
-                let is_of_point = |run: &&&Run| variant(run) == point.name && shows(run);
+                let is_of_point = |run: &&&Run| run.variant() == Some(&point.name) && shows(run);
                 let own: Vec<&Run> = runs.iter().filter(is_of_point).copied().collect();
                 limiter(&point.value, &own)
             });
-            let findings: Vec<LimiterFinding> = points.collect();
-            let known = findings
-                .iter()
-                .find(|found| found.limiter != Limiter::Unknown);
-            known.unwrap_or(&findings[0]).clone()
+            first_known(points)
         });
     }
 }

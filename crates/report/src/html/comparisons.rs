@@ -9,7 +9,7 @@ use super::table::{end_table, start_table, write_row, write_text_row};
 use super::{dots, start_section};
 use crate::html::markup::{Html, write_markup, writeln_markup};
 use crate::text::comparison::{
-    change_text, figure_cells, figure_sentence, format_figure, group_by_severity,
+    change_text, figure_cells, format_figure, group_by_severity, side_figure_sentence,
     single_runs_caution,
 };
 use prony_judge::compare::sides::{
@@ -41,12 +41,8 @@ impl<'a> PageSides<'a> {
             && !runs.iter().any(|run| is_in_suite(run))
         {
             let side = |name: String| {
-                let is_of_variant = |run: &&Run| {
-                    run.experiment
-                        .iter()
-                        .any(|experiment| experiment.variant == name)
-                };
-                let runs = runs.iter().copied().filter(is_of_variant).collect();
+                let runs = runs.iter().copied();
+                let runs = runs.filter(|run| run.variant() == Some(&name)).collect();
                 Side { name, runs }
             };
             return PageSides {
@@ -196,7 +192,7 @@ fn write_comparison_of_runs(out: &mut Html, names: [&str; 2], runs: [&Run; 2]) -
     });
     let comparison = compare_sides(&sides, &CompareOptions::default());
     let mut compared = comparison.side_comparisons.iter();
-    compared.try_for_each(|side| write_sentences(out, names, &comparison, side))
+    compared.try_for_each(|side| write_sentences(out, &comparison, side))
 }
 
 /// Writes the comparison of a variant with the first, by the medians of their repeats.
@@ -223,12 +219,13 @@ fn write_comparison_of_variants(
 /// Writes a sentence on each main figure of a side.
 pub fn write_sentences(
     out: &mut Html,
-    names: [&str; 2],
     comparison: &SidesComparison,
     side: &SideComparison,
 ) -> fmt::Result {
     let figures = comparison.headline_figures(side);
-    let mut sentences = figures.iter().map(|figure| figure_sentence(names, figure));
+    let mut sentences = figures
+        .iter()
+        .map(|figure| side_figure_sentence(side, figure));
     sentences.try_for_each(|text| writeln_markup!(out, "<p>{}</p>", text))
 }
 

@@ -9,7 +9,7 @@ use super::{
     client, distribution, heat, kinds, marks, parts, percentiles, recut, repeat, scenario, seconds,
     server, start_section, statements,
 };
-use crate::html::markup::{Html, write_markup, writeln_markup};
+use crate::html::markup::{Html, Markup, write_markup, writeln_markup};
 use crate::text::answer::answer_lines;
 use crate::text::counts::{KINDS, describe_counts, kind_table, metric_meaning};
 use crate::text::findings::{describe_event, failed_in_warmup, worst_first};
@@ -50,16 +50,24 @@ pub fn title(run: &Run) -> String {
 }
 
 /// Writes the table of contents of a page with one run; `entries` are inserted after those of the run.
-pub fn write_nav(out: &mut Html, entries: &str) -> fmt::Result {
+pub fn write_nav(out: &mut Html, entries: &'static str) -> fmt::Result {
+    let sections = SECTIONS.map(|(id, title)| (format!("{id}-1"), title));
+    write_contents(out, &sections, entries)
+}
+
+/// Writes the table of contents of these sections, each with its id and title, then `entries`, then the documents.
+pub fn write_contents(
+    out: &mut Html,
+    sections: &[(impl Markup, &str)],
+    entries: &'static str,
+) -> fmt::Result {
     out.push_str("<nav aria-label=\"Sections\"><ul>");
-    for (id, title) in SECTIONS {
-        write_markup!(out, "<li><a href=\"#{}-1\">{}</a></li>", id, title)?;
+    for (id, title) in sections {
+        write_markup!(out, "<li><a href=\"#{}\">{}</a></li>", id, title)?;
     }
-    writeln_markup!(
-        out,
-        "{}<li><a href=\"#documents-h\">Documents</a></li></ul></nav>",
-        entries
-    )
+    out.push_str(entries);
+    out.push_str("<li><a href=\"#documents-h\">Documents</a></li></ul></nav>\n");
+    Ok(())
 }
 
 /// Writes all sections of run `number` on a page with `runs`; `level` is the level of their headings.

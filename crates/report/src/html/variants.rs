@@ -35,14 +35,11 @@ pub fn write(
         return super::sweep::write(out, &sweep, CapacityResult::of(&runs).as_ref());
     }
     let names = sides.names();
-    if let [first, others @ ..] = names.as_slice()
-        && !others.is_empty()
-    {
+    if names.len() > 1 {
         let comparison = sides.compare();
         writeln_markup!(out, "<p>{}</p>", comparison.label())?;
-        let compared = comparison.side_comparisons.iter().zip(others);
-        for (side, name) in compared {
-            write_sentences(out, [first, name], &comparison, side)?;
+        for side in &comparison.side_comparisons {
+            write_sentences(out, &comparison, side)?;
         }
         write_effects(out, sides)?;
     }

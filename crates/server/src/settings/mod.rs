@@ -214,6 +214,12 @@ pub fn verify(control: &mut Control, wanted: &[WantedSetting]) -> Result<(), Set
     Ok(())
 }
 
+/// A setting's name, each part of it quoted as an identifier.
+fn quoted(dialect: SqlDialect, name: &str) -> String {
+    let parts = name.split('.').map(|part| dialect.quote_identifier(part));
+    parts.collect::<Vec<_>>().join(".")
+}
+
 /// A text as a literal of SQL.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))

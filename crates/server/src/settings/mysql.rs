@@ -3,7 +3,7 @@
 use super::{Reach, SettingChange, SettingError, WantedSetting, boolean, literal, quantity};
 use crate::Control;
 use crate::control::Error as ControlError;
-use prony_document::Product;
+use prony_document::{Product, SqlDialect};
 
 /// `ER_UNKNOWN_SYSTEM_VARIABLE`.
 const UNKNOWN: u16 = 1193;
@@ -17,10 +17,8 @@ pub(super) fn assignment(setting: &WantedSetting) -> String {
     format!("{} = {}", quoted(&setting.name), value(&setting.value))
 }
 
-/// The name consists of letters, digits, `_` and `.`; each part of it is quoted.
 fn quoted(name: &str) -> String {
-    let parts = name.split('.').map(|part| format!("`{part}`"));
-    parts.collect::<Vec<_>>().join(".")
+    super::quoted(SqlDialect::MySql, name)
 }
 
 /// A value for SET, which takes numbers only without quotes, and sizes only as numbers.

@@ -3,6 +3,7 @@
 use super::{Reach, SettingChange, SettingError, WantedSetting, boolean, literal, quantity};
 use crate::Control;
 use crate::control::Error as ControlError;
+use prony_document::SqlDialect;
 
 /// Settings that are lists of names: each name is quoted on its own.
 const LISTS: [&str; 6] = [
@@ -54,7 +55,7 @@ pub(super) fn change_server(
     let before = before.into_iter().flatten().flatten().next();
     let undo = match earlier {
         Some(value) => alter(name, &value),
-        None => format!("ALTER SYSTEM RESET \"{name}\""),
+        None => format!("ALTER SYSTEM RESET {}", quoted(name)),
     };
     control.execute(&alter(name, &setting.value))?;
     control.execute(RELOAD)?;
@@ -68,7 +69,6 @@ pub(super) fn change_server(
 
 const RELOAD: &str = "SELECT pg_reload_conf()";
 
-/// The name consists of letters, digits, `_` and `.`; each part of it is quoted.
 fn alter(name: &str, value: &str) -> String {
     let value = if LISTS.contains(&name) {
         let items = value
@@ -82,8 +82,7 @@ fn alter(name: &str, value: &str) -> String {
 }
 
 fn quoted(name: &str) -> String {
-    let parts = name.split('.').map(|part| format!("\"{part}\""));
-    parts.collect::<Vec<_>>().join(".")
+    super::quoted(SqlDialect::PostgreSql, name)
 }
 
 /// The value of a setting in this session, if it is another than the wanted one.

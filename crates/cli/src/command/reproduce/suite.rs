@@ -173,12 +173,7 @@ impl SuiteProgress {
         if args.suite.start_over {
             return Ok(progress);
         }
-        let storage_failure =
-            |error: prony_store::StoreError| Failure::new(Exit::Unexpected, error.to_string(), "");
-        let mut summaries = store
-            .list(&RunFilter::default())
-            .map_err(storage_failure)?
-            .runs;
+        let mut summaries = store.list(&RunFilter::default())?.runs;
         summaries.retain(|run| run.state != RunState::Running);
         summaries.retain(|run| {
             let experiment = run.experiment.as_ref();
@@ -188,7 +183,7 @@ impl SuiteProgress {
         });
         // The newest first.
         for summary in &summaries {
-            let run = store.load(&summary.id).map_err(storage_failure)?;
+            let run = store.load(&summary.id)?;
             let part = run
                 .scenario
                 .as_ref()
@@ -201,7 +196,7 @@ impl SuiteProgress {
                 other.is_some_and(|other| other.id == experiment.id)
             };
             for summary in summaries.iter().filter(is_of_suite) {
-                progress.add(store.load(&summary.id).map_err(storage_failure)?);
+                progress.add(store.load(&summary.id)?);
             }
             progress.experiment_id = experiment.id;
             break;
@@ -236,11 +231,7 @@ impl SuiteProgress {
             .iter()
             .all(|other| position(other) != position(&run));
         if run.state == RunState::Complete && is_new {
-            self.runs.push(Run {
-                series: Vec::new(),
-                histograms: None,
-                ..run
-            });
+            self.runs.push(run.without_seconds());
         }
     }
 
@@ -309,10 +300,7 @@ impl SuiteProgress {
                 let exit = self.run_one(args, &mut planned, part, signals)?;
                 planned.clean_up(args)?;
                 loaded = (!args.cleanup).then_some(data);
-                // Higher exit codes are worse, and those of signals are the highest.
-                if exit as u8 > worst as u8 {
-                    worst = exit;
-                }
+                worst = worst.worse(exit);
             }
         }
         Ok(worst)

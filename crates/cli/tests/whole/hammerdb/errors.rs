@@ -2,9 +2,9 @@
 
 use super::{HammerdbCli, lines};
 use crate::common::{
-    WAIT_TIMEOUT, connect, last_run, ok_stdout, query_number, send_signal, stderr_text,
+    WAIT_TIMEOUT, connect, last_run, ok_stdout, own_postgres, query_number, send_signal,
+    stderr_text,
 };
-use prony_server::embedded::{self, EmbeddedOptions, EmbeddedPostgres};
 use prony_store::RunState;
 use prony_test_servers::shared_postgres;
 use std::io::Read;
@@ -191,9 +191,7 @@ fn check_used_order_numbers(hammer: &HammerdbCli) {
 /// If the server is killed, the run has no result, but no data is lost.
 #[test]
 fn a_run_on_a_restarted_server_has_no_result() {
-    let installation = embedded::find().expect("PostgreSQL's programs");
-    let server =
-        EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
+    let server = own_postgres();
     let hammer = HammerdbCli::on(&server, "killed");
     ok_stdout(&hammer.execute(&hammer.build_script(1, 1)));
     let mut command = hammer.command();
@@ -220,9 +218,7 @@ fn a_run_on_a_restarted_server_has_no_result() {
 /// If the server does not restart, the run reports that it waits, and waits at most 10 s.
 #[test]
 fn a_run_on_a_killed_server_has_no_result() {
-    let installation = embedded::find().expect("PostgreSQL's programs");
-    let server =
-        EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
+    let server = own_postgres();
     let hammer = HammerdbCli::on(&server, "gone");
     ok_stdout(&hammer.execute(&hammer.build_script(1, 1)));
     let mut command = hammer.command();

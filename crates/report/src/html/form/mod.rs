@@ -12,7 +12,7 @@ use super::over_time::{RunOverTime, max_points};
 use super::table::{end_table, start_table, write_text_row};
 use super::{one, percentiles, repeat, scenario, seconds, server, several, start_section};
 use super::{suite, variants};
-use crate::html::markup::{Html, Raw, write_markup, writeln_markup};
+use crate::html::markup::{Html, Raw, writeln_markup};
 use crate::text::plain;
 use crate::text::verdict::verdict_text;
 use crate::units;
@@ -72,16 +72,8 @@ const SECTIONS: [(&str, &str); 11] = [
 ];
 
 /// Writes the table of contents; `entries` are inserted after the sections.
-pub fn write_nav(out: &mut Html, entries: &str) -> fmt::Result {
-    out.push_str("<nav aria-label=\"Sections\"><ul>");
-    for (id, title) in SECTIONS {
-        write_markup!(out, "<li><a href=\"#{}\">{}</a></li>", id, title)?;
-    }
-    writeln_markup!(
-        out,
-        "{}<li><a href=\"#documents-h\">Documents</a></li></ul></nav>",
-        entries
-    )
+pub fn write_nav(out: &mut Html, entries: &'static str) -> fmt::Result {
+    one::write_contents(out, &SECTIONS, entries)
 }
 
 /// Writes all sections.

@@ -42,10 +42,9 @@ pub(super) fn result_rows<'a>(runs: &[&'a Run]) -> Vec<ResultRow<'a>> {
 }
 
 fn row_name(run: &Run) -> String {
-    let scenario = run.scenario.as_ref().map(|scenario| &scenario.id);
-    let variant = run.experiment.as_ref().map(|part| &part.variant);
-    let name = scenario.or(variant.filter(|name| !name.is_empty()));
-    plain(name.unwrap_or(&run.workload.name))
+    let scenario = run.scenario.as_ref().map(|scenario| scenario.id.as_str());
+    let variant = run.variant().filter(|name| !name.is_empty());
+    plain(scenario.or(variant).unwrap_or(&run.workload.name))
 }
 
 /// Whether two runs have the same work, data and server.
@@ -97,8 +96,7 @@ fn queries(run: &Run, count: fn(&prony_store::QueryCounts) -> u64) -> Option<f64
 
 fn failed_share(run: &Run) -> Option<f64> {
     let all = run.measured.all_kinds()?;
-    let ended = all.committed + all.rolled_back + all.failed;
-    (ended > 0).then(|| all.failed as f64 / ended as f64)
+    (all.ended() > 0).then(|| all.failed as f64 / all.ended() as f64)
 }
 
 const RESULTS: [Column; 8] = [

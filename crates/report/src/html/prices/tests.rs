@@ -210,6 +210,15 @@ fn labels_do_not_overlap() {
 }
 
 #[test]
+fn every_page_with_prices_links_to_them() {
+    for number in [1, 2] {
+        let inputs = price_inputs(sheet(&[("a", 10.0), ("b", 20.0)]), number);
+        let page = page_with_prices(&runs(&[100, 300][..number]), &inputs);
+        assert!(page.contains("<li><a href=\"#prices\">"), "{number} runs");
+    }
+}
+
+#[test]
 fn a_page_with_prices_is_verified_with_its_sheets() {
     let inputs = price_inputs(sheet(&[("a", 10.0), ("b", 20.0)]), 2);
     let two = runs(&[100, 300]);

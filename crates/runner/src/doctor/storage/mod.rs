@@ -46,22 +46,29 @@ pub(super) fn probe(target: &Target) -> StorageProbe {
         Err(error) => {
             let reason = reason(&error);
             probe.commits_ns = Err(reason.clone());
-            (probe.sequential, probe.random) = (Err(reason.clone()), Err(reason));
+            (probe.sequential, probe.random) = no_reads(reason);
             return probe;
         }
     };
     let mut random = SplitMix::new(random_seed());
     let dialect = control.dialect();
     probe_commits(&mut control, dialect, &mut probe);
-    (probe.sequential, probe.random) = match dialect {
+    let reads = match dialect {
         SqlDialect::PostgreSql => postgres::reads(&mut control, &mut random),
         SqlDialect::MySql => mysql::reads(&mut control, &mut random),
-        SqlDialect::TransactSql => {
-            let reason = "on SQL Server only commits are probed, because it does not say which pages it read from storage";
-            (Err(reason.to_owned()), Err(reason.to_owned()))
-        }
+        SqlDialect::TransactSql => Err(
+            "on SQL Server only commits are probed, because it does not say which pages it read from storage".to_owned(),
+        ),
     };
+    (probe.sequential, probe.random) = reads.unwrap_or_else(no_reads);
     probe
+}
+
+/// A sequential and a random read, each with why it was not done.
+type Reads = (Result<ReadProbe, String>, Result<ReadProbe, String>);
+
+fn no_reads(reason: String) -> Reads {
+    (Err(reason.clone()), Err(reason))
 }
 
 /// The error on one line, without a full stop.

@@ -2,10 +2,9 @@
 //! others must not load the server at the same time; the client times the statements.
 
 use super::{
-    MIN_TABLE_BYTES, PageReads, SCAN_BYTES, elapsed_ns, random_below, random_read, reason,
+    MIN_TABLE_BYTES, PageReads, Reads, SCAN_BYTES, elapsed_ns, random_below, random_read, reason,
     sequential_read, value_if_allowed,
 };
-use prony_judge::doctor::ReadProbe;
 use prony_plan::SplitMix;
 use prony_server::Control;
 use prony_store::SqlDialect;
@@ -39,14 +38,8 @@ struct Table {
 }
 
 /// A sequential and a random read of the largest table with a suitable key.
-pub(super) fn reads(
-    control: &mut Control,
-    random: &mut SplitMix,
-) -> (Result<ReadProbe, String>, Result<ReadProbe, String>) {
-    let table = match largest_table(control) {
-        Ok(table) => table,
-        Err(reason) => return (Err(reason.clone()), Err(reason)),
-    };
+pub(super) fn reads(control: &mut Control, random: &mut SplitMix) -> Result<Reads, String> {
+    let table = largest_table(control)?;
     let (first, last) = table.keys;
     let keys = last - first + 1;
     let length = (SCAN_BYTES / table.row_bytes).min(keys / 2).max(1);
@@ -61,7 +54,7 @@ pub(super) fn reads(
         let value = first + random_below(random, keys);
         page_reads(control, name, &format!("{key} = {value}"), 1)
     });
-    (sequential, single)
+    Ok((sequential, single))
 }
 
 fn largest_table(control: &mut Control) -> Result<Table, String> {

@@ -2,10 +2,9 @@
 //! cache, and with `track_io_timing` how long that took.
 
 use super::{
-    MIN_TABLE_BYTES, PageReads, SCAN_BYTES, random_below, random_read, reason, sequential_read,
-    value_if_allowed,
+    MIN_TABLE_BYTES, PageReads, Reads, SCAN_BYTES, random_below, random_read, reason,
+    sequential_read, value_if_allowed,
 };
-use prony_judge::doctor::ReadProbe;
 use prony_plan::SplitMix;
 use prony_server::Control;
 use serde_json::Value;
@@ -44,23 +43,15 @@ struct Table {
 }
 
 /// A sequential and a random read of the largest table.
-pub(super) fn reads(
-    control: &mut Control,
-    random: &mut SplitMix,
-) -> (Result<ReadProbe, String>, Result<ReadProbe, String>) {
-    let table = match largest_table(control) {
-        Ok(table) => table,
-        Err(reason) => return (Err(reason.clone()), Err(reason)),
-    };
+pub(super) fn reads(control: &mut Control, random: &mut SplitMix) -> Result<Reads, String> {
+    let table = largest_table(control)?;
     // Each of these is for this session; without the right to time reads, the client times the statements.
     for setting in [
         "statement_timeout = '20s'",
         "max_parallel_workers_per_gather = 0",
     ] {
-        if let Err(error) = control.execute(&format!("set {setting}")) {
-            let reason = reason(&error);
-            return (Err(reason.clone()), Err(reason));
-        }
+        let set = control.execute(&format!("set {setting}"));
+        set.map_err(|error| reason(&error))?;
     }
     let _ = control.execute("set track_io_timing = on");
     let is_timed = value_if_allowed(control, "show track_io_timing").as_deref() == Some("on");
@@ -87,7 +78,7 @@ pub(super) fn reads(
             is_timed,
         )
     });
-    (sequential, random_pages)
+    Ok((sequential, random_pages))
 }
 
 fn largest_table(control: &mut Control) -> Result<Table, String> {
