@@ -232,6 +232,9 @@ pub static CHECKS: &[CheckSpec] = checks! {
     "data-scale" ("data of another size than its scale"): data::check_data_scale {
         [Caveat] "the number of rows differs from that of the scale by more than 10 %; for InnoDB, whose estimates are rough, by more than 60 %"
     }
+    "data-size" ("data of unknown size"): data::check_data_size {
+        [Note] "neither did the server tell the size of the database, nor does the workload define that of its tables"
+    }
     "data-grown" ("data that earlier runs have grown"): data::check_data_grown {
         [Caveat] "earlier runs have added more than 10 %"
     }

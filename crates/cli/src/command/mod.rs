@@ -13,6 +13,7 @@ mod find;
 mod generate;
 mod judge;
 pub mod load;
+mod load_size;
 pub mod output;
 pub mod plan;
 pub mod price;

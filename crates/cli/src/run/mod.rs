@@ -16,7 +16,7 @@ use live_observer::LiveObserver;
 pub use metrics::MetricsServer;
 use preparation::{preparation_failure, prepare};
 use prony_drive::ConnectError;
-use prony_plan::{ListenAddress, Plan, ServerPlan};
+use prony_plan::{ListenAddress, Plan, ServerPlan, format_duration};
 use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::{LiveView, RunOutline, Size, Style, json};
 use prony_runner::Signals;
@@ -220,8 +220,9 @@ pub fn execute(
         experiment: part.map(|part| part.experiment.clone()),
         ..request.purpose.clone()
     };
-    let outline = run_outline(workload, &prepared, plan);
-    let mut observer = LiveObserver::new(live_view(request, outline), metrics, plan.drive.grace);
+    tell_default_warmup(request, part);
+    let view = live_view(request, run_outline(workload, &prepared, plan));
+    let mut observer = LiveObserver::new(view, metrics, plan.drive.grace);
     let finished = prony_runner::run(
         RunJob {
             request: request.request_json.clone(),
@@ -267,6 +268,18 @@ pub fn execute(
             Ok(result)
         }
         Err(error) => Err(run_failure(&error, plan, &signals)),
+    }
+}
+
+/// Says that the load begins with a warm-up which nobody asked for; in an experiment, before the first run.
+fn tell_default_warmup(request: &RunRequest, part: Option<&ExperimentPart<'_>>) {
+    let warmup = request.plan.drive.warmup;
+    let is_first = part.is_none_or(|part| part.experiment.position == 1);
+    if is_first && !warmup.is_zero() && request.request_json["given"]["run.warmup"].is_null() {
+        output::notice(&format!(
+            "prony: {} of warm-up before the window (--warmup sets another, 0s none)",
+            format_duration(warmup)
+        ));
     }
 }
 

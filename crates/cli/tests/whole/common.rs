@@ -77,7 +77,10 @@ impl TestBench {
 
     /// Starts a long run and waits until one of its seconds has a commit.
     pub fn long_run(&self) -> Child {
-        self.start_long_run("run tpcb --clients 2 --duration 5m", any_committed)
+        self.start_long_run(
+            "run tpcb --clients 2 --duration 5m --warmup 0s",
+            any_committed,
+        )
     }
 
     /// Starts a run that would take very long on this database, and waits until its document
