@@ -5,6 +5,7 @@
 //! between runs fails, or if a problem that lasts has made every run invalid.
 
 mod between;
+mod early;
 mod prices;
 
 use crate::command::output;
@@ -66,6 +67,7 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
             output::notice(&format!("prony: {}", refusal.sentence));
         }
     }
+    early::check(request)?;
     let plan_seed = experiment
         .variants
         .first()
@@ -280,6 +282,7 @@ fn experiment_entry(
             .map(|variant| variant.name.clone())
             .collect(),
         sweep: experiment.variants[scheduled.variant].point.clone(),
+        search: None,
     }
 }
 
