@@ -30,6 +30,7 @@ mod limits;
 mod littles_law;
 mod machine;
 pub mod memory;
+pub mod noise;
 pub mod observations;
 pub mod percentile_intervals;
 mod pooler;

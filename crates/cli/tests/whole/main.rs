@@ -25,6 +25,7 @@ mod lua_commands;
 mod lua_connections;
 mod maria;
 mod modes;
+mod noise;
 mod observation;
 mod observers;
 mod oltp;
