@@ -90,6 +90,7 @@ pub fn write(out: &mut Html, run: &Run, number: usize, runs: usize, level: usize
                 heat::write(out, time)?;
                 parts::write(out, time)?;
                 kinds::write(out, time)?;
+                statements::write_machines(out, run)?;
                 client::write(out, time)?;
             }
             "latency" => {
