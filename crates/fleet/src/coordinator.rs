@@ -135,6 +135,16 @@ impl Fleet {
         })
     }
 
+    /// Whether all agents are on other machines than this one.
+    pub fn is_elsewhere(&self) -> bool {
+        let here = boot_id();
+        let mut descriptions = self
+            .agents
+            .iter()
+            .filter_map(|agent| agent.description.as_ref());
+        descriptions.all(|description| description.boot_id != here)
+    }
+
     /// The next arrival, if there is one in this time.
     pub(crate) fn next_arrival(&mut self, timeout: Duration) -> Option<(usize, Arrival)> {
         match self.arrivals.recv_timeout(timeout) {
@@ -340,6 +350,7 @@ fn check_build(agent: &str, theirs: &Build, ours: &Build) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::{GREETING, write_frame};
 
     #[test]
     fn an_agent_of_this_machine_is_this_program_and_others_the_one_in_the_path() {
@@ -355,6 +366,45 @@ mod tests {
         assert_eq!(
             agent_name(0, "x password=geheim"),
             "agent 1 (x password=***)"
+        );
+    }
+
+    /// A fleet of one command, which must not start.
+    fn start_error(command: &str) -> String {
+        let started = Fleet::start(&FleetCommands {
+            commands: &[command.to_owned()],
+            program: Path::new("/nonexistent/prony"),
+            build: Build::default(),
+            interrupt: &AtomicBool::new(false),
+        });
+        match started {
+            Ok(_) => panic!("{command} is no agent"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn what_an_older_run_left_is_refused() {
+        let mut answer = GREETING.to_vec();
+        let welcome = FromAgent::Welcome(Box::new(AgentDescription {
+            build: Build::default(),
+            host: Host::default(),
+            boot_id: String::new(),
+        }));
+        write_frame(&mut answer, 7, &welcome).expect("memory");
+        let file = std::env::temp_dir().join(format!("prony-frames-{}", std::process::id()));
+        std::fs::write(&file, &answer).expect("a file");
+        let of_another_run = start_error(&format!("cat {}; sleep 20; true", file.display()));
+        std::fs::write(&file, &answer[..GREETING.len() + 5]).expect("a file");
+        let half = start_error(&format!("cat {}; exit 4;", file.display()));
+        std::fs::remove_file(&file).expect("a file");
+        assert!(
+            of_another_run.contains("it sent a frame of another run"),
+            "{of_another_run}"
+        );
+        assert!(
+            half.contains("its command ended with exit code 4"),
+            "{half}"
         );
     }
 

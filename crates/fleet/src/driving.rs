@@ -567,6 +567,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn other_work_is_named() {
+        let ours = WorkDescription {
+            plan_hash: "ab".to_owned(),
+            scale: 10,
+            kinds: vec!["tpcb".to_owned()],
+            settings: Vec::new(),
+            server_version: "17.2".to_owned(),
+        };
+        assert_eq!(work_difference(&ours, &ours), None);
+        let theirs = WorkDescription {
+            scale: 11,
+            ..ours.clone()
+        };
+        let difference = work_difference(&ours, &theirs);
+        assert_eq!(difference.as_deref(), Some("scale 11 instead of 10"));
+        let theirs = WorkDescription {
+            plan_hash: "cd".to_owned(),
+            ..ours.clone()
+        };
+        assert!(work_difference(&ours, &theirs).is_some());
+    }
+
+    #[test]
     fn workers_are_split_by_cpus_and_each_machine_has_one() {
         let sizes = |workers, cpus: &[u32]| -> Vec<u32> {
             let ranges = split_workers(workers, cpus);

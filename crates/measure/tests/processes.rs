@@ -70,8 +70,10 @@ fn collect(workers: &[u64]) -> (Vec<IntervalRow>, CollectedFigures) {
     (rows, collected)
 }
 
-/// The exact part of tallies: counts, sums, and the counts of the histograms.
-fn exact<C: Counter>(kinds: &[Tally<C>]) -> Vec<(Vec<u64>, Vec<u128>, Vec<Vec<u64>>)> {
+/// The exact part of a tally: counts, sums, and the counts of the histograms.
+type ExactTally = (Vec<u64>, Vec<u128>, Vec<Vec<u64>>);
+
+fn exact<C: Counter>(kinds: &[Tally<C>]) -> Vec<ExactTally> {
     let kinds = kinds.iter().map(|tally| {
         let times = [
             Some(&tally.response),

@@ -12,6 +12,8 @@ pub(crate) struct FleetParts {
     pub agents: Vec<AgentResult>,
     /// Count and total of each of the program's action shares.
     pub shares: Vec<(u64, u64)>,
+    /// Whether all agents are on other machines than this one.
+    pub is_elsewhere: bool,
 }
 
 /// The machines of a fleet, before the load.
@@ -27,6 +29,11 @@ impl FleetParts {
     /// Records the machines and the shares of the mix.
     pub fn record(&self, run: &mut Run) {
         run.machines = self.agents.iter().map(machine).collect();
+        if let Some(observed) = run.observed.as_mut().filter(|_| self.is_elsewhere) {
+            // This machine observed the server, and drove no client.
+            observed.machine.shared = Some(false);
+            "other machines drove the clients".clone_into(&mut observed.machine.shared_because);
+        }
         for (share, (count, total)) in run.shares.iter_mut().zip(&self.shares) {
             (share.count, share.total) = (*count, *total);
         }

@@ -177,7 +177,12 @@ fn drive(
         agents,
         shares,
     } = driven.map_err(Error::Fleet)?;
-    Ok((driven, Some(FleetParts { agents, shares })))
+    let parts = FleetParts {
+        agents,
+        shares,
+        is_elsewhere: fleet.is_elsewhere(),
+    };
+    Ok((driven, Some(parts)))
 }
 
 fn open_storage(

@@ -298,6 +298,70 @@ fn what_is_no_agent_of_this_build_is_refused() {
     assert!(last_run_is_missing(&bench));
 }
 
+/// A command that reaches an agent by the name of the program, as on another machine.
+fn command_with_path(bench: &TestBench, agents: &[&str], arguments: &str) -> Command {
+    let mut command = bench.command(arguments);
+    command.args(["--url", &bench.url]);
+    for agent in agents {
+        command.args(["--agent", agent]);
+    }
+    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_prony"))
+        .parent()
+        .expect("a folder");
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{}:{path}", folder.display()));
+    command
+}
+
+/// The load has hardly begun, or has not, when the agent is killed.
+#[test]
+fn an_agent_that_ends_at_any_time_ends_the_run() {
+    let bench = TestBench::new("fleet_early");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    for time in ["0.05", "0.2", "0.5", "1", "2"] {
+        let lost = format!("timeout -s KILL {time}");
+        let arguments = "run tpcb --clients 4 --threads 2 --warmup 1s --duration 5m";
+        let since = Instant::now();
+        let command = command_with_path(&bench, &[&agent("early", 1), &lost], arguments);
+        let output = execute(&bench, command);
+        assert!(since.elapsed() < Duration::from_secs(30), "{time}");
+        let text = stderr_text(&output) + &String::from_utf8_lossy(&output.stdout);
+        assert!(matches!(output.status.code(), Some(3 | 5)), "{text}");
+        assert!(text.contains("agent 2 (timeout -s KILL"), "{text}");
+        assert_all_end("early", 1, Duration::from_secs(10));
+    }
+}
+
+/// A time namespace is a machine with another clock.
+#[test]
+fn the_offset_of_another_clock_is_measured() {
+    let bench = TestBench::new("fleet_clock");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let unshare = "unshare --time --monotonic 100";
+    let works = Command::new("sh")
+        .args(["-c", &format!("{unshare} true")])
+        .status();
+    if !works.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: time namespaces are not allowed here");
+        return;
+    }
+    let arguments = "run select-only --clients 4 --threads 2 --duration 2s --json";
+    let command = command_with_path(&bench, &[unshare, "env"], arguments);
+    let run: Run = serde_json::from_str(&ok_stdout(&execute(&bench, command))).expect("a document");
+    assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
+    let parts = parts(&run);
+    for (part, offset_ns) in parts.iter().zip([100_000_000_000, 0]) {
+        let bound_ns = part.round_trip_ns.div_ceil(2);
+        assert!(
+            part.clock_offset_ns.abs_diff(offset_ns) <= bound_ns,
+            "{part:?}"
+        );
+        assert!(part.committed > 0);
+    }
+    let seconds = run.series.iter().filter(|second| second.committed > 0);
+    assert_eq!(seconds.count(), 2);
+}
+
 #[test]
 fn the_machines_of_a_fleet_are_examined() {
     let bench = TestBench::new("fleet_check");
