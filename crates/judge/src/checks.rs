@@ -8,8 +8,8 @@
 
 use crate::{
     burst, client, client_setup, consistency, data, declared, endpoints, errors, foreign_load,
-    growth, housekeeping, length, limits, littles_law, machine, memory, pooler, rate, server,
-    service, shares, short_stalls, stall, stamps, steady, tables, workload,
+    growth, housekeeping, length, limits, littles_law, machine, machines, memory, pooler, rate,
+    server, service, shares, short_stalls, stall, stamps, steady, tables, workload,
 };
 use prony_store::{Check, FindingKind, Run, Severity};
 
@@ -71,6 +71,10 @@ macro_rules! other_findings {
 pub static CHECKS: &[CheckSpec] = checks! {
     "nothing-committed": errors::check_nothing_committed {
         [Invalid] "no committed transaction, or nothing measured"
+    }
+    "machines": machines::check_machines {
+        [Invalid] "one of several machines that drove the clients was lost: the rest is another load"
+        [Caveat] "a machine may have begun more than 5 ms, or more than 1 % of the window, apart from the common start"
     }
     "restart": server::check_restart {
         [Invalid] "the server was restarted or changed its role"

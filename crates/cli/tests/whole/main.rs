@@ -9,6 +9,7 @@ mod common;
 mod documentation;
 mod endpoints;
 mod find;
+mod fleet;
 mod full_disk;
 mod half_open;
 mod hammerdb;

@@ -377,6 +377,8 @@ proptest! {
         if let Some(value) = setting {
             settings.set("x.work_mem", &value).unwrap();
         }
+        let is_splittable = drive.tcp_sample == 0 && !drive.statement_latency;
+        let agents = is_splittable.then(|| "ssh vm1".to_owned()).into_iter().collect();
         let plan = Plan {
             declared,
             settings,
@@ -386,6 +388,7 @@ proptest! {
             observe: ObservePlan { server, server_metrics: None, metrics_listen },
             expect_outage,
             require: Requirements(requirement.into_iter().collect()),
+            agents,
         };
         let text = to_toml(&plan, Some(&url)).unwrap();
         prop_assert_eq!(checked_plan("written", &text), plan);
