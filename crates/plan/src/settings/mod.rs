@@ -374,7 +374,7 @@ settings! {
     experiment.pause => pause: Duration, SettingType::Duration, None,
         Free("it is the same for all variants");
     /// Command that sh runs before each run, such as a restart of the server; PRONY_VARIANT and PRONY_REPEAT name the
-    /// run that follows. If it fails, the experiment ends
+    /// run that follows, and PGHOST and the like (MYSQL_HOST) its server. If it fails, the experiment ends
     experiment.between => between: String, SettingType::Text, None,
         Free("it is the same for all variants");
     /// Command that sh runs to restart the server, where settings of the plan need that (settings.NAME of a variant); the run
