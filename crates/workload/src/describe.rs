@@ -31,6 +31,8 @@ pub enum OptionKind {
     Text,
     /// Several texts.
     Texts,
+    /// Tables, each with a transaction.
+    Transactions,
 }
 
 impl OptionKind {
@@ -44,6 +46,7 @@ impl OptionKind {
             OptionKind::Choice(words) => format!("one of {}", words.join(", ")),
             OptionKind::Text => "text".to_owned(),
             OptionKind::Texts => "texts".to_owned(),
+            OptionKind::Transactions => "tables".to_owned(),
         }
     }
 }

@@ -50,7 +50,13 @@ pub fn read_plan(file: &Path) -> Result<PlanInput, Failure> {
         let message = format!("cannot read the plan: {}", system_error(&error));
         Failure::new(Exit::Usage, message, hint).at(&name)
     })?;
-    PlanInput::from_toml(&name, &text).map_err(|problems| failure(&name, problems))
+    let mut input =
+        PlanInput::from_toml(&name, &text).map_err(|problems| failure(&name, problems))?;
+    let folder = file.parent().unwrap_or(Path::new(""));
+    input.read_transaction_files(&|path| {
+        std::fs::read_to_string(folder.join(path)).map_err(|error| system_error(&error))
+    });
+    Ok(input)
 }
 
 /// Checks the input, including the workload's name and options. `subject` names the input in messages.

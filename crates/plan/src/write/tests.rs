@@ -378,6 +378,7 @@ proptest! {
             settings.set("x.work_mem", &value).unwrap();
         }
         let plan = Plan {
+            name: Some("written".to_owned()),
             declared,
             settings,
             server: ServerPlan::Url(url.clone()),

@@ -108,7 +108,7 @@ fn title(run: &Run, width: usize) -> Paragraph {
     };
     let title = format!(
         "{}, scale {}, on {}: {}{load}{}",
-        workload.name,
+        workload.display_name(),
         count(workload.scale.into()),
         server_name(&run.server),
         count_with_noun(drive.clients.into(), "client", "clients"),

@@ -5,6 +5,7 @@ mod any_input;
 mod choice;
 mod details;
 mod expressions;
+mod own_sql;
 mod running;
 mod scripts;
 mod values;
