@@ -303,7 +303,14 @@ fn changed_settings(input: &PlanInput) -> String {
     let document = input.to_json(&redacted_url.unwrap_or_default());
     let entries = document.as_object().into_iter().flatten();
     let settings: Vec<String> = entries
-        .map(|(key, entry)| format!("{key} = {}", entry["value"]))
+        .map(|(key, entry)| match entry["value"].as_array() {
+            // Without their texts.
+            Some(list) if key == "workload.transactions" => {
+                let names = list.iter().filter_map(|item| item["name"].as_str());
+                format!("{key} = {}", names.collect::<Vec<_>>().join(", "))
+            }
+            _ => format!("{key} = {}", entry["value"]),
+        })
         .collect();
     if settings.is_empty() {
         "changes nothing".to_owned()

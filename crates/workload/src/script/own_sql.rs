@@ -9,6 +9,7 @@ use super::trial::prepare_once;
 use super::unset_variables::unset_variable_problem;
 use crate::describe::{ALL_DIALECTS, Growth, OptionSpec, ScaleUnit};
 use crate::{CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload};
+use prony_document::SqlDialect;
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
 use std::sync::Arc;
@@ -98,17 +99,20 @@ impl Workload for OwnSqlWorkload {
     }
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
-        let own_sql = read(control, plan)?;
-        let policy = ScriptPolicy {
-            dialect: Some(control.dialect()),
-            max_tries: own_sql.max_tries,
-            ..ScriptPolicy::default()
-        };
         let scale = plan.scale.unwrap_or(1);
-        let program =
-            ScriptProgram::new(own_sql.set, scale, policy).with_settings(own_sql.settings);
+        let program = program_of(read(control, plan)?, scale, control.dialect());
         Ok(ReadyWorkload::new(Arc::new(program), scale))
     }
+}
+
+/// The program of these transactions on an engine.
+pub(super) fn program_of(own_sql: OwnSql, scale: u32, dialect: SqlDialect) -> ScriptProgram {
+    let policy = ScriptPolicy {
+        dialect: Some(dialect),
+        max_tries: own_sql.max_tries,
+        ..ScriptPolicy::default()
+    };
+    ScriptProgram::new(own_sql.set, scale, policy).with_settings(own_sql.settings)
 }
 
 /// The transactions in the server's SQL.

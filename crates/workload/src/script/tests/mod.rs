@@ -6,6 +6,7 @@ mod choice;
 mod details;
 mod expressions;
 mod own_sql;
+mod own_sql_sqlserver;
 mod running;
 mod scripts;
 mod values;
