@@ -1,9 +1,13 @@
 //! The sql workload on real servers: the user's own transactions in a plan.
 
-use crate::common::{TestBench, connect, ok_stdout, query_number, stderr_text, total_figures};
+use crate::common::{
+    TestBench, connect, ok_stdout, parse_run, prony_command, query_number, stderr_text,
+    total_figures,
+};
 use crate::maria::MariaTestBench;
 use prony_server::Control;
 use prony_store::{Run, RunState};
+use prony_test_servers::canned::{CannedProtocol, Conversation, start};
 use std::path::Path;
 use std::process::Output;
 
@@ -133,7 +137,7 @@ fn own_transactions_run_in_every_mode_of_mariadb() {
             control.execute(sql).expect(sql);
         }
         let output = bench.prony(&format!("run {plan} --protocol {mode} --json"));
-        let run = crate::common::parse_run(&output);
+        let run = parse_run(&output);
         assert_executed(&run, &mut control);
     }
 }
@@ -219,4 +223,77 @@ fn mariadb_refuses_before_the_load_too() {
     assert!(refused("SELEC 1;").starts_with(&format!("{prefix}, line 1: You have an error")));
     let own = "CREATE TEMPORARY TABLE IF NOT EXISTS own (id int);\nSELECT * FROM own;";
     assert_eq!(refused(own), "");
+}
+
+#[test]
+fn a_run_on_sql_server_has_its_transactions() {
+    let home = std::env::temp_dir().join(format!("prony-own-sql-tds-{}", std::process::id()));
+    std::fs::create_dir_all(&home).expect("a folder");
+    let path = home.join("orders.toml");
+    let text = PLAN.replace(
+        "{insert}",
+        "INSERT INTO orders (customer, amount) VALUES (:customer, :amount);",
+    );
+    // This server has no values to store in variables.
+    let text = text.replace("last_order = :id", "last_order = 7");
+    std::fs::create_dir_all(home.join("sql")).expect("a folder");
+    std::fs::write(home.join("sql/look.sql"), LOOK).expect("a file");
+    std::fs::write(&path, text.replace("BEGIN;", "BEGIN TRANSACTION;")).expect("a file");
+    let conversation = Conversation::new("", Vec::new());
+    let port = start(CannedProtocol::Tds, conversation).expect("a port");
+    let url = format!("sqlserver://u:p@127.0.0.1:{port}/bench?encrypt=false");
+    for mode in ["simple", "extended", "prepared"] {
+        let arguments = format!(
+            "run {} --protocol {mode} --json --url {url}",
+            path.display()
+        );
+        let run = parse_run(
+            &prony_command(&arguments, &home)
+                .output()
+                .expect("it starts"),
+        );
+        assert_eq!(run.workload.own_name.as_deref(), Some("orders"));
+        let totals = total_figures(&run.measured);
+        assert_eq!((totals.committed, totals.failed), (120, 0), "{mode}");
+        let statements = run.statements.iter().flatten();
+        let names: Vec<&str> = statements
+            .map(|statement| statement.name.as_str())
+            .collect();
+        assert!(names.contains(&"place order:4, command 4"), "{names:?}");
+    }
+    std::fs::remove_dir_all(&home).expect("the folder");
+}
+
+#[test]
+fn serialization_failures_are_retried() {
+    let bench = TestBench::new("own_sql_retry");
+    let mut control = bench.control();
+    let sql = "CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 0)";
+    control.execute(sql).expect("a table");
+    let path = bench.home.join("add.toml");
+    let plan = "[workload]\nname = 'sql'\nmax_tries = 1000\n[[workload.transactions]]\nname = 'add'\nsql = '''
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT n AS before FROM t WHERE id = 1 \\gset
+\\sleep 2 ms
+UPDATE t SET n = :before + 1 WHERE id = 1;
+COMMIT;
+'''\n[run]\nclients = 4\ntransactions = 20\n";
+    std::fs::write(&path, plan).expect("a file");
+    let run = bench.run(&format!("run {}", path.display()));
+    let totals = total_figures(&run.measured);
+    assert_eq!((totals.committed, totals.failed), (80, 0));
+    assert!(totals.retries > 0);
+    assert_eq!(query_number(&mut control, "SELECT n FROM t"), 80);
+    assert_eq!(run.workload.setting("max_tries"), Some("1000"));
+    // Another text is other work.
+    std::fs::write(&path, plan.replace("2 ms", "1 ms")).expect("a file");
+    let other = bench.run(&format!("run {}", path.display()));
+    let arguments = format!("compare {} {}", run.id, other.id);
+    let output = bench.prony_without_server(&arguments);
+    assert_eq!(output.status.code(), Some(7), "{}", stderr_text(&output));
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(
+        text.contains("sql: the clients did different work"),
+        "{text}"
+    );
 }
