@@ -31,6 +31,7 @@ mod observation;
 mod observers;
 mod oltp;
 mod other_versions;
+mod own_sql;
 mod passwords;
 mod pgbench;
 mod poolers;

@@ -64,7 +64,7 @@ pub fn title(run: &Run) -> String {
         "" => "an unknown server",
         server => server,
     };
-    format!("{}{scale}, on {server}", plain(&run.workload.name))
+    format!("{}{scale}, on {server}", plain(run.workload.display_name()))
 }
 
 /// Writes the table of contents of a page with one run; `entries` are inserted after those of the run.
