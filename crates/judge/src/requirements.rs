@@ -104,11 +104,18 @@ pub fn answer_side(
     let mut answer = answer_together(requirements, runs, baselines, |requirement, _| {
         compared(requirement, comparison, side)
     })?;
-    if !side.despite.is_empty() {
+    let mut beyond = side.despite.clone();
+    beyond.extend(comparison.disturbed.as_ref().map(|disturbed| {
+        format!(
+            "others disturbed the runs ({})",
+            disturbed.checks.join(", ")
+        )
+    }));
+    if !beyond.is_empty() {
         let passed = |result: &&mut RequirementResult| result.verdict == AnswerVerdict::Pass;
         for result in answer.results.iter_mut().filter(passed) {
             result.verdict = AnswerVerdict::Undecided;
-            result.reason = Some(format!("shown despite {}", side.despite.join("; ")));
+            result.reason = Some(format!("shown despite {}", beyond.join("; ")));
         }
         answer.verdict = verdict_of(&answer.results, true).min(answer.verdict);
     }

@@ -139,6 +139,9 @@ impl PlanInput {
             require: Some(plan.require.clone())
                 .filter(|require| !require.0.is_empty())
                 .and_then(no_location),
+            agents: Some(plan.agents.clone())
+                .filter(|agents| !agents.is_empty())
+                .and_then(no_location),
             declared: Some(plan.declared.clone())
                 .filter(|declared| !declared.is_empty())
                 .and_then(no_location),
@@ -196,6 +199,7 @@ impl PlanInput {
                 "server.url" => json!(server),
                 // The command is not stored: it may contain a password.
                 "experiment.between" | "experiment.restart" => json!("a command"),
+                "fleet.agents" => json!("commands"),
                 // It may contain a password, as the server's.
                 "experiment.via" => json!("a pooler"),
                 _ => value.to_json(),

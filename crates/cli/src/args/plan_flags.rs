@@ -55,6 +55,7 @@ impl FlagList for FindFlags {
         "run.io",
         "run.wait",
         "run.pin",
+        "fleet.agents",
         "run.seed",
         "run.require",
         "observe.server",
@@ -95,6 +96,14 @@ pub struct DoctorFlags;
 impl FlagList for DoctorFlags {
     const SETTING_PATHS: Option<&'static [&'static str]> =
         Some(&["server.url", "run.clients", "run.threads"]);
+}
+
+/// The flags of `fleet check`.
+#[derive(Clone, Debug)]
+pub struct FleetFlags;
+
+impl FlagList for FleetFlags {
+    const SETTING_PATHS: Option<&'static [&'static str]> = Some(&["server.url", "fleet.agents"]);
 }
 
 /// Only the flags of the server.

@@ -3,6 +3,7 @@
 //! Calls the runner and prints its result; never changes figures.
 
 pub mod answers;
+pub mod fleet;
 mod live_observer;
 pub mod metrics;
 mod preparation;
@@ -200,6 +201,7 @@ pub fn execute(
     };
     let metrics = part.map_or(own_metrics.as_ref(), |part| part.metrics);
     let (mut run_server, signals) = find_server(request, part)?;
+    let fleet = fleet::start_if_any(&plan.agents, &signals)?;
     if let (true, Some(name)) = (
         run_server.is_embedded(),
         workload.workload_to_load(&plan.workload),
@@ -245,6 +247,7 @@ pub fn execute(
             store_folder: None,
             interrupt: &signals,
             new_sample_listener: None,
+            fleet,
             on_connect_refused: None,
         },
         &mut observer,
@@ -351,6 +354,7 @@ fn run_result(signals: &Signals, finished: FinishedRun) -> RunResult {
 fn run_failure(error: &Error, plan: &Plan, signals: &Signals) -> Failure {
     match error {
         Error::NotStarted(error) => start_failure(error, signals),
+        Error::Fleet(error) => fleet::failure(error, signals),
         Error::Refused(error) => Failure::of(Exit::Data, error),
         Error::NotStored(error) => {
             let mut failure = Failure::of(Exit::Unexpected, error);

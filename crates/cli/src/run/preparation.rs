@@ -24,6 +24,8 @@ pub(super) fn prepare(
     let prepared = prepared.map_err(|error| preparation_failure(&error, server::url_of(plan)))?;
     let kinds = prepared.ready_workload.program.kinds();
     answers::check_figures(&plan.require.0, workload, kinds)?;
+    let tried = workload.try_statements(&mut control, &plan.workload, plan.drive.protocol);
+    tried.map_err(|error| server::workload_failure(&error, server::url_of(plan), None))?;
     // It takes ten seconds, so the data is checked first.
     let doctor_report = if request.doctor {
         let load = DoctorLoad {

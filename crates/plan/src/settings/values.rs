@@ -297,6 +297,34 @@ impl SettingValue for Requirements {
     }
 }
 
+impl SettingValue for Vec<String> {
+    fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<Vec<String>> {
+        section.read_texts(key)
+    }
+
+    fn from_text(text: &str, _value_type: &SettingType) -> Result<Vec<String>, String> {
+        Ok(vec![text.to_owned()])
+    }
+
+    fn add(&mut self, next: Vec<String>) {
+        self.extend(next);
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self)
+    }
+
+    fn to_texts(&self) -> Vec<String> {
+        self.clone()
+    }
+
+    fn validation_error(&self, _value_type: &SettingType) -> Option<ValidationError> {
+        let hint = "a command that reaches a machine, such as \"ssh vm1\"";
+        let is_empty = self.is_empty() || self.iter().any(|command| command.trim().is_empty());
+        is_empty.then(|| ("has an empty command".to_owned(), Some(hint)))
+    }
+}
+
 /// The fact of this name.
 ///
 /// # Errors
