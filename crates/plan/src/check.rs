@@ -59,6 +59,7 @@ impl PlanInput {
                 drive,
                 observe,
                 expect_outage: value_or(&self.expect_outage, false),
+                ledger: value_or(&self.ledger, false),
                 require: self
                     .require
                     .clone()

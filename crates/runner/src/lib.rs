@@ -4,6 +4,7 @@
 //! calls a [`RunObserver`] during the run. Must never: print, format for a person, or depend on which
 //! command line started the run.
 
+mod after_load;
 mod check_after;
 mod cpu_frequency;
 pub mod description;
@@ -14,6 +15,7 @@ mod error;
 mod growth;
 pub mod host;
 mod job;
+mod ledger;
 mod observing;
 mod prepare;
 mod recording;

@@ -5,6 +5,7 @@ use crate::document;
 use crate::endpoints::{add_load, endpoints_before};
 use crate::error::Error;
 use crate::job::{RunJob, StorePolicy};
+use crate::ledger::RunLedger;
 use crate::observing::{self, LoadEnd, Observation, ServerObserver};
 use crate::recording::{Recording, RecordingState};
 use crate::refused::{RefusalDetector, Refused};
@@ -96,6 +97,17 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
     });
     run.observed = Some(observation.observed);
     let storage = open_storage(&job, &mut run, observer)?;
+    let ledger = match RunLedger::create(&job, &run.id) {
+        Ok(ledger) => ledger,
+        Err(error) => {
+            if let Some((_, writer)) = storage {
+                writer.discard();
+            }
+            return Err(error);
+        }
+    };
+    let program = &*job.ready_workload.program;
+    let ledger_program = ledger.as_ref().map(|ledger| ledger.program(program));
     let recording = Recording::default();
     observer.begun(&run, &recording);
     recording.begin(RecordingState::new(storage, run));
@@ -111,10 +123,11 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         kinds: job.ready_workload.program.kinds(),
         refusal_detector: job.ends_if_refused.then(RefusalDetector::default),
         refused: None,
+        ledger,
     };
     let drive_result = prony_drive::run(
         &prony_drive::DriveJob {
-            program: &*job.ready_workload.program,
+            program: ledger_program.as_ref().map_or(program, |program| program),
             target: &job.server.target,
             tcp_target: job.server.tcp_target.as_ref(),
             plan: &job.plan.drive,
@@ -184,6 +197,7 @@ struct RunRecorder<'a> {
     kinds: &'a [&'static str],
     refusal_detector: Option<RefusalDetector>,
     refused: Option<Refused>,
+    ledger: Option<RunLedger>,
 }
 
 impl RunRecorder<'_> {
@@ -230,6 +244,10 @@ impl RunRecorder<'_> {
         if let Some(growth) = &job.growth {
             run.growth = growth.read_after(job, &drive_result);
         }
+        run.ledger = self
+            .ledger
+            .as_ref()
+            .map(|ledger| ledger.account(job, &drive_result));
         run.consistency = check_after::check_after(job, &drive_result);
         prony_judge::judge_run_beside(&mut run, &job.purpose.baselines);
         FinishedRun {
