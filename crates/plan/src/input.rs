@@ -136,6 +136,7 @@ impl PlanInput {
             statement_latency: no_location(drive.statement_latency),
             seed: drive.seed.and_then(no_location),
             expect_outage: no_location(plan.expect_outage),
+            ledger: no_location(plan.ledger),
             require: Some(plan.require.clone())
                 .filter(|require| !require.0.is_empty())
                 .and_then(no_location),

@@ -75,6 +75,13 @@ impl Statement {
         usize::from(self.parameter_count)
     }
 
+    /// Gives the statement this number, for one that the session adds to those of a program.
+    #[must_use]
+    pub fn with_id(mut self, id: u32) -> Statement {
+        self.id = id;
+        self
+    }
+
     /// Declares the types of the parameters, in order. The server infers the types that are `None`, and all
     /// of them if this is not called.
     ///
