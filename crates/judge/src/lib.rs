@@ -29,6 +29,7 @@ mod length;
 mod limits;
 mod littles_law;
 mod machine;
+mod machines;
 pub mod memory;
 pub mod noise;
 pub mod observations;

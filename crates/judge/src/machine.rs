@@ -17,7 +17,7 @@ use prony_store::{Run, ServerAddress, ServerSecond, Severity};
 use std::net::{IpAddr, SocketAddr};
 
 pub(crate) fn check_steal(run: &Run) -> Option<Finding> {
-    let steal = run.machine().health.steal_share?;
+    let steal = run.client_health().steal_share?;
     new_finding(
         severity_of_counted_share(steal, run.measured.length_s)?,
         format!(
@@ -95,7 +95,7 @@ pub(crate) fn check_one_host(run: &Run) -> Option<Finding> {
 /// The remark that some waits are intended if threads ran under `SCHED_BATCH`, which lets the server's processes run
 /// first; empty if none did.
 fn batch_policy_remark(run: &Run) -> String {
-    match run.machine().health.batch.map_or(0, |batch| batch.active) {
+    match run.client_health().batch.map_or(0, |batch| batch.active) {
         0 => String::new(),
         workers => format!(
             ", partly by design: {} ran under SCHED_BATCH, which lets the server's processes run first",
@@ -131,7 +131,7 @@ pub(crate) fn server_machine_busy_share(run: &Run) -> Option<f64> {
 /// CPU time of the client, as a share of the CPUs of the shared machine.
 fn client_cpu_share(run: &Run) -> Option<f64> {
     let cpus = run.observed.as_ref()?.machine.cpus?;
-    let used_s = run.machine().health.cpu_user_s? + run.machine().health.cpu_system_s?;
+    let used_s = run.client_health().cpu_user_s? + run.client_health().cpu_system_s?;
     let all_s = f64::from(cpus) * run.measured.length_s;
     (all_s > 0.0).then(|| used_s / all_s)
 }

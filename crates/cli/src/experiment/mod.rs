@@ -110,24 +110,23 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
         }
     }
     result?;
-    let answered = answers::exit_of(answers.iter().map(|(_, answer)| answer));
-    Ok(match completed.worst_exit {
-        // Repeats that must not be used are left out of the answers.
-        Exit::Success | Exit::Invalid if !answers.is_empty() => answered.unwrap_or(Exit::Success),
-        exit => exit,
-    })
+    let answers = answers.iter().map(|(_, answer)| answer);
+    Ok(answers::exit_with(completed.worst_exit, answers))
 }
 
-/// The answer of each variant with a finished run.
+/// The answer of each variant, unless no run has finished at all.
 fn answers_of(request: &ExperimentRequest, completed: &CompletedRuns) -> Vec<(String, Answer)> {
+    let planned = request.experiment.repeats as usize;
     let variants = request.experiment.variants.iter().zip(&request.requests);
+    let variants = variants.filter(|_| !completed.runs.is_empty());
     let answers = variants.filter_map(|(variant, (run_request, _))| {
         let runs = completed.runs.iter();
         let runs: Vec<&Run> = runs
             .filter(|run| run.variant() == Some(&variant.name))
             .collect();
         let requirements = &run_request.plan.require.0;
-        let answer = answer_repeats(requirements, &runs, &run_request.purpose.baselines)?;
+        let baselines = &run_request.purpose.baselines;
+        let answer = answer_repeats(requirements, &runs, planned, baselines)?;
         Some((variant.name.clone(), answer))
     });
     answers.collect()

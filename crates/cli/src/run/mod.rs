@@ -3,6 +3,7 @@
 //! Calls the runner and prints its result; never changes figures.
 
 pub mod answers;
+pub mod fleet;
 mod live_observer;
 pub mod metrics;
 mod preparation;
@@ -180,13 +181,8 @@ pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<E
         answers::print(request.format, &answers)?;
     }
     let (_, exit) = result.into_stored_run()?;
-    let answered = answers::exit_of(answers.iter().map(|(_, answer)| answer));
-    Ok(match (exit, answered) {
-        // What was counted may miss a limit in a run that is invalid otherwise.
-        (Exit::Success, Some(answered))
-        | (Exit::Invalid, Some(answered @ Exit::RequirementFailed)) => answered,
-        _ => exit,
-    })
+    let answers = answers.iter().map(|(_, answer)| answer);
+    Ok(answers::exit_with(exit, answers))
 }
 
 /// Executes a run, alone or as part of an experiment, judges and stores it, and prints nothing. In an experiment, all
@@ -205,6 +201,7 @@ pub fn execute(
     };
     let metrics = part.map_or(own_metrics.as_ref(), |part| part.metrics);
     let (mut run_server, signals) = find_server(request, part)?;
+    let fleet = fleet::start_if_any(&plan.agents, &signals)?;
     if let (true, Some(name)) = (
         run_server.is_embedded(),
         workload.workload_to_load(&plan.workload),
@@ -250,6 +247,7 @@ pub fn execute(
             store_folder: None,
             interrupt: &signals,
             new_sample_listener: None,
+            fleet,
             on_connect_refused: None,
         },
         &mut observer,
@@ -356,6 +354,7 @@ fn run_result(signals: &Signals, finished: FinishedRun) -> RunResult {
 fn run_failure(error: &Error, plan: &Plan, signals: &Signals) -> Failure {
     match error {
         Error::NotStarted(error) => start_failure(error, signals),
+        Error::Fleet(error) => fleet::failure(error, signals),
         Error::Refused(error) => Failure::of(Exit::Data, error),
         Error::NotStored(error) => {
             let mut failure = Failure::of(Exit::Unexpected, error);

@@ -105,7 +105,7 @@ fn describe_workload(run: &Run) -> String {
     let workload = &run.workload;
     plain(&format!(
         "{}, scale {}, {}{}",
-        workload.name,
+        workload.display_name(),
         units::count(workload.scale.into()),
         count_with_noun(run.drive.clients.into(), "client", "clients"),
         options_suffix(workload),
