@@ -303,15 +303,19 @@ impl SettingValue for Vec<String> {
     }
 
     fn from_text(text: &str, _value_type: &SettingType) -> Result<Vec<String>, String> {
-        Ok(text.lines().map(str::to_owned).collect())
+        Ok(vec![text.to_owned()])
+    }
+
+    fn add(&mut self, next: Vec<String>) {
+        self.extend(next);
     }
 
     fn to_json(&self) -> Value {
         json!(self)
     }
 
-    fn to_text(&self) -> String {
-        self.join("\n")
+    fn to_texts(&self) -> Vec<String> {
+        self.clone()
     }
 
     fn validation_error(&self, _value_type: &SettingType) -> Option<ValidationError> {
