@@ -267,6 +267,9 @@ thresholds! {
     /// Largest difference that runs disturbed by others must be able to show, a share; otherwise their comparison says
     /// nothing.
     pub const DISTURBED_MAX_DETECTABLE: f64 = 0.5;
+    /// Largest difference between the shares of the CPUs that others used beside two sides, if their runs did not take
+    /// turns: a server's CPU time for a transaction rose by a fifth from 85 % to 95 %.
+    pub const DISTURBED_MAX_UNEQUAL_SHARE: f64 = 0.03;
     /// Resolution of a percentile, share of it: histograms store three digits.
     pub const PERCENTILE_STEP_SHARE: f64 = 0.001;
     /// Age above which a price is marked as old, days.
