@@ -4,7 +4,7 @@
 //! another build or of another run.
 
 use crate::carrier::{Arrival, Carrier, Pong, SILENCE_MAX};
-use crate::clock::{ClockReading, ROUND_TRIPS};
+use crate::clock::{ClockReading, ROUND_TRIPS, ROUND_TRIPS_MIN, TIME_MAX};
 use crate::error::Error;
 use crate::message::{AgentDescription, FromAgent, ServerLogin, ServerProbe, ToAgent};
 use prony_drive::clock::Clock;
@@ -245,7 +245,11 @@ impl Fleet {
         let agent = &mut self.agents[index];
         agent.pongs.try_iter().for_each(drop);
         let mut best: Option<ClockReading> = None;
+        let since = Instant::now();
         for number in 0..ROUND_TRIPS {
+            if number >= ROUND_TRIPS_MIN && since.elapsed() > TIME_MAX {
+                break;
+            }
             let sent_ns = Clock::System.now_ns();
             let answer = agent.carrier.send(&ToAgent::Ping(number));
             let answer = answer

@@ -75,6 +75,7 @@ pub static CHECKS: &[CheckSpec] = checks! {
     "machines": machines::check_machines {
         [Invalid] "one of several machines that drove the clients was lost: the rest is another load"
         [Caveat] "a machine may have begun more than 5 ms, or more than 1 % of the window, apart from the common start"
+        [Note] "the clients of a machine committed less than half as much as those of the others, or its mean server time was more than twice theirs"
     }
     "restart": server::check_restart {
         [Invalid] "the server was restarted or changed its role"
@@ -235,6 +236,9 @@ pub static CHECKS: &[CheckSpec] = checks! {
     }
     "data-scale" ("data of another size than its scale"): data::check_data_scale {
         [Caveat] "the number of rows differs from that of the scale by more than 10 %; for InnoDB, whose estimates are rough, by more than 60 %"
+    }
+    "data-size" ("data of unknown size"): data::check_data_size {
+        [Note] "neither did the server tell the size of the database, nor does the workload define that of its tables"
     }
     "data-grown" ("data that earlier runs have grown"): data::check_data_grown {
         [Caveat] "earlier runs have added more than 10 %"

@@ -1,6 +1,6 @@
 //! Whether the data was as loaded, and how durable a commit was.
 //!
-//! In: a Run. Out: `data-scale`, `data-grown`, `dead-rows`, `statistics`, `durability`. Must never: treat
+//! In: a Run. Out: `data-scale`, `data-size`, `data-grown`, `dead-rows`, `statistics`, `durability`. Must never: treat
 //! the server's row estimates as counts.
 
 use crate::checks::{Finding, new_finding};
@@ -63,6 +63,24 @@ pub(crate) fn check_data_scale(run: &Run) -> Option<Finding> {
             thousands(expected)
         ),
         "Verify with `prony check`; analyze the tables if the statistics are old, or load again.",
+    )
+}
+
+pub(crate) fn check_data_size(run: &Run) -> Option<Finding> {
+    let observed = run.observed.as_ref()?;
+    let states = [observed.before.as_ref(), observed.after.as_ref()];
+    let mut states = states.into_iter().flatten();
+    let is_known = states.any(|state| state.database_bytes.is_some());
+    if is_known || !scaled_tables(run).is_empty() {
+        return None;
+    }
+    new_finding(
+        Severity::Note,
+        "The size of the data is not known: whether it fits into the server's cache, and whether reads reached a \
+         disk, cannot be told."
+            .to_owned(),
+        "Compare only with runs on the same data; observe the server with a role that may read the size of the \
+         database.",
     )
 }
 
@@ -198,6 +216,24 @@ mod tests {
         );
         run.workload.description = None;
         assert_eq!(check_data_scale(&run), None);
+    }
+
+    #[test]
+    fn data_of_unknown_size_is_noted() {
+        let mut run = observed_run();
+        let forget = |run: &mut Run| {
+            let observed = observed_mut(run);
+            for state in [&mut observed.before, &mut observed.after] {
+                state.as_mut().unwrap().database_bytes = None;
+            }
+        };
+        forget(&mut run);
+        assert_eq!(check_data_size(&run), None, "the scale says it");
+        run.workload.description = None;
+        assert_eq!(check_data_size(&run).unwrap().severity, Severity::Note);
+        let before = observed_mut(&mut run).before.as_mut().unwrap();
+        before.database_bytes = Some(1);
+        assert_eq!(check_data_size(&run), None);
     }
 
     #[test]

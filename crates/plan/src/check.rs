@@ -21,6 +21,9 @@ pub const MAX_SCALE: u32 = 2_000_000_000;
 pub const MAX_RATE_TPS: f64 = 1e9;
 /// Longest duration, warm-up or grace: 366 days.
 pub const MAX_DURATION: Duration = Duration::from_secs(366 * 86_400);
+/// Warm-up of a plan that names none, if its window is at least [`WARMED_UP_WINDOW`].
+const DEFAULT_WARMUP: Duration = Duration::from_secs(5);
+const WARMED_UP_WINDOW: Duration = Duration::from_secs(20);
 
 impl PlanInput {
     /// Fills in the defaults and checks the values, alone and against each other.
@@ -210,7 +213,7 @@ impl Checker<'_> {
             threads: threads?,
             pace: pace?,
             stop,
-            warmup: value_or(&input.warmup, default.warmup),
+            warmup: value_or(&input.warmup, default_warmup(stop)),
             grace: value_or(&input.grace, default.grace),
             protocol: value_or(&input.protocol, default.protocol),
             describe: value_or(&input.describe, default.describe),
@@ -386,6 +389,14 @@ impl Checker<'_> {
             self.report_with_hint(&transactions.location, message, hint);
         }
         Stop::Transactions(transactions.value)
+    }
+}
+
+/// The warm-up of a plan that names none: short windows and counts are trials, where it would be most of the time.
+pub(crate) fn default_warmup(stop: Stop) -> Duration {
+    match stop {
+        Stop::After(window) if window >= WARMED_UP_WINDOW => DEFAULT_WARMUP,
+        _ => Duration::ZERO,
     }
 }
 

@@ -16,6 +16,7 @@ const WARMUP: Duration = Duration::from_secs(2);
 
 /// Arguments of `prony find`.
 #[derive(Args, Debug)]
+#[command(mut_arg("warmup", |warmup| warmup.help("Drive the load for this long before the window of each step [default: 2s]")))]
 #[command(after_help = "\
 Measures rates, each in an open loop as `prony run --rate` does, until the highest one that meets
 what is required is known. The first rate comes from a short closed loop. The answer is in the

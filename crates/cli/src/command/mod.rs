@@ -15,6 +15,7 @@ mod fleet;
 mod generate;
 mod judge;
 pub mod load;
+mod load_size;
 pub mod output;
 pub mod plan;
 pub mod price;

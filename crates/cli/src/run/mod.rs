@@ -17,7 +17,7 @@ use live_observer::LiveObserver;
 pub use metrics::MetricsServer;
 use preparation::{preparation_failure, prepare};
 use prony_drive::ConnectError;
-use prony_plan::{ListenAddress, Plan, ServerPlan};
+use prony_plan::{ListenAddress, Plan, ServerPlan, format_duration};
 use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::{LiveView, RunOutline, Size, Style, json};
 use prony_runner::Signals;
@@ -207,13 +207,7 @@ pub fn execute(
     let metrics = part.map_or(own_metrics.as_ref(), |part| part.metrics);
     let (mut run_server, signals) = find_server(request, part)?;
     let fleet = fleet::start_if_any(&plan.agents, &signals)?;
-    if let (true, Some(name)) = (
-        run_server.is_embedded(),
-        workload.workload_to_load(&plan.workload),
-    ) {
-        let loader = server::find_workload(name)?;
-        load::load_embedded(loader, &plan.workload, &run_server.target, &signals)?;
-    }
+    load_if_embedded(workload, plan, &run_server, &signals)?;
     // Dropped at the end, which puts the server back.
     let restart = request.restart.as_deref();
     let _changed = server_settings::set(plan, &mut run_server, restart, &signals)?;
@@ -222,8 +216,9 @@ pub fn execute(
         experiment: part.map(|part| part.experiment.clone()),
         ..request.purpose.clone()
     };
-    let outline = run_outline(workload, &prepared, plan);
-    let mut observer = LiveObserver::new(live_view(request, outline), metrics, plan.drive.grace);
+    tell_default_warmup(request, part);
+    let view = live_view(request, run_outline(workload, &prepared, plan));
+    let mut observer = LiveObserver::new(view, metrics, plan.drive.grace);
     let finished = prony_runner::run(
         RunJob {
             request: request.request_json.clone(),
@@ -270,6 +265,34 @@ pub fn execute(
             Ok(result)
         }
         Err(error) => Err(run_failure(&error, plan, &signals)),
+    }
+}
+
+/// Loads the data of a throw-away server, if the workload has any.
+fn load_if_embedded(
+    workload: &dyn Workload,
+    plan: &Plan,
+    run_server: &RunServer,
+    signals: &Signals,
+) -> Result<(), Failure> {
+    match workload.workload_to_load(&plan.workload) {
+        Some(name) if run_server.is_embedded() => {
+            let loader = server::find_workload(name)?;
+            load::load_embedded(loader, &plan.workload, &run_server.target, signals)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says that the load begins with a warm-up which nobody asked for; in an experiment, before the first run.
+fn tell_default_warmup(request: &RunRequest, part: Option<&ExperimentPart<'_>>) {
+    let warmup = request.plan.drive.warmup;
+    let is_first = part.is_none_or(|part| part.experiment.position == 1);
+    if is_first && !warmup.is_zero() && request.request_json["given"]["run.warmup"].is_null() {
+        output::notice(&format!(
+            "prony: {} of warm-up before the window (--warmup sets another, 0s none)",
+            format_duration(warmup)
+        ));
     }
 }
 

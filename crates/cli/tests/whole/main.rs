@@ -17,6 +17,7 @@ mod initialize;
 mod invalid;
 mod kits;
 mod life;
+mod load_size;
 mod logins;
 mod lost_commits;
 mod lua;

@@ -288,7 +288,7 @@ fn wait_for_end(child: Child, bench: &TestBench) -> (Option<i32>, String) {
 fn an_interrupt_ends_the_run_and_the_experiment() {
     let (bench, plan) = bench_with_plan(
         "interrupted",
-        &PLAN.replace("transactions = 40", "duration = \"5m\""),
+        &PLAN.replace("transactions = 40", "duration = \"5m\"\nwarmup = \"0s\""),
     );
     let (child, messages) = start_run(run_command(&bench, &plan, ""));
     assert!(messages.contains("run 1 of 4"), "{messages}");

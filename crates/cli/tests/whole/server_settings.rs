@@ -231,7 +231,7 @@ fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_er
         (Some("on"), Some("0"))
     );
 
-    let mut command = bench.command("run tpcb --clients 2 --duration 5m");
+    let mut command = bench.command("run tpcb --clients 2 --duration 5m --warmup 0s");
     command.args(["--setting", "full_page_writes=off", "--url", &bench.url]);
     let (child, _) = start_run(command);
     wait_until(&bench.home, |run| run.state == RunState::Running);

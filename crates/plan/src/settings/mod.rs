@@ -266,7 +266,8 @@ settings! {
     run.transactions => transactions: u64, SettingType::WholeNumber { min: 1, max: u64::MAX },
         value_flag_with_short(TIME_HEADING, "transactions", 't', "N"),
         Varies(&["measured"]);
-    /// Drive the load for this long before the window, and report its figures separately
+    /// Drive the load for this long before the window, and report its figures separately [default: 5s before a window of
+    /// 20s or more, else none]
     run.warmup => warmup: Duration, SettingType::Duration, value_flag(TIME_HEADING, "warmup", "TIME"),
         Varies(&["warm-up"]);
     /// How long transactions in flight at the end may take before they are cut off
@@ -438,6 +439,8 @@ fn defaults() -> PlanInput {
     defaults.workload = None;
     // It depends on the machine and on the number of clients.
     defaults.threads = None;
+    // It depends on the window.
+    defaults.warmup = None;
     defaults.embedded = value_from_flag("", Some(false));
     defaults.arrival = value_from_flag("", Some(Arrival::default()));
     defaults.order = value_from_flag("", Some(RunOrder::default()));

@@ -189,6 +189,18 @@ fn describe_experiment(experiment: &Experiment) -> String {
     ))
 }
 
+/// The size of the load: clients, and the scheduled rate if there is one.
+pub(crate) fn load_size(drive: &Drive) -> String {
+    let clients = count_with_noun(drive.clients.into(), "client", "clients");
+    match drive.rate_tps {
+        Some(rate) => format!(
+            "{clients}, {} scheduled",
+            units::transactions_per_second(rate)
+        ),
+        None => clients,
+    }
+}
+
 /// The load: clients, threads, pace, protocol and seed.
 pub(crate) fn describe_drive(drive: &Drive) -> String {
     let pace = match drive.rate_tps {

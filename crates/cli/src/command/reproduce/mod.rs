@@ -345,6 +345,8 @@ fn load_data(
         cached: CachedArgs::default(),
         jobs: settings.jobs,
         seed: commands::DATA_SEED,
+        // The size of a scenario is published, or was chosen.
+        is_confirmed: true,
     })?;
     output::notice(&load_summary(finished.workload, &finished.report));
     server_setup::fail_if_interrupted(&finished.signals)?;
