@@ -280,12 +280,14 @@ pub(crate) fn boot_id() -> String {
 /// How an agent reaches the server that the coordinator reaches by this URL.
 pub(crate) fn server_login(url: &str, target: &Target) -> ServerLogin {
     let environment = Environment::from_process();
-    let first = target.endpoints.first();
-    let password = first.and_then(|endpoint| endpoint.password.as_ref());
+    let passwords = target.endpoints.iter().filter_map(|endpoint| {
+        let password = endpoint.password.as_ref()?.reveal().to_owned();
+        Some((endpoint.host.clone(), endpoint.port, password))
+    });
     ServerLogin {
         url: url.to_owned(),
         variables: environment.vars().clone(),
-        password: password.map(|password| password.reveal().to_owned()),
+        passwords: passwords.collect(),
         user: target.user.clone(),
         database: target.database.clone(),
         system_user: environment.user,

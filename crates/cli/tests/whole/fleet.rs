@@ -258,10 +258,6 @@ fn what_is_no_agent_of_this_build_is_refused() {
     for (arguments, expected) in [
         ("run select-only --embedded", "throw-away server"),
         (
-            "run select-only --statement-latency",
-            "latency of statements",
-        ),
-        (
             "run select-only --tcp-sample 1",
             "sample of clients over TCP",
         ),
@@ -464,6 +460,40 @@ fn agents_are_reached_by_ssh() {
         "{}",
         stderr_text(&output)
     );
+}
+
+#[test]
+fn statements_and_hosts_of_several_machines_add_up() {
+    let bench = TestBench::new("fleet_hosts");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let arguments = "run tpcb --clients 4 --threads 2 --transactions 20 --statement-latency --json \
+                     --spread round-robin";
+    let mut command = bench.command(arguments);
+    // The same server by two names.
+    let (start, end) = bench.url.split_once("@127.0.0.1:").expect("a TCP URL");
+    let (port, database) = end.split_once('/').expect("a database");
+    let url = format!("{start}@127.0.0.1:{port},localhost:{port}/{database}");
+    command.args(["--url", &url]);
+    for number in [1, 2] {
+        command.args(["--agent", &agent("hosts", number)]);
+    }
+    let run: Run = serde_json::from_str(&ok_stdout(&execute(&bench, command))).expect("a document");
+    assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
+    assert_eq!(run.endpoints.len(), 2);
+    let connections = run
+        .endpoints
+        .iter()
+        .map(|endpoint| endpoint.connections_at_start);
+    assert_eq!(connections.collect::<Vec<_>>(), [2, 2]);
+    let samples = run
+        .endpoints
+        .iter()
+        .map(|endpoint| endpoint.response.samples);
+    assert_eq!(samples.sum::<u64>(), 80);
+    let statements = run.statements.expect("their latencies");
+    assert!(!statements.is_empty());
+    let has_all = |statement: &prony_store::StatementLatency| statement.latency.samples == 80;
+    assert!(statements.iter().all(has_all), "{statements:?}");
 }
 
 #[test]
