@@ -30,6 +30,9 @@ thresholds! {
     pub const START_SKEW_MAX_NS: u64 = 5_000_000;
     /// The same, share of the window: an effect on the figure of no more than this.
     pub const START_SKEW_MAX_SHARE: f64 = 0.01;
+    /// Ratio of a machine's figure to that of the others above which the machine is named: a slow machine, or another
+    /// zone.
+    pub const MACHINES_MAX_RATIO: f64 = 2.0;
     /// Use of a network link, share of its speed: above it, packets wait in queues when they come in bursts.
     pub const NETWORK_MAX_SHARE: f64 = 0.70;
     /// Shortest observed time in which a counted share of the CPUs may invalidate a run, seconds. The kernel counts

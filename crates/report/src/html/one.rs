@@ -105,11 +105,11 @@ pub fn write(out: &mut Html, run: &Run, number: usize, runs: usize, level: usize
             "time" => {
                 recut::write(out, run, number)?;
                 seconds::write(out, time)?;
+                statements::write_machines(out, run)?;
                 let mut more = Html::default();
                 heat::write(&mut more, time)?;
                 parts::write(&mut more, time)?;
                 kinds::write(&mut more, time)?;
-                statements::write_machines(&mut more, run)?;
                 client::write(&mut more, time)?;
                 let summary =
                     "More over time: the distribution, the parts of the service time, the client";
