@@ -24,6 +24,10 @@ use prony_store::{
 /// Least number of repeats whose values alone give an interval.
 const MIN_REPEATS: usize = 3;
 
+/// Runs of a label that count, the newest of those that can be compared: enough for a narrow interval, and of the same
+/// weeks.
+pub const MAX_BASELINE_RUNS: usize = 10;
+
 /// The runs of a label, to compare with.
 #[derive(Clone, Debug)]
 pub struct Baseline {
@@ -464,7 +468,11 @@ fn compare_with(
             .into_iter()
             .any(|difference| difference.severity == Severity::Invalid)
     });
-    let sides = [side(alike.collect()), side(runs.to_vec())];
+    let mut alike: Vec<&Run> = alike.collect();
+    // Ids begin with the time.
+    alike.sort_by(|a, b| b.id.cmp(&a.id));
+    alike.truncate(MAX_BASELINE_RUNS);
+    let sides = [side(alike), side(runs.to_vec())];
     if sides[0].runs.is_empty() {
         let label = &baseline.label;
         let reason =

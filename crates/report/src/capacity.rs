@@ -120,7 +120,7 @@ pub fn answer_sentence(found: &CapacityResult) -> String {
 }
 
 /// What the answer rests on, and what would make it better.
-fn remarks(found: &CapacityResult) -> Vec<String> {
+pub(crate) fn remarks(found: &CapacityResult) -> Vec<String> {
     let mut texts = Vec::new();
     if let Some(limiter) = &found.limiter {
         let at = limiter.at.parse().map_or_else(|_| limiter.at.clone(), rate);

@@ -9,7 +9,9 @@ use crate::table::Table;
 use crate::text::comparison::{figure_sentence, noise_of_variant};
 use crate::text::counts::counted_runs;
 use crate::text::plain;
-use crate::text::sweep::{SWEEP_LEGEND, curve_name, knee_sentence, sweep_table, usl_sentence};
+use crate::text::sweep::{
+    KNEE_LEGEND, SWEEP_LEGEND, curve_name, knee_sentence, sweep_table, usl_sentence,
+};
 use crate::text::verdict::{TOO_SHORT, check_ids, incomplete_notice};
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
 use prony_judge::compare::Verdict;
@@ -216,7 +218,7 @@ pub fn write_curves(out: &mut dyn Write, style: &Style, sweep: &Sweep) -> io::Re
         }
     }
     out.table(&sweep_table(sweep))?;
-    out.paragraph(SWEEP_LEGEND)?;
+    out.paragraph(&format!("{SWEEP_LEGEND} {KNEE_LEGEND}"))?;
     for curve in &sweep.curves {
         if let Some(sentence) = usl_sentence(curve) {
             let name = curve_name(curve);

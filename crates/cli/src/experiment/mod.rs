@@ -5,6 +5,7 @@
 //! between runs fails, or if a problem that lasts has made every run invalid.
 
 mod between;
+mod early;
 mod prices;
 
 use crate::command::output;
@@ -67,6 +68,7 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
             output::notice(&format!("prony: {}", refusal.sentence));
         }
     }
+    early::check(request)?;
     let plan_seed = experiment
         .variants
         .first()
@@ -288,6 +290,7 @@ fn experiment_entry(
             .map(|variant| variant.name.clone())
             .collect(),
         sweep: experiment.variants[scheduled.variant].point.clone(),
+        search: None,
     }
 }
 

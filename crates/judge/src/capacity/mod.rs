@@ -11,6 +11,7 @@ mod search;
 
 pub use search::{Capacity, CapacityState, NextStep, RateVerdict, Search};
 
+use crate::compare::property_differences;
 use crate::observations::server_machine_mean;
 use crate::requirements::{answer_repeats, is_met_by_value};
 use crate::sweep::{LimiterFinding, first_known, limiter};
@@ -29,6 +30,8 @@ pub const DEFAULT_PRECISION: f64 = 0.02;
 const BEHIND_CHECKS: [&str; 2] = ["rate", "never-started"];
 /// A figure without an interval is far from its limit if it is so many times it, or that part of it.
 const CLEAR_FACTOR: f64 = 1.25;
+/// The difference of two rates.
+const PACE: &str = "pace";
 /// The check by which the client was the limit.
 const CLIENT_CHECK: &str = "client-limit";
 
@@ -90,6 +93,14 @@ pub fn refusal(requirement: &Requirement) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// Why two runs are no steps of one search: what they differ in besides the rate, and its two values.
+pub fn difference(a: &Run, b: &Run) -> Option<(String, [String; 2])> {
+    let mut differences = property_differences(a, b).into_iter();
+    let found =
+        differences.find(|found| found.severity == Severity::Invalid && found.what != PACE)?;
+    Some((found.what, [found.a, found.b]))
 }
 
 /// Judges a run at a rate. The run must have its seconds.
@@ -187,7 +198,7 @@ impl CapacityResult {
     }
 
     /// The answer of stored runs, with their seconds, to what was required of the last one; `None` unless they are the
-    /// points of one experiment over rates, and something was required that a rate can miss.
+    /// steps of a search, or the points of one experiment over rates of which something was required that a rate can miss.
     pub fn of(runs: &[impl Borrow<Run>]) -> Option<CapacityResult> {
         let runs: Vec<&Run> = runs.iter().map(Borrow::borrow).collect();
         let is_step = |run: &&Run| {
@@ -203,8 +214,16 @@ impl CapacityResult {
                 .map(|experiment| experiment.position)
         };
         let last = runs.iter().max_by_key(position)?;
-        let results = &last.answer.as_ref()?.results;
-        let required = results.iter().map(|result| result.requirement.clone());
+        // A search may be one for the highest rate with which the server keeps up.
+        let is_search = last
+            .experiment
+            .as_ref()
+            .is_some_and(|own| own.search.is_some());
+        if last.answer.is_none() && !is_search {
+            return None;
+        }
+        let results = last.answer.iter().flat_map(|answer| &answer.results);
+        let required = results.map(|result| result.requirement.clone());
         let requirements: Vec<Requirement> = required.collect();
         let is_refused = requirements
             .iter()
@@ -216,11 +235,12 @@ impl CapacityResult {
             .iter()
             .map(|run| judge_step(run, &requirements))
             .collect();
+        let settings = last.experiment.as_ref()?.search.as_ref();
         let search = Search {
             start: steps[0].rate,
-            is_estimate: true,
-            precision: DEFAULT_PRECISION,
-            max_steps: steps.len(),
+            is_estimate: settings.is_none_or(|search| search.is_estimate),
+            precision: settings.map_or(DEFAULT_PRECISION, |search| search.precision),
+            max_steps: settings.map_or(steps.len(), |search| search.max_steps as usize),
         };
         Some(CapacityResult::new(&search, &requirements, steps, &runs))
     }

@@ -125,16 +125,15 @@ impl SidesComparison {
 
     /// The verdict as reports print it.
     pub fn label(&self) -> String {
-        let sides = self.side_comparisons.iter();
+        let mut sides = self.side_comparisons.iter();
         let mut disturbed = sides.clone().filter_map(|side| side.disturbed.clone());
         if let (Some(label), Verdict::WithCaveats) = (disturbed.next(), self.verdict) {
             return label;
         }
-        let mut despite = sides.filter_map(SideComparison::despite_label);
-        if let (Some(label), Verdict::WithCaveats) = (despite.next(), self.verdict) {
-            return label;
-        }
         match (self.verdict, self.caveats) {
+            (Verdict::ShownDespite, _) => sides
+                .find_map(SideComparison::despite_label)
+                .unwrap_or_default(),
             (Verdict::WithCaveats, 1) => "COMPARABLE, WITH 1 CAVEAT".to_owned(),
             (Verdict::WithCaveats, count) => format!("COMPARABLE, WITH {count} CAVEATS"),
             (verdict, _) => verdict.label().to_owned(),
@@ -281,10 +280,15 @@ fn compare_to_first(
             } else {
                 Verdict::from_differences(&differences)
             };
-            if verdict == Verdict::NotComparable {
-                figures.clear();
-                despite.clear();
-            }
+            let verdict = match verdict {
+                Verdict::NotComparable => {
+                    figures.clear();
+                    despite.clear();
+                    verdict
+                }
+                _ if despite.is_empty() => verdict,
+                _ => Verdict::ShownDespite,
+            };
             SideComparison {
                 letter,
                 labels: [0, index].map(|side| summaries[side].label.clone()),

@@ -277,3 +277,29 @@ fn two_values_are_no_interval_and_no_rate_is_negative() {
     assert_eq!(far.verdict, AnswerVerdict::Undecided);
     assert_eq!(far.interval.unwrap()[0], 0.0);
 }
+
+#[test]
+fn a_baseline_is_the_newest_runs_of_a_label_that_can_be_compared() {
+    let labelled = |id: usize, scale, tps| {
+        let mut run = healthy();
+        run.id = format!("202611{id:02}");
+        run.workload.scale = scale;
+        run.measured.kinds[0].tps = tps;
+        run
+    };
+    let own_scale = healthy().workload.scale;
+    // Twelve newer ones are of other data; of the own, the old ones were faster.
+    let mut runs: Vec<Run> = (15..27).map(|id| labelled(id, 7, 16_000.0)).collect();
+    runs.extend((5..15).map(|id| labelled(id, own_scale, 16_000.0 + id as f64)));
+    runs.extend((0..5).map(|id| labelled(id, own_scale, 90_000.0)));
+    let main = Baseline {
+        label: "main".to_owned(),
+        runs,
+    };
+    let now: Vec<Run> = (0..5)
+        .map(|id| labelled(30 + id, own_scale, 16_005.0 + id as f64))
+        .collect();
+    let now: Vec<&Run> = now.iter().collect();
+    let result = compare_with(&requirement("throughput>=97% of main"), &now, &main);
+    assert_eq!(result.verdict, AnswerVerdict::Pass, "{result:?}");
+}

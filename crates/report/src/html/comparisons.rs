@@ -45,10 +45,20 @@ impl<'a> PageSides<'a> {
                 let runs = runs.filter(|run| run.variant() == Some(&name)).collect();
                 Side { name, runs }
             };
+            let mut sides: Vec<Side<'_>> = names.into_iter().map(side).collect();
+            // Steps of a search differ in the rate, and have one answer together.
+            let is_search = |run: &&Run| {
+                run.experiment
+                    .as_ref()
+                    .is_some_and(|own| own.search.is_some())
+            };
+            if runs.iter().any(is_search) {
+                sides.truncate(1);
+            }
             return PageSides {
                 are_variants: true,
-                numbers: (1..=names.len()).collect(),
-                sides: names.into_iter().map(side).collect(),
+                numbers: (1..=sides.len()).collect(),
+                sides,
             };
         }
         // Neither repeats of the first run's variant nor other rows of its suite are compared with it.
@@ -234,7 +244,7 @@ fn write_verdict(out: &mut Html, verdict: Verdict, label: &str) -> fmt::Result {
     let worst = match verdict {
         Verdict::Comparable => Severity::Note,
         Verdict::WithCaveats => Severity::Caveat,
-        Verdict::NotComparable => Severity::Invalid,
+        Verdict::ShownDespite | Verdict::NotComparable => Severity::Invalid,
     };
     writeln_markup!(
         out,

@@ -33,7 +33,10 @@ pub fn write(
         if let Some(prices) = prices {
             sweep.add_prices(prices);
         }
-        return super::sweep::write(out, &sweep, CapacityResult::of(&runs).as_ref());
+        return match CapacityResult::of(&runs) {
+            Some(found) => super::sweep::write_capacity(out, &mut sweep, &found),
+            None => super::sweep::write(out, &sweep),
+        };
     }
     let names = sides.names();
     if names.len() > 1 {

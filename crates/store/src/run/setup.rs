@@ -380,8 +380,19 @@ impl Check {
     }
 }
 
+/// How `prony find` searches the highest rate that meets what is required.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateSearch {
+    /// Whether its first rate was estimated, so that it is near the answer.
+    pub is_estimate: bool,
+    /// The search ends if the answer is known to plus or minus this share.
+    pub precision: f64,
+    /// It ends after so many steps at the latest.
+    pub max_steps: u32,
+}
+
 /// A run's position in an experiment: a plan with variants, each run several times.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Experiment {
     /// Id of the experiment, the same in all its runs: the id of its first run.
     pub id: String,
@@ -404,4 +415,7 @@ pub struct Experiment {
     /// its machine. Empty if the experiment is no sweep.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweep: Vec<Setting>,
+    /// The search whose steps the runs are; absent if the experiment is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<RateSearch>,
 }
