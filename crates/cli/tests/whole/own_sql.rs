@@ -176,6 +176,9 @@ fn what_the_server_refuses_is_found_before_the_load() {
         refused("\\if 1 = 2\nSELECT 1 +;\n\\endif\nSELECT 1;"),
         format!("{prefix}, line 2: syntax error at or near \";\" (42601)")
     );
+    let double = refused("\\set id random(1, 9) + 0.5\nSELECT n FROM t WHERE id = :id;");
+    let expected = format!("{prefix}, line 2: invalid input syntax for type integer: ");
+    assert!(double.starts_with(&expected), "{double}");
     // These are no mistakes: the transaction creates what it uses, or changes where names are looked up.
     for sql in [
         "CREATE TEMP TABLE IF NOT EXISTS own (id int);\nSELECT * FROM own;",
