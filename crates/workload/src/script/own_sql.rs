@@ -30,7 +30,7 @@ impl Workload for OwnSqlWorkload {
         "your own SQL: named transactions with weights, in a plan's [[workload.transactions]]"
     }
 
-    fn is_named_by_plan(&self) -> bool {
+    fn has_users_statements(&self) -> bool {
         true
     }
 
