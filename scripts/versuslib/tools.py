@@ -269,7 +269,7 @@ class Program:
             return self.sysbench(server, case.network, *length, *case.options, "run")
         if self.is_native(case):
             words = ["run", case.workload, "--url", server.url(case.network, database), "--clients", case.clients]
-            words += ["--threads", 1, "--duration", f"{seconds}s", "--protocol", "prepared", "--json"]
+            words += ["--threads", 1, "--warmup", "0s", "--duration", f"{seconds}s", "--protocol", "prepared", "--json"]
             return [self.build, *words, *case.options]
         options = BUILTINS[case.workload] if case.program == "prony" else case.options
         length = ["-T", seconds] if seconds else ["-t", transactions]

@@ -143,7 +143,7 @@ def measure_run(session, server, prony, pgbench):
         (pgbench.home / f"{name}.sql").write_text(text)
         scripts += ["-f", f"{name}.sql@{weight}"]
     words = ["run", "tpcc", "--url", server.url("unix", DATABASE), "--clients", 1, "--threads", 1]
-    command = [prony.build, *words, *CASE.options, "--json", "--duration"]
+    command = [prony.build, *words, *CASE.options, "--json", "--warmup", "0s", "--duration"]
     calls = pgbench.pgbench(server, "unix", "-n", "-M", "prepared", "-c", 1, "-j", 1, *scripts, "-T", seconds, DATABASE)
     # This run installs the functions and warms up the server.
     prony.call([*command, "4s"], server)

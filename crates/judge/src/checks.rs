@@ -8,8 +8,8 @@
 
 use crate::{
     burst, client, client_setup, consistency, data, declared, endpoints, errors, foreign_load,
-    growth, housekeeping, length, limits, littles_law, machine, memory, pooler, rate, server,
-    service, shares, short_stalls, stall, stamps, steady, tables, workload,
+    growth, housekeeping, length, limits, littles_law, machine, machines, memory, pooler, rate,
+    server, service, shares, short_stalls, stall, stamps, steady, tables, workload,
 };
 use prony_store::{Check, FindingKind, Run, Severity};
 
@@ -72,9 +72,17 @@ pub static CHECKS: &[CheckSpec] = checks! {
     "nothing-committed": errors::check_nothing_committed {
         [Invalid] "no committed transaction, or nothing measured"
     }
+    "machines": machines::check_machines {
+        [Invalid] "one of several machines that drove the clients was lost: the rest is another load"
+        [Caveat] "a machine may have begun more than 5 ms, or more than 1 % of the window, apart from the common start"
+    }
     "restart": server::check_restart {
         [Invalid] "the server was restarted or changed its role"
         [Note] "it was, if the plan expects an outage"
+    }
+    "settings-changed": server::check_settings_changed {
+        [Invalid] "a setting that the plan sets had another value after the run"
+        [Caveat] "another setting that comparisons look at"
     }
     "tables-replaced": tables::check_tables_replaced {
         [Invalid] "a table of the run was replaced, emptied or dropped during it (another oid, file or time of creation), or lost half of its size or more"
@@ -165,6 +173,9 @@ pub static CHECKS: &[CheckSpec] = checks! {
     "durability" ("commits that a crash may lose"): data::check_durability {
         [Caveat] "class D0, D1 or D2"
     }
+    "no-standby": data::check_standby {
+        [Caveat] "`synchronous_commit` is `remote_write` or `remote_apply`, but no synchronous standby is connected: commits wait for none"
+    }
     "client-limit": client::check_client_limit {
         [Invalid] "the busiest thread used more than 97 % of a CPU; unless client and server share a machine, the time for which it waited for a CPU counts as used"
         [Caveat] "more than 90 %, counted in the same way"
@@ -231,6 +242,9 @@ pub static CHECKS: &[CheckSpec] = checks! {
     }
     "data-scale" ("data of another size than its scale"): data::check_data_scale {
         [Caveat] "the number of rows differs from that of the scale by more than 10 %; for InnoDB, whose estimates are rough, by more than 60 %"
+    }
+    "data-size" ("data of unknown size"): data::check_data_size {
+        [Note] "neither did the server tell the size of the database, nor does the workload define that of its tables"
     }
     "data-grown" ("data that earlier runs have grown"): data::check_data_grown {
         [Caveat] "earlier runs have added more than 10 %"

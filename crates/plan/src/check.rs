@@ -22,6 +22,9 @@ pub const MAX_SCALE: u32 = 2_000_000_000;
 pub const MAX_RATE_TPS: f64 = 1e9;
 /// Longest duration, warm-up or grace: 366 days.
 pub const MAX_DURATION: Duration = Duration::from_secs(366 * 86_400);
+/// Warm-up of a plan that names none, if its window is at least [`WARMED_UP_WINDOW`].
+const DEFAULT_WARMUP: Duration = Duration::from_secs(5);
+const WARMED_UP_WINDOW: Duration = Duration::from_secs(20);
 
 impl PlanInput {
     /// Fills in the defaults and checks the values, alone and against each other.
@@ -39,6 +42,7 @@ impl PlanInput {
         let workload = checker.check_workload();
         let drive = checker.check_drive();
         let observe = checker.check_observe();
+        checker.check_fleet();
         let problems = checker.problems;
         match (server, workload, drive) {
             (Some(server), Some(workload), Some(drive)) if problems.is_empty() => Ok(Plan {
@@ -58,6 +62,11 @@ impl PlanInput {
                 drive,
                 observe,
                 expect_outage: value_or(&self.expect_outage, false),
+                agents: self
+                    .agents
+                    .clone()
+                    .map(|agents| agents.value)
+                    .unwrap_or_default(),
                 require: self
                     .require
                     .clone()
@@ -187,7 +196,7 @@ impl Checker<'_> {
             (
                 "run.threads",
                 &input.threads,
-                default_threads(clients.unwrap_or(default.clients), cpu_count()),
+                self.default_threads(clients.unwrap_or(default.clients)),
             ),
             clients,
             |threads, clients| format!("{threads} threads are more than the {clients} clients"),
@@ -206,7 +215,7 @@ impl Checker<'_> {
             threads: threads?,
             pace: pace?,
             stop,
-            warmup: value_or(&input.warmup, default.warmup),
+            warmup: value_or(&input.warmup, default_warmup(stop)),
             grace: value_or(&input.grace, default.grace),
             protocol: value_or(&input.protocol, default.protocol),
             describe: value_or(&input.describe, default.describe),
@@ -227,6 +236,54 @@ impl Checker<'_> {
             reconnect: default.reconnect,
             connect_time_counts: default.connect_time_counts,
         })
+    }
+
+    /// The default number of threads: that of each machine, as if it were this one.
+    fn default_threads(&self, clients: u32) -> u32 {
+        let machines = self.input.agents.as_ref();
+        let machines = machines.map_or(1, |agents| agents.value.len().max(1) as u32);
+        let of_each = default_threads(clients / machines, cpu_count());
+        of_each.saturating_mul(machines).min(MAX_THREADS)
+    }
+
+    /// Checks what several machines cannot do, or not yet.
+    fn check_fleet(&mut self) {
+        let input = self.input;
+        let Some(agents) = &input.agents else { return };
+        let machines = agents.value.len() as u64;
+        let clients = value_or(&input.clients, DrivePlan::default().clients.into());
+        if clients < machines {
+            let message = format!("{machines} machines are more than the {clients} clients");
+            self.report_with_hint(
+                &agents.location,
+                message,
+                "each machine drives at least one",
+            );
+        }
+        if let Some(threads) = &input.threads
+            && threads.value < machines
+        {
+            let message = format!(
+                "{} threads are fewer than the {machines} machines",
+                threads.value
+            );
+            let hint = "the number is that of all machines together, and each has at least one";
+            self.report_with_hint(&threads.location, message, hint);
+        }
+        if let Some(embedded) = input.embedded.as_ref().filter(|embedded| embedded.value) {
+            let message = "other machines cannot reach a throw-away server of this one";
+            let hint = "name a server with url, or drive the load from this machine alone";
+            self.report_with_hint(&embedded.location, message, hint);
+        }
+        if let Some(sample) = input.tcp_sample.as_ref().filter(|sample| sample.value > 0) {
+            let message = "a sample of clients over TCP is not possible with agents";
+            self.report_with_hint(&sample.location, message, "remove one of the two");
+        }
+        let latency = input.statement_latency.as_ref();
+        if let Some(latency) = latency.filter(|latency| latency.value) {
+            let message = "the latency of statements cannot be measured with agents yet";
+            self.report_with_hint(&latency.location, message, "remove one of the two");
+        }
     }
 
     /// Checks a number that must be at most the number of clients.
@@ -334,6 +391,14 @@ impl Checker<'_> {
             self.report_with_hint(&transactions.location, message, hint);
         }
         Stop::Transactions(transactions.value)
+    }
+}
+
+/// The warm-up of a plan that names none: short windows and counts are trials, where it would be most of the time.
+pub(crate) fn default_warmup(stop: Stop) -> Duration {
+    match stop {
+        Stop::After(window) if window >= WARMED_UP_WINDOW => DEFAULT_WARMUP,
+        _ => Duration::ZERO,
     }
 }
 

@@ -170,6 +170,9 @@ impl PlanInput {
             require: Some(plan.require.clone())
                 .filter(|require| !require.0.is_empty())
                 .and_then(no_location),
+            agents: Some(plan.agents.clone())
+                .filter(|agents| !agents.is_empty())
+                .and_then(no_location),
             declared: Some(plan.declared.clone())
                 .filter(|declared| !declared.is_empty())
                 .and_then(no_location),
@@ -227,6 +230,7 @@ impl PlanInput {
                 "server.url" => json!(server),
                 // The command is not stored: it may contain a password.
                 "experiment.between" | "experiment.restart" => json!("a command"),
+                "fleet.agents" => json!("commands"),
                 // It may contain a password, as the server's.
                 "experiment.via" => json!("a pooler"),
                 _ => value.to_json(),
@@ -248,15 +252,11 @@ impl PlanInput {
         let mut arguments = Vec::new();
         for (setting, value, _) in self.given_settings() {
             let Some(flag) = &setting.flag else { continue };
-            if flag.is_list {
-                let text = value.to_text();
-                arguments.extend(
-                    text.lines()
-                        .flat_map(|line| [setting.flag_name(), line.to_owned()]),
-                );
-            } else if flag.value_name.is_some() {
-                arguments.extend([setting.flag_name(), value.to_text()]);
-            } else if value.to_text() == flag.switch_value() {
+            let texts = value.to_texts();
+            if flag.value_name.is_some() {
+                let texts = texts.into_iter();
+                arguments.extend(texts.flat_map(|text| [setting.flag_name(), text]));
+            } else if texts == [flag.switch_value()] {
                 arguments.push(setting.flag_name());
             }
         }

@@ -30,6 +30,8 @@ pub struct Plan {
     pub expect_outage: bool,
     /// What the result must meet.
     pub require: Requirements,
+    /// Commands that reach the machines which drive the clients; empty if this machine does.
+    pub agents: Vec<String>,
 }
 
 impl Plan {
@@ -46,6 +48,7 @@ impl Plan {
             observe: ObservePlan::disabled(),
             expect_outage: false,
             require: Requirements::default(),
+            agents: Vec::new(),
         }
     }
 }

@@ -436,6 +436,23 @@ impl<'a, 'i> Section<'a, 'i> {
         })
     }
 
+    /// Reads a list of strings.
+    pub(crate) fn read_texts(&mut self, key: &'static str) -> InputValue<Vec<String>> {
+        let (value, location) = self.read_value(key)?;
+        let texts = value.as_array().and_then(|list| {
+            let texts = list
+                .iter()
+                .map(|item| item.get_ref().as_str().map(str::to_owned));
+            texts.collect::<Option<Vec<_>>>()
+        });
+        let Some(value) = texts else {
+            let hint = format!("write {key} = [\"...\", \"...\"]");
+            self.reject_wrong_type(key, location, "a list of strings", value, Some(hint));
+            return None;
+        };
+        Some(Located { value, location })
+    }
+
     /// Reads the name of a choice.
     pub(crate) fn read_choice<T: Choice>(&mut self, key: &'static str) -> InputValue<T> {
         let (value, location) = self.read_value(key)?;

@@ -202,6 +202,9 @@ fn setting_schema(setting: &Setting, with_defaults: bool) -> Value {
         SettingType::Requirements => {
             json!({"type": "array", "items": {"type": "string", "minLength": 1}})
         }
+        SettingType::Commands => {
+            json!({"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}})
+        }
         SettingType::ServerSettings => server_settings_schema(),
         SettingType::Facts => {
             let facts = DeclaredFact::ALL.iter();

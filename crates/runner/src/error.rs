@@ -30,6 +30,8 @@ pub enum Error {
     NotStored(#[source] StoreError),
     /// The load could not start.
     NotStarted(#[source] prony_drive::Error),
+    /// The machines that were to drive the clients cannot.
+    Fleet(#[source] prony_fleet::Error),
     /// The server refuses the transactions.
     Refused(#[source] Refused),
 }
@@ -41,6 +43,7 @@ impl fmt::Display for Error {
             Error::Server(error) => error.fmt(f),
             Error::NotStored(error) => error.fmt(f),
             Error::NotStarted(error) => error.fmt(f),
+            Error::Fleet(error) => error.fmt(f),
             Error::Refused(error) => error.fmt(f),
             Error::ExporterUrl { .. } | Error::ExporterSilent { .. } => {
                 f.write_str(&self.parts().sentence())
@@ -56,6 +59,7 @@ impl UserError for Error {
             Error::Server(error) => error.parts(),
             Error::NotStored(error) => error.parts(),
             Error::NotStarted(error) => error.parts(),
+            Error::Fleet(error) => error.parts(),
             Error::Refused(error) => error.parts(),
             Error::ExporterUrl { problem, origin } | Error::ExporterSilent { problem, origin } => {
                 ErrorParts::new(problem)

@@ -11,6 +11,7 @@ pub mod doctor;
 mod document;
 mod endpoints;
 mod error;
+mod fleet;
 mod growth;
 pub mod host;
 mod job;

@@ -4,12 +4,14 @@ use crate::check_after;
 use crate::document;
 use crate::endpoints::{add_load, endpoints_before};
 use crate::error::Error;
+use crate::fleet::{FleetParts, machines};
 use crate::job::{RunJob, StorePolicy};
 use crate::observing::{self, LoadEnd, Observation, ServerObserver};
 use crate::recording::{Recording, RecordingState};
 use crate::refused::{RefusalDetector, Refused};
 use crate::server_tpm::{ServerRates, ServerTpm};
 use prony_drive::{DriveResult, LoadStart, Observer};
+use prony_fleet::{Fleet, FleetJob, FleetResult};
 use prony_measure::{IntervalRow, RunSchedule};
 use prony_server::Target;
 use prony_server::embedded::EmbeddedPostgres;
@@ -72,7 +74,11 @@ pub struct FinishedRun {
 /// If the run must be stored but cannot be, or the load cannot start. A run that fails later is a partial
 /// run.
 pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<FinishedRun, Error> {
+    let fleet = job.fleet.take();
     let mut run = document::new_run(&job);
+    if let Some(fleet) = &fleet {
+        run.machines = machines(fleet);
+    }
     if let Some(growth) = &job.growth {
         run.growth = growth.readings();
     }
@@ -112,33 +118,71 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         refusal_detector: job.ends_if_refused.then(RefusalDetector::default),
         refused: None,
     };
-    let drive_result = prony_drive::run(
-        &prony_drive::DriveJob {
-            program: &*job.ready_workload.program,
-            target: &job.server.target,
-            tcp_target: job.server.tcp_target.as_ref(),
-            plan: &job.plan.drive,
-            seed: job.seed,
-            interrupt: job.interrupt.flag(),
-            new_sample_listener: job.new_sample_listener,
-            service: job.facts.service,
-            on_connect_refused: job.on_connect_refused,
-        },
-        &mut recorder,
-    );
+    let drive_result = drive(&job, fleet, &mut recorder);
     let pending = recorder
         .refusal_detector
         .as_mut()
         .and_then(RefusalDetector::at_end);
     let error = match (drive_result, recorder.refused.take().or(pending)) {
-        (Ok(drive_result), Some(refused)) if !drive_result.interrupted => Error::Refused(refused),
-        (Ok(drive_result), _) => return Ok(recorder.finish(&job, drive_result)),
-        (Err(error), _) => Error::NotStarted(error),
+        (Ok((drive_result, _)), Some(refused)) if !drive_result.interrupted => {
+            Error::Refused(refused)
+        }
+        (Ok((drive_result, parts)), _) => return Ok(recorder.finish(&job, drive_result, parts)),
+        (Err(error), _) => error,
     };
     if let (_, Some(writer)) = recorder.recording.end() {
         writer.discard();
     }
     Err(error)
+}
+
+/// Drives the load from this machine, or from those of a fleet, whose agents have ended afterwards.
+fn drive(
+    job: &RunJob<'_>,
+    fleet: Option<Fleet>,
+    recorder: &mut RunRecorder<'_>,
+) -> Result<(DriveResult, Option<FleetParts>), Error> {
+    let Some(mut fleet) = fleet else {
+        let driven = prony_drive::run(
+            &prony_drive::DriveJob {
+                program: &*job.ready_workload.program,
+                target: &job.server.target,
+                tcp_target: job.server.tcp_target.as_ref(),
+                plan: &job.plan.drive,
+                seed: job.seed,
+                interrupt: job.interrupt.flag(),
+                new_sample_listener: job.new_sample_listener,
+                service: job.facts.service,
+                on_connect_refused: job.on_connect_refused,
+            },
+            recorder,
+        );
+        return driven
+            .map(|driven| (driven, None))
+            .map_err(Error::NotStarted);
+    };
+    let driven = fleet.drive(
+        &FleetJob {
+            plan: job.plan,
+            target: &job.server.target,
+            ready_workload: job.ready_workload,
+            server_version: &job.facts.version,
+            seed: job.seed,
+            interrupt: job.interrupt.flag(),
+        },
+        recorder,
+    );
+    let FleetResult {
+        driven,
+        agents,
+        shares,
+    } = driven.map_err(Error::Fleet)?;
+    let parts = FleetParts {
+        agents,
+        shares,
+        is_elsewhere: fleet.is_elsewhere(),
+    };
+    Ok((driven, Some(parts)))
 }
 
 fn open_storage(
@@ -194,7 +238,12 @@ impl RunRecorder<'_> {
     }
 
     /// Judges and stores the result.
-    fn finish(mut self, job: &RunJob<'_>, drive_result: DriveResult) -> FinishedRun {
+    fn finish(
+        mut self,
+        job: &RunJob<'_>,
+        drive_result: DriveResult,
+        parts: Option<FleetParts>,
+    ) -> FinishedRun {
         let observer_tpm = self.observer.ended(&drive_result);
         let load_end = LoadEnd::of(&drive_result);
         let tpm_measurement = self.tpm_measurement.take();
@@ -221,6 +270,9 @@ impl RunRecorder<'_> {
             &drive_result,
             server_rates.ok().flatten().or(observer_rates),
         );
+        if let Some(parts) = &parts {
+            parts.record(&mut run);
+        }
         add_load(
             &mut run.endpoints,
             &job.server.target,

@@ -49,7 +49,7 @@ impl RunStore {
     /// # Errors
     /// If there is no such run, or the file cannot be written.
     pub fn annotate(&self, id: &str, annotation: &Annotation) -> Result<(), StoreError> {
-        if !self.ids()?.contains(id) {
+        if !self.has_id(id) {
             return Err(self.not_found(id));
         }
         let path = self.annotation_path(id);

@@ -119,6 +119,20 @@ impl Run {
         self.machines.first().unwrap_or(&UNKNOWN_MACHINE)
     }
 
+    /// The health of the machine that drove the clients, or of several together.
+    pub fn client_health(&self) -> ClientHealth {
+        match &self.machines[..] {
+            [] | [_] => self.machine().health.clone(),
+            machines => ClientHealth::of_all(machines),
+        }
+    }
+
+    /// CPUs of the machines that drove the clients; 0 if unknown.
+    pub fn client_cpus(&self) -> u32 {
+        let cpus = self.machines.iter().map(|machine| machine.host.cpus);
+        cpus.fold(0, u32::saturating_add)
+    }
+
     /// The name of its variant; `None` if it is no part of an experiment.
     pub fn variant(&self) -> Option<&str> {
         let experiment = self.experiment.as_ref()?;

@@ -12,7 +12,7 @@ use crate::run::Run;
 use crate::store::RunStore;
 use prony_document::RunState;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ impl RunStore {
         unreadable: &mut Vec<(PathBuf, String)>,
     ) -> Result<Vec<(String, Run)>, StoreError> {
         let mut runs = Vec::new();
-        for (id, (path, _)) in self.files_with_extension("jsonl")? {
+        for (id, path) in self.files_with_extension("jsonl")? {
             match self.load_journal(&id) {
                 Ok(JournalState::Live(run, _) | JournalState::Dead(run, _)) => {
                     runs.push((id, *run))
@@ -100,17 +100,22 @@ impl RunStore {
         let journals = self.files_with_extension("jsonl")?.into_iter();
         ids.extend(
             journals
-                .filter(|(_, (_, meta))| meta.len() > 0)
+                .filter(|(_, path)| has_bytes(path))
                 .map(|(id, _)| id),
         );
         Ok(ids)
+    }
+
+    /// Whether a document or journal has exactly this id. Reads no folder, however many runs are stored.
+    pub(crate) fn has_id(&self, id: &str) -> bool {
+        is_id(id) && (self.document_path(id).exists() || has_bytes(&self.journal_path(id)))
     }
 
     /// The files with this extension, by id.
     pub(crate) fn files_with_extension(
         &self,
         extension: &str,
-    ) -> Result<BTreeMap<String, (PathBuf, Metadata)>, StoreError> {
+    ) -> Result<BTreeMap<String, PathBuf>, StoreError> {
         let folder = self.runs_folder();
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
@@ -123,13 +128,17 @@ impl RunStore {
             let id = path.file_stem().and_then(|stem| stem.to_str());
             if path.extension().is_some_and(|actual| actual == extension)
                 && let Some(id) = id.filter(|id| is_id(id))
-                && let Ok(meta) = fs::metadata(&path)
             {
-                files.insert(id.to_owned(), (path, meta));
+                files.insert(id.to_owned(), path);
             }
         }
         Ok(files)
     }
+}
+
+/// Whether a journal has been begun: it is created empty.
+fn has_bytes(journal: &Path) -> bool {
+    fs::metadata(journal).is_ok_and(|meta| meta.len() > 0)
 }
 
 /// Opens a journal if it exists and is a regular file: opening a pipe would wait for its writer.

@@ -178,6 +178,9 @@ impl RunStore {
                 path: self.folder.clone(),
             });
         }
+        if self.has_id(name) {
+            return Ok(name.to_owned());
+        }
         self.find_among(&self.ids()?, name)
     }
 
@@ -209,7 +212,7 @@ impl RunStore {
     /// # Errors
     /// If there is no such run, if it is still in progress, or if it cannot be removed.
     pub fn delete(&self, id: &str) -> Result<(), StoreError> {
-        if !self.ids()?.contains(id) {
+        if !self.has_id(id) {
             return Err(self.not_found(id));
         }
         let journal = self.journal_path(id);
@@ -281,8 +284,10 @@ impl RunStore {
             |stamp| move |row: &IndexRow| row.stamp == stamp && row.rules_version == rules_version;
         let mut rows = Vec::new();
         let mut has_changed = false;
-        for (id, (path, meta)) in self.files_with_extension("json")? {
-            let stamp = file_stamp(&meta);
+        for (id, path) in self.files_with_extension("json")? {
+            let Ok(stamp) = fs::metadata(&path).map(|meta| file_stamp(&meta)) else {
+                continue;
+            };
             if let Some(row) = indexed.remove(&id).filter(is_current(stamp)) {
                 rows.push(row);
                 continue;

@@ -16,6 +16,7 @@ const WARMUP: Duration = Duration::from_secs(2);
 
 /// Arguments of `prony find`.
 #[derive(Args, Debug)]
+#[command(mut_arg("warmup", |warmup| warmup.help("Drive the load for this long before the window of each step [default: 2s]")))]
 #[command(after_help = "\
 Measures rates, each in an open loop as `prony run --rate` does, until the highest one that meets
 what is required is known. The first rate comes from a short closed loop. The answer is in the
@@ -58,7 +59,7 @@ pub struct FindArgs {
     #[arg(long, value_name = "RUN", help_heading = "Search", conflicts_with_all = ["from", "embedded"])]
     pub resume: Option<String>,
 
-    /// Length of a step [default: 20s, or what the percentile needs at the rate]
+    /// Length of a step; longer where the percentile needs more transactions at the rate [default: 20s]
     #[arg(long, value_name = "TIME", help_heading = "Search", value_parser = parse_step)]
     pub step: Option<Duration>,
 

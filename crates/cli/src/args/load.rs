@@ -18,6 +18,10 @@ it fails or is interrupted (Ctrl-C), the old tables remain. Otherwise a failed l
 tables it leaves behind; start it again, or remove them with `prony clean`. An interrupted load of
 tpcc resumes with the missing warehouses, and one of oltp_* with the missing tables.
 
+Before it begins, a load says how many rows and bytes it writes and how long that may take. It is
+refused if the data does not fit into the free space of a server on this machine. Above 100 GB or a
+day, it asks; without a terminal it needs --yes.
+
 Examples:
   prony load tpcb --url postgres://bench@db1/bench --scale 100
   prony load tpcc --scale 100 --jobs 4         100 warehouses
@@ -48,6 +52,10 @@ pub struct LoadArgs {
     /// Seed of random values in the data
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Data")]
     pub seed: u64,
+
+    /// Load without a question, although it is above 100 GB, or takes longer than a day, or does not seem to fit
+    #[arg(long, short = 'y', help_heading = "Data")]
+    pub yes: bool,
 }
 
 /// Most connections that load at the same time.

@@ -35,6 +35,7 @@ pub struct ScenariosArgs {
 
 /// Arguments of `prony reproduce`.
 #[derive(Args, Debug)]
+#[command(mut_arg("warmup", |warmup| warmup.help("Drive the load for this long before the window, and report its figures separately [default: as published]")))]
 #[command(after_help = "\
 Replaces existing tables of the scenario's workload, as `prony load` does; other tables are never
 touched. The published guides require a new load before each run; --cleanup drops the tables at the

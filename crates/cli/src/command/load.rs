@@ -4,7 +4,7 @@
 //! reports what it left behind.
 
 use super::tables::table_sizes;
-use super::{output, server, sizing};
+use super::{load_size, output, server, sizing};
 use crate::args::{CachedArgs, LoadArgs, TimeoutArgs};
 use crate::exit::{Exit, Failure};
 use prony_plan::{PlanInput, cpu_count, value_from_flag};
@@ -31,6 +31,7 @@ pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
         cached: args.cached,
         jobs: args.jobs,
         seed: args.seed,
+        is_confirmed: args.yes,
     })?;
     let tables = table_sizes(&finished.report.tables);
     output::show(|out, style| {
@@ -60,6 +61,8 @@ pub struct LoadInput {
     pub jobs: u32,
     /// Seed of the data.
     pub seed: u64,
+    /// Whether the user has confirmed a load of any size.
+    pub is_confirmed: bool,
 }
 
 /// Loads the tables.
@@ -82,6 +85,16 @@ pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
         output::notice(&sizing.description());
         plan_input.scale = value_from_flag("--cached", Some(sizing.scale));
         plan = super::plan::check_runnable(plan_input, "the command line")?;
+    }
+    // A workload without tables of its own is refused below.
+    if workload.workload_to_load(&plan.workload).is_some() {
+        load_size::announce(
+            &mut control,
+            workload,
+            &plan.workload,
+            input.is_confirmed,
+            &signals,
+        )?;
     }
     drop(control);
     let request = LoadRequest {

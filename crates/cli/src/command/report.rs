@@ -9,10 +9,12 @@ use crate::args::{ReportArgs, ReportForm, VerifyArgs};
 use crate::exit::{Exit, Failure};
 use prony_judge::price::PriceSheet;
 use prony_plan::system_error;
-use prony_report::html::{self, PageForm, PriceInputs, RunPlacement, SheetText, VerifyError};
+use prony_report::html::{
+    self, PageContents, PageForm, PriceInputs, RunPlacement, SheetText, VerifyError,
+};
 use prony_report::text::plain;
 use prony_runner::host::this_build;
-use prony_store::{Run, RunStore};
+use prony_store::{Annotation, Run, RunStore};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -41,6 +43,8 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     } else {
         priced_page(args, &store)?
     };
+    let annotations = page.runs.iter().map(|run| store.annotation(&run.id));
+    page.annotations = annotations.collect();
     page.form = match args.form {
         ReportForm::Full => PageForm::Full,
         ReportForm::Apsaradb => PageForm::ApsaraDb,
@@ -59,14 +63,20 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
 #[derive(Default)]
 struct ReportPage {
     runs: Vec<Run>,
+    annotations: Vec<Annotation>,
     price_inputs: Option<PriceInputs>,
     form: PageForm,
 }
 
 impl ReportPage {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let inputs = self.price_inputs.as_ref();
-        html::write_in_form(out, self.form, &self.runs, inputs, &this_build())
+        let contents = PageContents {
+            form: self.form,
+            runs: &self.runs,
+            annotations: &self.annotations,
+            prices: self.price_inputs.as_ref(),
+        };
+        html::write_contents(out, &contents, &this_build())
     }
 }
 
@@ -105,7 +115,7 @@ fn priced_page(args: &ReportArgs, store: &RunStore) -> Result<ReportPage, Failur
     Ok(ReportPage {
         runs,
         price_inputs: Some(price_inputs),
-        form: PageForm::Full,
+        ..ReportPage::default()
     })
 }
 

@@ -3,6 +3,7 @@
 //! Calls the runner and prints its result; never changes figures.
 
 pub mod answers;
+pub mod fleet;
 mod live_observer;
 pub mod metrics;
 mod preparation;
@@ -16,7 +17,7 @@ use live_observer::LiveObserver;
 pub use metrics::MetricsServer;
 use preparation::{preparation_failure, prepare};
 use prony_drive::ConnectError;
-use prony_plan::{ListenAddress, Plan, ServerPlan};
+use prony_plan::{ListenAddress, Plan, ServerPlan, format_duration};
 use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::{LiveView, RunOutline, Size, Style, json};
 use prony_runner::Signals;
@@ -180,13 +181,8 @@ pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<E
         answers::print(request.format, &answers)?;
     }
     let (_, exit) = result.into_stored_run()?;
-    let answered = answers::exit_of(answers.iter().map(|(_, answer)| answer));
-    Ok(match (exit, answered) {
-        // What was counted may miss a limit in a run that is invalid otherwise.
-        (Exit::Success, Some(answered))
-        | (Exit::Invalid, Some(answered @ Exit::RequirementFailed)) => answered,
-        _ => exit,
-    })
+    let answers = answers.iter().map(|(_, answer)| answer);
+    Ok(answers::exit_with(exit, answers))
 }
 
 /// Executes a run, alone or as part of an experiment, judges and stores it, and prints nothing. In an experiment, all
@@ -208,6 +204,7 @@ pub fn execute(
     if workload.has_users_statements() {
         run_server.keep_session_settings();
     }
+    let fleet = fleet::start_if_any(&plan.agents, &signals)?;
     if let (true, Some(name)) = (
         run_server.is_embedded(),
         workload.workload_to_load(&plan.workload),
@@ -223,8 +220,9 @@ pub fn execute(
         experiment: part.map(|part| part.experiment.clone()),
         ..request.purpose.clone()
     };
-    let outline = run_outline(workload, &prepared, plan);
-    let mut observer = LiveObserver::new(live_view(request, outline), metrics, plan.drive.grace);
+    tell_default_warmup(request, part);
+    let view = live_view(request, run_outline(workload, &prepared, plan));
+    let mut observer = LiveObserver::new(view, metrics, plan.drive.grace);
     let finished = prony_runner::run(
         RunJob {
             request: request.request_json.clone(),
@@ -252,6 +250,7 @@ pub fn execute(
             store_folder: None,
             interrupt: &signals,
             new_sample_listener: None,
+            fleet,
             on_connect_refused: None,
         },
         &mut observer,
@@ -270,6 +269,18 @@ pub fn execute(
             Ok(result)
         }
         Err(error) => Err(run_failure(&error, plan, &signals)),
+    }
+}
+
+/// Says that the load begins with a warm-up which nobody asked for; in an experiment, before the first run.
+fn tell_default_warmup(request: &RunRequest, part: Option<&ExperimentPart<'_>>) {
+    let warmup = request.plan.drive.warmup;
+    let is_first = part.is_none_or(|part| part.experiment.position == 1);
+    if is_first && !warmup.is_zero() && request.request_json["given"]["run.warmup"].is_null() {
+        output::notice(&format!(
+            "prony: {} of warm-up before the window (--warmup sets another, 0s none)",
+            format_duration(warmup)
+        ));
     }
 }
 
@@ -346,6 +357,7 @@ fn run_result(signals: &Signals, finished: FinishedRun) -> RunResult {
 fn run_failure(error: &Error, plan: &Plan, signals: &Signals) -> Failure {
     match error {
         Error::NotStarted(error) => start_failure(error, signals),
+        Error::Fleet(error) => fleet::failure(error, signals),
         Error::Refused(error) => Failure::of(Exit::Data, error),
         Error::NotStored(error) => {
             let mut failure = Failure::of(Exit::Unexpected, error);

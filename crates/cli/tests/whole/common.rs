@@ -32,7 +32,7 @@ impl TestBench {
 
     /// Creates a database of this name on a server.
     pub fn on(server: &EmbeddedPostgres, name: &str) -> TestBench {
-        restore_sigint();
+        restore_signals();
         let mut control = connect(&server.url());
         let sql = format!("CREATE DATABASE {name}");
         control.execute(&sql).expect("a database");
@@ -77,7 +77,10 @@ impl TestBench {
 
     /// Starts a long run and waits until one of its seconds has a commit.
     pub fn long_run(&self) -> Child {
-        self.start_long_run("run tpcb --clients 2 --duration 5m", any_committed)
+        self.start_long_run(
+            "run tpcb --clients 2 --duration 5m --warmup 0s",
+            any_committed,
+        )
     }
 
     /// Starts a run that would take very long on this database, and waits until its document
@@ -121,11 +124,13 @@ pub fn prony_command(arguments: &str, home: &Path) -> Command {
     command
 }
 
-/// Restores Ctrl-C for the processes that the tests start: a shell's background job inherits that
-/// SIGINT is ignored, and the program respects that.
-fn restore_sigint() {
-    // SAFETY: SIG_DFL runs no code of ours, and no code here relies on a different handler.
-    unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+/// Restores the signals for the processes that the tests start: a shell's background job inherits that
+/// SIGINT is ignored, what nohup starts that SIGHUP is, and the program respects both.
+fn restore_signals() {
+    for signal in [libc::SIGINT, libc::SIGHUP] {
+        // SAFETY: SIG_DFL runs no code of ours, and no code here relies on a different handler.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
 }
 
 /// Opens a separate connection for the test.

@@ -32,7 +32,7 @@ fn limit_file_sizes(child: &Child, bytes: u64) {
 fn a_full_disk_is_reported_during_the_run() {
     let bench = TestBench::new("full_disk");
     ok_stdout(&bench.prony("load tpcb --scale 1"));
-    let mut command = bench.command("run tpcb --clients 2 --duration 5m");
+    let mut command = bench.command("run tpcb --clients 2 --duration 5m --warmup 0s");
     command.args(["--url", &bench.url]);
     let (mut child, _) = start_run(command);
     wait_until(&bench.home, any_committed);

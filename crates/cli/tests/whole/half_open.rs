@@ -330,7 +330,7 @@ fn a_run_over_a_frozen_connection_waits_only_for_the_grace() {
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     let [(relay, url, _), _] = start_relays(&bench, "dead_end");
     // Long enough for the freeze to happen during the run, even on a slow machine.
-    let arguments = "run tpcb --clients 2 --duration 20s --grace 2s";
+    let arguments = "run tpcb --clients 2 --duration 20s --warmup 0s --grace 2s";
     let child = start_command(&bench, arguments, &url);
     wait_until(&bench.home, crate::common::any_committed);
     relay.freeze();
@@ -363,7 +363,8 @@ fn a_closed_terminal_ends_a_run_as_sigterm_does() {
         (["-TERM", "-HUP"], 143, "SIGTERM"),
     ] {
         // The run does not end within the grace, because its users sleep.
-        let arguments = "run script --file sleep.sql --clients 2 --duration 5m --grace 2s";
+        let arguments =
+            "run script --file sleep.sql --clients 2 --duration 5m --warmup 0s --grace 2s";
         let mut command = bench.command(arguments);
         std::fs::write(bench.home.join("sleep.sql"), SLEEP_SCRIPT).expect("a script");
         command.current_dir(&bench.home).args(["--url", &bench.url]);
@@ -383,7 +384,7 @@ fn a_closed_terminal_ends_a_run_as_sigterm_does() {
     }
 
     // nohup starts a command with SIGHUP ignored.
-    let mut command = bench.command("run tpcb --clients 2 --duration 5m");
+    let mut command = bench.command("run tpcb --clients 2 --duration 5m --warmup 0s");
     command.args(["--url", &bench.url]);
     // SAFETY: signal is safe to call between fork and exec (signal-safety(7)).
     unsafe {
@@ -412,7 +413,10 @@ fn a_closed_terminal_ends_a_run_as_sigterm_does() {
 fn a_run_ends_if_its_throw_away_server_dies() {
     let home = std::env::temp_dir().join(format!("prony-died-{}", std::process::id()));
     std::fs::create_dir_all(&home).expect("a folder");
-    let command = prony_command("run tpcb --embedded --clients 2 --duration 10m", &home);
+    let command = prony_command(
+        "run tpcb --embedded --clients 2 --duration 10m --warmup 0s",
+        &home,
+    );
     let mut child = spawn_piped(command);
     wait_until(&home, crate::common::any_committed);
     let server = find_postmaster(child.child().id());

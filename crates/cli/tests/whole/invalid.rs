@@ -49,8 +49,9 @@ fn wait_for_run(bench: &TestBench, child: Child, code: i32) -> Run {
 fn a_locked_table_is_a_stall_unless_an_outage_is_expected() {
     let bench = loaded_bench("locked");
     let start = |options: &str| {
-        let arguments =
-            format!("run tpcb --clients 4 --duration 20s --json --no-observe {options}");
+        let arguments = format!(
+            "run tpcb --clients 4 --duration 20s --warmup 0s --json --no-observe {options}"
+        );
         let mut command = bench.command(&arguments);
         command.args(["--url", &bench.url]);
         start_run(command).0
@@ -94,7 +95,7 @@ fn a_temporarily_frozen_server_makes_a_run_invalid() {
     let server = own_postgres();
     let bench = TestBench::on(&server, "frozen");
     ok_stdout(&bench.prony("load tpcb --scale 2"));
-    let mut command = bench.command("run tpcb --clients 4 --duration 20s --json");
+    let mut command = bench.command("run tpcb --clients 4 --duration 20s --warmup 0s --json");
     command.args(["--url", &bench.url]);
     let (child, _) = start_run(command);
     wait_until(&bench.home, any_committed);
@@ -157,7 +158,7 @@ fn tables_that_are_reloaded_during_a_run_make_it_invalid() {
         "{:?}",
         valid_run.checks
     );
-    let arguments = "run select-only --clients 2 --rate 20 --duration 20s --json";
+    let arguments = "run select-only --clients 2 --rate 20 --duration 20s --warmup 0s --json";
     let child = bench.start_long_run(arguments, any_committed);
     ok_stdout(&bench.prony("load tpcb --scale 2"));
     let run = wait_for_run(&bench, child, 7);
@@ -188,7 +189,8 @@ fn tables_that_are_reloaded_on_mariadb_make_a_run_invalid() {
         "{:?}",
         valid_run.checks
     );
-    let mut command = bench.command("run oltp_point_select --clients 2 --duration 20s --json");
+    let mut command =
+        bench.command("run oltp_point_select --clients 2 --duration 20s --warmup 0s --json");
     command.args(["--url", bench.url()]);
     let (child, _) = start_run(command);
     wait_until(&bench.home, any_committed);

@@ -100,7 +100,7 @@ fn refused_and_invalid_runs_have_their_own_exit_codes() {
     )
     .expect("a script");
     let script = format!(
-        "run script -b select-only -f {} --duration 1m",
+        "run script -b select-only -f {} --duration 1m --warmup 0s",
         mistyped.display()
     );
     let refused = |arguments: &str, options: &str| {
@@ -114,7 +114,7 @@ fn refused_and_invalid_runs_have_their_own_exit_codes() {
     let read_only = "-c default_transaction_read_only=on";
     for (arguments, options, expected) in [
         (
-            "run tpcb --clients 2 --duration 1m",
+            "run tpcb --clients 2 --duration 1m --warmup 0s",
             read_only,
             "read-only transaction (25006; ",
         ),

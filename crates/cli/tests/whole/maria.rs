@@ -161,7 +161,7 @@ fn a_run_on_mariadb_records_its_server() {
     );
 
     // Interrupt a run after two observed seconds, one of them with log writes and all connections.
-    let mut command = bench.command("run oltp_read_write --clients 4 --duration 5m");
+    let mut command = bench.command("run oltp_read_write --clients 4 --duration 5m --warmup 0s");
     command.args(["--url", &bench.url]);
     let (child, _) = start_run(command);
     let is_loaded = |row: &ServerSecond| row.log_bytes > Some(0) && row.connections >= Some(4);

@@ -98,7 +98,7 @@ fn a_run_records_its_server() {
 #[test]
 fn a_run_records_seconds_and_events_of_its_server() {
     let bench = loaded_bench("watched_rows");
-    let arguments = "run tpcb --clients 2 --duration 5m";
+    let arguments = "run tpcb --clients 2 --duration 5m --warmup 0s";
     let child = bench.start_long_run(arguments, |run| has_seconds(run, 1));
     bench.control().execute("checkpoint").expect("a checkpoint");
     let is_observed = |run: &Run| has_event(run, EventKind::Checkpoint) && has_seconds(run, 3);
@@ -240,7 +240,7 @@ fn other_clients_are_named() {
         assert!(check.finding.contains(&expected), "{check:?}");
     }
     // A second run in the same database looks like this one.
-    let rival = bench.start_long_run("run tpcb --clients 4 --duration 5m", |run| {
+    let rival = bench.start_long_run("run tpcb --clients 4 --duration 5m --warmup 0s", |run| {
         has_seconds(run, 1)
     });
     let output = bench.prony("run tpcb --clients 2 --duration 4s --json");
@@ -255,7 +255,7 @@ fn other_clients_are_named() {
 #[test]
 fn a_killed_run_keeps_its_observations() {
     let bench = loaded_bench("watched_killed");
-    let arguments = "run tpcb --clients 2 --duration 5m";
+    let arguments = "run tpcb --clients 2 --duration 5m --warmup 0s";
     let mut child = bench.start_long_run(arguments, |run| has_seconds(run, 1));
     send_signal(&child, "-KILL");
     child.wait().expect("it ends");
@@ -300,7 +300,7 @@ fn a_remote_machine_is_observed_through_its_node_exporter() {
     // The exporter ends after four requests, and the run continues.
     let (port, exporter) = start_exporter(4);
     let arguments = format!(
-        "run select-only --clients 2 --duration 5m --server-metrics http://127.0.0.1:{port}"
+        "run select-only --clients 2 --duration 5m --warmup 0s --server-metrics http://127.0.0.1:{port}"
     );
     let last_busy_share = |run: &Run| {
         observation_of(run)
@@ -396,7 +396,7 @@ fn a_restart_during_a_run_makes_it_invalid() {
         .execute("checkpoint")
         .expect("a checkpoint");
     // Server start times have a resolution of seconds; the loads above took longer.
-    let arguments = "run tpcb --clients 2 --duration 5m";
+    let arguments = "run tpcb --clients 2 --duration 5m --warmup 0s";
     let child = bench.start_long_run(arguments, |run| has_seconds(run, 5));
     server.restart().expect("it starts again");
     wait_until(&bench.home, |run| has_event(run, EventKind::Restart));

@@ -46,7 +46,8 @@ fn sum_samples(body: &str, series: &str) -> Option<f64> {
 #[test]
 fn prometheus_can_scrape_a_run() {
     let bench = loaded_bench("looking_on");
-    let arguments = "run tpcb --clients 2 --duration 5m --rate 50 --metrics-listen 127.0.0.1:0";
+    let arguments =
+        "run tpcb --clients 2 --duration 5m --warmup 0s --rate 50 --metrics-listen 127.0.0.1:0";
     let mut command = bench.command(arguments);
     command.args(["--url", &bench.url]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -91,7 +91,7 @@ fn a_right_password_appears_nowhere() {
         ok_stdout(&bench.assert_no_password(output.expect("it starts")));
 
         // Check the process title, the first lines and the journal during the run, then its partial result.
-        let arguments = "run select-only --clients 2 --duration 5m";
+        let arguments = "run select-only --clients 2 --duration 5m --warmup 0s";
         let (child, first_lines) =
             start_run(password_commands.command(arguments, source, &bench.password));
         assert!(

@@ -170,7 +170,7 @@ fn a_failing_command_between_runs_ends_the_experiment() {
     );
     let plan = PLAN.replace("repeats = 2", &format!("repeats = 2\n{between}"));
     let (bench, plan) = bench_with_plan("between", &plan);
-    let output = bench.prony(&format!("run {plan}"));
+    let output = bench.prony(&format!("run {plan} --require errors=0"));
     assert_eq!(output.status.code(), Some(1), "{}", stderr_text(&output));
     let messages = stderr_text(&output);
     assert!(
@@ -180,6 +180,11 @@ fn a_failing_command_between_runs_ends_the_experiment() {
     assert!(!messages.contains("hunter2"), "{messages}");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.contains("2 of 4 runs"), "{printed}");
+    for variant in ["simple", "prepared"] {
+        let unfinished =
+            format!("{variant}: UNDECIDED: errors 0, required 0; 1 of 2 runs were completed");
+        assert!(printed.contains(&unfinished), "{printed}");
+    }
     let calls = std::fs::read_to_string(&log).expect("it ran");
     assert_eq!(calls, "simple/1\nprepared/1\nprepared/2\n");
     let _ = std::fs::remove_file(&log);
@@ -288,7 +293,7 @@ fn wait_for_end(child: Child, bench: &TestBench) -> (Option<i32>, String) {
 fn an_interrupt_ends_the_run_and_the_experiment() {
     let (bench, plan) = bench_with_plan(
         "interrupted",
-        &PLAN.replace("transactions = 40", "duration = \"5m\""),
+        &PLAN.replace("transactions = 40", "duration = \"5m\"\nwarmup = \"0s\""),
     );
     let (child, messages) = start_run(run_command(&bench, &plan, ""));
     assert!(messages.contains("run 1 of 4"), "{messages}");

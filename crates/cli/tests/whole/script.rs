@@ -248,7 +248,7 @@ fn a_statement_that_no_run_can_execute_ends_the_run() {
         .execute("CREATE TABLE t (a int)")
         .expect("a table");
     for (text, options) in [
-        ("COPY t FROM STDIN;\n", "--duration 5m"),
+        ("COPY t FROM STDIN;\n", "--duration 5m --warmup 0s"),
         ("SELECT 1;\nCOPY t TO STDOUT;\n", "--transactions 2"),
     ] {
         let path = write_script(&bench, "copy.sql", text);

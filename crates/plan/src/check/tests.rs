@@ -23,6 +23,7 @@ fn defaults_are_filled_in() {
     assert_eq!(plan.workload.scale, None);
     let default = DrivePlan {
         threads: default_threads(8, cpu_count()),
+        warmup: Duration::from_secs(5),
         ..DrivePlan::default()
     };
     assert_eq!(plan.drive, default);
@@ -118,6 +119,37 @@ fn a_run_stops_after_a_time_or_a_count() {
     assert_problem(with_stop(Some(1), Some(1)), "--transactions", message);
     let year = with_stop(Some(367 * 86_400), None);
     assert_problem(year, "--duration", "must be at most 366d, is 8808h");
+}
+
+#[test]
+fn a_window_of_twenty_seconds_or_more_has_a_warm_up() {
+    let warmup = |duration: Option<u64>, transactions, warmup: Option<u64>| {
+        let input = PlanInput {
+            duration: value_from_flag("--duration", duration.map(Duration::from_secs)),
+            transactions: value_from_flag("--transactions", transactions),
+            warmup: value_from_flag("--warmup", warmup.map(Duration::from_secs)),
+            ..tpcb_input()
+        };
+        input.check().unwrap().drive.warmup.as_secs()
+    };
+    assert_eq!(warmup(None, None, None), 5, "the usual window of a minute");
+    assert_eq!(warmup(Some(20), None, None), 5);
+    assert_eq!(warmup(Some(19), None, None), 0);
+    assert_eq!(warmup(None, Some(7), None), 0);
+    assert_eq!(
+        (warmup(None, None, Some(0)), warmup(Some(1), None, Some(3))),
+        (0, 3)
+    );
+    // A checked plan keeps its warm-up, whatever the default is.
+    let without = PlanInput {
+        warmup: value_from_flag("--warmup", Some(Duration::ZERO)),
+        ..tpcb_input()
+    };
+    let plan = without.check().unwrap();
+    assert_eq!(
+        PlanInput::from_plan(&plan, None).check().unwrap().drive,
+        plan.drive
+    );
 }
 
 #[test]

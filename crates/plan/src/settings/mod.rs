@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The tables of a plan file, each with a description.
-pub const TABLES: [(&str, &str); 5] = [
+pub const TABLES: [(&str, &str); 6] = [
     (
         "server",
         "Which server to load: `url` or `embedded = true`, not both. Without this table, the environment \
@@ -42,6 +42,10 @@ pub const TABLES: [(&str, &str); 5] = [
     (
         "observe",
         "Observation of the server during a run, and publication of the run's figures.",
+    ),
+    (
+        "fleet",
+        "The machines that drive the clients together. Without it, this machine drives all of them.",
     ),
     (
         "experiment",
@@ -107,6 +111,8 @@ pub enum SettingType {
     ServerSettings,
     /// Requirements of the result ([`prony_document::Requirement`]).
     Requirements,
+    /// Commands, one of which starts a program on another machine.
+    Commands,
 }
 
 const fn count_up_to(max: u32) -> SettingType {
@@ -175,21 +181,22 @@ macro_rules! settings {
                 given.filter_map(|(setting, given)| given.map(|(value, location)| (setting, value, location)))
             }
 
-            /// Sets `setting` as its flag does; the value of a switch is `true` or `false`.
+            /// Sets `setting` as its flag does, which was given once for each text; the value of a switch is `true` or
+            /// `false`.
             ///
             /// # Errors
-            /// The text is not a valid value; the error says what is expected.
-            pub fn set_flag(&mut self, setting: &Setting, text: &str) -> Result<(), String> {
-                self.set_text(setting, text, InputLocation::Flag(setting.flag_name()))
+            /// A text is not a valid value; the error says what is expected.
+            pub fn set_flag(&mut self, setting: &Setting, texts: &[&str]) -> Result<(), String> {
+                self.set_texts(setting, texts, InputLocation::Flag(setting.flag_name()))
             }
 
-            /// Sets `setting` from the text of its value, which was given at `location`.
+            /// Sets `setting` from the texts of its value, which were given at `location`.
             ///
             /// # Errors
-            /// The text is not a valid value; the error says what is expected.
-            pub(crate) fn set_text(&mut self, setting: &Setting, text: &str, location: InputLocation) -> Result<(), String> {
+            /// A text is not a valid value; the error says what is expected.
+            pub(crate) fn set_texts(&mut self, setting: &Setting, texts: &[&str], location: InputLocation) -> Result<(), String> {
                 $(if setting.path == concat!(stringify!($table), ".", stringify!($key)) {
-                    let value = <$value>::from_text(text, &setting.value_type)?;
+                    let value = values::from_texts::<$value>(texts, &setting.value_type)?;
                     self.$field = Some(Located { value, location });
                     return Ok(());
                 })+
@@ -260,7 +267,8 @@ settings! {
     run.transactions => transactions: u64, SettingType::WholeNumber { min: 1, max: u64::MAX },
         value_flag_with_short(TIME_HEADING, "transactions", 't', "N"),
         Varies(&["measured"]);
-    /// Drive the load for this long before the window, and report its figures separately
+    /// Drive the load for this long before the window, and report its figures separately [default: 5s before a window of
+    /// 20s or more, else none]
     run.warmup => warmup: Duration, SettingType::Duration, value_flag(TIME_HEADING, "warmup", "TIME"),
         Varies(&["warm-up"]);
     /// How long transactions in flight at the end may take before they are cut off
@@ -341,6 +349,11 @@ settings! {
     observe.metrics_listen => metrics_listen: String, SettingType::Text,
         value_flag(RESULT_HEADING, "metrics-listen", "ADDRESS"),
         Free("nobody reads it, or it costs a request each few seconds");
+    /// Command that reaches a machine, such as 'ssh vm1' or 'docker exec -i c1'; `prony agent --stdio` is appended, and
+    /// the agents drive the clients together, in shares by their CPUs. 'env' starts an agent on this machine. The server's
+    /// password is sent to each agent through its command's input
+    fleet.agents => agents: Vec<String>, SettingType::Commands, list_flag(CLIENT_HEADING, "agent", "COMMAND"),
+        Varies(&["client's CPUs", "client host"]);
     /// Run the plan, or each of its variants or points of a sweep, this many times; each run is stored separately
     /// [default: 1, with variants or a sweep 6]
     experiment.repeats => repeats: u64, count_up_to(MAX_REPEATS), value_flag(REPEATS_HEADING, "repeats", "N"),
@@ -362,7 +375,7 @@ settings! {
     experiment.pause => pause: Duration, SettingType::Duration, None,
         Free("it is the same for all variants");
     /// Command that sh runs before each run, such as a restart of the server; PRONY_VARIANT and PRONY_REPEAT name the
-    /// run that follows. If it fails, the experiment ends
+    /// run that follows, and PGHOST and the like (MYSQL_HOST) its server. If it fails, the experiment ends
     experiment.between => between: String, SettingType::Text, None,
         Free("it is the same for all variants");
     /// Command that sh runs to restart the server, where settings of the plan need that (settings.NAME of a variant); the run
@@ -427,6 +440,8 @@ fn defaults() -> PlanInput {
     defaults.workload = None;
     // It depends on the machine and on the number of clients.
     defaults.threads = None;
+    // It depends on the window.
+    defaults.warmup = None;
     defaults.embedded = value_from_flag("", Some(false));
     defaults.arrival = value_from_flag("", Some(Arrival::default()));
     defaults.order = value_from_flag("", Some(RunOrder::default()));

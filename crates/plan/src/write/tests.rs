@@ -121,8 +121,8 @@ fn schema_defaults_equal_the_defaults_of_a_checked_plan() {
     let mut default_count = 0;
     for (key, property) in run {
         match &property["default"] {
-            // Depends on the machine and on the number of clients.
-            Value::Null if key == "threads" => {}
+            // Depends on the machine and on the number of clients; on the window.
+            Value::Null if key == "threads" || key == "warmup" => {}
             Value::Null => assert!(plan["run"][key].is_null(), "{key}"),
             // The default of `arrival` applies only with a rate, and this plan has none.
             _ if key == "arrival" => {}
@@ -393,6 +393,8 @@ proptest! {
         if let Some(value) = setting {
             settings.set("x.work_mem", &value).unwrap();
         }
+        let is_splittable = drive.tcp_sample == 0 && !drive.statement_latency;
+        let agents = is_splittable.then(|| "ssh vm1".to_owned()).into_iter().collect();
         let plan = Plan {
             name: Some("written".to_owned()),
             declared,
@@ -403,6 +405,7 @@ proptest! {
             observe: ObservePlan { server, server_metrics: None, metrics_listen },
             expect_outage,
             require: Requirements(requirement.into_iter().collect()),
+            agents,
         };
         let text = to_toml(&plan, Some(&url)).unwrap();
         prop_assert_eq!(checked_plan("written", &text), plan);

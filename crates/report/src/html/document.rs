@@ -1,7 +1,7 @@
-//! A Run with its JSON text. Must never: contain a Run that differs from the text, except in checks.
+//! A Run with its JSON text, and the label and note that its store keeps beside it. Must never: contain a Run that differs from the text, except in checks.
 
 use super::embedded::EmbeddedText;
-use prony_store::{DocumentError, Run, parse_document};
+use prony_store::{Annotation, DocumentError, Run, parse_document};
 use std::io;
 
 /// A document of a page.
@@ -11,6 +11,8 @@ pub struct Document {
     pub run: Run,
     /// The JSON text, as the store writes it.
     pub json: EmbeddedText,
+    /// Its label and note.
+    pub annotation: Annotation,
 }
 
 impl Document {
@@ -29,7 +31,11 @@ impl Document {
         let mut run = parse_document(json.text.as_bytes())?;
         // Checks are added only to the Run, not to the text.
         prony_judge::judge_if_unjudged(&mut run);
-        Ok(Document { run, json })
+        Ok(Document {
+            run,
+            json,
+            annotation: Annotation::default(),
+        })
     }
 }
 

@@ -8,6 +8,7 @@
 //! A page is a pure function of its documents, of its price sheets if it has prices, and of the build: [`verify`]
 //! generates it again and compares.
 
+mod about;
 mod client;
 mod comparisons;
 mod distribution;
@@ -56,7 +57,7 @@ use base64::engine::general_purpose::STANDARD;
 use embedded::{Content, EmbeddedText};
 use over_time::MAX_RUNS_IN_FULL;
 use prices::PagePrices;
-use prony_store::{Build, Run};
+use prony_store::{Annotation, Build, Run};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::io::{self, Write};
@@ -84,33 +85,54 @@ pub fn is_report(text: &[u8]) -> bool {
 /// the `build` that writes it.
 ///
 /// # Errors
-/// As [`write_in_form`].
+/// As [`write_contents`].
 pub fn write(
     out: &mut dyn Write,
     runs: &[Run],
     inputs: Option<&PriceInputs>,
     build: &Build,
 ) -> io::Result<()> {
-    write_in_form(out, PageForm::Full, runs, inputs, build)
+    let contents = PageContents {
+        runs,
+        prices: inputs,
+        ..PageContents::default()
+    };
+    write_contents(out, &contents, build)
 }
 
-/// Writes the page of these runs as [`write`] does, in this form.
+/// What a page is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PageContents<'a> {
+    /// The form.
+    pub form: PageForm,
+    /// The runs, at least one.
+    pub runs: &'a [Run],
+    /// The label and note of each run; of the first ones if there are fewer.
+    pub annotations: &'a [Annotation],
+    /// The inputs of the prices.
+    pub prices: Option<&'a PriceInputs>,
+}
+
+/// Writes the page of these contents.
 ///
 /// # Errors
 /// If the page cannot be written, a document contains a figure that is not a number, or the price inputs are
 /// invalid (see [`check_price_inputs`]).
-pub fn write_in_form(
+pub fn write_contents(
     out: &mut dyn Write,
-    form: PageForm,
-    runs: &[Run],
-    inputs: Option<&PriceInputs>,
+    contents: &PageContents<'_>,
     build: &Build,
 ) -> io::Result<()> {
-    let documents = runs.iter().map(Document::from_run);
-    let documents = documents.collect::<Result<Vec<_>, _>>()?;
-    let page_prices = inputs.map(|inputs| PagePrices::from_inputs(inputs, &documents));
+    let documents = contents.runs.iter().map(Document::from_run);
+    let mut documents = documents.collect::<Result<Vec<_>, _>>()?;
+    for (document, annotation) in documents.iter_mut().zip(contents.annotations) {
+        document.annotation = annotation.clone();
+    }
+    let page_prices = contents
+        .prices
+        .map(|inputs| PagePrices::from_inputs(inputs, &documents));
     let page_prices = page_prices.transpose().map_err(io::Error::other)?;
-    let page = generate_page(&documents, page_prices.as_ref(), form, build);
+    let page = generate_page(&documents, page_prices.as_ref(), contents.form, build);
     let page = page.map_err(io::Error::other)?;
     out.write_all(page.as_bytes())
 }
@@ -178,14 +200,17 @@ fn write_runs(out: &mut Html, documents: &[Document]) -> fmt::Result {
         )?;
     }
     for (index, document) in documents.iter().enumerate() {
-        let (number, id) = (index + 1, &document.run.id);
+        let number = index + 1;
+        let label = document.annotation.label.as_deref();
+        let name = crate::text::plain(label.unwrap_or(&document.run.id));
         writeln_markup!(
             out,
             "<article id=\"run-{number}\" aria-labelledby=\"run-{number}-h\">\
-             <h2 id=\"run-{number}-h\">Run {number}: {id}</h2>",
+             <h2 id=\"run-{number}-h\">Run {number}: {name}</h2>",
             number = number,
-            id = id
+            name = name
         )?;
+        about::write(out, document)?;
         one::write(out, &document.run, number, documents.len(), 3)?;
         out.push_str("</article>\n");
     }
@@ -247,7 +272,13 @@ fn write_header(
         PageForm::ApsaraDb => format!("Test report: {title}"),
         PageForm::Full => title,
     };
-    let start = markup!("{}{}\"{}>", Raw(PAGE_START), FORMAT, form.attribute());
+    let start = markup!(
+        "{}{}\"{}{}>",
+        Raw(PAGE_START),
+        FORMAT,
+        form.attribute(),
+        about::attribute(documents)
+    );
     write_head(out, start, &title, SCRIPT, build)?;
     writeln_markup!(
         out,
@@ -257,6 +288,7 @@ fn write_header(
     if let [document] = documents {
         let workload = crate::text::plain(&document.run.workload.title);
         writeln_markup!(out, "<p>{}</p>", workload)?;
+        about::write(out, document)?;
     }
     let runs = documents.iter().map(|document| &document.run);
     if let Some(notice) = crate::licence::publication_notice(runs) {
@@ -280,7 +312,7 @@ fn write_foot(
     );
     let columns = ["run", "format", "SHA-256", ""];
     table::start_table(out, "Hashes of the documents", &columns)?;
-    for Document { run, json } in documents {
+    for Document { run, json, .. } in documents {
         write_document_row(out, &run.id, &run.schema_version.0, json)?;
     }
     if let Some(page_prices) = page_prices {
@@ -317,6 +349,21 @@ fn write_document_row(
         name = name,
         format = format,
         hash = json.sha256
+    )
+}
+
+/// Writes what a reader can unfold; nothing if there is no content.
+fn write_fold(out: &mut Html, summary: &str, is_open: bool, content: Html) -> fmt::Result {
+    if content == Html::default() {
+        return Ok(());
+    }
+    let open = if is_open { Raw(" open") } else { Raw("") };
+    writeln_markup!(
+        out,
+        "<details class=\"fold\"{}><summary>{}</summary>\n{}</details>",
+        open,
+        summary,
+        content
     )
 }
 

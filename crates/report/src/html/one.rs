@@ -7,12 +7,12 @@ use super::over_time::{MAX_RUNS_IN_FULL, RunOverTime, max_points};
 use super::table::{end_table, start_table, write_table, write_text_row};
 use super::{
     client, distribution, heat, kinds, marks, parts, percentiles, recut, repeat, scenario, seconds,
-    server, start_section, statements,
+    server, start_section, statements, write_fold,
 };
 use crate::html::markup::{Html, Markup, write_markup, writeln_markup};
 use crate::text::answer::answer_lines;
 use crate::text::counts::{KINDS, describe_counts, kind_table, metric_meaning};
-use crate::text::findings::{describe_event, failed_in_warmup, worst_first};
+use crate::text::findings::{describe_event, failed_in_warmup, finding_word, worst_first};
 use crate::text::plain;
 use crate::text::setup::{client_health_sentences, server_name, setup_lines};
 use crate::text::verdict::{incomplete_notice, verdict_text};
@@ -34,6 +34,24 @@ const SECTIONS: [(&str, &str); 8] = [
     ("setup", "Set-up and settings"),
     ("repeat", "Repeat it"),
 ];
+
+/// The checks whose reason the charts of the client and of the parts of the service time show.
+const CLIENT_CHECKS: [&str; 9] = [
+    "client-limit",
+    "client-wait",
+    "client-stall",
+    "loop-delay",
+    "neighbours",
+    "run-queue",
+    "short-stall",
+    "steal",
+    "throttled",
+];
+/// Whether one of these checks casts doubt on a run.
+pub fn is_doubted_by(run: &Run, ids: &[&str]) -> bool {
+    let mut doubts = run.checks.iter().filter(|check| check.is_doubt());
+    doubts.any(|check| ids.contains(&check.id.as_str()))
+}
 
 /// The title of a run: workload, scale and server, on one line.
 pub fn title(run: &Run) -> String {
@@ -87,16 +105,23 @@ pub fn write(out: &mut Html, run: &Run, number: usize, runs: usize, level: usize
             "time" => {
                 recut::write(out, run, number)?;
                 seconds::write(out, time)?;
-                heat::write(out, time)?;
-                parts::write(out, time)?;
-                kinds::write(out, time)?;
-                client::write(out, time)?;
+                let mut more = Html::default();
+                heat::write(&mut more, time)?;
+                parts::write(&mut more, time)?;
+                kinds::write(&mut more, time)?;
+                statements::write_machines(&mut more, run)?;
+                client::write(&mut more, time)?;
+                let summary =
+                    "More over time: the distribution, the parts of the service time, the client";
+                write_fold(out, summary, is_doubted_by(run, &CLIENT_CHECKS), more)?;
             }
             "latency" => {
                 distribution::write(out, run, number)?;
                 let title = "Response time by percentile";
                 let curves = percentiles::of_run(run);
-                percentiles::write(out, &format!("percentiles-{number}"), title, &curves)?;
+                let mut chart = Html::default();
+                percentiles::write(&mut chart, &format!("percentiles-{number}"), title, &curves)?;
+                write_fold(out, title, false, chart)?;
                 statements::write(out, run)?;
                 statements::write_endpoints(out, run)?;
             }
@@ -269,8 +294,9 @@ pub fn write_check_list(out: &mut Html, checks: &[Check]) -> fmt::Result {
         let class = severity_class(check.severity);
         write_markup!(
             out,
-            "<li class=\"{0}\"><b>{0}</b> <code>{1}</code> {2}",
+            "<li class=\"{}\"><b>{}</b> <code>{}</code> {}",
             class,
+            finding_word(check),
             plain(&check.id),
             plain(&check.finding)
         )?;

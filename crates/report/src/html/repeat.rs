@@ -32,13 +32,19 @@ pub fn repeat_command(run: &Run) -> Option<(String, Vec<&'static str>)> {
         words.push(format!("--seed={}", run.drive.seed));
         notes.push("The seed of this run repeats its random numbers.");
     }
+    // Without the flag, a run of today may begin with a warm-up, as those of earlier versions did not.
+    let has_plan = words.iter().any(|word| word.ends_with(".toml"));
+    let has_warmup = words.iter().any(|word| word.starts_with("--warmup"));
+    if is_prony_run && run.window.warmup_s == 0.0 && !has_plan && !has_warmup {
+        words.push("--warmup=0s".to_owned());
+    }
     if words.iter().any(|word| word.contains("***")) {
         notes.push(
             "*** stands for a password: leave it out, and provide it in a password file or in PGPASSWORD \
              (MYSQL_PWD).",
         );
     }
-    if is_prony_run && words.iter().any(|word| word.ends_with(".toml")) {
+    if is_prony_run && has_plan {
         notes.push("The plan in effect is in the document below, under \"plan\".");
     }
     let words: Vec<String> = words.iter().map(|word| quote_for_shell(word)).collect();

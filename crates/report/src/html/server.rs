@@ -5,8 +5,10 @@
 
 mod readings;
 
+use super::one::is_doubted_by;
 use super::over_time::{RunOverTime, Span, groups};
 use super::timeline::{Axis, ChartLine, Column, Timeline};
+use super::write_fold;
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::plain;
 use crate::text::server::describe_server;
@@ -14,6 +16,19 @@ use crate::units;
 use prony_store::{Observed, Run};
 use readings::Readings;
 use std::fmt;
+
+/// The checks whose reason the charts of the server show.
+const SERVER_CHECKS: [&str; 9] = [
+    "burst",
+    "drift",
+    "foreign-load",
+    "neighbours",
+    "server-steal",
+    "stall",
+    "swap",
+    "unsteady",
+    "limiter",
+];
 
 /// Writes the section.
 pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
@@ -25,7 +40,10 @@ pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
         "readings",
         groups.iter().map(|rows| Span::of_readings(rows)),
     );
-    write_readings(out, &timeline, &Readings(groups))
+    let mut charts = Html::default();
+    write_readings(&mut charts, &timeline, &Readings(groups))?;
+    let is_open = is_doubted_by(time.run, &SERVER_CHECKS);
+    write_fold(out, "The server over time", is_open, charts)
 }
 
 /// Writes the sentences about the server, and returns the observations if there are readings to draw.

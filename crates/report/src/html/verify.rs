@@ -6,6 +6,7 @@
 //! Hashes detect accidental and partial changes. They are not a signature: somebody can change a document,
 //! compute its hash and generate a new page.
 
+use super::about;
 use super::document::Document;
 use super::embedded::{Content, EmbeddedError, EmbeddedText};
 use super::escape::Escaped;
@@ -103,7 +104,8 @@ pub fn verify(text: &str, build: &Build) -> Result<VerifiedPage, VerifyError> {
     if !text.ends_with(PAGE_END) {
         return Err(VerifyError::CutOff);
     }
-    let documents = read_documents(text)?;
+    let mut documents = read_documents(text)?;
+    about::read(text, &mut documents);
     if documents.is_empty() {
         return Err(VerifyError::NoDocument);
     }

@@ -5,10 +5,10 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
-use crate::text::findings::{describe_event, failed_in_warmup, worst_first};
+use crate::text::findings::{describe_event, failed_in_warmup, finding_word, worst_first};
 use crate::text::{cut, plain};
 use crate::units::count;
-use prony_store::{Check, FindingKind, Run, Severity};
+use prony_store::{Check, Run, Severity};
 use std::io;
 
 /// Width of the columns before the messages in the table of errors.
@@ -83,14 +83,13 @@ pub fn write_checks(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 /// Writes checks, the worst first. Notes are printed without advice, because they rarely require action.
 pub(crate) fn write_check_list(out: &mut Printer<'_>, checks: &[Check]) -> io::Result<()> {
     for check in worst_first(checks) {
-        let (label, look): (&str, fn(&Style, &str) -> String) = match (check.severity, check.kind) {
-            (Severity::Invalid, _) => ("invalid", Style::alarm),
-            (Severity::Caveat, Some(FindingKind::Doubt)) => ("doubt  ", Style::caution),
-            (Severity::Caveat, Some(FindingKind::Scope)) => ("scope  ", Style::caution),
-            (Severity::Caveat, None) => ("caveat ", Style::caution),
-            (Severity::Note, _) => ("note   ", Style::dim),
+        let look: fn(&Style, &str) -> String = match check.severity {
+            Severity::Invalid => Style::alarm,
+            Severity::Caveat => Style::caution,
+            Severity::Note => Style::dim,
         };
-        let label = format!("{}  ", look(out.style, label));
+        let label = format!("{:<7}", finding_word(check));
+        let label = format!("{}  ", look(out.style, &label));
         let finding = format!("{}: {}", plain(&check.id), plain(&check.finding));
         out.item(&label, 9, &finding)?;
         if check.severity != Severity::Note {

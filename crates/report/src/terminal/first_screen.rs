@@ -13,10 +13,10 @@ use crate::text::answer::{answer_format, answer_lines};
 use crate::text::counts::{outcome_counts, per_scale_text, throughput_by_second, throughput_text};
 use crate::text::findings::worst_first;
 use crate::text::latency::unavailable_reason;
-use crate::text::setup::{options_suffix, server_name};
+use crate::text::setup::{load_size, options_suffix, server_name};
 use crate::text::verdict::{incomplete_notice, verdict_sentence};
 use crate::text::{plain, sparkline};
-use crate::units::{self, count, count_with_noun, time_or_dash};
+use crate::units::{self, count, time_or_dash};
 use prony_judge::checks;
 use prony_store::{Annotation, Check, FindingKind, IndustryMetric, Latency, Run, Severity};
 use std::io;
@@ -102,16 +102,12 @@ fn answer(run: &Run, width: usize) -> Vec<Paragraph> {
 /// The workload, its settings, the server and the load.
 fn title(run: &Run, width: usize) -> Paragraph {
     let (workload, drive) = (&run.workload, &run.drive);
-    let load = match drive.rate_tps {
-        Some(rate) => format!(", {} scheduled", units::transactions_per_second(rate)),
-        None => String::new(),
-    };
     let title = format!(
-        "{}, scale {}, on {}: {}{load}{}",
+        "{}, scale {}, on {}: {}{}",
         workload.display_name(),
         count(workload.scale.into()),
         server_name(&run.server),
-        count_with_noun(drive.clients.into(), "client", "clients"),
+        load_size(drive),
         options_suffix(workload),
     );
     Paragraph::text(&plain(&title), width, 2)

@@ -117,12 +117,12 @@ pub fn run_input(scenario: &Scenario, settings: &ScenarioSettings) -> PlanInput 
         };
         input.set_option(option_flag, &name, Some(value));
     }
-    let warmup = Some(settings.warmup).filter(|warmup| !warmup.is_zero());
     PlanInput {
         clients: value_from_flag("--clients", Some(settings.clients)),
         threads: value_from_flag("--threads", Some(settings.threads)),
         protocol: value_from_flag("--protocol", scenario.protocol),
-        warmup: value_from_flag("--warmup", warmup),
+        // Also if it is none: a run without this flag has a warm-up of its own.
+        warmup: value_from_flag("--warmup", Some(settings.warmup)),
         duration: value_from_flag("--duration", Some(settings.duration)),
         ..input
     }

@@ -2,6 +2,7 @@
 //!
 //! Converts rows and a price sheet to plain values for `report`; connects to no server.
 
+use super::super::load_size::ASSUMED_LOAD_BYTES_PER_S;
 use super::commands::ScenarioSettings;
 use crate::args::ReproduceArgs;
 use crate::command::{price, server, stored};
@@ -14,10 +15,6 @@ use prony_report::suite::{RowEstimate, SheetUsed, SuiteEstimate};
 use prony_report::units;
 use prony_store::Run;
 use std::collections::BTreeMap;
-
-/// Speed of a load about which nothing is known, bytes of the loaded tables a second: the loads of AlloyDB's guide
-/// reached 30 to 110 MB/s.
-const ASSUMED_LOAD_BYTES_PER_S: f64 = 40e6;
 
 /// A row to run.
 pub struct PlannedRow {

@@ -25,7 +25,7 @@ use prony_server::Target;
 use prony_store::scenario::{CachedShare, ScenarioLoad};
 use prony_workload::{FindingState, Workload};
 use scenario_record::CompletedSteps;
-pub use server_setup::wait_until_it_answers;
+pub use server_setup::{fail_if_interrupted, wait_until_it_answers};
 use std::ffi::OsString;
 
 /// Executes the command.
@@ -345,6 +345,8 @@ fn load_data(
         cached: CachedArgs::default(),
         jobs: settings.jobs,
         seed: commands::DATA_SEED,
+        // The size of a scenario is published, or was chosen.
+        is_confirmed: true,
     })?;
     output::notice(&load_summary(finished.workload, &finished.report));
     server_setup::fail_if_interrupted(&finished.signals)?;

@@ -177,12 +177,12 @@ const RESOURCES: [Column; 9] = [
     ),
     (
         "busiest client thread",
-        |run| run.machine().health.busiest_thread_share,
+        |run| run.client_health().busiest_thread_share,
         units::percent,
     ),
     (
         "client's CPU for a transaction",
-        |run| Some(run.machine().health.cpu_per_transaction_us? * 1e3),
+        |run| Some(run.client_health().cpu_per_transaction_us? * 1e3),
         units::time,
     ),
 ];

@@ -1,14 +1,19 @@
 //! Tests of the form of a test report.
 
 use super::*;
-use crate::html::{verify, write, write_in_form};
+use crate::html::{PageContents, verify, write, write_contents};
 use crate::sample_run::{formerly_judged as closed, test_build, with_tps, written};
 use prony_store::{
     Check, DeclaredFact, PublishedMetric, QueryCounts, RunState, Severity, scenario,
 };
 
 fn page_of(runs: &[Run]) -> String {
-    written(|out| write_in_form(out, PageForm::ApsaraDb, runs, None, &test_build()))
+    let contents = PageContents {
+        form: PageForm::ApsaraDb,
+        runs,
+        ..PageContents::default()
+    };
+    written(|out| write_contents(out, &contents, &test_build()))
 }
 
 fn section<'a>(page: &'a str, id: &str) -> &'a str {

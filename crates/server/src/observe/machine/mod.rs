@@ -9,12 +9,14 @@ mod cpu_time;
 mod exporter;
 mod links;
 mod proc;
+mod space;
 
 pub use colocation::{Colocation, find_colocation};
 pub use cpu_time::{ServerProcesses, task_cpu_s, thread_cpu_s};
 pub use exporter::Exporter;
 pub use links::Link;
 pub use proc::{describe as describe_this_machine, read as read_this_machine, throttled_s};
+pub use space::{FreeSpace, find_free_space};
 
 use prony_document::MachineSecond;
 

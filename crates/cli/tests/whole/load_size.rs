@@ -1,0 +1,49 @@
+//! What a load says before it begins: its size, its time, and the room for it.
+
+use crate::common::{TestBench, stderr_text};
+use crate::maria::MariaTestBench;
+
+/// More data than any machine of a test has room for: 31 PB of accounts.
+const HUGE: &str = "load tpcb --scale 2000000000";
+
+/// The end of stderr on one line.
+fn refused(output: &std::process::Output) -> String {
+    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(output));
+    assert!(output.stdout.is_empty(), "nothing was loaded");
+    stderr_text(output)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn a_load_says_its_size_and_is_refused_if_it_cannot_fit() {
+    let bench = TestBench::new("load_size");
+    let loaded = stderr_text(&bench.prony("load tpcb --scale 1"));
+    let expected =
+        "Loading about 100,011 rows, 16 MB with indexes; about 1 s at an assumed 40 MB a second; ";
+    assert!(loaded.contains(expected), "{loaded}");
+    assert!(loaded.contains(" are free in /"), "{loaded}");
+    let message = refused(&bench.prony(HUGE));
+    for part in [
+        "200,022,000,000,000 rows",
+        "the data does not fit: ",
+        " are free in /",
+        "hint: use --scale ",
+        "make room, or load anyway with --yes",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    // The tables are as they were.
+    assert_eq!(bench.prony("check tpcb").status.code(), Some(0));
+    let rows = stderr_text(&bench.prony("load oltp_read_write --scale 2 -o table_size=300"));
+    assert!(rows.contains("Loading about 600 rows, "), "{rows}");
+}
+
+#[test]
+fn the_room_for_mariadbs_tables_is_that_of_its_data_directory() {
+    let bench = MariaTestBench::new("load_size");
+    let message = refused(&bench.prony("load tpcc --scale 100000"));
+    assert!(message.contains("the data does not fit: "), "{message}");
+    assert!(message.contains(" are free in /"), "{message}");
+}
