@@ -201,6 +201,9 @@ pub fn execute(
     };
     let metrics = part.map_or(own_metrics.as_ref(), |part| part.metrics);
     let (mut run_server, signals) = find_server(request, part)?;
+    if workload.has_users_statements() {
+        run_server.keep_session_settings();
+    }
     let fleet = fleet::start_if_any(&plan.agents, &signals)?;
     load_if_embedded(workload, plan, &run_server, &signals)?;
     // Dropped at the end, which puts the server back.
