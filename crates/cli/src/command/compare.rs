@@ -211,7 +211,8 @@ fn check_primary_figure(comparison: &SidesComparison, args: &CompareArgs) -> Res
         return Ok(());
     };
     match &comparison.primary {
-        Some(primary) if primary != name => {
+        // Sides that cannot be compared have no figures.
+        Some(primary) if primary != name && comparison.verdict != Verdict::NotComparable => {
             let figures = comparison
                 .side_comparisons
                 .iter()
