@@ -248,7 +248,9 @@ pub fn write_sweep(
         .map(|experiment| plain(&experiment.id))
         .filter(|id| !id.is_empty())
     {
-        out.line(format!("\nThe curve as a page: prony report {id}"))?;
+        out.line(format!(
+            "\nThe curve as a page: prony report {id} --output curve.html"
+        ))?;
     }
     Ok(())
 }

@@ -356,7 +356,7 @@ fn write_statements_and_settings(out: &mut Html, run: &Run) -> fmt::Result {
 }
 
 fn write_repeat_command(out: &mut Html, run: &Run) -> fmt::Result {
-    let Some((command, notes)) = repeat::repeat_command(run) else {
+    let Some((command, notes)) = repeat::repeat_command(run, true) else {
         out.push_str("<p class=\"absent\">No command: the document does not contain it.</p>\n");
         return Ok(());
     };
