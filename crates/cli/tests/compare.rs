@@ -233,6 +233,9 @@ fn a_side_of_runs_that_are_not_repeats_is_not_comparable() {
         text.contains("The runs of A are not repeats of each other"),
         "{text}"
     );
+    // Which figures there are is no question then.
+    let unknown = ["compare", mixed, "20261121-1002", "--figure", "nope"];
+    home.run(&unknown, 7);
     let limit = ["compare", mixed, "20261121-1002", "--fail-if-slower", "1%"];
     assert!(!home.run(&limit, 7).contains("required"));
 }

@@ -57,8 +57,11 @@ fn labels_and_notes_are_shown_and_do_not_change_the_document() {
     let home = home_with_runs("labelled");
     let path = home.0.join("runs/20261121-1002.json");
     let before = std::fs::read(&path).expect("it is there");
+    for wrong in ["before\u{1b}[2J vacuum", "two\nlines", "last"] {
+        home.run(&["runs", "label", "20261121-1002", wrong], 2);
+    }
     home.run(
-        &["runs", "label", "20261121-1002", "before\u{1b}[2J vacuum"],
+        &["runs", "label", "20261121-1002", "before\\x1b[2J vacuum"],
         0,
     );
     home.run(&["runs", "note", "last", "the newest"], 0);

@@ -7,8 +7,9 @@ use crate::carrier::{HEARTBEAT, SILENCE_MAX};
 use crate::coordinator::boot_id;
 use crate::frame::{FrameError, GREETING, read_any_frame, read_frame, write_frame};
 use crate::message::{
-    AgentDescription, AgentFailure, FailureKind, FinishedPart, FromAgent, PartEvent, PartRow,
-    ReadyPart, RowCounts, RunPart, ServerLogin, ServerProbe, ToAgent, WorkDescription, add_counts,
+    AgentDescription, AgentFailure, FailureKind, FinishedPart, FromAgent, PartEvent, PartHost,
+    PartRoundTrips, PartRow, ReadyPart, RowCounts, RunPart, ServerLogin, ServerProbe, ToAgent,
+    WorkDescription, add_counts,
 };
 use prony_drive::clock::Clock;
 use prony_drive::{DriveJob, DriveResult, LoadStart, Observer, ReadySlice, RunSlice, connect};
@@ -337,7 +338,7 @@ fn prepare(link: &Link, part: &RunPart) -> Result<PreparedPart, AgentFailure> {
     let facts = read_server_facts(&mut control).map_err(|error| connect_failure(&error))?;
     let url = url_of(&plan);
     let text = to_toml(&plan, Some(url)).map_err(|error| usage(error.to_string()))?;
-    let work = describe_work(&text, &ready, facts.version);
+    let work = describe_work(&text, &ready, facts.version, &target);
     Ok(PreparedPart {
         plan,
         target,
@@ -359,7 +360,12 @@ pub(crate) fn describe_work(
     plan: &str,
     ready: &ReadyWorkload,
     server_version: String,
+    target: &Target,
 ) -> WorkDescription {
+    let hosts = target.hosts().into_iter().map(|host| {
+        let first = &target.endpoints[host.start];
+        format!("{}:{}", first.host, first.port)
+    });
     let hash = Sha256::digest(plan.as_bytes());
     let settings = ready.program.settings().into_iter();
     WorkDescription {
@@ -375,6 +381,7 @@ pub(crate) fn describe_work(
             .map(|(name, value)| (name.to_owned(), value))
             .collect(),
         server_version,
+        hosts: hosts.collect(),
     }
 }
 
@@ -390,7 +397,10 @@ fn resolve_target(link: &Link, login: &ServerLogin) -> Result<Target, AgentFailu
         return Err(AgentFailure::new(FailureKind::Usage, parts));
     }
     for endpoint in &mut target.endpoints {
-        let password = login.password.clone().map(Secret::new);
+        let is_same =
+            |(host, port, _): &&(_, u16, _)| (host, *port) == (&endpoint.host, endpoint.port);
+        let password = login.passwords.iter().find(is_same);
+        let password = password.map(|(.., password)| Secret::new(password.clone()));
         endpoint.password = endpoint.password.take().or(password);
     }
     target.has_own_statements = true;
@@ -428,6 +438,8 @@ impl RowSender<'_> {
             rows: self.rows,
             counts: self.counts,
             failure: result.failure.clone(),
+            hosts: result.hosts.iter().map(PartHost::new).collect(),
+            round_trips: result.round_trips.as_ref().map(PartRoundTrips::new),
         }
     }
 }

@@ -3,9 +3,13 @@
 //! In: the times of round trips. Out: the offset by the shortest one, with its bound.
 
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The number of round trips of a measurement; the shortest one counts.
 pub(crate) const ROUND_TRIPS: u32 = 60;
+/// The number that is enough if a measurement has taken [`TIME_MAX`].
+pub(crate) const ROUND_TRIPS_MIN: u32 = 10;
+pub(crate) const TIME_MAX: Duration = Duration::from_secs(1);
 
 /// The offset of two clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

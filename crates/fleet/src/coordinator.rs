@@ -4,7 +4,7 @@
 //! another build or of another run.
 
 use crate::carrier::{Arrival, Carrier, Pong, SILENCE_MAX};
-use crate::clock::{ClockReading, ROUND_TRIPS};
+use crate::clock::{ClockReading, ROUND_TRIPS, ROUND_TRIPS_MIN, TIME_MAX};
 use crate::error::Error;
 use crate::message::{AgentDescription, FromAgent, ServerLogin, ServerProbe, ToAgent};
 use prony_drive::clock::Clock;
@@ -245,7 +245,11 @@ impl Fleet {
         let agent = &mut self.agents[index];
         agent.pongs.try_iter().for_each(drop);
         let mut best: Option<ClockReading> = None;
+        let since = Instant::now();
         for number in 0..ROUND_TRIPS {
+            if number >= ROUND_TRIPS_MIN && since.elapsed() > TIME_MAX {
+                break;
+            }
             let sent_ns = Clock::System.now_ns();
             let answer = agent.carrier.send(&ToAgent::Ping(number));
             let answer = answer
@@ -276,12 +280,14 @@ pub(crate) fn boot_id() -> String {
 /// How an agent reaches the server that the coordinator reaches by this URL.
 pub(crate) fn server_login(url: &str, target: &Target) -> ServerLogin {
     let environment = Environment::from_process();
-    let first = target.endpoints.first();
-    let password = first.and_then(|endpoint| endpoint.password.as_ref());
+    let passwords = target.endpoints.iter().filter_map(|endpoint| {
+        let password = endpoint.password.as_ref()?.reveal().to_owned();
+        Some((endpoint.host.clone(), endpoint.port, password))
+    });
     ServerLogin {
         url: url.to_owned(),
         variables: environment.vars().clone(),
-        password: password.map(|password| password.reveal().to_owned()),
+        passwords: passwords.collect(),
         user: target.user.clone(),
         database: target.database.clone(),
         system_user: environment.user,

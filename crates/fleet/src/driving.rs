@@ -9,15 +9,17 @@ use crate::clock::ClockReading;
 use crate::coordinator::{Fleet, POLL_INTERVAL, no_answer, server_login};
 use crate::error::{Error, FailureKind};
 use crate::message::{
-    FinishedPart, FromAgent, PartRow, ReadyPart, RowCounts, RunPart, ToAgent, WorkDescription,
-    add_counts,
+    FinishedPart, FromAgent, PartHost, PartRoundTrips, PartRow, ReadyPart, RowCounts, RunPart,
+    ToAgent, WorkDescription, add_counts,
 };
 use prony_drive::clock::Clock;
 use prony_drive::{
-    DriveResult, EngineKind, LoadStart, Observer, RunEvent, RunSlice, drain_report_ns, run_schedule,
+    DriveResult, EngineKind, HostTotals, LoadStart, Observer, RunEvent, RunSlice, drain_report_ns,
+    run_schedule,
 };
 use prony_measure::{
-    Collector, IntervalRow, InvalidInterval, RecorderLayout, RunPhase, RunSchedule, Totals,
+    Collector, IntervalRow, InvalidInterval, RecorderLayout, RoundTripTimes, RunPhase, RunSchedule,
+    Totals,
 };
 use prony_plan::{ErrorParts, Plan, Stop, to_toml};
 use prony_server::Target;
@@ -125,10 +127,10 @@ impl Fleet {
                 hint: "run without --agent",
             });
         }
-        if job.target.hosts().len() > 1 || !job.target.additional_targets.is_empty() {
+        if !job.target.additional_targets.is_empty() {
             return Err(Error::Unsupported {
-                problem: "agents cannot spread clients over several servers yet",
-                hint: "name one server in the URL",
+                problem: "agents cannot drive several targets yet",
+                hint: "name all hosts in one URL",
             });
         }
         self.check_address(job.target)
@@ -161,7 +163,12 @@ impl Fleet {
             // If it is gone, that arrives.
             let _ = agent.carrier.send(&ToAgent::Prepare(Box::new(part)));
         }
-        let work = describe_work(&text, job.ready_workload, job.server_version.to_owned());
+        let work = describe_work(
+            &text,
+            job.ready_workload,
+            job.server_version.to_owned(),
+            job.target,
+        );
         let ready = self.wait_until_ready(job.interrupt)?;
         for (agent, part) in self.agents.iter().zip(&ready) {
             let first = &ready[0];
@@ -316,6 +323,8 @@ struct Load<'a> {
     parts: Vec<Part>,
     events: Vec<RunEvent>,
     shares: Vec<(u64, u64)>,
+    hosts: Vec<HostTotals<u64>>,
+    round_trips: Option<RoundTripTimes<u64>>,
     start_delay_ns: u64,
     failure: Option<String>,
     /// When the agents were told to stop.
@@ -351,6 +360,8 @@ impl<'a> Load<'a> {
             start,
             events: Vec::new(),
             shares: Vec::new(),
+            hosts: Vec::new(),
+            round_trips: None,
             start_delay_ns: 0,
             failure: None,
             stopped: None,
@@ -491,6 +502,9 @@ impl<'a> Load<'a> {
                 .map_err(|error| format!("it sent an end that is not one of the run: {error}"))?;
             self.collector.add_row(index, row);
         }
+        self.add_totals(finished.hosts, finished.round_trips)
+            .map_err(|error| format!("it sent totals that are not those of the run: {error}"))?;
+        let part = &mut self.parts[index];
         part.has_ended = true;
         part.start_delay_ns = Some(finished.start_delay_ns);
         self.start_delay_ns = self.start_delay_ns.max(finished.start_delay_ns);
@@ -512,6 +526,36 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
+    /// Adds what an agent measured of each host and of each statement.
+    fn add_totals(
+        &mut self,
+        hosts: Vec<PartHost>,
+        round_trips: Option<PartRoundTrips>,
+    ) -> Result<(), InvalidInterval> {
+        let count = self.job.target.hosts().len();
+        if !hosts.is_empty() && hosts.len() != count {
+            return Err(InvalidInterval::Layout);
+        }
+        if !hosts.is_empty() {
+            self.hosts.resize_with(count, HostTotals::default);
+        }
+        for (sum, host) in self.hosts.iter_mut().zip(hosts) {
+            sum.add(&host.into_totals()?);
+        }
+        if let Some(round_trips) = round_trips {
+            let statements = self
+                .job
+                .ready_workload
+                .program
+                .statement_table()
+                .statements()
+                .len();
+            let sum = self.round_trips.get_or_insert_default();
+            round_trips.add_to(sum, statements)?;
+        }
+        Ok(())
+    }
+
     fn finish(mut self) -> (DriveResult, Vec<Part>, Vec<(u64, u64)>) {
         let collected = self.collector.finish();
         for row in &collected.rows {
@@ -523,8 +567,8 @@ impl<'a> Load<'a> {
             start_delay_ns: self.start_delay_ns,
             collected,
             events: self.events,
-            round_trips: None,
-            hosts: Vec::new(),
+            round_trips: self.round_trips,
+            hosts: self.hosts,
             interrupted: self.job.interrupt.load(Ordering::Relaxed),
             failure: self.failure,
         };
@@ -574,6 +618,7 @@ mod tests {
             kinds: vec!["tpcb".to_owned()],
             settings: Vec::new(),
             server_version: "17.2".to_owned(),
+            hosts: vec!["db1:5432".to_owned()],
         };
         assert_eq!(work_difference(&ours, &ours), None);
         let theirs = WorkDescription {

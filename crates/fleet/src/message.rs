@@ -4,8 +4,11 @@
 //! origin. [`ServerLogin`] holds passwords: it has no `Debug`, and is sent over the carrier only.
 
 use prony_document::Network;
-use prony_drive::{RunEvent, RunEventKind};
-use prony_measure::{IntervalRow, ProcessHealth, RecorderLayout, SerializedInterval};
+use prony_drive::{HostTotals, RunEvent, RunEventKind};
+use prony_measure::{
+    Distribution, IntervalRow, InvalidInterval, ProcessHealth, RecorderLayout, RoundTripTimes,
+    SerializedInterval, SerializedTimes,
+};
 use prony_plan::ErrorParts;
 use prony_store::{Build, Host};
 use serde::{Deserialize, Serialize};
@@ -70,8 +73,8 @@ pub(crate) struct ServerLogin {
     pub variables: BTreeMap<String, String>,
     /// The default role.
     pub system_user: Option<String>,
-    /// The password that the coordinator found, in its files if not in the URL or the variables.
-    pub password: Option<String>,
+    /// Host, port and password of each endpoint of the coordinator, which may have them from its files.
+    pub passwords: Vec<(String, u16, String)>,
     /// The role and the database that the coordinator uses.
     pub user: String,
     pub database: String,
@@ -109,6 +112,8 @@ pub(crate) struct WorkDescription {
     pub settings: Vec<(String, String)>,
     /// The server's version as it reports itself.
     pub server_version: String,
+    /// The hosts over which connections may be spread, by name and port.
+    pub hosts: Vec<String>,
 }
 
 /// The state of an agent whose clients are ready.
@@ -204,6 +209,84 @@ pub(crate) struct FinishedPart {
     pub rows: u64,
     pub counts: RowCounts,
     pub failure: Option<String>,
+    /// What happened at each host, if there are several.
+    pub hosts: Vec<PartHost>,
+    pub round_trips: Option<PartRoundTrips>,
+}
+
+/// What happened at one host.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PartHost {
+    up_at_start: u32,
+    up_at_end: u32,
+    lost: u64,
+    arrived: u64,
+    failed: u64,
+    response: SerializedTimes,
+}
+
+impl PartHost {
+    pub fn new(totals: &HostTotals<u64>) -> PartHost {
+        PartHost {
+            up_at_start: totals.up_at_start,
+            up_at_end: totals.up_at_end,
+            lost: totals.lost,
+            arrived: totals.arrived,
+            failed: totals.failed,
+            response: SerializedTimes::new(&totals.response),
+        }
+    }
+
+    pub fn into_totals(self) -> Result<HostTotals<u64>, InvalidInterval> {
+        Ok(HostTotals {
+            up_at_start: self.up_at_start,
+            up_at_end: self.up_at_end,
+            lost: self.lost,
+            arrived: self.arrived,
+            failed: self.failed,
+            response: self
+                .response
+                .into_distribution_like(Distribution::coarse())?,
+        })
+    }
+}
+
+/// The times of round trips by statement.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PartRoundTrips {
+    /// Index of the first statement, number of statements, and times.
+    entries: Vec<(usize, u32, SerializedTimes)>,
+    service_ns: u64,
+}
+
+impl PartRoundTrips {
+    pub fn new(times: &RoundTripTimes<u64>) -> PartRoundTrips {
+        let entries = times.entries().map(|entry| {
+            let times = SerializedTimes::new(entry.times);
+            (entry.first_statement, entry.statements, times)
+        });
+        PartRoundTrips {
+            entries: entries.collect(),
+            service_ns: u64::try_from(times.service_ns).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Adds these times to those of other agents. `statements`: how many the program has.
+    pub fn add_to(
+        self,
+        sum: &mut RoundTripTimes<u64>,
+        statements: usize,
+    ) -> Result<(), InvalidInterval> {
+        sum.service_ns += u128::from(self.service_ns);
+        for (first_statement, count, times) in self.entries {
+            if first_statement >= statements {
+                return Err(InvalidInterval::Layout);
+            }
+            let times: Distribution<u64> = times.into_distribution_like(Distribution::coarse())?;
+            sum.add_times(first_statement, count, &times);
+        }
+        Ok(())
+    }
 }
 
 /// An event of an agent, from the start of the load.

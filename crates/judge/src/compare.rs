@@ -204,6 +204,13 @@ pub(crate) fn differences(a: &Run, b: &Run) -> Vec<Difference> {
     differences
 }
 
+/// Whether two runs measured the same thing, whether or not their figures may be used.
+pub fn is_same_load(a: &Run, b: &Run) -> bool {
+    property_differences(a, b)
+        .iter()
+        .all(|difference| difference.severity != Invalid)
+}
+
 /// Differences between runs that should have measured the same thing.
 pub(crate) fn property_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let properties = compared_properties(a)

@@ -25,6 +25,7 @@ mod foreign_load;
 pub mod formatting;
 mod growth;
 mod housekeeping;
+mod ledger;
 mod length;
 mod limits;
 mod littles_law;

@@ -31,13 +31,53 @@ pub struct Deviation {
     pub published_high: Option<f64>,
     /// Value measured here; `None` if this run does not have it.
     pub measured: Option<f64>,
-    /// Relative change from published to measured, 0 within a published range: -0.4 is 40 % less.
+    /// Relative change from published to measured, 0 within a published range: -0.4 is 40 % less. `None` if they cannot
+    /// be compared.
     pub change: Option<f64>,
+}
+
+/// Relative tolerance of the window's length.
+const DURATION_TOLERANCE: f64 = 0.01;
+
+/// What forbids to compare a run's figures with the published ones, such as less data; empty if they can be compared. A run
+/// on another machine can: that is what a reproduction is for.
+pub fn not_comparable_by(run: &Run) -> Vec<&'static str> {
+    let Some(scenario) = &run.scenario else {
+        return Vec::new();
+    };
+    let original = &scenario.original;
+    let is_shorter = |published: Option<f64>, measured_s: f64| {
+        published.is_some_and(|published_s| measured_s < published_s * (1.0 - DURATION_TOLERANCE))
+    };
+    let dialects = original.dialect.zip(run.server.dialect());
+    let fewer_clients = original
+        .clients
+        .is_some_and(|clients| run.drive.clients < clients);
+    [
+        (
+            "another engine",
+            dialects.is_some_and(|(original, here)| original != here),
+        ),
+        ("less data", scenario.size_share < 1.0),
+        ("fewer clients", fewer_clients),
+        (
+            "a shorter window",
+            is_shorter(original.duration_s, run.measured.length_s),
+        ),
+        (
+            "less warm-up",
+            is_shorter(original.warmup_s, run.window.warmup_s),
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(what, applies)| applies.then_some(what))
+    .collect()
 }
 
 /// The published figures of a run's scenario with the measured ones, in the scenario's order; empty for a run
 /// without a scenario.
 pub fn deviations(run: &Run) -> Vec<Deviation> {
+    let is_comparable = not_comparable_by(run).is_empty();
     let published = run.scenario.iter().flat_map(|scenario| &scenario.published);
     published
         .map(|figure| {
@@ -48,7 +88,9 @@ pub fn deviations(run: &Run) -> Vec<Deviation> {
                 published: figure.value,
                 published_high: figure.high,
                 measured,
-                change: measured.and_then(|measured| relative_change(figure, measured)),
+                change: measured
+                    .filter(|_| is_comparable)
+                    .and_then(|measured| relative_change(figure, measured)),
             }
         })
         .collect()

@@ -67,6 +67,7 @@ impl PlanInput {
                     .clone()
                     .map(|agents| agents.value)
                     .unwrap_or_default(),
+                ledger: value_or(&self.ledger, false),
                 require: self
                     .require
                     .clone()
@@ -279,10 +280,9 @@ impl Checker<'_> {
             let message = "a sample of clients over TCP is not possible with agents";
             self.report_with_hint(&sample.location, message, "remove one of the two");
         }
-        let latency = input.statement_latency.as_ref();
-        if let Some(latency) = latency.filter(|latency| latency.value) {
-            let message = "the latency of statements cannot be measured with agents yet";
-            self.report_with_hint(&latency.location, message, "remove one of the two");
+        if let Some(ledger) = input.ledger.as_ref().filter(|ledger| ledger.value) {
+            let message = "agents cannot keep a ledger yet";
+            self.report_with_hint(&ledger.location, message, "remove one of the two");
         }
     }
 

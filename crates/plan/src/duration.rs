@@ -124,8 +124,13 @@ fn too_long_error(text: &str) -> DurationError {
 /// Truncates the user's text to fit into a message.
 pub(crate) fn shorten(text: &str) -> String {
     const MAX_CHARS: usize = 40;
+    let escape = |c: char| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    let text: String = text.chars().map(escape).collect();
     if text.chars().count() <= MAX_CHARS {
-        return text.to_owned();
+        return text;
     }
     text.chars().take(MAX_CHARS).chain("...".chars()).collect()
 }

@@ -28,6 +28,8 @@ pub struct Plan {
     /// Whether the run measures an outage or a stall of the server, such as a failover; if so, neither
     /// makes the run invalid.
     pub expect_outage: bool,
+    /// Whether each transaction writes its number, so that each commit can be accounted for.
+    pub ledger: bool,
     /// What the result must meet.
     pub require: Requirements,
     /// Commands that reach the machines which drive the clients; empty if this machine does.
@@ -47,6 +49,7 @@ impl Plan {
             drive,
             observe: ObservePlan::disabled(),
             expect_outage: false,
+            ledger: false,
             require: Requirements::default(),
             agents: Vec::new(),
         }

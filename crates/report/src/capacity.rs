@@ -75,7 +75,9 @@ pub fn write(out: &mut dyn Write, style: &Style, found: &CapacityResult) -> io::
     out.table(&table)?;
     if !found.experiment.is_empty() {
         let id = plain(&found.experiment);
-        out.line(format!("\nThe curve as a page: prony report {id}"))?;
+        out.line(format!(
+            "\nThe curve as a page: prony report {id} --output curve.html"
+        ))?;
     }
     Ok(())
 }
@@ -279,7 +281,10 @@ mod tests {
             text.contains("At 4,420 /s, the CPUs of its machine were 97 % busy."),
             "{text}"
         );
-        assert!(text.ends_with("prony report 20261121-1\n"), "{text}");
+        assert!(
+            text.ends_with("prony report 20261121-1 --output curve.html\n"),
+            "{text}"
+        );
     }
 
     #[test]

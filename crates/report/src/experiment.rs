@@ -6,7 +6,7 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
-use crate::text::comparison::figure_sentence;
+use crate::text::comparison::{figure_sentence, noise_of_variant};
 use crate::text::counts::counted_runs;
 use crate::text::plain;
 use crate::text::sweep::{
@@ -132,7 +132,7 @@ pub fn write_summary(
             rate_cell(|rate| rate.high),
             or_dash(spread.filter(|_| variant.counted > 1), units::percent),
             or_dash(variant.p99_ns.as_ref(), |ns| units::time(ns.median)),
-            noise_cell(runs, &variant.name),
+            noise_of_variant(runs, &variant.name),
         ]);
     }
     out.table(&table)?;
@@ -145,19 +145,6 @@ pub fn write_summary(
         out.line(format!("\nTo see whether they differ: prony compare {id}"))?;
     }
     Ok(())
-}
-
-/// The noise of the runs of a variant, from the least to the most.
-fn noise_cell(runs: &[Run], variant: &str) -> String {
-    let own = runs.iter().filter(|run| run.variant() == Some(variant));
-    let shares = own.filter_map(|run| RunNoise::of(run).share()).collect();
-    or_dash(Spread::from_values(shares), |noise| {
-        let [low, high] = [noise.low, noise.high].map(units::whole_percent);
-        match low == high {
-            true => low,
-            false => format!("{} to {high}", low.trim_end_matches(" %")),
-        }
-    })
 }
 
 /// Writes what the pooler of a plan with `via` costs and gives: the change of the figures, and the server's sessions.
@@ -261,7 +248,9 @@ pub fn write_sweep(
         .map(|experiment| plain(&experiment.id))
         .filter(|id| !id.is_empty())
     {
-        out.line(format!("\nThe curve as a page: prony report {id}"))?;
+        out.line(format!(
+            "\nThe curve as a page: prony report {id} --output curve.html"
+        ))?;
     }
     Ok(())
 }

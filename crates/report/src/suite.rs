@@ -8,11 +8,14 @@ use crate::style::Style;
 use crate::table::Table;
 use crate::text::comparison::ratio_as_change;
 use crate::text::plain;
+use crate::text::scenario::not_comparable_sentence;
 use crate::units::{self, or_dash};
 use prony_judge::reproduced::{SuiteFigure, SuiteRow, SuiteSummary};
+use serde::Serialize;
 use std::io::{self, Write};
 
 /// What a suite takes.
+#[derive(Serialize)]
 pub struct SuiteEstimate {
     /// Id of the suite.
     pub id: String,
@@ -33,6 +36,7 @@ pub struct SuiteEstimate {
 }
 
 /// The price sheet of an estimate.
+#[derive(Serialize)]
 pub struct SheetUsed {
     pub file: String,
     pub currency: String,
@@ -41,6 +45,7 @@ pub struct SheetUsed {
 }
 
 /// What one row takes, for all its runs together.
+#[derive(Serialize)]
 pub struct RowEstimate {
     pub id: String,
     /// Size of the data, bytes; absent if it is chosen when the row starts.
@@ -144,14 +149,15 @@ const COLUMNS: [&str; 4] = ["figure", "published", "measured", "deviation"];
 
 /// The table of the rows.
 pub(crate) fn summary_table(summary: &SuiteSummary) -> Table {
+    // On a narrow screen only the first columns are visible: among them whether a row has run.
     let mut table = Table::new(&["row"])
-        .with_texts(&COLUMNS[..1])
+        .with_texts(&["runs", COLUMNS[0]])
         .with_numbers(&COLUMNS[1..])
-        .with_texts(&["caches", "runs"]);
+        .with_texts(&["caches"]);
     for row in &summary.rows {
-        let ends = [row.caches.join(", "), runs_text(row)];
+        let (runs, caches) = (runs_text(row), row.caches.join(", "));
         if row.figures.is_empty() {
-            let cells = [&row.id, "", "", "", "", &ends[0], &ends[1]];
+            let cells = [&*row.id, &runs, "", "", "", "", &caches];
             table.row(cells.map(plain));
         }
         for (index, figure) in row.figures.iter().enumerate() {
@@ -163,8 +169,8 @@ pub(crate) fn summary_table(summary: &SuiteSummary) -> Table {
                     String::new()
                 }
             };
-            let cells = [first(&row.id), name].into_iter().chain(figures);
-            table.row(cells.chain(ends.iter().map(|text| first(text))));
+            let cells = [first(&row.id), first(&runs), name].into_iter();
+            table.row(cells.chain(figures).chain([first(&caches)]));
         }
     }
     table
@@ -182,7 +188,7 @@ fn runs_text(row: &SuiteRow) -> String {
 fn figure_cells(row: &SuiteRow, figure: &SuiteFigure) -> [String; 4] {
     let deviation = match (figure.change, figure.published) {
         (Some(change), _) => ratio_as_change(1.0 + change),
-        (None, Some(_)) if !row.scaled_down.is_empty() => "not comparable".to_owned(),
+        (None, Some(_)) if !row.not_comparable_by.is_empty() => "not comparable".to_owned(),
         _ => "–".to_owned(),
     };
     let measured = match (figure.measured, figure.range) {
@@ -215,16 +221,11 @@ pub(crate) fn summary_sentences(summary: &SuiteSummary) -> Vec<String> {
     let mut reasons: Vec<&str> = summary
         .rows
         .iter()
-        .flat_map(|row| row.scaled_down.clone())
+        .flat_map(|row| row.not_comparable_by.clone())
         .collect();
     reasons.sort_unstable();
     reasons.dedup();
-    if !reasons.is_empty() {
-        sentences.push(format!(
-            "Not comparable with the published figures: such a row had {} than published.",
-            reasons.join(", ").replace("shorter", "a shorter window")
-        ));
-    }
+    sentences.extend(not_comparable_sentence("such a row", &reasons));
     sentences.push(
         "Cold: restarted before the load. Read: the tables were read into the cache before the run. What else differs \
          from the document is on the page of each run (prony show ID)."
@@ -316,13 +317,13 @@ pub(crate) mod tests {
     fn rows_have_deviations_only_if_they_ran_as_published() {
         let text = shown(&run_in_suite(1.0));
         assert!(
-            text.contains("tpcb-cached TPS 20,359 27,700 +36.1 % warm 1\n"),
+            text.contains("tpcb-cached 1 TPS 20,359 27,700 +36.1 % warm\n"),
             "{text}"
         );
         assert!(text.contains("other not run\n"), "{text}");
         let text = shown(&run_in_suite(0.001));
         assert!(
-            text.contains("20,359 27,700 not comparable warm 1\n"),
+            text.contains("20,359 27,700 not comparable warm\n"),
             "{text}"
         );
         assert!(

@@ -93,7 +93,7 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
                 .plan
                 .name
                 .clone()
-                .filter(|_| workload.is_named_by_plan()),
+                .filter(|_| workload.has_users_statements()),
             title: workload.title().to_owned(),
             scale: ready_workload.scale,
             settings: ready_workload

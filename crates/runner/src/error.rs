@@ -26,6 +26,8 @@ pub enum Error {
         /// The flag or the location in the plan that set the URL.
         origin: String,
     },
+    /// The transactions of this workload cannot write their numbers.
+    NoLedger(String),
     /// The run must be stored but cannot be.
     NotStored(#[source] StoreError),
     /// The load could not start.
@@ -45,7 +47,7 @@ impl fmt::Display for Error {
             Error::NotStarted(error) => error.fmt(f),
             Error::Fleet(error) => error.fmt(f),
             Error::Refused(error) => error.fmt(f),
-            Error::ExporterUrl { .. } | Error::ExporterSilent { .. } => {
+            Error::ExporterUrl { .. } | Error::ExporterSilent { .. } | Error::NoLedger(_) => {
                 f.write_str(&self.parts().sentence())
             }
         }
@@ -65,6 +67,12 @@ impl UserError for Error {
                 ErrorParts::new(problem)
                     .with_hint(format!("see the URL of {origin}, or run without it"))
             }
+            Error::NoLedger(workload) => ErrorParts::new(format!(
+                "no ledger: the transactions of {workload} only read, or are text or those of a script, and cannot write their numbers"
+            ))
+            .with_hint(
+                "leave out --ledger, or use a workload of Prony's own statements, such as tpcb, tpcc or oltp_read_write",
+            ),
         }
     }
 }

@@ -100,6 +100,14 @@ impl RunServer {
         }
     }
 
+    /// Leaves the sessions of the clients the settings that the server gives them, as an application's are.
+    pub fn keep_session_settings(&mut self) {
+        self.target.has_own_statements = false;
+        if let Some(target) = &mut self.tcp_target {
+            target.has_own_statements = false;
+        }
+    }
+
     /// Whether this is a throw-away server.
     pub fn is_embedded(&self) -> bool {
         self.embedded.is_some()

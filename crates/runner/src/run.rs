@@ -6,6 +6,7 @@ use crate::endpoints::{add_load, endpoints_before};
 use crate::error::Error;
 use crate::fleet::{FleetParts, machines};
 use crate::job::{RunJob, StorePolicy};
+use crate::ledger::RunLedger;
 use crate::observing::{self, LoadEnd, Observation, ServerObserver};
 use crate::recording::{Recording, RecordingState};
 use crate::refused::{RefusalDetector, Refused};
@@ -15,6 +16,7 @@ use prony_fleet::{Fleet, FleetJob, FleetResult};
 use prony_measure::{IntervalRow, RunSchedule};
 use prony_server::Target;
 use prony_server::embedded::EmbeddedPostgres;
+use prony_session::Program;
 use prony_store::{
     MissingObservation, ObservedTopic, Run, RunStore, RunWriter, Second, ServerSecond, StoreError,
 };
@@ -102,6 +104,18 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
     });
     run.observed = Some(observation.observed);
     let storage = open_storage(&job, &mut run, observer)?;
+    let ledger = match RunLedger::create(&job, &run.id) {
+        Ok(ledger) => ledger,
+        Err(error) => {
+            if let Some((_, writer)) = storage {
+                writer.discard();
+            }
+            return Err(error);
+        }
+    };
+    let ledger_program = ledger
+        .as_ref()
+        .map(|ledger| ledger.program(&*job.ready_workload.program));
     let recording = Recording::default();
     observer.begun(&run, &recording);
     recording.begin(RecordingState::new(storage, run));
@@ -117,8 +131,13 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         kinds: job.ready_workload.program.kinds(),
         refusal_detector: job.ends_if_refused.then(RefusalDetector::default),
         refused: None,
+        ledger,
     };
-    let drive_result = drive(&job, fleet, &mut recorder);
+    let program = match &ledger_program {
+        Some(program) => program,
+        None => &*job.ready_workload.program,
+    };
+    let drive_result = drive(&job, program, fleet, &mut recorder);
     let pending = recorder
         .refusal_detector
         .as_mut()
@@ -139,13 +158,14 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
 /// Drives the load from this machine, or from those of a fleet, whose agents have ended afterwards.
 fn drive(
     job: &RunJob<'_>,
+    program: &dyn Program,
     fleet: Option<Fleet>,
     recorder: &mut RunRecorder<'_>,
 ) -> Result<(DriveResult, Option<FleetParts>), Error> {
     let Some(mut fleet) = fleet else {
         let driven = prony_drive::run(
             &prony_drive::DriveJob {
-                program: &*job.ready_workload.program,
+                program,
                 target: &job.server.target,
                 tcp_target: job.server.tcp_target.as_ref(),
                 plan: &job.plan.drive,
@@ -228,6 +248,7 @@ struct RunRecorder<'a> {
     kinds: &'a [&'static str],
     refusal_detector: Option<RefusalDetector>,
     refused: Option<Refused>,
+    ledger: Option<RunLedger>,
 }
 
 impl RunRecorder<'_> {
@@ -282,6 +303,10 @@ impl RunRecorder<'_> {
         if let Some(growth) = &job.growth {
             run.growth = growth.read_after(job, &drive_result);
         }
+        run.ledger = self
+            .ledger
+            .as_ref()
+            .map(|ledger| ledger.account(job, &drive_result));
         run.consistency = check_after::check_after(job, &drive_result);
         prony_judge::judge_run_beside(&mut run, &job.purpose.baselines);
         FinishedRun {

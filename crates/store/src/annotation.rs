@@ -30,6 +30,27 @@ impl Annotation {
     }
 }
 
+/// The most characters of a label, which tables and commands contain.
+const LABEL_MAX_CHARS: usize = 100;
+
+/// Checks that a run can be found by this label.
+///
+/// # Errors
+/// The reason why it cannot.
+pub fn check_label(label: &str) -> Result<(), String> {
+    let problem = match label {
+        "" => "a label has at least one character",
+        "last" => "`last` means the newest run",
+        _ if label.trim() != label => "a label neither begins nor ends with a space",
+        _ if label.chars().any(char::is_control) => "a label is one line of text",
+        _ if label.chars().count() > LABEL_MAX_CHARS => {
+            return Err(format!("a label has at most {LABEL_MAX_CHARS} characters"));
+        }
+        _ => return Ok(()),
+    };
+    Err(problem.to_owned())
+}
+
 /// Extension of annotation files.
 pub(crate) const EXTENSION: &str = "about";
 

@@ -26,7 +26,7 @@ mod similar;
 mod store;
 mod writer;
 
-pub use annotation::Annotation;
+pub use annotation::{Annotation, check_label};
 pub use contradictions::contradictions;
 pub use document::{DocumentError, parse_document, read_document};
 pub use error::StoreError;

@@ -134,13 +134,18 @@ impl RunStore {
             let path = PathBuf::from(name);
             Ok((load_path(&path)?, path))
         };
-        if name.contains('/') {
+        let is_path = name.contains('/');
+        if is_path && Path::new(name).exists() {
             return file();
         }
         match self.find(name) {
             Ok(id) => self.load_id(&id),
             Err(StoreError::NotFound { .. }) if Path::new(name).is_file() => file(),
-            Err(StoreError::NotFound { .. }) => self.load_labelled(name),
+            Err(StoreError::NotFound { .. }) => match self.load_labelled(name) {
+                // The error says why the file cannot be read.
+                Err(StoreError::NotFound { .. }) if is_path => file(),
+                loaded => loaded,
+            },
             Err(error) => Err(error),
         }
     }

@@ -115,6 +115,26 @@ fn filters_select_by_verdict_workload_server_label_and_start() {
 }
 
 #[test]
+fn a_run_is_found_by_a_label_that_looks_like_a_path_and_labels_are_lines() {
+    let folder = Folder::new("labels");
+    let store = folder.store();
+    let id = stored(&store, |_| {});
+    let label = "feature/x";
+    let annotation = Annotation {
+        label: Some(label.into()),
+        note: None,
+    };
+    store.annotate(&id, &annotation).unwrap();
+    assert_eq!(store.load(label).unwrap().id, id);
+    let error = store.load("feature/y").unwrap_err().to_string();
+    assert!(error.contains("feature/y"), "{error}");
+    prony_store::check_label(label).expect("a label");
+    for wrong in ["", "last", "a\nb", " a", &"a".repeat(101)] {
+        assert!(prony_store::check_label(wrong).is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
 fn stored_files_are_private() {
     let folder = Folder::new("modes");
     let store = folder.store();

@@ -24,8 +24,8 @@ pub trait Workload: Send + Sync {
     /// One-line description.
     fn title(&self) -> &'static str;
 
-    /// Whether results have the name of the plan, which has all that the workload does.
-    fn is_named_by_plan(&self) -> bool {
+    /// Whether a plan has all that the workload does: results then have its name, and sessions keep the server's settings.
+    fn has_users_statements(&self) -> bool {
         false
     }
 

@@ -81,7 +81,7 @@ pub struct FindArgs {
     pub json: bool,
 
     /// Label of the stored runs, as `prony runs label` sets it
-    #[arg(long, value_name = "NAME", help_heading = "Result")]
+    #[arg(long, value_name = "NAME", help_heading = "Result", value_parser = super::stored::parse_label)]
     pub label: Option<String>,
 
     /// Time between progress lines if stderr is not a terminal; 0s: no progress

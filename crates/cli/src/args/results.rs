@@ -134,7 +134,7 @@ pub struct ReportArgs {
     pub runs: Vec<String>,
 
     /// Form of the page: all that is known, or a test report as ApsaraDB's white paper asks for, in the sections
-    /// from purpose to conclusion
+    /// from purpose to what is missing
     #[arg(long, value_enum, value_name = "FORM", default_value_t = ReportForm::Full)]
     pub form: ReportForm,
 

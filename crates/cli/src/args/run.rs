@@ -83,7 +83,8 @@ pub struct RunArgs {
         long,
         value_name = "NAME",
         help_heading = "Result",
-        conflicts_with = "no_store"
+        conflicts_with = "no_store",
+        value_parser = super::stored::parse_label
     )]
     pub label: Option<String>,
 

@@ -118,7 +118,8 @@ pub struct ReproduceArgs {
 #[derive(Args, Debug, Default)]
 pub struct SuiteArgs {
     /// Run only the rows whose id contains this text, such as those of one machine [repeatable]
-    #[arg(long, value_name = "TEXT", help_heading = "Suite")]
+    #[arg(long, value_name = "TEXT", help_heading = "Suite",
+          value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub only: Vec<String>,
 
     /// Runs of each row, each with a new load [default: 1]

@@ -71,7 +71,7 @@ pub enum RunsCommand {
         run: String,
 
         /// The label; empty removes it
-        #[arg(value_name = "LABEL")]
+        #[arg(value_name = "LABEL", value_parser = parse_label_or_none)]
         text: String,
     },
     /// Set the note of a run
@@ -129,6 +129,17 @@ pub enum Since {
 }
 
 /// Parses a date, a local time or an age.
+pub(super) fn parse_label(text: &str) -> Result<String, String> {
+    prony_store::check_label(text).map(|()| text.to_owned())
+}
+
+fn parse_label_or_none(text: &str) -> Result<String, String> {
+    match text {
+        "" => Ok(String::new()),
+        text => parse_label(text),
+    }
+}
+
 pub(super) fn parse_since(text: &str) -> Result<Since, String> {
     let text = text.trim();
     let invalid =

@@ -253,7 +253,8 @@ fn check_primary_figure(comparison: &SidesComparison, args: &CompareArgs) -> Res
         return Ok(());
     };
     match &comparison.primary {
-        Some(_) if !comparison.is_primary(name) => {
+        // Sides that cannot be compared have no figures.
+        Some(_) if !comparison.is_primary(name) && comparison.verdict != Verdict::NotComparable => {
             let figures = comparison
                 .side_comparisons
                 .iter()

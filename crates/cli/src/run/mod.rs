@@ -201,14 +201,11 @@ pub fn execute(
     };
     let metrics = part.map_or(own_metrics.as_ref(), |part| part.metrics);
     let (mut run_server, signals) = find_server(request, part)?;
-    let fleet = fleet::start_if_any(&plan.agents, &signals)?;
-    if let (true, Some(name)) = (
-        run_server.is_embedded(),
-        workload.workload_to_load(&plan.workload),
-    ) {
-        let loader = server::find_workload(name)?;
-        load::load_embedded(loader, &plan.workload, &run_server.target, &signals)?;
+    if workload.has_users_statements() {
+        run_server.keep_session_settings();
     }
+    let fleet = fleet::start_if_any(&plan.agents, &signals)?;
+    load_if_embedded(workload, plan, &run_server, &signals)?;
     // Dropped at the end, which puts the server back.
     let restart = request.restart.as_deref();
     let _changed = server_settings::set(plan, &mut run_server, restart, &signals)?;
@@ -266,6 +263,22 @@ pub fn execute(
             Ok(result)
         }
         Err(error) => Err(run_failure(&error, plan, &signals)),
+    }
+}
+
+/// Loads the data of a throw-away server, if the workload has any.
+fn load_if_embedded(
+    workload: &dyn Workload,
+    plan: &Plan,
+    run_server: &RunServer,
+    signals: &Signals,
+) -> Result<(), Failure> {
+    match workload.workload_to_load(&plan.workload) {
+        Some(name) if run_server.is_embedded() => {
+            let loader = server::find_workload(name)?;
+            load::load_embedded(loader, &plan.workload, &run_server.target, signals)
+        }
+        _ => Ok(()),
     }
 }
 

@@ -159,7 +159,7 @@ fn long_run(bench: &TestBench, name: &str) -> Child {
         bench,
         name,
         2,
-        "run tpcb --clients 4 --threads 2 --duration 5m",
+        "run tpcb --clients 4 --threads 2 --warmup 0s --duration 5m",
     );
     command
         .stdout(std::process::Stdio::piped())
@@ -257,10 +257,6 @@ fn what_is_no_agent_of_this_build_is_refused() {
     }
     for (arguments, expected) in [
         ("run select-only --embedded", "throw-away server"),
-        (
-            "run select-only --statement-latency",
-            "latency of statements",
-        ),
         (
             "run select-only --tcp-sample 1",
             "sample of clients over TCP",
@@ -360,6 +356,144 @@ fn the_offset_of_another_clock_is_measured() {
     }
     let seconds = run.series.iter().filter(|second| second.committed > 0);
     assert_eq!(seconds.count(), 2);
+}
+
+/// An ssh server of this user on loopback, and a configuration of its clients; ended when it is dropped.
+struct SshServer {
+    process: Child,
+    config: std::path::PathBuf,
+}
+
+impl Drop for SshServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl SshServer {
+    /// `None` if there is no sshd on this machine, or it does not start: as root it needs a user `sshd`.
+    fn start(folder: &std::path::Path) -> Option<SshServer> {
+        let program = std::env::var("PRONY_TEST_SSHD").unwrap_or("/usr/sbin/sshd".to_owned());
+        let key = |name: &str| {
+            let file = folder.join(name);
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(&file)
+                .status();
+            made.is_ok_and(|status| status.success()).then_some(file)
+        };
+        let (host_key, user_key) = (key("host_key")?, key("user_key")?);
+        let port = std::net::TcpListener::bind("127.0.0.1:0")
+            .ok()?
+            .local_addr()
+            .ok()?
+            .port();
+        let prony = std::path::Path::new(env!("CARGO_BIN_EXE_prony")).parent()?;
+        let write = |name: &str, text: String| {
+            let file = folder.join(name);
+            std::fs::write(&file, text).expect("a file");
+            file
+        };
+        let server_config = write(
+            "sshd_config",
+            format!(
+                "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nPidFile none\nAuthorizedKeysFile {}.pub\n\
+                 StrictModes no\nPasswordAuthentication no\nSetEnv PATH={}:/usr/bin:/bin\n",
+                host_key.display(),
+                user_key.display(),
+                prony.display()
+            ),
+        );
+        let config = write(
+            "ssh_config",
+            format!(
+                "Host vm*\nHostName 127.0.0.1\nPort {port}\nIdentityFile {}\nUserKnownHostsFile {}\n\
+                 StrictHostKeyChecking accept-new\nBatchMode yes\n",
+                user_key.display(),
+                folder.join("known_hosts").display()
+            ),
+        );
+        let process = Command::new(program)
+            .args(["-D", "-e", "-f"])
+            .arg(server_config)
+            .spawn();
+        let mut server = SshServer {
+            process: process.ok()?,
+            config,
+        };
+        for _ in 0..100 {
+            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return Some(server);
+            }
+            if server.process.try_wait().ok()?.is_some() {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        None
+    }
+}
+
+#[test]
+fn agents_are_reached_by_ssh() {
+    let bench = TestBench::new("fleet_ssh");
+    let Some(server) = SshServer::start(&bench.home) else {
+        eprintln!("skipped: no ssh server starts here");
+        return;
+    };
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let agent = |host: &str| format!("ssh -F {} {host}", server.config.display());
+    let arguments = "run tpcb --clients 4 --threads 2 --transactions 20 --json";
+    let command = command_with_path(&bench, &[&agent("vm1"), &agent("vm2")], arguments);
+    let run: Run = serde_json::from_str(&ok_stdout(&execute(&bench, command))).expect("a document");
+    assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
+    assert_eq!(
+        parts(&run).iter().map(|part| part.committed).sum::<u64>(),
+        80
+    );
+    let unknown = command_with_path(&bench, &[&agent("elsewhere.invalid")], arguments);
+    let output = execute(&bench, unknown);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
+    assert!(
+        stderr_text(&output).contains("elsewhere.invalid"),
+        "{}",
+        stderr_text(&output)
+    );
+}
+
+#[test]
+fn statements_and_hosts_of_several_machines_add_up() {
+    let bench = TestBench::new("fleet_hosts");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let arguments = "run tpcb --clients 4 --threads 2 --transactions 20 --statement-latency --json \
+                     --spread round-robin";
+    let mut command = bench.command(arguments);
+    // The same server by two names.
+    let (start, end) = bench.url.split_once("@127.0.0.1:").expect("a TCP URL");
+    let (port, database) = end.split_once('/').expect("a database");
+    let url = format!("{start}@127.0.0.1:{port},localhost:{port}/{database}");
+    command.args(["--url", &url]);
+    for number in [1, 2] {
+        command.args(["--agent", &agent("hosts", number)]);
+    }
+    let run: Run = serde_json::from_str(&ok_stdout(&execute(&bench, command))).expect("a document");
+    assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
+    assert_eq!(run.endpoints.len(), 2);
+    let connections = run
+        .endpoints
+        .iter()
+        .map(|endpoint| endpoint.connections_at_start);
+    assert_eq!(connections.collect::<Vec<_>>(), [2, 2]);
+    let samples = run
+        .endpoints
+        .iter()
+        .map(|endpoint| endpoint.response.samples);
+    assert_eq!(samples.sum::<u64>(), 80);
+    let statements = run.statements.expect("their latencies");
+    assert!(!statements.is_empty());
+    let has_all = |statement: &prony_store::StatementLatency| statement.latency.samples == 80;
+    assert!(statements.iter().all(has_all), "{statements:?}");
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn each_kit_is_valid_and_says_how_it_is_run_and_what_is_published() {
         assert!(is_said.iter().any(|words| text.contains(words)), "{file}");
         count += 1;
     }
-    assert_eq!(count, 6);
+    assert_eq!(count, 7);
 }
 
 #[test]
@@ -73,6 +73,24 @@ fn durability_is_varied_on_purpose_and_answered() {
         text.contains("durable") && text.contains("relaxed"),
         "{text}"
     );
+}
+
+#[test]
+fn a_ledger_is_varied_on_purpose_and_answered() {
+    let server = own_postgres();
+    let bench = TestBench::on(&server, "kit_ledger");
+    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    ok_stdout(&run_kit(&bench, "ledger", server.port(), ""));
+    let runs = stored_runs(&bench.home);
+    let kept = runs.iter().filter(|run| run.ledger.is_some());
+    assert_eq!(kept.count() * 2, runs.len());
+    // "Varied on purpose": it is no caveat.
+    if let Some(text) = compared(&bench) {
+        assert!(
+            text.contains("ledger none kept Because this is what the experiment varied on purpose"),
+            "{text}"
+        );
+    }
 }
 
 #[test]

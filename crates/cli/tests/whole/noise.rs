@@ -60,23 +60,28 @@ fn an_experiment_beside_busy_neighbours_still_says_something() {
     };
     assert!(runs.iter().filter(is_disturbed).count() >= 4, "{printed}");
     let compared = ok_stdout(&bench.prony_without_server("compare last --primary cpu"));
-    let label = compared.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        label.contains("RUNS INVALID (") && label.contains("compared by pairs that took turns"),
-        "{compared}"
-    );
-    assert!(
-        compared.contains("server CPU: prepared is lower by "),
-        "{compared}"
-    );
-    assert!(
-        compared.contains("Others used, or the hypervisor withheld, "),
-        "{compared}"
-    );
+    let words = compared.split_whitespace().collect::<Vec<_>>().join(" ");
     let json = ok_stdout(&bench.prony_without_server("compare last --json"));
     let json: serde_json::Value = serde_json::from_str(&json).expect("a document");
     assert_eq!(json["disturbed"]["pairs"], true, "{json}");
     assert_eq!(json["primary"], "TPS");
     let gate = bench.prony_without_server("compare last --require throughput>1/s");
+    // How far the runs scatter depends on what else the machine does.
+    if words.starts_with("NOT COMPARABLE") {
+        assert!(words.contains("too much or not alike"), "{compared}");
+        assert_eq!(gate.status.code(), Some(7));
+        return;
+    }
+    assert!(
+        words.contains("RUNS INVALID (neighbours") && words.contains("by pairs that took turns"),
+        "{compared}"
+    );
+    for part in [
+        "server CPU: ",
+        "3 pairs of runs",
+        "Others used, or the hypervisor withheld, ",
+    ] {
+        assert!(words.contains(part), "{part}: {compared}");
+    }
     assert_eq!(gate.status.code(), Some(9), "no requirement passes");
 }

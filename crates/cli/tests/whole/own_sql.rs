@@ -8,6 +8,7 @@ use crate::maria::MariaTestBench;
 use prony_server::Control;
 use prony_store::{Run, RunState};
 use prony_test_servers::canned::{CannedProtocol, Conversation, start};
+use prony_test_servers::{MariaDb, MariaDbOptions};
 use std::path::Path;
 use std::process::Output;
 
@@ -176,6 +177,9 @@ fn what_the_server_refuses_is_found_before_the_load() {
         refused("\\if 1 = 2\nSELECT 1 +;\n\\endif\nSELECT 1;"),
         format!("{prefix}, line 2: syntax error at or near \";\" (42601)")
     );
+    let double = refused("\\set id random(1, 9) + 0.5\nSELECT n FROM t WHERE id = :id;");
+    let expected = format!("{prefix}, line 2: invalid input syntax for type integer: ");
+    assert!(double.starts_with(&expected), "{double}");
     // These are no mistakes: the transaction creates what it uses, or changes where names are looked up.
     for sql in [
         "CREATE TEMP TABLE IF NOT EXISTS own (id int);\nSELECT * FROM own;",
@@ -223,6 +227,30 @@ fn mariadb_refuses_before_the_load_too() {
     assert!(refused("SELEC 1;").starts_with(&format!("{prefix}, line 1: You have an error")));
     let own = "CREATE TEMPORARY TABLE IF NOT EXISTS own (id int);\nSELECT * FROM own;";
     assert_eq!(refused(own), "");
+}
+
+#[test]
+fn sessions_have_the_modes_of_the_server() {
+    let server = MariaDb::start(MariaDbOptions {
+        arguments: vec!["--sql-mode=ORACLE".to_owned()],
+        ..MariaDbOptions::default()
+    });
+    let server = server.expect("it starts");
+    let bench = MariaTestBench::on(&server, "own_sql_modes");
+    let mut control = connect(bench.url());
+    control
+        .execute("CREATE TABLE seen (mode text)")
+        .expect("a table");
+    let run = |arguments: &str| bench.prony(arguments);
+    let sql = "INSERT INTO seen VALUES (@@sql_mode || '');";
+    assert_eq!(refusal(&bench.home, sql, &run), "");
+    assert_eq!(
+        query_number(
+            &mut control,
+            "SELECT count(*) FROM seen WHERE mode LIKE '%ORACLE%'"
+        ),
+        3
+    );
 }
 
 #[test]

@@ -96,6 +96,17 @@ fn a_suite_is_estimated_stopped_continued_and_shown_as_one_table() {
         again.contains("3 runs: about") && !again.contains("done already"),
         "{again}"
     );
+    let json = ok_stdout(&bench.prony(&format!("{SUITE} --estimate --json")));
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["rows"].as_array().map(Vec::len), Some(3), "{json}");
+    assert!(json["rows"][0]["load_s"].as_f64() >= Some(1.0), "{json}");
+    for wrong in [
+        SUITE.replace("--clients 2", "--clients 0"),
+        format!("{SUITE} --only="),
+    ] {
+        let refused = bench.prony(&format!("{wrong} --estimate"));
+        assert_eq!(refused.status.code(), Some(2), "{wrong}");
+    }
     assert_eq!(stored_runs(&bench.home).len(), 4);
 }
 
@@ -116,14 +127,15 @@ fn check_table(table: &str) {
     ]
     .map(line);
     assert!(rows.is_sorted(), "{table}");
-    assert_eq!(lines[rows[0]][1..3], ["NOPM", "589,598"], "{table}");
-    assert_eq!(lines[rows[2]][1..3], ["TPS", "467,583"], "{table}");
+    for (row, figure) in [(rows[0], "NOPM 589,598"), (rows[2], "TPS 467,583")] {
+        assert!(lines[row].join(" ").contains(figure), "{table}");
+    }
     assert!(table.contains("not comparable"), "{table}");
     assert!(!table.contains("+") && !table.contains(" -"), "{table}");
     let flat = table.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("load time 2,205"), "{flat}");
     assert!(
-        flat.contains("such a row had fewer clients, less data"),
+        flat.contains("such a row had a shorter window, fewer clients, less data"),
         "{flat}"
     );
 }

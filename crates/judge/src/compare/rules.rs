@@ -54,6 +54,7 @@ const WHY_OTHER_TLS: &str = "encryption costs CPU time at both ends";
 const WHY_OTHER_CLIENT: &str = "the client's own cost is part of every figure";
 const WHY_STATEMENT_LATENCY: &str =
     "measuring each statement costs the client CPU time in every round trip";
+const WHY_LEDGER: &str = "a ledger costs the server an insert in every transaction";
 const WHY_OTHER_WINDOW: &str =
     "a longer window is more likely to include rare events (a checkpoint, a vacuum)";
 const WHY_OTHER_WARMUP: &str = "caches fill and statements are planned at the start of a run";
@@ -63,7 +64,7 @@ use Severity::{Caveat, Invalid, Note};
 
 /// All properties except settings. Each workload declares its own settings; those of the server are compared
 /// separately.
-pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 25] {
+pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 26] {
     let (workload, drive, server) = (&run.workload, &run.drive, &run.server);
     let connections = if drive.connect_per_transaction {
         "one for each transaction"
@@ -82,6 +83,10 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 25] {
     let statement_latency = match run.statements {
         Some(_) => "measured",
         None => "not measured",
+    };
+    let ledger = match run.ledger {
+        Some(_) => "kept",
+        None => "none",
     };
     let measured = format!("{:.0} s", run.window.measured_s);
     let warmup = format!("{:.0} s", run.window.warmup_s);
@@ -125,6 +130,7 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 25] {
             statement_latency,
             WHY_STATEMENT_LATENCY,
         ),
+        property("ledger", Caveat, ledger, WHY_LEDGER),
         property("measured", Caveat, measured, WHY_OTHER_WINDOW),
         property("warm-up", Caveat, warmup, WHY_OTHER_WARMUP),
         property(

@@ -105,6 +105,9 @@ pub struct SideComparison {
     pub despite: Vec<String>,
     /// The figures; empty if the two sides are not comparable.
     pub figures: Vec<FigureComparison>,
+    /// The verdict if runs that others disturbed are compared; its parts are in [`SidesComparison::disturbed`].
+    #[serde(skip)]
+    disturbed: Option<String>,
 }
 
 impl SidesComparison {
@@ -122,10 +125,11 @@ impl SidesComparison {
 
     /// The verdict as reports print it.
     pub fn label(&self) -> String {
-        if let (Some(disturbed), Verdict::WithCaveats) = (&self.disturbed, self.verdict) {
-            return disturbed.label();
-        }
         let mut sides = self.side_comparisons.iter();
+        let mut disturbed = sides.clone().filter_map(|side| side.disturbed.clone());
+        if let (Some(label), Verdict::WithCaveats) = (disturbed.next(), self.verdict) {
+            return label;
+        }
         match (self.verdict, self.caveats) {
             (Verdict::ShownDespite, _) => sides
                 .find_map(SideComparison::despite_label)
@@ -159,7 +163,7 @@ impl SidesComparison {
 impl SideComparison {
     /// The verdict as reports print it.
     pub fn label(&self) -> String {
-        let despite = self.despite_label();
+        let despite = self.despite_label().or_else(|| self.disturbed.clone());
         despite.unwrap_or_else(|| self.verdict.label().to_owned())
     }
 
@@ -219,8 +223,8 @@ pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesCompa
         (primary.as_deref(), is_disturbed),
     );
     figures::decide_significance(&mut comparisons, primary.as_deref(), statistics::ALPHA);
-    if is_disturbed {
-        disturbed::refuse_silent(&mut comparisons, primary.as_deref());
+    if let Some(disturbed) = &disturbed {
+        disturbed.refuse_silent(&mut comparisons, primary.as_deref());
     }
     let worst_verdict = comparisons
         .iter()
@@ -292,6 +296,7 @@ fn compare_to_first(
                 despite,
                 differences,
                 figures,
+                disturbed: None,
             }
         })
         .collect()

@@ -3,7 +3,7 @@
 //! In: a Run with its scenario. Out: every condition that differs, or that is unknown for this run, with both
 //! values. Must never: list what is the same.
 
-use super::{CACHED_SHARE_TOLERANCE, cache_observation, size};
+use super::{CACHED_SHARE_TOLERANCE, DURATION_TOLERANCE, cache_observation, size};
 use crate::formatting::{bytes, count, thousands};
 use crate::{machine, observations};
 use prony_plan::Choice;
@@ -29,8 +29,6 @@ pub(super) const UNKNOWN: &str = "unknown";
 pub(super) const MEMORY_TOLERANCE: f64 = 0.1;
 /// Relative tolerance of the size of the data, which documents round.
 const DATA_SIZE_TOLERANCE: f64 = 0.15;
-/// Relative tolerance of the window's length.
-const DURATION_TOLERANCE: f64 = 0.01;
 /// Relative tolerance of the reads per write: transactions at both ends of the window count in part.
 const MIX_TOLERANCE: f64 = 0.02;
 

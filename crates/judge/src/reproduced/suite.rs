@@ -3,7 +3,7 @@
 //! In: the runs of one suite. Out: a row for each scenario of the suite, in the document's order. Must never: take
 //! the best of several runs, or give a deviation of a row that was smaller or shorter than published.
 
-use super::{deviations, relative_change};
+use super::{deviations, not_comparable_by, relative_change};
 use crate::experiment::{Spread, is_counted};
 use prony_plan::scenario::find_suite;
 use prony_store::scenario::{PublishedFigure, Scenario};
@@ -39,8 +39,8 @@ pub struct SuiteRow {
     pub counted: usize,
     /// How the caches were before the runs, each state once.
     pub caches: Vec<&'static str>,
-    /// In what the runs were smaller than published; empty if their figures can be compared.
-    pub scaled_down: Vec<&'static str>,
+    /// What forbids to compare the runs with the publication; empty if their figures can be compared.
+    pub not_comparable_by: Vec<&'static str>,
     /// The published figures and the measured ones.
     pub figures: Vec<SuiteFigure>,
 }
@@ -117,14 +117,14 @@ fn suite_row(id: &str, runs: &[&Run]) -> SuiteRow {
     let is_row = |run: &&&Run| scenario_of(run).is_some_and(|scenario| scenario.id == id);
     let runs: Vec<&Run> = runs.iter().filter(is_row).copied().collect();
     let counted: Vec<&Run> = runs.iter().copied().filter(|run| is_counted(run)).collect();
-    let scaled_down = distinct(runs.iter().flat_map(|run| scaled_down(run)));
+    let not_comparable_by = distinct(runs.iter().flat_map(|run| not_comparable_by(run)));
     SuiteRow {
         id: id.to_owned(),
         runs: runs.len(),
         counted: counted.len(),
         caches: distinct(runs.iter().filter_map(scenario_of).map(cache_state)),
-        figures: figures(&runs, &counted, scaled_down.is_empty()),
-        scaled_down,
+        figures: figures(&runs, &counted, not_comparable_by.is_empty()),
+        not_comparable_by,
     }
 }
 
@@ -146,40 +146,6 @@ fn cache_state(scenario: &Scenario) -> &'static str {
         (false, true) => "warm, read",
         (false, false) => "warm",
     }
-}
-
-/// Relative tolerance of the window's length.
-const DURATION_TOLERANCE: f64 = 0.01;
-
-/// In what a run is smaller or shorter than its scenario; empty if its figures can be compared with the published ones.
-fn scaled_down(run: &Run) -> Vec<&'static str> {
-    let Some(scenario) = &run.scenario else {
-        return Vec::new();
-    };
-    let original = &scenario.original;
-    let is_shorter = |published: Option<f64>, measured_s: f64| {
-        published.is_some_and(|published_s| measured_s < published_s * (1.0 - DURATION_TOLERANCE))
-    };
-    [
-        ("less data", scenario.size_share < 1.0),
-        (
-            "fewer clients",
-            original
-                .clients
-                .is_some_and(|clients| run.drive.clients < clients),
-        ),
-        (
-            "shorter",
-            is_shorter(original.duration_s, run.measured.length_s),
-        ),
-        (
-            "less warm-up",
-            is_shorter(original.warmup_s, run.window.warmup_s),
-        ),
-    ]
-    .into_iter()
-    .filter_map(|(what, applies)| applies.then_some(what))
-    .collect()
 }
 
 /// Metrics that say how much a server delivered.
@@ -366,7 +332,7 @@ mod tests {
             edit(&mut run);
             let summary = suite_summary(&[run]).expect("a suite");
             let row = summary.rows[0].clone();
-            (row.figures[0].change.is_some(), row.scaled_down)
+            (row.figures[0].change.is_some(), row.not_comparable_by)
         };
         assert_eq!(change(|_| ()), (true, vec![]));
         let smaller = change(|run| run.scenario.as_mut().unwrap().size_share = 0.5);
@@ -376,7 +342,12 @@ mod tests {
         let shorter = change(|run| {
             run.scenario.as_mut().unwrap().original.duration_s = Some(run.measured.length_s * 2.0);
         });
-        assert_eq!(shorter, (false, vec!["shorter"]));
+        assert_eq!(shorter, (false, vec!["a shorter window"]));
+        let other = change(|run| {
+            let original = &mut run.scenario.as_mut().unwrap().original;
+            original.dialect = Some(prony_store::SqlDialect::MySql);
+        });
+        assert_eq!(other, (false, vec!["another engine"]));
         let more = change(|run| run.drive.clients += 1);
         assert_eq!(more, (true, vec![]));
     }

@@ -107,6 +107,7 @@ fn statements_are_counted_as_the_scenario_counts_them() {
     assert_eq!(first_deviation(&run).measured, Some(500.0));
     run.scenario.as_mut().unwrap().qps_statements_per_txn = None;
     run.measured.length_s = 10.0;
+    run.scenario.as_mut().unwrap().original.duration_s = Some(10.0);
     run.measured.queries = Some(QueryCounts {
         reads: 70,
         writes: 20,

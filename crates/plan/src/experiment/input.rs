@@ -65,6 +65,10 @@ impl PlanInput {
             }
         }
         if let Some(via) = &self.via {
+            if via.value.is_empty() {
+                let problem = Problem::new(via.location.clone(), "is empty");
+                problems.push(problem.with_hint("give the URL of the pooler"));
+            }
             let embedded = self.embedded.as_ref().filter(|embedded| embedded.value);
             let variant = self.variants.first().map(|variant| &variant.name.location);
             let excluded = variant

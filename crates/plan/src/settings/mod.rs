@@ -327,6 +327,12 @@ settings! {
     run.expect_outage => expect_outage: bool, SettingType::Bool,
         switch(RESULT_HEADING, "expect-outage", None),
         Free("it changes the verdict on a run, not the run");
+    /// Write the number of each transaction into a table, in the transaction itself, and account after the run for
+    /// each commit: acknowledged, lost, doubled, or not known until then. It costs a statement for each transaction;
+    /// workloads of Prony's own statements on PostgreSQL, MySQL and MariaDB
+    run.ledger => ledger: bool, SettingType::Bool,
+        switch(RESULT_HEADING, "ledger", None),
+        Varies(&["ledger"]);
     /// What the result must meet, such as p99<20ms, throughput>5000/s, errors<0.1%, outage<30s, lost=0,
     /// new_order.p99<50ms, server.p95<5ms, or relative to the runs with a label: throughput>=97% of LABEL, or
     /// "not slower than LABEL by 3%". The first line of the result answers PASS (exit code 0), FAIL (8) or

@@ -393,7 +393,7 @@ proptest! {
         if let Some(value) = setting {
             settings.set("x.work_mem", &value).unwrap();
         }
-        let is_splittable = drive.tcp_sample == 0 && !drive.statement_latency;
+        let is_splittable = drive.tcp_sample == 0;
         let agents = is_splittable.then(|| "ssh vm1".to_owned()).into_iter().collect();
         let plan = Plan {
             name: Some("written".to_owned()),

@@ -183,7 +183,7 @@ fn write_comparison_of_runs(out: &mut Html, names: [&str; 2], runs: [&Run; 2]) -
         differences,
         figures,
     } = compare(runs[0], runs[1], false);
-    write_verdict(out, verdict)?;
+    write_verdict(out, verdict, verdict.label())?;
     if figures.is_empty() {
         out.push_str(NO_RATIO);
     } else {
@@ -211,7 +211,7 @@ fn write_comparison_of_variants(
     names: [&str; 2],
     comparison: &SideComparison,
 ) -> fmt::Result {
-    write_verdict(out, comparison.verdict)?;
+    write_verdict(out, comparison.verdict, &comparison.label())?;
     if comparison.figures.is_empty() {
         out.push_str(NO_RATIO);
     } else {
@@ -240,7 +240,7 @@ pub fn write_sentences(
 }
 
 /// Writes the verdict of a comparison.
-fn write_verdict(out: &mut Html, verdict: Verdict) -> fmt::Result {
+fn write_verdict(out: &mut Html, verdict: Verdict, label: &str) -> fmt::Result {
     let worst = match verdict {
         Verdict::Comparable => Severity::Note,
         Verdict::WithCaveats => Severity::Caveat,
@@ -250,7 +250,7 @@ fn write_verdict(out: &mut Html, verdict: Verdict) -> fmt::Result {
         out,
         "<p class=\"verdict {}\"><strong>{}</strong></p>",
         severity_class(worst),
-        verdict.label()
+        label
     )
 }
 

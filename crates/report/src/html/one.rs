@@ -105,11 +105,11 @@ pub fn write(out: &mut Html, run: &Run, number: usize, runs: usize, level: usize
             "time" => {
                 recut::write(out, run, number)?;
                 seconds::write(out, time)?;
+                statements::write_machines(out, run)?;
                 let mut more = Html::default();
                 heat::write(&mut more, time)?;
                 parts::write(&mut more, time)?;
                 kinds::write(&mut more, time)?;
-                statements::write_machines(&mut more, run)?;
                 client::write(&mut more, time)?;
                 let summary =
                     "More over time: the distribution, the parts of the service time, the client";
@@ -356,7 +356,7 @@ fn write_statements_and_settings(out: &mut Html, run: &Run) -> fmt::Result {
 }
 
 fn write_repeat_command(out: &mut Html, run: &Run) -> fmt::Result {
-    let Some((command, notes)) = repeat::repeat_command(run) else {
+    let Some((command, notes)) = repeat::repeat_command(run, true) else {
         out.push_str("<p class=\"absent\">No command: the document does not contain it.</p>\n");
         return Ok(());
     };

@@ -5,8 +5,9 @@
 use prony_store::Run;
 use serde_json::Value;
 
-/// The command, and notes about it; `None` if the document does not contain the command.
-pub fn repeat_command(run: &Run) -> Option<(String, Vec<&'static str>)> {
+/// The command, and notes about it; `None` if the document does not contain the command. `with_seed`: whether it repeats the
+/// random numbers too.
+pub fn repeat_command(run: &Run, with_seed: bool) -> Option<(String, Vec<&'static str>)> {
     let mut notes = Vec::new();
     let mut words = match (&run.request["command"], &run.request["arguments"]) {
         // Replace the path of the program, which differs between machines.
@@ -28,7 +29,7 @@ pub fn repeat_command(run: &Run) -> Option<(String, Vec<&'static str>)> {
         _ => return None,
     };
     let is_prony_run = words.get(1).is_some_and(|word| word == "run");
-    if is_prony_run && !words.iter().any(|word| word.starts_with("--seed")) {
+    if with_seed && is_prony_run && !words.iter().any(|word| word.starts_with("--seed")) {
         words.push(format!("--seed={}", run.drive.seed));
         notes.push("The seed of this run repeats its random numbers.");
     }
@@ -76,7 +77,7 @@ mod tests {
         let mut run = closed();
         run.request = request;
         run.workload.name = workload.to_owned();
-        repeat_command(&run).map(|(command, _)| command)
+        repeat_command(&run, true).map(|(command, _)| command)
     }
 
     #[test]

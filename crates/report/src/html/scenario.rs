@@ -8,9 +8,9 @@ use crate::html::markup::{Html, writeln_markup};
 use crate::text::plain;
 use crate::text::scenario::{
     DIFFERENCES_HEADING, NO_DIFFERENCE_NOTE, NO_FIGURE_NOTE, cache_sentence, deviation_cells,
-    source_line,
+    not_comparable_sentence, source_line,
 };
-use prony_judge::reproduced::{cache_observation, deviations, differences};
+use prony_judge::reproduced::{cache_observation, deviations, differences, not_comparable_by};
 use prony_store::Run;
 use prony_store::scenario::Scenario;
 use std::fmt;
@@ -52,6 +52,9 @@ fn write_scenario(out: &mut Html, run: &Run, scenario: &Scenario) -> fmt::Result
             write_row(out, &cells[0], &cells[1..])?;
         }
         end_table(out)?;
+    }
+    if let Some(sentence) = not_comparable_sentence("this run", &not_comparable_by(run)) {
+        writeln_markup!(out, "<p>{}</p>", sentence)?;
     }
     for note in &scenario.notes {
         writeln_markup!(out, "<p>{}</p>", plain(note))?;
@@ -105,7 +108,7 @@ mod tests {
             "Compared with the scenario tpcb-cached",
             "&lt;b&gt;TPC-B&lt;/b&gt;. AlloyDB-2023: summary.",
             "<td>20,359</td>",
-            "<td>+36.1 %</td>",
+            "this run had less data, fewer clients than published.",
             "<th scope=\"row\">clients</th><td>256 clients</td><td>64 clients</td>",
             "Why they differ",
             "said &lt;/p&gt;&lt;script&gt;of it",

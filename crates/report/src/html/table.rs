@@ -22,6 +22,17 @@ pub fn start_table(out: &mut Html, caption: &str, columns: &[&str]) -> fmt::Resu
     start_table_with_id(out, "", caption, columns)
 }
 
+/// Begins the table of a section, which the heading of the section names.
+pub fn start_table_of_section(out: &mut Html, section: &str, columns: &[&str]) -> fmt::Result {
+    write_markup!(
+        out,
+        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-labelledby=\"{id}-h\">\
+         <table aria-labelledby=\"{id}-h\">",
+        id = section
+    )?;
+    write_columns(out, columns)
+}
+
 /// Begins a table with an id that charts refer to.
 pub fn start_table_with_id(
     out: &mut Html,
@@ -36,10 +47,15 @@ pub fn start_table_with_id(
     write_markup!(
         out,
         "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{caption}\"><table{id}>\
-         <caption>{caption}</caption><thead><tr>",
+         <caption>{caption}</caption>",
         caption = caption,
         id = id
     )?;
+    write_columns(out, columns)
+}
+
+fn write_columns(out: &mut Html, columns: &[&str]) -> fmt::Result {
+    out.push_str("<thead><tr>");
     for column in columns {
         write_markup!(out, "<th scope=\"col\">{}</th>", column)?;
     }

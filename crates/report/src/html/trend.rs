@@ -83,9 +83,14 @@ fn draw(out: &mut Html, trend: &Trend) -> fmt::Result {
     let mut drawing = Drawing::default();
     PLOT.draw_grid(&mut drawing, &y, format_of(trend.unit))?;
     let every = count.div_ceil(MAX_DATES);
+    let mut last_date = "";
     for (index, run) in trend.runs.iter().enumerate().step_by(every) {
-        let date = plain(run.started_at.get(..10).unwrap_or_default());
-        PLOT.draw_tick(&mut drawing, x(index), &date)?;
+        // A further run of the same day is marked by its time.
+        let date = run.started_at.get(..10).unwrap_or_default();
+        let time = run.started_at.get(11..16).unwrap_or_default();
+        let label = if date == last_date { time } else { date };
+        PLOT.draw_tick(&mut drawing, x(index), &plain(label))?;
+        last_date = date;
     }
     // Many runs have smaller dots.
     let radius = (step * 0.4).clamp(1.5, 4.0);
@@ -227,6 +232,22 @@ mod tests {
         assert!(page.contains("12 runs at 1,002, then 8 runs at 902"));
         assert!(page.contains("−10 % (worse)"));
         assert!(page.contains("clients 8, not 64"));
+    }
+
+    #[test]
+    fn runs_of_one_day_are_marked_by_their_times() {
+        let mut trend = sample();
+        for (index, run) in trend.runs.iter_mut().enumerate() {
+            run.started_at = format!("2026-11-20T10:{index:02}:00.000+01:00");
+        }
+        let page = shown(&trend);
+        let drawing = page.split("</figure>").next().expect("a drawing");
+        assert_eq!(
+            drawing.matches(">2026-11-20</text>").count(),
+            1,
+            "{drawing}"
+        );
+        assert!(drawing.contains(">10:04</text>"), "{drawing}");
     }
 
     #[test]

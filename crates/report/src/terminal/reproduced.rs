@@ -8,9 +8,9 @@ use crate::table::Table;
 use crate::text::plain;
 use crate::text::scenario::{
     DIFFERENCES_HEADING, NO_DIFFERENCE_NOTE, NO_FIGURE_NOTE, cache_sentence, deviation_cells,
-    source_line,
+    not_comparable_sentence, source_line,
 };
-use prony_judge::reproduced::{cache_observation, deviations, differences};
+use prony_judge::reproduced::{cache_observation, deviations, differences, not_comparable_by};
 use prony_store::Run;
 use prony_store::scenario::Scenario;
 use std::io;
@@ -44,6 +44,7 @@ fn write_scenario(out: &mut Printer<'_>, run: &Run, scenario: &Scenario) -> io::
     } else {
         out.table(&table)?
     }
+    out.paragraphs(not_comparable_sentence("this run", &not_comparable_by(run)))?;
     for note in &scenario.notes {
         out.paragraph(&plain(note))?;
     }
@@ -105,7 +106,18 @@ pub(crate) mod tests {
 
     #[test]
     fn deviations_and_differences_are_shown_together() {
-        let text = section_text(&run_with_scenario());
+        let mut run = run_with_scenario();
+        let text = section_text(&run);
+        let reason = "Not comparable with the published figures: this run had less data, fewer clients than published.";
+        let words: Vec<&str> = text.split_whitespace().collect();
+        assert!(words.join(" ").contains(reason), "{text}");
+        assert!(
+            text.contains("27,700") && !text.contains("+36.1 %"),
+            "{text}"
+        );
+        let scenario = run.scenario.as_mut().expect("a scenario");
+        (scenario.size_share, scenario.original.clients) = (1.0, Some(32));
+        let text = section_text(&run);
         // 27,700 against 20,359.
         assert!(text.contains("+36.1 %"), "{text}");
         let lines: Vec<String> = text
@@ -115,7 +127,7 @@ pub(crate) mod tests {
         assert!(
             lines
                 .iter()
-                .any(|line| line == "clients 256 clients 64 clients"),
+                .any(|line| line == "clients 32 clients 64 clients"),
             "{text}"
         );
         assert!(!text.contains('\u{1b}'), "{text}");

@@ -8,11 +8,14 @@ use crate::text::plain;
 use crate::text::verdict::TOO_SHORT;
 use crate::units::{self, format_of};
 use prony_judge::compare::sides::{
-    Basis, Disturbed, FigureComparison, SideComparison, SideSummary, SidesComparison, Significance,
+    Basis, FigureComparison, SideComparison, SideSummary, SidesComparison, Significance,
     typical_runs_needed,
 };
 use prony_judge::compare::{Difference, FigurePair, Unit, Verdict};
-use prony_store::Severity;
+use prony_judge::experiment::Spread;
+use prony_judge::noise::RunNoise;
+use prony_store::{Run, Severity};
+use std::borrow::Borrow;
 
 /// Severities with their headings, the worst first.
 const SEVERITY_HEADINGS: [(Severity, &str); 3] = [
@@ -73,15 +76,30 @@ const NORMAL_INTERVAL_CAUTION: &str = "There are too few runs for an exact inter
 const PAIRS_CAUTION: &str = "Changes are mean ratios of pairs of runs that took turns, so that what disturbs both runs of a pair cancels out. Their \
      intervals assume that the logarithms of these ratios are normally distributed.";
 
+/// The range of two shares: `23 to 61 %`, or `40 %` if they are equal.
+pub(crate) fn percent_range(ends: [f64; 2]) -> String {
+    let [low, high] = ends.map(units::whole_percent);
+    match low == high {
+        true => low,
+        false => format!("{} to {high}", low.trim_end_matches(" %")),
+    }
+}
+
+/// The noise of the runs of a variant, from the least to the most; a dash if it is not known.
+pub(crate) fn noise_of_variant(runs: &[impl Borrow<Run>], variant: &str) -> String {
+    let runs = runs.iter().map(Borrow::borrow);
+    let own = runs.filter(|run| run.variant() == Some(variant));
+    let shares = own.filter_map(|run| RunNoise::of(run).share()).collect();
+    let noise = Spread::from_values(shares);
+    units::or_dash(noise, |noise| percent_range([noise.low, noise.high]))
+}
+
 /// How much others disturbed the runs of each side.
-fn disturbed_caution(comparison: &SidesComparison, disturbed: &Disturbed) -> String {
+pub(crate) fn disturbed_caution(comparison: &SidesComparison) -> Option<String> {
+    let disturbed = comparison.disturbed.as_ref()?;
     let sides = comparison.sides.iter().zip(&disturbed.noise);
     let noise = sides.map(|(side, noise)| {
-        let [low, high] = (*noise)?.map(units::whole_percent);
-        let range = match low == high {
-            true => low,
-            false => format!("{} to {high}", low.trim_end_matches(" %")),
-        };
+        let range = percent_range((*noise)?);
         Some(format!("{range} in the runs of {}", plain(&side.label)))
     });
     let noise: Option<Vec<String>> = noise.collect();
@@ -94,10 +112,10 @@ fn disturbed_caution(comparison: &SidesComparison, disturbed: &Disturbed) -> Str
             )
         },
     );
-    format!(
+    Some(format!(
         "{noise} The figures are those of a disturbed system: only their ratios may be used, not the throughput or the \
          response times of a side."
-    )
+    ))
 }
 
 /// A sentence on how many runs are needed to detect a difference.
@@ -161,9 +179,7 @@ pub(crate) fn cautions(comparison: &SidesComparison) -> Vec<String> {
     if figures().next().is_none() {
         return notes;
     }
-    if let Some(disturbed) = &comparison.disturbed {
-        notes.push(disturbed_caution(comparison, disturbed));
-    }
+    notes.extend(disturbed_caution(comparison));
     notes.extend(caution_for_single_runs(&comparison.sides));
     let intervals = || figures().filter_map(|figure| figure.significance);
     if let Some(primary) = comparison

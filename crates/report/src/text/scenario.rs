@@ -36,6 +36,17 @@ pub(crate) fn deviation_cells(deviation: &Deviation) -> [String; 5] {
     ]
 }
 
+/// Why there is no deviation from the published figures; `None` if there is one.
+pub(crate) fn not_comparable_sentence(subject: &str, reasons: &[&str]) -> Option<String> {
+    let reasons = reasons.join(", ");
+    let sentence = || {
+        format!(
+            "Not comparable with the published figures: {subject} had {reasons} than published."
+        )
+    };
+    (!reasons.is_empty()).then(sentence)
+}
+
 /// Text that compares the requested cached share with the observed one.
 pub(crate) fn cache_sentence(requested: &CachedShare, observed: &CacheObservation) -> String {
     let data = if observed.whole_database {

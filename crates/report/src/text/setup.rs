@@ -201,8 +201,13 @@ pub(crate) fn load_size(drive: &Drive) -> String {
     }
 }
 
-/// The load: clients, threads, pace, protocol and seed.
-pub(crate) fn describe_drive(drive: &Drive) -> String {
+/// The load with its seed, which may differ in every run.
+fn describe_drive(drive: &Drive) -> String {
+    format!("{}, seed {}", describe_load(drive), drive.seed)
+}
+
+/// The load: clients, threads, pace and protocol.
+pub(crate) fn describe_load(drive: &Drive) -> String {
     let pace = match drive.rate_tps {
         Some(rate) => format!(
             "open loop at {} ({} arrivals)",
@@ -217,11 +222,10 @@ pub(crate) fn describe_drive(drive: &Drive) -> String {
         ""
     };
     format!(
-        "{} on {}, {pace}, {} protocol{connect}, seed {}",
+        "{} on {}, {pace}, {} protocol{connect}",
         count_with_noun(drive.clients.into(), "client", "clients"),
         count_with_noun(drive.threads.into(), "thread", "threads"),
         drive.protocol.map_or("unknown", Choice::name),
-        drive.seed,
     )
 }
 

@@ -171,14 +171,17 @@ impl Control {
         result
     }
 
-    /// Executes a statement with NULL for each of its parameters.
+    /// Executes a statement with these values.
     ///
     /// # Errors
     /// As for [`Control::execute`].
-    pub fn execute_with_nulls(&mut self, statement: &Statement) -> Result<(), Error> {
-        let nulls = vec![Value::Null; statement.parameter_count()];
+    pub fn execute_statement(
+        &mut self,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> Result<(), Error> {
         self.request(statement.sql(), |exchange| {
-            exchange.request(std::iter::once((statement, &nulls[..])));
+            exchange.request(std::iter::once((statement, values)));
         })
     }
 

@@ -147,7 +147,7 @@ fn create_lock(directory: &Path) -> io::Result<File> {
 fn remove(path: &Path) {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
-        match fs::remove_dir_all(path) {
+        match remove_lock_last(path) {
             Ok(()) => return,
             Err(problem) if problem.kind() == io::ErrorKind::NotFound => return,
             // Give up: the next start of a server removes the directory.
@@ -155,6 +155,26 @@ fn remove(path: &Path) {
             Err(_) => std::thread::sleep(Duration::from_millis(20)),
         }
     }
+}
+
+/// Removes a directory tree, its lock file at the end: if this process is killed before, the next start finds the lock file,
+/// and removes the rest.
+fn remove_lock_last(path: &Path) -> io::Result<()> {
+    remove_contents(path)?;
+    fs::remove_dir_all(path)
+}
+
+/// Removes what is in a private directory, except its lock file.
+pub(super) fn remove_contents(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            _ if entry.file_name() == LOCK_FILE => {}
+            true => fs::remove_dir_all(entry.path())?,
+            false => fs::remove_file(entry.path())?,
+        }
+    }
+    Ok(())
 }
 
 fn default_folders() -> Vec<PathBuf> {
@@ -229,7 +249,7 @@ fn remove_if_stale(path: &Path) {
         let _ = process::signal(pid, libc::SIGCONT);
         return;
     }
-    let _ = fs::remove_dir_all(path);
+    let _ = remove_lock_last(path);
 }
 
 /// The server that still runs in a data directory: the process in postmaster.pid, if that directory

@@ -50,6 +50,7 @@ mod policy;
 mod prepare;
 mod program;
 mod run;
+mod server_types;
 pub(crate) mod shell;
 mod sql;
 mod stats;

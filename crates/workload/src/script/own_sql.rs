@@ -4,6 +4,7 @@
 use super::options::{option_error, protocol_problem};
 use super::policy::ScriptPolicy;
 use super::program::ScriptProgram;
+use super::server_types::infer_types;
 use super::transactions::{self, OwnSql};
 use super::trial::prepare_once;
 use super::unset_variables::unset_variable_problem;
@@ -29,7 +30,7 @@ impl Workload for OwnSqlWorkload {
         "your own SQL: named transactions with weights, in a plan's [[workload.transactions]]"
     }
 
-    fn is_named_by_plan(&self) -> bool {
+    fn has_users_statements(&self) -> bool {
         true
     }
 
@@ -100,7 +101,11 @@ impl Workload for OwnSqlWorkload {
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
         let scale = plan.scale.unwrap_or(1);
-        let program = program_of(read(control, plan)?, scale, control.dialect());
+        let (mut own_sql, dialect) = (read(control, plan)?, control.dialect());
+        if dialect == SqlDialect::TransactSql {
+            infer_types(control, &mut own_sql.set.scripts);
+        }
+        let program = program_of(own_sql, scale, dialect);
         Ok(ReadyWorkload::new(Arc::new(program), scale))
     }
 }

@@ -159,7 +159,12 @@ fn statements_of(scripts: &[Script], is_own_sql: bool) -> Vec<Vec<Option<Stateme
     let mut add = |sql: &SqlCommand| {
         let text = Arc::clone(sql.numbered_text());
         let statement = if is_own_sql {
-            statement_ids.add_with_placeholders(text, sql.numbered_positions())
+            let positions = sql.numbered_positions();
+            let statement = statement_ids.add_with_placeholders(text, positions);
+            match sql.types() {
+                [] => statement,
+                types => statement.with_suggested_types(types.iter().copied()),
+            }
         } else {
             let count = u16::try_from(sql.parameters().len()).unwrap_or(u16::MAX);
             statement_ids.add_unparsed(text, count)

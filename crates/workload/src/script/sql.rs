@@ -7,6 +7,7 @@ use super::lex::token_length;
 use super::tokens::Source;
 use super::variables::{VariableId, VariableNames, Variables, is_name_byte};
 use prony_document::SqlDialect;
+use prony_wire::ParameterType;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
@@ -41,6 +42,7 @@ impl SqlCommand {
                     numbered_text: numbered_text.into(),
                     parameters: parameters.into(),
                     references: references.into(),
+                    types: Box::default(),
                 })
             }),
         }
@@ -70,6 +72,19 @@ impl SqlCommand {
     pub fn parameters(&self) -> &[VariableId] {
         let variables = self.variables.as_ref();
         variables.map_or(&[], |variables| &variables.parameters)
+    }
+
+    /// The types to declare for the parameters; empty if none is known.
+    pub(super) fn types(&self) -> &[Option<ParameterType>] {
+        let variables = self.variables.as_ref();
+        variables.map_or(&[], |variables| &variables.types)
+    }
+
+    /// Sets the type to declare for each parameter.
+    pub(super) fn set_types(&mut self, types: Vec<Option<ParameterType>>) {
+        if let Some(variables) = &mut self.variables {
+            variables.types = types.into();
+        }
     }
 
     /// Checks that the statement does not have too many variables for the extended protocol.

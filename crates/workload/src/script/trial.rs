@@ -24,6 +24,10 @@ use std::sync::Arc;
 const UNSUPPORTED_PS: u32 = 1295;
 /// What PostgreSQL reports if it cannot infer the type of a parameter. In the simple protocol there is a literal instead.
 const UNKNOWN_TYPE_CODES: [&str; 5] = ["42725", "42P18", "42P08", "42804", "42883"];
+/// A missing right.
+const INSUFFICIENT_PRIVILEGE: &str = "42501";
+/// A value is none of its parameter's type.
+const INVALID_VALUE_CODES: [&str; 4] = ["22P02", "22003", "22007", "22008"];
 /// Statements that PostgreSQL can explain.
 const EXPLAINED_WORDS: [&str; 8] = [
     "select", "insert", "update", "delete", "merge", "with", "values", "table",
@@ -106,14 +110,23 @@ impl Trial<'_> {
         {
             return Err(refusal(script, command, sql, &error));
         }
-        // PostgreSQL checks rights when it plans.
+        // PostgreSQL checks rights and reads values when it plans.
         let first_word = words(&sql.text).next().unwrap_or_default();
         if self.dialect == SqlDialect::PostgreSql && EXPLAINED_WORDS.contains(&&*first_word) {
             let explain = format!("EXPLAIN {}", sql.numbered_text());
             let count = u16::try_from(sql.parameters().len()).unwrap_or(u16::MAX);
             let explain = StatementIds::new().add_unparsed(explain, count);
-            if let Some(error) = server_error(self.control.execute_with_nulls(&explain))?
-                && error.code() == "42501"
+            let ids = sql.parameters();
+            self.evaluator.variables.prepare_parameters(ids);
+            let variables = &self.evaluator.variables;
+            let values = ids
+                .iter()
+                .map(|id| variables.parameter(*id, Some(self.dialect)));
+            let values: Vec<_> = values.collect();
+            if let Some(error) = server_error(self.control.execute_statement(&explain, &values))?
+                && (error.code() == INSUFFICIENT_PRIVILEGE
+                    // Which branch sets a variable is not known.
+                    || (!has_conditions(script) && INVALID_VALUE_CODES.contains(&error.code())))
             {
                 return Err(refusal(script, command, sql, &error));
             }
@@ -163,7 +176,7 @@ fn refusal(script: &Script, command: &Command, sql: &SqlCommand, error: &ServerE
     let before = sql.numbered_text().chars().take(before_position as usize);
     let line = command.line + before.filter(|letter| *letter == '\n').count();
     let code = ErrorSummary::from(error).counted_as();
-    let is_denied = error.code() == "42501" || error.message.contains(" denied ");
+    let is_denied = error.code() == INSUFFICIENT_PRIVILEGE || error.message.contains(" denied ");
     let advice = match is_denied {
         true => "GRANT the missing right, or run as the owner of the tables",
         false => {
@@ -184,6 +197,11 @@ fn refusal(script: &Script, command: &Command, sql: &SqlCommand, error: &ServerE
         ),
         remedy: Remedy::Advice(advice.to_owned()),
     }
+}
+
+fn has_conditions(script: &Script) -> bool {
+    let mut commands = script.commands.iter();
+    commands.any(|command| matches!(command.kind, CommandKind::If { .. }))
 }
 
 /// The words of a statement in lower case: names with their qualification, keywords, numbers.

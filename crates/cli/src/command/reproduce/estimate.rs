@@ -187,6 +187,9 @@ fn measured_load_speed(runs: &[Run]) -> Option<f64> {
     (seconds > 0.0).then(|| loads.iter().map(|(bytes, _)| bytes).sum::<f64>() / seconds)
 }
 
+/// The least that a load takes, whatever its data, seconds: it creates tables and keys, and analyzes them.
+const LOAD_MIN_S: f64 = 1.0;
+
 /// Seconds of a load: at the measured speed, else as published, else at the assumed speed; `None` if the size is
 /// unknown.
 fn load_seconds(
@@ -196,15 +199,14 @@ fn load_seconds(
     measured_bytes_per_s: Option<f64>,
 ) -> Option<f64> {
     let bytes = data_bytes? as f64;
-    if let Some(speed) = measured_bytes_per_s {
-        return Some(bytes / speed);
-    }
     let mut figures = scenario.figures.iter();
     let published = figures.find(|figure| figure.metric == PublishedMetric::LoadTime);
-    Some(match published {
-        Some(published) => published.value * args.shrink.unwrap_or(1.0),
-        None => bytes / ASSUMED_LOAD_BYTES_PER_S,
-    })
+    let seconds = match (measured_bytes_per_s, published) {
+        (Some(speed), _) => bytes / speed,
+        (None, Some(published)) => published.value * args.shrink.unwrap_or(1.0),
+        (None, None) => bytes / ASSUMED_LOAD_BYTES_PER_S,
+    };
+    Some(seconds.max(LOAD_MIN_S))
 }
 
 /// Seconds of warm-up and window of one run.
@@ -269,6 +271,7 @@ mod tests {
         let seconds = |speed| load_seconds(&args, scenario, Some(1_000), speed);
         assert!((seconds(None).expect("published") - 148.2).abs() < 1e-9);
         assert_eq!(seconds(Some(10.0)), Some(100.0));
+        assert_eq!(seconds(Some(1e9)), Some(LOAD_MIN_S));
     }
 
     #[test]

@@ -174,6 +174,14 @@ fn scale_scenario(
 ) -> Result<ScaledScenario, Failure> {
     let mut control = server::connect(target)?;
     server::require_engine(&control, server::find_workload(scenario.data_workload())?)?;
+    if control.dialect() != scenario.dialect {
+        output::notice(&format!(
+            "prony: warning: {} was published for {}: its figures are not compared with those of {}",
+            scenario.id,
+            scenario.product,
+            control.product().name
+        ));
+    }
     let mut settings = ScenarioSettings::published(scenario);
     let mut size_share = args.shrink.unwrap_or(1.0);
     settings.size = match args.scale {

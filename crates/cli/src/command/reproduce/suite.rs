@@ -3,8 +3,9 @@
 //! Each row is run as `prony reproduce` runs it alone, and is part of one experiment, whose variants are the rows. A
 //! suite that was stopped is continued: what has run is in the store, and nothing else is remembered.
 
+use super::commands::ScenarioSettings;
 use super::estimate::{self, PlannedRow};
-use super::{PlannedRun, check_scale};
+use super::{PlannedRun, check_scale, run_request};
 use crate::args::ReproduceArgs;
 use crate::command::{output, stored};
 use crate::exit::{Exit, Failure};
@@ -60,6 +61,10 @@ pub fn reproduce_suite(
     }
     for (_, scenario) in &rows {
         check_scale(args, scenario)?;
+        // A script is written, and its run checked, when the row starts.
+        if scenario.script.is_none() {
+            run_request(args, scenario, &settings_of(args, scenario), arguments)?;
+        }
     }
     let store = stored::open_store()?;
     let mut progress = SuiteProgress::find(&store, args, suite)?;
@@ -67,7 +72,10 @@ pub fn reproduce_suite(
     let done = rows.len() - planned.len();
     let estimate = estimate::estimate(args, suite, &planned, done, &progress.runs)?;
     if args.suite.estimate {
-        output::show(|out, style| view::write_estimate(out, style, &estimate))?;
+        output::show(|out, style| match args.json {
+            true => json::write_pretty(out, &estimate),
+            false => view::write_estimate(out, style, &estimate),
+        })?;
         return Ok(Exit::Success);
     }
     // Nothing is lost if stderr is closed.
@@ -93,6 +101,15 @@ pub fn reproduce_suite(
         output::notice("The same command continues the suite.");
     }
     result
+}
+
+/// The settings of a row before its size is chosen: a mistake in the flags is reported before the first row.
+fn settings_of(args: &ReproduceArgs, scenario: &Scenario) -> ScenarioSettings {
+    let settings = ScenarioSettings::published(scenario);
+    match args.duration {
+        Some(duration) => settings.with_duration(duration),
+        None => settings,
+    }
 }
 
 /// The rows that `--only` selects.

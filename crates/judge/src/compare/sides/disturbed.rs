@@ -10,7 +10,8 @@ use super::{
 };
 use crate::compare::Difference;
 use crate::noise::{RunNoise, is_cpu_figure, is_invalid_by_others_only};
-use crate::thresholds::DISTURBED_MAX_DETECTABLE;
+use crate::statistics::median;
+use crate::thresholds::{DISTURBED_MAX_DETECTABLE, DISTURBED_MAX_UNEQUAL_SHARE};
 use prony_store::{Run, RunOrder, Severity};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -43,7 +44,7 @@ pub struct Disturbed {
 
 impl Disturbed {
     /// The verdict as reports print it.
-    pub fn label(&self) -> String {
+    fn label(&self) -> String {
         let subject = match self.invalid_runs {
             all if all == self.runs => "RUNS INVALID".to_owned(),
             some => format!("{some} OF {} RUNS INVALID", self.runs),
@@ -55,15 +56,52 @@ impl Disturbed {
         format!("{subject} ({}), {basis}", self.checks.join(", "))
     }
 
-    /// The figures of two sides: of pairs if their runs took turns, else CPU time only.
+    /// The figures of two sides: of pairs if their runs took turns, else CPU time only, and that only if others disturbed
+    /// both sides alike.
     pub(super) fn figures(&mut self, first: &Side<'_>, side: &Side<'_>) -> Vec<FigureComparison> {
         if let Some([first, second]) = pairs(first, side) {
             return figures::figure_comparisons(&first, &second, true);
         }
         self.pairs = false;
+        if !are_equally_noisy(first, side) {
+            return Vec::new();
+        }
         let mut figures = figures::figure_comparisons(&first.runs, &side.runs, false);
         figures.retain(|figure| is_cpu_figure(&figure.name));
         figures
+    }
+
+    /// Labels the comparisons, and refuses those whose intervals say nothing.
+    pub(super) fn refuse_silent(&self, comparisons: &mut [SideComparison], primary: Option<&str>) {
+        for comparison in comparisons {
+            let mut figures = comparison.figures.iter();
+            let says_something = figures.any(|figure| {
+                let decides = Some(&*figure.name) == primary || is_cpu_figure(&figure.name);
+                decides
+                    && figure.significance.is_some_and(|significance| {
+                        significance.detectable <= DISTURBED_MAX_DETECTABLE
+                            || significance.low > 1.0
+                            || significance.high < 1.0
+                    })
+            });
+            if comparison.verdict == Verdict::NotComparable {
+                continue;
+            }
+            if says_something {
+                comparison.disturbed = Some(self.label());
+                continue;
+            }
+            comparison.verdict = Verdict::NotComparable;
+            comparison.figures.clear();
+            for difference in &mut comparison.differences {
+                if difference.what == INVALID_BY {
+                    difference.severity = Severity::Invalid;
+                    difference.why = "others used the machines, too much or not alike for the figures to say anything: let the \
+                                  sides take turns in an experiment, repeat them more often, or use quieter machines";
+                }
+            }
+            worst_first(&mut comparison.differences);
+        }
     }
 }
 
@@ -129,6 +167,16 @@ fn noise_of(side: &Side<'_>) -> Option<[f64; 2]> {
     Some([low, shares.iter().copied().fold(low, f64::max)])
 }
 
+/// Whether others disturbed both sides alike: CPU time for a transaction rises with the noise, because of cold caches and
+/// switches between processes.
+fn are_equally_noisy(first: &Side<'_>, second: &Side<'_>) -> bool {
+    let medians = [first, second].map(|side| {
+        let shares = side.runs.iter().map(|run| RunNoise::of(run).share());
+        Some(median(&shares.collect::<Option<Vec<f64>>>()?))
+    });
+    matches!(medians, [Some(a), Some(b)] if (a - b).abs() <= DISTURBED_MAX_UNEQUAL_SHARE)
+}
+
 /// The runs of two sides of which each has a partner: the run of the other side in the same repeat of an experiment whose
 /// variants took turns. `None` with fewer than two pairs.
 fn pairs<'a>(first: &Side<'a>, second: &Side<'a>) -> Option<[Vec<&'a Run>; 2]> {
@@ -156,34 +204,5 @@ pub(super) fn look_beyond_noise(differences: &mut [Difference]) {
         if difference.what == INVALID_BY && difference.severity == Severity::Invalid {
             (difference.severity, difference.why) = (Severity::Caveat, WHY_USED);
         }
-    }
-}
-
-/// Refuses the comparisons whose intervals say nothing.
-pub(super) fn refuse_silent(comparisons: &mut [SideComparison], primary: Option<&str>) {
-    for comparison in comparisons {
-        let mut figures = comparison.figures.iter();
-        let says_something = figures.any(|figure| {
-            let decides = Some(&*figure.name) == primary || is_cpu_figure(&figure.name);
-            decides
-                && figure.significance.is_some_and(|significance| {
-                    significance.detectable <= DISTURBED_MAX_DETECTABLE
-                        || significance.low > 1.0
-                        || significance.high < 1.0
-                })
-        });
-        if says_something || comparison.verdict == Verdict::NotComparable {
-            continue;
-        }
-        comparison.verdict = Verdict::NotComparable;
-        comparison.figures.clear();
-        for difference in &mut comparison.differences {
-            if difference.what == INVALID_BY {
-                difference.severity = Severity::Invalid;
-                difference.why = "others used the machines, and the runs scatter too much to say anything: repeat \
-                                  them more often, or on quieter machines";
-            }
-        }
-        worst_first(&mut comparison.differences);
     }
 }

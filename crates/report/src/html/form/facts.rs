@@ -3,10 +3,10 @@
 //! In: Runs. Out: tables of facts, beside the published ones if the runs repeat a publication. Must never: give a value
 //! for an unknown one, or a declared value without saying so.
 
-use super::super::table::{end_table, start_table, write_text_row};
+use super::super::table::{end_table, start_table_of_section, write_text_row};
 use crate::html::markup::Html;
 use crate::text::plain;
-use crate::text::setup::describe_drive;
+use crate::text::setup::describe_load;
 use crate::units;
 use prony_judge::memory::data_fit;
 use prony_store::scenario::OriginalSetup;
@@ -321,12 +321,7 @@ pub(super) const METHOD: [Fact; 5] = [
         "load",
         |run| {
             let is_known = run.drive.clients > 0;
-            // The seed is in the documents; it may differ in every run.
-            let load = is_known.then(|| describe_drive(&run.drive))?;
-            Some(
-                load.rsplit_once(", seed ")
-                    .map_or(load.clone(), |(load, _)| load.to_owned()),
-            )
+            is_known.then(|| describe_load(&run.drive))
         },
         |original| {
             let clients = original
@@ -450,14 +445,13 @@ fn describe_published(runs: &[&Run], fact: &Fact) -> Option<String> {
     is_known.then(|| describe_by_runs(runs, published).replace(NOT_OBSERVED, "not stated"))
 }
 
-/// Writes a table of facts; with the published ones, if the runs repeat a publication that states one of them.
+/// Writes the table of facts of a section; with the published ones, if the runs repeat a publication that states one of them.
 pub(super) fn write_facts(
     out: &mut Html,
-    title: &str,
+    section: &str,
     facts: &[Fact],
     runs: &[&Run],
 ) -> fmt::Result {
-    let caption = title.split_once(' ').map_or(title, |(_, title)| title);
     let published: Vec<Option<String>> = facts
         .iter()
         .map(|fact| describe_published(runs, fact))
@@ -465,7 +459,7 @@ pub(super) fn write_facts(
     let has_published = published.iter().any(Option::is_some);
     let mut columns = vec!["what", "this test"];
     columns.extend(has_published.then_some("published"));
-    start_table(out, caption, &columns)?;
+    start_table_of_section(out, section, &columns)?;
     for (fact, published) in facts.iter().zip(&published) {
         let value = fact.describe(runs);
         let mut cells = vec![fact.label, &value];

@@ -1,7 +1,7 @@
 //! A page in the form of a test report, with the sections that its readers expect.
 //!
 //! In: documents. Out: purpose, environment, instance, client, data, method, parameters, results, resources, problems and
-//! conclusion. Must never: state what no document says; what is unknown is called "not observed".
+//! what is missing. Must never: state what no document says; what is unknown is called "not observed".
 
 mod facts;
 mod results;
@@ -68,7 +68,7 @@ const SECTIONS: [(&str, &str); 11] = [
     ("results", "8. Results"),
     ("resources", "9. Use of resources"),
     ("problems", "10. Problems and findings"),
-    ("conclusion", "11. Conclusion"),
+    ("missing", "11. What is missing"),
 ];
 
 /// Writes the table of contents; `entries` are inserted after the sections.
@@ -84,22 +84,22 @@ pub fn write(out: &mut Html, documents: &[Document], prices: Option<&Prices>) ->
         start_section(out, 2, id, title)?;
         match id {
             "purpose" => write_purpose(out, &runs)?,
-            "environment" => write_facts(out, title, &facts::ENVIRONMENT, &runs)?,
-            "instance" => write_facts(out, title, &facts::INSTANCE, &runs)?,
-            "client" => write_facts(out, title, &facts::CLIENT, &runs)?,
+            "environment" => write_facts(out, id, &facts::ENVIRONMENT, &runs)?,
+            "instance" => write_facts(out, id, &facts::INSTANCE, &runs)?,
+            "client" => write_facts(out, id, &facts::CLIENT, &runs)?,
             "data" => {
-                write_facts(out, title, &facts::DATA, &runs)?;
+                write_facts(out, id, &facts::DATA, &runs)?;
                 write_statements(out, &runs)?;
             }
             "method" => {
-                write_facts(out, title, &facts::METHOD, &runs)?;
+                write_facts(out, id, &facts::METHOD, &runs)?;
                 write_commands(out, &runs)?;
             }
             "parameters" => write_parameters(out, &runs)?,
             "results" => write_results(out, documents, &rows, prices)?,
-            "resources" => write_resources(out, &runs, &rows)?,
+            "resources" => write_resources(out, &runs)?,
             "problems" => write_problems(out, &runs)?,
-            _ => write_conclusion(out, &runs, &rows)?,
+            _ => write_missing(out, &runs)?,
         }
         out.push_str("</section>\n");
     }
@@ -164,8 +164,8 @@ fn write_statements(out: &mut Html, runs: &[&Run]) -> fmt::Result {
 /// Writes each command that repeats a run once, without its seed, by which the commands of repeats differ.
 fn write_commands(out: &mut Html, runs: &[&Run]) -> fmt::Result {
     let commands = by_runs(runs, |run| {
-        let (command, _) = repeat::repeat_command(run)?;
-        command.split(" --seed=").next().map(str::to_owned)
+        let (command, _) = repeat::repeat_command(run, false)?;
+        Some(command)
     });
     for (command, numbers) in commands {
         let of = facts::runs_text(&numbers);
@@ -268,12 +268,14 @@ fn write_results(
     }
 }
 
-fn write_resources(out: &mut Html, runs: &[&Run], rows: &[ResultRow<'_>]) -> fmt::Result {
-    results::write_resources(out, rows)?;
-    match runs {
-        [run] => server::write(out, &RunOverTime::new(run, 1, max_points(1))),
-        _ => Ok(()),
+fn write_resources(out: &mut Html, runs: &[&Run]) -> fmt::Result {
+    if let [run] = runs {
+        return server::write(out, &RunOverTime::new(run, 1, max_points(1)));
     }
+    out.push_str(
+        "<p><code>prony report</code> with the id of one run shows what its server used over time.</p>\n",
+    );
+    Ok(())
 }
 
 /// Writes the verdict, the findings and the errors of each run.
@@ -301,10 +303,8 @@ fn write_problems(out: &mut Html, runs: &[&Run]) -> fmt::Result {
     Ok(())
 }
 
-fn write_conclusion(out: &mut Html, runs: &[&Run], rows: &[ResultRow<'_>]) -> fmt::Result {
-    for sentence in results::conclusions(rows) {
-        writeln_markup!(out, "<p>{}</p>", sentence)?;
-    }
+/// Writes what the report does not have: planned runs, and facts.
+fn write_missing(out: &mut Html, runs: &[&Run]) -> fmt::Result {
     let is_planned = |experiment: &Experiment| experiment.runs as usize > runs.len();
     if let Some(experiment) = runs.iter().find_map(|run| run.experiment.as_ref())
         && is_planned(experiment)

@@ -1,15 +1,15 @@
 //! The results of a test by row and concurrency.
 //!
-//! In: Runs. Out: a table of medians, one of the use of resources, and sentences. Must never: take the best of several
-//! runs, count a run that must not be used, or rank rows of different loads.
+//! In: Runs. Out: a table of medians. Must never: take the best of several runs, count a run that must not be used, or rank
+//! the rows, which may be different loads.
 
 use super::super::table;
 use crate::html::markup::Html;
 use crate::table::Table;
 use crate::text::plain;
 use crate::units::{self, or_dash};
+use prony_judge::compare::is_same_load;
 use prony_judge::experiment::{Spread, is_counted};
-use prony_judge::observations;
 use prony_store::{Latency, Run};
 use std::fmt;
 
@@ -45,16 +45,6 @@ fn row_name(run: &Run) -> String {
     let scenario = run.scenario.as_ref().map(|scenario| scenario.id.as_str());
     let variant = run.variant().filter(|name| !name.is_empty());
     plain(scenario.or(variant).unwrap_or(run.workload.display_name()))
-}
-
-/// Whether two runs have the same work, data and server.
-fn is_same_load(a: &Run, b: &Run) -> bool {
-    let work = |run: &Run| (run.workload.name.clone(), run.workload.scale);
-    work(a) == work(b)
-        && a.workload.settings == b.workload.settings
-        && a.drive.rate_tps == b.drive.rate_tps
-        && a.server.address == b.server.address
-        && a.server.name_and_version() == b.server.name_and_version()
 }
 
 type Read = fn(&Run) -> Option<f64>;
@@ -134,59 +124,6 @@ const RESULTS: [Column; 8] = [
     ("failed", failed_share, units::percent),
 ];
 
-fn per_second(run: &Run, read: fn(&prony_store::ServerSecond) -> Option<u64>) -> Option<f64> {
-    let seconds = Some(observations::observed_s(run)).filter(|seconds| *seconds > 0.0)?;
-    Some(observations::sum(run, read)? as f64 / seconds)
-}
-
-const RESOURCES: [Column; 9] = [
-    (
-        "server's CPU busy",
-        |run| observations::server_machine_mean(run, |machine| machine.busy_share),
-        units::percent,
-    ),
-    (
-        "I/O wait",
-        |run| observations::server_machine_mean(run, |machine| machine.io_wait_share),
-        units::percent,
-    ),
-    (
-        "disk busy",
-        |run| observations::server_machine_mean(run, |machine| machine.disk_busy_share),
-        units::percent,
-    ),
-    (
-        "disk reads",
-        |run| per_second(run, |row| row.machine.as_ref()?.disk_read_bytes),
-        units::bytes_per_second,
-    ),
-    (
-        "disk writes",
-        |run| per_second(run, |row| row.machine.as_ref()?.disk_write_bytes),
-        units::bytes_per_second,
-    ),
-    (
-        "log",
-        |run| per_second(run, |row| row.log_bytes),
-        units::bytes_per_second,
-    ),
-    (
-        "pages in cache",
-        |run| observations::cache_pages(run).map(|(hits, all)| hits as f64 / all as f64),
-        units::percent_with_tenths,
-    ),
-    (
-        "busiest client thread",
-        |run| run.client_health().busiest_thread_share,
-        units::percent,
-    ),
-    (
-        "client's CPU for a transaction",
-        |run| Some(run.client_health().cpu_per_transaction_us? * 1e3),
-        units::time,
-    ),
-];
-
 /// Names of the industry metrics that the runs have, each once.
 fn metrics(rows: &[ResultRow<'_>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
@@ -234,70 +171,9 @@ pub(super) fn write_table(out: &mut Html, rows: &[ResultRow<'_>]) -> fmt::Result
     table::write_table(out, caption, &table)
 }
 
-/// Writes the table of the resources that the loads used.
-pub(super) fn write_resources(out: &mut Html, rows: &[ResultRow<'_>]) -> fmt::Result {
-    let mut titles = vec!["clients"];
-    titles.extend(RESOURCES.map(|(title, ..)| title));
-    let mut table = Table::new(&["row"]).with_numbers(&titles);
-    for row in rows {
-        let start = [row.name.clone(), units::count(row.clients.into())];
-        table.row(start.into_iter().chain(cells_of(row, &RESOURCES)));
-    }
-    let caption =
-        "Use of resources in the measured time: medians of the runs' means; – means not observed";
-    table::write_table(out, caption, &table)
-}
-
 fn cells_of(row: &ResultRow<'_>, columns: &[Column]) -> Vec<String> {
     let cells = columns
         .iter()
         .map(|(_, read, format)| or_dash(row.median(read), format));
     cells.collect()
-}
-
-/// What follows from the results, in sentences.
-pub(super) fn conclusions(rows: &[ResultRow<'_>]) -> Vec<String> {
-    let runs: usize = rows.iter().map(|row| row.runs.len()).sum();
-    let counted: usize = rows.iter().map(|row| row.counted().count()).sum();
-    let mut sentences = vec![match counted {
-        0 => "No run counts: there is no result.".to_owned(),
-        _ if counted == runs => format!(
-            "{} and may be used.",
-            units::count_with_noun(runs as u64, "run is complete", "runs are complete")
-        ),
-        _ => format!(
-            "{counted} of {runs} runs are complete and may be used; the figures are theirs."
-        ),
-    }];
-    let measured = rows.iter().filter_map(|row| Some((row, row.median(tps)?)));
-    let measured: Vec<(&ResultRow<'_>, f64)> = measured.collect();
-    let same_load = |pair: &[ResultRow<'_>]| is_same_load(pair[0].runs[0], pair[1].runs[0]);
-    match measured.as_slice() {
-        [] => {}
-        [(row, tps)] => sentences.push(format!(
-            "{}: {} with {}.",
-            row.name,
-            units::transactions_per_second(*tps),
-            clients(row)
-        )),
-        _ if rows.windows(2).all(same_load) => {
-            let best = measured.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-            sentences.extend(best.map(|(row, tps)| {
-                format!(
-                    "The highest median throughput was {} with {} ({}).",
-                    units::transactions_per_second(*tps),
-                    clients(row),
-                    row.name
-                )
-            }));
-        }
-        _ => sentences.push(
-            "The rows are different loads or servers: each figure stands for its row, and they are not ranked.".to_owned(),
-        ),
-    }
-    sentences
-}
-
-fn clients(row: &ResultRow<'_>) -> String {
-    units::count_with_noun(row.clients.into(), "client", "clients")
 }

@@ -1,7 +1,7 @@
 //! Tests that no server or directory outlives Prony, even if Prony is killed.
 
 use super::super::EmbeddedOptions;
-use super::super::directory::remove_stale_directories;
+use super::super::directory::{remove_contents, remove_stale_directories};
 use super::{TestFolder, eventually, is_alive, process_tree, query, start_server};
 use prony_test_servers::shared_postgres;
 use std::io::{BufRead, BufReader};
@@ -131,7 +131,17 @@ fn only_directories_of_dead_processes_are_removed() {
     let link = scratch.0.join("prony-pg-link");
     std::os::unix::fs::symlink(&link_target, &link).unwrap();
 
+    // A process that is killed while it removes its directory leaves the lock file.
+    let killed = make_directory("prony-pg-killed", true);
+    std::fs::create_dir_all(killed.join("data/base")).unwrap();
+    std::fs::write(killed.join("log"), "").unwrap();
+    remove_contents(&killed).unwrap();
+    let left: Vec<_> = std::fs::read_dir(&killed).unwrap().flatten().collect();
+    assert_eq!(left.len(), 1);
+    assert_eq!(left[0].file_name(), "owner.lock");
+
     remove_stale_directories(&scratch.0);
+    assert!(!killed.exists());
     assert!(!dead.exists());
     for path in [other_name, without_lock_file, locked, link_target, link] {
         assert!(path.exists(), "{}", path.display());

@@ -2,12 +2,15 @@
 
 use crate::Workload;
 use crate::script::own_sql::{SQL, program_of};
+use crate::script::server_types::infer_types;
 use crate::script::transactions;
 use crate::tests::mock_sqlserver::{calls, execute, record_requests, value_types};
 use prony_document::SqlDialect::TransactSql;
 use prony_plan::{PlanInput, QueryMode, WorkloadPlan};
 use prony_server::{Control, Environment};
-use prony_tds_server::{Config, Listener, Procedure, Request, Type, syntax_error};
+use prony_tds_server::{
+    Column, Config, Datum, Listener, Outcome, Parameter, Procedure, Request, Type, syntax_error,
+};
 
 const PAY: &str = "\\set id random(7, 7)
 \\set amount 10.0 / 4
@@ -68,6 +71,62 @@ fn values_are_literals_in_the_simple_protocol() {
     }
 }
 
+/// A connection to a server with this configuration.
+fn connect(config: Config) -> Control {
+    let port = Listener::start(config).address().port();
+    let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}/db?encrypt=disable");
+    let target = prony_server::resolve(&url, &Environment::without_home("tester"));
+    Control::connect(&target.expect("a good URL")).expect("connects")
+}
+
+#[test]
+fn parameters_have_the_types_that_the_server_suggests() {
+    let described = |text: &str, parameters: &[Parameter]| {
+        if text != "sp_describe_undeclared_parameters" {
+            return execute(text, parameters);
+        }
+        let Datum::Text(sql) = &parameters[0].value else {
+            panic!("{parameters:?}");
+        };
+        if !sql.starts_with("UPDATE accounts SET amount = @P1 WHERE name = @P2") {
+            let refusal = "The metadata could not be determined.".to_owned();
+            return vec![Outcome::Error(11526, 1, 16, refusal)];
+        }
+        let column = Column::new("c", Type::VarChar(40));
+        let row = |cells: [&str; 4]| cells.map(|cell| Datum::Bytes(cell.into())).to_vec();
+        let rows = [
+            row(["1", "@P1", "106", "decimal(10,2)"]),
+            row(["2", "@P2", "167", "varchar(20)"]),
+        ];
+        vec![Outcome::Rows(vec![column; 4], rows.to_vec())]
+    };
+    let mut control = connect(Config::new(described));
+    let sql = "\\set amount 10.0 / 4\n\\set id 7\n\
+               SELECT name FROM #own WHERE id = :id \\gset\n\
+               UPDATE accounts SET amount = :amount WHERE name = :c;";
+    let own_sql = transactions::read(&plan(sql), TransactSql).map_err(|_| "problems");
+    let mut own_sql = own_sql.expect("valid");
+    infer_types(&mut control, &mut own_sql.set.scripts);
+    let program = program_of(own_sql, 1, TransactSql);
+    let requests = record_requests(&program, QueryMode::Prepared, 2);
+    let first_calls = calls(&requests[0]);
+    let declarations: Vec<&Datum> = first_calls
+        .iter()
+        .map(|call| &call.parameters[1].value)
+        .collect();
+    let text = |text: &str| Datum::Text(text.to_owned());
+    assert_eq!(
+        declarations,
+        [
+            &text("@P1 bigint"),
+            &text("@P1 decimal(10,2),@P2 varchar(8000)")
+        ]
+    );
+    // The server converts a value of another type.
+    let types = value_types(calls(&requests[1])[1]);
+    assert_eq!(types, [Type::Float(8), Type::VarChar(8000)]);
+}
+
 #[test]
 fn a_refused_statement_is_found_before_the_load() {
     let mut config = Config::new(execute);
@@ -76,10 +135,7 @@ fn a_refused_statement_is_found_before_the_load() {
         208,
         "Invalid object name 'accounts'.".to_owned(),
     )];
-    let port = Listener::start(config).address().port();
-    let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}/db?encrypt=disable");
-    let target = prony_server::resolve(&url, &Environment::without_home("tester"));
-    let mut control = Control::connect(&target.expect("a good URL")).expect("connects");
+    let mut control = connect(config);
     let mut try_statements = |sql: &str| {
         let tried = SQL.try_statements(&mut control, &plan(sql), QueryMode::Prepared);
         tried.map_err(|error| error.problem())
