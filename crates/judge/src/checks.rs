@@ -81,6 +81,10 @@ pub static CHECKS: &[CheckSpec] = checks! {
         [Invalid] "the server was restarted or changed its role"
         [Note] "it was, if the plan expects an outage"
     }
+    "settings-changed": server::check_settings_changed {
+        [Invalid] "a setting that the plan sets had another value after the run"
+        [Caveat] "another setting that comparisons look at"
+    }
     "tables-replaced": tables::check_tables_replaced {
         [Invalid] "a table of the run was replaced, emptied or dropped during it (another oid, file or time of creation), or lost half of its size or more"
         [Caveat] "one of which it is not known whether the run uses it"
@@ -169,6 +173,9 @@ pub static CHECKS: &[CheckSpec] = checks! {
     }
     "durability" ("commits that a crash may lose"): data::check_durability {
         [Caveat] "class D0, D1 or D2"
+    }
+    "no-standby": data::check_standby {
+        [Caveat] "`synchronous_commit` is `remote_write` or `remote_apply`, but no synchronous standby is connected: commits wait for none"
     }
     "client-limit": client::check_client_limit {
         [Invalid] "the busiest thread used more than 97 % of a CPU; unless client and server share a machine, the time for which it waited for a CPU counts as used"

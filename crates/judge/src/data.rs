@@ -1,6 +1,6 @@
 //! Whether the data was as loaded, and how durable a commit was.
 //!
-//! In: a Run. Out: `data-scale`, `data-size`, `data-grown`, `dead-rows`, `statistics`, `durability`. Must never: treat
+//! In: a Run. Out: `data-scale`, `data-size`, `data-grown`, `dead-rows`, `statistics`, `durability`, `no-standby`. Must never: treat
 //! the server's row estimates as counts.
 
 use crate::checks::{Finding, new_finding};
@@ -11,7 +11,9 @@ use crate::thresholds::{
     DEAD_ROWS_MAX_SHARE, DEAD_ROWS_MIN_COUNT, STATISTICS_MIN_ROWS,
 };
 use crate::workload::description;
-use prony_store::{DurabilityClass, Run, ScaledTable, Severity, SqlDialect, TableState};
+use prony_store::{
+    DurabilityClass, Replication, Run, ScaledTable, Severity, SqlDialect, TableState,
+};
 
 /// Tables with fewer rows than this per unit of scale are not checked, because the server's statistics of
 /// small tables are coarse.
@@ -128,6 +130,33 @@ pub(crate) fn check_dead_rows(run: &Run) -> Option<Finding> {
     )
 }
 
+/// PostgreSQL waits for no standby if none is synchronous, whatever a session asks for; `on` is also the default of a
+/// server that shall have none.
+pub(crate) fn check_standby(run: &Run) -> Option<Finding> {
+    let before = observed(run)?.before.as_ref()?;
+    let level = run.server.settings.get("synchronous_commit")?.as_str()?;
+    let waits = matches!(level, "remote_write" | "remote_apply");
+    // A role that may not see the standbys sees them without their modes.
+    let may_wait = before
+        .replicas
+        .iter()
+        .any(|replica| replica.mode.is_empty())
+        || before
+            .replication
+            .is_none_or(|mode| mode == Replication::Synchronous);
+    if !waits || may_wait {
+        return None;
+    }
+    new_finding(
+        Severity::Caveat,
+        format!(
+            "synchronous_commit is {level}, but no synchronous standby is connected: commits waited for this server's disk \
+             only."
+        ),
+        "Attach a standby and name it in synchronous_standby_names.",
+    )
+}
+
 pub(crate) fn check_statistics(run: &Run) -> Option<Finding> {
     let never_analyzed = tables_before(run)?.iter().find(|table| {
         let needs_statistics = table.rows.is_some_and(|rows| rows >= STATISTICS_MIN_ROWS);
@@ -189,12 +218,34 @@ mod tests {
     use super::*;
     use crate::sample::{healthy, observed_mut, observed_run};
     use prony_store::Product;
-    use prony_store::{Description, Durability};
+    use prony_store::{Description, Durability, Replica};
 
     fn with_tables(change: impl FnOnce(&mut Vec<TableState>)) -> Run {
         let mut run = observed_run();
         change(&mut observed_mut(&mut run).before.as_mut().unwrap().tables);
         run
+    }
+
+    #[test]
+    fn a_commit_that_waits_for_no_standby_is_reported() {
+        let mut run = observed_run();
+        let mut check = |level: &str, mode: &str, replication| {
+            run.server
+                .settings
+                .insert("synchronous_commit".to_owned(), level.into());
+            let before = observed_mut(&mut run).before.as_mut().unwrap();
+            before.replication = Some(replication);
+            before.replicas = vec![Replica {
+                mode: mode.to_owned(),
+                ..Replica::default()
+            }];
+            check_standby(&run).map(|found| found.severity)
+        };
+        let (none, waits) = (Replication::Asynchronous, Replication::Synchronous);
+        assert_eq!(check("remote_apply", "async", none), Some(Severity::Caveat));
+        assert_eq!(check("remote_apply", "", none), None, "not visible");
+        assert_eq!(check("remote_apply", "sync", waits), None);
+        assert_eq!(check("on", "async", none), None);
     }
 
     #[test]

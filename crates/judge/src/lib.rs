@@ -31,6 +31,7 @@ mod littles_law;
 mod machine;
 mod machines;
 pub mod memory;
+pub mod noise;
 pub mod observations;
 pub mod percentile_intervals;
 mod pooler;

@@ -153,15 +153,43 @@ pub(crate) fn other_cpu_share(run: &Run, row: &ServerSecond) -> Option<f64> {
     Some((busy - server_cpu_share(run, row)? - client).max(0.0))
 }
 
-/// Checks for CPU time that neither the server nor the client used. This time includes network interrupts,
-/// and is therefore never quite zero.
-pub(crate) fn check_neighbours(run: &Run) -> Option<Finding> {
+/// How the CPUs of the server's machine were used over the window, as shares of all of them.
+pub(crate) struct CpuShares {
+    /// By processes that are neither the server's nor the client's. This includes network interrupts, and is therefore
+    /// never quite zero.
+    pub others: f64,
+    pub server: f64,
+    pub client: f64,
+}
+
+/// `None` if the CPU time of the machine, of the server or of a client beside it was not observed.
+pub(crate) fn cpu_shares(run: &Run) -> Option<CpuShares> {
     let server = observations::mean(run, |row| server_cpu_share(run, row))?;
     let client = match shared_machine_evidence(run) {
         Some(_) => client_cpu_share(run)?,
         None => 0.0,
     };
-    let other_share = server_machine_busy_share(run)? - server - client;
+    Some(CpuShares {
+        others: server_machine_busy_share(run)? - server - client,
+        server,
+        client,
+    })
+}
+
+/// Share of the CPU time that the hypervisor withheld, of the client's machine or of the server's, whichever is more.
+pub(crate) fn stolen_share(run: &Run) -> Option<f64> {
+    let server = observations::server_machine_mean(run, |machine| machine.steal_share);
+    let client = run.machine().health.steal_share;
+    server.into_iter().chain(client).reduce(f64::max)
+}
+
+/// Checks for CPU time that neither the server nor the client used.
+pub(crate) fn check_neighbours(run: &Run) -> Option<Finding> {
+    let CpuShares {
+        others: other_share,
+        server,
+        client,
+    } = cpu_shares(run)?;
     if other_share <= NEIGHBOURS_MAX_SHARE {
         return None;
     }

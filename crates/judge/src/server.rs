@@ -1,12 +1,13 @@
 //! Whether the server's counters confirm the client's, whether the server was was_restarted or replaced, and
 //! what limited it.
 //!
-//! In: a Run. Out: `server-commits`, `restart`, `limiter`, `observer`, `unobserved`. Must never: treat the
+//! In: a Run. Out: `server-commits`, `restart`, `settings-changed`, `limiter`, `observer`, `unobserved`. Must never: treat the
 //! server's counters as exact: they lag by up to a second, and they include commits of the client's own
 //! connections, the observer and the server's housekeeping.
 
 use crate::all_kinds;
 use crate::checks::{Finding, new_finding};
+use crate::compare::rule_table::reported_server_settings;
 use crate::errors::severity_unless_outage_expected;
 use crate::formatting::{count, percent, share, thousands, time};
 use crate::observations::{self, observed, rows, server_machine_mean};
@@ -134,6 +135,49 @@ fn counts_all_commits(run: &Run) -> bool {
     let has_unlogged_tables =
         before.is_none_or(|state| state.tables.iter().any(|table| table.unlogged));
     !has_query_cache && !has_unlogged_tables
+}
+
+/// Settings that the plan sets must last; of others, only those that matter to figures are named.
+pub(crate) fn check_settings_changed(run: &Run) -> Option<Finding> {
+    let observed = observed(run)?;
+    let is_planned = |name: &str| {
+        let planned = run.plan["settings"].as_object();
+        planned.is_some_and(|all| all.keys().any(|planned| planned.eq_ignore_ascii_case(name)))
+    };
+    let is_relevant = |name: &str| {
+        is_planned(name) || reported_server_settings().any(|relevant| relevant == name)
+    };
+    let value = |value: &serde_json::Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    let changed = observed.settings_changed.iter();
+    let changed = changed.filter(|(name, _)| is_relevant(name));
+    let (names, texts): (Vec<&str>, Vec<String>) = changed
+        .map(|(name, after)| {
+            let before = run.server.settings.get(name).map(value);
+            let before = before.unwrap_or_default();
+            (
+                name.as_str(),
+                format!("{name} from {before} to {}", value(after)),
+            )
+        })
+        .unzip();
+    if names.is_empty() {
+        return None;
+    }
+    new_finding(
+        match names.iter().any(|name| is_planned(name)) {
+            true => Severity::Invalid,
+            false => Severity::Caveat,
+        },
+        format!(
+            "Somebody changed settings of the server during the run: {}.",
+            texts.join(", ")
+        ),
+        "Repeat the run while nobody else changes the server.",
+    )
 }
 
 /// Whether the server was restarted during the run, or replaced by another. Its start time alone does not say so,

@@ -267,6 +267,9 @@ thresholds! {
     pub const REPEATS_MIN_RUNS: usize = 3;
     /// Largest coefficient of variation of the runs on a side without a caveat.
     pub const REPEATS_MAX_CV: f64 = 0.05;
+    /// Largest difference that runs disturbed by others must be able to show, a share; otherwise their comparison says
+    /// nothing.
+    pub const DISTURBED_MAX_DETECTABLE: f64 = 0.5;
     /// Resolution of a percentile, share of it: histograms store three digits.
     pub const PERCENTILE_STEP_SHARE: f64 = 0.001;
     /// Age above which a price is marked as old, days.

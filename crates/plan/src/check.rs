@@ -9,6 +9,7 @@ use crate::observe::{ListenAddress, ObservePlan};
 use crate::plan::{Arrival, DrivePlan, Pace, Plan, ServerPlan, Stop, WorkloadPlan};
 use crate::problem::{InputLocation, Problem, Problems};
 use crate::threads::{cpu_count, default_threads};
+use std::path::Path;
 use std::time::Duration;
 
 /// Maximum number of clients of a run.
@@ -45,6 +46,7 @@ impl PlanInput {
         let problems = checker.problems;
         match (server, workload, drive) {
             (Some(server), Some(workload), Some(drive)) if problems.is_empty() => Ok(Plan {
+                name: self.file.name.as_deref().and_then(file_stem),
                 server,
                 declared: self
                     .declared
@@ -393,6 +395,12 @@ pub(crate) fn default_warmup(stop: Stop) -> Duration {
         Stop::After(window) if window >= WARMED_UP_WINDOW => DEFAULT_WARMUP,
         _ => Duration::ZERO,
     }
+}
+
+/// The name of a file without folder and extension.
+fn file_stem(file: &str) -> Option<String> {
+    let stem = Path::new(file).file_stem()?;
+    Some(stem.to_string_lossy().into_owned())
 }
 
 pub(crate) fn value_or<T: Copy>(input: &InputValue<T>, default: T) -> T {

@@ -221,15 +221,11 @@ impl PlanInput {
         let mut arguments = Vec::new();
         for (setting, value, _) in self.given_settings() {
             let Some(flag) = &setting.flag else { continue };
-            if flag.is_list {
-                let text = value.to_text();
-                arguments.extend(
-                    text.lines()
-                        .flat_map(|line| [setting.flag_name(), line.to_owned()]),
-                );
-            } else if flag.value_name.is_some() {
-                arguments.extend([setting.flag_name(), value.to_text()]);
-            } else if value.to_text() == flag.switch_value() {
+            let texts = value.to_texts();
+            if flag.value_name.is_some() {
+                let texts = texts.into_iter();
+                arguments.extend(texts.flat_map(|text| [setting.flag_name(), text]));
+            } else if texts == [flag.switch_value()] {
                 arguments.push(setting.flag_name());
             }
         }

@@ -12,6 +12,8 @@ pub use prony_document::QueryMode;
 /// All settings of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
+    /// The name of its file without folder and extension; `None` if there is no file.
+    pub name: Option<String>,
     pub server: ServerPlan,
     /// What the user says of the server.
     pub declared: Declared,
@@ -37,6 +39,7 @@ impl Plan {
     /// observed.
     pub fn for_replaced_tool(workload: WorkloadPlan, drive: DrivePlan) -> Plan {
         Plan {
+            name: None,
             server: ServerPlan::Url(String::new()),
             declared: Declared::default(),
             settings: ServerSettings::default(),

@@ -94,9 +94,14 @@ impl<'a> Source<'a> {
             let offset = error.span().map_or(self.text.len(), |span| span.start);
             let message = format!("is not TOML: {}", error.message());
             let problem = Problem::new(self.location(offset, ""), message);
-            Problems(vec![problem.with_hint(format!(
-                "other problems are reported once the file can be parsed; {hint}"
-            ))])
+            // As in `\set` of a script.
+            let hint = if error.message().contains("escape") {
+                "a backslash between double quotes begins an escape: write the text between ''' and '''"
+                    .to_owned()
+            } else {
+                format!("other problems are reported once the file can be parsed; {hint}")
+            };
+            Problems(vec![problem.with_hint(hint)])
         })
     }
 

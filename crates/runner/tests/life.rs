@@ -43,6 +43,7 @@ fn tpcb() -> &'static dyn Workload {
 
 fn plan() -> Plan {
     Plan {
+        name: None,
         server: ServerPlan::Url(String::new()),
         workload: WorkloadPlan {
             name: "tpcb".to_owned(),

@@ -112,6 +112,42 @@ impl Target {
         }
     }
 
+    /// Environment variables by which the usual clients reach the first endpoint; without a password.
+    pub fn client_environment(&self) -> Vec<(&'static str, String)> {
+        let Some(endpoint) = self.endpoints.first() else {
+            return Vec::new();
+        };
+        let (host, socket) = match &endpoint.address {
+            Address::Unix(path) => (None, Some(path)),
+            Address::Tcp(address) if endpoint.host.is_empty() => {
+                (Some(address.ip().to_string()), None)
+            }
+            Address::Tcp(_) => (Some(endpoint.host.clone()), None),
+        };
+        let port = endpoint.port.to_string();
+        match &self.protocol {
+            ProtocolOptions::PostgreSql(_) => {
+                let folder = socket.and_then(|path| path.parent());
+                let folder = folder.map(|folder| folder.display().to_string());
+                let host = host.or(folder).unwrap_or_default();
+                vec![
+                    ("PGHOST", host),
+                    ("PGPORT", port),
+                    ("PGUSER", self.user.clone()),
+                    ("PGDATABASE", self.database.clone()),
+                ]
+            }
+            ProtocolOptions::MySql(_) => match (host, socket) {
+                (Some(host), _) => vec![("MYSQL_HOST", host), ("MYSQL_TCP_PORT", port)],
+                (None, socket) => {
+                    let path = socket.map(|path| path.display().to_string());
+                    vec![("MYSQL_UNIX_PORT", path.unwrap_or_default())]
+                }
+            },
+            ProtocolOptions::SqlServer(_) => Vec::new(),
+        }
+    }
+
     /// The kind of session that an endpoint must offer.
     pub fn session_attrs(&self) -> SessionAttrs {
         match &self.protocol {

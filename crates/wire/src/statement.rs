@@ -267,6 +267,24 @@ impl StatementIds {
         statement.with_tds_form()
     }
 
+    /// Creates a statement whose placeholders `$1`, `$2`... are at these positions, in order. Other text is not parsed,
+    /// so a `$1` in a literal stays what it is.
+    pub fn add_with_placeholders(
+        &mut self,
+        sql: impl Into<Arc<str>>,
+        positions: impl IntoIterator<Item = Range<usize>>,
+    ) -> Statement {
+        let placeholders: Box<[Placeholder]> = positions
+            .into_iter()
+            .zip(0..)
+            .map(|(range, value_index)| Placeholder { range, value_index })
+            .collect();
+        let count = u16::try_from(placeholders.len()).unwrap_or(u16::MAX);
+        let mut statement = self.add_unparsed(sql, count);
+        statement.placeholders = placeholders;
+        statement.with_tds_form()
+    }
+
     /// Removes a statement: another may reuse its number. Every connection that may have prepared it
     /// must close it first.
     pub fn remove(&mut self, statement: &Statement) {

@@ -211,7 +211,7 @@ fn check_primary_figure(comparison: &SidesComparison, args: &CompareArgs) -> Res
         return Ok(());
     };
     match &comparison.primary {
-        Some(primary) if primary != name => {
+        Some(_) if !comparison.is_primary(name) => {
             let figures = comparison
                 .side_comparisons
                 .iter()

@@ -271,11 +271,8 @@ fn step_input(input: &PlanInput, rate: Option<f64>, length: Duration) -> PlanInp
     }
 }
 
-/// The length of a step: as asked for, or what the intervals of the required percentiles need at the rate.
+/// The length of a step: as asked for, or more if the required percentiles need more transactions than that at the rate.
 fn step_length(given: Option<Duration>, requirements: &[Requirement], rate: f64) -> Duration {
-    if let Some(given) = given {
-        return given;
-    }
     let needed = requirements.iter().filter_map(|requirement| {
         let RequiredFigure::Time { statistic, .. } = requirement.figure else {
             return None;
@@ -283,8 +280,8 @@ fn step_length(given: Option<Duration>, requirements: &[Requirement], rate: f64)
         let quantile = statistic.quantile().filter(|quantile| *quantile < 1.0)?;
         Some(MARGIN * samples_needed(quantile) as f64 / rate)
     });
-    let needed_s = needed.fold(MIN_STEP.as_secs_f64(), f64::max);
-    Duration::from_secs_f64(needed_s.ceil())
+    let needed = Duration::from_secs_f64(needed.fold(0.0, f64::max).ceil());
+    needed.max(given.unwrap_or(MIN_STEP))
 }
 
 #[cfg(test)]
@@ -299,7 +296,9 @@ mod tests {
         assert_eq!(length("p99<20ms", 10.0), Duration::from_secs(120));
         assert_eq!(length("p99.9<20ms", 100.0), Duration::from_secs(120));
         assert_eq!(length("max<1s", 10.0), MIN_STEP);
-        let given = Duration::from_secs(3);
-        assert_eq!(step_length(Some(given), &limits("p99<20ms"), 1.0), given);
+        let given = Some(Duration::from_millis(2_500));
+        let length = |rate| step_length(given, &limits("p99<20ms"), rate);
+        assert_eq!(length(5_000.0), given.unwrap());
+        assert_eq!(length(100.0), Duration::from_secs(12));
     }
 }

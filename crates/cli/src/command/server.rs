@@ -45,21 +45,22 @@ fn resolve_exit(error: &prony_server::Error) -> Exit {
 
 /// Opens the control connection.
 pub fn connect(target: &Target) -> Result<Control, Failure> {
-    let connected = Control::connect(target);
-    let control = connected.map_err(|error| {
-        let mut failure = Failure::of(Exit::Connect, &error);
-        if let ControlError::Connect(attempts) = &error
-            && attempts.iter().all(is_missing_socket)
-        {
-            // Most often, the URL was forgotten.
-            failure.problems[0].hint =
-                "Does the server run here, with this socket? --url names another server."
-                    .to_owned();
-        }
-        failure
-    })?;
+    let control = Control::connect(target).map_err(|error| connect_failure(&error))?;
     cleartext::warn_if_password_exposed(&control);
     Ok(control)
+}
+
+/// The failure of [`Control::connect`].
+pub fn connect_failure(error: &ControlError) -> Failure {
+    let mut failure = Failure::of(Exit::Connect, error);
+    if let ControlError::Connect(attempts) = error
+        && attempts.iter().all(is_missing_socket)
+    {
+        // Most often, the URL was forgotten.
+        failure.problems[0].hint =
+            "Does the server run here, with this socket? --url names another server.".to_owned();
+    }
+    failure
 }
 
 /// Whether no server listens on the unix socket of this attempt.

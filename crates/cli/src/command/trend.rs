@@ -70,7 +70,7 @@ fn answer(
     let runs = ids.iter().map(|id| load_judged(store, id));
     let runs: Vec<Run> = runs.collect::<Result<_, _>>()?;
     let runs: Vec<&Run> = runs.iter().collect();
-    Ok(answer_repeats(requirements, &runs, &baselines))
+    Ok(answer_repeats(requirements, &runs, 0, &baselines))
 }
 
 fn load(store: &RunStore, args: &TrendArgs) -> Result<Trend, Failure> {

@@ -2,10 +2,10 @@
 //!
 //! The command may contain a password and is never shown; its output is never mixed with the result.
 
-use crate::command::output;
+use crate::command::{output, server};
 use crate::exit::{Exit, Failure};
 use crate::shell::{self, POLL_INTERVAL};
-use prony_plan::{Experiment, format_duration};
+use prony_plan::{Experiment, ServerPlan, format_duration};
 use prony_runner::Signals;
 use std::thread::sleep;
 
@@ -23,7 +23,9 @@ pub fn run_between(
     if let Some(script) = &experiment.between {
         output::notice("before the run: running the command of the plan");
         let repeat = repeat.to_string();
-        let variables = [("PRONY_VARIANT", variant), ("PRONY_REPEAT", &repeat)];
+        let server = server_variables(experiment, variant);
+        let mut variables = vec![("PRONY_VARIANT", variant), ("PRONY_REPEAT", &repeat)];
+        variables.extend(server.iter().map(|(name, value)| (*name, value.as_str())));
         let status = shell::run(script, &variables, signals)
             .map_err(|error| failure(&format!("cannot be started: {error}")))?;
         // After a signal to Prony, the status of the command is no failure.
@@ -41,6 +43,17 @@ pub fn run_between(
         }
     }
     Ok(())
+}
+
+/// Variables by which the usual clients reach the server of a variant; none if it does not run yet.
+fn server_variables(experiment: &Experiment, variant: &str) -> Vec<(&'static str, String)> {
+    let mut variants = experiment.variants.iter();
+    let plan = variants.find(|found| found.name == variant);
+    match plan.map(|found| &found.plan.server) {
+        Some(ServerPlan::Url(url)) => server::resolve_target(Some(url))
+            .map_or_else(|_| Vec::new(), |target| target.client_environment()),
+        Some(ServerPlan::Embedded) | None => Vec::new(),
+    }
 }
 
 fn failure(reason: &str) -> Failure {

@@ -72,6 +72,18 @@ pub fn print(format: ResultFormat, answers: &[(String, Answer)]) -> Result<(), F
     Ok(())
 }
 
+/// The exit code of runs and their answers. A run that must not be used is undecided, or among repeats left out, or misses
+/// a limit by what it counted: the answer has all of that.
+pub fn exit_with<'a>(runs: Exit, answers: impl Iterator<Item = &'a Answer>) -> Exit {
+    let mut answers = answers.peekable();
+    match runs {
+        Exit::Success | Exit::Invalid if answers.peek().is_some() => {
+            exit_of(answers).unwrap_or(Exit::Success)
+        }
+        exit => exit,
+    }
+}
+
 /// The exit code of answers; `None` if all requirements are met.
 pub fn exit_of<'a>(answers: impl Iterator<Item = &'a Answer>) -> Option<Exit> {
     match answers.map(|answer| answer.verdict).min()? {

@@ -181,13 +181,8 @@ pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<E
         answers::print(request.format, &answers)?;
     }
     let (_, exit) = result.into_stored_run()?;
-    let answered = answers::exit_of(answers.iter().map(|(_, answer)| answer));
-    Ok(match (exit, answered) {
-        // What was counted may miss a limit in a run that is invalid otherwise.
-        (Exit::Success, Some(answered))
-        | (Exit::Invalid, Some(answered @ Exit::RequirementFailed)) => answered,
-        _ => exit,
-    })
+    let answers = answers.iter().map(|(_, answer)| answer);
+    Ok(answers::exit_with(exit, answers))
 }
 
 /// Executes a run, alone or as part of an experiment, judges and stores it, and prints nothing. In an experiment, all

@@ -22,6 +22,8 @@ pub(super) fn prepare(
     let mut control = server::connect(&run_server.target)?;
     let prepared = prony_runner::prepare(&mut control, workload, &plan.workload, &observe.server);
     let prepared = prepared.map_err(|error| preparation_failure(&error, server::url_of(plan)))?;
+    let tried = workload.try_statements(&mut control, &plan.workload, plan.drive.protocol);
+    tried.map_err(|error| server::workload_failure(&error, server::url_of(plan), None))?;
     // It takes ten seconds, so the data is checked first.
     let doctor_report = if request.doctor {
         let load = DoctorLoad {

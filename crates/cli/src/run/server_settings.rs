@@ -4,7 +4,7 @@
 //! puts it back when it is dropped: at the end, after an error, after a signal. Must never: restart a server without a
 //! command of the user, or keep silent about a setting that it could not put back.
 
-use crate::command::reproduce::wait_until_it_answers;
+use crate::command::reproduce::{fail_if_interrupted, wait_until_it_answers};
 use crate::command::{output, server};
 use crate::exit::{Exit, Failure};
 use crate::shell;
@@ -12,8 +12,8 @@ use prony_plan::{Plan, UserError};
 use prony_runner::{RunServer, Signals};
 use prony_server::control::Error as ControlError;
 use prony_server::settings::{
-    self, Reach, SettingChange, SettingError, WantedSetting, change_server, find_reach,
-    set_in_sessions, verify,
+    self, Reach, SettingChange, SettingError, SettingsLock, WantedSetting, change_server,
+    find_reach, lock_settings, set_in_sessions, verify,
 };
 use prony_server::{Control, Target};
 use std::thread::sleep;
@@ -29,6 +29,8 @@ pub struct ChangedServer {
     target: Target,
     changes: Vec<SettingChange>,
     restart: Option<String>,
+    /// While this connection is open, no other run changes the server. It is closed after the settings are put back.
+    lock: Option<Box<Control>>,
 }
 
 /// Gives the server of a run the settings that its plan asks for. `restart`: the user's command.
@@ -47,6 +49,7 @@ pub fn set(
         target,
         changes: Vec::new(),
         restart: restart.map(str::to_owned),
+        lock: None,
     };
     if plan.settings.is_empty() {
         return Ok(changed);
@@ -82,8 +85,8 @@ fn wait_until_set(
     let is_changed = wanted.iter().any(|setting| setting.reach != Reach::Session);
     loop {
         let verified = verify(&mut connect_with_settings(target)?, wanted);
-        let is_over =
-            !is_changed || waiting_since.elapsed() > RELOAD_TIMEOUT || signals.received().is_some();
+        let is_over = !is_changed || waiting_since.elapsed() > RELOAD_TIMEOUT;
+        fail_if_interrupted(signals)?;
         match verified {
             Ok(()) => return Ok(()),
             Err(error) if is_over => return Err(failure(&error)),
@@ -131,16 +134,14 @@ impl ChangedServer {
         wanted: &[WantedSetting],
         signals: &Signals,
     ) -> Result<(), Failure> {
-        let of_server = wanted
-            .iter()
-            .filter(|setting| setting.reach != Reach::Session);
-        let mut control: Option<Control> = None;
-        for setting in of_server {
-            let control = match &mut control {
-                Some(control) => control,
-                absent => absent.insert(server::connect(target)?),
-            };
-            let change = change_server(control, setting).map_err(|error| failure(&error))?;
+        let is_of_server = |setting: &&WantedSetting| setting.reach != Reach::Session;
+        if !wanted.iter().any(|setting| is_of_server(&setting)) {
+            return Ok(());
+        }
+        self.lock()?;
+        let mut control = server::connect(target)?;
+        for setting in wanted.iter().filter(is_of_server) {
+            let change = change_server(&mut control, setting).map_err(|error| failure(&error))?;
             output::notice(&format!(
                 "prony: the server's {} is {} for the run; before, it was {}",
                 change.name, setting.value, change.before
@@ -150,6 +151,27 @@ impl ChangedServer {
         drop(control);
         if self.needs_restart() {
             self.restart(signals)?;
+            self.lock()?;
+        }
+        Ok(())
+    }
+
+    /// Keeps other runs from changing the server's settings. A restart ends this.
+    fn lock(&mut self) -> Result<(), Failure> {
+        match lock_settings(&self.target) {
+            Ok(SettingsLock::Held(control)) => self.lock = Some(control),
+            Ok(SettingsLock::HeldByOther(holder)) => {
+                let holder = holder.map_or_else(String::new, |holder| format!(" ({holder})"));
+                let message =
+                    format!("another run has changed the settings of this server{holder}");
+                let hint = "wait until it has ended and put them back";
+                return Err(Failure::new(Exit::Connect, message, hint));
+            }
+            Err(error @ ControlError::Statement(_)) => output::notice(&format!(
+                "prony: warning: the server has no lock that keeps other runs from its settings: {}",
+                error.parts().problem
+            )),
+            Err(error) => return Err(server::connect_failure(&error)),
         }
         Ok(())
     }

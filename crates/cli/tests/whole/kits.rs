@@ -1,6 +1,6 @@
 //! The kits of `plans/kits`: what an option of a server costs, as experiments that users run as they are.
 
-use crate::common::{TestBench, ok_stdout, own_postgres, stored_runs};
+use crate::common::{TestBench, ok_stdout, own_postgres, stderr_text, stored_runs};
 use crate::documentation::repository_root;
 use crate::logins::create_certificates;
 use crate::poolers::bench_with_pooler;
@@ -122,6 +122,14 @@ fn replication_waits_as_each_variant_says() {
     values.sort();
     values.dedup();
     assert_eq!(values.len(), 4, "{values:?}");
+    let has_waited = |run: &Run| run.checks.iter().all(|check| check.id != "no-standby");
+    let waiting = stored_runs(&bench.home).into_iter().filter(has_waited);
+    let mut waiting: Vec<String> = waiting
+        .map(|run| run.experiment.expect("an experiment").variant)
+        .collect();
+    waiting.sort();
+    waiting.dedup();
+    assert_eq!(waiting, ["asynchronous", "synchronous"]);
     compared(&bench);
 }
 
@@ -163,19 +171,33 @@ fn a_base_backup_is_taken_during_the_runs_of_its_variant() {
     assert_ne!(short, text);
     let plan = bench.home.join("backup.toml");
     std::fs::write(&plan, short).expect("a file");
-    let options = SHORT.replace("1s", "2s");
-    let mut command = bench.command(&format!("run {} {options}", plan.display()));
-    let path = std::env::var("PATH").unwrap_or_default();
-    let programs = find().expect("programs");
-    let output = command
-        .env("PATH", format!("{}:{path}", programs.bin_dir.display()))
-        .env("PGHOST", server.socket_dir())
-        .env("PGPORT", server.port().to_string())
-        .env("PGUSER", "postgres")
-        .env("PGDATABASE", "kit_backup")
-        .output();
-    bench.assert_no_password(output.expect("it starts"));
-    let runs = stored_runs(&bench.home);
+    let run = |url: &str, password: &str, options: &str| {
+        let mut command = bench.command(&format!("run {} {options} --url", plan.display()));
+        let path = std::env::var("PATH").unwrap_or_default();
+        let programs = find().expect("programs");
+        let output = command
+            .arg(url)
+            .env("PATH", format!("{}:{path}", programs.bin_dir.display()))
+            .env("PGPASSWORD", password)
+            // Another server than that of the URL.
+            .env("PGHOST", "/nonexistent")
+            .output();
+        bench.assert_no_password(output.expect("it starts"))
+    };
+    // A role that may not replicate: nothing pretends that there was a backup.
+    let control = &mut bench.control();
+    control
+        .execute("create role poor login password 'poor'; grant all on all tables in schema public to poor")
+        .unwrap();
+    let poor = format!("postgres://poor@127.0.0.1:{}/kit_backup", server.port());
+    let refused = run(&poor, "poor", SHORT);
+    assert_eq!(refused.status.code(), Some(1), "{}", stderr_text(&refused));
+    let is_during = |run: &Run| run.experiment.as_ref().unwrap().variant == "during";
+    assert!(!stored_runs(&bench.home).iter().any(is_during));
+    let earlier = stored_runs(&bench.home).len();
+
+    run(&bench.socket_url, "", &SHORT.replace("1s", "2s"));
+    let runs = &stored_runs(&bench.home)[earlier..];
     let backups = |wanted: &str| {
         let of_variant = |run: &&Run| run.experiment.as_ref().unwrap().variant == wanted;
         let events = runs

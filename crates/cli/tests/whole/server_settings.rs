@@ -236,10 +236,40 @@ fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_er
     let (child, _) = start_run(command);
     wait_until(&bench.home, |run| run.state == RunState::Running);
     assert_eq!(shown().as_deref(), Some("off"));
+    // A second run would take this for what the server had before, also one in another database.
+    bench.control().execute("create database other").unwrap();
+    let other = bench.url.replace("/server_settings", "/other");
+    for url in [&bench.url, &other] {
+        let mut second = bench.command("run tpcb --setting full_page_writes=on");
+        let output = second.args(["--url", url]).output().expect("it runs");
+        let messages = stderr_text(&output);
+        assert_eq!(output.status.code(), Some(3), "{messages}");
+        let holder = "another run has changed the settings of this server (process ";
+        assert!(messages.contains(holder), "{messages}");
+        assert_eq!(shown().as_deref(), Some("off"));
+    }
     send_signal(&child, "-INT");
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
     assert_eq!(shown().as_deref(), Some("on"));
+
+    // A setting that another client changes was not that of the whole run.
+    let mut command = bench.command("run tpcb --clients 2 --duration 3s --warmup 0s");
+    command.args(["--setting", "full_page_writes=off", "--url", &bench.url]);
+    let (child, _) = start_run(command);
+    let is_running = |run: &Run| run.state == RunState::Running;
+    wait_until(&bench.home, is_running);
+    let mut control = bench.control();
+    control
+        .execute("alter system set full_page_writes = on")
+        .unwrap();
+    control.execute("select pg_reload_conf()").unwrap();
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(7), "{}", stderr_text(&output));
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let words: Vec<&str> = printed.split_whitespace().collect();
+    let finding = "changed settings of the server during the run: full_page_writes from off to on";
+    assert!(words.join(" ").contains(finding), "{printed}");
 
     // What an earlier ALTER SYSTEM said is there again; the load fails, because there are no tables.
     bench
@@ -334,6 +364,13 @@ fn mariadb_sets_sessions_and_the_server_and_puts_the_server_back() {
     let compare = format!("compare {}", runs[0].id);
     let comparison = ok_stdout(&bench.prony_with(&compare, &[]));
     assert!(comparison.starts_with("COMPARABLE"), "{comparison}");
+    let mut other = connect(&server.url());
+    other.query("select get_lock('prony settings', 0)").unwrap();
+    let setting = "run oltp_read_write --transactions 9 --setting innodb_flush_log_at_trx_commit=2";
+    let messages = stderr_text(&bench.prony(setting));
+    let holder = "has changed the settings of this server (connection ";
+    assert!(messages.contains(holder), "{messages}");
+    assert_eq!(shown(), before);
     let output =
         bench.prony("run oltp_read_write --transactions 9 --setting performance_schema=ON");
     let messages = stderr_text(&output);

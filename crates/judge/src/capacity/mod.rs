@@ -71,6 +71,8 @@ pub struct CapacityResult {
     pub workload: String,
     pub requirements: Vec<Requirement>,
     pub capacity: Capacity,
+    /// Whether the search ended before it was done, as by a signal.
+    pub is_unfinished: bool,
     /// What is the limit; absent if no rate failed.
     pub limiter: Option<LimiterFinding>,
     /// The steps in their order.
@@ -98,7 +100,7 @@ pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
         answer: None,
         ..run.clone()
     };
-    let answer = answer_repeats(requirements, &[&by_itself], &[]);
+    let answer = answer_repeats(requirements, &[&by_itself], 0, &[]);
     let is_behind = run
         .checks
         .iter()
@@ -167,6 +169,10 @@ impl CapacityResult {
         let runs: Vec<&Run> = runs.iter().map(Borrow::borrow).collect();
         let verdicts: Vec<RateVerdict> = steps.iter().map(CapacityStep::rate_verdict).collect();
         let capacity = search.capacity(&verdicts);
+        let is_last_complete = runs
+            .last()
+            .is_none_or(|run| run.state == RunState::Complete);
+        let is_done = matches!(search.next_step(&verdicts), NextStep::Done(_));
         let first = runs.first().copied();
         let experiment = first.and_then(|run| run.experiment.as_ref());
         CapacityResult {
@@ -174,6 +180,7 @@ impl CapacityResult {
             workload: first.map_or_else(String::new, |run| run.workload.name.clone()),
             requirements: requirements.to_vec(),
             limiter: limit_of(&capacity, &steps, &runs),
+            is_unfinished: !(is_done && is_last_complete),
             capacity,
             steps,
         }
@@ -236,10 +243,13 @@ impl CapacityResult {
 impl CapacityStep {
     /// The step as the search sees it.
     pub fn rate_verdict(&self) -> RateVerdict {
+        let mut results = self.answer.iter().flat_map(|answer| &answer.results);
+        let is_unknown = results.any(|result| result.value.is_none());
         RateVerdict {
             rate: self.rate,
             verdict: self.verdict,
             share_of_limit: self.share_of_limit,
+            is_unknown: self.verdict == AnswerVerdict::Undecided && is_unknown,
         }
     }
 }
@@ -365,7 +375,7 @@ mod tests {
             start: 100.0,
             is_estimate: true,
             precision: 0.02,
-            max_steps: 13,
+            max_steps: 3,
         };
         let busy = |run: &mut Run, share: f64| {
             observed_mut(run).series = vec![ServerSecond {

@@ -215,3 +215,25 @@ fn missing_observations_are_reported() {
     );
     assert_eq!(check_bottleneck(&run), None);
 }
+
+#[test]
+fn a_setting_of_the_plan_must_last_and_others_that_matter_are_named() {
+    let mut run = observed_run();
+    run.plan = serde_json::json!({"settings": {"Max_Wal_Size": "5GB"}});
+    let changed = |name: &str| {
+        let mut run = run.clone();
+        observed_mut(&mut run)
+            .settings_changed
+            .insert(name.to_owned(), "6GB".into());
+        run.server.settings.insert(name.to_owned(), "5GB".into());
+        check_settings_changed(&run)
+    };
+    let planned = changed("max_wal_size").expect("a finding");
+    assert_eq!(planned.severity, Severity::Invalid);
+    let text = "during the run: max_wal_size from 5GB to 6GB.";
+    assert!(planned.finding.ends_with(text), "{planned:?}");
+    let other = changed("shared_buffers").map(|found| found.severity);
+    assert_eq!(other, Some(Severity::Caveat));
+    assert_eq!(changed("log_min_messages"), None);
+    assert_eq!(check_settings_changed(&run), None);
+}

@@ -181,21 +181,22 @@ macro_rules! settings {
                 given.filter_map(|(setting, given)| given.map(|(value, location)| (setting, value, location)))
             }
 
-            /// Sets `setting` as its flag does; the value of a switch is `true` or `false`.
+            /// Sets `setting` as its flag does, which was given once for each text; the value of a switch is `true` or
+            /// `false`.
             ///
             /// # Errors
-            /// The text is not a valid value; the error says what is expected.
-            pub fn set_flag(&mut self, setting: &Setting, text: &str) -> Result<(), String> {
-                self.set_text(setting, text, InputLocation::Flag(setting.flag_name()))
+            /// A text is not a valid value; the error says what is expected.
+            pub fn set_flag(&mut self, setting: &Setting, texts: &[&str]) -> Result<(), String> {
+                self.set_texts(setting, texts, InputLocation::Flag(setting.flag_name()))
             }
 
-            /// Sets `setting` from the text of its value, which was given at `location`.
+            /// Sets `setting` from the texts of its value, which were given at `location`.
             ///
             /// # Errors
-            /// The text is not a valid value; the error says what is expected.
-            pub(crate) fn set_text(&mut self, setting: &Setting, text: &str, location: InputLocation) -> Result<(), String> {
+            /// A text is not a valid value; the error says what is expected.
+            pub(crate) fn set_texts(&mut self, setting: &Setting, texts: &[&str], location: InputLocation) -> Result<(), String> {
                 $(if setting.path == concat!(stringify!($table), ".", stringify!($key)) {
-                    let value = <$value>::from_text(text, &setting.value_type)?;
+                    let value = values::from_texts::<$value>(texts, &setting.value_type)?;
                     self.$field = Some(Located { value, location });
                     return Ok(());
                 })+
@@ -374,7 +375,7 @@ settings! {
     experiment.pause => pause: Duration, SettingType::Duration, None,
         Free("it is the same for all variants");
     /// Command that sh runs before each run, such as a restart of the server; PRONY_VARIANT and PRONY_REPEAT name the
-    /// run that follows. If it fails, the experiment ends
+    /// run that follows, and PGHOST and the like (MYSQL_HOST) its server. If it fails, the experiment ends
     experiment.between => between: String, SettingType::Text, None,
         Free("it is the same for all variants");
     /// Command that sh runs to restart the server, where settings of the plan need that (settings.NAME of a variant); the run

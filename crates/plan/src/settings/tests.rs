@@ -15,15 +15,38 @@ fn every_flag_sets_its_setting_and_no_other() {
             _ => "7",
         };
         let mut input = PlanInput::default();
-        input.set_flag(setting, text).unwrap();
+        input.set_flag(setting, &[text]).unwrap();
         let values: Vec<_> = input.given_settings().collect();
         assert_eq!(values.len(), 1, "{}", setting.path);
         let (changed, value, location) = values[0];
         assert_eq!(
-            (changed.path, value.to_text().as_str()),
-            (setting.path, text)
+            (changed.path, value.to_texts()),
+            (setting.path, vec![text.to_owned()])
         );
         assert_eq!(location.to_string(), setting.flag_name());
+    }
+}
+
+/// A text is one value, whatever it contains: neither nothing nor several.
+#[test]
+fn each_text_of_a_repeated_flag_is_one_value() {
+    let set = |path: &str, texts: &[&str]| {
+        let mut input = PlanInput::default();
+        let setting = SETTINGS.iter().find(|setting| setting.path == path);
+        input.set_flag(setting.unwrap(), texts)?;
+        let values = input.given_settings().map(|(_, value, _)| value.to_texts());
+        Ok::<_, String>(values.flatten().collect::<Vec<_>>())
+    };
+    for (path, texts) in [
+        ("run.require", ["p99<7ms", "errors=0"]),
+        ("server.settings", ["jit=off", "work_mem=4MB"]),
+        ("server.declared", ["cpus=4", "zones=3"]),
+    ] {
+        assert_eq!(set(path, &texts), Ok(texts.map(str::to_owned).to_vec()));
+        for wrong in ["", &texts.join("\n")] {
+            set(path, &[wrong]).expect_err(wrong);
+            set(path, &[texts[0], wrong]).expect_err(wrong);
+        }
     }
 }
 

@@ -110,7 +110,7 @@ fn write_title(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let workload = &run.workload;
     let title = format!(
         "{}, scale {}, on {}",
-        plain(&workload.name),
+        plain(workload.display_name()),
         count(workload.scale.into()),
         server_name(&run.server),
     );

@@ -8,7 +8,7 @@ use crate::text::plain;
 use crate::text::verdict::TOO_SHORT;
 use crate::units::{self, format_of};
 use prony_judge::compare::sides::{
-    Basis, FigureComparison, SideComparison, SideSummary, SidesComparison, Significance,
+    Basis, Disturbed, FigureComparison, SideComparison, SideSummary, SidesComparison, Significance,
     typical_runs_needed,
 };
 use prony_judge::compare::{Difference, FigurePair, Unit, Verdict};
@@ -68,6 +68,37 @@ fn single_runs_caution_for(subject: &str) -> String {
 const NORMAL_INTERVAL_CAUTION: &str = "There are too few runs for an exact interval. These intervals assume that the logarithms of the figures are \
      normally distributed, and are too wide if one of the runs was disturbed. Exact intervals need 4 runs per \
      side, or 5 if up to six sides are compared with the first.";
+
+/// The caution about changes that are means of pairs.
+const PAIRS_CAUTION: &str = "Changes are mean ratios of pairs of runs that took turns, so that what disturbs both runs of a pair cancels out. Their \
+     intervals assume that the logarithms of these ratios are normally distributed.";
+
+/// How much others disturbed the runs of each side.
+fn disturbed_caution(comparison: &SidesComparison, disturbed: &Disturbed) -> String {
+    let sides = comparison.sides.iter().zip(&disturbed.noise);
+    let noise = sides.map(|(side, noise)| {
+        let [low, high] = (*noise)?.map(units::whole_percent);
+        let range = match low == high {
+            true => low,
+            false => format!("{} to {high}", low.trim_end_matches(" %")),
+        };
+        Some(format!("{range} in the runs of {}", plain(&side.label)))
+    });
+    let noise: Option<Vec<String>> = noise.collect();
+    let noise = noise.map_or(
+        "How much of the CPUs others used is not known for all runs.".to_owned(),
+        |noise| {
+            format!(
+                "Others used, or the hypervisor withheld, of the CPUs {}.",
+                noise.join(", ")
+            )
+        },
+    );
+    format!(
+        "{noise} The figures are those of a disturbed system: only their ratios may be used, not the throughput or the \
+         response times of a side."
+    )
+}
 
 /// A sentence on how many runs are needed to detect a difference.
 fn runs_needed_sentence() -> String {
@@ -130,6 +161,9 @@ pub(crate) fn cautions(comparison: &SidesComparison) -> Vec<String> {
     if figures().next().is_none() {
         return notes;
     }
+    if let Some(disturbed) = &comparison.disturbed {
+        notes.push(disturbed_caution(comparison, disturbed));
+    }
     notes.extend(caution_for_single_runs(&comparison.sides));
     let intervals = || figures().filter_map(|figure| figure.significance);
     if let Some(primary) = comparison
@@ -145,6 +179,9 @@ pub(crate) fn cautions(comparison: &SidesComparison) -> Vec<String> {
     }
     if intervals().any(|significance| significance.basis == Basis::Normal) {
         notes.push(NORMAL_INTERVAL_CAUTION.to_owned());
+    }
+    if intervals().any(|significance| significance.basis == Basis::Pairs) {
+        notes.push(PAIRS_CAUTION.to_owned());
     }
     // Sides that are not comparable, or have a single run, have no interval to widen.
     let has_interval = |compared_side: &&SideComparison| {
@@ -294,6 +331,7 @@ fn describe_basis(compared: &FigureComparison, significance: &Significance) -> S
     match significance.basis {
         Basis::Ranks => runs,
         Basis::Normal => format!("{runs}, assuming a normal distribution"),
+        Basis::Pairs => format!("{} pairs of runs", units::count(a)),
     }
 }
 

@@ -115,6 +115,26 @@ impl Error {
         }
     }
 
+    /// Whether a later attempt to connect may succeed by itself: the server is starting, or has no free connection.
+    pub fn may_pass(&self) -> bool {
+        let Error::Connect(failures) = self else {
+            return false;
+        };
+        failures.iter().any(|failure| match &failure.cause {
+            FailureCause::Io(_)
+            | FailureCause::Timeout
+            | FailureCause::Closed
+            | FailureCause::SessionMismatch(_) => true,
+            FailureCause::SessionCheckFailed(error) => error.is_lost(),
+            FailureCause::Login(error) => error.server_error().is_some_and(|error| {
+                let class = error.classification.class;
+                error.is_out_of_connections()
+                    || matches!(class, ErrorClass::LostConnection | ErrorClass::Resources)
+            }),
+            FailureCause::Interrupted => false,
+        })
+    }
+
     /// The server's error, if there is one; after several attempts, the last one.
     pub fn server_error(&self) -> Option<&ServerError> {
         match self {
@@ -187,6 +207,25 @@ mod tests {
             }),
             cause: FailureCause::Io(io::Error::from_raw_os_error(libc::ECONNREFUSED)),
         }
+    }
+
+    #[test]
+    fn a_refused_password_does_not_pass_but_a_server_that_starts_does() {
+        let login = |code: &[u8; 5]| {
+            let error = ServerError::new(Protocol::PostgreSql, 0, *code, String::new());
+            let cause = FailureCause::Login(prony_wire::ConnectError::Server(Box::new(error)));
+            Error::Connect(vec![ConnectFailure {
+                cause,
+                ..connection_refused(1)
+            }])
+        };
+        for code in [b"57P03", b"57P01", b"53300"] {
+            assert!(login(code).may_pass(), "{code:?}");
+        }
+        for code in [b"28P01", b"28000", b"3D000"] {
+            assert!(!login(code).may_pass(), "{code:?}");
+        }
+        assert!(Error::Connect(vec![connection_refused(1)]).may_pass());
     }
 
     #[test]

@@ -4,8 +4,11 @@
 //! that say what to do. Must never: leave a changed server without a [`SettingChange`] that puts it back, or take a
 //! setting for set that a new session does not show.
 
+mod lock;
 mod mysql;
 mod postgres;
+
+pub use lock::{SettingsLock, lock_settings};
 
 use crate::control::Error as ControlError;
 use crate::{Control, ProtocolOptions, Target};
@@ -42,6 +45,9 @@ pub struct SettingChange {
     pub before: String,
     pub reach: Reach,
 }
+
+/// PostgreSQL's `insufficient_privilege`.
+const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
 /// Why settings cannot be what a plan asks for.
 #[derive(Debug)]
@@ -86,9 +92,16 @@ impl UserError for SettingError {
                 name,
                 value,
                 source,
-            } => source
-                .parts()
-                .with_context(format_args!("cannot set {name} to {value}: ")),
+            } => {
+                let context = format_args!("cannot set {name} to {value}: ");
+                let mut parts = source.parts().with_context(context);
+                // The privilege that the message names, such as that on a view, is not the only one.
+                if source.sqlstate() == Some(INSUFFICIENT_PRIVILEGE) {
+                    let superuser = "connect as a superuser: ALTER SYSTEM, pg_reload_conf() and pg_file_settings need one";
+                    parts.hint = Some(superuser.to_owned());
+                }
+                parts
+            }
             SettingError::Different {
                 name,
                 wanted,
@@ -270,6 +283,20 @@ fn quantity(text: &str, unit: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_wire::{Protocol, ServerError};
+
+    #[test]
+    fn a_missing_privilege_is_not_only_that_on_the_view() {
+        let message = "permission denied for view pg_file_settings".to_owned();
+        let error = ServerError::new(Protocol::PostgreSql, 0, *b"42501", message);
+        let refused = SettingError::Refused {
+            name: "fsync".to_owned(),
+            value: "off".to_owned(),
+            source: ControlError::Statement(Box::new(error)),
+        };
+        let hint = refused.parts().hint.expect("a hint");
+        assert!(hint.starts_with("connect as a superuser"), "{hint}");
+    }
 
     #[test]
     fn quantities_with_and_without_units_are_compared() {

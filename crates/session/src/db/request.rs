@@ -145,7 +145,7 @@ impl Db {
     /// Begins to time the request that has just been made, whose first statement has this number. The user made
     /// it when it was last resumed.
     #[cold]
-    fn begin_timing(&self, first_id: Option<u32>) {
+    pub(super) fn begin_timing(&self, first_id: Option<u32>) {
         let requested_ns = self.conn.noticed_ns();
         self.conn
             .set_timed_request(first_id.map(|first_id| (first_id, requested_ns)));

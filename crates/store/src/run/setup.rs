@@ -177,6 +177,9 @@ impl Server {
 pub struct Workload {
     /// Its name, such as `tpcc`.
     pub name: String,
+    /// The name of the plan, if that has the user's own transactions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_name: Option<String>,
     /// A one-line description.
     pub title: String,
     /// Scale factor.
@@ -196,6 +199,11 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// What results call it: the name of a plan with the user's own transactions, otherwise the workload's.
+    pub fn display_name(&self) -> &str {
+        self.own_name.as_deref().unwrap_or(&self.name)
+    }
+
     /// The value of one of its settings.
     pub fn setting(&self, name: &str) -> Option<&str> {
         let setting = self.settings.iter().find(|setting| setting.name == name)?;

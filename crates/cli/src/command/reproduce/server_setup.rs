@@ -46,15 +46,18 @@ pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool
 /// Connects to a server that was restarted.
 ///
 /// # Errors
-/// If it does not answer within [`RESTART_TIMEOUT`], or a signal ended the wait.
+/// If it does not answer within [`RESTART_TIMEOUT`], refuses for a reason that does not pass, such as a wrong password, or a
+/// signal ended the wait.
 pub fn wait_until_it_answers(target: &Target, signals: &Signals) -> Result<Control, Failure> {
     let waiting_since = Instant::now();
     loop {
         fail_if_interrupted(signals)?;
-        match server::connect(target) {
+        match Control::connect(target) {
             Ok(control) => return Ok(control),
-            Err(failure) if waiting_since.elapsed() > RESTART_TIMEOUT => return Err(failure),
-            Err(_) => std::thread::sleep(RETRY_PAUSE),
+            Err(error) if error.may_pass() && waiting_since.elapsed() < RESTART_TIMEOUT => {
+                std::thread::sleep(RETRY_PAUSE);
+            }
+            Err(error) => return Err(server::connect_failure(&error)),
         }
     }
 }

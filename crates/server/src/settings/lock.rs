@@ -1,0 +1,88 @@
+//! The lock that keeps two runs from changing the settings of one server at the same time.
+//!
+//! In: a [`Target`]. Out: a connection that holds the lock, or who holds it. Must never: wait for the lock, or outlive the
+//! connection.
+
+use crate::control::{Error as ControlError, TextRow};
+use crate::{Control, Target};
+use prony_document::SqlDialect;
+
+/// The lock of a server's settings, or who has it.
+pub enum SettingsLock {
+    /// This connection holds it until it is closed.
+    Held(Box<Control>),
+    /// Another session does; what the server tells of it.
+    HeldByOther(Option<String>),
+}
+
+/// The key of PostgreSQL's lock: the letters of the program's name.
+const POSTGRES_KEY: (i32, i32) = (i32::from_be_bytes(*b"pron"), b'y' as i32);
+/// The name of MySQL's lock.
+const MYSQL_NAME: &str = "prony settings";
+
+/// Takes the lock for the whole server.
+///
+/// # Errors
+/// [`ControlError::Statement`] if this server has no such lock, as in a Galera cluster.
+pub fn lock_settings(target: &Target) -> Result<SettingsLock, ControlError> {
+    let mut target = target.clone();
+    target.set_program_name("prony");
+    target.has_own_statements = true;
+    let mut control = Control::connect(&target)?;
+    let other = match control.dialect() {
+        SqlDialect::PostgreSql => lock_postgres(&mut control, &target)?,
+        SqlDialect::MySql => lock_mysql(&mut control)?,
+        // No setting of SQL Server is changed.
+        SqlDialect::TransactSql => None,
+    };
+    Ok(match other {
+        None => SettingsLock::Held(Box::new(control)),
+        Some(holder) => SettingsLock::HeldByOther(holder),
+    })
+}
+
+/// Locks, in a transaction, so that a pooler keeps the session. PostgreSQL's lock is that of one database, but all
+/// sessions see it: two that lock at the same time in different databases both give way.
+fn lock_postgres(
+    control: &mut Control,
+    target: &Target,
+) -> Result<Option<Option<String>>, ControlError> {
+    let (first, second) = POSTGRES_KEY;
+    control.execute("BEGIN")?;
+    let own = "SELECT pg_try_advisory_xact_lock($1::text::int, $2::text::int), pg_backend_pid()";
+    let own = control.query_with(own, &[&first.to_string(), &second.to_string()])?;
+    let [is_locked, own_pid] = cells(own);
+    // In another session: a transaction that reads the views locks them.
+    let others = "SELECT concat('process ', l.pid, ', role ' || a.usename, ', database ' || a.datname, \
+                  ', from ' || host(a.client_addr), ', since ' || to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS TZ')) \
+                  FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid \
+                  WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid::text = $1 \
+                  AND l.objid::text = $2 AND l.pid::text <> $3";
+    let keys = [
+        &first.to_string(),
+        &second.to_string(),
+        own_pid.as_deref().unwrap_or_default(),
+    ];
+    let [other] = cells(Control::connect(target)?.query_with(others, &keys)?);
+    let is_free = is_locked.as_deref() == Some("t") && other.is_none();
+    Ok((!is_free).then_some(other))
+}
+
+fn lock_mysql(control: &mut Control) -> Result<Option<Option<String>>, ControlError> {
+    let locked = control.query_value(&format!("SELECT GET_LOCK('{MYSQL_NAME}', 0)"))?;
+    if locked.as_deref() == Some("1") {
+        return Ok(None);
+    }
+    let holder = control.query_value(&format!(
+        "SELECT CONCAT_WS(', ', CONCAT('connection ', h.id), CONCAT('user ', p.user), CONCAT('from ', p.host)) \
+         FROM (SELECT IS_USED_LOCK('{MYSQL_NAME}') AS id) AS h \
+         LEFT JOIN information_schema.processlist AS p ON p.id = h.id WHERE h.id IS NOT NULL"
+    ));
+    Ok(Some(holder.ok().flatten()))
+}
+
+/// The first cells of the first row; `None` for NULL, or without a row.
+fn cells<const COUNT: usize>(rows: Vec<TextRow>) -> [Option<String>; COUNT] {
+    let mut cells = rows.into_iter().next().unwrap_or_default().into_iter();
+    std::array::from_fn(|_| cells.next().flatten())
+}
