@@ -201,17 +201,8 @@ pub fn execute(
     };
     let metrics = part.map_or(own_metrics.as_ref(), |part| part.metrics);
     let (mut run_server, signals) = find_server(request, part)?;
-    if workload.has_users_statements() {
-        run_server.keep_session_settings();
-    }
     let fleet = fleet::start_if_any(&plan.agents, &signals)?;
-    if let (true, Some(name)) = (
-        run_server.is_embedded(),
-        workload.workload_to_load(&plan.workload),
-    ) {
-        let loader = server::find_workload(name)?;
-        load::load_embedded(loader, &plan.workload, &run_server.target, &signals)?;
-    }
+    set_up_for(workload, plan, &mut run_server, &signals)?;
     // Dropped at the end, which puts the server back.
     let restart = request.restart.as_deref();
     let _changed = server_settings::set(plan, &mut run_server, restart, &signals)?;
@@ -270,6 +261,24 @@ pub fn execute(
         }
         Err(error) => Err(run_failure(&error, plan, &signals)),
     }
+}
+
+/// Loads the tables of the workload into a throw-away server. The user's own statements get the sessions that the server gives.
+fn set_up_for(
+    workload: &dyn Workload,
+    plan: &Plan,
+    run_server: &mut RunServer,
+    signals: &Signals,
+) -> Result<(), Failure> {
+    if workload.has_users_statements() {
+        run_server.keep_session_settings();
+    }
+    let loader = workload.workload_to_load(&plan.workload);
+    if let Some(name) = loader.filter(|_| run_server.is_embedded()) {
+        let loader = server::find_workload(name)?;
+        load::load_embedded(loader, &plan.workload, &run_server.target, signals)?;
+    }
+    Ok(())
 }
 
 /// Says that the load begins with a warm-up which nobody asked for; in an experiment, before the first run.
