@@ -444,7 +444,11 @@ fn no_undecided_limit_passes() {
             set(run, &format!("{kind}/tps"), json!(0.0));
         }
     });
-    assert_eq!(codes(), [0, 0, 0], "it contradicts itself: left out");
+    assert_eq!(
+        codes(),
+        [9, 9, 9],
+        "it contradicts itself: left out, and two runs are no interval"
+    );
     store_sides(&|run, n| {
         if n > 3 {
             set(run, "/drive/clients", json!(256));
@@ -471,10 +475,23 @@ fn no_undecided_limit_passes() {
     assert!(text.contains("at a rate, the throughput is"), "{text}");
 }
 
-/// A variant whose runs all failed to finish is no side of the comparison; its limits are not kept.
+/// A variant whose runs all failed to finish is no side of the comparison; its limits are not kept. Nor are those of an
+/// experiment that was interrupted.
 #[test]
-fn a_variant_without_runs_leaves_the_limits_undecided() {
-    let home = Home::new("absent-variant");
+fn an_unfinished_experiment_leaves_the_limits_undecided() {
+    for (planned, message) in [
+        (
+            &["base", "big", "crashes"][..],
+            "no finished run of crashes",
+        ),
+        (&["base", "big"], "completed 6 of 9 runs"),
+    ] {
+        check_unfinished(planned, message);
+    }
+}
+
+fn check_unfinished(planned: &[&str], message: &str) {
+    let home = Home::new(&format!("unfinished-{}", planned.len()));
     for position in 1..=6_u32 {
         let variant = ["base", "big"][usize::from(position % 4 > 1)];
         home.store_run(
@@ -483,7 +500,7 @@ fn a_variant_without_runs_leaves_the_limits_undecided() {
             |run| {
                 run["experiment"] = json!({
                     "id": "20261121-3001", "variant": variant, "repeat": 1, "position": position,
-                    "runs": 9, "order": "interleaved", "variants": ["base", "big", "crashes"],
+                    "runs": 9, "order": "interleaved", "variants": planned,
                 });
             },
         );
@@ -492,7 +509,7 @@ fn a_variant_without_runs_leaves_the_limits_undecided() {
     home.run(&limit, 9);
     let output = home.prony(&limit);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(stderr.contains("no finished run of crashes"), "{stderr}");
+    assert!(stderr.contains(message), "{stderr}");
     home.run(&[&limit[..], &["--unsure", "pass"]].concat(), 0);
     home.run(&["compare", "20261121-3001"], 0);
 }

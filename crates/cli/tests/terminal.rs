@@ -5,11 +5,12 @@ mod document;
 mod home;
 
 use home::Home;
+use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, start};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Sets the title, clears the screen and changes the text direction, with C0, C1 and bidirectional control
 /// characters.
@@ -228,4 +229,78 @@ fn output_of_scripts_sends_no_control_characters() {
     let terminal_output = String::from_utf8(terminal_output).expect("UTF-8");
     let expected = "\x1b[1;31mred\x1b[0m \\x1b]0;owned\\x07 \\x1b[2J \\x9b";
     assert!(terminal_output.contains(expected), "{terminal_output:?}");
+}
+
+/// The command that loads 157 GB on a canned server, whose free space is not known.
+fn large_load(home: &Home) -> Command {
+    let refusal = CannedError {
+        number: 0,
+        sqlstate: "42501",
+        message: "refused".to_owned(),
+    };
+    let answers = vec![("pg_".to_owned(), Answer::Error(refusal))];
+    let server = start(
+        CannedProtocol::PostgreSql,
+        Conversation::new("16.4", answers),
+    );
+    let url = format!("postgres://u@127.0.0.1:{}/d", server.expect("a port"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+    command.args(["load", "tpcb", "--scale", "10000", "--url", &url]);
+    command.env("PRONY_HOME", &home.0).env("NO_COLOR", "1");
+    command
+}
+
+#[test]
+fn a_large_load_is_confirmed_on_a_terminal_and_refused_without_one() {
+    let home = Home::new("large-load");
+    let output = large_load(&home)
+        .stdin(Stdio::null())
+        .output()
+        .expect("it starts");
+    let refused = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{refused}");
+    for part in [
+        "157 GB with indexes; about 1 h 5 min at an assumed 40 MB a second; free space not known: ",
+        "prony: a load of 157 GB in about 1 h 5 min",
+        "hint: add --yes, or use a smaller --scale",
+    ] {
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
+    // Without an answer, the load is ended.
+    let answered = |answer: &str| {
+        let (mut user, program) = open_terminal();
+        let mut command = large_load(&home);
+        command.stdin(program.try_clone().expect("a descriptor"));
+        let child = command.stderr(program).stdout(Stdio::null()).spawn();
+        // The command holds the program's end too.
+        drop(command);
+        let mut child = child.expect("it starts");
+        let mut shown = Vec::new();
+        let mut byte = [0];
+        while !shown.ends_with(b"[y/N] ") {
+            user.read_exact(&mut byte).expect("a question");
+            shown.push(byte[0]);
+        }
+        user.write_all(answer.as_bytes()).expect("an answer");
+        if answer.is_empty() {
+            // SAFETY: the process has not been waited for.
+            unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGTERM) };
+        }
+        // Reading the user's end fails when the program's end is closed.
+        let _ = user.read_to_end(&mut shown);
+        let code = child.wait().expect("it ends").code();
+        (code, String::from_utf8_lossy(&shown).into_owned())
+    };
+    let (code, shown) = answered("no\n");
+    assert_eq!(code, Some(2), "{shown}");
+    assert!(shown.contains("prony: nothing was loaded"), "{shown}");
+    // The canned server does not know the catalog, so that the load begins and fails.
+    let (code, shown) = answered("y\n");
+    assert!(matches!(code, Some(3 | 6)), "{code:?}: {shown}");
+    let (code, shown) = answered("");
+    assert!(matches!(code, Some(143) | None), "{code:?}: {shown}");
+    assert!(
+        shown.contains("ended by SIGTERM: nothing was loaded"),
+        "{shown}"
+    );
 }

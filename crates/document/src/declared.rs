@@ -94,8 +94,9 @@ impl Declared {
             | DeclaredFact::Region
             | DeclaredFact::Backups
             | DeclaredFact::Encryption => (
-                Some(text.to_owned()).filter(|text| !text.is_empty()),
-                "a text",
+                Some(text.to_owned())
+                    .filter(|text| !text.is_empty() && !text.contains(char::is_control)),
+                "a line of text",
             ),
         };
         let value = value.ok_or_else(|| format!("must be {expected}"))?;

@@ -145,8 +145,10 @@ impl fmt::Display for RequiredFigure {
 /// What a figure is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RequiredLimit {
-    /// Transactions per second, or per minute for an industry metric.
-    Rate(f64),
+    /// Transactions per second.
+    PerSecond(f64),
+    /// Transactions of an industry metric per minute.
+    PerMinute(f64),
     /// Nanoseconds.
     Time(f64),
     /// A number of transactions.
@@ -160,6 +162,20 @@ pub enum RequiredLimit {
         /// Label, or name of a run.
         label: String,
     },
+}
+
+impl RequiredLimit {
+    /// The limit in the unit of its figure; `None` if it is a share of other runs.
+    pub fn value(&self) -> Option<f64> {
+        match self {
+            RequiredLimit::PerSecond(limit)
+            | RequiredLimit::PerMinute(limit)
+            | RequiredLimit::Time(limit)
+            | RequiredLimit::Share(limit) => Some(*limit),
+            RequiredLimit::Count(limit) => Some(*limit as f64),
+            RequiredLimit::Of { .. } => None,
+        }
+    }
 }
 
 /// A figure, and what is required of it.
@@ -183,6 +199,9 @@ impl Requirement {
     /// It is none; the error says what is expected.
     pub fn parse(text: &str) -> Result<Requirement, String> {
         let text = text.trim();
+        if text.contains(char::is_control) {
+            return Err("must be one line of text".to_owned());
+        }
         if let Some(requirement) = not_slower(text) {
             return requirement;
         }
@@ -198,16 +217,46 @@ impl Requirement {
             .ok_or_else(|| format!("must be {FORM}"))?;
         let figure = parse_figure(text[..start].trim())?;
         let limit = parse_limit(&figure, text[start + comparator.name().len()..].trim())?;
-        if comparator == Comparator::Equal && !matches!(limit, RequiredLimit::Count(_)) {
-            return Err(
-                "must have <, <=, > or >=: only a number of transactions can be equal".to_owned(),
-            );
-        }
-        Ok(Requirement {
+        let requirement = Requirement {
             figure,
             comparator,
             limit,
-        })
+        };
+        requirement.check_relation()?;
+        Ok(requirement)
+    }
+
+    /// Refuses a relation that is the wrong way around for its figure, and one that always holds or never.
+    fn check_relation(&self) -> Result<(), String> {
+        let figure = &self.figure;
+        let is_rate = matches!(
+            figure,
+            RequiredFigure::Throughput | RequiredFigure::Metric(_)
+        );
+        let limit = self.limit.value();
+        let is_zero = limit == Some(0.0);
+        match self.comparator {
+            Comparator::Equal if matches!(self.limit, RequiredLimit::Count(0)) => Ok(()),
+            Comparator::Equal if is_rate => Err(format!("must have > or >= after {figure}")),
+            Comparator::Equal => Err(format!(
+                "must have < or <= after {figure}: only no transaction can be required exactly, as in errors=0"
+            )),
+            Comparator::Below | Comparator::AtMost if is_rate => Err(format!(
+                "must have > or >=: {figure} is better if it is higher"
+            )),
+            Comparator::Above | Comparator::AtLeast if !is_rate => Err(format!(
+                "must have < or <=: {figure} is better if it is lower"
+            )),
+            Comparator::Below if is_zero => Err(format!("is never met: no {figure} is below 0")),
+            Comparator::AtMost if is_zero && matches!(figure, RequiredFigure::Time { .. }) => {
+                Err(format!("is never met: no {figure} is 0"))
+            }
+            Comparator::AtLeast if is_zero => Err(format!("always holds: no {figure} is below 0")),
+            _ if matches!(self.limit, RequiredLimit::Share(share) if share > 1.0) => {
+                Err(format!("always holds: no share of {figure} is above 100%"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The label of the runs with which it compares; `None` if its limit is a value.
@@ -310,18 +359,39 @@ fn parse_limit(figure: &RequiredFigure, text: &str) -> Result<RequiredLimit, Str
                     "a time such as 20ms, or `110% of LABEL`",
                 )
             } else {
-                let number = ["tps", "/s", "/min"]
-                    .iter()
-                    .find_map(|unit| text.strip_suffix(unit));
-                let number = finite(number.unwrap_or(text).trim_end());
-                (
-                    number.map(RequiredLimit::Rate),
-                    "a number such as 5000 or 5000/s, or `97% of LABEL`",
-                )
+                let expected = match figure {
+                    RequiredFigure::Metric(_) => {
+                        "a number such as 300000 or 300000/min, or `97% of LABEL`,"
+                    }
+                    _ => "a number such as 5000 or 5000/s, or `97% of LABEL`,",
+                };
+                (rate(figure, text), expected)
             }
         }
     };
     parsed.ok_or_else(|| format!("must have {expected} as the limit of {figure}"))
+}
+
+/// A rate in the unit of its figure.
+fn rate(figure: &RequiredFigure, text: &str) -> Option<RequiredLimit> {
+    let is_metric = matches!(figure, RequiredFigure::Metric(_));
+    // tps are transactions of all kinds, of which a metric counts some.
+    let units = match is_metric {
+        true => &[("/s", 60.0, 1.0), ("/min", 1.0, 1.0), ("", 1.0, 1.0)][..],
+        false => &[
+            ("/s", 1.0, 1.0),
+            ("/min", 1.0, 60.0),
+            ("tps", 1.0, 1.0),
+            ("", 1.0, 1.0),
+        ],
+    };
+    let mut units = units.iter();
+    let (unit, times, per) = units.find(|(unit, ..)| text.ends_with(unit))?;
+    let number = finite(text.strip_suffix(unit)?.trim_end())? * times / per;
+    Some(match is_metric {
+        true => RequiredLimit::PerMinute(number),
+        false => RequiredLimit::PerSecond(number),
+    })
 }
 
 /// A number that is not negative.
@@ -335,22 +405,36 @@ fn percentage(text: &str) -> Option<f64> {
     finite(text.strip_suffix('%')?.trim_end()).map(|percent| percent / 100.0)
 }
 
-/// A time with one unit, such as `1.5ms`.
+/// A time such as `1.5ms` or `1h30m`.
 fn nanoseconds(text: &str) -> Option<f64> {
-    const UNITS: [(&str, f64); 7] = [
-        ("ns", 1.0),
-        ("us", 1e3),
-        ("µs", 1e3),
-        ("ms", 1e6),
+    const UNITS: [(&str, f64); 9] = [
+        ("d", 8.64e13),
+        ("h", 3.6e12),
         ("min", 6e10),
         ("m", 6e10),
         ("s", 1e9),
+        ("ms", 1e6),
+        ("us", 1e3),
+        ("µs", 1e3),
+        ("ns", 1.0),
     ];
-    UNITS.iter().find_map(|(unit, ns)| {
-        let number = finite(text.strip_suffix(unit)?.trim_end())?;
-        // Whole nanoseconds, so that the text of a time reads as the same time.
-        Some((number * ns).round())
-    })
+    let (mut rest, mut total, mut last) = (text, 0.0, f64::INFINITY);
+    loop {
+        let unit_start = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, after) = rest.split_at(unit_start);
+        let unit_end = after.find(|c: char| c.is_ascii_digit());
+        let (unit, after) = after.split_at(unit_end.unwrap_or(after.len()));
+        let (_, length) = UNITS.iter().find(|(name, _)| *name == unit.trim())?;
+        if *length >= last {
+            return None;
+        }
+        total += finite(number)? * length;
+        if after.is_empty() {
+            // Whole nanoseconds, so that the text of a time reads as the same time.
+            return Some(total.round());
+        }
+        (rest, last) = (after, *length);
+    }
 }
 
 /// The shortest text of a number in percent.
@@ -362,7 +446,8 @@ fn write_percent(f: &mut fmt::Formatter<'_>, share: f64) -> fmt::Result {
 impl fmt::Display for RequiredLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RequiredLimit::Rate(rate) => write!(f, "{rate}"),
+            RequiredLimit::PerSecond(rate) => write!(f, "{rate}/s"),
+            RequiredLimit::PerMinute(rate) => write!(f, "{rate}/min"),
             RequiredLimit::Count(number) => write!(f, "{number}"),
             RequiredLimit::Share(share) => write_percent(f, *share),
             RequiredLimit::Time(ns) => {
@@ -462,8 +547,14 @@ mod tests {
             ("new_order.server.p99 < 5ms", "new_order.server.p99<5ms"),
             ("new_order.p99.9 < 50000us", "new_order.p99.9<50ms"),
             ("max<2min", "max<120s"),
-            ("TPS > 5000/s", "throughput>5000"),
-            ("nopm>=1e5", "NOPM>=100000"),
+            ("max<1h", "max<3600s"),
+            ("outage<1h30m", "outage<5400s"),
+            ("outage<=0s", "outage<=0ns"),
+            ("TPS > 5000", "throughput>5000/s"),
+            ("throughput>5000 tps", "throughput>5000/s"),
+            ("throughput>300000/min", "throughput>5000/s"),
+            ("nopm>=1e5", "NOPM>=100000/min"),
+            ("NOPM>1000 /s", "NOPM>60000/min"),
             ("errors<0.1%", "errors<0.1%"),
             ("errors = 0", "errors=0"),
             ("lost=0", "lost=0"),
@@ -488,7 +579,29 @@ mod tests {
             (".p99<2ms", "known"),
             ("p99<20", "a time such as 20ms"),
             ("p99<-1ms", "a time such as 20ms"),
-            ("p99=1ms", "only a number of transactions"),
+            ("p99=1ms", "only no transaction"),
+            ("errors=5", "only no transaction"),
+            ("throughput=5", "must have > or >="),
+            ("p99>1ms", "p99 is better if it is lower"),
+            ("errors>5", "errors is better if it is lower"),
+            ("outage>=1s", "outage is better if it is lower"),
+            ("p99>=110% of main", "p99 is better if it is lower"),
+            ("throughput<5000", "throughput is better if it is higher"),
+            (
+                "throughput<=97% of main",
+                "throughput is better if it is higher",
+            ),
+            ("p99<0ms", "is never met"),
+            ("p99<=0ms", "is never met"),
+            ("errors<0%", "is never met"),
+            ("lost<0", "is never met"),
+            ("NOPM>=0", "always holds"),
+            ("errors<150%", "always holds"),
+            ("nopm>1tps", "300000/min"),
+            ("throughput>1/h", "a number such as 5000"),
+            ("outage<30m1h", "a time such as 30s"),
+            ("outage<s", "a time such as 30s"),
+            ("p99<1%\nof main", "one line"),
             ("throughput>fast", "a number such as 5000"),
             ("throughput>=97% of ", "97% of LABEL"),
             ("errors<often", "0.1%"),

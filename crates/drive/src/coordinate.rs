@@ -131,6 +131,7 @@ impl Coordinator<'_> {
         let mut collector = Collector::new(start.schedule, start.layout, self.commands.len());
         let mut events = Vec::new();
         let (mut failure, mut round_trips) = (None, None);
+        let mut last_start_ns = start.schedule.start_ns;
         let mut hosts: Vec<HostTotals<u64>> = Vec::new();
         let mut drain_report_ns = drain_report_ns(&start, self.job.plan.stop);
         loop {
@@ -142,6 +143,7 @@ impl Coordinator<'_> {
             });
             let Some(message) = message else { break };
             match message {
+                WorkerMessage::Started(at_ns) => last_start_ns = last_start_ns.max(at_ns),
                 WorkerMessage::Interval(worker, interval) => {
                     let spare = collector.add(worker, interval);
                     let _ = self.commands[worker].send(Command::Reuse(spare));
@@ -191,6 +193,7 @@ impl Coordinator<'_> {
         }
         events.sort_by_key(|event| event.from_ns);
         DriveResult {
+            start_delay_ns: last_start_ns - start.schedule.start_ns,
             start,
             collected,
             events,
@@ -202,8 +205,8 @@ impl Coordinator<'_> {
     }
 }
 
-/// When the observer is told that transactions are still in flight.
-fn drain_report_ns(start: &LoadStart, stop: Stop) -> u64 {
+/// When the observer of a load is told that transactions are still in flight, on the run's clock.
+pub fn drain_report_ns(start: &LoadStart, stop: Stop) -> u64 {
     let end_ns = match stop {
         // The simulated engine has its own clock.
         _ if start.engine == EngineKind::Sim => u64::MAX,

@@ -142,8 +142,8 @@ impl<C: Counter> HostTotals<C> {
         self.arrived = connections.arrived;
     }
 
-    /// Adds the totals of another worker.
-    pub(crate) fn add<D: Counter>(&mut self, other: &HostTotals<D>) {
+    /// Adds the totals of another worker, or of another process.
+    pub fn add<D: Counter>(&mut self, other: &HostTotals<D>) {
         self.up_at_start += other.up_at_start;
         self.up_at_end += other.up_at_end;
         self.lost += other.lost;

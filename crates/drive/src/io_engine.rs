@@ -18,6 +18,12 @@ pub enum EngineKind {
 }
 
 impl EngineKind {
+    /// The engine of this name; `None` if there is none.
+    pub fn from_name(name: &str) -> Option<EngineKind> {
+        let mut all = [EngineKind::Ring, EngineKind::Epoll, EngineKind::Sim].into_iter();
+        all.find(|kind| kind.name() == name)
+    }
+
     /// The name in results: `ring`, `epoll` or `sim`.
     pub fn name(self) -> &'static str {
         match self {

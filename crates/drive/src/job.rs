@@ -86,6 +86,8 @@ pub struct LoadStart {
 pub struct DriveResult {
     /// The state when the load started.
     pub start: LoadStart,
+    /// How long after the start of the load the last worker began it, nanoseconds.
+    pub start_delay_ns: u64,
     pub collected: CollectedFigures,
     /// Events, in order of time.
     pub events: Vec<RunEvent>,

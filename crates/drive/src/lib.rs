@@ -30,10 +30,11 @@ mod timing;
 mod users;
 mod worker;
 
+pub use coordinate::drain_report_ns;
 pub use error::{ConnectError, Error};
 pub use hosts::HostTotals;
 pub use io_engine::EngineKind;
 pub use job::{DriveJob, DriveResult, LoadStart, Observer, OnConnectRefused, SampleListener};
-pub use run::{ReadySlice, connect, run, run_simulated};
+pub use run::{ReadySlice, connect, run, run_schedule, run_simulated};
 pub use run_event::{RunEvent, RunEventKind};
 pub use slice::{RunSlice, clients_of_thread};

@@ -18,6 +18,8 @@ pub(crate) enum WorkerMessage {
     Connected(Option<String>, u64),
     /// The connections of a worker could not be opened, or a user did not get ready.
     Refused(ConnectError),
+    /// A worker has begun the load, at this time of the run's clock.
+    Started(u64),
     /// A finished interval of the worker with this index.
     Interval(usize, Box<Interval>),
     Event(RunEvent),

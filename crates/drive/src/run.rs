@@ -137,16 +137,21 @@ impl ReadySlice<'_> {
         self.drive(start_ns, observer)
     }
 
-    fn drive(self, start_ns: u64, observer: &mut dyn Observer) -> DriveResult {
-        let start = LoadStart {
+    /// The state of the slice if its load starts at this time of the run's clock.
+    pub fn load_start(&self, start_ns: u64) -> LoadStart {
+        LoadStart {
             engine: self.choice.kind,
-            engine_reason: self.choice.reason,
+            engine_reason: self.choice.reason.clone(),
             network: self.network,
-            tls: self.tls,
+            tls: self.tls.clone(),
             connect_s: self.connect_s,
             schedule: run_schedule(self.coordinator.job.plan, start_ns),
             layout: self.layout,
-        };
+        }
+    }
+
+    fn drive(self, start_ns: u64, observer: &mut dyn Observer) -> DriveResult {
+        let start = self.load_start(start_ns);
         self.coordinator.start_load(&start);
         observer.started(&start);
         self.coordinator.collect(start, observer)
@@ -223,7 +228,8 @@ fn with_ready_slice<'io, R>(
     })
 }
 
-fn run_schedule(plan: &DrivePlan, start_ns: u64) -> RunSchedule {
+/// The phases of a load of this plan that starts at this time.
+pub fn run_schedule(plan: &DrivePlan, start_ns: u64) -> RunSchedule {
     let window_ns = match plan.stop {
         Stop::After(window) => Some(window.as_nanos() as u64),
         // The window ends with the last transaction, not at a given time.

@@ -204,6 +204,8 @@ impl<'a, I: Io> Worker<'a, I> {
 
     /// Starts the load.
     fn begin_load(&mut self) {
+        let started = WorkerMessage::Started(self.clock.now_ns());
+        self.channel.send(started);
         self.users.record_connections(self.connections.counts());
         self.connections.begin_load();
         self.users.begin_load();

@@ -120,6 +120,7 @@ impl ToolRun<'_> {
     /// The load cannot start.
     pub fn execute(&self, observer: &mut dyn RunObserver) -> Result<FinishedRun, Error> {
         let job = RunJob {
+            fleet: None,
             request: self.request.clone(),
             purpose: Purpose::default(),
             plan: self.plan,

@@ -8,8 +8,8 @@
 
 use crate::{
     burst, client, client_setup, consistency, data, declared, endpoints, errors, foreign_load,
-    growth, housekeeping, length, limits, littles_law, machine, memory, pooler, rate, server,
-    service, shares, short_stalls, stall, stamps, steady, tables, workload,
+    growth, housekeeping, ledger, length, limits, littles_law, machine, machines, memory, pooler,
+    rate, server, service, shares, short_stalls, stall, stamps, steady, tables, workload,
 };
 use prony_store::{Check, FindingKind, Run, Severity};
 
@@ -72,6 +72,11 @@ pub static CHECKS: &[CheckSpec] = checks! {
     "nothing-committed": errors::check_nothing_committed {
         [Invalid] "no committed transaction, or nothing measured"
     }
+    "machines": machines::check_machines {
+        [Invalid] "one of several machines that drove the clients was lost: the rest is another load"
+        [Caveat] "a machine may have begun more than 5 ms, or more than 1 % of the window, apart from the common start"
+        [Note] "the clients of a machine committed less than half as much as those of the others, or its mean server time was more than twice theirs"
+    }
     "restart": server::check_restart {
         [Invalid] "the server was restarted or changed its role"
         [Note] "it was, if the plan expects an outage"
@@ -88,6 +93,11 @@ pub static CHECKS: &[CheckSpec] = checks! {
         [Invalid] "of what each commit adds, such as rows of a history, the server has less after the run than commits were acknowledged; or more than can have been committed, after connections were lost or the server changed. The server is waited for, up to 30 s after the end"
         [Caveat] "more than can have been committed, but no connection was lost: others wrote; or connections were lost, and what commits add was not counted, or others wrote too"
         [Note] "what commits add was not counted: the tables are too large, or the server refused"
+    }
+    "ledger": ledger::check_ledger {
+        [Invalid] "an acknowledged commit is not on the server after the run, or an entry is there twice or without having been committed (`--ledger`)"
+        [Caveat] "the table could not be read after the run; or transactions committed without an entry"
+        [Note] "every commit is accounted for"
     }
     "consistency": consistency::check_consistency {
         [Invalid] "a consistency condition of the data does not hold after the run (`--check-after`)"

@@ -29,7 +29,7 @@ struct CpuDemand {
 
 impl CpuDemand {
     fn new(run: &Run) -> Option<CpuDemand> {
-        let busy_share = run.machine().health.busiest_thread_share?;
+        let busy_share = run.client_health().busiest_thread_share?;
         let queued_share = run_queue_share(run).unwrap_or(0.0);
         Some(CpuDemand {
             busy_share,
@@ -92,8 +92,7 @@ pub(crate) fn check_client_headroom(run: &Run) -> Option<Finding> {
     let demand = CpuDemand::new(run)?;
     // Under SCHED_BATCH, threads wait for a CPU by design: those waits say nothing about what the client could do.
     let yields = run
-        .machine()
-        .health
+        .client_health()
         .batch
         .is_some_and(|batch| batch.active > 0);
     let used_share = if yields && shared_machine_evidence(run).is_some() {
@@ -188,10 +187,10 @@ fn more_threads_advice(run: &Run) -> String {
                 faster client machine."
             .to_owned();
     }
-    if run.machine().host.cpus > 0 && drive.threads >= run.machine().host.cpus {
+    if run.client_cpus() > 0 && drive.threads >= run.client_cpus() {
         return format!(
             "Use a client machine with more than its {} CPUs, or fewer clients.",
-            run.machine().host.cpus
+            run.client_cpus()
         );
     }
     format!(
@@ -206,7 +205,7 @@ fn more_threads_advice(run: &Run) -> String {
 pub(crate) fn run_queue_share(run: &Run) -> Option<f64> {
     let workers = run.drive.threads.min(run.drive.clients);
     let thread_s = f64::from(workers) * run.measured.length_s;
-    let waited_s = run.machine().health.run_queue_s?;
+    let waited_s = run.client_health().run_queue_s?;
     (thread_s > 0.0).then(|| (waited_s / thread_s).min(1.0))
 }
 

@@ -60,6 +60,9 @@ pub enum Verdict {
     Comparable,
     /// The figures are comparable, but each difference has to be considered.
     WithCaveats,
+    /// They are not comparable either, and shown because the user looks beyond what forbids it; `despite` says what.
+    #[serde(rename = "not_comparable")]
+    ShownDespite,
     /// The figures are of different things, or one Run must not be used.
     NotComparable,
 }
@@ -83,7 +86,7 @@ impl Verdict {
         match self {
             Verdict::Comparable => "COMPARABLE",
             Verdict::WithCaveats => "COMPARABLE, WITH CAVEATS",
-            Verdict::NotComparable => "NOT COMPARABLE",
+            Verdict::ShownDespite | Verdict::NotComparable => "NOT COMPARABLE",
         }
     }
 }
@@ -209,7 +212,7 @@ pub fn is_same_load(a: &Run, b: &Run) -> bool {
 }
 
 /// Differences between runs that should have measured the same thing.
-fn property_differences(a: &Run, b: &Run) -> Vec<Difference> {
+pub(crate) fn property_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let properties = compared_properties(a)
         .into_iter()
         .zip(compared_properties(b));

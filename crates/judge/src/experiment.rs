@@ -4,6 +4,7 @@
 //! best of several runs, count a run that must not be used, or judge whether variants differ, which `compare`
 //! does.
 
+use crate::noise::is_of_others;
 use crate::statistics::median;
 use crate::{all_kinds, errors, worst};
 use prony_store::{Check, Latency, MetricName, Run, RunState, Severity};
@@ -85,7 +86,8 @@ pub struct LastingProblem<'a> {
 }
 
 /// What makes every run of an experiment invalid, or every run of a variant; `None` if nothing does, or before two runs.
-/// A sweep goes on while it has points that have not run: one may be beyond what the client can do.
+/// A sweep goes on while it has points that have not run: one may be beyond what the client can do. Variants are compared
+/// although others disturb their runs.
 pub fn lasting_problem(runs: &[Run]) -> Option<LastingProblem<'_>> {
     let last = runs.last()?;
     let own: Vec<&Run> = runs
@@ -101,10 +103,12 @@ pub fn lasting_problem(runs: &[Run]) -> Option<LastingProblem<'_>> {
         checks.any(|check| check.id == id && check.severity == Severity::Invalid)
             && !errors::had_lost_users(run)
     };
+    // Runs that others disturb are compared in spite of that.
+    let is_looked_beyond = |id: &str| variant_count > 1 && !is_sweep && is_of_others(id);
     let lasting = last
         .checks
         .iter()
-        .filter(|check| LASTING_CHECKS.contains(&&*check.id));
+        .filter(|check| LASTING_CHECKS.contains(&&*check.id) && !is_looked_beyond(&check.id));
     let mut problems = lasting.filter_map(|check| {
         let are_all = runs.len() > 1 && runs.iter().all(|run| is_invalid_by(run, &check.id));
         let are_own = own.len() > 1 && own.iter().all(|run| is_invalid_by(run, &check.id));
@@ -277,6 +281,11 @@ mod tests {
         assert_eq!(problem(&both[..1]), None, "perhaps by chance");
         assert_eq!(problem(&[neighbours("a"), run("b", 9.0, None)]), None);
         assert_eq!(problem(&[neighbours("a"), invalid("b", "steal")]), None);
+        let compared = both.clone().map(|mut run| {
+            run.experiment.as_mut().unwrap().variants = names();
+            run
+        });
+        assert_eq!(problem(&compared), None, "pairs of runs still compare");
         let of_a = [neighbours("a"), run("b", 9.0, None), neighbours("a")];
         assert_eq!(
             problem(&of_a),

@@ -6,6 +6,7 @@
 use crate::checks::{Finding, new_finding};
 use crate::errors::had_lost_users;
 use crate::formatting::{count, thousands};
+use crate::ledger::lost_by_ledger;
 use crate::server::{check_restart, others_committed};
 use crate::tables::check_tables_replaced;
 use prony_store::{EventKind, GrowthReading, Run, RunState, Severity};
@@ -26,6 +27,10 @@ enum Balance {
 pub(crate) fn check_lost_commits(run: &Run) -> Option<Finding> {
     // Its finding says what became of the rows.
     if check_tables_replaced(run).is_some_and(|check| check.severity == Severity::Invalid) {
+        return None;
+    }
+    // A ledger knows each commit by itself.
+    if lost_by_ledger(run).is_some() {
         return None;
     }
     let balances: Vec<(Balance, String)> = run.growth.iter().map(balance).collect();
@@ -93,6 +98,9 @@ pub(crate) fn check_lost_commits(run: &Run) -> Option<Finding> {
 
 /// Acknowledged commits that the server does not have; the error says why that is not known.
 pub(crate) fn lost_commits(run: &Run) -> Result<u64, String> {
+    if let Some(lost) = lost_by_ledger(run) {
+        return Ok(lost);
+    }
     if run.growth.is_empty() {
         return Err("the workload's commits add no rows that could be counted".to_owned());
     }

@@ -17,7 +17,7 @@ use prony_store::{Run, ServerAddress, ServerSecond, Severity};
 use std::net::{IpAddr, SocketAddr};
 
 pub(crate) fn check_steal(run: &Run) -> Option<Finding> {
-    let steal = run.machine().health.steal_share?;
+    let steal = run.client_health().steal_share?;
     new_finding(
         severity_of_counted_share(steal, run.measured.length_s)?,
         format!(
@@ -95,7 +95,7 @@ pub(crate) fn check_one_host(run: &Run) -> Option<Finding> {
 /// The remark that some waits are intended if threads ran under `SCHED_BATCH`, which lets the server's processes run
 /// first; empty if none did.
 fn batch_policy_remark(run: &Run) -> String {
-    match run.machine().health.batch.map_or(0, |batch| batch.active) {
+    match run.client_health().batch.map_or(0, |batch| batch.active) {
         0 => String::new(),
         workers => format!(
             ", partly by design: {} ran under SCHED_BATCH, which lets the server's processes run first",
@@ -131,7 +131,7 @@ pub(crate) fn server_machine_busy_share(run: &Run) -> Option<f64> {
 /// CPU time of the client, as a share of the CPUs of the shared machine.
 fn client_cpu_share(run: &Run) -> Option<f64> {
     let cpus = run.observed.as_ref()?.machine.cpus?;
-    let used_s = run.machine().health.cpu_user_s? + run.machine().health.cpu_system_s?;
+    let used_s = run.client_health().cpu_user_s? + run.client_health().cpu_system_s?;
     let all_s = f64::from(cpus) * run.measured.length_s;
     (all_s > 0.0).then(|| used_s / all_s)
 }
@@ -153,15 +153,43 @@ pub(crate) fn other_cpu_share(run: &Run, row: &ServerSecond) -> Option<f64> {
     Some((busy - server_cpu_share(run, row)? - client).max(0.0))
 }
 
-/// Checks for CPU time that neither the server nor the client used. This time includes network interrupts,
-/// and is therefore never quite zero.
-pub(crate) fn check_neighbours(run: &Run) -> Option<Finding> {
+/// How the CPUs of the server's machine were used over the window, as shares of all of them.
+pub(crate) struct CpuShares {
+    /// By processes that are neither the server's nor the client's. This includes network interrupts, and is therefore
+    /// never quite zero.
+    pub others: f64,
+    pub server: f64,
+    pub client: f64,
+}
+
+/// `None` if the CPU time of the machine, of the server or of a client beside it was not observed.
+pub(crate) fn cpu_shares(run: &Run) -> Option<CpuShares> {
     let server = observations::mean(run, |row| server_cpu_share(run, row))?;
     let client = match shared_machine_evidence(run) {
         Some(_) => client_cpu_share(run)?,
         None => 0.0,
     };
-    let other_share = server_machine_busy_share(run)? - server - client;
+    Some(CpuShares {
+        others: server_machine_busy_share(run)? - server - client,
+        server,
+        client,
+    })
+}
+
+/// Share of the CPU time that the hypervisor withheld, of the client's machine or of the server's, whichever is more.
+pub(crate) fn stolen_share(run: &Run) -> Option<f64> {
+    let server = observations::server_machine_mean(run, |machine| machine.steal_share);
+    let client = run.machine().health.steal_share;
+    server.into_iter().chain(client).reduce(f64::max)
+}
+
+/// Checks for CPU time that neither the server nor the client used.
+pub(crate) fn check_neighbours(run: &Run) -> Option<Finding> {
+    let CpuShares {
+        others: other_share,
+        server,
+        client,
+    } = cpu_shares(run)?;
     if other_share <= NEIGHBOURS_MAX_SHARE {
         return None;
     }

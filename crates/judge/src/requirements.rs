@@ -24,6 +24,10 @@ use prony_store::{
 /// Least number of repeats whose values alone give an interval.
 const MIN_REPEATS: usize = 3;
 
+/// Runs of a label that count, the newest of those that can be compared: enough for a narrow interval, and of the same
+/// weeks.
+pub const MAX_BASELINE_RUNS: usize = 10;
+
 /// The runs of a label, to compare with.
 #[derive(Clone, Debug)]
 pub struct Baseline {
@@ -61,15 +65,28 @@ pub(crate) fn answer_run(run: &mut Run, baselines: &[Baseline]) {
     run.answer = Some(answer);
 }
 
-/// The answer of repeats; `None` if nothing is required or there is no run.
+/// The answer of repeats; `None` if nothing is required. Until as many as were planned are complete, only what was counted
+/// in one decides, and only against it.
 pub fn answer_repeats(
     requirements: &[Requirement],
     runs: &[&Run],
+    planned: usize,
     baselines: &[Baseline],
 ) -> Option<Answer> {
-    answer_together(requirements, runs, baselines, |requirement, label| {
+    let mut answer = answer_together(requirements, runs, baselines, |requirement, label| {
         undecided(requirement, None, format!("no run has the label {label}"))
-    })
+    })?;
+    let complete = runs.iter().filter(|run| run.state == RunState::Complete);
+    let complete = complete.count();
+    if complete < planned {
+        let results = answer.results.iter_mut();
+        for result in results.filter(|result| !is_missed_fact(result)) {
+            result.verdict = AnswerVerdict::Undecided;
+            result.reason = Some(format!("{complete} of {planned} runs were completed"));
+        }
+        answer.verdict = verdict_of(&answer.results, true);
+    }
+    Some(answer)
 }
 
 /// The answer of a compared side; `None` if nothing is required or it is not comparable. The label `A` means the first
@@ -87,19 +104,26 @@ pub fn answer_side(
     let mut answer = answer_together(requirements, runs, baselines, |requirement, _| {
         compared(requirement, comparison, side)
     })?;
-    if !side.despite.is_empty() {
+    let mut beyond = side.despite.clone();
+    beyond.extend(comparison.disturbed.as_ref().map(|disturbed| {
+        format!(
+            "others disturbed the runs ({})",
+            disturbed.checks.join(", ")
+        )
+    }));
+    if !beyond.is_empty() {
         let passed = |result: &&mut RequirementResult| result.verdict == AnswerVerdict::Pass;
         for result in answer.results.iter_mut().filter(passed) {
             result.verdict = AnswerVerdict::Undecided;
-            result.reason = Some(format!("shown despite {}", side.despite.join("; ")));
+            result.reason = Some(format!("shown despite {}", beyond.join("; ")));
         }
         answer.verdict = verdict_of(&answer.results, true).min(answer.verdict);
     }
     Some(answer)
 }
 
-/// The answer of runs of one side, those that may be used if there are such. `other`: the result beside a label that is
-/// not among the baselines.
+/// The answer of runs of one side, those that may be used if there are such; a limit that one of the others missed by what
+/// was counted is missed too. `other`: the result beside a label that is not among the baselines.
 fn answer_together(
     requirements: &[Requirement],
     runs: &[&Run],
@@ -116,17 +140,19 @@ fn answer_together(
             Some(label) => beside(requirement, label, counted, baselines)
                 .unwrap_or_else(|| other(requirement, label)),
             None => {
-                let results: Vec<RequirementResult> = counted
-                    .iter()
-                    .map(|run| {
-                        given_result(requirement, run).unwrap_or_else(|| decide(requirement, run))
-                    })
-                    .collect();
-                combine(requirement, &results)
+                let result = |run: &&Run| {
+                    given_result(requirement, run).unwrap_or_else(|| decide(requirement, run))
+                };
+                let missed: Vec<RequirementResult> =
+                    runs.iter().map(result).filter(is_missed_fact).collect();
+                match missed.is_empty() {
+                    true => combine(requirement, &counted.iter().map(result).collect::<Vec<_>>()),
+                    false => combine(requirement, &missed),
+                }
             }
         });
     let results: Vec<RequirementResult> = results.collect();
-    (!results.is_empty() && !runs.is_empty()).then(|| Answer {
+    (!results.is_empty()).then(|| Answer {
         verdict: verdict_of(&results, has_usable),
         results,
     })
@@ -196,14 +222,8 @@ fn decide(requirement: &Requirement, run: &Run) -> RequirementResult {
         return undecided(requirement, None, "the run has not ended");
     }
     let is_fact = is_fact(&requirement.figure);
-    let limit = match requirement.limit {
-        RequiredLimit::Rate(limit) | RequiredLimit::Time(limit) | RequiredLimit::Share(limit) => {
-            limit
-        }
-        RequiredLimit::Count(limit) => limit as f64,
-        RequiredLimit::Of { .. } => {
-            return undecided(requirement, None, NOTHING_TO_COMPARE);
-        }
+    let Some(limit) = requirement.limit.value() else {
+        return undecided(requirement, None, NOTHING_TO_COMPARE);
     };
     let (value, interval) = match figure(requirement, run) {
         Ok(figure) => figure,
@@ -211,9 +231,8 @@ fn decide(requirement: &Requirement, run: &Run) -> RequirementResult {
     };
     let result = within(requirement, requirement.comparator, limit, value, interval);
     // A missed limit on what was counted is a fact, however the run ended.
-    let is_fact_missed = is_fact && result.verdict == AnswerVerdict::Fail;
     match interval {
-        _ if is_fact_missed => result,
+        _ if is_missed_fact(&result) => result,
         _ if run.state == RunState::Partial => {
             undecided(requirement, Some(value), "the run ended early")
         }
@@ -232,12 +251,15 @@ fn is_fact(figure: &RequiredFigure) -> bool {
     }
 }
 
+/// Whether a figure that was counted misses its limit, which stays so whatever else is found.
+fn is_missed_fact(result: &RequirementResult) -> bool {
+    result.verdict == AnswerVerdict::Fail && is_fact(&result.requirement.figure)
+}
+
 /// Whether the value of a result without an interval meets its limit, even if it is wrong by this factor; `None` if that
 /// does not follow, or if there is an interval or no value.
 pub(crate) fn is_met_by_value(result: &RequirementResult, factor: f64) -> Option<bool> {
-    let (RequiredLimit::Rate(limit) | RequiredLimit::Time(limit)) = result.requirement.limit else {
-        return None;
-    };
+    let limit = result.requirement.limit.value()?;
     let value = result.value.filter(|_| result.interval.is_none())?;
     let comparator = result.requirement.comparator;
     let [low, high] = [value / factor, value * factor].map(|end| comparator.holds(end, limit));
@@ -311,7 +333,7 @@ fn mean_interval(seconds: &[f64], value: f64) -> Option<[f64; 2]> {
     let mean = series_mean(seconds)?;
     let half = student::quantile(1.0 - ALPHA / 2.0, mean.dof) * mean.variance.sqrt() / mean.mean;
     half.is_finite()
-        .then_some([value * (1.0 - half), value * (1.0 + half)])
+        .then_some([value * (1.0 - half).max(0.0), value * (1.0 + half)])
 }
 
 fn time_figure(run: &Run, times: &Latency, statistic: Statistic) -> Result<Figure, String> {
@@ -368,10 +390,15 @@ fn longest_outage_ns(run: &Run) -> f64 {
 /// The result of repeats from those of each.
 fn combine(requirement: &Requirement, results: &[RequirementResult]) -> RequirementResult {
     let values: Vec<f64> = results.iter().filter_map(|result| result.value).collect();
-    let Some(worst) = results.iter().min_by_key(|result| result.verdict) else {
+    // What is counted has upper limits: of runs with the same verdict, the highest is the worst.
+    let worst = results.iter().min_by(|a, b| {
+        let by_value = b.value.unwrap_or(0.0).total_cmp(&a.value.unwrap_or(0.0));
+        a.verdict.cmp(&b.verdict).then(by_value)
+    });
+    let Some(worst) = worst else {
         return undecided(requirement, None, "there is no run");
     };
-    let (RequiredLimit::Rate(limit) | RequiredLimit::Time(limit)) = requirement.limit else {
+    let Some(limit) = requirement.limit.value() else {
         return worst.clone();
     };
     // The worst run decides what was counted, and has the reason why a figure is absent.
@@ -379,28 +406,28 @@ fn combine(requirement: &Requirement, results: &[RequirementResult]) -> Requirem
         return worst.clone();
     }
     let mean = values.iter().sum::<f64>() / values.len() as f64;
-    // Two repeats scatter by chance, and each has an interval of its own: both must be on one side of the limit.
-    let hull = || {
+    let interval = if values.len() < MIN_REPEATS {
+        // Two repeats scatter by chance, and each has an interval of its own: both must be on one side of the limit.
         let intervals = results.iter().map(|result| result.interval);
         let hull = intervals.reduce(|a, b| {
             let ([a_low, a_high], [b_low, b_high]) = (a?, b?);
             Some([a_low.min(b_low), a_high.max(b_high)])
         });
-        hull.flatten().filter(|_| values.len() < MIN_REPEATS)
+        hull.flatten()
+    } else {
+        moments(&values).map(|[mean, variance]| {
+            let dof = (values.len() - 1) as f64;
+            let error = (variance / values.len() as f64).sqrt();
+            let half = student::quantile(1.0 - ALPHA / 2.0, dof) * error;
+            [(mean - half).max(0.0), mean + half]
+        })
     };
-    let of_values = || {
-        let [mean, variance] = moments(&values)?;
-        let dof = (values.len() - 1) as f64;
-        let error = (variance / values.len() as f64).sqrt();
-        let half = student::quantile(1.0 - ALPHA / 2.0, dof) * error;
-        Some([mean - half, mean + half])
-    };
-    let Some(interval) = hull().or_else(of_values) else {
-        return undecided(
-            requirement,
-            Some(mean),
-            "too few repeats: repeat it three times",
+    let Some(interval) = interval else {
+        let reason = format!(
+            "{} repeats give no interval: repeat it {MIN_REPEATS} times, or measure longer",
+            values.len()
         );
+        return undecided(requirement, Some(mean), reason);
     };
     within(
         requirement,
@@ -441,7 +468,11 @@ fn compare_with(
             .into_iter()
             .any(|difference| difference.severity == Severity::Invalid)
     });
-    let sides = [side(alike.collect()), side(runs.to_vec())];
+    let mut alike: Vec<&Run> = alike.collect();
+    // Ids begin with the time.
+    alike.sort_by(|a, b| b.id.cmp(&a.id));
+    alike.truncate(MAX_BASELINE_RUNS);
+    let sides = [side(alike), side(runs.to_vec())];
     if sides[0].runs.is_empty() {
         let label = &baseline.label;
         let reason =
@@ -503,6 +534,10 @@ fn compared(
     {
         return undecided("at a rate, the throughput is that of the load");
     }
+    let fewest = found.a.values.len().min(found.b.values.len());
+    if result.verdict == AnswerVerdict::Pass && fewest < MIN_REPEATS {
+        return undecided("a side has 2 runs, and an interval needs 3: repeat both");
+    }
     RequirementResult {
         compared: Some(found.name.clone()),
         ..result
@@ -530,202 +565,4 @@ fn name_in_comparisons(figure: &RequiredFigure) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sample::{healthy, with_series};
-    use prony_store::{Check, Event, GrowthReading, KindFigures};
-
-    fn requirement(text: &str) -> Requirement {
-        Requirement::parse(text).unwrap()
-    }
-
-    fn answered(mut run: Run, text: &str) -> (AnswerVerdict, RequirementResult) {
-        run.answer = unanswered(&[requirement(text)]);
-        answer_run(&mut run, &[]);
-        let answer = run.answer.unwrap();
-        (answer.verdict, answer.results[0].clone())
-    }
-
-    /// 60 seconds of 15,900 to 16,100 transactions each.
-    fn steady() -> Run {
-        let counts: Vec<u64> = (0..60)
-            .map(|second| 15_900 + (second * 7 % 11) * 20)
-            .collect();
-        with_series(&counts)
-    }
-
-    #[test]
-    fn a_figure_is_decided_by_its_whole_interval() {
-        for (text, verdict) in [
-            ("throughput>15000", AnswerVerdict::Pass),
-            ("throughput>17000", AnswerVerdict::Fail),
-            ("throughput>16000", AnswerVerdict::Undecided),
-            ("throughput<=17000", AnswerVerdict::Pass),
-        ] {
-            let (answer, result) = answered(steady(), text);
-            assert_eq!(
-                (answer, result.verdict),
-                (verdict, verdict),
-                "{text}: {result:?}"
-            );
-            let [low, high] = result.interval.expect("an interval");
-            assert!(
-                15_900.0 < low && low < 16_000.0 && 16_000.0 < high && high < 16_100.0,
-                "{result:?}"
-            );
-        }
-        // Too few seconds for an interval.
-        let (answer, result) = answered(with_series(&[16_000; 5]), "throughput>15000");
-        assert_eq!(answer, AnswerVerdict::Undecided);
-        assert!(result.reason.unwrap().contains("20 whole seconds"));
-        let (_, result) = answered(steady(), "absent_kind.p99<1ms");
-        assert!(result.reason.unwrap().contains("absent_kind"));
-    }
-
-    #[test]
-    fn what_is_counted_decides_in_any_run() {
-        let failed = |failed| {
-            let mut run = steady();
-            run.measured.kinds[0].failed = failed;
-            run
-        };
-        assert_eq!(answered(failed(0), "errors=0").0, AnswerVerdict::Pass);
-        assert_eq!(answered(failed(1), "errors=0").0, AnswerVerdict::Fail);
-        assert_eq!(answered(failed(9_000), "errors<1%").0, AnswerVerdict::Pass);
-        assert_eq!(answered(failed(10_000), "errors<1%").0, AnswerVerdict::Fail);
-        let mut run = steady();
-        run.events.push(Event {
-            at_s: 20.0,
-            until_s: Some(23.5),
-            kind: EventKind::Outage,
-            ..Event::default()
-        });
-        assert_eq!(answered(run.clone(), "outage<4s").0, AnswerVerdict::Pass);
-        assert_eq!(answered(run.clone(), "outage<3s").0, AnswerVerdict::Fail);
-        // An invalid run meets nothing, and misses what it counted.
-        run.checks.push(Check {
-            id: "restart".to_owned(),
-            severity: Severity::Invalid,
-            kind: None,
-            finding: "it was restarted".to_owned(),
-            advice: String::new(),
-        });
-        assert_eq!(
-            answered(run.clone(), "outage<4s").0,
-            AnswerVerdict::Undecided
-        );
-        assert_eq!(
-            answered(run.clone(), "throughput>17000").0,
-            AnswerVerdict::Undecided
-        );
-        assert_eq!(answered(run, "outage<3s").0, AnswerVerdict::Fail);
-    }
-
-    #[test]
-    fn lost_commits_are_those_that_the_server_does_not_have() {
-        let grown = |after| {
-            let mut run = healthy();
-            run.growth = vec![GrowthReading {
-                before: Some(1_000),
-                after,
-                committed: 500,
-                ambiguous: 2,
-                ..GrowthReading::default()
-            }];
-            run
-        };
-        let (verdict, result) = answered(grown(Some(1_497)), "lost=0");
-        assert_eq!((verdict, result.value), (AnswerVerdict::Fail, Some(3.0)));
-        assert_eq!(
-            answered(grown(Some(1_501)), "lost=0").0,
-            AnswerVerdict::Pass
-        );
-        assert_eq!(answered(grown(None), "lost=0").0, AnswerVerdict::Undecided);
-        assert_eq!(answered(healthy(), "lost=0").0, AnswerVerdict::Undecided);
-    }
-
-    #[test]
-    fn repeats_are_decided_by_their_values() {
-        let run = |tps: f64| {
-            let mut run = steady();
-            run.measured.kinds[0] = KindFigures {
-                tps,
-                ..run.measured.kinds[0].clone()
-            };
-            run
-        };
-        let verdict = |tps: &[f64]| {
-            let runs: Vec<Run> = tps.iter().map(|tps| run(*tps)).collect();
-            let runs: Vec<&Run> = runs.iter().collect();
-            let requirements = [requirement("throughput>15000")];
-            answer_repeats(&requirements, &runs, &[]).unwrap().verdict
-        };
-        assert_eq!(verdict(&[16_000.0, 16_100.0]), AnswerVerdict::Pass);
-        assert_eq!(verdict(&[16_000.0, 14_000.0]), AnswerVerdict::Undecided);
-        assert_eq!(
-            verdict(&[16_000.0, 16_100.0, 16_050.0]),
-            AnswerVerdict::Pass
-        );
-        assert_eq!(
-            verdict(&[14_000.0, 14_100.0, 14_050.0]),
-            AnswerVerdict::Fail
-        );
-        // Its answer stays that of its seconds when these are no longer in memory.
-        let required = [requirement("throughput>15000")];
-        let mut answered = run(16_000.0);
-        answered.answer = unanswered(&required);
-        answer_run(&mut answered, &[]);
-        answered.series.clear();
-        let answer = answer_repeats(&required, &[&answered], &[]);
-        assert_eq!(answer.unwrap().verdict, AnswerVerdict::Pass);
-        // Each passes by itself, and they differ so much that a further run may not.
-        assert_eq!(
-            verdict(&[15_500.0, 19_000.0, 23_000.0]),
-            AnswerVerdict::Undecided
-        );
-    }
-
-    #[test]
-    fn a_limit_relative_to_a_label_needs_repeats_on_both_sides() {
-        let baseline = |tps: &[f64]| {
-            let runs = tps.iter().map(|tps| {
-                let mut run = healthy();
-                run.id = format!("{tps}");
-                run.measured.kinds[0].tps = *tps;
-                run
-            });
-            Baseline {
-                label: "main".to_owned(),
-                runs: runs.collect(),
-            }
-        };
-        let main = baseline(&[16_000.0, 16_050.0, 15_950.0, 16_020.0, 15_980.0]);
-        let verdict = |text: &str, tps: &[f64]| {
-            let runs = baseline(tps).runs;
-            let runs: Vec<&Run> = runs.iter().collect();
-            compare_with(&requirement(text), &runs, &main).verdict
-        };
-        let same = [16_010.0, 15_960.0, 16_030.0, 15_990.0, 16_000.0];
-        let slow = same.map(|tps| 0.9 * tps);
-        assert_eq!(
-            verdict("not slower than main by 3%", &same),
-            AnswerVerdict::Pass
-        );
-        assert_eq!(
-            verdict("not slower than main by 3%", &slow),
-            AnswerVerdict::Fail
-        );
-        assert_eq!(
-            verdict("throughput>=85% of main", &slow),
-            AnswerVerdict::Pass
-        );
-        assert_eq!(
-            verdict("throughput>=85% of main", &slow[..1]),
-            AnswerVerdict::Undecided
-        );
-        assert_eq!(
-            verdict("max<=110% of main", &same),
-            AnswerVerdict::Undecided
-        );
-    }
-}
+mod tests;

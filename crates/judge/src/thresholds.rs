@@ -26,6 +26,13 @@ thresholds! {
     pub const EFFECT_NOTE_SHARE: f64 = 0.01;
     /// Highest frequency that the settings of the client's CPUs allow, share of the highest that they have.
     pub const CPU_FREQUENCY_MIN_LIMIT_SHARE: f64 = 0.90;
+    /// Longest time between the starts of machines that drive a load together, nanoseconds.
+    pub const START_SKEW_MAX_NS: u64 = 5_000_000;
+    /// The same, share of the window: an effect on the figure of no more than this.
+    pub const START_SKEW_MAX_SHARE: f64 = 0.01;
+    /// Ratio of a machine's figure to that of the others above which the machine is named: a slow machine, or another
+    /// zone.
+    pub const MACHINES_MAX_RATIO: f64 = 2.0;
     /// Use of a network link, share of its speed: above it, packets wait in queues when they come in bursts.
     pub const NETWORK_MAX_SHARE: f64 = 0.70;
     /// Shortest observed time in which a counted share of the CPUs may invalidate a run, seconds. The kernel counts
@@ -260,6 +267,12 @@ thresholds! {
     pub const REPEATS_MIN_RUNS: usize = 3;
     /// Largest coefficient of variation of the runs on a side without a caveat.
     pub const REPEATS_MAX_CV: f64 = 0.05;
+    /// Largest difference that runs disturbed by others must be able to show, a share; otherwise their comparison says
+    /// nothing.
+    pub const DISTURBED_MAX_DETECTABLE: f64 = 0.5;
+    /// Largest difference between the shares of the CPUs that others used beside two sides, if their runs did not take
+    /// turns: a server's CPU time for a transaction rose by a fifth from 85 % to 95 %.
+    pub const DISTURBED_MAX_UNEQUAL_SHARE: f64 = 0.03;
     /// Resolution of a percentile, share of it: histograms store three digits.
     pub const PERCENTILE_STEP_SHARE: f64 = 0.001;
     /// Age above which a price is marked as old, days.

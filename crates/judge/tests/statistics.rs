@@ -6,7 +6,7 @@
 mod random;
 
 use prony_judge::statistics::{
-    ALPHA, Estimate, POWER, RankComparison, SeriesMean, holm, ranks_suffice, runs_needed,
+    ALPHA, Estimate, POWER, RankComparison, SeriesMean, holm, paired, ranks_suffice, runs_needed,
     series_mean, welch,
 };
 use random::Random;
@@ -384,4 +384,63 @@ fn ranks_find_the_detectable_difference_at_the_promised_power() {
         println!("{count} runs, {scatter:.4}: {hits}");
         assert!((720..=880).contains(&hits), "{count} runs: {hits}");
     }
+}
+
+/// Pairs of runs on a machine of which others leave between a tenth and all: what they leave wanders from run to run, and one
+/// run in five meets a burst that takes up to half of the rest. The order is A B B A.
+fn disturbed_pairs(random: &mut Random, count: usize, ratio: f64) -> [Vec<f64>; 2] {
+    let mut left: f64 = -1.0;
+    let mut sides = [Vec::new(), Vec::new()];
+    for index in 0..2 * count {
+        left = (left + 0.15 * random.normal()).clamp(-2.3, 0.0);
+        let burst = match random.uniform() < 0.2 {
+            true => 1.0 - 0.5 * random.uniform(),
+            false => 1.0,
+        };
+        let side = usize::from(index % 4 == 1 || index % 4 == 2);
+        let level = [10_000.0, 10_000.0 * ratio][side];
+        sides[side].push(level * left.exp() * burst * (0.05 * random.normal()).exp());
+    }
+    sides
+}
+
+#[test]
+fn pairs_of_disturbed_runs_keep_the_false_positive_rate_and_contain_the_true_ratio() {
+    let [_, maximum] = bounds_of_hits(PAIRS, ALPHA);
+    let [minimum, _] = bounds_of_hits(PAIRS, 1.0 - ALPHA);
+    let mut random = Random(6);
+    for count in [2, 3, 4, 6, 12] {
+        let false_positives = count_pairs(|| {
+            let [a, b] = disturbed_pairs(&mut random, count, 1.0);
+            paired(&a, &b, 0.0).unwrap().p_value() < ALPHA
+        });
+        let covered = count_pairs(|| {
+            let [a, b] = disturbed_pairs(&mut random, count, 1.3);
+            let [low, high] = paired(&a, &b, 0.0).unwrap().interval(ALPHA);
+            low <= 1.3 && 1.3 <= high
+        });
+        println!("{count} pairs: {false_positives}, {covered}");
+        assert!(
+            false_positives <= maximum,
+            "{count} pairs: {false_positives}"
+        );
+        assert!(covered >= minimum, "{count} pairs: {covered}");
+    }
+}
+
+/// What both runs of a pair have in common hides a difference from a comparison without pairs.
+#[test]
+fn pairs_find_what_the_noise_hides_otherwise() {
+    let mut random = Random(7);
+    let (mut by_pairs, mut without) = (0, 0);
+    for _ in 0..PAIRS {
+        let [a, b] = disturbed_pairs(&mut random, 12, 1.3);
+        by_pairs += u32::from(paired(&a, &b, 0.0).unwrap().p_value() < ALPHA);
+        without += u32::from(welch(&a, &b, 0.0).unwrap().p_value() < ALPHA);
+    }
+    println!("{by_pairs} by pairs, {without} without");
+    assert!(
+        by_pairs > 3 * without / 2 && by_pairs > PAIRS * 3 / 4,
+        "{by_pairs}, {without}"
+    );
 }

@@ -1,15 +1,16 @@
 //! Merges the workers' recordings.
 //!
-//! In: finished intervals of all workers. Out: one row for each interval, and the totals of the phases.
+//! In: finished intervals of all workers, or the rows of all processes that drive parts of the run. Out: one row for each interval, and the totals of the phases.
 //! Must never: average a percentile, or count a sample twice.
 
 use crate::errors::ErrorLedger;
 use crate::health::{Health, ProcessHealth, ProcessProbe, sum_known};
 use crate::interval::{ExcludedTransactions, Interval, TimestampCounts};
-use crate::schedule::{RunPhase, RunSchedule};
+use crate::schedule::{RunPhase, RunSchedule, Span};
 use crate::tally::{RecorderLayout, Tally};
 use prony_document::QueryCounts;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// One interval of the run.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,6 +117,8 @@ struct PendingRow {
     worker_cpu_ns: Vec<Option<u64>>,
     /// State of the workers that skipped this interval, at its end.
     health_of_skipped_workers: Health,
+    /// What other processes said of themselves and their machines.
+    process: Option<ProcessHealth>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -140,6 +143,8 @@ pub struct Collector {
     schedule: RunSchedule,
     layout: RecorderLayout,
     workers: Vec<WorkerProgress>,
+    /// The threads of each worker: one, or those of a process that is merged as one worker.
+    threads: Vec<Range<usize>>,
     /// Index of the first row in `pending_rows`.
     first_pending_index: u32,
     pending_rows: VecDeque<PendingRow>,
@@ -148,17 +153,37 @@ pub struct Collector {
     probe: ProcessProbe,
     warmup: Totals,
     measured: Totals,
-    /// End of the drain in nanoseconds, and the transactions that ended in it or were cut off.
-    drain: Option<(u64, ExcludedTransactions)>,
+    /// The drain of the workers that have ended.
+    drain: Option<Box<Interval>>,
 }
 
 impl Collector {
     /// A collector for this number of workers, all with this schedule and layout.
     pub fn new(schedule: RunSchedule, layout: RecorderLayout, workers: usize) -> Collector {
+        Collector::of_processes(schedule, layout, &vec![1; workers])
+    }
+
+    /// A collector for processes with these numbers of threads, each of which delivers its own merged rows
+    /// ([`Collector::add_row`]).
+    pub fn of_processes(
+        schedule: RunSchedule,
+        layout: RecorderLayout,
+        threads: &[usize],
+    ) -> Collector {
+        let mut first_thread = 0;
+        let threads: Vec<Range<usize>> = threads
+            .iter()
+            .map(|count| {
+                let range = first_thread..first_thread + count;
+                first_thread = range.end;
+                range
+            })
+            .collect();
         Collector {
             schedule,
             layout,
-            workers: vec![WorkerProgress::default(); workers],
+            workers: vec![WorkerProgress::default(); threads.len()],
+            threads,
             first_pending_index: 0,
             pending_rows: VecDeque::new(),
             spare_intervals: Vec::new(),
@@ -182,14 +207,16 @@ impl Collector {
             self.extend_pending_rows(span.index);
             self.fill_skipped_intervals(worker, span.index);
             self.end_worker(worker);
-            let (drain_end_ns, drained) = self.drain.get_or_insert_default();
-            *drain_end_ns = (*drain_end_ns).max(span.end_ns);
-            drained.add(&interval.excluded);
-            self.measured.timestamps.add(&interval.timestamps);
-            for (sum, tally) in self.measured.kinds.iter_mut().zip(&interval.kinds) {
-                sum.committed_after_window += tally.committed_after_window;
-            }
-            return self.clear_interval(interval);
+            return match &mut self.drain {
+                Some(drain) => {
+                    drain.add(&interval);
+                    self.clear_interval(interval)
+                }
+                None => {
+                    self.drain = Some(interval);
+                    self.spare_interval(span)
+                }
+            };
         }
         // If a worker delivers an interval whose row has been returned, its samples go to the oldest pending
         // row, so that none is lost.
@@ -200,8 +227,9 @@ impl Collector {
         progress.next_index = progress.next_index.max(span.index.saturating_add(1));
         progress.last_health = interval.health;
         let pending_row = &mut self.pending_rows[index];
-        let cpu_ns = &mut pending_row.worker_cpu_ns[worker];
-        *cpu_ns = sum_known(*cpu_ns, interval.health.cpu_ns());
+        if let [cpu_ns] = &mut pending_row.worker_cpu_ns[self.threads[worker].clone()] {
+            *cpu_ns = sum_known(*cpu_ns, interval.health.cpu_ns());
+        }
         match &mut pending_row.interval {
             Some(merged) => {
                 merged.add(&interval);
@@ -210,11 +238,42 @@ impl Collector {
             // The interval of the first worker to deliver becomes the row, and the worker gets a spare one.
             None => {
                 pending_row.interval = Some(interval);
-                match self.spare_intervals.pop() {
-                    Some(spare) => spare,
-                    None => Box::new(Interval::new(span, self.layout)),
+                self.spare_interval(span)
+            }
+        }
+    }
+
+    /// Adds the next row of a process of [`Collector::of_processes`]. Rows are delivered in order of time; the last
+    /// one may be the drain.
+    ///
+    /// # Panics
+    /// If there is no such process.
+    pub fn add_row(&mut self, process: usize, row: IntervalRow) {
+        let span = row.interval.span;
+        if span.phase != RunPhase::Drain {
+            self.extend_pending_rows(span.index.max(self.first_pending_index).saturating_add(1));
+            let index = span.index.saturating_sub(self.first_pending_index) as usize;
+            let pending_row = &mut self.pending_rows[index];
+            let threads = &mut pending_row.worker_cpu_ns[self.threads[process].clone()];
+            // A process with a single thread has it in its interval.
+            if threads.len() > 1 {
+                for (sum_ns, cpu_ns) in threads.iter_mut().zip(row.worker_cpu_ns) {
+                    *sum_ns = sum_known(*sum_ns, cpu_ns);
                 }
             }
+            let health = pending_row.process.get_or_insert_default();
+            health.add_later(&row.process);
+        }
+        let spare = self.add(process, row.interval);
+        if self.spare_intervals.len() < 2 * self.workers.len() && spare.has_shape(self.layout) {
+            self.spare_intervals.push(spare);
+        }
+    }
+
+    fn spare_interval(&mut self, span: Span) -> Box<Interval> {
+        match self.spare_intervals.pop() {
+            Some(spare) => spare,
+            None => Box::new(Interval::new(span, self.layout)),
         }
     }
 
@@ -238,9 +297,10 @@ impl Collector {
         let pending_row = self.pending_rows.pop_front()?;
         let index = self.first_pending_index;
         self.first_pending_index += 1;
-        let process = match pending_row.interval {
-            Some(_) => self.probe.read_since_last(),
-            None => ProcessHealth::default(),
+        let process = match (pending_row.process, &pending_row.interval) {
+            (Some(process), _) => process,
+            (None, Some(_)) => self.probe.read_since_last(),
+            (None, None) => ProcessHealth::default(),
         };
         let empty = || Box::new(Interval::empty(self.schedule.span(index)));
         let mut interval = pending_row.interval.unwrap_or_else(empty);
@@ -293,10 +353,14 @@ impl Collector {
     pub fn finish(mut self) -> CollectedFigures {
         (0..self.workers.len()).for_each(|worker| self.end_worker(worker));
         let rows: Vec<IntervalRow> = std::iter::from_fn(|| self.next_row()).collect();
-        let drain_end_ns = self.drain.map(|(end_ns, excluded)| {
-            self.measured.excluded.add(&excluded);
-            end_ns
-        });
+        if let Some(drain) = &self.drain {
+            self.measured.excluded.add(&drain.excluded);
+            self.measured.timestamps.add(&drain.timestamps);
+            for (sum, tally) in self.measured.kinds.iter_mut().zip(&drain.kinds) {
+                sum.committed_after_window += tally.committed_after_window;
+            }
+        }
+        let drain_end_ns = self.drain.as_ref().map(|drain| drain.span.end_ns);
         let has_warmup = self.schedule.warmup_ns > 0 && self.warmup.end_ns > self.warmup.start_ns;
         CollectedFigures {
             rows,
@@ -306,6 +370,7 @@ impl Collector {
                 / 1e9,
             warmup: has_warmup.then_some(self.warmup),
             measured: self.measured,
+            drain: self.drain,
         }
     }
 
@@ -333,12 +398,13 @@ impl Collector {
     /// Adds pending rows for all intervals before this index.
     fn extend_pending_rows(&mut self, end_index: u32) {
         let row_count = end_index.saturating_sub(self.first_pending_index) as usize;
-        let workers = self.workers.len();
+        let threads = self.threads.last().map_or(0, |threads| threads.end);
         while self.pending_rows.len() < row_count {
             self.pending_rows.push_back(PendingRow {
                 interval: None,
-                worker_cpu_ns: vec![None; workers],
+                worker_cpu_ns: vec![None; threads],
                 health_of_skipped_workers: Health::default(),
+                process: None,
             });
         }
     }
@@ -360,4 +426,6 @@ pub struct CollectedFigures {
     pub measured: Totals,
     /// Time from the end of the window until the last worker had ended, seconds.
     pub drain_s: f64,
+    /// The drain of all workers, which `measured` includes; absent if none reached it.
+    pub drain: Option<Box<Interval>>,
 }

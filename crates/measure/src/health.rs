@@ -179,7 +179,7 @@ fn read_run_queue_ns(schedstat: &File) -> Option<u64> {
 }
 
 /// The process and the machine in one interval. Values that could not be read are absent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessHealth {
     /// Peak resident memory of the process so far, bytes (VmHWM).
     pub memory_peak_bytes: Option<u64>,
@@ -190,7 +190,8 @@ pub struct ProcessHealth {
 }
 
 impl ProcessHealth {
-    /// Adds the figures of a later interval.
+    /// Adds the figures of a later interval, or those of another machine in the same interval: the memory is that of
+    /// the largest process.
     pub fn add_later(&mut self, later: &ProcessHealth) {
         self.memory_peak_bytes = self.memory_peak_bytes.max(later.memory_peak_bytes);
         self.steal_ticks = sum_known(self.steal_ticks, later.steal_ticks);

@@ -53,6 +53,16 @@ impl<C: Counter> RoundTripTimes<C> {
         }
     }
 
+    /// Adds the times of one combination.
+    pub fn add_times<D: Counter>(
+        &mut self,
+        first_statement: usize,
+        statements: u32,
+        times: &Distribution<D>,
+    ) {
+        self.times_mut(first_statement, statements).add(times);
+    }
+
     /// All combinations that occurred, in the order of their first statements, then of the number of
     /// statements.
     pub fn entries(&self) -> impl Iterator<Item = RoundTripEntry<'_, C>> {

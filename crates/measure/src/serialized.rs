@@ -6,6 +6,9 @@
 //! Times count from the start of the load, because the clocks of two machines have no common origin.
 
 mod tally;
+mod times;
+
+pub use times::SerializedTimes;
 
 use crate::errors::{ErrorEntry, ErrorLedger};
 use crate::gaps::Gaps;

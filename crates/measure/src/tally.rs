@@ -5,10 +5,11 @@
 use crate::distribution::Distribution;
 use crate::sample::{Outcome, Sample};
 use hdrhistogram::Counter;
+use serde::{Deserialize, Serialize};
 
 /// What a recorder records. It is fixed before the run, so that recording does not allocate, and is the
 /// same for all workers of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecorderLayout {
     /// Number of kinds of transaction; at least 1.
     pub kinds: usize,

@@ -9,6 +9,7 @@ use crate::observe::{ListenAddress, ObservePlan};
 use crate::plan::{Arrival, DrivePlan, Pace, Plan, ServerPlan, Stop, WorkloadPlan};
 use crate::problem::{InputLocation, Problem, Problems};
 use crate::threads::{cpu_count, default_threads};
+use std::path::Path;
 use std::time::Duration;
 
 /// Maximum number of clients of a run.
@@ -41,9 +42,11 @@ impl PlanInput {
         let workload = checker.check_workload();
         let drive = checker.check_drive();
         let observe = checker.check_observe();
+        checker.check_fleet();
         let problems = checker.problems;
         match (server, workload, drive) {
             (Some(server), Some(workload), Some(drive)) if problems.is_empty() => Ok(Plan {
+                name: self.file.name.as_deref().and_then(file_stem),
                 server,
                 declared: self
                     .declared
@@ -59,6 +62,12 @@ impl PlanInput {
                 drive,
                 observe,
                 expect_outage: value_or(&self.expect_outage, false),
+                agents: self
+                    .agents
+                    .clone()
+                    .map(|agents| agents.value)
+                    .unwrap_or_default(),
+                ledger: value_or(&self.ledger, false),
                 require: self
                     .require
                     .clone()
@@ -188,7 +197,7 @@ impl Checker<'_> {
             (
                 "run.threads",
                 &input.threads,
-                default_threads(clients.unwrap_or(default.clients), cpu_count()),
+                self.default_threads(clients.unwrap_or(default.clients)),
             ),
             clients,
             |threads, clients| format!("{threads} threads are more than the {clients} clients"),
@@ -228,6 +237,53 @@ impl Checker<'_> {
             reconnect: default.reconnect,
             connect_time_counts: default.connect_time_counts,
         })
+    }
+
+    /// The default number of threads: that of each machine, as if it were this one.
+    fn default_threads(&self, clients: u32) -> u32 {
+        let machines = self.input.agents.as_ref();
+        let machines = machines.map_or(1, |agents| agents.value.len().max(1) as u32);
+        let of_each = default_threads(clients / machines, cpu_count());
+        of_each.saturating_mul(machines).min(MAX_THREADS)
+    }
+
+    /// Checks what several machines cannot do, or not yet.
+    fn check_fleet(&mut self) {
+        let input = self.input;
+        let Some(agents) = &input.agents else { return };
+        let machines = agents.value.len() as u64;
+        let clients = value_or(&input.clients, DrivePlan::default().clients.into());
+        if clients < machines {
+            let message = format!("{machines} machines are more than the {clients} clients");
+            self.report_with_hint(
+                &agents.location,
+                message,
+                "each machine drives at least one",
+            );
+        }
+        if let Some(threads) = &input.threads
+            && threads.value < machines
+        {
+            let message = format!(
+                "{} threads are fewer than the {machines} machines",
+                threads.value
+            );
+            let hint = "the number is that of all machines together, and each has at least one";
+            self.report_with_hint(&threads.location, message, hint);
+        }
+        if let Some(embedded) = input.embedded.as_ref().filter(|embedded| embedded.value) {
+            let message = "other machines cannot reach a throw-away server of this one";
+            let hint = "name a server with url, or drive the load from this machine alone";
+            self.report_with_hint(&embedded.location, message, hint);
+        }
+        if let Some(sample) = input.tcp_sample.as_ref().filter(|sample| sample.value > 0) {
+            let message = "a sample of clients over TCP is not possible with agents";
+            self.report_with_hint(&sample.location, message, "remove one of the two");
+        }
+        if let Some(ledger) = input.ledger.as_ref().filter(|ledger| ledger.value) {
+            let message = "agents cannot keep a ledger yet";
+            self.report_with_hint(&ledger.location, message, "remove one of the two");
+        }
     }
 
     /// Checks a number that must be at most the number of clients.
@@ -344,6 +400,12 @@ pub(crate) fn default_warmup(stop: Stop) -> Duration {
         Stop::After(window) if window >= WARMED_UP_WINDOW => DEFAULT_WARMUP,
         _ => Duration::ZERO,
     }
+}
+
+/// The name of a file without folder and extension.
+fn file_stem(file: &str) -> Option<String> {
+    let stem = Path::new(file).file_stem()?;
+    Some(stem.to_string_lossy().into_owned())
 }
 
 pub(crate) fn value_or<T: Copy>(input: &InputValue<T>, default: T) -> T {

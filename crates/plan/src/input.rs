@@ -40,6 +40,33 @@ pub fn value_from_flag<T>(name: &str, value: Option<T>) -> InputValue<T> {
     })
 }
 
+/// The option with the variables of a script.
+const DEFINE: &str = "define";
+
+/// Puts the variables of a file before those of `flags`, which replace those of the same name.
+fn add_defines(file: &toml::Value, flags: &mut Located<toml::Value>) {
+    let (InputLocation::Flag(_), toml::Value::Array(list)) = (&flags.location, &mut flags.value)
+    else {
+        return;
+    };
+    let in_file: Vec<toml::Value> = match file {
+        toml::Value::Array(list) => list.clone(),
+        toml::Value::Table(table) => {
+            let text = |value: &toml::Value| match value {
+                toml::Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            let variables = table.iter();
+            variables
+                .map(|(name, value)| format!("{name}={}", text(value)).into())
+                .collect()
+        }
+        // One variable as a text.
+        other => vec![other.clone()],
+    };
+    list.splice(0..0, in_file);
+}
+
 impl fmt::Debug for PlanInput {
     /// Without the values: the URL may contain a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -101,7 +128,11 @@ impl PlanInput {
         file.name = file.name.take().or(override_file.name);
         file.problems.extend(override_file.problems);
         file.rejected_keys.extend(override_file.rejected_keys);
-        self.options.extend(overrides.options);
+        let mut options = overrides.options;
+        if let (Some(own), Some(new)) = (self.options.get(DEFINE), options.get_mut(DEFINE)) {
+            add_defines(&own.value, new);
+        }
+        self.options.extend(options);
         self
     }
 
@@ -136,8 +167,12 @@ impl PlanInput {
             statement_latency: no_location(drive.statement_latency),
             seed: drive.seed.and_then(no_location),
             expect_outage: no_location(plan.expect_outage),
+            ledger: no_location(plan.ledger),
             require: Some(plan.require.clone())
                 .filter(|require| !require.0.is_empty())
+                .and_then(no_location),
+            agents: Some(plan.agents.clone())
+                .filter(|agents| !agents.is_empty())
                 .and_then(no_location),
             declared: Some(plan.declared.clone())
                 .filter(|declared| !declared.is_empty())
@@ -196,6 +231,7 @@ impl PlanInput {
                 "server.url" => json!(server),
                 // The command is not stored: it may contain a password.
                 "experiment.between" | "experiment.restart" => json!("a command"),
+                "fleet.agents" => json!("commands"),
                 // It may contain a password, as the server's.
                 "experiment.via" => json!("a pooler"),
                 _ => value.to_json(),
@@ -217,15 +253,11 @@ impl PlanInput {
         let mut arguments = Vec::new();
         for (setting, value, _) in self.given_settings() {
             let Some(flag) = &setting.flag else { continue };
-            if flag.is_list {
-                let text = value.to_text();
-                arguments.extend(
-                    text.lines()
-                        .flat_map(|line| [setting.flag_name(), line.to_owned()]),
-                );
-            } else if flag.value_name.is_some() {
-                arguments.extend([setting.flag_name(), value.to_text()]);
-            } else if value.to_text() == flag.switch_value() {
+            let texts = value.to_texts();
+            if flag.value_name.is_some() {
+                let texts = texts.into_iter();
+                arguments.extend(texts.flat_map(|text| [setting.flag_name(), text]));
+            } else if texts == [flag.switch_value()] {
                 arguments.push(setting.flag_name());
             }
         }
@@ -283,6 +315,22 @@ mod tests {
         assert_eq!(plan.drive.clients, 4);
         assert_eq!(plan.workload.name, "tpcb");
         assert_eq!(plan.workload.options["branches"].as_integer(), Some(7));
+    }
+
+    #[test]
+    fn a_defined_variable_replaces_only_that_of_its_name() {
+        for define in ["{ days = 7, name = \"x\" }", "[\"days=7\", \"name=x\"]"] {
+            let text = format!("[workload]\nname = \"sql\"\ndefine = {define}\n");
+            let mut flags = PlanInput::default();
+            flags.set_option("--define", "define", Some(vec!["days=30"]));
+            let input = PlanInput::from_toml("p.toml", &text)
+                .unwrap()
+                .overlay(flags);
+            let list = input.options["define"].value.as_array().unwrap();
+            let list: Vec<&str> = list.iter().filter_map(toml::Value::as_str).collect();
+            // The last one of a name counts.
+            assert_eq!(list, ["days=7", "name=x", "days=30"], "{define}");
+        }
     }
 
     #[test]

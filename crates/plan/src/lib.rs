@@ -26,6 +26,7 @@ pub mod settings;
 pub mod sheet;
 pub mod suggest;
 mod threads;
+mod transaction_files;
 mod user_error;
 mod write;
 

@@ -12,6 +12,8 @@ pub use prony_document::QueryMode;
 /// All settings of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
+    /// The name of its file without folder and extension; `None` if there is no file.
+    pub name: Option<String>,
     pub server: ServerPlan,
     /// What the user says of the server.
     pub declared: Declared,
@@ -26,8 +28,12 @@ pub struct Plan {
     /// Whether the run measures an outage or a stall of the server, such as a failover; if so, neither
     /// makes the run invalid.
     pub expect_outage: bool,
+    /// Whether each transaction writes its number, so that each commit can be accounted for.
+    pub ledger: bool,
     /// What the result must meet.
     pub require: Requirements,
+    /// Commands that reach the machines which drive the clients; empty if this machine does.
+    pub agents: Vec<String>,
 }
 
 impl Plan {
@@ -35,6 +41,7 @@ impl Plan {
     /// observed.
     pub fn for_replaced_tool(workload: WorkloadPlan, drive: DrivePlan) -> Plan {
         Plan {
+            name: None,
             server: ServerPlan::Url(String::new()),
             declared: Declared::default(),
             settings: ServerSettings::default(),
@@ -42,7 +49,9 @@ impl Plan {
             drive,
             observe: ObservePlan::disabled(),
             expect_outage: false,
+            ledger: false,
             require: Requirements::default(),
+            agents: Vec::new(),
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::problem::{InputLocation, Problem, Problems};
 use crate::section::{Positions, Section, Source};
 use crate::settings::{Setting, TABLES, VARIANT_SETTINGS, VARIANT_TABLES, settings_of_table};
 use crate::suggest;
+use crate::transaction_files::TRANSACTIONS;
 use serde::Deserialize;
 use toml::de::{DeTable, ValueDeserializer};
 
@@ -221,8 +222,11 @@ fn read_options(workload: &Section<'_, '_>, input: &mut PlanInput, level: TableL
         let path = format!("{}.{key}", workload.path);
         let location = workload.source.location(offset, path.clone());
         // A workload may have options with the same names as keys of `[experiment]`.
-        let mut other_table = ["server", "run", "observe"].into_iter();
+        let other_table = ["server", "run", "observe"].into_iter();
+        // The number of transactions of a run is no list; the transactions of a workload are one.
+        let is_list = value.get_ref().as_array().is_some();
         let other_table = other_table
+            .filter(|_| !(is_list && key == TRANSACTIONS))
             .find(|table| level.tables.contains(table) && known_keys(table).contains(&key));
         if let Some(table) = other_table {
             let problem = Problem::new(location, format!("{key} is not an option of a workload"));

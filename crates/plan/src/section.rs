@@ -94,9 +94,14 @@ impl<'a> Source<'a> {
             let offset = error.span().map_or(self.text.len(), |span| span.start);
             let message = format!("is not TOML: {}", error.message());
             let problem = Problem::new(self.location(offset, ""), message);
-            Problems(vec![problem.with_hint(format!(
-                "other problems are reported once the file can be parsed; {hint}"
-            ))])
+            // As in `\set` of a script.
+            let hint = if error.message().contains("escape") {
+                "a backslash between double quotes begins an escape: write the text between ''' and '''"
+                    .to_owned()
+            } else {
+                format!("other problems are reported once the file can be parsed; {hint}")
+            };
+            Problems(vec![problem.with_hint(hint)])
         })
     }
 
@@ -429,6 +434,23 @@ impl<'a, 'i> Section<'a, 'i> {
             value: requirements,
             location,
         })
+    }
+
+    /// Reads a list of strings.
+    pub(crate) fn read_texts(&mut self, key: &'static str) -> InputValue<Vec<String>> {
+        let (value, location) = self.read_value(key)?;
+        let texts = value.as_array().and_then(|list| {
+            let texts = list
+                .iter()
+                .map(|item| item.get_ref().as_str().map(str::to_owned));
+            texts.collect::<Option<Vec<_>>>()
+        });
+        let Some(value) = texts else {
+            let hint = format!("write {key} = [\"...\", \"...\"]");
+            self.reject_wrong_type(key, location, "a list of strings", value, Some(hint));
+            return None;
+        };
+        Some(Located { value, location })
     }
 
     /// Reads the name of a choice.

@@ -8,6 +8,7 @@ use crate::plan::Plan;
 use crate::settings::{
     SETTINGS, Setting, SettingType, TABLES, VARIANT_SETTINGS, VARIANT_TABLES, settings_of_table,
 };
+use crate::transaction_files::TRANSACTIONS;
 use prony_document::DeclaredFact;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -143,6 +144,9 @@ fn table_schema(name: &str, help: &str, with_defaults: bool) -> Value {
         "properties": properties,
         "additionalProperties": name == "workload",
     });
+    if name == "workload" {
+        table["properties"][TRANSACTIONS] = transactions_schema();
+    }
     if name == "run" {
         table["not"] = json!({"required": ["duration", "transactions"]});
     }
@@ -152,6 +156,35 @@ fn table_schema(name: &str, help: &str, with_defaults: bool) -> Value {
         _ => {}
     }
     table
+}
+
+/// The schema of `[[workload.transactions]]`.
+fn transactions_schema() -> Value {
+    let text =
+        |description: &str| json!({"type": "string", "minLength": 1, "description": description});
+    json!({
+        "type": "array",
+        "minItems": 1,
+        "description": "The transactions of the workload sql, in pgbench's script language.",
+        "items": {
+            "type": "object",
+            "properties": {
+                "name": text("The name under which results show it."),
+                "weight": {
+                    "type": "integer",
+                    "minimum": 0,
+                    "maximum": i32::MAX,
+                    "default": 1,
+                    "description": "How often it is chosen, in relation to the others.",
+                },
+                "sql": text("Its text."),
+                "file": text("The file with its text, relative to the plan."),
+            },
+            "required": ["name"],
+            "oneOf": [{"required": ["sql"]}, {"required": ["file"]}],
+            "additionalProperties": false,
+        },
+    })
 }
 
 fn setting_schema(setting: &Setting, with_defaults: bool) -> Value {
@@ -168,6 +201,9 @@ fn setting_schema(setting: &Setting, with_defaults: bool) -> Value {
         SettingType::Choice(names) => json!({"enum": names()}),
         SettingType::Requirements => {
             json!({"type": "array", "items": {"type": "string", "minLength": 1}})
+        }
+        SettingType::Commands => {
+            json!({"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}})
         }
         SettingType::ServerSettings => server_settings_schema(),
         SettingType::Facts => {

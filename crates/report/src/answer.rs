@@ -39,7 +39,7 @@ pub fn write_junit(out: &mut dyn Write, answers: &[(String, Answer)]) -> io::Res
     write_document(out, "prony", &suites.collect::<Vec<_>>())
 }
 
-/// A case for each requirement, and one for all of them.
+/// A case for each requirement, and one for figures that must not be used although they meet all of them.
 pub(crate) fn test_cases(answer: &Answer, pass_undecided: bool) -> Vec<TestCase> {
     let fails = |verdict| match verdict {
         AnswerVerdict::Fail => true,
@@ -58,11 +58,14 @@ pub(crate) fn test_cases(answer: &Answer, pass_undecided: bool) -> Vec<TestCase>
             failed: fails(result.verdict),
         })
         .collect();
-    cases.push(TestCase {
-        name: "all requirements".to_owned(),
-        message: answer_lines(answer)[0].clone(),
-        failed: fails(answer.verdict),
-    });
+    let worst = answer.results.iter().map(|result| result.verdict).min();
+    if worst.is_none_or(|worst| answer.verdict < worst) {
+        cases.push(TestCase {
+            name: "usable figures".to_owned(),
+            message: answer_lines(answer)[0].clone(),
+            failed: fails(answer.verdict),
+        });
+    }
     cases
 }
 
@@ -136,11 +139,19 @@ mod tests {
         write_junit(&mut out, &answers()).unwrap();
         let text = String::from_utf8(out).unwrap();
         for part in [
-            "<testsuite name=\"a::b, &lt;c&gt;\" tests=\"2\" failures=\"2\"",
+            "<testsuite name=\"a::b, &lt;c&gt;\" tests=\"1\" failures=\"1\"",
             "name=\"errors&lt;0.1%\"",
             "<failure message=\"FAIL: errors 2.0 %, required below 0.10 %\"/>",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
+        // It meets what is required, and must not be used.
+        let [(_, mut answer)] = answers();
+        answer.results[0].verdict = AnswerVerdict::Pass;
+        answer.verdict = AnswerVerdict::Undecided;
+        let cases = test_cases(&answer, false);
+        let failed: Vec<bool> = cases.iter().map(|case| case.failed).collect();
+        assert_eq!(failed, [false, true]);
+        assert!(cases[1].message.contains("must not be used"));
     }
 }

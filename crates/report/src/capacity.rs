@@ -122,7 +122,7 @@ pub fn answer_sentence(found: &CapacityResult) -> String {
 }
 
 /// What the answer rests on, and what would make it better.
-fn remarks(found: &CapacityResult) -> Vec<String> {
+pub(crate) fn remarks(found: &CapacityResult) -> Vec<String> {
     let mut texts = Vec::new();
     if let Some(limiter) = &found.limiter {
         let at = limiter.at.parse().map_or_else(|_| limiter.at.clone(), rate);
@@ -134,6 +134,12 @@ fn remarks(found: &CapacityResult) -> Vec<String> {
     }
     let steps = count_with_noun(found.steps.len() as u64, "step", "steps");
     texts.extend(match found.capacity.state {
+        _ if found.is_unfinished => {
+            let id = plain(&found.experiment);
+            Some(format!(
+                "The search ended early, after {steps}: the same command with --resume {id} goes on with it."
+            ))
+        }
         CapacityState::Found => None,
         CapacityState::Imprecise => Some(format!(
             "{steps} did not make it as precise as it was asked for: longer ones (--step) do."
@@ -231,6 +237,7 @@ mod tests {
                 high: Some(4_420.0),
                 state: CapacityState::Found,
             },
+            is_unfinished: false,
             limiter: Some(LimiterFinding {
                 limiter: Limiter::ServerCpus,
                 at: "4420".to_owned(),
@@ -247,6 +254,16 @@ mod tests {
         let mut out = Vec::new();
         write(&mut out, &Style::plain(), found).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_search_that_ended_early_says_so_and_how_to_go_on() {
+        let mut cut = found();
+        (cut.is_unfinished, cut.capacity.state) = (true, CapacityState::Unknown);
+        let text = written(&cut);
+        assert!(text.contains("ended early, after 2 steps: "), "{text}");
+        assert!(text.contains("--resume\n  20261121-1 "), "{text}");
+        assert!(!text.contains("No step decided"), "{text}");
     }
 
     #[test]

@@ -6,16 +6,19 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
-use crate::text::comparison::figure_sentence;
+use crate::text::comparison::{figure_sentence, noise_of_variant};
 use crate::text::counts::counted_runs;
 use crate::text::plain;
-use crate::text::sweep::{SWEEP_LEGEND, curve_name, knee_sentence, sweep_table, usl_sentence};
+use crate::text::sweep::{
+    KNEE_LEGEND, SWEEP_LEGEND, curve_name, knee_sentence, sweep_table, usl_sentence,
+};
 use crate::text::verdict::{TOO_SHORT, check_ids, incomplete_notice};
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
 use prony_judge::compare::Verdict;
 use prony_judge::compare::sides::{CompareOptions, Side, compare_sides};
 use prony_judge::experiment::{Spread, VariantFigures, is_counted};
 use prony_judge::is_too_short_for_steadiness;
+use prony_judge::noise::{RunNoise, is_invalid_by_others_only};
 use prony_judge::sweep::Sweep;
 use prony_store::{Choice, DIRECT_VARIANT, Experiment, FoundPooler, POOLED_VARIANT, Run, Severity};
 use std::collections::BTreeSet;
@@ -83,7 +86,11 @@ pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()
         "" => String::new(),
         id => format!("  {}", style.dim(&plain(id))),
     };
-    writeln!(out, "{text}; {verdict}{id}")
+    let noise = RunNoise::of(run).share();
+    let noise = noise.map_or(String::new(), |share| {
+        format!(", noise {}", units::whole_percent(share))
+    });
+    writeln!(out, "{text}; {verdict}{noise}{id}")
 }
 
 /// Writes the table of the variants. `by_nopm`: the rate is NOPM instead of TPS.
@@ -111,7 +118,7 @@ pub fn write_summary(
     ))?;
     let rate = if by_nopm { "NOPM" } else { "TPS" };
     let mut table = Table::new(&[
-        "variant", "runs", rate, "lowest", "highest", "spread", "p99",
+        "variant", "runs", rate, "lowest", "highest", "spread", "p99", "noise",
     ]);
     for variant in variants {
         let rate = variant.rate.as_ref();
@@ -125,10 +132,12 @@ pub fn write_summary(
             rate_cell(|rate| rate.high),
             or_dash(spread.filter(|_| variant.counted > 1), units::percent),
             or_dash(variant.p99_ns.as_ref(), |ns| units::time(ns.median)),
+            noise_of_variant(runs, &variant.name),
         ]);
     }
     out.table(&table)?;
-    out.paragraph("Spread: from the lowest run to the highest, as a share of the median. p99: of committed transactions.")?;
+    out.paragraph("Spread: from the lowest run to the highest, as a share of the median. p99: of committed transactions. \
+         Noise: share of the CPUs that others used or the hypervisor withheld.")?;
     write_excluded(out, runs)?;
     write_pooler(out, runs)?;
     if !experiment.id.is_empty() && variants_that_count(runs) > 1 {
@@ -209,7 +218,7 @@ pub fn write_curves(out: &mut dyn Write, style: &Style, sweep: &Sweep) -> io::Re
         }
     }
     out.table(&sweep_table(sweep))?;
-    out.paragraph(SWEEP_LEGEND)?;
+    out.paragraph(&format!("{SWEEP_LEGEND} {KNEE_LEGEND}"))?;
     for curve in &sweep.curves {
         if let Some(sentence) = usl_sentence(curve) {
             let name = curve_name(curve);
@@ -262,9 +271,11 @@ fn write_excluded(out: &mut Printer<'_>, runs: &[Run]) -> io::Result<()> {
     ))
 }
 
-/// The number of variants with a run that counts; a comparison requires two.
+/// The number of variants with a run that counts, or that only others made invalid; a comparison requires two.
 fn variants_that_count(runs: &[Run]) -> usize {
-    let counted = runs.iter().filter(|run| is_counted(run));
+    let counted = runs
+        .iter()
+        .filter(|run| is_counted(run) || is_invalid_by_others_only(run));
     let experiments = counted.filter_map(|run| run.experiment.as_ref());
     let names: BTreeSet<&str> = experiments
         .map(|experiment| experiment.variant.as_str())

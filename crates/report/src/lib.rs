@@ -12,6 +12,7 @@ pub mod csv;
 pub mod data;
 pub mod doctor;
 pub mod experiment;
+pub mod fleet;
 pub mod hdr_log;
 pub mod history;
 pub mod html;

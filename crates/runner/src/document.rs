@@ -89,6 +89,11 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
         },
         workload: WorkloadRun {
             name: workload.name().to_owned(),
+            own_name: job
+                .plan
+                .name
+                .clone()
+                .filter(|_| workload.has_users_statements()),
             title: workload.title().to_owned(),
             scale: ready_workload.scale,
             settings: ready_workload

@@ -26,10 +26,14 @@ pub enum Error {
         /// The flag or the location in the plan that set the URL.
         origin: String,
     },
+    /// The transactions of this workload cannot write their numbers.
+    NoLedger(String),
     /// The run must be stored but cannot be.
     NotStored(#[source] StoreError),
     /// The load could not start.
     NotStarted(#[source] prony_drive::Error),
+    /// The machines that were to drive the clients cannot.
+    Fleet(#[source] prony_fleet::Error),
     /// The server refuses the transactions.
     Refused(#[source] Refused),
 }
@@ -41,8 +45,9 @@ impl fmt::Display for Error {
             Error::Server(error) => error.fmt(f),
             Error::NotStored(error) => error.fmt(f),
             Error::NotStarted(error) => error.fmt(f),
+            Error::Fleet(error) => error.fmt(f),
             Error::Refused(error) => error.fmt(f),
-            Error::ExporterUrl { .. } | Error::ExporterSilent { .. } => {
+            Error::ExporterUrl { .. } | Error::ExporterSilent { .. } | Error::NoLedger(_) => {
                 f.write_str(&self.parts().sentence())
             }
         }
@@ -56,11 +61,18 @@ impl UserError for Error {
             Error::Server(error) => error.parts(),
             Error::NotStored(error) => error.parts(),
             Error::NotStarted(error) => error.parts(),
+            Error::Fleet(error) => error.parts(),
             Error::Refused(error) => error.parts(),
             Error::ExporterUrl { problem, origin } | Error::ExporterSilent { problem, origin } => {
                 ErrorParts::new(problem)
                     .with_hint(format!("see the URL of {origin}, or run without it"))
             }
+            Error::NoLedger(workload) => ErrorParts::new(format!(
+                "no ledger: the transactions of {workload} only read, or are text or those of a script, and cannot write their numbers"
+            ))
+            .with_hint(
+                "leave out --ledger, or use a workload of Prony's own statements, such as tpcb, tpcc or oltp_read_write",
+            ),
         }
     }
 }

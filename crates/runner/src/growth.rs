@@ -4,26 +4,23 @@
 //! In: the workload's declaration, a connection before the load, the clients' counts. Out: readings for the
 //! document. Must never: fail or noticeably delay a run that lost no connection, or read during the load.
 
+use crate::after_load;
 use crate::job::RunJob;
 use prony_drive::DriveResult;
 use prony_measure::{ErrorClass, Totals};
 use prony_plan::{Spread, WorkloadPlan};
-use prony_server::{Control, Target};
+use prony_server::Control;
 use prony_store::GrowthReading;
 use prony_workload::Workload;
 use prony_workload::describe::Growth;
 use prony_workload::growth::{GrowthStart, NotCounted};
-use std::sync::mpsc::channel;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a run waits after its end until the server accepts a connection and has answered: a server that
 /// crashed or was promoted may need that long. The table of checks in `judge` names it.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// As [`ANSWER_TIMEOUT`], for tools that end when the server is gone.
 const SHORT_ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
-/// Pause between attempts to connect.
-const CONNECT_PAUSE: Duration = Duration::from_millis(200);
-
 /// What transactions add to, as counted before the load.
 #[derive(Clone, Debug)]
 pub struct GrowthBefore {
@@ -103,22 +100,24 @@ impl GrowthBefore {
             .filter_map(|count| count.start.as_ref().ok())
             .collect();
         let target = &job.server.target;
-        let refusal = if let Some(failure) = &drive_result.failure {
-            Some(failure.clone())
-        } else if drive_result.interrupted
-            && let Some(cause) = job.interrupt.cause()
-        {
-            Some(format!("the run was interrupted by {cause}"))
-        } else if target.targets_of_hosts().len() > 1 && target.spread != Spread::First {
-            Some("the clients used several servers".to_owned())
-        } else {
-            None
-        };
-        let counts = match refusal {
+        let several = (target.targets_of_hosts().len() > 1 && target.spread != Spread::First)
+            .then(|| "the clients used several servers".to_owned());
+        let counts = match after_load::why_not_read(job, drive_result).or(several) {
             Some(reason) => Err(reason),
+            None if starts.is_empty() => Ok(Vec::new()),
             None => {
-                let starts = starts.into_iter().cloned().collect();
-                count_within_timeout(target, starts, self.answer_timeout)
+                let starts: Vec<GrowthStart> = starts.into_iter().cloned().collect();
+                after_load::read(target, self.answer_timeout, move |control| {
+                    let counts = starts.iter().map(|start| start.read_again(control));
+                    let counts: Vec<_> = counts.collect();
+                    let is_lost = |count: &&Result<u64, NotCounted>| {
+                        count.as_ref().is_err_and(|not| not.is_lost)
+                    };
+                    match counts.iter().find(is_lost) {
+                        Some(Err(lost)) => Err(lost.clone()),
+                        _ => Ok(counts),
+                    }
+                })
             }
         };
         let mut counts = counts.map(Vec::into_iter);
@@ -139,71 +138,6 @@ impl GrowthBefore {
             }
         }
         readings
-    }
-}
-
-/// Counts after the load, on a new connection that follows the rules of the URL, as soon as there is a server.
-///
-/// # Errors
-/// There was none in time, or it did not answer in time.
-fn count_within_timeout(
-    target: &Target,
-    starts: Vec<GrowthStart>,
-    timeout: Duration,
-) -> Result<Vec<Result<u64, NotCounted>>, String> {
-    if starts.is_empty() {
-        return Ok(Vec::new());
-    }
-    let deadline = Instant::now() + timeout;
-    let (sender, results) = channel();
-    let mut target = target.clone();
-    // A tool's own sessions execute only its statements.
-    target.set_program_name("prony");
-    target.has_own_statements = true;
-    let body = move || {
-        while Instant::now() < deadline {
-            let mut control = match Control::connect(&target) {
-                Ok(control) => control,
-                Err(_) => {
-                    std::thread::sleep(CONNECT_PAUSE);
-                    continue;
-                }
-            };
-            let _ = sender.send(Err(control.canceller()));
-            let counts: Vec<_> = starts
-                .iter()
-                .map(|start| start.read_again(&mut control))
-                .collect();
-            let is_lost =
-                |count: &Result<u64, NotCounted>| count.as_ref().is_err_and(|not| not.is_lost);
-            if !counts.iter().any(is_lost) {
-                let _ = sender.send(Ok(counts));
-                return;
-            }
-            std::thread::sleep(CONNECT_PAUSE);
-        }
-    };
-    let timeout_s = timeout.as_secs();
-    // Not joined: a server that no longer answers must not delay the run any further.
-    let thread = std::thread::Builder::new().name("growth".to_owned());
-    thread.spawn(body).map_err(|error| error.to_string())?;
-    let mut canceller = None;
-    loop {
-        match results.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Ok(counts)) => return Ok(counts),
-            Ok(Err(of_connection)) => canceller = Some(of_connection),
-            Err(_) => break,
-        }
-    }
-    match canceller {
-        // The server would otherwise go on counting.
-        Some(canceller) => {
-            let _ = canceller.cancel();
-            Err(format!("the server did not answer within {timeout_s} s"))
-        }
-        None => Err(format!(
-            "no server of the URL accepted a connection within {timeout_s} s"
-        )),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::document::ConnectionInfo;
 use crate::growth::GrowthBefore;
 use crate::observing::Observation;
 use prony_drive::{OnConnectRefused, SampleListener};
+use prony_fleet::Fleet;
 use prony_judge::requirements::Baseline;
 use prony_plan::Plan;
 use prony_server::embedded::EmbeddedPostgres;
@@ -57,6 +58,8 @@ pub struct RunJob<'a> {
     pub interrupt: &'a dyn Interrupt,
     /// Creates the listener that receives the samples of a worker, given by its index.
     pub new_sample_listener: Option<&'a (dyn Fn(usize) -> Box<dyn SampleListener> + Sync)>,
+    /// The machines that drive the clients; `None` if this one does.
+    pub fleet: Option<Fleet>,
     /// Called when a connection that a user requested is refused.
     pub on_connect_refused: Option<OnConnectRefused<'a>>,
 }
@@ -94,6 +97,14 @@ impl RunServer {
             tcp_target: None,
             display_name,
             embedded: None,
+        }
+    }
+
+    /// Leaves the sessions of the clients the settings that the server gives them, as an application's are.
+    pub fn keep_session_settings(&mut self) {
+        self.target.has_own_statements = false;
+        if let Some(target) = &mut self.tcp_target {
+            target.has_own_statements = false;
         }
     }
 

@@ -4,6 +4,7 @@
 //! calls a [`RunObserver`] during the run. Must never: print, format for a person, or depend on which
 //! command line started the run.
 
+mod after_load;
 mod check_after;
 mod cpu_frequency;
 pub mod description;
@@ -11,9 +12,11 @@ pub mod doctor;
 mod document;
 mod endpoints;
 mod error;
+mod fleet;
 mod growth;
 pub mod host;
 mod job;
+mod ledger;
 mod observing;
 mod prepare;
 mod recording;

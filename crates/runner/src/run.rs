@@ -4,15 +4,19 @@ use crate::check_after;
 use crate::document;
 use crate::endpoints::{add_load, endpoints_before};
 use crate::error::Error;
+use crate::fleet::{FleetParts, machines};
 use crate::job::{RunJob, StorePolicy};
+use crate::ledger::RunLedger;
 use crate::observing::{self, LoadEnd, Observation, ServerObserver};
 use crate::recording::{Recording, RecordingState};
 use crate::refused::{RefusalDetector, Refused};
 use crate::server_tpm::{ServerRates, ServerTpm};
 use prony_drive::{DriveResult, LoadStart, Observer};
+use prony_fleet::{Fleet, FleetJob, FleetResult};
 use prony_measure::{IntervalRow, RunSchedule};
 use prony_server::Target;
 use prony_server::embedded::EmbeddedPostgres;
+use prony_session::Program;
 use prony_store::{
     MissingObservation, ObservedTopic, Run, RunStore, RunWriter, Second, ServerSecond, StoreError,
 };
@@ -72,7 +76,11 @@ pub struct FinishedRun {
 /// If the run must be stored but cannot be, or the load cannot start. A run that fails later is a partial
 /// run.
 pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<FinishedRun, Error> {
+    let fleet = job.fleet.take();
     let mut run = document::new_run(&job);
+    if let Some(fleet) = &fleet {
+        run.machines = machines(fleet);
+    }
     if let Some(growth) = &job.growth {
         run.growth = growth.readings();
     }
@@ -96,6 +104,18 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
     });
     run.observed = Some(observation.observed);
     let storage = open_storage(&job, &mut run, observer)?;
+    let ledger = match RunLedger::create(&job, &run.id) {
+        Ok(ledger) => ledger,
+        Err(error) => {
+            if let Some((_, writer)) = storage {
+                writer.discard();
+            }
+            return Err(error);
+        }
+    };
+    let ledger_program = ledger
+        .as_ref()
+        .map(|ledger| ledger.program(&*job.ready_workload.program));
     let recording = Recording::default();
     observer.begun(&run, &recording);
     recording.begin(RecordingState::new(storage, run));
@@ -111,34 +131,78 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         kinds: job.ready_workload.program.kinds(),
         refusal_detector: job.ends_if_refused.then(RefusalDetector::default),
         refused: None,
+        ledger,
     };
-    let drive_result = prony_drive::run(
-        &prony_drive::DriveJob {
-            program: &*job.ready_workload.program,
-            target: &job.server.target,
-            tcp_target: job.server.tcp_target.as_ref(),
-            plan: &job.plan.drive,
-            seed: job.seed,
-            interrupt: job.interrupt.flag(),
-            new_sample_listener: job.new_sample_listener,
-            service: job.facts.service,
-            on_connect_refused: job.on_connect_refused,
-        },
-        &mut recorder,
-    );
+    let program = match &ledger_program {
+        Some(program) => program,
+        None => &*job.ready_workload.program,
+    };
+    let drive_result = drive(&job, program, fleet, &mut recorder);
     let pending = recorder
         .refusal_detector
         .as_mut()
         .and_then(RefusalDetector::at_end);
     let error = match (drive_result, recorder.refused.take().or(pending)) {
-        (Ok(drive_result), Some(refused)) if !drive_result.interrupted => Error::Refused(refused),
-        (Ok(drive_result), _) => return Ok(recorder.finish(&job, drive_result)),
-        (Err(error), _) => Error::NotStarted(error),
+        (Ok((drive_result, _)), Some(refused)) if !drive_result.interrupted => {
+            Error::Refused(refused)
+        }
+        (Ok((drive_result, parts)), _) => return Ok(recorder.finish(&job, drive_result, parts)),
+        (Err(error), _) => error,
     };
     if let (_, Some(writer)) = recorder.recording.end() {
         writer.discard();
     }
     Err(error)
+}
+
+/// Drives the load from this machine, or from those of a fleet, whose agents have ended afterwards.
+fn drive(
+    job: &RunJob<'_>,
+    program: &dyn Program,
+    fleet: Option<Fleet>,
+    recorder: &mut RunRecorder<'_>,
+) -> Result<(DriveResult, Option<FleetParts>), Error> {
+    let Some(mut fleet) = fleet else {
+        let driven = prony_drive::run(
+            &prony_drive::DriveJob {
+                program,
+                target: &job.server.target,
+                tcp_target: job.server.tcp_target.as_ref(),
+                plan: &job.plan.drive,
+                seed: job.seed,
+                interrupt: job.interrupt.flag(),
+                new_sample_listener: job.new_sample_listener,
+                service: job.facts.service,
+                on_connect_refused: job.on_connect_refused,
+            },
+            recorder,
+        );
+        return driven
+            .map(|driven| (driven, None))
+            .map_err(Error::NotStarted);
+    };
+    let driven = fleet.drive(
+        &FleetJob {
+            plan: job.plan,
+            target: &job.server.target,
+            ready_workload: job.ready_workload,
+            server_version: &job.facts.version,
+            seed: job.seed,
+            interrupt: job.interrupt.flag(),
+        },
+        recorder,
+    );
+    let FleetResult {
+        driven,
+        agents,
+        shares,
+    } = driven.map_err(Error::Fleet)?;
+    let parts = FleetParts {
+        agents,
+        shares,
+        is_elsewhere: fleet.is_elsewhere(),
+    };
+    Ok((driven, Some(parts)))
 }
 
 fn open_storage(
@@ -184,6 +248,7 @@ struct RunRecorder<'a> {
     kinds: &'a [&'static str],
     refusal_detector: Option<RefusalDetector>,
     refused: Option<Refused>,
+    ledger: Option<RunLedger>,
 }
 
 impl RunRecorder<'_> {
@@ -194,7 +259,12 @@ impl RunRecorder<'_> {
     }
 
     /// Judges and stores the result.
-    fn finish(mut self, job: &RunJob<'_>, drive_result: DriveResult) -> FinishedRun {
+    fn finish(
+        mut self,
+        job: &RunJob<'_>,
+        drive_result: DriveResult,
+        parts: Option<FleetParts>,
+    ) -> FinishedRun {
         let observer_tpm = self.observer.ended(&drive_result);
         let load_end = LoadEnd::of(&drive_result);
         let tpm_measurement = self.tpm_measurement.take();
@@ -221,6 +291,9 @@ impl RunRecorder<'_> {
             &drive_result,
             server_rates.ok().flatten().or(observer_rates),
         );
+        if let Some(parts) = &parts {
+            parts.record(&mut run);
+        }
         add_load(
             &mut run.endpoints,
             &job.server.target,
@@ -230,6 +303,10 @@ impl RunRecorder<'_> {
         if let Some(growth) = &job.growth {
             run.growth = growth.read_after(job, &drive_result);
         }
+        run.ledger = self
+            .ledger
+            .as_ref()
+            .map(|ledger| ledger.account(job, &drive_result));
         run.consistency = check_after::check_after(job, &drive_result);
         prony_judge::judge_run_beside(&mut run, &job.purpose.baselines);
         FinishedRun {

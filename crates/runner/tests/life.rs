@@ -43,6 +43,7 @@ fn tpcb() -> &'static dyn Workload {
 
 fn plan() -> Plan {
     Plan {
+        name: None,
         server: ServerPlan::Url(String::new()),
         workload: WorkloadPlan {
             name: "tpcb".to_owned(),
@@ -61,6 +62,7 @@ fn plan() -> Plan {
         observe: ObservePlan::default(),
         expect_outage: false,
         require: Default::default(),
+        agents: Vec::new(),
         declared: Declared::default(),
         settings: Default::default(),
     }
@@ -151,6 +153,7 @@ fn execute_run(
     let interrupt = TestInterrupt(observer.flag.clone());
     prony_runner::run(
         RunJob {
+            fleet: None,
             request: serde_json::json!({ "by": "a test" }),
             purpose: Purpose::default(),
             plan,

@@ -8,12 +8,14 @@ mod transaction;
 pub use request::DbReply;
 
 use crate::conn::{Conn, UserPhase};
+use crate::ledger::{ClientLedger, Ledger};
 use crate::worker_context::WorkerContext;
 use prony_measure::QueryKind;
 use prony_wire::BlockState;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -43,6 +45,8 @@ pub struct Db {
     max_consecutive_starts: u32,
     /// Number of such starts that remain before other users run.
     remaining_consecutive_starts: u32,
+    /// The account of its commits, if the run keeps one.
+    ledger: Option<Box<ClientLedger>>,
 }
 
 impl Db {
@@ -55,6 +59,18 @@ impl Db {
             last_start_ns: None,
             max_consecutive_starts: 0,
             remaining_consecutive_starts: 0,
+            ledger: None,
+        }
+    }
+
+    /// Writes the number of each transaction into a table before the transaction's end, and keeps in `ledger` what
+    /// became of it; `client` is the user's number. Transactions that end by text or in a single statement have no
+    /// entry.
+    #[must_use]
+    pub fn with_ledger(self, ledger: Arc<Ledger>, client: u32) -> Self {
+        Db {
+            ledger: Some(Box::new(ClientLedger::new(ledger, client))),
+            ..self
         }
     }
 

@@ -122,7 +122,10 @@ fn set_figures(run: &mut Run, warmup: Option<PhaseSum>, measured: Option<PhaseSu
         (warmup.in_flight, warmup.in_flight_s) = (None, None);
         warmup.in_flight_max_s = None;
     }
-    run.machine_mut().health = client_health_over(&sum.totals, sum.length_s());
+    // The journal does not say which of several machines a thread belongs to.
+    if run.machines.len() <= 1 {
+        run.machine_mut().health = client_health_over(&sum.totals, sum.length_s());
+    }
     run.timing = timing(
         &sum.totals.timestamps,
         std::mem::take(&mut run.timing.parts_source),

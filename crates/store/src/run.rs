@@ -7,6 +7,7 @@ mod consistency;
 mod doctor;
 mod endpoints;
 mod histograms;
+mod ledger;
 mod measured;
 mod setup;
 mod statements;
@@ -15,6 +16,7 @@ pub use consistency::*;
 pub use doctor::*;
 pub use endpoints::*;
 pub use histograms::*;
+pub use ledger::*;
 pub use measured::*;
 pub use setup::*;
 pub use statements::*;
@@ -99,6 +101,9 @@ pub struct Run {
     /// What committed transactions added to the data, by the server's count; empty for workloads that only read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub growth: Vec<GrowthReading>,
+    /// What became of each commit; absent if the plan asks for no ledger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<LedgerAccount>,
     /// What `prony doctor` found before the run; absent if it was not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doctor: Option<DoctorReport>,
@@ -117,6 +122,20 @@ impl Run {
     /// The machine that drove the clients, or the first of several; if there is none, one with empty fields.
     pub fn machine(&self) -> &ClientMachine {
         self.machines.first().unwrap_or(&UNKNOWN_MACHINE)
+    }
+
+    /// The health of the machine that drove the clients, or of several together.
+    pub fn client_health(&self) -> ClientHealth {
+        match &self.machines[..] {
+            [] | [_] => self.machine().health.clone(),
+            machines => ClientHealth::of_all(machines),
+        }
+    }
+
+    /// CPUs of the machines that drove the clients; 0 if unknown.
+    pub fn client_cpus(&self) -> u32 {
+        let cpus = self.machines.iter().map(|machine| machine.host.cpus);
+        cpus.fold(0, u32::saturating_add)
     }
 
     /// The name of its variant; `None` if it is no part of an experiment.

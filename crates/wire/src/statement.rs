@@ -43,6 +43,8 @@ pub struct Statement {
     parameter_count: u16,
     /// The declared types of the parameters; empty if none is declared.
     types: Box<[Option<ParameterType>]>,
+    /// Whether the server converts values that do not fit the types.
+    converts_values: bool,
     /// How SQL Server's protocol sends the statement. It depends only on text and types, so executions need not
     /// determine it again.
     tds_form: StatementForm,
@@ -75,6 +77,13 @@ impl Statement {
         usize::from(self.parameter_count)
     }
 
+    /// Gives the statement this number, for one that the session adds to those of a program.
+    #[must_use]
+    pub fn with_id(mut self, id: u32) -> Statement {
+        self.id = id;
+        self
+    }
+
     /// Declares the types of the parameters, in order. The server infers the types that are `None`, and all
     /// of them if this is not called.
     ///
@@ -98,6 +107,20 @@ impl Statement {
         self
     }
 
+    /// Declares types as [`Statement::with_types`] does, but values need not fit them: the server converts the others.
+    ///
+    /// # Panics
+    /// If the number of types is not the number of parameters.
+    #[must_use]
+    pub fn with_suggested_types<T>(self, types: impl IntoIterator<Item = T>) -> Statement
+    where
+        T: Into<Option<ParameterType>>,
+    {
+        let mut statement = self.with_types(types);
+        statement.converts_values = true;
+        statement
+    }
+
     /// Determines `tds_form`, once all fields on which it depends are set.
     fn with_tds_form(mut self) -> Statement {
         self.tds_form = StatementForm::of(&self);
@@ -114,11 +137,13 @@ impl Statement {
         &self.types
     }
 
-    /// Whether there is one value for each parameter, and each fits its declared type.
+    /// Whether there is one value for each parameter, and each fits its declared type or is converted.
     pub fn accepts(&self, values: &[Value<'_>]) -> bool {
         let mut typed = self.types.iter().zip(values);
-        values.len() == self.parameter_count()
-            && typed.all(|(declared, value)| declared.is_none_or(|declared| declared.holds(*value)))
+        let fits = self.converts_values
+            || typed
+                .all(|(declared, value)| declared.is_none_or(|declared| declared.holds(*value)));
+        values.len() == self.parameter_count() && fits
     }
 
     /// Marks that the column names are needed: the row description is then requested even if the connection
@@ -233,6 +258,7 @@ impl StatementIds {
                 .unwrap_or(0),
             placeholders,
             types: Box::default(),
+            converts_values: false,
             tds_form: StatementForm::default(),
             wants_columns: false,
             is_joined: false,
@@ -260,10 +286,29 @@ impl StatementIds {
             placeholders: Box::default(),
             parameter_count,
             types: Box::default(),
+            converts_values: false,
             tds_form: StatementForm::default(),
             wants_columns: false,
             is_joined: false,
         };
+        statement.with_tds_form()
+    }
+
+    /// Creates a statement whose placeholders `$1`, `$2`... are at these positions, in order. Other text is not parsed,
+    /// so a `$1` in a literal stays what it is.
+    pub fn add_with_placeholders(
+        &mut self,
+        sql: impl Into<Arc<str>>,
+        positions: impl IntoIterator<Item = Range<usize>>,
+    ) -> Statement {
+        let placeholders: Box<[Placeholder]> = positions
+            .into_iter()
+            .zip(0..)
+            .map(|(range, value_index)| Placeholder { range, value_index })
+            .collect();
+        let count = u16::try_from(placeholders.len()).unwrap_or(u16::MAX);
+        let mut statement = self.add_unparsed(sql, count);
+        statement.placeholders = placeholders;
         statement.with_tds_form()
     }
 

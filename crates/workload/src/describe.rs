@@ -32,6 +32,8 @@ pub enum OptionKind {
     Text,
     /// Several texts.
     Texts,
+    /// Tables, each with a transaction.
+    Transactions,
 }
 
 impl OptionKind {
@@ -45,6 +47,7 @@ impl OptionKind {
             OptionKind::Choice(words) => format!("one of {}", words.join(", ")),
             OptionKind::Text => "text".to_owned(),
             OptionKind::Texts => "texts".to_owned(),
+            OptionKind::Transactions => "tables".to_owned(),
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod copy;
 pub mod describe;
 pub mod error;
 pub mod growth;
+pub mod ledger;
 pub mod lua;
 pub mod note;
 pub mod oltp;

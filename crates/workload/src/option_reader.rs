@@ -255,7 +255,7 @@ mod tests {
                     (OptionKind::Choice(choices), Some(text)) => {
                         choices.get(reader.choice(name)) == Some(&text)
                     }
-                    (OptionKind::Text | OptionKind::Texts, _) => true,
+                    (OptionKind::Text | OptionKind::Texts | OptionKind::Transactions, _) => true,
                 };
                 assert!(is_read, "{}: {name}", workload.name());
                 let help = spec.help;

@@ -27,6 +27,7 @@ static ALL: &[&dyn Workload] = &[
     &oltp::BULK_INSERT,
     &oltp::HOT_ROW,
     &script::SCRIPT,
+    &script::SQL,
 ];
 
 /// Returns the workload with this name.
@@ -105,7 +106,7 @@ mod tests {
             let found_workload = find(workload.name()).expect("listed");
             assert_eq!(found_workload.name(), workload.name());
             assert!(!workload.title().is_empty() && !workload.title().contains('\n'));
-            let is_script = workload.name() == script::SCRIPT.name();
+            let is_script = ["script", "sql"].contains(&workload.name());
             assert_eq!(workload.statements().is_empty(), is_script);
             assert!(find(workload.dataset()).is_ok());
         }

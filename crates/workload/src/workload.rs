@@ -24,6 +24,11 @@ pub trait Workload: Send + Sync {
     /// One-line description.
     fn title(&self) -> &'static str;
 
+    /// Whether a plan has all that the workload does: results then have its name, and sessions keep the server's settings.
+    fn has_users_statements(&self) -> bool {
+        false
+    }
+
     /// The name under which its tables are loaded, if several workloads share them.
     fn dataset(&self) -> &'static str {
         self.name()
@@ -126,6 +131,19 @@ pub trait Workload: Send + Sync {
     /// # Errors
     /// A table with one of these names belongs to another application, or the server refused.
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error>;
+
+    /// Prepares statements that the user wrote once, without executing them.
+    ///
+    /// # Errors
+    /// The server refuses one of them.
+    fn try_statements(
+        &self,
+        _control: &mut Control,
+        _plan: &WorkloadPlan,
+        _protocol: QueryMode,
+    ) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// The program of its virtual users, for the loaded data.
     ///

@@ -59,7 +59,7 @@ pub struct FindArgs {
     #[arg(long, value_name = "RUN", help_heading = "Search", conflicts_with_all = ["from", "embedded"])]
     pub resume: Option<String>,
 
-    /// Length of a step [default: 20s, or what the percentile needs at the rate]
+    /// Length of a step; longer where the percentile needs more transactions at the rate [default: 20s]
     #[arg(long, value_name = "TIME", help_heading = "Search", value_parser = parse_step)]
     pub step: Option<Duration>,
 

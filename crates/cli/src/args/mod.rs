@@ -3,6 +3,7 @@
 //! Parses the arguments into a typed command, help, the version, or an error. Messages never repeat a password.
 //! Defaults of the plan are not filled in here.
 
+mod agent;
 mod demo;
 mod doctor;
 mod find;
@@ -16,6 +17,7 @@ mod stored;
 mod trend;
 mod usage;
 
+pub use agent::{AgentArgs, FleetCheckArgs, FleetCommand};
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
 pub use find::FindArgs;
@@ -149,6 +151,15 @@ pub enum Command {
         #[command(subcommand)]
         command: PlanCommand,
     },
+    /// Examine the machines that drive a load together
+    Fleet {
+        #[command(subcommand)]
+        command: FleetCommand,
+    },
+    /// Serve as an agent: drive clients for the coordinator that started this command
+    ///
+    /// `prony run --agent COMMAND` appends this to the command, and speaks with the agent over its input and output.
+    Agent(AgentArgs),
     /// Print the completions for a shell: bash, zsh, fish and others
     Completions(CompletionsArgs),
     /// Write the man pages to a folder

@@ -55,6 +55,7 @@ impl FlagList for FindFlags {
         "run.io",
         "run.wait",
         "run.pin",
+        "fleet.agents",
         "run.seed",
         "run.require",
         "observe.server",
@@ -95,6 +96,14 @@ pub struct DoctorFlags;
 impl FlagList for DoctorFlags {
     const SETTING_PATHS: Option<&'static [&'static str]> =
         Some(&["server.url", "run.clients", "run.threads"]);
+}
+
+/// The flags of `fleet check`.
+#[derive(Clone, Debug)]
+pub struct FleetFlags;
+
+impl FlagList for FleetFlags {
+    const SETTING_PATHS: Option<&'static [&'static str]> = Some(&["server.url", "fleet.agents"]);
 }
 
 /// Only the flags of the server.
@@ -141,15 +150,18 @@ impl<L: FlagList> FromArgMatches for PlanFlags<L> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut input = PlanInput::default();
         for (setting, flag) in settings_with_flags::<L>() {
-            let text = match flag.value_name {
+            let texts: Vec<&str> = match flag.value_name {
                 Some(_) => {
                     let texts = matches.get_many::<String>(flag.long);
-                    texts.map(|texts| texts.cloned().collect::<Vec<_>>().join("\n"))
+                    texts.unwrap_or_default().map(String::as_str).collect()
                 }
-                None if !matches.get_flag(flag.long) => None,
-                None => Some(flag.switch_value().to_owned()),
+                None if !matches.get_flag(flag.long) => Vec::new(),
+                None => vec![flag.switch_value()],
             };
-            let result = text.map_or(Ok(()), |text| input.set_flag(setting, &text));
+            if texts.is_empty() {
+                continue;
+            }
+            let result = input.set_flag(setting, &texts);
             result.map_err(|message| clap::Error::raw(ErrorKind::ValueValidation, message))?;
         }
         if L::ACCEPTS_OPTIONS {
@@ -225,7 +237,7 @@ fn check_value(
     if matches!(setting.value_type, SettingType::Duration) {
         parse_duration(text)?;
     }
-    PlanInput::default().set_flag(setting, text)?;
+    PlanInput::default().set_flag(setting, &[text])?;
     Ok(text.to_owned())
 }
 

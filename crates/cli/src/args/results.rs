@@ -25,6 +25,12 @@ is no statement about a difference, because the seconds of a run say nothing abo
 One figure is tested, at 5 %: NOPM or TPS, or, if the load had a rate, the 99th percentile of the
 response time. The others have an interval and no verdict.
 
+If others used the machines, so that the runs are invalid by neighbours, steal, server-steal or
+foreign-load and by nothing else than the variation that this causes, they are compared all the same
+if there are not enough others: by pairs, if they took turns in an experiment, whose intervals include
+the noise, otherwise by CPU time per transaction. The first line says so; no requirement passes then.
+If the intervals say nothing, the comparison is refused.
+
 Requirements are for CI. One that the runs do not decide fails, too: repeat each side several times.
 
 Exit code 7: the figures are not comparable, because a run is invalid, or because the runs differ in
@@ -58,8 +64,9 @@ pub struct CompareArgs {
     #[arg(long, value_name = "DIFFERENCE", value_parser = PossibleValuesParser::new(ALLOWED_DESPITE))]
     pub despite: Vec<String>,
 
-    /// Test this figure instead of throughput, or of p99 at a rate: a name of the table of figures
-    #[arg(long, value_name = "FIGURE")]
+    /// Test this figure instead of throughput, or of p99 at a rate: throughput, cpu (CPU time per transaction), or a name of the
+    /// table of figures
+    #[arg(long, visible_alias = "primary", value_name = "FIGURE")]
     pub figure: Option<String>,
 
     /// What each side except the first must meet, as in `prony run`; the label A, or its variant's name, means the first side

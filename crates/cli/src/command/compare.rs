@@ -8,6 +8,7 @@ use super::{file, output};
 use crate::args::{CompareArgs, OnUnsure};
 use crate::exit::{Exit, Failure};
 use crate::run::answers;
+use prony_judge::capacity::CapacityResult;
 use prony_judge::compare::Verdict;
 use prony_judge::compare::sides::{CompareOptions, Side, SidesComparison, compare_sides};
 use prony_judge::experiment::variant_names;
@@ -15,7 +16,7 @@ use prony_judge::requirements::answer_side;
 use prony_judge::sweep::Sweep;
 use prony_plan::suggest::nearest;
 use prony_report::compare::{self, SideAnswers};
-use prony_report::experiment;
+use prony_report::{capacity, experiment};
 use prony_store::{
     Comparator, Experiment, RequiredFigure, RequiredLimit, Requirement, Run, RunFilter, RunState,
     RunStore, Statistic,
@@ -68,6 +69,9 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let store = super::stored::open_store()?;
     let mut loaded = load_all_sides(&store, &args.sides)?;
     judge_by_same_rules(loaded.iter_mut().flat_map(|side| &mut side.runs));
+    if let Some(found) = answer_of_search(&loaded) {
+        return show_search(&found, args);
+    }
     if loaded.len() > MAX_SIDES {
         return show_curve_only(&loaded, args);
     }
@@ -122,9 +126,44 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         None => {}
     }
     if !requirements.is_empty() && !answers.pass_undecided {
-        check_variants_present(&loaded, &args.sides)?;
+        check_experiment_complete(&loaded, &args.sides)?;
     }
     Ok(Exit::Success)
+}
+
+/// The answer of the search whose steps the sides are; `None` if they are no steps of one search.
+fn answer_of_search(sides: &[LoadedSide]) -> Option<CapacityResult> {
+    let runs: Vec<&Run> = sides.iter().flat_map(|side| &side.runs).collect();
+    let experiments = || runs.iter().map(|run| run.experiment.as_ref());
+    let first = experiments().next()??;
+    let is_step = |own: Option<&Experiment>| {
+        own.is_some_and(|own| own.search.is_some() && own.id == first.id)
+    };
+    // Its runs in the order of the steps, which the answer needs to know whether it ended.
+    let mut steps = runs.clone();
+    steps.sort_by_key(|run| run.experiment.as_ref().map(|own| own.position));
+    experiments()
+        .all(is_step)
+        .then(|| CapacityResult::of(&steps))?
+}
+
+/// Shows the answer of a search: its steps differ in the rate, so that their figures are not compared.
+fn show_search(found: &CapacityResult, args: &CompareArgs) -> Result<Exit, Failure> {
+    let is_more_requested = args.markdown
+        || args.junit.is_some()
+        || args.figure.is_some()
+        || !args.despite.is_empty()
+        || !requirements_from_args(args).is_empty();
+    if is_more_requested {
+        let message = "the runs are the steps of a search, which has one answer and no sides";
+        let hint = "prony find --resume answers other requirements";
+        return Err(usage_failure(message, hint));
+    }
+    output::show(|out, style| match args.json {
+        true => capacity::write_json(out, found),
+        false => capacity::write(out, style, found),
+    })?;
+    Ok(super::find::exit_of(found))
 }
 
 /// Shows the curve of a sweep that has too many points for a comparison of each with the first.
@@ -180,9 +219,8 @@ fn answer_sides(
     })
 }
 
-/// Fails if the sides are an experiment, and a variant that it planned has no run: the limits of that variant are
-/// not decided.
-fn check_variants_present(sides: &[LoadedSide], names: &[String]) -> Result<(), Failure> {
+/// Fails if the sides are an experiment that did not complete its runs: limits that it keeps so far are not decided.
+fn check_experiment_complete(sides: &[LoadedSide], names: &[String]) -> Result<(), Failure> {
     let experiments = || {
         let runs = sides.iter().flat_map(|side| &side.runs);
         runs.filter_map(|run| run.experiment.as_ref())
@@ -194,13 +232,17 @@ fn check_variants_present(sides: &[LoadedSide], names: &[String]) -> Result<(), 
         .collect();
     absent.sort_unstable();
     absent.dedup();
-    if names.len() > 1 || absent.is_empty() {
-        return Ok(());
-    }
-    let message = format!(
-        "the experiment has no finished run of {}, so that its limits are not decided",
-        absent.join(", ")
-    );
+    let planned = experiments().map(|experiment| experiment.runs as usize);
+    let planned = planned.max().unwrap_or_default();
+    let complete = sides.iter().flat_map(|side| &side.runs);
+    let complete = complete.filter(|run| run.state == RunState::Complete);
+    let missing = match complete.count() {
+        _ if names.len() > 1 => return Ok(()),
+        _ if !absent.is_empty() => format!("no finished run of {}", absent.join(", ")),
+        complete if complete < planned => format!("completed {complete} of {planned} runs"),
+        _ => return Ok(()),
+    };
+    let message = format!("the experiment has {missing}, so that its limits are not decided");
     let hint = "repeat the experiment, or pass with --unsure pass";
     Err(Failure::new(Exit::Undecided, message, hint))
 }
@@ -212,7 +254,7 @@ fn check_primary_figure(comparison: &SidesComparison, args: &CompareArgs) -> Res
     };
     match &comparison.primary {
         // Sides that cannot be compared have no figures.
-        Some(primary) if primary != name && comparison.verdict != Verdict::NotComparable => {
+        Some(_) if !comparison.is_primary(name) && comparison.verdict != Verdict::NotComparable => {
             let figures = comparison
                 .side_comparisons
                 .iter()

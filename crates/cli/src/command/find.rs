@@ -15,7 +15,9 @@ use prony_judge::capacity::{
 use prony_plan::{PlanInput, RunOrder, value_from_flag};
 use prony_report::capacity as view;
 use prony_runner::{Purpose, Signals};
-use prony_store::{RequiredFigure, Requirement, Run, RunState, Setting, samples_needed};
+use prony_store::{
+    RateSearch, RequiredFigure, Requirement, Run, RunState, Setting, samples_needed,
+};
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -91,7 +93,8 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     Ok(ended?.unwrap_or_else(|| exit_of(&found)))
 }
 
-fn exit_of(found: &CapacityResult) -> Exit {
+/// The exit code of an answer.
+pub(super) fn exit_of(found: &CapacityResult) -> Exit {
     match found.capacity.state {
         CapacityState::Below => Exit::RequirementFailed,
         CapacityState::Unknown | CapacityState::Contradictory => Exit::Undecided,
@@ -121,8 +124,9 @@ impl Finder<'_> {
         }
         let length = self.args.step.unwrap_or(PROBE).min(PROBE);
         output::notice("estimating the first rate by a closed loop");
-        let result = self.execute(None, length, prony_store::Experiment::default())?;
+        let result = self.execute(None, length, None)?;
         if let Some(signal) = self.signals.received() {
+            output::notice("prony: interrupted before the first step: nothing was found or stored");
             return Ok(Err(signal.into()));
         }
         let all = result.run().measured.all_kinds();
@@ -176,6 +180,7 @@ impl Finder<'_> {
 
     /// Measures rates until the search is done; returns the exit code if it ended before.
     fn measure_all(&mut self, search: &Search) -> Result<Option<Exit>, Failure> {
+        let mut is_unchecked = !self.runs.is_empty();
         loop {
             let verdicts: Vec<RateVerdict> =
                 self.steps.iter().map(CapacityStep::rate_verdict).collect();
@@ -183,16 +188,16 @@ impl Finder<'_> {
                 return Ok(None);
             };
             let length = step_length(self.args.step, &self.requirements, rate) * lengths;
+            if std::mem::take(&mut is_unchecked) {
+                self.check_same(rate)?;
+                if let Some(signal) = self.signals.received() {
+                    return Ok(Some(signal.into()));
+                }
+            }
             let position = self.steps.len() + 1;
             output::notice(&view::step_header(position, rate, length));
-            let result = self.execute(Some(rate), length, self.position(rate))?;
-            if let (Some(earlier), false) = (self.runs.first(), self.input.embedded.is_some())
-                && earlier.server.address != result.run().server.address
-            {
-                let message = format!("{} ran on another server than this step", earlier.id);
-                let hint = "resume a search on its own server";
-                return Err(Failure::new(Exit::Usage, message, hint));
-            }
+            let position = self.position(search, rate);
+            let result = self.execute(Some(rate), length, Some(position))?;
             let mut step = capacity::judge_step(result.run(), &self.requirements);
             // As it was asked for: the search compares rates.
             step.rate = rate;
@@ -210,8 +215,40 @@ impl Finder<'_> {
         }
     }
 
+    /// Refuses to go on with a search of another load, server or data, before a step is stored among its own: a short
+    /// run shows what differs.
+    fn check_same(&self, rate: f64) -> Result<(), Failure> {
+        output::notice("comparing load, server and data with those of the search by a short run");
+        let length = self.args.step.unwrap_or(PROBE).min(PROBE);
+        let result = self.execute(Some(rate), length, None)?;
+        let own = result.run();
+        let is_elsewhere = |earlier: &Run| {
+            self.input.embedded.is_none() && earlier.server.address != own.server.address
+        };
+        for earlier in &self.runs {
+            let (what, [there, here]) = match capacity::difference(earlier, own) {
+                Some(found) => found,
+                None if is_elsewhere(earlier) => {
+                    let addresses = [earlier, own].map(|run| {
+                        let address = run.server.address.as_ref();
+                        address.map_or("not known".to_owned(), ToString::to_string)
+                    });
+                    ("server".to_owned(), addresses)
+                }
+                None => continue,
+            };
+            let message = format!(
+                "{} is no step of this search: its {what} was {there}, and is {here} now",
+                earlier.id
+            );
+            let hint = "resume a search with the settings, the server and the data that it had";
+            return Err(Failure::new(Exit::Usage, message, hint).at("--resume"));
+        }
+        Ok(())
+    }
+
     /// The step's place in the experiment.
-    fn position(&self, rate: f64) -> prony_store::Experiment {
+    fn position(&self, search: &Search, rate: f64) -> prony_store::Experiment {
         let earlier = self.steps.iter().filter(|step| step.rate == rate);
         let first = self.runs.first().and_then(|run| run.experiment.as_ref());
         prony_store::Experiment {
@@ -222,16 +259,21 @@ impl Finder<'_> {
             runs: self.args.max_steps,
             order: RunOrder::Sequential,
             sweep: vec![Setting::new("rate", rate.to_string())],
+            search: Some(RateSearch {
+                is_estimate: search.is_estimate,
+                precision: search.precision,
+                max_steps: self.args.max_steps,
+            }),
             ..prony_store::Experiment::default()
         }
     }
 
-    /// Executes a step; without a rate the closed loop, which is not stored.
+    /// Executes a step at a rate, or a closed loop; without a place in the experiment it is not stored.
     fn execute(
         &self,
         rate: Option<f64>,
         length: Duration,
-        experiment: prony_store::Experiment,
+        experiment: Option<prony_store::Experiment>,
     ) -> Result<RunResult, Failure> {
         let input = step_input(&self.input, rate, length);
         let plan = plan::check_runnable(input.clone(), self.subject)?;
@@ -241,7 +283,7 @@ impl Finder<'_> {
             plan,
             may_download: self.args.download,
             format: ResultFormat::FirstScreen,
-            must_store: rate.is_some(),
+            must_store: experiment.is_some(),
             progress_interval: self.args.progress,
             check_after: false,
             doctor: false,
@@ -250,7 +292,7 @@ impl Finder<'_> {
             purpose: Purpose::default(),
         };
         let part = ExperimentPart {
-            experiment,
+            experiment: experiment.unwrap_or_default(),
             seed: request.plan.drive.seed,
             signals: self.signals,
             metrics: self.metrics,
@@ -271,11 +313,8 @@ fn step_input(input: &PlanInput, rate: Option<f64>, length: Duration) -> PlanInp
     }
 }
 
-/// The length of a step: as asked for, or what the intervals of the required percentiles need at the rate.
+/// The length of a step: as asked for, or more if the required percentiles need more transactions than that at the rate.
 fn step_length(given: Option<Duration>, requirements: &[Requirement], rate: f64) -> Duration {
-    if let Some(given) = given {
-        return given;
-    }
     let needed = requirements.iter().filter_map(|requirement| {
         let RequiredFigure::Time { statistic, .. } = requirement.figure else {
             return None;
@@ -283,8 +322,8 @@ fn step_length(given: Option<Duration>, requirements: &[Requirement], rate: f64)
         let quantile = statistic.quantile().filter(|quantile| *quantile < 1.0)?;
         Some(MARGIN * samples_needed(quantile) as f64 / rate)
     });
-    let needed_s = needed.fold(MIN_STEP.as_secs_f64(), f64::max);
-    Duration::from_secs_f64(needed_s.ceil())
+    let needed = Duration::from_secs_f64(needed.fold(0.0, f64::max).ceil());
+    needed.max(given.unwrap_or(MIN_STEP))
 }
 
 #[cfg(test)]
@@ -299,7 +338,9 @@ mod tests {
         assert_eq!(length("p99<20ms", 10.0), Duration::from_secs(120));
         assert_eq!(length("p99.9<20ms", 100.0), Duration::from_secs(120));
         assert_eq!(length("max<1s", 10.0), MIN_STEP);
-        let given = Duration::from_secs(3);
-        assert_eq!(step_length(Some(given), &limits("p99<20ms"), 1.0), given);
+        let given = Duration::from_millis(2_500);
+        let length = |rate| step_length(Some(given), &limits("p99<20ms"), rate);
+        assert_eq!(length(5_000.0), given);
+        assert_eq!(length(100.0), Duration::from_secs(12));
     }
 }

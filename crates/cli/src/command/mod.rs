@@ -2,6 +2,7 @@
 //!
 //! Each command calls the other crates. Decisions that another crate can make are not made here.
 
+mod agent;
 mod audit;
 pub mod compare;
 mod completed_names;
@@ -10,6 +11,7 @@ pub mod doctor;
 pub mod embedded;
 mod file;
 mod find;
+mod fleet;
 mod generate;
 mod judge;
 pub mod load;
@@ -56,6 +58,8 @@ pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure
         Command::Audit(args) => audit::audit(&args),
         Command::Price(args) => price::price(&args),
         Command::Plan { command } => plan::execute(command),
+        Command::Fleet { command } => fleet::execute(&command),
+        Command::Agent(args) => agent::agent(&args),
         Command::Completions(args) => generate::completions(&args),
         Command::ManPages(args) => generate::man_pages(&args),
         // `main` handles these, because their exit status is that of the other tool.

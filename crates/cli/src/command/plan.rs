@@ -50,7 +50,13 @@ pub fn read_plan(file: &Path) -> Result<PlanInput, Failure> {
         let message = format!("cannot read the plan: {}", system_error(&error));
         Failure::new(Exit::Usage, message, hint).at(&name)
     })?;
-    PlanInput::from_toml(&name, &text).map_err(|problems| failure(&name, problems))
+    let mut input =
+        PlanInput::from_toml(&name, &text).map_err(|problems| failure(&name, problems))?;
+    let folder = file.parent().unwrap_or(Path::new(""));
+    input.read_transaction_files(&|path| {
+        std::fs::read_to_string(folder.join(path)).map_err(|error| system_error(&error))
+    });
+    Ok(input)
 }
 
 /// Checks the input, including the workload's name and options. `subject` names the input in messages.
@@ -297,7 +303,14 @@ fn changed_settings(input: &PlanInput) -> String {
     let document = input.to_json(&redacted_url.unwrap_or_default());
     let entries = document.as_object().into_iter().flatten();
     let settings: Vec<String> = entries
-        .map(|(key, entry)| format!("{key} = {}", entry["value"]))
+        .map(|(key, entry)| match entry["value"].as_array() {
+            // Without their texts.
+            Some(list) if key == "workload.transactions" => {
+                let names = list.iter().filter_map(|item| item["name"].as_str());
+                format!("{key} = {}", names.collect::<Vec<_>>().join(", "))
+            }
+            _ => format!("{key} = {}", entry["value"]),
+        })
         .collect();
     if settings.is_empty() {
         "changes nothing".to_owned()

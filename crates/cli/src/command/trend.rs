@@ -10,7 +10,7 @@ use super::{compare, file, output};
 use crate::args::TrendArgs;
 use crate::exit::{Exit, Failure};
 use crate::run::{ResultFormat, answers};
-use prony_judge::requirements::answer_repeats;
+use prony_judge::requirements::{MAX_BASELINE_RUNS, answer_repeats};
 use prony_judge::trend::{Trend, TrendBuilder, can_be_reference, differences_at_change};
 use prony_report::{html, trend};
 use prony_runner::host::this_build;
@@ -61,7 +61,7 @@ fn answer(
 ) -> Result<Option<Answer>, Failure> {
     let mut baselines = answers::load_baselines(&trend.workload, requirements)?;
     let first = trend.levels.last().map_or(0, |level| level.first);
-    let newest = trend.runs[first..].iter().rev().take(answers::MAX_RUNS);
+    let newest = trend.runs[first..].iter().rev().take(MAX_BASELINE_RUNS);
     let ids: Vec<&str> = newest.map(|run| run.run.as_str()).collect();
     // No run is compared with itself.
     for baseline in &mut baselines {
@@ -70,7 +70,7 @@ fn answer(
     let runs = ids.iter().map(|id| load_judged(store, id));
     let runs: Vec<Run> = runs.collect::<Result<_, _>>()?;
     let runs: Vec<&Run> = runs.iter().collect();
-    Ok(answer_repeats(requirements, &runs, &baselines))
+    Ok(answer_repeats(requirements, &runs, 0, &baselines))
 }
 
 fn load(store: &RunStore, args: &TrendArgs) -> Result<Trend, Failure> {

@@ -148,7 +148,11 @@ fn option_text(spec: &OptionSpec) -> String {
     let values = match spec.kind {
         OptionKind::Integer(..) => format!("integer, {range}"),
         OptionKind::Float(..) => format!("number, {range}"),
-        OptionKind::Switch | OptionKind::Choice(_) | OptionKind::Text | OptionKind::Texts => range,
+        OptionKind::Switch
+        | OptionKind::Choice(_)
+        | OptionKind::Text
+        | OptionKind::Texts
+        | OptionKind::Transactions => range,
     };
     let default = match spec.default {
         None => String::new(),

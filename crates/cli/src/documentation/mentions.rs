@@ -11,8 +11,11 @@ const PAGES_OF_OTHER_TOOLS: [&str; 3] = ["pgbench.md", "sysbench.md", "hammerdb.
 /// The names of all commands, and of all flags with their dashes.
 fn names(command: &Command, names: &mut BTreeSet<String>) {
     names.insert(command.get_name().to_owned());
-    let flags = command.get_arguments().filter_map(|flag| flag.get_long());
-    names.extend(flags.map(|flag| format!("--{flag}")));
+    for flag in command.get_arguments() {
+        let aliases = flag.get_visible_aliases().unwrap_or_default();
+        let flags = flag.get_long().into_iter().chain(aliases);
+        names.extend(flags.map(|flag| format!("--{flag}")));
+    }
     for subcommand in command.get_subcommands() {
         self::names(subcommand, names);
     }

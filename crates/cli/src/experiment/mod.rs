@@ -5,6 +5,7 @@
 //! between runs fails, or if a problem that lasts has made every run invalid.
 
 mod between;
+mod early;
 mod prices;
 mod servers;
 
@@ -15,6 +16,7 @@ use crate::run::{
     self, ExperimentPart, MetricsServer, ObserveOptions, ResultFormat, RunRequest, answers,
 };
 use prony_judge::experiment::{LastingProblem, all_have_nopm, lasting_problem, variants};
+use prony_judge::noise::{condense_readings, is_invalid_by_others_only};
 use prony_judge::requirements::answer_repeats;
 use prony_judge::sweep::Sweep;
 use prony_plan::{Experiment, ExperimentRun, Stop, splitmix64};
@@ -68,6 +70,7 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
             output::notice(&format!("prony: {}", refusal.sentence));
         }
     }
+    early::check(request)?;
     let plan_seed = experiment
         .variants
         .first()
@@ -111,24 +114,23 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
         }
     }
     result?;
-    let answered = answers::exit_of(answers.iter().map(|(_, answer)| answer));
-    Ok(match completed.worst_exit {
-        // Repeats that must not be used are left out of the answers.
-        Exit::Success | Exit::Invalid if !answers.is_empty() => answered.unwrap_or(Exit::Success),
-        exit => exit,
-    })
+    let answers = answers.iter().map(|(_, answer)| answer);
+    Ok(answers::exit_with(completed.worst_exit, answers))
 }
 
-/// The answer of each variant with a finished run.
+/// The answer of each variant, unless no run has finished at all.
 fn answers_of(request: &ExperimentRequest, completed: &CompletedRuns) -> Vec<(String, Answer)> {
+    let planned = request.experiment.repeats as usize;
     let variants = request.experiment.variants.iter().zip(&request.requests);
+    let variants = variants.filter(|_| !completed.runs.is_empty());
     let answers = variants.filter_map(|(variant, (run_request, _))| {
         let runs = completed.runs.iter();
         let runs: Vec<&Run> = runs
             .filter(|run| run.variant() == Some(&variant.name))
             .collect();
         let requirements = &run_request.plan.require.0;
-        let answer = answer_repeats(requirements, &runs, &run_request.purpose.baselines)?;
+        let baselines = &run_request.purpose.baselines;
+        let answer = answer_repeats(requirements, &runs, planned, baselines)?;
         Some((variant.name.clone(), answer))
     });
     answers.collect()
@@ -182,19 +184,22 @@ fn run_all(
             completed.experiment_id.clone_from(&result.run().id);
         }
         let (mut run, exit) = result.into_stored_run()?;
-        // Of the server, only its sessions are needed here, and at a point of a sweep what limits it.
-        let is_sweep = !experiment.variants[scheduled.variant].point.is_empty();
-        if let Some(observed) = run.observed.as_mut().filter(|_| !is_sweep) {
-            let most = observed
-                .series
-                .iter()
-                .max_by_key(|second| second.connections);
-            observed.series = most.cloned().into_iter().collect();
+        // Of the server, only its sessions, its CPU time and the noise are needed here, and at a point of a sweep what
+        // limits it.
+        if experiment.variants[scheduled.variant].point.is_empty() {
+            condense_readings(&mut run);
         }
         completed.runs.push(run.without_seconds());
         completed.worst_exit = completed.worst_exit.worse(exit);
         let is_last = position == experiment.run_count();
         let may_end = !is_last && !experiment.keep_going;
+        if let [first, second] = &completed.runs[..]
+            && experiment.variants.len() > 1
+            && experiment.variants[0].point.is_empty()
+            && [first, second].into_iter().all(is_invalid_by_others_only)
+        {
+            output::notice(NOISE_NOTICE);
+        }
         if let Some(problem) = lasting_problem(&completed.runs).filter(|_| may_end) {
             output::notice(&end_notice(problem, completed.runs.len(), experiment));
             return Ok(());
@@ -202,6 +207,10 @@ fn run_all(
     }
     Ok(())
 }
+
+/// What an experiment can still decide on machines that others use.
+const NOISE_NOTICE: &str = "prony: both runs are invalid because others use the machines. Their figures must not be used, but pairs of runs and CPU \
+     time per transaction can still be compared: the experiment goes on.";
 
 /// Why an experiment ends before its last run, and what to do.
 fn end_notice(problem: LastingProblem<'_>, runs: usize, experiment: &Experiment) -> String {
@@ -283,6 +292,7 @@ fn experiment_entry(
             .map(|variant| variant.name.clone())
             .collect(),
         sweep: experiment.variants[scheduled.variant].point.clone(),
+        search: None,
     }
 }
 

@@ -7,10 +7,13 @@ use crate::command::{compare, output, stored};
 use crate::exit::{Exit, Failure};
 use prony_judge::requirements::Baseline;
 use prony_report::answer;
-use prony_store::{Answer, AnswerVerdict, Requirement, RunFilter, RunState, RunStore};
+use prony_store::{
+    Answer, AnswerVerdict, RequiredFigure, Requirement, RunFilter, RunState, RunStore,
+};
+use prony_workload::Workload;
 
-/// The newest runs of a label that count: enough for a narrow interval, and of the same weeks.
-pub const MAX_RUNS: usize = 10;
+/// The newest runs of a label among which those are sought that can be compared.
+const MAX_CANDIDATES: usize = 100;
 
 /// The runs of a workload with which requirements compare.
 ///
@@ -44,7 +47,7 @@ fn load_baseline(store: &RunStore, workload: &str, label: &str) -> Result<Baseli
     };
     let mut labelled = store.list(&filter)?.runs;
     labelled.retain(|run| run.state == RunState::Complete);
-    let ids = labelled.iter().take(MAX_RUNS);
+    let ids = labelled.iter().take(MAX_CANDIDATES);
     let mut runs = ids
         .map(|summary| store.load(&summary.id))
         .collect::<Result<Vec<_>, _>>()?;
@@ -60,6 +63,46 @@ fn load_baseline(store: &RunStore, workload: &str, label: &str) -> Result<Baseli
     })
 }
 
+/// Refuses a requirement of a figure that the workload does not have. `kinds`: of its transactions.
+///
+/// # Errors
+/// There is one.
+pub fn check_figures(
+    requirements: &[Requirement],
+    workload: &dyn Workload,
+    kinds: &[&str],
+) -> Result<(), Failure> {
+    for requirement in requirements {
+        let (has, names, what) = match &requirement.figure {
+            RequiredFigure::Metric(name) => {
+                let metrics = workload.rate_metrics().iter();
+                let names: Vec<&str> = metrics.map(|metric| metric.name).collect();
+                (names.contains(&name.as_str()), names, name.clone())
+            }
+            RequiredFigure::Time {
+                kind: Some(kind), ..
+            } => {
+                let names = kinds.to_vec();
+                (
+                    names.contains(&kind.as_str()),
+                    names,
+                    format!("transaction {kind}"),
+                )
+            }
+            _ => continue,
+        };
+        if !has {
+            let message = format!("{} has no {what}", workload.name());
+            let hint = match names.is_empty() {
+                true => "require figures that it has, such as throughput>5000/s".to_owned(),
+                false => format!("it has {}", names.join(", ")),
+            };
+            return Err(Failure::new(Exit::Usage, message, hint).at("--require"));
+        }
+    }
+    Ok(())
+}
+
 /// Prints answers, each with the name of its run or variant. A run's own screen has its answer already, so that the
 /// formats for people print only those of an experiment.
 pub fn print(format: ResultFormat, answers: &[(String, Answer)]) -> Result<(), Failure> {
@@ -70,6 +113,18 @@ pub fn print(format: ResultFormat, answers: &[(String, Answer)]) -> Result<(), F
         ResultFormat::FirstScreen | ResultFormat::Full => answer::write(out, style, answers),
     })?;
     Ok(())
+}
+
+/// The exit code of runs and their answers. A run that must not be used is undecided, or among repeats left out, or misses
+/// a limit by what it counted: the answer has all of that.
+pub fn exit_with<'a>(runs: Exit, answers: impl Iterator<Item = &'a Answer>) -> Exit {
+    let mut answers = answers.peekable();
+    match runs {
+        Exit::Success | Exit::Invalid if answers.peek().is_some() => {
+            exit_of(answers).unwrap_or(Exit::Success)
+        }
+        exit => exit,
+    }
 }
 
 /// The exit code of answers; `None` if all requirements are met.

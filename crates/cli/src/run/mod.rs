@@ -3,6 +3,7 @@
 //! Calls the runner and prints its result; never changes figures.
 
 pub mod answers;
+pub mod fleet;
 mod live_observer;
 pub mod metrics;
 mod preparation;
@@ -180,13 +181,8 @@ pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<E
         answers::print(request.format, &answers)?;
     }
     let (_, exit) = result.into_stored_run()?;
-    let answered = answers::exit_of(answers.iter().map(|(_, answer)| answer));
-    Ok(match (exit, answered) {
-        // What was counted may miss a limit in a run that is invalid otherwise.
-        (Exit::Success, Some(answered))
-        | (Exit::Invalid, Some(answered @ Exit::RequirementFailed)) => answered,
-        _ => exit,
-    })
+    let answers = answers.iter().map(|(_, answer)| answer);
+    Ok(answers::exit_with(exit, answers))
 }
 
 /// Executes a run, alone or as part of an experiment, judges and stores it, and prints nothing. In an experiment, all
@@ -205,13 +201,11 @@ pub fn execute(
     };
     let metrics = part.map_or(own_metrics.as_ref(), |part| part.metrics);
     let (mut run_server, signals) = find_server(request, part)?;
-    if let (true, Some(name)) = (
-        run_server.is_embedded(),
-        workload.workload_to_load(&plan.workload),
-    ) {
-        let loader = server::find_workload(name)?;
-        load::load_embedded(loader, &plan.workload, &run_server.target, &signals)?;
+    if workload.has_users_statements() {
+        run_server.keep_session_settings();
     }
+    let fleet = fleet::start_if_any(&plan.agents, &signals)?;
+    load_if_embedded(workload, plan, &run_server, &signals)?;
     // Dropped at the end, which puts the server back.
     let restart = request.restart.as_deref();
     let _changed = server_settings::set(plan, &mut run_server, restart, &signals)?;
@@ -250,6 +244,7 @@ pub fn execute(
             store_folder: None,
             interrupt: &signals,
             new_sample_listener: None,
+            fleet,
             on_connect_refused: None,
         },
         &mut observer,
@@ -268,6 +263,22 @@ pub fn execute(
             Ok(result)
         }
         Err(error) => Err(run_failure(&error, plan, &signals)),
+    }
+}
+
+/// Loads the data of a throw-away server, if the workload has any.
+fn load_if_embedded(
+    workload: &dyn Workload,
+    plan: &Plan,
+    run_server: &RunServer,
+    signals: &Signals,
+) -> Result<(), Failure> {
+    match workload.workload_to_load(&plan.workload) {
+        Some(name) if run_server.is_embedded() => {
+            let loader = server::find_workload(name)?;
+            load::load_embedded(loader, &plan.workload, &run_server.target, signals)
+        }
+        _ => Ok(()),
     }
 }
 
@@ -356,6 +367,7 @@ fn run_result(signals: &Signals, finished: FinishedRun) -> RunResult {
 fn run_failure(error: &Error, plan: &Plan, signals: &Signals) -> Failure {
     match error {
         Error::NotStarted(error) => start_failure(error, signals),
+        Error::Fleet(error) => fleet::failure(error, signals),
         Error::Refused(error) => Failure::of(Exit::Data, error),
         Error::NotStored(error) => {
             let mut failure = Failure::of(Exit::Unexpected, error);

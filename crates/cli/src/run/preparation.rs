@@ -2,7 +2,7 @@
 //!
 //! In: a request and its server. Out: what the runner needs. Must never: keep a connection.
 
-use super::{ObserveOptions, RunRequest};
+use super::{ObserveOptions, RunRequest, answers};
 use crate::command::{doctor, server};
 use crate::exit::{Exit, Failure};
 use prony_runner::doctor::DoctorLoad;
@@ -22,6 +22,10 @@ pub(super) fn prepare(
     let mut control = server::connect(&run_server.target)?;
     let prepared = prony_runner::prepare(&mut control, workload, &plan.workload, &observe.server);
     let prepared = prepared.map_err(|error| preparation_failure(&error, server::url_of(plan)))?;
+    let kinds = prepared.ready_workload.program.kinds();
+    answers::check_figures(&plan.require.0, workload, kinds)?;
+    let tried = workload.try_statements(&mut control, &plan.workload, plan.drive.protocol);
+    tried.map_err(|error| server::workload_failure(&error, server::url_of(plan), None))?;
     // It takes ten seconds, so the data is checked first.
     let doctor_report = if request.doctor {
         let load = DoctorLoad {

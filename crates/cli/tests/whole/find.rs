@@ -61,11 +61,35 @@ fn a_rate_is_found_and_its_steps_are_one_experiment_with_a_curve() {
     }
     let output = bench.prony("find select-only --p99 1s --resume last --clients 5");
     assert_eq!(output.status.code(), Some(2), "{output:?}");
+    // Another load is refused before a step of it is stored among the others.
+    let other = format!("{again} --protocol simple --max-steps {}", count + 2);
+    let output = bench.prony(&format!("{other} {SHORT}"));
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(
+        stderr_text(&output).contains("its protocol was "),
+        "{output:?}"
+    );
+    let stored = store.list(&RunFilter::default()).expect("a listing").runs;
+    assert_eq!(stored.len(), count + 1);
+    let output = bench.prony_without_server("compare last");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(8), "{output:?}");
+    assert!(text.starts_with("less than "), "{text}");
     let page = bench.home.join("curve.html").display().to_string();
     ok_stdout(&bench.prony_without_server(&format!("report last --output {page}")));
     let page = std::fs::read_to_string(page).expect("a page");
     assert!(page.contains("id=\"sweep-t\""), "the drawing of the curve");
     assert!(page.contains(" at max below 1.00 µs"), "the answer");
+    assert!(
+        page.contains("No rate that was measured meets it."),
+        "what it rests on"
+    );
+    for other in ["knee", "NOT COMPARABLE", "No ratio is given"] {
+        assert!(
+            !page.contains(&format!("{other}<")) && !page.contains(&format!(">{other}")),
+            "{other}"
+        );
+    }
 }
 
 #[test]

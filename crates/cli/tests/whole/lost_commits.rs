@@ -35,6 +35,36 @@ fn assert_lost(run: &Run) -> u64 {
     lost
 }
 
+/// Asserts that a ledger agrees with the rows of the history, and returns the commits that it has found lost.
+fn lost_of_ledger(run: &Run) -> u64 {
+    let ([reading], Some(account)) = (&run.growth[..], &run.ledger) else {
+        panic!("{:?} {:?}", run.growth, run.ledger);
+    };
+    assert_eq!(
+        (&account.not_read, account.unrecorded),
+        (&None, 0),
+        "{account:?}"
+    );
+    assert_eq!(account.acknowledged, reading.committed, "{account:?}");
+    assert_eq!(
+        account.acknowledged + account.ambiguous_found - account.lost,
+        growth_of(reading),
+        "{account:?} {reading:?}"
+    );
+    let check = run.checks.iter().find(|check| check.id == "ledger");
+    let expected = if account.lost > 0 {
+        Severity::Invalid
+    } else {
+        Severity::Note
+    };
+    assert_eq!(
+        check.map(|check| check.severity),
+        Some(expected),
+        "{check:?}"
+    );
+    account.lost
+}
+
 /// Asserts that each reading of a run without disturbance is exact.
 fn assert_balanced(run: &Run, readings: usize) {
     assert_eq!(run.growth.len(), readings, "{:?}", run.growth);
@@ -235,6 +265,50 @@ fn start_standby(primary: &EmbeddedPostgres) -> EmbeddedPostgres {
 }
 
 #[test]
+fn a_ledger_accounts_for_each_commit() {
+    let (postgres, maria) = (TestBench::new("ledger"), MariaTestBench::new("ledger"));
+    ok_stdout(&postgres.prony("load tpcb --scale 4"));
+    ok_stdout(&postgres.prony("load tpcc --scale 1"));
+    ok_stdout(&maria.prony("load oltp_read_write --scale 1 -o table_size=1000"));
+    const RUN: &str = "--clients 4 --warmup 200ms --duration 1s --grace 30s --ledger --json";
+    let on_postgres = [
+        "tpcb",
+        "tpcb --protocol simple",
+        "simple-update",
+        "tpcc",
+        "tpcc -o mode=statements",
+    ];
+    let runs =
+        on_postgres.map(|workload| (workload, postgres.prony(&format!("run {workload} {RUN}"))));
+    let on_maria = "oltp_read_write -o table_size=1000";
+    let on_maria = (on_maria, maria.prony(&format!("run {on_maria} {RUN}")));
+    for (workload, output) in runs.into_iter().chain([on_maria]) {
+        let run = parse_run(&output);
+        let account = run.ledger.as_ref().expect("kept");
+        assert_eq!(
+            (account.lost, account.duplicated, account.phantom),
+            (0, 0, 0),
+            "{workload}: {account:?}"
+        );
+        assert_eq!(
+            (&account.not_read, account.unrecorded),
+            (&None, 0),
+            "{workload}"
+        );
+        assert!(account.acknowledged > 10, "{workload}: {account:?}");
+    }
+    let tables = "select count(*) from pg_class where relname like 'prony\\_ledger\\_%'";
+    assert_eq!(
+        query_number(&mut postgres.control(), tables),
+        0,
+        "they are dropped"
+    );
+    let refused = postgres.prony("run select-only --clients 1 --duration 1s --ledger");
+    assert_ne!(refused.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("no ledger"));
+}
+
+#[test]
 fn a_failover_to_a_standby_that_lags_loses_commits() {
     let primary = own_postgres();
     let bench = TestBench::on(&primary, "failover");
@@ -263,7 +337,7 @@ fn a_failover_to_a_standby_that_lags_loses_commits() {
     let run = disturbed_run(
         &bench,
         &url,
-        "--duration 10s --expect-outage --check-after",
+        "--duration 10s --expect-outage --check-after --ledger",
         || {
             signal(receiver, libc::SIGSTOP);
             std::thread::sleep(Duration::from_millis(1_500));
@@ -274,7 +348,12 @@ fn a_failover_to_a_standby_that_lags_loses_commits() {
                 .expect("it is promoted");
         },
     );
-    assert_lost(&run);
+    assert!(lost_of_ledger(&run) > 0);
+    let account = run.ledger.as_ref().expect("kept");
+    assert_eq!(
+        account.clients_with_holes, 0,
+        "a replica that lags loses the last commits: {account:?}"
+    );
     // The conditions of the data hold nevertheless: each transaction is there, or is not.
     let findings = run.consistency.expect("checked").findings;
     assert!(
@@ -300,13 +379,19 @@ fn a_crash_loses_commits_only_if_they_are_not_durable() {
         let set = format!("alter database crash set synchronous_commit = {durability}");
         control.execute(&set).expect("a setting");
         drop(control);
-        disturbed_run(&bench, &bench.url, "--duration 6s --expect-outage", || {
-            kill_at_once(&server);
-            server.restart().expect("it starts again");
-        })
+        disturbed_run(
+            &bench,
+            &bench.url,
+            "--duration 6s --expect-outage --ledger",
+            || {
+                kill_at_once(&server);
+                server.restart().expect("it starts again");
+            },
+        )
     };
-    assert_lost(&crash("off"));
+    assert!(lost_of_ledger(&crash("off")) > 0);
     let run = crash("on");
+    assert_eq!(lost_of_ledger(&run), 0);
     let reading = &run.growth[0];
     let maximum = reading.committed + reading.ambiguous;
     assert!(

@@ -170,7 +170,7 @@ fn a_failing_command_between_runs_ends_the_experiment() {
     );
     let plan = PLAN.replace("repeats = 2", &format!("repeats = 2\n{between}"));
     let (bench, plan) = bench_with_plan("between", &plan);
-    let output = bench.prony(&format!("run {plan}"));
+    let output = bench.prony(&format!("run {plan} --require errors=0"));
     assert_eq!(output.status.code(), Some(1), "{}", stderr_text(&output));
     let messages = stderr_text(&output);
     assert!(
@@ -180,6 +180,11 @@ fn a_failing_command_between_runs_ends_the_experiment() {
     assert!(!messages.contains("hunter2"), "{messages}");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.contains("2 of 4 runs"), "{printed}");
+    for variant in ["simple", "prepared"] {
+        let unfinished =
+            format!("{variant}: UNDECIDED: errors 0, required 0; 1 of 2 runs were completed");
+        assert!(printed.contains(&unfinished), "{printed}");
+    }
     let calls = std::fs::read_to_string(&log).expect("it ran");
     assert_eq!(calls, "simple/1\nprepared/1\nprepared/2\n");
     let _ = std::fs::remove_file(&log);

@@ -1,6 +1,6 @@
 //! What a user requires of a run: the answer on the screen, in the document, for CI servers, and as exit code.
 
-use crate::common::{TestBench, last_run, ok_stdout, stderr_text};
+use crate::common::{TestBench, last_run, ok_stdout, stderr_text, stored_runs};
 use prony_store::AnswerVerdict;
 
 /// What is counted decides however noisy the machine is: no run misses these limits by chance.
@@ -32,7 +32,7 @@ fn counted_limits_are_missed_in_any_run() {
         "{text}"
     );
     let text = printed("--format junit");
-    for part in ["name=\"max&lt;1us\"", "failures=\"2\""] {
+    for part in ["name=\"max&lt;1us\"", "failures=\"1\""] {
         assert!(text.contains(part), "{text}");
     }
 }
@@ -59,4 +59,36 @@ fn a_limit_beside_a_label_needs_repeats() {
         output.status.code() == Some(2) && text.contains("absent"),
         "{text}"
     );
+}
+
+/// What the workload does not have is found before the load, and what a later variant would fail by before the first one.
+#[test]
+fn what_cannot_be_answered_or_run_is_refused_before_the_first_run() {
+    let bench = TestBench::new("early");
+    ok_stdout(&bench.prony("load select-only --scale 1"));
+    let run = "run select-only --transactions 20";
+    for (options, code, part) in [
+        (
+            "--require nope.p99<3ms",
+            2,
+            "select-only has no transaction nope",
+        ),
+        ("--require NOPM>100", 2, "select-only has no NOPM"),
+        (
+            "--sweep clients=1,50000",
+            3,
+            "50000 clients need more than the ",
+        ),
+        ("--sweep settings.work_mem=4MB,nope", 2, "nope"),
+        (
+            "--repeats 2 --require nope.p99<3ms",
+            2,
+            "no transaction nope",
+        ),
+    ] {
+        let output = bench.prony(&format!("{run} {options}"));
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        assert!(stderr_text(&output).contains(part), "{output:?}");
+        assert!(stored_runs(&bench.home).is_empty(), "{options}");
+    }
 }

@@ -112,6 +112,8 @@ fn figures_are_shown_despite_another_durability_and_no_requirement_passes() {
     assert!(printed.starts_with("UNDECIDED"), "{printed}");
     let json = ok_stdout(&bench.prony_without_server(&format!("{despite} --json")));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["verdict"], "not_comparable");
+    assert_eq!(json["side_comparisons"][0]["verdict"], "not_comparable");
     let beyond = json["side_comparisons"][0]["despite"]
         .as_array()
         .map(Vec::len);

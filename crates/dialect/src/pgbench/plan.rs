@@ -46,6 +46,7 @@ pub fn script_policy(
     listener: Arc<dyn MessageListener>,
 ) -> ScriptPolicy {
     ScriptPolicy {
+        dialect: None,
         pgbench_version: u32::from(level.major()),
         on_error: if options.continue_on_error {
             OnError::FailUnlessLost

@@ -11,6 +11,7 @@ mod search;
 
 pub use search::{Capacity, CapacityState, NextStep, RateVerdict, Search};
 
+use crate::compare::property_differences;
 use crate::observations::server_machine_mean;
 use crate::requirements::{answer_repeats, is_met_by_value};
 use crate::sweep::{LimiterFinding, first_known, limiter};
@@ -29,6 +30,8 @@ pub const DEFAULT_PRECISION: f64 = 0.02;
 const BEHIND_CHECKS: [&str; 2] = ["rate", "never-started"];
 /// A figure without an interval is far from its limit if it is so many times it, or that part of it.
 const CLEAR_FACTOR: f64 = 1.25;
+/// The difference of two rates.
+const PACE: &str = "pace";
 /// The check by which the client was the limit.
 const CLIENT_CHECK: &str = "client-limit";
 
@@ -71,6 +74,8 @@ pub struct CapacityResult {
     pub workload: String,
     pub requirements: Vec<Requirement>,
     pub capacity: Capacity,
+    /// Whether the search ended before it was done, as by a signal.
+    pub is_unfinished: bool,
     /// What is the limit; absent if no rate failed.
     pub limiter: Option<LimiterFinding>,
     /// The steps in their order.
@@ -90,6 +95,14 @@ pub fn refusal(requirement: &Requirement) -> Option<&'static str> {
     }
 }
 
+/// Why two runs are no steps of one search: what they differ in besides the rate, and its two values.
+pub fn difference(a: &Run, b: &Run) -> Option<(String, [String; 2])> {
+    let mut differences = property_differences(a, b).into_iter();
+    let found =
+        differences.find(|found| found.severity == Severity::Invalid && found.what != PACE)?;
+    Some((found.what, [found.a, found.b]))
+}
+
 /// Judges a run at a rate. The run must have its seconds.
 pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
     // Figures that must not be used still have a verdict; `invalid_by` says so beside it.
@@ -98,7 +111,7 @@ pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
         answer: None,
         ..run.clone()
     };
-    let answer = answer_repeats(requirements, &[&by_itself], &[]);
+    let answer = answer_repeats(requirements, &[&by_itself], 0, &[]);
     let is_behind = run
         .checks
         .iter()
@@ -167,6 +180,10 @@ impl CapacityResult {
         let runs: Vec<&Run> = runs.iter().map(Borrow::borrow).collect();
         let verdicts: Vec<RateVerdict> = steps.iter().map(CapacityStep::rate_verdict).collect();
         let capacity = search.capacity(&verdicts);
+        let is_last_complete = runs
+            .last()
+            .is_none_or(|run| run.state == RunState::Complete);
+        let is_done = matches!(search.next_step(&verdicts), NextStep::Done(_));
         let first = runs.first().copied();
         let experiment = first.and_then(|run| run.experiment.as_ref());
         CapacityResult {
@@ -174,13 +191,14 @@ impl CapacityResult {
             workload: first.map_or_else(String::new, |run| run.workload.name.clone()),
             requirements: requirements.to_vec(),
             limiter: limit_of(&capacity, &steps, &runs),
+            is_unfinished: !(is_done && is_last_complete),
             capacity,
             steps,
         }
     }
 
     /// The answer of stored runs, with their seconds, to what was required of the last one; `None` unless they are the
-    /// points of one experiment over rates, and something was required that a rate can miss.
+    /// steps of a search, or the points of one experiment over rates of which something was required that a rate can miss.
     pub fn of(runs: &[impl Borrow<Run>]) -> Option<CapacityResult> {
         let runs: Vec<&Run> = runs.iter().map(Borrow::borrow).collect();
         let is_step = |run: &&Run| {
@@ -196,8 +214,16 @@ impl CapacityResult {
                 .map(|experiment| experiment.position)
         };
         let last = runs.iter().max_by_key(position)?;
-        let results = &last.answer.as_ref()?.results;
-        let required = results.iter().map(|result| result.requirement.clone());
+        // A search may be one for the highest rate with which the server keeps up.
+        let is_search = last
+            .experiment
+            .as_ref()
+            .is_some_and(|own| own.search.is_some());
+        if last.answer.is_none() && !is_search {
+            return None;
+        }
+        let results = last.answer.iter().flat_map(|answer| &answer.results);
+        let required = results.map(|result| result.requirement.clone());
         let requirements: Vec<Requirement> = required.collect();
         let is_refused = requirements
             .iter()
@@ -209,11 +235,12 @@ impl CapacityResult {
             .iter()
             .map(|run| judge_step(run, &requirements))
             .collect();
+        let settings = last.experiment.as_ref()?.search.as_ref();
         let search = Search {
             start: steps[0].rate,
-            is_estimate: true,
-            precision: DEFAULT_PRECISION,
-            max_steps: steps.len(),
+            is_estimate: settings.is_none_or(|search| search.is_estimate),
+            precision: settings.map_or(DEFAULT_PRECISION, |search| search.precision),
+            max_steps: settings.map_or(steps.len(), |search| search.max_steps as usize),
         };
         Some(CapacityResult::new(&search, &requirements, steps, &runs))
     }
@@ -236,10 +263,13 @@ impl CapacityResult {
 impl CapacityStep {
     /// The step as the search sees it.
     pub fn rate_verdict(&self) -> RateVerdict {
+        let mut results = self.answer.iter().flat_map(|answer| &answer.results);
+        let is_unknown = results.any(|result| result.value.is_none());
         RateVerdict {
             rate: self.rate,
             verdict: self.verdict,
             share_of_limit: self.share_of_limit,
+            is_unknown: self.verdict == AnswerVerdict::Undecided && is_unknown,
         }
     }
 }
@@ -365,7 +395,7 @@ mod tests {
             start: 100.0,
             is_estimate: true,
             precision: 0.02,
-            max_steps: 13,
+            max_steps: 3,
         };
         let busy = |run: &mut Run, share: f64| {
             observed_mut(run).series = vec![ServerSecond {

@@ -45,6 +45,8 @@ pub struct RateVerdict {
     pub verdict: AnswerVerdict,
     /// The figure that is nearest to its limit, or furthest above it, as a share of that limit.
     pub share_of_limit: Option<f64>,
+    /// Whether it is undecided because a required figure is not known, as after too few transactions.
+    pub is_unknown: bool,
 }
 
 /// What follows from the steps.
@@ -93,6 +95,18 @@ struct Level {
     rate: f64,
     steps: usize,
     verdict: AnswerVerdict,
+    /// Whether no step showed a required figure.
+    is_unknown: bool,
+}
+
+impl Level {
+    /// A step at this rate that is longer than those before; `None` after the last one.
+    fn longer(&self) -> Option<NextStep> {
+        (self.steps < MAX_STEPS_AT_RATE).then(|| NextStep::Measure {
+            rate: self.rate,
+            lengths: 1 << self.steps,
+        })
+    }
 }
 
 /// The bounds that the levels give.
@@ -113,6 +127,7 @@ impl Bounds {
         rates.dedup();
         let level = |rate: f64| {
             let own = steps.iter().filter(|step| step.rate == rate);
+            let is_unknown = own.clone().all(|step| step.is_unknown);
             let verdicts: Vec<AnswerVerdict> = own.map(|step| step.verdict).collect();
             let count = |of| verdicts.iter().filter(|verdict| **verdict == of).count();
             let verdict = match count(AnswerVerdict::Pass).cmp(&count(AnswerVerdict::Fail)) {
@@ -124,6 +139,7 @@ impl Bounds {
                 rate,
                 steps: verdicts.len(),
                 verdict,
+                is_unknown,
             }
         };
         let levels: Vec<Level> = rates.into_iter().map(level).collect();
@@ -227,6 +243,8 @@ impl Search {
         }
         let (lowest, highest) = (bounds.levels.first()?, bounds.levels.last()?);
         match (bounds.low, bounds.high) {
+            // A lower rate has fewer transactions, and shows even less.
+            (None, _) if lowest.is_unknown => lowest.longer(),
             (None, _) => {
                 let rate = lowest.rate / self.factor(bounds.levels.len());
                 (rate > self.start * LOWEST_SHARE).then(|| measure(rate))
@@ -262,13 +280,7 @@ impl Search {
             .max_by(|a, b| ratio(a).total_cmp(&ratio(b)))
             .filter(|gap| ratio(gap) > (1.0 + self.precision))
             .map(|(low, high)| measure((low * high).sqrt()));
-        widest.or_else(|| {
-            let least = undecided.iter().min_by_key(|level| level.steps)?;
-            (least.steps < MAX_STEPS_AT_RATE).then(|| NextStep::Measure {
-                rate: least.rate,
-                lengths: 1 << least.steps,
-            })
-        })
+        widest.or_else(|| undecided.iter().min_by_key(|level| level.steps)?.longer())
     }
 }
 
@@ -303,6 +315,7 @@ mod tests {
                 rate,
                 verdict,
                 share_of_limit: None,
+                is_unknown: false,
             })
             .collect()
     }
@@ -325,6 +338,7 @@ mod tests {
                     rate,
                     verdict: if rate <= limit { Pass } else { Fail },
                     share_of_limit: None,
+                    is_unknown: false,
                 }),
             }
         }
@@ -357,6 +371,7 @@ mod tests {
             rate,
             verdict: if share < 1.0 { Pass } else { Fail },
             share_of_limit: Some(share),
+            is_unknown: false,
         };
         // A server that is full at 1,200.
         let steps = [900.0, 950.0, 1_080.0].map(|rate| step(rate, 200.0 / (1_200.0 - rate)));
@@ -421,6 +436,25 @@ mod tests {
         // The gap above is still wide enough for a step.
         assert_eq!(next(&often), rate(914.0));
         assert_eq!(next(&[(800.0, Undecided)]), rate(640.0));
+    }
+
+    #[test]
+    fn a_rate_without_a_figure_is_measured_for_longer_and_not_lowered() {
+        let mut unknown = steps(&[(100.0, Undecided); 3]);
+        for step in &mut unknown {
+            step.is_unknown = true;
+        }
+        for (count, lengths) in [(1, 2), (2, 4)] {
+            let longer = NextStep::Measure {
+                rate: 100.0,
+                lengths,
+            };
+            assert_eq!(SEARCH.next_step(&unknown[..count]), longer);
+        }
+        assert!(matches!(
+            SEARCH.next_step(&unknown),
+            NextStep::Done(found) if found.state == CapacityState::Unknown
+        ));
     }
 
     #[test]

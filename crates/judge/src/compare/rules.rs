@@ -3,7 +3,7 @@
 //! In: a Run. Out: properties. Must never: combine differences; each has its own severity.
 
 use prony_plan::Choice;
-use prony_store::{Run, Service, Severity};
+use prony_store::{Host, Run, Service, Severity};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// One property of a Run, and why it matters if another Run has a different value.
@@ -54,6 +54,7 @@ const WHY_OTHER_TLS: &str = "encryption costs CPU time at both ends";
 const WHY_OTHER_CLIENT: &str = "the client's own cost is part of every figure";
 const WHY_STATEMENT_LATENCY: &str =
     "measuring each statement costs the client CPU time in every round trip";
+const WHY_LEDGER: &str = "a ledger costs the server an insert in every transaction";
 const WHY_OTHER_WINDOW: &str =
     "a longer window is more likely to include rare events (a checkpoint, a vacuum)";
 const WHY_OTHER_WARMUP: &str = "caches fill and statements are planned at the start of a run";
@@ -63,9 +64,8 @@ use Severity::{Caveat, Invalid, Note};
 
 /// All properties except settings. Each workload declares its own settings; those of the server are compared
 /// separately.
-pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 25] {
+pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 26] {
     let (workload, drive, server) = (&run.workload, &run.drive, &run.server);
-    let host = &run.machine().host;
     let connections = if drive.connect_per_transaction {
         "one for each transaction"
     } else {
@@ -75,14 +75,18 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 25] {
         Some(false) => "not requested",
         Some(true) | None => "requested",
     };
-    let cpus = format!("{} of {}", host.cpus, host.cpu);
+    let cpus = hosts(run, |host| format!("{} of {}", host.cpus, host.cpu));
     let network = text_or_empty(drive.network);
     let (tls, address) = (&server.tls, text_or_empty(server.address.as_ref()));
     let wait = drive.wait.unwrap_or_default().name();
-    let pinned_threads = run.machine().health.pinned_workers.unwrap_or(0);
+    let pinned_threads = run.client_health().pinned_workers.unwrap_or(0);
     let statement_latency = match run.statements {
         Some(_) => "measured",
         None => "not measured",
+    };
+    let ledger = match run.ledger {
+        Some(_) => "kept",
+        None => "none",
     };
     let measured = format!("{:.0} s", run.window.measured_s);
     let warmup = format!("{:.0} s", run.window.warmup_s);
@@ -126,10 +130,21 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 25] {
             statement_latency,
             WHY_STATEMENT_LATENCY,
         ),
+        property("ledger", Caveat, ledger, WHY_LEDGER),
         property("measured", Caveat, measured, WHY_OTHER_WINDOW),
         property("warm-up", Caveat, warmup, WHY_OTHER_WARMUP),
-        property("client host", Note, &host.name, WHY_IT_MAY_EXPLAIN),
-        property("client kernel", Note, &host.kernel, WHY_IT_MAY_EXPLAIN),
+        property(
+            "client host",
+            Note,
+            hosts(run, |host| host.name.clone()),
+            WHY_IT_MAY_EXPLAIN,
+        ),
+        property(
+            "client kernel",
+            Note,
+            hosts(run, |host| host.kernel.clone()),
+            WHY_IT_MAY_EXPLAIN,
+        ),
         property("Prony", Note, &run.build.version, WHY_IT_MAY_EXPLAIN),
         property("server", Note, address, WHY_IT_MAY_EXPLAIN),
     ]
@@ -153,6 +168,12 @@ pub(super) const WHY_NO_BINLOG: &str = "it has no effect without a binary log";
 pub(super) fn has_no_binlog(run: &Run) -> bool {
     let log_bin = run.server.settings.get("log_bin").map(plain_text);
     matches!(log_bin.as_deref(), Some("OFF" | "0"))
+}
+
+/// A property of each client machine.
+fn hosts(run: &Run, read: fn(&Host) -> String) -> String {
+    let values = run.machines.iter().map(|machine| read(&machine.host));
+    values.collect::<Vec<_>>().join(", ")
 }
 
 /// The number of statements, and a hash of their text.

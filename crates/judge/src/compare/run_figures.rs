@@ -1,10 +1,11 @@
 //! The figures of a Run by name, for comparisons.
 //!
-//! In: Runs. Out: industry metrics, throughput, response times of committed transactions, and those of all attempts
-//! and of failed transactions, whose names say so. Must never: give one name to two populations.
+//! In: Runs. Out: industry metrics, throughput, response times of committed transactions, those of all attempts and of
+//! failed transactions, whose names say so, and CPU time per committed transaction. Must never: give one name to two populations.
 
 use super::{FigurePair, Unit};
 use crate::all_kinds;
+use crate::noise::{self, CLIENT_CPU_FIGURE, SERVER_CPU_FIGURE};
 use crate::reproduced::counts_batch_requests;
 use prony_store::{KindFigures, MetricName, Run};
 
@@ -78,6 +79,10 @@ pub(crate) fn figure_values(run: &Run) -> Vec<(String, Unit, f64)> {
     values.extend(
         times
             .into_iter()
+            .chain([
+                (SERVER_CPU_FIGURE, noise::server_cpu_ns(run)),
+                (CLIENT_CPU_FIGURE, noise::client_cpu_ns(run)),
+            ])
             .filter_map(|(name, ns)| Some((name.to_owned(), Unit::Nanoseconds, ns?))),
     );
     values

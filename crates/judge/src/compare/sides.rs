@@ -10,15 +10,18 @@ use super::{
     differences_allowing_intended, property_differences, worst_first,
 };
 use crate::formatting::join_values;
+use crate::noise::is_cpu_figure;
 use crate::{all_kinds, is_too_short_for_steadiness, statistics};
 use prony_store::{Run, RunState, Severity};
 use serde::Serialize;
 use std::collections::HashMap;
 
+mod disturbed;
 mod evidence;
 mod figures;
 mod repeat_caveats;
 
+pub use disturbed::Disturbed;
 pub use figures::{
     Basis, FigureComparison, FigureSample, RunsNeeded, Significance, typical_runs_needed,
 };
@@ -46,6 +49,9 @@ pub struct SidesComparison {
     /// Whether it is the one that the options name.
     #[serde(skip)]
     is_primary_requested: bool,
+    /// What the comparison rests on, if runs that others disturbed take part in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disturbed: Option<Disturbed>,
     pub sides: Vec<SideSummary>,
     /// Each side except the first, compared with the first.
     pub side_comparisons: Vec<SideComparison>,
@@ -99,6 +105,9 @@ pub struct SideComparison {
     pub despite: Vec<String>,
     /// The figures; empty if the two sides are not comparable.
     pub figures: Vec<FigureComparison>,
+    /// The verdict if runs that others disturbed are compared; its parts are in [`SidesComparison::disturbed`].
+    #[serde(skip)]
+    disturbed: Option<String>,
 }
 
 impl SidesComparison {
@@ -108,14 +117,23 @@ impl SidesComparison {
         self.paced && !self.is_primary_requested
     }
 
+    /// Whether the primary figure is the one of this name, or one that the request `cpu` or `throughput` means.
+    pub fn is_primary(&self, name: &str) -> bool {
+        let primary = self.primary.as_deref();
+        primary.is_some_and(|primary| figures::figures_of_request(name).contains(&primary))
+    }
+
     /// The verdict as reports print it.
     pub fn label(&self) -> String {
-        let sides = self.side_comparisons.iter();
-        let mut despite = sides.filter_map(SideComparison::despite_label);
-        if let (Some(label), Verdict::WithCaveats) = (despite.next(), self.verdict) {
+        let mut sides = self.side_comparisons.iter();
+        let mut disturbed = sides.clone().filter_map(|side| side.disturbed.clone());
+        if let (Some(label), Verdict::WithCaveats) = (disturbed.next(), self.verdict) {
             return label;
         }
         match (self.verdict, self.caveats) {
+            (Verdict::ShownDespite, _) => sides
+                .find_map(SideComparison::despite_label)
+                .unwrap_or_default(),
             (Verdict::WithCaveats, 1) => "COMPARABLE, WITH 1 CAVEAT".to_owned(),
             (Verdict::WithCaveats, count) => format!("COMPARABLE, WITH {count} CAVEATS"),
             (verdict, _) => verdict.label().to_owned(),
@@ -123,9 +141,16 @@ impl SidesComparison {
     }
 
     /// The headline figures: the primary one, then the 99th percentile if the primary one is a throughput, or
-    /// the throughput if not.
+    /// the throughput if not. If others disturbed the runs, CPU time per transaction, which they change least, is the second.
     pub fn headline_figures<'a>(&self, side: &'a SideComparison) -> Vec<&'a FigureComparison> {
-        figures::headline_figures(&side.figures, self.primary.as_deref())
+        let mut headline = figures::headline_figures(&side.figures, self.primary.as_deref());
+        if self.disturbed.is_some() && !headline.iter().any(|figure| is_cpu_figure(&figure.name)) {
+            let mut others = side.figures.iter();
+            let cpu = others.find(|figure| is_cpu_figure(&figure.name));
+            let second = headline.len().min(1);
+            headline.splice(second..second, cpu);
+        }
+        headline
     }
 
     /// The figure that decides whether a side differs from the first.
@@ -138,7 +163,7 @@ impl SidesComparison {
 impl SideComparison {
     /// The verdict as reports print it.
     pub fn label(&self) -> String {
-        let despite = self.despite_label();
+        let despite = self.despite_label().or_else(|| self.disturbed.clone());
         despite.unwrap_or_else(|| self.verdict.label().to_owned())
     }
 
@@ -161,8 +186,7 @@ pub struct CompareOptions {
 
 /// Compares the sides with the first.
 pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesComparison {
-    let usable_sides: Vec<(Side<'_>, Vec<LeftOutRepeat>)> =
-        sides.iter().map(leave_out_invalid).collect();
+    let (usable_sides, mut disturbed) = disturbed::choose_runs(sides);
     let has_names = have_different_names(sides);
     let summaries = ('A'..).zip(&usable_sides);
     let summaries: Vec<SideSummary> = summaries
@@ -177,18 +201,31 @@ pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesCompa
             paced: false,
             primary: None,
             is_primary_requested: false,
+            disturbed: None,
             sides: summaries,
             side_comparisons: Vec::new(),
         };
     };
     let all_runs = || sides.iter().flat_map(|side| &side.runs);
     let paced = all_runs().any(|run| run.drive.rate_tps.is_some());
-    let figures = other_sides.iter();
-    let figures = figures.map(|side| figures::figure_comparisons(&first.runs, &side.runs));
+    let figures = other_sides.iter().map(|side| match &mut disturbed {
+        Some(disturbed) => disturbed.figures(first, side),
+        None => figures::figure_comparisons(&first.runs, &side.runs, false),
+    });
     let figures: Vec<Vec<FigureComparison>> = figures.collect();
     let primary = figures::primary_name(&figures, paced, options.primary.as_deref());
-    let mut comparisons = compare_to_first(sides, options, &summaries, figures, primary.as_deref());
+    let is_disturbed = disturbed.is_some();
+    let mut comparisons = compare_to_first(
+        sides,
+        options,
+        &summaries,
+        figures,
+        (primary.as_deref(), is_disturbed),
+    );
     figures::decide_significance(&mut comparisons, primary.as_deref(), statistics::ALPHA);
+    if let Some(disturbed) = &disturbed {
+        disturbed.refuse_silent(&mut comparisons, primary.as_deref());
+    }
     let worst_verdict = comparisons
         .iter()
         .map(|comparison| comparison.verdict)
@@ -197,8 +234,12 @@ pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesCompa
         verdict: worst_verdict.unwrap_or(Verdict::NotComparable),
         caveats: count_caveats(&comparisons),
         paced,
-        is_primary_requested: primary.is_some() && primary == options.primary,
+        is_primary_requested: primary.as_deref().is_some_and(|primary| {
+            let requested = options.primary.as_deref();
+            requested.is_some_and(|name| figures::figures_of_request(name).contains(&primary))
+        }),
         primary,
+        disturbed,
         sides: summaries,
         side_comparisons: comparisons,
     }
@@ -211,7 +252,7 @@ fn compare_to_first(
     options: &CompareOptions,
     summaries: &[SideSummary],
     figures: Vec<Vec<FigureComparison>>,
-    primary: Option<&str>,
+    (primary, is_disturbed): (Option<&str>, bool),
 ) -> Vec<SideComparison> {
     let first = &sides[0];
     let missing_runs_caveat = repeat_caveats::missing_runs_caveat(sides);
@@ -222,6 +263,9 @@ fn compare_to_first(
             let headline_figures = figures::headline_figures(&figures, primary);
             let mut differences =
                 merged_differences(&first.runs, &side.runs, options.across_engines);
+            if is_disturbed {
+                disturbed::look_beyond_noise(&mut differences);
+            }
             let mut despite = despite::look_beyond(&mut differences, &options.despite);
             differences.extend(repeat_caveats::repeat_caveats(
                 first,
@@ -236,10 +280,15 @@ fn compare_to_first(
             } else {
                 Verdict::from_differences(&differences)
             };
-            if verdict == Verdict::NotComparable {
-                figures.clear();
-                despite.clear();
-            }
+            let verdict = match verdict {
+                Verdict::NotComparable => {
+                    figures.clear();
+                    despite.clear();
+                    verdict
+                }
+                _ if despite.is_empty() => verdict,
+                _ => Verdict::ShownDespite,
+            };
             SideComparison {
                 letter,
                 labels: [0, index].map(|side| summaries[side].label.clone()),
@@ -247,17 +296,21 @@ fn compare_to_first(
                 despite,
                 differences,
                 figures,
+                disturbed: None,
             }
         })
         .collect()
 }
 
-/// Leaves out repeats that must not be used. If no run of the side may be used, all remain, so that the
-/// comparison says why they cannot be compared.
-fn leave_out_invalid<'a>(side: &Side<'a>) -> (Side<'a>, Vec<LeftOutRepeat>) {
+/// Leaves out repeats that must not be used, for the reason that `unusable` gives. If no run of the side may be used, all
+/// remain, so that the comparison says why they cannot be compared.
+fn leave_out_invalid<'a>(
+    side: &Side<'a>,
+    unusable: fn(&Run) -> Option<String>,
+) -> (Side<'a>, Vec<LeftOutRepeat>) {
     let (mut runs, mut left_out) = (Vec::new(), Vec::new());
     for (index, run) in side.runs.iter().enumerate() {
-        match unusable_reason(run) {
+        match unusable(run) {
             None => runs.push(*run),
             Some(reason) => left_out.push(LeftOutRepeat {
                 run: run.id.clone(),

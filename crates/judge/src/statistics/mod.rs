@@ -56,7 +56,7 @@ pub use knee::{CurvePoint, Knee, find_knee};
 pub use median_interval::{median_interval, order_statistic_interval};
 pub use ranks::{RankComparison, ranks_suffice};
 pub(crate) use runs::moments;
-pub use runs::{coefficient_of_variation, median, runs_needed, welch};
+pub use runs::{coefficient_of_variation, median, paired, runs_needed, welch};
 pub use series::{SeriesMean, series_mean};
 pub use usl::{MIN_USL_POINTS, Usl, UslFit, fit_usl};
 

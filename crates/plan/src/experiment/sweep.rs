@@ -253,7 +253,7 @@ impl SweepAxis {
                 if matches!(setting.value_type, SettingType::Facts) {
                     return None;
                 }
-                let set = point.input.set_text(setting, &text, location.clone());
+                let set = point.input.set_texts(setting, &[&text], location.clone());
                 if let Err(message) = set {
                     let message = format!("{} {message}", shorten(&text));
                     problems.push(Problem::new(location, message));

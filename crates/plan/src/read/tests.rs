@@ -118,6 +118,14 @@ fn a_syntax_error_is_the_only_problem_and_its_message_quotes_no_text() {
     let message = error.to_string();
     assert!(message.starts_with("p.toml:2:"), "{message}");
     assert!(message.contains("is not TOML: "), "{message}");
+    let escape = "[workload]\nname = \"sql\"\nsql = \"\"\"\n\\set n 1\n\"\"\"\n";
+    let message = PlanInput::from_toml("p.toml", escape)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains("p.toml:4:2") && message.contains("between '''"),
+        "{message}"
+    );
     assert!(!message.contains("secret"), "{message}");
 }
 

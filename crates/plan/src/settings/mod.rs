@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The tables of a plan file, each with a description.
-pub const TABLES: [(&str, &str); 5] = [
+pub const TABLES: [(&str, &str); 6] = [
     (
         "server",
         "Which server to load: `url` or `embedded = true`, not both. Without this table, the environment \
@@ -42,6 +42,10 @@ pub const TABLES: [(&str, &str); 5] = [
     (
         "observe",
         "Observation of the server during a run, and publication of the run's figures.",
+    ),
+    (
+        "fleet",
+        "The machines that drive the clients together. Without it, this machine drives all of them.",
     ),
     (
         "experiment",
@@ -107,6 +111,8 @@ pub enum SettingType {
     ServerSettings,
     /// Requirements of the result ([`prony_document::Requirement`]).
     Requirements,
+    /// Commands, one of which starts a program on another machine.
+    Commands,
 }
 
 const fn count_up_to(max: u32) -> SettingType {
@@ -175,21 +181,22 @@ macro_rules! settings {
                 given.filter_map(|(setting, given)| given.map(|(value, location)| (setting, value, location)))
             }
 
-            /// Sets `setting` as its flag does; the value of a switch is `true` or `false`.
+            /// Sets `setting` as its flag does, which was given once for each text; the value of a switch is `true` or
+            /// `false`.
             ///
             /// # Errors
-            /// The text is not a valid value; the error says what is expected.
-            pub fn set_flag(&mut self, setting: &Setting, text: &str) -> Result<(), String> {
-                self.set_text(setting, text, InputLocation::Flag(setting.flag_name()))
+            /// A text is not a valid value; the error says what is expected.
+            pub fn set_flag(&mut self, setting: &Setting, texts: &[&str]) -> Result<(), String> {
+                self.set_texts(setting, texts, InputLocation::Flag(setting.flag_name()))
             }
 
-            /// Sets `setting` from the text of its value, which was given at `location`.
+            /// Sets `setting` from the texts of its value, which were given at `location`.
             ///
             /// # Errors
-            /// The text is not a valid value; the error says what is expected.
-            pub(crate) fn set_text(&mut self, setting: &Setting, text: &str, location: InputLocation) -> Result<(), String> {
+            /// A text is not a valid value; the error says what is expected.
+            pub(crate) fn set_texts(&mut self, setting: &Setting, texts: &[&str], location: InputLocation) -> Result<(), String> {
                 $(if setting.path == concat!(stringify!($table), ".", stringify!($key)) {
-                    let value = <$value>::from_text(text, &setting.value_type)?;
+                    let value = values::from_texts::<$value>(texts, &setting.value_type)?;
                     self.$field = Some(Located { value, location });
                     return Ok(());
                 })+
@@ -320,6 +327,12 @@ settings! {
     run.expect_outage => expect_outage: bool, SettingType::Bool,
         switch(RESULT_HEADING, "expect-outage", None),
         Free("it changes the verdict on a run, not the run");
+    /// Write the number of each transaction into a table, in the transaction itself, and account after the run for
+    /// each commit: acknowledged, lost, doubled, or not known until then. It costs a statement for each transaction;
+    /// workloads of Prony's own statements on PostgreSQL, MySQL and MariaDB
+    run.ledger => ledger: bool, SettingType::Bool,
+        switch(RESULT_HEADING, "ledger", None),
+        Varies(&["ledger"]);
     /// What the result must meet, such as p99<20ms, throughput>5000/s, errors<0.1%, outage<30s, lost=0,
     /// new_order.p99<50ms, server.p95<5ms, or relative to the runs with a label: throughput>=97% of LABEL, or
     /// "not slower than LABEL by 3%". The first line of the result answers PASS (exit code 0), FAIL (8) or
@@ -342,6 +355,11 @@ settings! {
     observe.metrics_listen => metrics_listen: String, SettingType::Text,
         value_flag(RESULT_HEADING, "metrics-listen", "ADDRESS"),
         Free("nobody reads it, or it costs a request each few seconds");
+    /// Command that reaches a machine, such as 'ssh vm1' or 'docker exec -i c1'; `prony agent --stdio` is appended, and
+    /// the agents drive the clients together, in shares by their CPUs. 'env' starts an agent on this machine. The server's
+    /// password is sent to each agent through its command's input
+    fleet.agents => agents: Vec<String>, SettingType::Commands, list_flag(CLIENT_HEADING, "agent", "COMMAND"),
+        Varies(&["client's CPUs", "client host"]);
     /// Run the plan, or each of its variants or points of a sweep, this many times; each run is stored separately
     /// [default: 1, with variants or a sweep 6]
     experiment.repeats => repeats: u64, count_up_to(MAX_REPEATS), value_flag(REPEATS_HEADING, "repeats", "N"),

@@ -11,18 +11,42 @@ fn every_flag_sets_its_setting_and_no_other() {
             SettingType::Facts => "cpus=7",
             SettingType::ServerSettings => "work_mem=7MB",
             SettingType::Requirements => "p99<7ms",
+            SettingType::Commands => "ssh vm1\nssh vm2",
             _ => "7",
         };
         let mut input = PlanInput::default();
-        input.set_flag(setting, text).unwrap();
+        input.set_flag(setting, &[text]).unwrap();
         let values: Vec<_> = input.given_settings().collect();
         assert_eq!(values.len(), 1, "{}", setting.path);
         let (changed, value, location) = values[0];
         assert_eq!(
-            (changed.path, value.to_text().as_str()),
-            (setting.path, text)
+            (changed.path, value.to_texts()),
+            (setting.path, vec![text.to_owned()])
         );
         assert_eq!(location.to_string(), setting.flag_name());
+    }
+}
+
+/// A text is one value, whatever it contains: neither nothing nor several.
+#[test]
+fn each_text_of_a_repeated_flag_is_one_value() {
+    let set = |path: &str, texts: &[&str]| {
+        let mut input = PlanInput::default();
+        let setting = SETTINGS.iter().find(|setting| setting.path == path);
+        input.set_flag(setting.unwrap(), texts)?;
+        let values = input.given_settings().map(|(_, value, _)| value.to_texts());
+        Ok::<_, String>(values.flatten().collect::<Vec<_>>())
+    };
+    for (path, texts) in [
+        ("run.require", ["p99<7ms", "errors=0"]),
+        ("server.settings", ["jit=off", "work_mem=4MB"]),
+        ("server.declared", ["cpus=4", "zones=3"]),
+    ] {
+        assert_eq!(set(path, &texts), Ok(texts.map(str::to_owned).to_vec()));
+        for wrong in ["", &texts.join("\n")] {
+            set(path, &[wrong]).expect_err(wrong);
+            set(path, &[texts[0], wrong]).expect_err(wrong);
+        }
     }
 }
 
@@ -55,6 +79,7 @@ fn plan_with(setting: &Setting) -> (String, Value) {
         (SettingType::Rate, _) => Value::from(7.5),
         (SettingType::Facts, _) => serde_json::json!({"cpus": "16", "region": "eu"}),
         (SettingType::ServerSettings, _) => serde_json::json!({"a.b": "x y", "work_mem": "7MB"}),
+        (SettingType::Commands, _) => serde_json::json!(["ssh vm1", "ssh vm2"]),
         (SettingType::Requirements, _) => serde_json::json!(["p99<20ms", "lost=0"]),
         (SettingType::Duration, _) => Value::from("67s"),
         (SettingType::Choice(names), default) => {
@@ -98,7 +123,8 @@ fn every_setting_reaches_the_checked_plan_the_written_file_and_the_document() {
         assert_eq!(checked.as_ref(), Some(&value), "{}", setting.path);
         let written = crate::to_toml(&plan, Some(URL)).expect("TOML");
         assert_eq!(check(&written), plan, "{}", setting.path);
-        if setting.table() != "server" {
+        // A command may contain a password.
+        if !["server", "fleet"].contains(&setting.table()) {
             let document = crate::to_json(&plan, URL);
             assert_eq!(
                 document[setting.table()][setting.key()],

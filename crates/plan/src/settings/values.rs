@@ -40,21 +40,45 @@ pub(crate) trait SettingValue {
         self.clone_from(later);
     }
 
+    /// Adds the value of the same flag given once more.
+    fn add(&mut self, next: Self)
+    where
+        Self: Sized,
+    {
+        *self = next;
+    }
+
     /// The value in the Run document and the schema.
     fn to_json(&self) -> Value;
 
-    /// The value as text of a flag.
-    fn to_text(&self) -> String {
-        match self.to_json() {
+    /// The value as texts of its flag, one for each time that it is given.
+    fn to_texts(&self) -> Vec<String> {
+        vec![match self.to_json() {
             Value::String(text) => text,
             value => value.to_string(),
-        }
+        }]
     }
 
     /// The problem of a value that is not allowed, such as a number out of range; `None` if it is allowed.
     fn validation_error(&self, _value_type: &SettingType) -> Option<ValidationError> {
         None
     }
+}
+
+/// Reads the value of a flag that was given once for each text.
+///
+/// # Errors
+/// A text is not a valid value, or there is none; the error says what is expected.
+pub(super) fn from_texts<T: SettingValue>(
+    texts: &[&str],
+    value_type: &SettingType,
+) -> Result<T, String> {
+    let mut values = texts.iter().map(|text| T::from_text(text, value_type));
+    let mut value = values.next().ok_or("needs a value")??;
+    for next in values {
+        value.add(next?);
+    }
+    Ok(value)
 }
 
 impl SettingValue for bool {
@@ -183,19 +207,18 @@ impl SettingValue for Declared {
 
     fn from_text(text: &str, _value_type: &SettingType) -> Result<Declared, String> {
         let mut declared = Declared::default();
-        if text.trim().is_empty() {
-            return Err("a fact is given as FACT=VALUE, such as cpus=16".to_owned());
-        }
-        for line in text.lines() {
-            let (name, value) = line
-                .split_once('=')
-                .ok_or("a fact is given as FACT=VALUE, such as cpus=16")?;
-            let fact = fact_of_name(name)?;
-            declared
-                .declare(fact, value)
-                .map_err(|expected| format!("{name} {expected}"))?;
-        }
+        let (name, value) = text
+            .split_once('=')
+            .ok_or("a fact is given as FACT=VALUE, such as cpus=16")?;
+        let fact = fact_of_name(name)?;
+        declared
+            .declare(fact, value)
+            .map_err(|expected| format!("{name} {expected}"))?;
         Ok(declared)
+    }
+
+    fn add(&mut self, next: Declared) {
+        self.extend(&next);
     }
 
     /// Facts are replaced one by one.
@@ -207,11 +230,11 @@ impl SettingValue for Declared {
         json!(self)
     }
 
-    fn to_text(&self) -> String {
-        let lines = self
-            .iter()
-            .map(|(fact, value)| format!("{}={value}", fact.name()));
-        lines.collect::<Vec<_>>().join("\n")
+    fn to_texts(&self) -> Vec<String> {
+        let facts = self.iter();
+        facts
+            .map(|(fact, value)| format!("{}={value}", fact.name()))
+            .collect()
     }
 }
 
@@ -222,15 +245,17 @@ impl SettingValue for ServerSettings {
 
     fn from_text(text: &str, _value_type: &SettingType) -> Result<ServerSettings, String> {
         let mut settings = ServerSettings::default();
-        for line in text.split('\n') {
-            let (name, value) = line
-                .split_once('=')
-                .ok_or("a setting is given as NAME=VALUE, such as synchronous_commit=off")?;
-            settings
-                .set(name, value)
-                .map_err(|reason| format!("{} {reason}", shorten(name)))?;
-        }
+        let (name, value) = text
+            .split_once('=')
+            .ok_or("a setting is given as NAME=VALUE, such as synchronous_commit=off")?;
+        settings
+            .set(name, value)
+            .map_err(|reason| format!("{} {reason}", shorten(name)))?;
         Ok(settings)
+    }
+
+    fn add(&mut self, next: ServerSettings) {
+        self.extend(&next);
     }
 
     /// Settings are replaced one by one.
@@ -242,9 +267,11 @@ impl SettingValue for ServerSettings {
         json!(self)
     }
 
-    fn to_text(&self) -> String {
-        let lines = self.iter().map(|(name, value)| format!("{name}={value}"));
-        lines.collect::<Vec<_>>().join("\n")
+    fn to_texts(&self) -> Vec<String> {
+        let settings = self.iter();
+        settings
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect()
     }
 }
 
@@ -254,17 +281,47 @@ impl SettingValue for Requirements {
     }
 
     fn from_text(text: &str, _value_type: &SettingType) -> Result<Requirements, String> {
-        let parsed = text.lines().map(Requirement::parse);
-        parsed.collect::<Result<_, _>>().map(Requirements)
+        Ok(Requirements(vec![Requirement::parse(text)?]))
+    }
+
+    fn add(&mut self, next: Requirements) {
+        self.0.extend(next.0);
     }
 
     fn to_json(&self) -> Value {
         json!(self.0)
     }
 
-    fn to_text(&self) -> String {
-        let lines: Vec<String> = self.0.iter().map(Requirement::to_string).collect();
-        lines.join("\n")
+    fn to_texts(&self) -> Vec<String> {
+        self.0.iter().map(Requirement::to_string).collect()
+    }
+}
+
+impl SettingValue for Vec<String> {
+    fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<Vec<String>> {
+        section.read_texts(key)
+    }
+
+    fn from_text(text: &str, _value_type: &SettingType) -> Result<Vec<String>, String> {
+        Ok(vec![text.to_owned()])
+    }
+
+    fn add(&mut self, next: Vec<String>) {
+        self.extend(next);
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self)
+    }
+
+    fn to_texts(&self) -> Vec<String> {
+        self.clone()
+    }
+
+    fn validation_error(&self, _value_type: &SettingType) -> Option<ValidationError> {
+        let hint = "a command that reaches a machine, such as \"ssh vm1\"";
+        let is_empty = self.is_empty() || self.iter().any(|command| command.trim().is_empty());
+        is_empty.then(|| ("has an empty command".to_owned(), Some(hint)))
     }
 }
 

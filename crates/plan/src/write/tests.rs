@@ -34,7 +34,12 @@ fn checked_plan(name: &str, text: &str) -> Plan {
 
 /// The tables of a plan file with their keys.
 fn known_tables() -> Vec<(&'static str, Vec<&'static str>)> {
-    let keys = |name| settings_of_table(name).map(Setting::key).collect();
+    let keys = |name| {
+        let keys = settings_of_table(name).map(Setting::key);
+        // An option of a workload with a form of its own.
+        let option = (name == "workload").then_some(TRANSACTIONS);
+        keys.chain(option).collect()
+    };
     TABLES.map(|(name, _)| (name, keys(name))).to_vec()
 }
 
@@ -149,6 +154,17 @@ fn allows_type(schema: &Value, node: &Value, value: &Value) -> bool {
         return names.contains(value);
     }
     match node["type"].as_str() {
+        Some("array") => {
+            let mut items = value.as_array().expect("a list").iter();
+            items.all(|item| {
+                item.as_object().is_some_and(|item| {
+                    let mut entries = item.iter();
+                    entries.all(|(key, value)| {
+                        allows_type(schema, &node["items"]["properties"][key], value)
+                    })
+                })
+            })
+        }
         Some("string") => value.is_string(),
         Some("integer") => value.is_u64(),
         Some("number") => value.is_number(),
@@ -377,7 +393,10 @@ proptest! {
         if let Some(value) = setting {
             settings.set("x.work_mem", &value).unwrap();
         }
+        let is_splittable = drive.tcp_sample == 0;
+        let agents = is_splittable.then(|| "ssh vm1".to_owned()).into_iter().collect();
         let plan = Plan {
+            name: Some("written".to_owned()),
             declared,
             settings,
             server: ServerPlan::Url(url.clone()),
@@ -386,6 +405,7 @@ proptest! {
             observe: ObservePlan { server, server_metrics: None, metrics_listen },
             expect_outage,
             require: Requirements(requirement.into_iter().collect()),
+            agents,
         };
         let text = to_toml(&plan, Some(&url)).unwrap();
         prop_assert_eq!(checked_plan("written", &text), plan);

@@ -46,6 +46,9 @@ pub fn write_json(
         "sides": comparison.sides,
         "side_comparisons": comparison.side_comparisons,
     });
+    if let Some(disturbed) = &comparison.disturbed {
+        document["disturbed"] = json!(disturbed);
+    }
     if comparison.sides.iter().any(|side| side.runs.len() == 1) {
         document["runs_needed"] = json!(typical_runs_needed());
     }

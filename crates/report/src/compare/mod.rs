@@ -27,6 +27,7 @@ use crate::text::{cut, plain, wrap};
 use crate::units::{self, count_with_noun};
 use prony_judge::compare::Difference;
 use prony_judge::compare::sides::{SideComparison, SideSummary, SidesComparison};
+use prony_judge::noise::is_cpu_figure;
 use prony_store::{Answer, Run, Severity};
 use std::io::{self, Write};
 
@@ -38,6 +39,9 @@ const MAX_NOTES: usize = 20;
 
 /// The population of the percentiles whose names do not say one.
 const COMMITTED: &str = "p50 to p99.9 and the mean: of committed transactions.";
+
+/// What the figures of CPU time are.
+const CPU_TIME: &str = "client CPU, server CPU: CPU time for each committed transaction.";
 
 /// Maximum length of a line that describes a run, in characters.
 const MAX_LINE_CHARS: usize = 95;
@@ -101,7 +105,7 @@ fn describe_workload(run: &Run) -> String {
     let workload = &run.workload;
     plain(&format!(
         "{}, scale {}, {}{}",
-        workload.name,
+        workload.display_name(),
         units::count(workload.scale.into()),
         count_with_noun(run.drive.clients.into(), "client", "clients"),
         options_suffix(workload),
@@ -228,9 +232,12 @@ fn write_side(out: &mut Printer<'_>, compared_side: &SideComparison) -> io::Resu
         .iter()
         .any(|figure| figure.is_of_committed());
     if has_percentile {
-        out.paragraph(COMMITTED)
-    } else {
-        Ok(())
+        out.paragraph(COMMITTED)?;
+    }
+    let mut figures = compared_side.figures.iter();
+    match figures.any(|figure| is_cpu_figure(&figure.name)) {
+        true => out.paragraph(CPU_TIME),
+        false => Ok(()),
     }
 }
 

@@ -45,10 +45,20 @@ impl<'a> PageSides<'a> {
                 let runs = runs.filter(|run| run.variant() == Some(&name)).collect();
                 Side { name, runs }
             };
+            let mut sides: Vec<Side<'_>> = names.into_iter().map(side).collect();
+            // Steps of a search differ in the rate, and have one answer together.
+            let is_search = |run: &&Run| {
+                run.experiment
+                    .as_ref()
+                    .is_some_and(|own| own.search.is_some())
+            };
+            if runs.iter().any(is_search) {
+                sides.truncate(1);
+            }
             return PageSides {
                 are_variants: true,
-                numbers: (1..=names.len()).collect(),
-                sides: names.into_iter().map(side).collect(),
+                numbers: (1..=sides.len()).collect(),
+                sides,
             };
         }
         // Neither repeats of the first run's variant nor other rows of its suite are compared with it.
@@ -173,7 +183,7 @@ fn write_comparison_of_runs(out: &mut Html, names: [&str; 2], runs: [&Run; 2]) -
         differences,
         figures,
     } = compare(runs[0], runs[1], false);
-    write_verdict(out, verdict)?;
+    write_verdict(out, verdict, verdict.label())?;
     if figures.is_empty() {
         out.push_str(NO_RATIO);
     } else {
@@ -201,7 +211,7 @@ fn write_comparison_of_variants(
     names: [&str; 2],
     comparison: &SideComparison,
 ) -> fmt::Result {
-    write_verdict(out, comparison.verdict)?;
+    write_verdict(out, comparison.verdict, &comparison.label())?;
     if comparison.figures.is_empty() {
         out.push_str(NO_RATIO);
     } else {
@@ -230,17 +240,17 @@ pub fn write_sentences(
 }
 
 /// Writes the verdict of a comparison.
-fn write_verdict(out: &mut Html, verdict: Verdict) -> fmt::Result {
+fn write_verdict(out: &mut Html, verdict: Verdict, label: &str) -> fmt::Result {
     let worst = match verdict {
         Verdict::Comparable => Severity::Note,
         Verdict::WithCaveats => Severity::Caveat,
-        Verdict::NotComparable => Severity::Invalid,
+        Verdict::ShownDespite | Verdict::NotComparable => Severity::Invalid,
     };
     writeln_markup!(
         out,
         "<p class=\"verdict {}\"><strong>{}</strong></p>",
         severity_class(worst),
-        verdict.label()
+        label
     )
 }
 

@@ -64,7 +64,7 @@ pub fn title(run: &Run) -> String {
         "" => "an unknown server",
         server => server,
     };
-    format!("{}{scale}, on {server}", plain(&run.workload.name))
+    format!("{}{scale}, on {server}", plain(run.workload.display_name()))
 }
 
 /// Writes the table of contents of a page with one run; `entries` are inserted after those of the run.
@@ -105,6 +105,7 @@ pub fn write(out: &mut Html, run: &Run, number: usize, runs: usize, level: usize
             "time" => {
                 recut::write(out, run, number)?;
                 seconds::write(out, time)?;
+                statements::write_machines(out, run)?;
                 let mut more = Html::default();
                 heat::write(&mut more, time)?;
                 parts::write(&mut more, time)?;

@@ -90,10 +90,10 @@ pub fn title_of_several(documents: &[Document]) -> String {
     if let Some(summary) = suite_summary(&runs) {
         return format!("{}: {} runs", plain(&summary.title), documents.len());
     }
-    let workload = plain(&runs[0].workload.name);
+    let workload = plain(runs[0].workload.display_name());
     if runs
         .iter()
-        .any(|run| run.workload.name != runs[0].workload.name)
+        .any(|run| run.workload.display_name() != runs[0].workload.display_name())
     {
         return format!("{} runs side by side", documents.len());
     }

@@ -1,8 +1,9 @@
-//! Latencies of the workload's statements, and figures of each of several servers.
+//! Latencies of the workload's statements, and figures of each of several servers, and of several machines.
 
 use super::table::write_table;
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::endpoints::{ENDPOINTS, endpoint_table, endpoints_text};
+use crate::text::machines::{MACHINES, machine_table, machines_text};
 use crate::text::statements::{STATEMENTS, statement_table, statements_text};
 use prony_store::Run;
 use std::fmt;
@@ -27,10 +28,21 @@ pub fn write_endpoints(out: &mut Html, run: &Run) -> fmt::Result {
     writeln_markup!(out, "<p>{}. {}</p>", ENDPOINTS, text)
 }
 
+/// Writes what each of several machines did that drove the load.
+pub fn write_machines(out: &mut Html, run: &Run) -> fmt::Result {
+    let (Some(table), Some(text)) = (machine_table(run), machines_text(run)) else {
+        return Ok(());
+    };
+    write_table(out, MACHINES, &table)?;
+    writeln_markup!(out, "<p>{}. {}</p>", MACHINES, text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_store::{EndpointFigures, Spread, StatementLatency};
+    use prony_store::{
+        ClientMachine, EndpointFigures, Host, MachinePart, Spread, StatementLatency,
+    };
 
     #[test]
     fn a_page_has_the_statements_if_the_run_measured_them() {
@@ -50,6 +62,27 @@ mod tests {
         assert!(out.contains("a&lt;b + 2 more"), "{out}");
         assert!(out.contains("<td>25.1 %</td>"), "{out}");
         assert!(out.contains("The remaining 74.9 %"), "{out}");
+    }
+
+    #[test]
+    fn a_page_has_the_machines_that_drove_the_load() {
+        let mut out = Html::default();
+        write_machines(&mut out, &Run::default()).unwrap();
+        assert_eq!(out, "");
+        let machine = ClientMachine {
+            host: Host {
+                name: "<vm1>".to_owned(),
+                ..Host::default()
+            },
+            part: Some(MachinePart::default()),
+            ..ClientMachine::default()
+        };
+        let run = Run {
+            machines: vec![machine],
+            ..Run::default()
+        };
+        write_machines(&mut out, &run).unwrap();
+        assert!(out.contains("1 &lt;vm1&gt;"), "{out}");
     }
 
     #[test]

@@ -7,10 +7,12 @@ use super::drawing::{Drawing, line_sample, path_through};
 use super::figure::{Figure, Plot};
 use super::scale::Scale;
 use super::table::write_table;
-use crate::capacity::answer_sentence;
+use crate::capacity::{answer_sentence, remarks};
 use crate::html::markup::{Html, markup, writeln_markup};
 use crate::text::plain;
-use crate::text::sweep::{SWEEP_LEGEND, curve_name, knee_sentence, sweep_table, usl_sentence};
+use crate::text::sweep::{
+    KNEE_LEGEND, SWEEP_LEGEND, curve_name, knee_sentence, sweep_table, usl_sentence,
+};
 use crate::units;
 use prony_judge::capacity::CapacityResult;
 use prony_judge::statistics::UslFit;
@@ -29,22 +31,16 @@ const MAX_LABELS: usize = 12;
 /// Points of the law's line.
 const LAW_STEPS: u32 = 60;
 
-/// Writes the sweep. `found`: how much the server can take, if its points are rates of which something was required;
-/// that answer then replaces the knee.
-pub fn write(out: &mut Html, sweep: &Sweep, found: Option<&CapacityResult>) -> fmt::Result {
-    let knees = sweep
-        .curves
-        .iter()
-        .filter_map(|curve| knee_sentence(sweep, curve));
-    let sentences = match found {
-        Some(found) => vec![answer_sentence(found)],
-        None => knees.collect(),
-    };
-    for sentence in sentences {
-        writeln_markup!(out, "<p><strong>{}</strong></p>", sentence)?;
+/// Writes the sweep.
+pub fn write(out: &mut Html, sweep: &Sweep) -> fmt::Result {
+    for curve in &sweep.curves {
+        if let Some(sentence) = knee_sentence(sweep, curve) {
+            writeln_markup!(out, "<p><strong>{}</strong></p>", sentence)?;
+        }
     }
     draw(out, sweep)?;
-    write_table(out, SWEEP_LEGEND, &sweep_table(sweep))?;
+    let legend = format!("{SWEEP_LEGEND} {KNEE_LEGEND}");
+    write_table(out, &legend, &sweep_table(sweep))?;
     for curve in &sweep.curves {
         if let Some(sentence) = usl_sentence(curve) {
             let name = curve_name(curve);
@@ -53,6 +49,20 @@ pub fn write(out: &mut Html, sweep: &Sweep, found: Option<&CapacityResult>) -> f
         }
     }
     Ok(())
+}
+
+/// Writes how much the server can take, what that rests on, and the curve of its steps. The answer takes the place of the
+/// knee.
+pub fn write_capacity(out: &mut Html, sweep: &mut Sweep, found: &CapacityResult) -> fmt::Result {
+    writeln_markup!(out, "<p><strong>{}</strong></p>", answer_sentence(found))?;
+    for remark in remarks(found) {
+        writeln_markup!(out, "<p>{}</p>", remark)?;
+    }
+    for curve in &mut sweep.curves {
+        curve.knee = None;
+    }
+    draw(out, sweep)?;
+    write_table(out, SWEEP_LEGEND, &sweep_table(sweep))
 }
 
 /// The points of a curve that have a place on the drawing.
@@ -209,8 +219,11 @@ mod tests {
 
     fn shown(runs: &[Run]) -> Html {
         let mut out = Html::default();
-        let found = CapacityResult::of(runs);
-        write(&mut out, &Sweep::of(runs).unwrap(), found.as_ref()).unwrap();
+        let mut sweep = Sweep::of(runs).unwrap();
+        match CapacityResult::of(runs) {
+            Some(found) => write_capacity(&mut out, &mut sweep, &found).unwrap(),
+            None => write(&mut out, &sweep).unwrap(),
+        }
         out
     }
 
@@ -228,7 +241,11 @@ mod tests {
             "{}",
             &*page
         );
-        assert!(!page.contains("The knee is at"));
+        assert!(!page.to_lowercase().contains("knee"), "{page}");
+        assert!(
+            page.contains("No rate failed in 10 steps"),
+            "the remarks: {page}"
+        );
     }
 
     #[test]

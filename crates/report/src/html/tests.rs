@@ -476,3 +476,39 @@ fn pages_of_long_runs_and_of_many_are_small_and_have_the_whole_documents() {
         }
     }
 }
+
+#[test]
+fn a_page_of_disturbed_runs_says_what_its_comparison_rests_on() {
+    let run = |variant: &str, repeat: u32, tps: u64| {
+        let mut run = with_tps(closed(), tps);
+        run.id = format!("{variant}-{repeat}");
+        run.experiment = Some(prony_store::Experiment {
+            id: "x".to_owned(),
+            variant: variant.to_owned(),
+            repeat,
+            ..prony_store::Experiment::default()
+        });
+        run.checks = vec![prony_store::Check {
+            id: "neighbours".to_owned(),
+            severity: prony_store::Severity::Invalid,
+            ..run.checks[0].clone()
+        }];
+        run
+    };
+    let runs = [
+        run("base", 1, 1000),
+        run("new", 1, 1500),
+        run("new", 2, 606),
+        run("base", 2, 404),
+    ];
+    let page = page_of(&runs);
+    let label = "RUNS INVALID (neighbours), compared by pairs that took turns";
+    assert_eq!(
+        page.matches(label).count(),
+        2,
+        "at the top, and of the variant"
+    );
+    assert!(!page.contains("COMPARABLE, WITH"));
+    assert!(page.contains("only their ratios may be used"));
+    assert!(page.contains("TPS: new is faster by 50.0 %"), "{page}");
+}

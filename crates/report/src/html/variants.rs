@@ -7,6 +7,7 @@ use super::comparisons::{PageSides, write_effects, write_sentences};
 use super::document::Document;
 use super::table::{end_table, start_table, write_row};
 use crate::html::markup::{Html, writeln_markup};
+use crate::text::comparison::{disturbed_caution, noise_of_variant};
 use crate::text::counts::counted_runs;
 use crate::units::{self, or_dash};
 use prony_judge::capacity::CapacityResult;
@@ -32,7 +33,10 @@ pub fn write(
         if let Some(prices) = prices {
             sweep.add_prices(prices);
         }
-        return super::sweep::write(out, &sweep, CapacityResult::of(&runs).as_ref());
+        return match CapacityResult::of(&runs) {
+            Some(found) => super::sweep::write_capacity(out, &mut sweep, &found),
+            None => super::sweep::write(out, &sweep),
+        };
     }
     let names = sides.names();
     if names.len() > 1 {
@@ -41,6 +45,9 @@ pub fn write(
         for side in &comparison.side_comparisons {
             write_sentences(out, &comparison, side)?;
         }
+        if let Some(caution) = disturbed_caution(&comparison) {
+            writeln_markup!(out, "<p>{}</p>", caution)?;
+        }
         write_effects(out, sides)?;
     }
     let rate = if all_have_nopm(&runs) {
@@ -48,8 +55,9 @@ pub fn write(
     } else {
         "transactions/s, median"
     };
-    let columns = ["variant", "runs", rate, "spread", "p99, median"];
-    let caption = "The variants, by the medians of their runs; p99 of committed transactions";
+    let columns = ["variant", "runs", rate, "spread", "p99, median", "noise"];
+    let caption = "The variants, by the medians of their runs; p99 of committed transactions; noise: share of the \
+                   CPUs that others used or the hypervisor withheld";
     start_table(out, caption, &columns)?;
     let median = |spread: Option<Spread>, format_value: fn(f64) -> String| {
         or_dash(spread, |spread| format_value(spread.median))
@@ -60,6 +68,7 @@ pub fn write(
             median(variant.rate, units::rate),
             or_dash(variant.rate.and_then(|rate| rate.share()), units::percent),
             median(variant.p99_ns, units::time),
+            noise_of_variant(&runs, &variant.name),
         ];
         write_row(out, &variant.name, &cells)?;
     }

@@ -104,7 +104,7 @@ fn title(run: &Run, width: usize) -> Paragraph {
     let (workload, drive) = (&run.workload, &run.drive);
     let title = format!(
         "{}, scale {}, on {}: {}{}",
-        workload.name,
+        workload.display_name(),
         count(workload.scale.into()),
         server_name(&run.server),
         load_size(drive),

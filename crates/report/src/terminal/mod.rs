@@ -19,6 +19,7 @@ use crate::style::Style;
 use crate::text::answer::{answer_format, answer_lines};
 use crate::text::counts::{describe_counts, per_scale_text, throughput_by_second, throughput_text};
 use crate::text::endpoints::{ENDPOINTS, endpoint_table, endpoints_text};
+use crate::text::machines::{MACHINES, machine_table, machines_text};
 use crate::text::server::describe_server;
 use crate::text::setup::{client_health_sentences, server_name, setup_lines};
 use crate::text::statements::{STATEMENTS, statement_table, statements_text};
@@ -80,6 +81,7 @@ pub fn write_full(
     latency::write_service_time_parts(out, run)?;
     write_statements(out, run)?;
     write_endpoints(out, run)?;
+    write_machines(out, run)?;
     counts::write_kinds(out, run)?;
     counts::write_shares(out, run)?;
     findings::write_errors(out, run)?;
@@ -108,7 +110,7 @@ fn write_title(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let workload = &run.workload;
     let title = format!(
         "{}, scale {}, on {}",
-        plain(&workload.name),
+        plain(workload.display_name()),
         count(workload.scale.into()),
         server_name(&run.server),
     );
@@ -163,6 +165,16 @@ fn write_endpoints(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
         return Ok(());
     };
     out.heading(ENDPOINTS)?;
+    out.table(&table)?;
+    out.paragraph(&text)
+}
+
+/// Writes what each of several machines did that drove the load.
+fn write_machines(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    let (Some(table), Some(text)) = (machine_table(run), machines_text(run)) else {
+        return Ok(());
+    };
+    out.heading(MACHINES)?;
     out.table(&table)?;
     out.paragraph(&text)
 }

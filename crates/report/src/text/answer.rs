@@ -53,7 +53,7 @@ pub(crate) fn answer_format(verdict: AnswerVerdict) -> fn(&Style, &str) -> Strin
 /// A requirement with its figure, such as `p99 12.1 ms (11.8 ms to 12.4 ms), required below 20.0 ms`.
 pub(crate) fn result_sentence(result: &RequirementResult, with_reason: bool) -> String {
     let requirement = &result.requirement;
-    let show = format_of(requirement.figure.clone(), &requirement.limit);
+    let show = format_of(&requirement.limit);
     let (of, figure) = match &requirement.limit {
         RequiredLimit::Of { label, .. } => (format!(" of {label}'s"), relative_name(result)),
         _ => (String::new(), requirement.figure.to_string()),
@@ -73,15 +73,11 @@ pub(crate) fn result_sentence(result: &RequirementResult, with_reason: bool) -> 
 
 /// A limit in words, such as `below 20.0 ms`.
 fn limit_text(requirement: &Requirement) -> String {
-    let show = format_of(requirement.figure.clone(), &requirement.limit);
+    let show = format_of(&requirement.limit);
     let limit = match (&requirement.figure, &requirement.limit) {
         (RequiredFigure::Primary, _) => requirement.to_string(),
-        (
-            _,
-            RequiredLimit::Rate(limit) | RequiredLimit::Time(limit) | RequiredLimit::Share(limit),
-        ) => show(*limit),
-        (_, RequiredLimit::Count(limit)) => units::count(*limit),
         (_, RequiredLimit::Of { share, .. }) => show(*share),
+        (_, limit) => show(limit.value().unwrap_or_default()),
     };
     let comparator = match (&requirement.figure, requirement.comparator) {
         (RequiredFigure::Primary, _) | (_, Comparator::Equal) => String::new(),
@@ -105,18 +101,16 @@ fn relative_name(result: &RequirementResult) -> String {
 }
 
 /// How to write a figure, which has the unit of its limit.
-fn format_of(figure: RequiredFigure, limit: &RequiredLimit) -> impl Fn(f64) -> String {
-    let show: fn(f64) -> String = match limit {
-        RequiredLimit::Rate(_) => match figure {
-            RequiredFigure::Metric(_) => units::rate,
-            _ => units::per_second,
-        },
+fn format_of(limit: &RequiredLimit) -> fn(f64) -> String {
+    match limit {
+        RequiredLimit::PerSecond(_) => units::per_second,
+        // The names of metrics have their unit: NOPM.
+        RequiredLimit::PerMinute(_) => units::rate,
         RequiredLimit::Time(_) => units::time,
         RequiredLimit::Count(_) => |number| units::count(number as u64),
         RequiredLimit::Share(_) => units::percent,
         RequiredLimit::Of { .. } => units::percent_with_tenths,
-    };
-    show
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,10 @@ use prony_judge::compare::sides::{
     typical_runs_needed,
 };
 use prony_judge::compare::{Difference, FigurePair, Unit, Verdict};
-use prony_store::Severity;
+use prony_judge::experiment::Spread;
+use prony_judge::noise::RunNoise;
+use prony_store::{Run, Severity};
+use std::borrow::Borrow;
 
 /// Severities with their headings, the worst first.
 const SEVERITY_HEADINGS: [(Severity, &str); 3] = [
@@ -68,6 +71,52 @@ fn single_runs_caution_for(subject: &str) -> String {
 const NORMAL_INTERVAL_CAUTION: &str = "There are too few runs for an exact interval. These intervals assume that the logarithms of the figures are \
      normally distributed, and are too wide if one of the runs was disturbed. Exact intervals need 4 runs per \
      side, or 5 if up to six sides are compared with the first.";
+
+/// The caution about changes that are means of pairs.
+const PAIRS_CAUTION: &str = "Changes are mean ratios of pairs of runs that took turns, so that what disturbs both runs of a pair cancels out. Their \
+     intervals assume that the logarithms of these ratios are normally distributed.";
+
+/// The range of two shares: `23 to 61 %`, or `40 %` if they are equal.
+pub(crate) fn percent_range(ends: [f64; 2]) -> String {
+    let [low, high] = ends.map(units::whole_percent);
+    match low == high {
+        true => low,
+        false => format!("{} to {high}", low.trim_end_matches(" %")),
+    }
+}
+
+/// The noise of the runs of a variant, from the least to the most; a dash if it is not known.
+pub(crate) fn noise_of_variant(runs: &[impl Borrow<Run>], variant: &str) -> String {
+    let runs = runs.iter().map(Borrow::borrow);
+    let own = runs.filter(|run| run.variant() == Some(variant));
+    let shares = own.filter_map(|run| RunNoise::of(run).share()).collect();
+    let noise = Spread::from_values(shares);
+    units::or_dash(noise, |noise| percent_range([noise.low, noise.high]))
+}
+
+/// How much others disturbed the runs of each side.
+pub(crate) fn disturbed_caution(comparison: &SidesComparison) -> Option<String> {
+    let disturbed = comparison.disturbed.as_ref()?;
+    let sides = comparison.sides.iter().zip(&disturbed.noise);
+    let noise = sides.map(|(side, noise)| {
+        let range = percent_range((*noise)?);
+        Some(format!("{range} in the runs of {}", plain(&side.label)))
+    });
+    let noise: Option<Vec<String>> = noise.collect();
+    let noise = noise.map_or(
+        "How much of the CPUs others used is not known for all runs.".to_owned(),
+        |noise| {
+            format!(
+                "Others used, or the hypervisor withheld, of the CPUs {}.",
+                noise.join(", ")
+            )
+        },
+    );
+    Some(format!(
+        "{noise} The figures are those of a disturbed system: only their ratios may be used, not the throughput or the \
+         response times of a side."
+    ))
+}
 
 /// A sentence on how many runs are needed to detect a difference.
 fn runs_needed_sentence() -> String {
@@ -130,6 +179,7 @@ pub(crate) fn cautions(comparison: &SidesComparison) -> Vec<String> {
     if figures().next().is_none() {
         return notes;
     }
+    notes.extend(disturbed_caution(comparison));
     notes.extend(caution_for_single_runs(&comparison.sides));
     let intervals = || figures().filter_map(|figure| figure.significance);
     if let Some(primary) = comparison
@@ -145,6 +195,9 @@ pub(crate) fn cautions(comparison: &SidesComparison) -> Vec<String> {
     }
     if intervals().any(|significance| significance.basis == Basis::Normal) {
         notes.push(NORMAL_INTERVAL_CAUTION.to_owned());
+    }
+    if intervals().any(|significance| significance.basis == Basis::Pairs) {
+        notes.push(PAIRS_CAUTION.to_owned());
     }
     // Sides that are not comparable, or have a single run, have no interval to widen.
     let has_interval = |compared_side: &&SideComparison| {
@@ -294,6 +347,7 @@ fn describe_basis(compared: &FigureComparison, significance: &Significance) -> S
     match significance.basis {
         Basis::Ranks => runs,
         Basis::Normal => format!("{runs}, assuming a normal distribution"),
+        Basis::Pairs => format!("{} pairs of runs", units::count(a)),
     }
 }
 

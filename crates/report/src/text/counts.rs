@@ -4,7 +4,7 @@ use crate::table::Table;
 use crate::text::plain;
 use crate::units::{self, count, count_with_noun, span};
 use prony_judge::experiment::VariantFigures;
-use prony_store::{IndustryMetric, KindFigures, Run, Second, SecondPhase};
+use prony_store::{IndustryMetric, KindFigures, LedgerAccount, Run, Second, SecondPhase};
 
 /// The heading of [`kind_table`].
 pub(crate) const KINDS: &str = "Transactions by kind";
@@ -104,7 +104,21 @@ pub(crate) fn outcome_counts(run: &Run, in_flight: Option<String>) -> String {
             text += &format!("; {} {outcome}", count(number));
         }
     }
-    text
+    match &run.ledger {
+        Some(LedgerAccount {
+            not_read: None,
+            lost,
+            acknowledged,
+            ..
+        }) => {
+            text + &format!(
+                "; lost {} of {} acknowledged",
+                count(*lost),
+                count(*acknowledged)
+            )
+        }
+        _ => text,
+    }
 }
 
 /// The outcomes of the transactions in flight at the end.

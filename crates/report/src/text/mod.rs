@@ -10,6 +10,7 @@ pub(crate) mod counts;
 pub(crate) mod endpoints;
 pub(crate) mod findings;
 pub(crate) mod latency;
+pub(crate) mod machines;
 pub(crate) mod prices;
 pub(crate) mod scenario;
 pub(crate) mod server;

@@ -10,7 +10,7 @@ use prony_store::{
 
 /// The client's health, in sentences.
 pub(crate) fn client_health_sentences(run: &Run) -> Vec<String> {
-    let client = &run.machine().health;
+    let client = &run.client_health();
     // Every iteration of the loop takes some time: zero means not measured.
     let delay_ns = Some(client.loop_delay_max_ns).filter(|ns| *ns > 0);
     let mut lines = vec![
@@ -76,7 +76,7 @@ pub(crate) fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
         ),
         ("drive", describe_drive(&run.drive)),
         ("I/O", describe_network(&run.drive)),
-        ("client", describe_client_machine(&run.machine().host)),
+        ("client", describe_client_machines(run)),
         ("doctor", describe_doctor(run)),
         (
             "prony",
@@ -91,6 +91,26 @@ pub(crate) fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
     ];
     let parts = parts.into_iter().filter(|(_, text)| !text.is_empty());
     parts.collect()
+}
+
+/// The machines that drove the clients, each kind once.
+fn describe_client_machines(run: &Run) -> String {
+    let mut kinds: Vec<(String, u64)> = Vec::new();
+    for machine in &run.machines {
+        let text = describe_client_machine(&machine.host);
+        match kinds.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, number)) => *number += 1,
+            None => kinds.push((text, 1)),
+        }
+    }
+    let kinds = kinds.into_iter().map(|(text, number)| match number {
+        1 => text,
+        _ => format!("{number} × {text}"),
+    });
+    match kinds.collect::<Vec<_>>() {
+        kinds if kinds.is_empty() => describe_client_machine(&run.machine().host),
+        kinds => kinds.join("; "),
+    }
 }
 
 /// What the user said of the server; empty if that is nothing.

@@ -12,8 +12,10 @@ use std::collections::BTreeSet;
 
 /// What the table's marks mean.
 pub(crate) const SWEEP_LEGEND: &str = "Medians of the runs that count, with the interval of the median at 95 %; \
-    times are of committed transactions. The knee is the last point before more load brings little more. A check \
-    behind a point made runs of it invalid.";
+    times are of committed transactions. A check behind a point made runs of it invalid.";
+/// What the mark of the knee means.
+pub(crate) const KNEE_LEGEND: &str =
+    "The knee is the last point before more load brings little more.";
 
 /// The value of a point with its axis: `16 clients`, `scale 10`.
 fn at(axis: &str, value: &str) -> String {

@@ -110,6 +110,7 @@ pub fn closed() -> Run {
             commit: None,
         },
         machines: vec![ClientMachine {
+            part: None,
         host: Host {
                 name: "bench1".into(),
                 kernel: "Linux 6.1.0".into(),

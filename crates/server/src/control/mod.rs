@@ -43,7 +43,9 @@ pub use waiting::{CONNECT_TIMEOUT, IO_TIMEOUT, Silence, StopSignal, WaitOptions}
 
 use crate::target::{Endpoint, Target};
 use prony_wire::mysql::SessionUse;
-use prony_wire::{Exchange, FeedStatus, QueryMode, ServerError, Session, StatementIds, Value};
+use prony_wire::{
+    Exchange, FeedStatus, QueryMode, ServerError, Session, Statement, StatementIds, Value,
+};
 use std::time::Duration;
 
 /// Limit for one reply, in bytes: only a broken or hostile server sends more to a control
@@ -157,6 +159,30 @@ impl Control {
             exchange.request(std::iter::once((&statement, &values[..])));
         })?;
         self.last_rows()
+    }
+
+    /// Lets the server prepare a statement, which is not executed.
+    ///
+    /// # Errors
+    /// As for [`Control::execute`].
+    pub fn try_prepare(&mut self, statement: &Statement) -> Result<(), Error> {
+        let result = self.request(statement.sql(), |exchange| exchange.prepare(statement));
+        self.connection.close_statement(statement);
+        result
+    }
+
+    /// Executes a statement with these values.
+    ///
+    /// # Errors
+    /// As for [`Control::execute`].
+    pub fn execute_statement(
+        &mut self,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> Result<(), Error> {
+        self.request(statement.sql(), |exchange| {
+            exchange.request(std::iter::once((statement, values)));
+        })
     }
 
     /// Starts `COPY ... FROM STDIN`.

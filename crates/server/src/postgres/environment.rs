@@ -90,6 +90,16 @@ impl Environment {
         self
     }
 
+    /// All variables that are read, which may contain passwords.
+    pub fn vars(&self) -> &BTreeMap<String, String> {
+        &self.vars
+    }
+
+    /// This environment with these variables alone.
+    pub fn with_only(self, vars: BTreeMap<String, String>) -> Self {
+        Environment { vars, ..self }
+    }
+
     /// A variable's value, which may be empty, as with libpq.
     pub fn var(&self, name: &str) -> Option<&str> {
         self.vars.get(name).map(String::as_str)

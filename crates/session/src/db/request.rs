@@ -2,9 +2,10 @@
 //! reply.
 
 use super::{Db, Wait};
-use crate::conn::UserPhase;
+use crate::conn::{Conn, UserPhase};
 use crate::error::DbError;
-use prony_wire::{Exchange, QueryMode, ServerError, Statement, Value, WireRow};
+use crate::ledger::ClientLedger;
+use prony_wire::{BlockState, Effect, Exchange, QueryMode, ServerError, Statement, Value, WireRow};
 use std::cell::Ref;
 
 impl Db {
@@ -31,7 +32,10 @@ impl Db {
         batch: &[(&Statement, &[Value<'_>])],
     ) -> Result<DbReply<'_>, DbError> {
         self.check_usable()?;
-        self.conn.request(batch.iter().copied());
+        match &mut self.ledger {
+            None => self.conn.request(batch.iter().copied()),
+            Some(ledger) => request_with_entry(&self.conn, ledger, batch),
+        }
         if self.context.measures_statements() {
             self.begin_timing(batch.first().map(|(statement, _)| statement.id()));
         }
@@ -49,6 +53,11 @@ impl Db {
             return Err(DbError::protocol(
                 "simple mode has no requests of several executions".to_owned(),
             ));
+        }
+        if let Some(ledger) = &mut self.ledger
+            && let Some((insert, entry)) = ledger.entry_before(statement)
+        {
+            self.conn.push(insert, &entry);
         }
         self.conn.push(statement, values);
         Ok(())
@@ -145,7 +154,7 @@ impl Db {
     /// Begins to time the request that has just been made, whose first statement has this number. The user made
     /// it when it was last resumed.
     #[cold]
-    fn begin_timing(&self, first_id: Option<u32>) {
+    pub(super) fn begin_timing(&self, first_id: Option<u32>) {
         let requested_ns = self.conn.noticed_ns();
         self.conn
             .set_timed_request(first_id.map(|first_id| (first_id, requested_ns)));
@@ -205,6 +214,32 @@ impl Db {
     /// Number of results in the last reply, before the error if it ended with one.
     pub fn result_count(&self) -> usize {
         self.conn.exchange().result_count()
+    }
+}
+
+/// Requests a batch, with an entry of the ledger before the statement that ends the transaction, or first if the batch
+/// is a transaction.
+fn request_with_entry(
+    conn: &Conn,
+    ledger: &mut ClientLedger,
+    batch: &[(&Statement, &[Value<'_>])],
+) {
+    let ends = |(statement, _): &(&Statement, &[Value<'_>])| statement.effect() == Effect::Commits;
+    let end = batch.iter().position(ends);
+    let entry = match end {
+        Some(end) => ledger.entry_before(batch[end].0),
+        None if conn.block_state() == BlockState::Idle => {
+            ledger.entry_of_request(batch.iter().map(|(statement, _)| *statement))
+        }
+        None => None,
+    };
+    match entry {
+        None => conn.request(batch.iter().copied()),
+        Some((insert, entry)) => {
+            let (before, after) = batch.split_at(end.unwrap_or(0));
+            let entry: [(&Statement, &[Value<'_>]); 1] = [(insert, &entry)];
+            conn.request(before.iter().chain(&entry).chain(after).copied());
+        }
     }
 }
 

@@ -120,6 +120,9 @@ impl Db {
     ) -> Result<(), DbError> {
         self.check_usable()?;
         self.conn.request(std::iter::once((statement, values)));
+        if self.context.measures_statements() {
+            self.begin_timing(Some(statement.id()));
+        }
         Ok(())
     }
 

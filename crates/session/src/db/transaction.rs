@@ -5,6 +5,7 @@
 use super::Db;
 use crate::conn::{CurrentTransaction, UserPhase};
 use crate::error::DbError;
+use crate::ledger::Settlement;
 use crate::program::UserExit;
 use prony_measure::{ErrorClass, Outcome, TxnKind};
 use prony_wire::BlockState;
@@ -131,6 +132,11 @@ impl Db {
         self.done_transactions += u64::from(self.context.is_counted(self.conn.noticed_ns()));
         match result {
             Ok(outcome) => {
+                let settlement = match outcome {
+                    Outcome::Committed => Settlement::Committed,
+                    _ => Settlement::RolledBack,
+                };
+                self.settle(settlement);
                 self.context.record(self.conn.end(outcome), None);
                 if self.conn.block_state() != BlockState::Idle {
                     let text = "the transaction ended with its block still open";
@@ -143,6 +149,10 @@ impl Db {
                 if error.class == ErrorClass::LostConnection && self.conn.has_committed() {
                     error.class = ErrorClass::AmbiguousCommit;
                 }
+                self.settle(match error.class {
+                    ErrorClass::AmbiguousCommit => Settlement::Ambiguous,
+                    _ => Settlement::RolledBack,
+                });
                 let outcome = Outcome::Failed(error.class, error.counted_as);
                 self.context.record(self.conn.end(outcome), Some(error));
                 self.recover().await?;
@@ -156,11 +166,19 @@ impl Db {
         Ok(())
     }
 
+    /// Ends the transaction in the ledger, if there is one.
+    fn settle(&mut self, settlement: Settlement) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.settle(settlement);
+        }
+    }
+
     /// Begins another attempt at the transaction, from its first statement.
     ///
     /// # Errors
     /// [`UserExit`] when the run stops meanwhile.
     pub async fn retry(&mut self) -> Result<(), UserExit> {
+        self.settle(Settlement::RolledBack);
         self.recover().await?;
         let mut transaction = self.conn.transaction.get();
         transaction.retries += 1;

@@ -30,6 +30,52 @@ pub struct ClientMachine {
     pub host: Host,
     /// Its health in the measured window.
     pub health: ClientHealth,
+    /// Its part of a run that several machines drove.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<MachinePart>,
+}
+
+/// What one of several machines did in a run, and its clock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MachinePart {
+    /// Clients that it drove.
+    pub clients: u32,
+    /// OS threads that drove them.
+    pub threads: u32,
+    /// Transactions that it committed in the measured window.
+    pub committed: u64,
+    /// The same per second.
+    pub tps: f64,
+    /// Mean response time of its committed transactions, nanoseconds; absent if there were none.
+    pub response_mean_ns: Option<f64>,
+    /// Mean of the server's part of it, nanoseconds; absent if it was not measured.
+    pub server_mean_ns: Option<f64>,
+    /// How far its clock was ahead of the coordinator's before the load, nanoseconds, by the shortest of many round
+    /// trips.
+    pub clock_offset_ns: i64,
+    /// The shortest round trip to it, nanoseconds; the offset is wrong by at most half of it.
+    pub round_trip_ns: u64,
+    /// How far the offset had changed after the load, nanoseconds; absent if it was lost.
+    pub clock_drift_ns: Option<i64>,
+    /// How long after the common start its last worker began, nanoseconds; absent if it was lost.
+    pub start_delay_ns: Option<u64>,
+    /// Why it was lost; absent if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
+}
+
+impl MachinePart {
+    /// The longest time by which it may have begun apart from the common start, nanoseconds: its delay, the bound of its
+    /// clock's offset, and the drift. `None` if it was lost.
+    pub fn start_skew_max_ns(&self) -> Option<u64> {
+        let drift_ns = self.clock_drift_ns?.unsigned_abs();
+        let bound_ns = self.round_trip_ns.div_ceil(2);
+        Some(
+            self.start_delay_ns?
+                .saturating_add(bound_ns)
+                .saturating_add(drift_ns),
+        )
+    }
 }
 
 /// A client machine.
@@ -131,6 +177,9 @@ impl Server {
 pub struct Workload {
     /// Its name, such as `tpcc`.
     pub name: String,
+    /// The name of the plan, if that has the user's own transactions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_name: Option<String>,
     /// A one-line description.
     pub title: String,
     /// Scale factor.
@@ -150,6 +199,11 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// What results call it: the name of a plan with the user's own transactions, otherwise the workload's.
+    pub fn display_name(&self) -> &str {
+        self.own_name.as_deref().unwrap_or(&self.name)
+    }
+
     /// The value of one of its settings.
     pub fn setting(&self, name: &str) -> Option<&str> {
         let setting = self.settings.iter().find(|setting| setting.name == name)?;
@@ -231,6 +285,53 @@ pub struct ClientHealth {
     pub pinned_workers: Option<u32>,
 }
 
+impl ClientHealth {
+    /// The health of several machines together: times add up; shares and delays are those of the worst machine.
+    pub(super) fn of_all(machines: &[ClientMachine]) -> ClientHealth {
+        let healths = || machines.iter().map(|machine| &machine.health);
+        let sum_s = |read: fn(&ClientHealth) -> Option<f64>| {
+            healths()
+                .filter_map(read)
+                .reduce(|sum, seconds| sum + seconds)
+        };
+        let largest =
+            |read: fn(&ClientHealth) -> Option<f64>| healths().filter_map(read).reduce(f64::max);
+        let count = |read: fn(&ClientHealth) -> Option<u32>| {
+            healths().filter_map(read).reduce(u32::saturating_add)
+        };
+        let (cpu_user_s, cpu_system_s) = (
+            sum_s(|health| health.cpu_user_s),
+            sum_s(|health| health.cpu_system_s),
+        );
+        let parts = machines.iter().filter_map(|machine| machine.part.as_ref());
+        let committed: u64 = parts.map(|part| part.committed).sum();
+        let cpu_us = 1e6 * (cpu_user_s.unwrap_or(0.0) + cpu_system_s.unwrap_or(0.0));
+        let is_known = committed > 0 && (cpu_user_s.is_some() || cpu_system_s.is_some());
+        let batch = healths().filter_map(|health| health.batch);
+        ClientHealth {
+            cpu_user_s,
+            cpu_system_s,
+            busiest_thread_share: largest(|health| health.busiest_thread_share),
+            cpu_per_transaction_us: is_known.then(|| cpu_us / committed as f64),
+            loop_delay_max_ns: healths()
+                .map(|health| health.loop_delay_max_ns)
+                .max()
+                .unwrap_or(0),
+            run_queue_s: sum_s(|health| health.run_queue_s),
+            steal_share: largest(|health| health.steal_share),
+            memory_peak_bytes: healths()
+                .filter_map(|health| health.memory_peak_bytes)
+                .max(),
+            batch: batch.reduce(|mut sum, batch| {
+                sum.add(&batch);
+                sum
+            }),
+            coalescing_workers: count(|health| health.coalescing_workers),
+            pinned_workers: count(|health| health.pinned_workers),
+        }
+    }
+}
+
 /// How the parts of the service time were measured, and how far they can be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
@@ -279,8 +380,19 @@ impl Check {
     }
 }
 
+/// How `prony find` searches the highest rate that meets what is required.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateSearch {
+    /// Whether its first rate was estimated, so that it is near the answer.
+    pub is_estimate: bool,
+    /// The search ends if the answer is known to plus or minus this share.
+    pub precision: f64,
+    /// It ends after so many steps at the latest.
+    pub max_steps: u32,
+}
+
 /// A run's position in an experiment: a plan with variants, each run several times.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Experiment {
     /// Id of the experiment, the same in all its runs: the id of its first run.
     pub id: String,
@@ -303,4 +415,7 @@ pub struct Experiment {
     /// its machine. Empty if the experiment is no sweep.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweep: Vec<Setting>,
+    /// The search whose steps the runs are; absent if the experiment is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<RateSearch>,
 }

@@ -173,9 +173,11 @@ impl Codec {
     pub fn prepare(&mut self, statement: &Statement, out: &mut Vec<u8>) {
         self.begin();
         self.put_closes(out);
-        put_parse(out, Some(statement.id()), statement);
+        // Only this mode names statements; otherwise this checks the statement.
+        let id = (self.mode == QueryMode::Prepared).then(|| statement.id());
+        put_parse(out, id, statement);
         self.sync(out);
-        self.mark_prepared(statement.id());
+        id.into_iter().for_each(|id| self.mark_prepared(id));
     }
 
     /// Whether a statement is prepared on this connection.

@@ -2,6 +2,7 @@
 
 use super::expr::Expr;
 use super::variables::VariableId;
+use prony_wire::ParameterType;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -144,6 +145,8 @@ pub(super) struct SqlVariables {
     pub(super) parameters: Box<[VariableId]>,
     /// The range of each variable's reference in the text, colon included.
     pub(super) references: Box<[Range<usize>]>,
+    /// The types to declare for the parameters; empty if none is known.
+    pub(super) types: Box<[Option<ParameterType>]>,
 }
 
 /// A `\gset` or `\aset`, which stores the columns of results in variables.

@@ -16,6 +16,17 @@ pub struct Expr {
     pub(super) instructions: Box<[Instruction]>,
 }
 
+impl Expr {
+    /// The variables that it reads.
+    pub(super) fn variables(&self) -> impl Iterator<Item = VariableId> {
+        let instructions = self.instructions.iter();
+        instructions.filter_map(|instruction| match instruction {
+            Instruction::Variable(id) => Some(*id),
+            _ => None,
+        })
+    }
+}
+
 /// An instruction of the stack machine. Jumps hold the number of instructions to skip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Instruction {

@@ -1,8 +1,9 @@
-//! Splits a script into statements, by the rules of psql's lexer. A semicolon or backslash inside quotes,
-//! comments, parentheses or a function body never ends a statement. `sql.rs` finds the variables in the
-//! resulting texts.
+//! Splits a script into statements, by the rules of psql's lexer; quotes and comments are those of the source's dialect. A
+//! semicolon or backslash inside quotes, comments, parentheses or a function body never ends a statement. `sql.rs` finds the
+//! variables in the resulting texts.
 
 use super::tokens::Source;
+use prony_document::SqlDialect;
 
 /// How a statement ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,11 +61,11 @@ impl SqlLexer {
                     source.position += 1;
                     return (raw, StatementEnd::Backslash);
                 }
-                (c, second)
+                (c, _)
                     if is_blank(c, source.pgbench_version)
-                        || (c == b'-' && second == Some(&b'-')) =>
+                        || begins_line_comment(input, source.dialect) =>
                 {
-                    let is_comment = c == b'-';
+                    let is_comment = !is_blank(c, source.pgbench_version);
                     let length = if is_comment { comment_length(input) } else { 1 };
                     // Since version 15, comments inside a statement are sent to the server.
                     if raw.text.is_empty() || (is_comment && source.pgbench_version < 15) {
@@ -81,7 +82,7 @@ impl SqlLexer {
                     }
                     continue;
                 }
-                _ => self.token_length(input),
+                _ => self.token_length(input, source.dialect),
             };
             source.position = start;
             append(&mut raw, source, length);
@@ -89,26 +90,19 @@ impl SqlLexer {
     }
 
     /// Length of the token at the start of `input`: a quoted text, a comment, a word, a number, or one byte.
-    fn token_length(&mut self, input: &[u8]) -> usize {
-        match (input[0], input.get(1), input.get(2)) {
-            (b'(', ..) => self.open_parentheses += 1,
-            (b')', ..) => self.open_parentheses = self.open_parentheses.saturating_sub(1),
-            (b'\'', ..) => return quoted_length(input, 1, false),
-            (b'e' | b'E', Some(b'\''), _) => return quoted_length(input, 2, true),
-            (b'b' | b'B' | b'x' | b'X', Some(b'\''), _) => return quoted_length(input, 2, false),
+    fn token_length(&mut self, input: &[u8], dialect: Option<SqlDialect>) -> usize {
+        if let Some(length) = quoted_or_comment_length(input, dialect) {
+            return length;
+        }
+        match (input[0], input.get(1)) {
+            (b'(', _) => self.open_parentheses += 1,
+            (b')', _) => self.open_parentheses = self.open_parentheses.saturating_sub(1),
             // The token is only the letter; the quoted text is the next token.
-            (b'n' | b'N', Some(b'\''), _) => {}
-            (b'u' | b'U', Some(b'&'), Some(b'\'')) => return quoted_length(input, 3, false),
-            (b'u' | b'U', Some(b'&'), Some(b'"')) => {
-                return 2 + quoted_identifier_length(&input[2..]);
-            }
-            (b'"', ..) => return quoted_identifier_length(input),
-            (b'/', Some(b'*'), _) => return nested_comment_length(input),
-            (b'$', ..) => return dollar_quoted_length(input),
-            (b':', ..) => return variable_length(input),
-            (b'0'..=b'9', ..) => return number_length(input),
-            (b'.', Some(b'0'..=b'9'), _) => return number_length(input),
-            (c, ..) if is_word_start(c) => return self.word_token_length(input),
+            (b'n' | b'N', Some(b'\'')) => {}
+            (b':', _) => return variable_length(input),
+            (b'0'..=b'9', _) => return number_length(input),
+            (b'.', Some(b'0'..=b'9')) => return number_length(input),
+            (c, _) if is_word_start(c) => return self.word_token_length(input),
             _ => {}
         }
         1
@@ -146,6 +140,72 @@ impl SqlLexer {
         }
         length
     }
+}
+
+/// Length of the quoted text, quoted name or comment at the start of `input`, if there is one.
+fn quoted_or_comment_length(input: &[u8], dialect: Option<SqlDialect>) -> Option<usize> {
+    Some(
+        match (dialect, input[0], input.get(1).copied(), input.get(2)) {
+            (Some(SqlDialect::MySql), quote @ (b'\'' | b'"' | b'`'), ..) => {
+                mysql_quoted_length(input, quote)
+            }
+            (Some(SqlDialect::MySql), b'/', Some(b'*'), _) => {
+                find_bytes(input, b"*/").map_or(input.len(), |end| end + 2)
+            }
+            (Some(SqlDialect::TransactSql), b'[', ..) => {
+                find_bytes(input, b"]").map_or(input.len(), |end| end + 1)
+            }
+            (_, b'\'', ..) => quoted_length(input, 1, false),
+            (_, b'"', ..) => quoted_identifier_length(input).min(input.len()),
+            (_, b'/', Some(b'*'), _) => nested_comment_length(input),
+            (Some(SqlDialect::MySql | SqlDialect::TransactSql), ..) => return None,
+            (_, b'e' | b'E', Some(b'\''), _) => quoted_length(input, 2, true),
+            (_, b'b' | b'B' | b'x' | b'X', Some(b'\''), _) => quoted_length(input, 2, false),
+            (_, b'u' | b'U', Some(b'&'), Some(b'\'')) => quoted_length(input, 3, false),
+            (_, b'u' | b'U', Some(b'&'), Some(b'"')) => {
+                (2 + quoted_identifier_length(&input[2..])).min(input.len())
+            }
+            (_, b'$', ..) => dollar_quoted_length(input),
+            _ => return None,
+        },
+    )
+}
+
+/// Length of the token at the start of `input`, which is not empty.
+pub(super) fn token_length(input: &[u8], dialect: SqlDialect) -> usize {
+    if begins_line_comment(input, Some(dialect)) {
+        return comment_length(input);
+    }
+    let quoted = quoted_or_comment_length(input, Some(dialect));
+    quoted.unwrap_or_else(|| word_length(input).max(1))
+}
+
+/// Whether a comment begins that ends with the line.
+fn begins_line_comment(input: &[u8], dialect: Option<SqlDialect>) -> bool {
+    match (dialect, input.first(), input.get(1), input.get(2)) {
+        // MySQL subtracts a negative number otherwise.
+        (Some(SqlDialect::MySql), Some(b'-'), Some(b'-'), after) => {
+            after.is_none_or(u8::is_ascii_whitespace)
+        }
+        (Some(SqlDialect::MySql), Some(b'#'), ..) => true,
+        (_, Some(b'-'), Some(b'-'), _) => true,
+        _ => false,
+    }
+}
+
+/// Length of a text or name of MySQL in these quotes. A doubled quote is treated as the end of one text and the start of
+/// the next.
+fn mysql_quoted_length(input: &[u8], quote: u8) -> usize {
+    let mut offset = 1;
+    while let Some(byte) = input.get(offset) {
+        match byte {
+            b'\\' if quote != b'`' => offset += 1,
+            byte if *byte == quote => return offset + 1,
+            _ => {}
+        }
+        offset += 1;
+    }
+    input.len()
 }
 
 /// Appends the next `length` bytes of the script to the statement.

@@ -74,11 +74,15 @@ pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
     );
     let mut option_errors = Vec::new();
     for spec in files.unwrap_or_else(|error| record_error(&mut option_errors, error)) {
-        collect(parse_weighted(&spec, |name| read_file(&mut names, name)));
+        collect(with_weight(&spec, |name| {
+            let text = read_text(name)?;
+            Script::parse(&mut names, name, &text, NATIVE_PGBENCH_VERSION)
+                .map_err(|error| script_error(&error))
+        }));
     }
     let builtins = builtins.unwrap_or_else(|error| record_error(&mut option_errors, error));
     for spec in &builtins {
-        collect(parse_weighted(spec, |name| {
+        collect(with_weight(spec, |name| {
             find_builtin(name)
                 .and_then(|builtin| builtin.parse(&mut names, NATIVE_PGBENCH_VERSION))
                 .map_err(|error| script_error(&error))
@@ -90,7 +94,13 @@ pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
     });
     problems.extend(option_errors);
     if problems.is_empty() {
-        problems.extend(script_set_problem(&scripts));
+        problems.extend(script_set_problem(
+            &scripts,
+            (
+                "the script workload needs a script",
+                "--file a.sql, or --builtin tpcb-like; in a plan files = [\"a.sql\"]",
+            ),
+        ));
     }
     if !problems.is_empty() {
         return Err(problems);
@@ -109,13 +119,11 @@ fn record_error(option_errors: &mut Vec<Error>, error: Error) -> Vec<String> {
     Vec::new()
 }
 
-/// A problem with the set of scripts, or with a command that native runs do not support.
-fn script_set_problem(scripts: &[Script]) -> Option<Error> {
+/// A problem with the set of scripts, or with a command that native runs do not support. `if_empty`: problem and hint if
+/// there is no script.
+pub(super) fn script_set_problem(scripts: &[Script], if_empty: (&str, &str)) -> Option<Error> {
     if scripts.is_empty() {
-        return Some(option_error(
-            "the script workload needs a script",
-            "--file a.sql, or --builtin tpcb-like; in a plan files = [\"a.sql\"]",
-        ));
+        return Some(option_error(if_empty.0, if_empty.1));
     }
     if scripts.len() > SCRIPTS_MAX {
         return Some(option_error(
@@ -175,10 +183,13 @@ pub(super) fn protocol_problem(script: &Script, is_simple: bool) -> Option<Strin
 }
 
 /// Reads the strings of an option, which may be a list or a single string.
-fn read_string_list(plan: &WorkloadPlan, key: &str) -> Result<Vec<String>, Error> {
+pub(super) fn read_string_list(plan: &WorkloadPlan, key: &str) -> Result<Vec<String>, Error> {
     let type_error = || {
         option_error(
-            &format!("option \"{key}\" of the script workload is not a list of strings"),
+            &format!(
+                "option \"{key}\" of the {} workload is not a list of strings",
+                plan.name
+            ),
             &format!("{key} = [\"...\", \"...\"]"),
         )
     };
@@ -196,7 +207,7 @@ fn read_string_list(plan: &WorkloadPlan, key: &str) -> Result<Vec<String>, Error
 }
 
 /// Reads the defined variables: a list of `NAME=VALUE`, or a table.
-fn read_defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>, Error> {
+pub(super) fn read_defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>, Error> {
     let table = plan
         .options
         .get("define")
@@ -244,13 +255,22 @@ fn read_defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>, Error> {
 }
 
 /// Reads the script `NAME` or `NAME@WEIGHT`.
-fn parse_weighted(
+fn with_weight(
     spec: &str,
     read: impl FnOnce(&str) -> Result<Script, Error>,
 ) -> Result<Script, Error> {
+    let (name, weight) = parse_weighted(spec)?;
+    Ok(Script {
+        weight,
+        ..read(name)?
+    })
+}
+
+/// The name and the weight in `NAME` or `NAME@WEIGHT`.
+pub(super) fn parse_weighted(spec: &str) -> Result<(&str, u32), Error> {
     let hint = "NAME@WEIGHT, where WEIGHT is an integer of at least 0";
-    let (name, weight) = match spec.rsplit_once('@') {
-        None => (spec, 1),
+    match spec.rsplit_once('@') {
+        None => Ok((spec, 1)),
         Some((name, digits)) => {
             let number: i128 = digits.parse().map_err(|_| {
                 option_error(&format!("invalid weight specification: @{digits}"), hint)
@@ -262,15 +282,13 @@ fn parse_weighted(
                     format!("weight specification out of range (0 .. {maximum}): {number}");
                 option_error(&problem, hint)
             })?;
-            (name, weight)
+            Ok((name, weight))
         }
-    };
-    let mut script = read(name)?;
-    script.weight = weight;
-    Ok(script)
+    }
 }
 
-fn read_file(names: &mut VariableNames, name: &str) -> Result<Script, Error> {
+/// The text of a script's file.
+pub(super) fn read_text(name: &str) -> Result<String, Error> {
     let open_error = |error: &dyn std::fmt::Display| {
         option_error(
             &format!("could not open file \"{name}\": {}", system_error(error)),
@@ -285,12 +303,11 @@ fn read_file(names: &mut VariableNames, name: &str) -> Result<Script, Error> {
         return Err(open_error(&"it is larger than 64 MiB"));
     }
     let bytes = std::fs::read(name).map_err(|error| open_error(&error))?;
-    let text = String::from_utf8(bytes).map_err(|_| open_error(&"it is not text in UTF-8"))?;
-    Script::parse(names, name, &text, NATIVE_PGBENCH_VERSION).map_err(|error| script_error(&error))
+    String::from_utf8(bytes).map_err(|_| open_error(&"it is not text in UTF-8"))
 }
 
 /// Converts a script's error, with a hint that shows the position.
-fn script_error(error: &ScriptError) -> Error {
+pub(super) fn script_error(error: &ScriptError) -> Error {
     let hint = match error {
         ScriptError::Syntax(syntax) => match (&syntax.text, syntax.column) {
             (Some(text), Some(column)) => format!("column {} of: {text}", column + 1),

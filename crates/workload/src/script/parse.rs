@@ -5,8 +5,10 @@ use super::ast::{Command, CommandKind, Script, SqlCommand, StoreCommand};
 use super::error::{ScriptError, SyntaxError};
 use super::lex::{RawStatement, SqlLexer, StatementEnd};
 use super::meta::{self, MetaCommand};
+use super::options::NATIVE_PGBENCH_VERSION;
 use super::tokens::Source;
 use super::variables::VariableNames;
+use prony_document::SqlDialect;
 
 /// Counts the lines up to an offset, starting from the previous offset instead of the start of the script.
 struct LineCounter {
@@ -40,12 +42,39 @@ impl Script {
         pgbench_version: u32,
     ) -> Result<Script, ScriptError> {
         let text = text.split('\0').next().unwrap_or_default();
-        let mut source = Source {
+        let source = Source {
             name,
             text,
             position: 0,
             pgbench_version,
+            dialect: None,
         };
+        Script::parse_source(names, source)
+    }
+
+    /// Parses a script of weight 1 whose statements are this dialect's SQL. Unlike in pgbench, a colon in a literal, a
+    /// quoted name or a comment begins no variable.
+    pub fn parse_sql(
+        names: &mut VariableNames,
+        name: &str,
+        text: &str,
+        dialect: SqlDialect,
+    ) -> Result<Script, ScriptError> {
+        let source = Source {
+            name,
+            text,
+            position: 0,
+            pgbench_version: NATIVE_PGBENCH_VERSION,
+            dialect: Some(dialect),
+        };
+        Script::parse_source(names, source)
+    }
+
+    fn parse_source(
+        names: &mut VariableNames,
+        mut source: Source<'_>,
+    ) -> Result<Script, ScriptError> {
+        let name = source.name;
         let commands = parse_commands(&mut source, names)?;
         if commands.is_empty() {
             return Err(ScriptError::Empty {
@@ -171,12 +200,7 @@ fn parse_commands(
     loop {
         let (raw, end) = lexer.next_statement(source);
         let statement_line = lines.line_at(source, raw.start);
-        commands.extend(statement_command(
-            raw,
-            statement_line,
-            names,
-            source.pgbench_version,
-        ));
+        commands.extend(statement_command(raw, statement_line, names, source));
         if end == StatementEnd::Backslash {
             let line = lines.line_at(source, source.position - 1);
             match meta::parse(source, line, names)? {
@@ -240,13 +264,13 @@ fn statement_command(
     raw: RawStatement,
     line: usize,
     names: &mut VariableNames,
-    pgbench_version: u32,
+    source: &Source<'_>,
 ) -> Option<Command> {
     let text = trim_leading_comments(&raw.text)?;
     Some(Command {
         line,
         backslash_text: None,
-        kind: CommandKind::Sql(SqlCommand::new(text, names, pgbench_version)),
+        kind: CommandKind::Sql(SqlCommand::new(text, names, source)),
     })
 }
 

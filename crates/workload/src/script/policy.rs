@@ -1,6 +1,7 @@
 //! The settings of scripts in which native runs differ from pgbench, and the listener for messages.
 
 use super::options::NATIVE_PGBENCH_VERSION;
+use prony_document::SqlDialect;
 use prony_session::DbError;
 use prony_wire::postgres::ServerError;
 use std::sync::Arc;
@@ -35,6 +36,9 @@ pub trait MessageListener: Send + Sync {
 pub struct ScriptPolicy {
     /// The major version of pgbench whose rules apply.
     pub pgbench_version: u32,
+    /// The SQL of the statements, if they are the user's own: their variables are then bound by type in every query mode.
+    /// `None`: as in pgbench.
+    pub dialect: Option<SqlDialect>,
     /// What happens to a client whose statement fails.
     pub on_error: OnError,
     /// Maximum tries of a transaction after serialization failures or deadlocks; 0 means no limit.
@@ -64,6 +68,7 @@ impl Default for ScriptPolicy {
     fn default() -> Self {
         ScriptPolicy {
             pgbench_version: NATIVE_PGBENCH_VERSION,
+            dialect: None,
             on_error: OnError::Fail,
             max_tries: 1,
             latency_limit_ns: None,

@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub struct ScriptProgram {
     shared: Arc<ScriptRun>,
     kinds: Vec<&'static str>,
+    settings: Vec<(&'static str, String)>,
 }
 
 /// The state that all users of a run share; read-only except for the sums and the generators.
@@ -71,7 +72,15 @@ impl ScriptProgram {
         ScriptProgram {
             shared: Arc::new(shared),
             kinds,
+            settings: Vec::new(),
         }
+    }
+
+    /// Sets what determines the meaning of the run's figures, for the document.
+    #[must_use]
+    pub(super) fn with_settings(mut self, settings: Vec<(&'static str, String)>) -> Self {
+        self.settings = settings;
+        self
     }
 
     pub fn scripts(&self) -> &[Script] {
@@ -105,13 +114,17 @@ impl Program for ScriptProgram {
         statements.map(|sql| sql.text.to_string()).collect()
     }
 
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        self.settings.clone()
+    }
+
     fn commits_once(&self) -> bool {
         self.shared.scripts.iter().all(Script::commits_once)
     }
 
     fn statement_table(&self) -> StatementTable {
         let run = &*self.shared;
-        let statements = run.statements.get_or_init(|| statements_of(&run.scripts));
+        let statements = run.statements();
         let mut table = StatementTable::new();
         for (script, statements) in run.scripts.iter().zip(statements) {
             let commands = script.commands.iter().zip(statements).zip(1..);
@@ -128,10 +141,8 @@ impl Program for ScriptProgram {
 
     fn create_user(&self, id: UserId, db: Db) -> User {
         let shared = Arc::clone(&self.shared);
-        if db.protocol_mode() != QueryMode::Simple {
-            shared
-                .statements
-                .get_or_init(|| statements_of(&shared.scripts));
+        if db.protocol_mode() != QueryMode::Simple || shared.policy.dialect.is_some() {
+            shared.statements();
         }
         let client = shared.new_client(id);
         Box::pin(async move {
@@ -141,12 +152,23 @@ impl Program for ScriptProgram {
     }
 }
 
-/// The statement of each SQL command, by script and command, for the extended protocol.
-fn statements_of(scripts: &[Script]) -> Vec<Vec<Option<Statement>>> {
+/// The statement of each SQL command, by script and command. `is_own_sql`: the positions of its parameters are known, as
+/// engines other than PostgreSQL and the simple protocol need them.
+fn statements_of(scripts: &[Script], is_own_sql: bool) -> Vec<Vec<Option<Statement>>> {
     let mut statement_ids = StatementIds::new();
     let mut add = |sql: &SqlCommand| {
-        let count = u16::try_from(sql.parameters().len()).unwrap_or(u16::MAX);
-        let statement = statement_ids.add_unparsed(Arc::clone(sql.numbered_text()), count);
+        let text = Arc::clone(sql.numbered_text());
+        let statement = if is_own_sql {
+            let positions = sql.numbered_positions();
+            let statement = statement_ids.add_with_placeholders(text, positions);
+            match sql.types() {
+                [] => statement,
+                types => statement.with_suggested_types(types.iter().copied()),
+            }
+        } else {
+            let count = u16::try_from(sql.parameters().len()).unwrap_or(u16::MAX);
+            statement_ids.add_unparsed(text, count)
+        };
         match sql.store_command {
             Some(_) => statement.with_columns(),
             None => statement,
@@ -162,7 +184,30 @@ fn statements_of(scripts: &[Script]) -> Vec<Vec<Option<Statement>>> {
         .collect()
 }
 
+/// Sets the defined variables of own SQL: a text that is a whole number as a number, because engines other than PostgreSQL
+/// take the type of the value.
+pub(super) fn set_defines(evaluator: &mut Evaluator, defines: &[(String, String)]) {
+    for (name, text) in defines {
+        let Some(id) = evaluator.names().find(name) else {
+            continue;
+        };
+        match text.parse::<i64>() {
+            Ok(number) if number.to_string() == *text => {
+                evaluator.variables.set(id, Value::Int(number));
+            }
+            _ => evaluator.variables.set_text(id, text),
+        }
+    }
+}
+
 impl ScriptRun {
+    /// The statement of each SQL command, by script and command.
+    fn statements(&self) -> &[Vec<Option<Statement>>] {
+        let is_own_sql = self.policy.dialect.is_some();
+        self.statements
+            .get_or_init(|| statements_of(&self.scripts, is_own_sql))
+    }
+
     /// The statement of a command, in the extended protocol.
     #[inline]
     pub fn statement(&self, script: usize, command: usize) -> Option<&Statement> {
@@ -215,9 +260,13 @@ impl ScriptRun {
         ] {
             evaluator.variables.set(variable, Value::Int(number));
         }
-        for (name, text) in &self.defines {
-            // The names were checked when the plan was read.
-            let _ = evaluator.set_by_name("option", name, text, self.policy.pgbench_version);
+        if self.policy.dialect.is_some() {
+            set_defines(&mut evaluator, &self.defines);
+        } else {
+            for (name, text) in &self.defines {
+                // The names were checked when the plan was read.
+                let _ = evaluator.set_by_name("option", name, text, self.policy.pgbench_version);
+            }
         }
         let stats = empty_stats(&self.scripts, &self.policy);
         let client_stats = ClientStats::new(stats, Arc::clone(self));

@@ -328,6 +328,12 @@ impl ScriptClient {
             Some(_) => READ_ROW_BYTES_MAX,
         });
         let reply = match statement {
+            Some(statement)
+                if db.protocol_mode() == QueryMode::Simple && policy.dialect.is_some() =>
+            {
+                self.encode_statement(context, sql, statement, db)?;
+                db.finish_request().await
+            }
             Some(statement) if db.protocol_mode() != QueryMode::Simple => {
                 if let (true, Some(store_command)) = (in_pipeline, &sql.store_command) {
                     let command_name = store_command.name();
@@ -341,7 +347,7 @@ impl ScriptClient {
                     QueryMode::Prepared => format!("client {client} sending P_{}", statement.id()),
                     _ => format!("client {client} sending {}", sql.numbered_text()),
                 });
-                self.push_statement(context, sql, statement, db)?;
+                self.encode_statement(context, sql, statement, db)?;
                 if in_pipeline {
                     return Ok(());
                 }
@@ -363,8 +369,9 @@ impl ScriptClient {
         }
     }
 
-    /// Adds a statement, with the values of its variables, to the next request.
-    fn push_statement(
+    /// Encodes a statement, with the values of its variables: as the next request in the simple protocol, otherwise as a
+    /// part of it.
+    fn encode_statement(
         &mut self,
         context: CommandContext<'_>,
         sql: &SqlCommand,
@@ -378,17 +385,23 @@ impl ScriptClient {
             let error = undefined_variable_error(self.evaluator.names().name(id));
             return Err(context.abort_evaluation(&error));
         }
-        let variables = &self.evaluator.variables;
+        let (variables, dialect) = (&self.evaluator.variables, context.policy.dialect);
+        let mut encode = |values: &[WireValue<'_>]| {
+            let result = match db.protocol_mode() {
+                QueryMode::Simple => db.begin_request(statement, values),
+                QueryMode::Extended | QueryMode::Prepared => db.push(statement, values),
+            };
+            result.map_err(Halt::Failed)
+        };
+        let parameters = ids.iter().map(|id| variables.parameter(*id, dialect));
         if ids.len() > INLINE_PARAMETERS_MAX {
-            let values: Vec<_> = ids.iter().map(|id| variables.parameter(*id)).collect();
-            return db.push(statement, &values).map_err(Halt::Failed);
+            return encode(&parameters.collect::<Vec<_>>());
         }
         let mut values = [WireValue::Null; INLINE_PARAMETERS_MAX];
-        for (value, id) in values.iter_mut().zip(ids) {
-            *value = variables.parameter(*id);
+        for (value, parameter) in values.iter_mut().zip(parameters) {
+            *value = parameter;
         }
-        db.push(statement, &values[..ids.len()])
-            .map_err(Halt::Failed)
+        encode(&values[..ids.len()])
     }
 
     /// Stores columns in variables, for `\gset` and `\aset`.

@@ -1,9 +1,13 @@
-//! Replaces the variables in a statement by their values, or by `$n`. Replaces them in quotes and comments too, as
-//! pgbench does.
+//! Replaces the variables in a statement by their values, or by `$n`. As in pgbench, also in quotes and comments, unless the
+//! dialect of the SQL is known.
 
 use super::ast::{SqlCommand, SqlVariables};
 use super::error::ScriptError;
+use super::lex::token_length;
+use super::tokens::Source;
 use super::variables::{VariableId, VariableNames, Variables, is_name_byte};
+use prony_document::SqlDialect;
+use prony_wire::ParameterType;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,8 +17,8 @@ pub const PARAMETERS_MAX: usize = 255;
 
 impl SqlCommand {
     /// Creates the command of a statement, with its variables found.
-    pub(super) fn new(text: &str, names: &mut VariableNames, pgbench_version: u32) -> Self {
-        let references = variable_positions(text, pgbench_version);
+    pub(super) fn new(text: &str, names: &mut VariableNames, source: &Source<'_>) -> Self {
+        let references = variable_positions(text, source);
         let mut parameters = Vec::with_capacity(references.len());
         let mut numbered_text = String::new();
         let mut plain_start = 0;
@@ -38,6 +42,7 @@ impl SqlCommand {
                     numbered_text: numbered_text.into(),
                     parameters: parameters.into(),
                     references: references.into(),
+                    types: Box::default(),
                 })
             }),
         }
@@ -49,10 +54,37 @@ impl SqlCommand {
         variables.map_or(&self.text, |variables| &variables.numbered_text)
     }
 
+    /// The positions of `$1`, `$2`, ... in the numbered text.
+    pub(super) fn numbered_positions(&self) -> Vec<Range<usize>> {
+        let (mut positions, mut plain_start, mut end) = (Vec::new(), 0, 0);
+        let references = self.variables.iter();
+        for reference in references.flat_map(|variables| &variables.references) {
+            let start = end + reference.start - plain_start;
+            let digits = (positions.len() + 1).ilog10() as usize + 1;
+            end = start + 1 + digits;
+            plain_start = reference.end;
+            positions.push(start..end);
+        }
+        positions
+    }
+
     /// The variables of the numbered text, in the order of its parameters. An undefined one is sent as NULL.
     pub fn parameters(&self) -> &[VariableId] {
         let variables = self.variables.as_ref();
         variables.map_or(&[], |variables| &variables.parameters)
+    }
+
+    /// The types to declare for the parameters; empty if none is known.
+    pub(super) fn types(&self) -> &[Option<ParameterType>] {
+        let variables = self.variables.as_ref();
+        variables.map_or(&[], |variables| &variables.types)
+    }
+
+    /// Sets the type to declare for each parameter.
+    pub(super) fn set_types(&mut self, types: Vec<Option<ParameterType>>) {
+        if let Some(variables) = &mut self.variables {
+            variables.types = types.into();
+        }
     }
 
     /// Checks that the statement does not have too many variables for the extended protocol.
@@ -86,17 +118,17 @@ impl SqlCommand {
 
 /// The range of each variable, from the colon to the end of the name. Two or more consecutive colons do not
 /// begin a variable.
-fn variable_positions(text: &str, pgbench_version: u32) -> Vec<Range<usize>> {
+fn variable_positions(text: &str, source: &Source<'_>) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut positions = Vec::new();
     let mut offset = 0;
-    while let Some(colon) = bytes[offset..].iter().position(|c| *c == b':') {
+    while let Some(colon) = next_colon(&bytes[offset..], source.dialect) {
         let start = offset + colon;
         let name = &bytes[start + 1..];
         let length = name.iter().take_while(|c| is_name_byte(**c)).count();
         // Up to version 13, a name may begin with a digit: 12:34 contains a variable.
         let is_valid_start =
-            pgbench_version < 14 || name.first().is_some_and(|c| !c.is_ascii_digit());
+            source.pgbench_version < 14 || name.first().is_some_and(|c| !c.is_ascii_digit());
         if length > 0 && is_valid_start {
             offset = start + 1 + length;
             positions.push(start..offset);
@@ -106,4 +138,16 @@ fn variable_positions(text: &str, pgbench_version: u32) -> Vec<Range<usize>> {
         }
     }
     positions
+}
+
+/// The next colon; with a dialect, outside literals, quoted names and comments.
+fn next_colon(bytes: &[u8], dialect: Option<SqlDialect>) -> Option<usize> {
+    let Some(dialect) = dialect else {
+        return bytes.iter().position(|c| *c == b':');
+    };
+    let mut offset = 0;
+    while *bytes.get(offset)? != b':' {
+        offset += token_length(&bytes[offset..], dialect);
+    }
+    Some(offset)
 }

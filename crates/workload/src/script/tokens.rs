@@ -3,6 +3,7 @@
 
 use super::number::parse_double;
 use super::variables::is_name_byte;
+use prony_document::SqlDialect;
 
 /// A script's text and the position up to which it has been read.
 pub(super) struct Source<'a> {
@@ -13,6 +14,8 @@ pub(super) struct Source<'a> {
     pub position: usize,
     /// The major version of pgbench whose language is used.
     pub pgbench_version: u32,
+    /// The SQL of the statements, which has its own quotes; `None`: pgbench's rules.
+    pub dialect: Option<SqlDialect>,
 }
 
 /// A token of an expression.

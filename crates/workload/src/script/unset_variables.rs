@@ -44,17 +44,24 @@ impl<'a> SetVariables<'a> {
     }
 }
 
-/// The first statement that uses a variable which nothing sets, as a message.
-pub(super) fn unset_variable_problem(set: &ScriptSet) -> Option<String> {
+/// The first statement that uses a variable which nothing sets, as a message. `with_expressions`: or expression.
+pub(super) fn unset_variable_problem(set: &ScriptSet, with_expressions: bool) -> Option<String> {
     let set_variables = SetVariables::of(set);
+    let is_unset = |id: &VariableId| !set_variables.may_contain(*id, set.names.name(*id));
     let first_in = |script: &Script| {
         script.commands.iter().find_map(|command| {
-            let CommandKind::Sql(sql) = &command.kind else {
-                return None;
+            let unset = match &command.kind {
+                CommandKind::Sql(sql) => sql.parameters().iter().copied().find(is_unset)?,
+                CommandKind::Set { value, .. }
+                | CommandKind::If {
+                    condition: value, ..
+                }
+                | CommandKind::Elif {
+                    condition: value, ..
+                } if with_expressions => value.variables().find(is_unset)?,
+                _ => return None,
             };
-            let mut ids = sql.parameters().iter();
-            let unset = ids.find(|id| !set_variables.may_contain(**id, set.names.name(**id)))?;
-            let name = set.names.name(*unset);
+            let name = set.names.name(unset);
             Some(format!(
                 "{}:{}: nothing sets the variable :{name}",
                 script.name, command.line

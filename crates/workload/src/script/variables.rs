@@ -2,6 +2,7 @@
 
 use super::error::EvalError;
 use super::value::Value;
+use prony_document::SqlDialect;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -170,6 +171,12 @@ impl Variables {
         }
     }
 
+    /// The value that an expression computed; `None` for a text or an undefined variable.
+    pub(super) fn known_value(&self, id: VariableId) -> Option<Value> {
+        let slot = self.slots.get(id.0 as usize)?;
+        (slot.content == SlotContent::Value).then_some(slot.value)
+    }
+
     /// Formats the values that [`Variables::parameter`] cannot return directly. Returns a variable that is not
     /// defined, if there is one.
     pub(super) fn prepare_parameters(&mut self, ids: &[VariableId]) -> Option<VariableId> {
@@ -189,14 +196,29 @@ impl Variables {
         undefined
     }
 
-    /// A variable as a parameter of a statement, after [`Variables::prepare_parameters`]: the text that
-    /// [`Variables::append_text`] appends, or NULL if the variable is not defined.
-    pub(super) fn parameter(&self, id: VariableId) -> prony_wire::Value<'_> {
+    /// A variable as a parameter of a statement, after [`Variables::prepare_parameters`]. Without a dialect the text that
+    /// [`Variables::append_text`] appends, or NULL if the variable is not defined; otherwise a value of the type that the
+    /// dialect has for it.
+    pub(super) fn parameter(
+        &self,
+        id: VariableId,
+        dialect: Option<SqlDialect>,
+    ) -> prony_wire::Value<'_> {
         use prony_wire::Value as WireValue;
         let Some(slot) = self.slots.get(id.0 as usize) else {
             return WireValue::Null;
         };
+        // PostgreSQL infers the type of a parameter from the statement, others take that of the value.
+        let takes_type_of_value =
+            matches!(dialect, Some(SqlDialect::MySql | SqlDialect::TransactSql));
         match (slot.content, slot.value) {
+            (SlotContent::Value, Value::Null) if dialect.is_some() => WireValue::Null,
+            (SlotContent::Value, Value::Double(number)) if takes_type_of_value => {
+                WireValue::Float(number)
+            }
+            (SlotContent::Value, Value::Bool(truth)) if takes_type_of_value => {
+                WireValue::Int(truth.into())
+            }
             (SlotContent::Undefined, _) => WireValue::Null,
             (SlotContent::Text | SlotContent::TextAndValue, _)
             | (SlotContent::Value, Value::Double(_)) => WireValue::Text(&slot.text),

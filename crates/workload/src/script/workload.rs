@@ -68,7 +68,9 @@ impl Workload for ScriptWorkload {
         match options::read(plan) {
             Err(problems) => problems,
             Ok(set) => {
-                let unset = (!is_simple).then(|| unset_variable_problem(&set)).flatten();
+                let unset = (!is_simple)
+                    .then(|| unset_variable_problem(&set, false))
+                    .flatten();
                 let unset = unset
                     .map(|problem| (problem, "\\set, --define NAME=VALUE or a corrected name"));
                 let scripts = set.scripts.iter();

@@ -1,10 +1,10 @@
 //! What the runs of two sides show about one figure.
 //!
-//! In: the figure of each run. Out: p values and intervals, by ranks or by Welch's t. Must never: choose
-//! between ranks and Welch's t by looking at the figures, which would make the level of both wrong.
+//! In: the figure of each run. Out: p values and intervals, by ranks, by Welch's t, or by pairs. Must never: choose
+//! between them by looking at the figures, which would make their levels wrong.
 
 use super::Basis;
-use crate::statistics::{Estimate, RankComparison, ranks_suffice, welch};
+use crate::statistics::{Estimate, RankComparison, paired, ranks_suffice, welch};
 
 /// The comparison of one figure of two sides, by ranks and by Welch's t.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +13,8 @@ pub(super) struct Evidence {
     runs: [usize; 2],
     by_ranks: RankComparison,
     by_welch: Estimate,
+    /// If each run of one side has a partner on the other.
+    by_pairs: Option<Estimate>,
 }
 
 impl Evidence {
@@ -23,12 +25,30 @@ impl Evidence {
             runs: [first.len(), second.len()],
             by_ranks: RankComparison::new(first, second, resolution)?,
             by_welch: welch(first, second, resolution)?,
+            by_pairs: None,
         })
     }
 
-    /// [`Basis::Ranks`] if the runs are enough for ranks at this level.
+    /// As [`new`](Self::new), for runs of which each has the partner at the same position of the other side.
+    pub fn of_pairs(first: &[f64], second: &[f64], resolution: f64) -> Option<Evidence> {
+        let by_pairs = Some(paired(first, second, resolution)?);
+        let evidence = Evidence::new(first, second, resolution)?;
+        Some(Evidence {
+            by_pairs,
+            ..evidence
+        })
+    }
+
+    /// The mean ratio of pairs; `None` if the runs are not paired.
+    pub fn ratio_of_pairs(&self) -> Option<f64> {
+        self.by_pairs.as_ref().map(Estimate::ratio)
+    }
+
+    /// [`Basis::Pairs`] if the runs are paired, [`Basis::Ranks`] if they are enough for ranks at this level.
     pub fn basis(&self, alpha: f64) -> Basis {
-        if ranks_suffice(self.runs, alpha) {
+        if self.by_pairs.is_some() {
+            Basis::Pairs
+        } else if ranks_suffice(self.runs, alpha) {
             Basis::Ranks
         } else {
             Basis::Normal
@@ -39,7 +59,7 @@ impl Evidence {
     pub fn p_value(&self, basis: Basis) -> f64 {
         match basis {
             Basis::Ranks => self.by_ranks.p_value(),
-            Basis::Normal => self.by_welch.p_value(),
+            Basis::Normal | Basis::Pairs => self.estimate().p_value(),
         }
     }
 
@@ -47,7 +67,7 @@ impl Evidence {
     pub fn interval(&self, basis: Basis, alpha: f64) -> Option<[f64; 2]> {
         match basis {
             Basis::Ranks => self.by_ranks.interval(alpha),
-            Basis::Normal => Some(self.by_welch.interval(alpha)),
+            Basis::Normal | Basis::Pairs => Some(self.estimate().interval(alpha)),
         }
     }
 
@@ -55,7 +75,11 @@ impl Evidence {
     pub fn detectable(&self, basis: Basis, alpha: f64) -> Option<f64> {
         match basis {
             Basis::Ranks => self.by_ranks.detectable(alpha),
-            Basis::Normal => Some(self.by_welch.detectable(alpha)),
+            Basis::Normal | Basis::Pairs => Some(self.estimate().detectable(alpha)),
         }
+    }
+
+    fn estimate(&self) -> &Estimate {
+        self.by_pairs.as_ref().unwrap_or(&self.by_welch)
     }
 }

@@ -6,6 +6,7 @@
 use super::SideComparison;
 use super::evidence::Evidence;
 use crate::compare::{MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, Unit, figure_values, is_compared};
+use crate::noise::{CLIENT_CPU_FIGURE, SERVER_CPU_FIGURE, is_cpu_figure};
 use crate::statistics::{coefficient_of_variation, holm, median, runs_needed};
 use crate::thresholds::PERCENTILE_STEP_SHARE;
 use prony_store::{MetricName, Run};
@@ -21,7 +22,7 @@ pub struct FigureComparison {
     pub a: FigureSample,
     /// The other side's values.
     pub b: FigureSample,
-    /// The other side divided by the first: the ratio of the medians of their runs.
+    /// The other side divided by the first: the ratio of the medians of their runs; of pairs, the mean ratio.
     pub ratio: f64,
     /// How far chance explains the ratio; absent if it cannot be estimated.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,6 +52,9 @@ pub enum Basis {
     /// The logarithms of their figures are assumed to be normally distributed, because there are too few runs
     /// for ranks.
     Normal,
+    /// The runs are pairs, one of each side soon after the other; the logarithms of their ratios are assumed to be
+    /// normally distributed.
+    Pairs,
 }
 
 /// How far chance explains a ratio.
@@ -108,6 +112,7 @@ pub(super) fn primary_name(
     paced: bool,
     requested: Option<&str>,
 ) -> Option<String> {
+    let requested = requested.map_or(Vec::new(), figures_of_request);
     let compared = || sides.iter().filter(|figures| !figures.is_empty());
     let all_have = |name: &&str| {
         let mut sides = compared();
@@ -125,6 +130,15 @@ pub(super) fn primary_name(
     names.find(all_have).map(str::to_owned)
 }
 
+/// The figures that a request for the primary one means, the preferred one first.
+pub(super) fn figures_of_request(name: &str) -> Vec<&str> {
+    match name {
+        "throughput" => vec![MetricName::NOPM, TPS_FIGURE],
+        "cpu" => vec![SERVER_CPU_FIGURE, CLIENT_CPU_FIGURE],
+        name => vec![name],
+    }
+}
+
 /// The headline figures: the primary one first, then the most important one of the other unit.
 pub(super) fn headline_figures<'a>(
     figures: &'a [FigureComparison],
@@ -132,7 +146,10 @@ pub(super) fn headline_figures<'a>(
 ) -> Vec<&'a FigureComparison> {
     let named = |name: &str| figures.iter().find(|figure| figure.name == name);
     let primary = primary.and_then(named);
-    let of_unit = |unit: Unit| figures.iter().find(move |figure| figure.unit == unit);
+    let of_unit = |unit: Unit| {
+        let mut others = figures.iter();
+        others.find(move |figure| figure.unit == unit && !is_cpu_figure(&figure.name))
+    };
     let second = match primary.map(|figure| figure.unit) {
         Some(Unit::Rate) => named(P99_FIGURE).or(of_unit(Unit::Nanoseconds)),
         Some(Unit::Nanoseconds) => {
@@ -144,8 +161,13 @@ pub(super) fn headline_figures<'a>(
     primary.into_iter().chain(second).collect()
 }
 
-/// The figures that all runs of both sides have, in the first side's order.
-pub(super) fn figure_comparisons(first: &[&Run], second: &[&Run]) -> Vec<FigureComparison> {
+/// The figures that all runs of both sides have, in the first side's order. `are_pairs`: each run has the partner at the
+/// same position of the other side.
+pub(super) fn figure_comparisons(
+    first: &[&Run],
+    second: &[&Run],
+    are_pairs: bool,
+) -> Vec<FigureComparison> {
     let sides = [first, second].map(|runs| {
         runs.iter()
             .map(|run| figure_values(run))
@@ -169,14 +191,21 @@ pub(super) fn figure_comparisons(first: &[&Run], second: &[&Run]) -> Vec<FigureC
         let a = values_of(&sides[0], name, *unit)?;
         let b = values_of(&sides[1], name, *unit)?;
         let step = match unit {
-            Unit::Nanoseconds if name != MEAN_FIGURE => PERCENTILE_STEP_SHARE,
+            Unit::Nanoseconds if name != MEAN_FIGURE && !is_cpu_figure(name) => {
+                PERCENTILE_STEP_SHARE
+            }
             _ => 0.0,
         };
+        let evidence = match are_pairs {
+            true => Evidence::of_pairs(&a, &b, step),
+            false => Evidence::new(&a, &b, step),
+        };
+        let ratio_of_pairs = evidence.as_ref().and_then(Evidence::ratio_of_pairs);
         Some(FigureComparison {
             name: name.clone(),
             unit: *unit,
-            ratio: median(&b) / median(&a),
-            evidence: Evidence::new(&a, &b, step),
+            ratio: ratio_of_pairs.unwrap_or(median(&b) / median(&a)),
+            evidence,
             a: FigureSample::new(a),
             b: FigureSample::new(b),
             significance: None,
@@ -189,7 +218,7 @@ impl FigureComparison {
     /// Whether it is a response time of committed transactions, the population of all whose names do not say
     /// another one.
     pub fn is_of_committed(&self) -> bool {
-        self.unit == Unit::Nanoseconds && !self.name.contains(" of ")
+        self.unit == Unit::Nanoseconds && !self.name.contains(" of ") && !is_cpu_figure(&self.name)
     }
 
     /// The interval at a level of `1 - alpha`, without a test.

@@ -1,5 +1,6 @@
 //! Comparisons of sides with several runs each.
 
+mod disturbed;
 mod tested;
 
 use super::*;

@@ -44,7 +44,7 @@ pub(super) fn result_rows<'a>(runs: &[&'a Run]) -> Vec<ResultRow<'a>> {
 fn row_name(run: &Run) -> String {
     let scenario = run.scenario.as_ref().map(|scenario| scenario.id.as_str());
     let variant = run.variant().filter(|name| !name.is_empty());
-    plain(scenario.or(variant).unwrap_or(&run.workload.name))
+    plain(scenario.or(variant).unwrap_or(run.workload.display_name()))
 }
 
 type Read = fn(&Run) -> Option<f64>;

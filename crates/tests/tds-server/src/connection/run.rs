@@ -125,6 +125,14 @@ impl Connection {
                         reply,
                     ),
                     _ => {
+                        let refusals = &self.config.refused_preparations;
+                        let refusal = refusals.iter().find(|(part, ..)| text(2).contains(part));
+                        if let Some((_, number, message)) = refusal {
+                            reply.error((*number, 1, 16), message);
+                            reply.error((8180, 1, 16), "Statement(s) could not be prepared.");
+                            reply.done(DONE_PROC, ERROR | more_flag, 0xe0, 0);
+                            return true;
+                        }
                         reply.return_status(0);
                         reply.return_value_int("", handle);
                         reply.done(DONE_PROC, more_flag, 0xe0, 0);

@@ -62,7 +62,7 @@ fn must_be_sent_as_text(statement: &Statement) -> bool {
 fn called_procedure(statement: &Statement) -> Option<&str> {
     let mut parts = statement.parts();
     let (first, mut placeholder) = parts.next()?;
-    let first = std::str::from_utf8(first).ok()?.trim();
+    let first = trim_sql(std::str::from_utf8(first).ok()?);
     let (word, name) = first.split_once(|c: char| c.is_ascii_whitespace())?;
     let is_exec = word.eq_ignore_ascii_case("exec") || word.eq_ignore_ascii_case("execute");
     let name = name.trim_start();
@@ -75,12 +75,18 @@ fn called_procedure(statement: &Statement) -> Option<&str> {
             return None;
         }
         let separator = if next.is_some() { "," } else { "" };
-        if text.trim_ascii() != separator.as_bytes() {
+        if trim_sql(std::str::from_utf8(text).ok()?) != separator {
             return None;
         }
         placeholder = next;
     }
     Some(name)
+}
+
+/// The text without blanks and without semicolons at its end.
+fn trim_sql(text: &str) -> &str {
+    text.trim_start()
+        .trim_end_matches(|c: char| c == ';' || c.is_ascii_whitespace())
 }
 
 /// Appends a statement with its values as literals, without semicolons at the end.
@@ -173,6 +179,8 @@ mod tests {
         };
         for (sql, name) in [
             ("EXEC dbo.neword $1, $2 ,$3", "dbo.neword"),
+            ("EXEC dbo.neword $1, $2 ; ", "dbo.neword"),
+            ("EXEC dbo.neword;", "dbo.neword"),
             ("execute  a_b $1 ", "a_b"),
             ("exec p", "p"),
         ] {

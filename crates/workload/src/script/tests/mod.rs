@@ -5,6 +5,8 @@ mod any_input;
 mod choice;
 mod details;
 mod expressions;
+mod own_sql;
+mod own_sql_sqlserver;
 mod running;
 mod scripts;
 mod values;

@@ -1,0 +1,77 @@
+//! What would fail a later run of an experiment, found before the first one.
+//!
+//! In: the requests of all variants. Out: the failure that a variant would meet at its turn, with its name. Must never:
+//! change a server, or refuse what the command between runs may still mend.
+
+use super::ExperimentRequest;
+use crate::command::server;
+use crate::exit::{Exit, Failure};
+use crate::run::{RunRequest, answers, run_server};
+use prony_plan::{ServerPlan, UserError};
+use prony_server::settings::{Reach, find_reach, set_in_sessions, verify};
+use prony_server::{Control, Target, read_server_facts};
+use prony_store::SqlDialect;
+
+/// # Errors
+/// A variant cannot run: its server does not answer, has not its data, refuses one of its settings or has too few
+/// connections, or it has not the figures of what is required.
+pub fn check(request: &ExperimentRequest) -> Result<(), Failure> {
+    let experiment = &request.experiment;
+    if experiment.between.is_some() || experiment.variants.len() < 2 {
+        return Ok(());
+    }
+    for (variant, (run_request, _)) in experiment.variants.iter().zip(&request.requests) {
+        if run_request.plan.server != ServerPlan::Embedded {
+            let refusal = check_variant(run_request);
+            refusal.map_err(|failure| failure.at(format!("variant {}", variant.name)))?;
+        }
+    }
+    Ok(())
+}
+
+fn check_variant(request: &RunRequest) -> Result<(), Failure> {
+    let plan = &request.plan;
+    let target = run_server::find_or_start(plan, false)?.target;
+    let mut control = server::connect(&target)?;
+    let workload = server::find_workload(&plan.workload.name)?;
+    let url = server::url_of(plan);
+    let ready = workload.program(&mut control, &plan.workload);
+    let ready = ready.map_err(|error| server::workload_failure(&error, url, None))?;
+    answers::check_figures(&plan.require.0, workload, ready.program.kinds())?;
+    check_connections(&mut control, plan.drive.clients)?;
+    drop(control);
+    check_settings(request, target)
+}
+
+fn check_connections(control: &mut Control, clients: u32) -> Result<(), Failure> {
+    let facts = read_server_facts(control).map_err(|error| Failure::of(Exit::Connect, &error))?;
+    let limit = facts
+        .setting("max_connections")
+        .and_then(|text| text.parse::<u32>().ok());
+    let is_limited = facts.pooler.is_none() && control.dialect() != SqlDialect::TransactSql;
+    match limit.filter(|limit| is_limited && clients > *limit) {
+        None => Ok(()),
+        Some(limit) => {
+            let message =
+                format!("{clients} clients need more than the {limit} connections of the server");
+            let hint = "raise its max_connections, or use fewer clients";
+            Err(Failure::new(Exit::Connect, message, hint))
+        }
+    }
+}
+
+/// Whether a session can have the settings; those of the whole server show it only when they are changed.
+fn check_settings(request: &RunRequest, mut target: Target) -> Result<(), Failure> {
+    if request.plan.settings.is_empty() {
+        return Ok(());
+    }
+    let usage = |error: &dyn UserError| Failure::of(Exit::Usage, error);
+    let mut control = server::connect(&target)?;
+    let mut wanted =
+        find_reach(&mut control, &request.plan.settings).map_err(|error| usage(&error))?;
+    wanted.retain(|setting| setting.reach == Reach::Session);
+    drop(control);
+    set_in_sessions(&mut target, &wanted);
+    let mut control = Control::connect(&target).map_err(|error| usage(&error))?;
+    verify(&mut control, &wanted).map_err(|error| usage(&error))
+}

@@ -1,0 +1,516 @@
+//! Runs that several agents drive together, each a process of this machine.
+
+use crate::common::{
+    TestBench, any_committed, last_run, ok_stdout, query_number, send_signal, stderr_text,
+    total_figures,
+};
+use prony_store::{ClientMachine, MachinePart, Run, RunState, Severity};
+use std::process::{Child, Command, Output};
+use std::time::{Duration, Instant};
+
+/// The bench's program with agents whose environment has this name, and a number each.
+fn command(bench: &TestBench, name: &str, agents: usize, arguments: &str) -> Command {
+    let mut command = bench.command(arguments);
+    command.args(["--url", &bench.url]);
+    for number in 1..=agents {
+        command.args(["--agent", &agent(name, number)]);
+    }
+    command
+}
+
+fn agent(name: &str, number: usize) -> String {
+    format!("env FLEET_OF_TEST={name}{number}")
+}
+
+fn execute(bench: &TestBench, mut command: Command) -> Output {
+    bench.assert_no_password(command.output().expect("it starts"))
+}
+
+fn run_with(bench: &TestBench, name: &str, agents: usize, arguments: &str) -> Run {
+    let arguments = format!("{arguments} --json");
+    let output = execute(bench, command(bench, name, agents, &arguments));
+    serde_json::from_str(&ok_stdout(&output)).expect("a document")
+}
+
+/// The processes that were started with this agent's environment.
+fn processes(name: &str, number: usize) -> Vec<u32> {
+    let wanted = format!("FLEET_OF_TEST={name}{number}\0");
+    let entries = std::fs::read_dir("/proc").expect("Linux").flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers
+        .filter(|pid: &u32| {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            String::from_utf8_lossy(&environment).contains(&wanted)
+        })
+        .collect()
+}
+
+fn assert_all_end(name: &str, agents: usize, limit: Duration) {
+    let since = Instant::now();
+    loop {
+        let left: Vec<u32> = (1..=agents)
+            .flat_map(|number| processes(name, number))
+            .collect();
+        if left.is_empty() {
+            return;
+        }
+        assert!(since.elapsed() < limit, "{left:?} did not end");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn parts(run: &Run) -> Vec<&MachinePart> {
+    let part = |machine: &'_ ClientMachine| machine.part.is_some();
+    assert!(run.machines.iter().all(part));
+    run.machines
+        .iter()
+        .filter_map(|machine| machine.part.as_ref())
+        .collect()
+}
+
+/// What tells the rows of two runs apart: the balances, and the history without its times and order.
+fn rows(bench: &TestBench) -> Vec<String> {
+    let mut control = bench.control();
+    let texts = [
+        "select md5(string_agg(aid || ' ' || abalance, ',' order by aid)) from pgbench_accounts",
+        "select md5(string_agg(tid || ' ' || tbalance, ',' order by tid)) from pgbench_tellers",
+        "select md5(string_agg(t, ',' order by t)) from \
+         (select tid || ' ' || bid || ' ' || aid || ' ' || delta as t from pgbench_history) h",
+    ];
+    let values = texts.map(|sql| control.query_value(sql).expect(sql).expect("not null"));
+    values.into()
+}
+
+#[test]
+fn the_same_rows_are_left_however_many_machines_drive_the_clients() {
+    let bench = TestBench::new("fleet_rows");
+    let mut expected = None;
+    for agents in [0, 1, 2, 3] {
+        ok_stdout(&bench.prony("load tpcb --scale 2"));
+        let arguments = "run tpcb --clients 7 --threads 3 --transactions 30 --seed 11";
+        let run = run_with(&bench, "rows", agents, arguments);
+        assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
+        let all = total_figures(&run.measured);
+        assert_eq!(all.committed, 210);
+        let count = "select count(*) from pgbench_history";
+        assert_eq!(query_number(&mut bench.control(), count), 210);
+        let rows = rows(&bench);
+        assert_eq!(
+            expected.get_or_insert(rows.clone()),
+            &rows,
+            "{agents} agents"
+        );
+        if agents == 0 {
+            assert!(run.machines[0].part.is_none());
+            continue;
+        }
+        let parts = parts(&run);
+        assert_eq!(parts.len(), agents);
+        let sum = |read: fn(&MachinePart) -> u64| parts.iter().map(|part| read(part)).sum::<u64>();
+        assert_eq!(sum(|part| part.committed), 210);
+        assert_eq!(sum(|part| u64::from(part.clients)), 7);
+        assert_eq!(sum(|part| u64::from(part.threads)), 3);
+        for part in parts {
+            // All have the same clock: the offset is 0, and the bound must cover it.
+            let bound_ns = part.round_trip_ns.div_ceil(2);
+            assert!(part.clock_offset_ns.unsigned_abs() <= bound_ns, "{part:?}");
+            assert!(part.start_skew_max_ns().is_some(), "{part:?}");
+        }
+        assert_all_end("rows", agents, Duration::from_secs(5));
+    }
+}
+
+/// The histogram, the seconds and the machines have the same transactions.
+#[test]
+fn what_several_machines_measured_adds_up() {
+    let bench = TestBench::new("fleet_sums");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let arguments = "run select-only --clients 4 --threads 4 --duration 3s --warmup 1s";
+    let run = run_with(&bench, "sums", 2, arguments);
+    assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
+    let all = total_figures(&run.measured);
+    let committed: u64 = parts(&run).iter().map(|part| part.committed).sum();
+    assert!(committed > 100);
+    assert_eq!(all.committed, committed);
+    let seconds = run
+        .series
+        .iter()
+        .map(|second| second.committed)
+        .sum::<u64>();
+    let warmup = run.warmup.as_ref().map(total_figures).expect("a warm-up");
+    assert_eq!(seconds, committed + warmup.committed);
+    assert!(all.parts.is_some(), "{}", run.timing.parts_source);
+    assert!(
+        run.machines
+            .iter()
+            .all(|machine| machine.health.cpu_user_s.is_some())
+    );
+    // Poisson streams of the threads: their sum has the requested rate.
+    let arguments = "run select-only --clients 4 --threads 4 --duration 3s --rate 400 --seed 3";
+    let run = run_with(&bench, "sums", 2, arguments);
+    let committed = total_figures(&run.measured).committed;
+    // 1,200 are expected, plus or minus 35.
+    assert!((1_000..1_400).contains(&committed), "{committed}");
+}
+
+/// Starts a long run with two agents, and waits for its first transactions.
+fn long_run(bench: &TestBench, name: &str) -> Child {
+    let mut command = command(
+        bench,
+        name,
+        2,
+        "run tpcb --clients 4 --threads 2 --warmup 0s --duration 5m",
+    );
+    command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    let child = command.spawn().expect("it starts");
+    crate::common::wait_until(&bench.home, any_committed);
+    child
+}
+
+fn kill(pids: &[u32], signal: &str) {
+    assert!(!pids.is_empty());
+    let pids = pids.iter().map(u32::to_string);
+    let sent = Command::new("kill").arg(signal).args(pids).status();
+    assert!(sent.expect("kill").success());
+}
+
+#[test]
+fn a_lost_agent_ends_the_run_and_its_result_is_invalid() {
+    let bench = TestBench::new("fleet_lost");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    for (signal, reason) in [
+        ("-KILL", "its command was ended by signal 9"),
+        ("-STOP", "it has not answered for 3 s"),
+    ] {
+        let name = format!("lost{signal}");
+        let child = long_run(&bench, &name);
+        for number in [1, 2] {
+            for pid in processes(&name, number) {
+                let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+                let arguments = String::from_utf8_lossy(&arguments).into_owned();
+                assert!(!arguments.contains(&bench.password), "{arguments}");
+            }
+        }
+        let since = Instant::now();
+        kill(&processes(&name, 2), signal);
+        let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+        assert!(since.elapsed() < Duration::from_secs(30), "{signal}");
+        assert_eq!(output.status.code(), Some(5), "{}", stderr_text(&output));
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(stdout.contains("PARTIAL RESULT"), "{stdout}");
+        let run = last_run(&bench);
+        assert_eq!(run.state, RunState::Partial);
+        let because = run.ended_because.clone().unwrap_or_default();
+        assert!(because.contains("agent 2 (env FLEET_OF_TEST"), "{because}");
+        assert!(because.contains(reason), "{because}");
+        let check = run.checks.iter().find(|check| check.id == "machines");
+        assert_eq!(check.map(|check| check.severity), Some(Severity::Invalid));
+        assert_all_end(&name, 2, Duration::from_secs(10));
+    }
+}
+
+#[test]
+fn ctrl_c_and_a_killed_coordinator_end_all_agents() {
+    let bench = TestBench::new("fleet_ctrl_c");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let child = long_run(&bench, "interrupted");
+    send_signal(&child, "-INT");
+    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
+    let run = last_run(&bench);
+    assert_eq!(run.state, RunState::Partial);
+    assert!(total_figures(&run.measured).committed > 0);
+    assert!(parts(&run).iter().all(|part| part.lost.is_none()));
+    assert_all_end("interrupted", 2, Duration::from_secs(10));
+
+    let mut child = long_run(&bench, "orphaned");
+    send_signal(&child, "-KILL");
+    child.wait().expect("it ends");
+    assert_all_end("orphaned", 2, Duration::from_secs(20));
+}
+
+#[test]
+fn what_is_no_agent_of_this_build_is_refused() {
+    let bench = TestBench::new("fleet_refused");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    for (agent, code, expected) in [
+        (
+            "echo hello;",
+            2,
+            "agent 1 (echo hello;) did not answer as an agent does, but with \"hello\"",
+        ),
+        (
+            "no_such_command_of_prony",
+            3,
+            "its command ended with exit code 127",
+        ),
+        ("true;exit 9;", 3, "its command ended with exit code 9"),
+    ] {
+        let mut command = bench.command("run select-only --clients 2 --duration 1s");
+        command.args(["--url", &bench.url, "--agent", agent]);
+        let output = execute(&bench, command);
+        let stderr = stderr_text(&output);
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        assert!(stderr.contains(expected), "{stderr}");
+    }
+    for (arguments, expected) in [
+        ("run select-only --embedded", "throw-away server"),
+        (
+            "run select-only --tcp-sample 1",
+            "sample of clients over TCP",
+        ),
+        (
+            "run select-only --clients 1",
+            "2 machines are more than the 1 clients",
+        ),
+        (
+            "run select-only --clients 4 --threads 1",
+            "1 threads are fewer than the 2 machines",
+        ),
+    ] {
+        let mut command = bench.command(arguments);
+        for number in [1, 2] {
+            command.args(["--agent", &agent("refused", number)]);
+        }
+        let output = execute(&bench, command);
+        let stderr = stderr_text(&output);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(expected), "{stderr}");
+    }
+    let script = command(
+        &bench,
+        "refused",
+        2,
+        "run script -b select-only --duration 1s",
+    );
+    let stderr = stderr_text(&execute(&bench, script));
+    assert!(
+        stderr.contains("scripts cannot be run by agents yet"),
+        "{stderr}"
+    );
+    // Without its table, an agent says what the coordinator would say.
+    assert!(last_run_is_missing(&bench));
+}
+
+/// A command that reaches an agent by the name of the program, as on another machine.
+fn command_with_path(bench: &TestBench, agents: &[&str], arguments: &str) -> Command {
+    let mut command = bench.command(arguments);
+    command.args(["--url", &bench.url]);
+    for agent in agents {
+        command.args(["--agent", agent]);
+    }
+    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_prony"))
+        .parent()
+        .expect("a folder");
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{}:{path}", folder.display()));
+    command
+}
+
+/// The load has hardly begun, or has not, when the agent is killed.
+#[test]
+fn an_agent_that_ends_at_any_time_ends_the_run() {
+    let bench = TestBench::new("fleet_early");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    for time in ["0.05", "0.2", "0.5", "1", "2"] {
+        let lost = format!("timeout -s KILL {time}");
+        let arguments = "run tpcb --clients 4 --threads 2 --warmup 1s --duration 5m";
+        let since = Instant::now();
+        let command = command_with_path(&bench, &[&agent("early", 1), &lost], arguments);
+        let output = execute(&bench, command);
+        assert!(since.elapsed() < Duration::from_secs(30), "{time}");
+        let text = stderr_text(&output) + &String::from_utf8_lossy(&output.stdout);
+        assert!(matches!(output.status.code(), Some(3 | 5)), "{text}");
+        assert!(text.contains("agent 2 (timeout -s KILL"), "{text}");
+        assert_all_end("early", 1, Duration::from_secs(10));
+    }
+}
+
+/// A time namespace is a machine with another clock.
+#[test]
+fn the_offset_of_another_clock_is_measured() {
+    let bench = TestBench::new("fleet_clock");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let unshare = "unshare --time --monotonic 100";
+    let works = Command::new("sh")
+        .args(["-c", &format!("{unshare} true")])
+        .status();
+    if !works.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: time namespaces are not allowed here");
+        return;
+    }
+    let arguments = "run select-only --clients 4 --threads 2 --duration 2s --json";
+    let command = command_with_path(&bench, &[unshare, "env"], arguments);
+    let run: Run = serde_json::from_str(&ok_stdout(&execute(&bench, command))).expect("a document");
+    assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
+    let parts = parts(&run);
+    for (part, offset_ns) in parts.iter().zip([100_000_000_000, 0]) {
+        let bound_ns = part.round_trip_ns.div_ceil(2);
+        assert!(
+            part.clock_offset_ns.abs_diff(offset_ns) <= bound_ns,
+            "{part:?}"
+        );
+        assert!(part.committed > 0);
+    }
+    let seconds = run.series.iter().filter(|second| second.committed > 0);
+    assert_eq!(seconds.count(), 2);
+}
+
+/// An ssh server of this user on loopback, and a configuration of its clients; ended when it is dropped.
+struct SshServer {
+    process: Child,
+    config: std::path::PathBuf,
+}
+
+impl Drop for SshServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl SshServer {
+    /// `None` if there is no sshd on this machine, or it does not start: as root it needs a user `sshd`.
+    fn start(folder: &std::path::Path) -> Option<SshServer> {
+        let program = std::env::var("PRONY_TEST_SSHD").unwrap_or("/usr/sbin/sshd".to_owned());
+        let key = |name: &str| {
+            let file = folder.join(name);
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(&file)
+                .status();
+            made.is_ok_and(|status| status.success()).then_some(file)
+        };
+        let (host_key, user_key) = (key("host_key")?, key("user_key")?);
+        let port = std::net::TcpListener::bind("127.0.0.1:0")
+            .ok()?
+            .local_addr()
+            .ok()?
+            .port();
+        let prony = std::path::Path::new(env!("CARGO_BIN_EXE_prony")).parent()?;
+        let write = |name: &str, text: String| {
+            let file = folder.join(name);
+            std::fs::write(&file, text).expect("a file");
+            file
+        };
+        let server_config = write(
+            "sshd_config",
+            format!(
+                "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nPidFile none\nAuthorizedKeysFile {}.pub\n\
+                 StrictModes no\nPasswordAuthentication no\nSetEnv PATH={}:/usr/bin:/bin\n",
+                host_key.display(),
+                user_key.display(),
+                prony.display()
+            ),
+        );
+        let config = write(
+            "ssh_config",
+            format!(
+                "Host vm*\nHostName 127.0.0.1\nPort {port}\nIdentityFile {}\nUserKnownHostsFile {}\n\
+                 StrictHostKeyChecking accept-new\nBatchMode yes\n",
+                user_key.display(),
+                folder.join("known_hosts").display()
+            ),
+        );
+        let process = Command::new(program)
+            .args(["-D", "-e", "-f"])
+            .arg(server_config)
+            .spawn();
+        let mut server = SshServer {
+            process: process.ok()?,
+            config,
+        };
+        for _ in 0..100 {
+            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return Some(server);
+            }
+            if server.process.try_wait().ok()?.is_some() {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        None
+    }
+}
+
+#[test]
+fn agents_are_reached_by_ssh() {
+    let bench = TestBench::new("fleet_ssh");
+    let Some(server) = SshServer::start(&bench.home) else {
+        eprintln!("skipped: no ssh server starts here");
+        return;
+    };
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let agent = |host: &str| format!("ssh -F {} {host}", server.config.display());
+    let arguments = "run tpcb --clients 4 --threads 2 --transactions 20 --json";
+    let command = command_with_path(&bench, &[&agent("vm1"), &agent("vm2")], arguments);
+    let run: Run = serde_json::from_str(&ok_stdout(&execute(&bench, command))).expect("a document");
+    assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
+    assert_eq!(
+        parts(&run).iter().map(|part| part.committed).sum::<u64>(),
+        80
+    );
+    let unknown = command_with_path(&bench, &[&agent("elsewhere.invalid")], arguments);
+    let output = execute(&bench, unknown);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
+    assert!(
+        stderr_text(&output).contains("elsewhere.invalid"),
+        "{}",
+        stderr_text(&output)
+    );
+}
+
+#[test]
+fn statements_and_hosts_of_several_machines_add_up() {
+    let bench = TestBench::new("fleet_hosts");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let arguments = "run tpcb --clients 4 --threads 2 --transactions 20 --statement-latency --json \
+                     --spread round-robin";
+    let mut command = bench.command(arguments);
+    // The same server by two names.
+    let (start, end) = bench.url.split_once("@127.0.0.1:").expect("a TCP URL");
+    let (port, database) = end.split_once('/').expect("a database");
+    let url = format!("{start}@127.0.0.1:{port},localhost:{port}/{database}");
+    command.args(["--url", &url]);
+    for number in [1, 2] {
+        command.args(["--agent", &agent("hosts", number)]);
+    }
+    let run: Run = serde_json::from_str(&ok_stdout(&execute(&bench, command))).expect("a document");
+    assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
+    assert_eq!(run.endpoints.len(), 2);
+    let connections = run
+        .endpoints
+        .iter()
+        .map(|endpoint| endpoint.connections_at_start);
+    assert_eq!(connections.collect::<Vec<_>>(), [2, 2]);
+    let samples = run
+        .endpoints
+        .iter()
+        .map(|endpoint| endpoint.response.samples);
+    assert_eq!(samples.sum::<u64>(), 80);
+    let statements = run.statements.expect("their latencies");
+    assert!(!statements.is_empty());
+    let has_all = |statement: &prony_store::StatementLatency| statement.latency.samples == 80;
+    assert!(statements.iter().all(has_all), "{statements:?}");
+}
+
+#[test]
+fn the_machines_of_a_fleet_are_examined() {
+    let bench = TestBench::new("fleet_check");
+    let output = execute(&bench, command(&bench, "examined", 2, "fleet check"));
+    let stdout = ok_stdout(&output);
+    let rows: Vec<&str> = stdout.lines().skip(1).collect();
+    assert_eq!(rows.len(), 2, "{stdout}");
+    for row in rows {
+        assert!(row.contains("±") && row.contains("µs"), "{stdout}");
+    }
+    let without = bench.prony("fleet check");
+    assert_eq!(without.status.code(), Some(2));
+    assert!(stderr_text(&without).contains("no machine is named"));
+}
+
+fn last_run_is_missing(bench: &TestBench) -> bool {
+    bench.prony_without_server("show last").status.code() != Some(0)
+}

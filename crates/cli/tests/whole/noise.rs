@@ -1,0 +1,87 @@
+//! Comparisons on a machine whose CPUs others use.
+
+use crate::common::{TestBench, ok_stdout, own_postgres, stored_runs};
+use prony_store::Severity;
+use std::process::{Child, Command};
+
+/// The plan of an experiment with runs that are long enough to count the CPU time of others: the simple protocol costs more of it.
+const PLAN: &str = "[workload]\nname = \"select-only\"\n[run]\nclients = 2\nthreads = 1\nduration = \"6s\"\n\
+    [experiment]\nrepeats = 3\n\
+    [variants.simple.run]\nprotocol = \"simple\"\n[variants.prepared]\n";
+
+/// Processes that use the CPUs until they are dropped.
+struct Neighbours(Vec<Child>);
+
+impl Neighbours {
+    fn start() -> Neighbours {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let start = |_| {
+            let mut busy = Command::new("sh");
+            busy.args(["-c", "while :; do :; done"])
+                .spawn()
+                .expect("a shell")
+        };
+        Neighbours((0..2 * cpus).map(start).collect())
+    }
+}
+
+impl Drop for Neighbours {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+#[test]
+fn an_experiment_beside_busy_neighbours_still_says_something() {
+    let server = own_postgres();
+    let bench = TestBench::on(&server, "noise");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let plan = bench.home.join("noise.toml");
+    std::fs::write(&plan, PLAN).expect("a plan");
+    let neighbours = Neighbours::start();
+    let printed = ok_stdout(&bench.prony(&format!("run {}", plan.display())));
+    drop(neighbours);
+    let runs = stored_runs(&bench.home);
+    assert_eq!(runs.len(), 6, "it goes on: {printed}");
+    assert!(
+        printed.contains(", noise ") && printed.contains("  noise\n"),
+        "{printed}"
+    );
+    assert!(
+        printed.contains("To see whether they differ: prony compare "),
+        "{printed}"
+    );
+    let is_disturbed = |run: &&prony_store::Run| {
+        let mut checks = run.checks.iter();
+        checks.any(|check| check.id == "neighbours" && check.severity == Severity::Invalid)
+    };
+    assert!(runs.iter().filter(is_disturbed).count() >= 4, "{printed}");
+    let compared = ok_stdout(&bench.prony_without_server("compare last --primary cpu"));
+    let words = compared.split_whitespace().collect::<Vec<_>>().join(" ");
+    let json = ok_stdout(&bench.prony_without_server("compare last --json"));
+    let json: serde_json::Value = serde_json::from_str(&json).expect("a document");
+    assert_eq!(json["disturbed"]["pairs"], true, "{json}");
+    assert_eq!(json["primary"], "TPS");
+    let gate = bench.prony_without_server("compare last --require throughput>1/s");
+    // How far the runs scatter depends on what else the machine does.
+    if words.starts_with("NOT COMPARABLE") {
+        assert!(words.contains("too much or not alike"), "{compared}");
+        assert_eq!(gate.status.code(), Some(7));
+        return;
+    }
+    assert!(
+        words.contains("RUNS INVALID (neighbours") && words.contains("by pairs that took turns"),
+        "{compared}"
+    );
+    for part in [
+        "server CPU: ",
+        "3 pairs of runs",
+        "Others used, or the hypervisor withheld, ",
+    ] {
+        assert!(words.contains(part), "{part}: {compared}");
+    }
+    assert_eq!(gate.status.code(), Some(9), "no requirement passes");
+}

@@ -1,0 +1,263 @@
+//! The command of an agent: its process, and the ends of its input and output.
+//!
+//! In: a command, and the program that it shall start. Out: frames in both directions. Must never: wait forever for a
+//! process, or leave one running.
+
+use crate::frame::{FrameError, GREETING, read_frame, write_frame};
+use crate::message::{FromAgent, ToAgent};
+use prony_drive::clock::Clock;
+use std::io::{self, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, sleep};
+use std::time::{Duration, Instant};
+
+/// How often each side says that it is there.
+pub(crate) const HEARTBEAT: Duration = Duration::from_millis(500);
+/// A side that has been silent for this long is lost.
+pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(3);
+/// How long a process may take to end by itself when its input is closed.
+const END_TIMEOUT: Duration = Duration::from_secs(2);
+/// How much of a command's standard error output is kept.
+const STDERR_MAX_BYTES: usize = 2_000;
+/// How much of a wrong greeting is shown.
+const ANSWER_MAX_BYTES: usize = 60;
+
+/// What arrives from an agent.
+pub(crate) enum Arrival {
+    Message(FromAgent),
+    /// The carrier has ended or cannot be understood, for this reason.
+    Lost(String),
+    /// Its first bytes are not those of an agent.
+    NotAnAgent(String),
+}
+
+/// The number of a ping, the agent's time, and when the answer arrived, nanoseconds.
+pub(crate) type Pong = (u32, u64, u64);
+
+/// A running command. Dropping it ends the process.
+pub(crate) struct Carrier {
+    child: Child,
+    input: Arc<Mutex<Option<ChildStdin>>>,
+    /// The end of its standard error output.
+    stderr: Arc<Mutex<Vec<u8>>>,
+    run: u64,
+}
+
+impl Carrier {
+    /// Starts a command in a session of its own, so that Ctrl-C reaches the coordinator alone and nothing waits for a
+    /// password at the terminal. Arrivals are sent with this index, answers to pings to `pongs`.
+    pub fn start(
+        shell_command: &str,
+        run: u64,
+        index: usize,
+        arrivals: Sender<(usize, Arrival)>,
+        pongs: Sender<Pong>,
+    ) -> io::Result<Carrier> {
+        let mut command = Command::new("/bin/sh");
+        command
+            .args(["-c", shell_command])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        // SAFETY: setsid is async-signal-safe, and nothing else is called between fork and exec.
+        unsafe {
+            command.pre_exec(|| match libc::setsid() {
+                -1 => Err(io::Error::last_os_error()),
+                _ => Ok(()),
+            });
+        }
+        let mut child = command.spawn()?;
+        let (output, errors) = (child.stdout.take(), child.stderr.take());
+        let carrier = Carrier {
+            input: Arc::new(Mutex::new(child.stdin.take())),
+            child,
+            stderr: Arc::default(),
+            run,
+        };
+        if let Some(errors) = errors {
+            let kept = Arc::clone(&carrier.stderr);
+            Builder::new().spawn(move || keep_end(errors, &kept))?;
+        }
+        if let Some(output) = output {
+            let reader = Reader {
+                index,
+                run,
+                arrivals,
+                pongs,
+            };
+            Builder::new().spawn(move || reader.read_all(output))?;
+        }
+        Ok(carrier)
+    }
+
+    /// Sends the greeting and the first message, and from then on that the coordinator is there.
+    pub fn greet(&self, message: &ToAgent) -> io::Result<()> {
+        if let Some(input) = lock(&self.input).as_mut() {
+            input.write_all(&GREETING)?;
+        }
+        self.send(message)?;
+        let (input, run) = (Arc::downgrade(&self.input), self.run);
+        // It ends with the carrier, or when the agent no longer reads.
+        Builder::new().spawn(move || {
+            while let Some(input) = input.upgrade() {
+                if send(&input, run, &ToAgent::Alive).is_err() {
+                    break;
+                }
+                drop(input);
+                sleep(HEARTBEAT);
+            }
+        })?;
+        Ok(())
+    }
+
+    pub fn send(&self, message: &ToAgent) -> io::Result<()> {
+        send(&self.input, self.run, message)
+    }
+
+    /// The end of what the command wrote to its standard error output.
+    pub fn error_output(&self) -> String {
+        String::from_utf8_lossy(&lock(&self.stderr)).into_owned()
+    }
+
+    /// How the process ended, waiting a moment for it; `None` if it runs.
+    pub fn ended(&mut self) -> Option<String> {
+        let status = self.wait(Duration::from_millis(200))?;
+        Some(match (status.code(), status.signal()) {
+            // As shells say it.
+            (Some(code @ 129..160), _) => {
+                format!("its command was ended by signal {}", code - 128)
+            }
+            (Some(code), _) => format!("its command ended with exit code {code}"),
+            (_, Some(signal)) => format!("its command was ended by signal {signal}"),
+            _ => "its command ended".to_owned(),
+        })
+    }
+
+    fn wait(&mut self, timeout: Duration) -> Option<ExitStatus> {
+        let since = Instant::now();
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if since.elapsed() < timeout => sleep(Duration::from_millis(5)),
+                _ => return None,
+            }
+        }
+    }
+
+    /// Ends the process and those that it started, at once.
+    pub fn kill(&mut self) {
+        if self.wait(Duration::ZERO).is_none() {
+            // SAFETY: the process leads a session and a group of its own, and has not been waited for, so that its
+            // number is still its own.
+            unsafe { libc::kill(-(self.child.id() as libc::pid_t), libc::SIGKILL) };
+        }
+    }
+}
+
+impl Drop for Carrier {
+    fn drop(&mut self) {
+        // Do not wait for a heartbeat that hangs in the pipe: the process is killed then.
+        if let Ok(mut input) = self.input.try_lock() {
+            if let Some(input) = input.as_mut() {
+                let _ = write_frame(input, self.run, &ToAgent::End);
+            }
+            *input = None;
+        }
+        if self.wait(END_TIMEOUT).is_none() {
+            self.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn send(input: &Mutex<Option<ChildStdin>>, run: u64, message: &ToAgent) -> io::Result<()> {
+    match lock(input).as_mut() {
+        Some(input) => write_frame(input, run, message),
+        None => Err(io::ErrorKind::BrokenPipe.into()),
+    }
+}
+
+/// Reads to the end, and keeps the last bytes.
+fn keep_end(mut errors: ChildStderr, kept: &Mutex<Vec<u8>>) {
+    let mut chunk = [0; 512];
+    while let Ok(length @ 1..) = errors.read(&mut chunk) {
+        let mut kept = lock(kept);
+        kept.extend_from_slice(&chunk[..length]);
+        let excess = kept.len().saturating_sub(STDERR_MAX_BYTES);
+        kept.drain(..excess);
+    }
+}
+
+/// Reads the frames of one agent.
+struct Reader {
+    index: usize,
+    run: u64,
+    arrivals: Sender<(usize, Arrival)>,
+    pongs: Sender<Pong>,
+}
+
+impl Reader {
+    fn read_all(&self, mut output: ChildStdout) {
+        let end = match read_greeting(&mut output) {
+            Ok(()) => self.read_frames(&mut output),
+            Err(arrival) => arrival,
+        };
+        let _ = self.arrivals.send((self.index, end));
+    }
+
+    fn read_frames(&self, output: &mut ChildStdout) -> Arrival {
+        loop {
+            match read_frame(output, self.run) {
+                Ok(FromAgent::Pong(number, agent_ns)) => {
+                    let _ = self.pongs.send((number, agent_ns, Clock::System.now_ns()));
+                }
+                Ok(message) => {
+                    if self
+                        .arrivals
+                        .send((self.index, Arrival::Message(message)))
+                        .is_err()
+                    {
+                        return Arrival::Lost("nobody listens".to_owned());
+                    }
+                }
+                Err(FrameError::Closed) => return Arrival::Lost(String::new()),
+                Err(error) => return Arrival::Lost(error.to_string()),
+            }
+        }
+    }
+}
+
+/// Reads the greeting of an agent.
+///
+/// # Errors
+/// The output has ended, or begins with something else.
+fn read_greeting(output: &mut dyn Read) -> Result<(), Arrival> {
+    let mut greeting = Vec::new();
+    let mut byte = [0];
+    while greeting.len() < GREETING.len() {
+        match output.read_exact(&mut byte) {
+            Ok(()) => greeting.push(byte[0]),
+            Err(_) if greeting.is_empty() => return Err(Arrival::Lost(String::new())),
+            Err(_) => break,
+        }
+        if !GREETING.starts_with(&greeting) {
+            let mut rest = [0; ANSWER_MAX_BYTES];
+            let length = output.read(&mut rest).unwrap_or(0);
+            greeting.extend_from_slice(&rest[..length]);
+            break;
+        }
+    }
+    if greeting == GREETING {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&greeting);
+    let line = text.lines().next().unwrap_or_default();
+    Err(Arrival::NotAnAgent(line.escape_debug().to_string()))
+}

@@ -1,0 +1,442 @@
+//! The coordinator's side before a load: starts the commands, and learns who answers.
+//!
+//! In: commands. Out: a [`Fleet`] of agents of this build, whose processes end with it. Must never: accept an agent of
+//! another build or of another run.
+
+use crate::carrier::{Arrival, Carrier, Pong, SILENCE_MAX};
+use crate::clock::{ClockReading, ROUND_TRIPS, ROUND_TRIPS_MIN, TIME_MAX};
+use crate::error::Error;
+use crate::message::{AgentDescription, FromAgent, ServerLogin, ServerProbe, ToAgent};
+use prony_drive::clock::Clock;
+use prony_server::{Endpoint, Environment, Target, secrets};
+use prony_store::{Build, Host};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// How long an agent may take to answer first: its command logs in at another machine.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// What a fleet is started with.
+pub struct FleetCommands<'a> {
+    /// One command for each machine; `agent --stdio` and the program are appended.
+    pub commands: &'a [String],
+    /// This program, for agents on this machine.
+    pub program: &'a Path,
+    /// This program's build, which each agent must be.
+    pub build: Build,
+    /// When set, the start ends.
+    pub interrupt: &'a AtomicBool,
+}
+
+/// Agents that have answered. Dropping it ends them.
+pub struct Fleet {
+    pub(crate) agents: Vec<Agent>,
+    pub(crate) arrivals: Receiver<(usize, Arrival)>,
+}
+
+/// One agent.
+pub(crate) struct Agent {
+    /// Its number and command, for messages; without passwords.
+    pub name: String,
+    pub carrier: Carrier,
+    pub pongs: Receiver<Pong>,
+    pub description: Option<AgentDescription>,
+    pub heard: Instant,
+}
+
+/// An agent, for its user.
+#[derive(Clone, Debug)]
+pub struct AgentInfo {
+    /// Its number and command, without passwords.
+    pub name: String,
+    /// Its machine.
+    pub host: Host,
+}
+
+impl Fleet {
+    /// Starts all agents at once, and waits until each has said who it is.
+    ///
+    /// # Errors
+    /// If one does not answer, or is of another build.
+    pub fn start(input: &FleetCommands<'_>) -> Result<Fleet, Error> {
+        let run = RandomState::new().build_hasher().finish();
+        let (sender, arrivals) = channel();
+        let mut fleet = Fleet {
+            agents: Vec::new(),
+            arrivals,
+        };
+        for (index, command) in input.commands.iter().enumerate() {
+            let name = agent_name(index, command);
+            let (pong_sender, pongs) = channel();
+            let line = shell_command(command, input.program);
+            let carrier = Carrier::start(&line, run, index, sender.clone(), pong_sender);
+            let carrier = carrier.map_err(|source| Error::NotStarted {
+                agent: name.clone(),
+                source,
+            })?;
+            // If it has ended, its output says so.
+            let _ = carrier.greet(&ToAgent::Hello(Box::new(input.build.clone())));
+            fleet.agents.push(Agent {
+                name,
+                carrier,
+                pongs,
+                description: None,
+                heard: Instant::now(),
+            });
+        }
+        drop(sender);
+        fleet.wait_for_welcomes(input)?;
+        Ok(fleet)
+    }
+
+    fn wait_for_welcomes(&mut self, input: &FleetCommands<'_>) -> Result<(), Error> {
+        let since = Instant::now();
+        while let Some(silent) = self
+            .agents
+            .iter()
+            .position(|agent| agent.description.is_none())
+        {
+            if input.interrupt.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            if since.elapsed() > HELLO_TIMEOUT {
+                let reason = format!("it did not answer within {} s", HELLO_TIMEOUT.as_secs());
+                return Err(self.lost_error(silent, reason));
+            }
+            let Some((index, arrival)) = self.next_arrival(POLL_INTERVAL) else {
+                continue;
+            };
+            match arrival {
+                Arrival::Message(FromAgent::Welcome(description)) => {
+                    let agent = &mut self.agents[index];
+                    check_build(&agent.name, &description.build, &input.build)?;
+                    agent.description = Some(*description);
+                }
+                Arrival::Message(_) => {}
+                Arrival::Lost(reason) => return Err(self.lost_error(index, reason)),
+                Arrival::NotAnAgent(answer) => {
+                    let agent = self.agents[index].name.clone();
+                    return Err(Error::NotAnAgent { agent, answer });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The agents, in the order of their commands.
+    pub fn agents(&self) -> impl Iterator<Item = AgentInfo> {
+        self.agents.iter().map(|agent| AgentInfo {
+            name: agent.name.clone(),
+            host: agent.host(),
+        })
+    }
+
+    /// Whether all agents are on other machines than this one.
+    pub fn is_elsewhere(&self) -> bool {
+        let here = boot_id();
+        let mut descriptions = self
+            .agents
+            .iter()
+            .filter_map(|agent| agent.description.as_ref());
+        descriptions.all(|description| description.boot_id != here)
+    }
+
+    /// The next arrival, if there is one in this time.
+    pub(crate) fn next_arrival(&mut self, timeout: Duration) -> Option<(usize, Arrival)> {
+        match self.arrivals.recv_timeout(timeout) {
+            Ok((index, arrival)) => {
+                self.agents[index].heard = Instant::now();
+                Some((index, arrival))
+            }
+            Err(RecvTimeoutError::Timeout) => None,
+            // All readers have ended, and each has said so before.
+            Err(RecvTimeoutError::Disconnected) => {
+                std::thread::sleep(timeout);
+                None
+            }
+        }
+    }
+
+    /// An agent that has been silent for too long.
+    pub(crate) fn silent_agent(&self) -> Option<usize> {
+        self.agents
+            .iter()
+            .position(|agent| agent.heard.elapsed() > SILENCE_MAX)
+    }
+
+    /// The error of an agent that was lost before the load; an empty reason: its carrier ended.
+    pub(crate) fn lost_error(&mut self, index: usize, reason: String) -> Error {
+        let agent = &mut self.agents[index];
+        Error::Lost {
+            agent: agent.name.clone(),
+            reason: agent.reason_of_loss(reason),
+            stderr: agent.carrier.error_output(),
+        }
+    }
+
+    /// Checks that the server's address means the same server on all machines.
+    ///
+    /// # Errors
+    /// If an agent is on another machine, and the address means the machine that uses it.
+    pub(crate) fn check_address(&self, target: &Target) -> Result<(), Error> {
+        let is_local = |endpoint: &&Endpoint| !endpoint.is_remote();
+        let Some(endpoint) = target.endpoints.iter().find(is_local) else {
+            return Ok(());
+        };
+        let here = boot_id();
+        let is_elsewhere = |agent: &&Agent| {
+            let description = agent.description.as_ref();
+            description.is_none_or(|description| description.boot_id != here)
+        };
+        match self.agents.iter().find(is_elsewhere) {
+            None => Ok(()),
+            Some(agent) => Err(Error::LocalAddress {
+                agent: agent.name.clone(),
+                address: endpoint.to_string(),
+            }),
+        }
+    }
+
+    /// Measures the way from an agent to a server; `url`: as it was given.
+    ///
+    /// # Errors
+    /// If the agent cannot reach it, or is lost.
+    pub fn probe_server(
+        &mut self,
+        index: usize,
+        url: &str,
+        target: &Target,
+    ) -> Result<ServerProbe, Error> {
+        self.check_address(target)?;
+        let login = server_login(url, target);
+        let probe = ToAgent::Probe(Box::new(login));
+        // If it is gone, that arrives.
+        let _ = self.agents[index].carrier.send(&probe);
+        loop {
+            match self.next_arrival(POLL_INTERVAL) {
+                Some((from, Arrival::Message(FromAgent::Probed(probe)))) if from == index => {
+                    return Ok(probe);
+                }
+                Some((from, Arrival::Message(FromAgent::Failed(failure)))) => {
+                    return Err(Error::failed(self.agents[from].name.clone(), failure));
+                }
+                Some((_, Arrival::Message(_))) => {}
+                Some((from, Arrival::Lost(reason) | Arrival::NotAnAgent(reason))) => {
+                    return Err(self.lost_error(from, reason));
+                }
+                None => {
+                    if let Some(silent) = self.silent_agent() {
+                        return Err(self.lost_error(silent, no_answer()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The offset of an agent's clock, by the shortest of many round trips.
+    ///
+    /// # Errors
+    /// If it does not answer.
+    pub fn measure_clock(&mut self, index: usize) -> Result<ClockReading, Error> {
+        let agent = &mut self.agents[index];
+        agent.pongs.try_iter().for_each(drop);
+        let mut best: Option<ClockReading> = None;
+        let since = Instant::now();
+        for number in 0..ROUND_TRIPS {
+            if number >= ROUND_TRIPS_MIN && since.elapsed() > TIME_MAX {
+                break;
+            }
+            let sent_ns = Clock::System.now_ns();
+            let answer = agent.carrier.send(&ToAgent::Ping(number));
+            let answer = answer
+                .ok()
+                .and_then(|()| agent.pongs.recv_timeout(SILENCE_MAX).ok());
+            let Some((answered, agent_ns, received_ns)) = answer else {
+                return Err(self.lost_error(index, no_answer()));
+            };
+            if answered == number {
+                let reading = ClockReading::new(sent_ns, agent_ns, received_ns);
+                let is_better = |best: ClockReading| reading.round_trip_ns < best.round_trip_ns;
+                if best.is_none_or(is_better) {
+                    best = Some(reading);
+                }
+            }
+        }
+        self.agents[index].heard = Instant::now();
+        best.ok_or_else(|| self.lost_error(index, no_answer()))
+    }
+}
+
+/// The kernel's number of its boot; empty if unknown.
+pub(crate) fn boot_id() -> String {
+    let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    boot_id.trim().to_owned()
+}
+
+/// How an agent reaches the server that the coordinator reaches by this URL.
+pub(crate) fn server_login(url: &str, target: &Target) -> ServerLogin {
+    let environment = Environment::from_process();
+    let passwords = target.endpoints.iter().filter_map(|endpoint| {
+        let password = endpoint.password.as_ref()?.reveal().to_owned();
+        Some((endpoint.host.clone(), endpoint.port, password))
+    });
+    ServerLogin {
+        url: url.to_owned(),
+        variables: environment.vars().clone(),
+        passwords: passwords.collect(),
+        user: target.user.clone(),
+        database: target.database.clone(),
+        system_user: environment.user,
+    }
+}
+
+/// Why an agent that says nothing is lost.
+pub(crate) fn no_answer() -> String {
+    format!("it has not answered for {} s", SILENCE_MAX.as_secs())
+}
+
+impl Agent {
+    pub fn host(&self) -> Host {
+        let description = self.description.as_ref();
+        description
+            .map(|agent| agent.host.clone())
+            .unwrap_or_default()
+    }
+
+    /// Why it was lost; an empty reason: its carrier ended.
+    pub fn reason_of_loss(&mut self, reason: String) -> String {
+        if !reason.is_empty() {
+            return reason;
+        }
+        let ended = self.carrier.ended();
+        ended.unwrap_or_else(|| "its connection was closed".to_owned())
+    }
+}
+
+/// `agent 2 (ssh vm2)`.
+fn agent_name(index: usize, command: &str) -> String {
+    format!(
+        "agent {} ({})",
+        index + 1,
+        secrets::redact_argument(command.trim())
+    )
+}
+
+/// The command with the program appended: this one for an agent on this machine, which `env` starts.
+fn shell_command(command: &str, program: &Path) -> String {
+    let is_local = command.split_whitespace().next() == Some("env");
+    let program = match program.to_str() {
+        Some(path) if is_local => format!("'{}'", path.replace('\'', r"'\''")),
+        _ => "prony".to_owned(),
+    };
+    format!("{command} {program} agent --stdio")
+}
+
+fn check_build(agent: &str, theirs: &Build, ours: &Build) -> Result<(), Error> {
+    let is_same = (&theirs.version, &theirs.commit, theirs.profile)
+        == (&ours.version, &ours.commit, ours.profile);
+    if is_same {
+        return Ok(());
+    }
+    let describe = |build: &Build| {
+        let commit = build.commit.as_deref().unwrap_or("no commit");
+        format!("prony {} ({commit}, {:?})", build.version, build.profile)
+    };
+    Err(Error::OtherBuild {
+        agent: agent.to_owned(),
+        theirs: describe(theirs),
+        ours: describe(ours),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{GREETING, write_frame};
+
+    #[test]
+    fn an_agent_of_this_machine_is_this_program_and_others_the_one_in_the_path() {
+        let program = Path::new("/opt/it's/prony");
+        assert_eq!(
+            shell_command("env A=1", program),
+            r"env A=1 '/opt/it'\''s/prony' agent --stdio"
+        );
+        assert_eq!(
+            shell_command("ssh vm1", program),
+            "ssh vm1 prony agent --stdio"
+        );
+        assert_eq!(
+            agent_name(0, "x password=geheim"),
+            "agent 1 (x password=***)"
+        );
+    }
+
+    /// A fleet of one command, which must not start.
+    fn start_error(command: &str) -> String {
+        let started = Fleet::start(&FleetCommands {
+            commands: &[command.to_owned()],
+            program: Path::new("/nonexistent/prony"),
+            build: Build::default(),
+            interrupt: &AtomicBool::new(false),
+        });
+        match started {
+            Ok(_) => panic!("{command} is no agent"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn what_an_older_run_left_is_refused() {
+        let mut answer = GREETING.to_vec();
+        let welcome = FromAgent::Welcome(Box::new(AgentDescription {
+            build: Build::default(),
+            host: Host::default(),
+            boot_id: String::new(),
+        }));
+        write_frame(&mut answer, 7, &welcome).expect("memory");
+        let file = std::env::temp_dir().join(format!("prony-frames-{}", std::process::id()));
+        std::fs::write(&file, &answer).expect("a file");
+        let of_another_run = start_error(&format!("cat {}; sleep 20; true", file.display()));
+        std::fs::write(&file, &answer[..GREETING.len() + 5]).expect("a file");
+        let half = start_error(&format!("cat {}; exit 4;", file.display()));
+        std::fs::remove_file(&file).expect("a file");
+        assert!(
+            of_another_run.contains("it sent a frame of another run"),
+            "{of_another_run}"
+        );
+        assert!(
+            half.contains("its command ended with exit code 4"),
+            "{half}"
+        );
+    }
+
+    #[test]
+    fn another_build_is_refused() {
+        let ours = Build {
+            version: "0.1.0".to_owned(),
+            commit: Some("abc".to_owned()),
+            ..Build::default()
+        };
+        assert!(check_build("agent 1", &ours.clone(), &ours).is_ok());
+        for theirs in [
+            Build {
+                version: "0.1.1".to_owned(),
+                ..ours.clone()
+            },
+            Build {
+                commit: None,
+                ..ours.clone()
+            },
+        ] {
+            let error = check_build("agent 1", &theirs, &ours)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains("agent 1 is prony 0.1"), "{error}");
+            assert!(error.contains("install the same build"), "{error}");
+        }
+    }
+}

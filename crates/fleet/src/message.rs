@@ -1,0 +1,339 @@
+//! The messages between a coordinator and an agent.
+//!
+//! Times of the agent's events count from the start of its load, because the clocks of two machines have no common
+//! origin. [`ServerLogin`] holds passwords: it has no `Debug`, and is sent over the carrier only.
+
+use prony_document::Network;
+use prony_drive::{HostTotals, RunEvent, RunEventKind};
+use prony_measure::{
+    Distribution, IntervalRow, InvalidInterval, ProcessHealth, RecorderLayout, RoundTripTimes,
+    SerializedInterval, SerializedTimes,
+};
+use prony_plan::ErrorParts;
+use prony_store::{Build, Host};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A message to an agent.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum ToAgent {
+    /// The first one, from a coordinator of this build.
+    Hello(Box<Build>),
+    /// Answer at once with [`FromAgent::Pong`] and this number.
+    Ping(u32),
+    /// The coordinator is there.
+    Alive,
+    /// Measure the way to a server.
+    Probe(Box<ServerLogin>),
+    /// Connect the clients of this part of a run, and let them get ready.
+    Prepare(Box<RunPart>),
+    /// Start the load at this time of the agent's clock (`CLOCK_MONOTONIC`), nanoseconds.
+    Start(u64),
+    /// End the run at once, with what was measured.
+    Stop,
+    /// There is nothing more to do.
+    End,
+}
+
+/// A message from an agent.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum FromAgent {
+    /// The answer to [`ToAgent::Hello`].
+    Welcome(Box<AgentDescription>),
+    /// The number of a [`ToAgent::Ping`], and the time of the agent's clock, nanoseconds.
+    Pong(u32, u64),
+    /// The agent is there.
+    Alive,
+    /// The answer to [`ToAgent::Probe`].
+    Probed(ServerProbe),
+    /// All clients are ready.
+    Ready(Box<ReadyPart>),
+    /// The part of the run cannot start.
+    Failed(AgentFailure),
+    /// A second is complete.
+    Row(Box<PartRow>),
+    /// The part of the run has ended.
+    Finished(Box<FinishedPart>),
+}
+
+/// Who the agent is.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct AgentDescription {
+    pub build: Build,
+    pub host: Host,
+    /// The kernel's number of its boot, which all processes of a machine share; empty if unknown.
+    pub boot_id: String,
+}
+
+/// How an agent reaches the server, as the coordinator does.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct ServerLogin {
+    pub url: String,
+    /// Variables of the coordinator's environment that name servers and passwords; those of the agent do not apply.
+    pub variables: BTreeMap<String, String>,
+    /// The default role.
+    pub system_user: Option<String>,
+    /// Host, port and password of each endpoint of the coordinator, which may have them from its files.
+    pub passwords: Vec<(String, u16, String)>,
+    /// The role and the database that the coordinator uses.
+    pub user: String,
+    pub database: String,
+}
+
+/// A part of a run.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct RunPart {
+    /// The plan as a TOML file, with the server's URL.
+    pub plan: String,
+    pub login: ServerLogin,
+    pub seed: u64,
+    /// The workers of the whole run that the agent drives, from the first to before the last.
+    pub first_worker: u32,
+    pub end_worker: u32,
+}
+
+/// The way from an agent to the server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerProbe {
+    /// The server's version as it reports itself.
+    pub version: String,
+    /// The shortest and the median time of a statement without data, nanoseconds.
+    pub shortest_ns: u64,
+    pub median_ns: u64,
+}
+
+/// What must be equal for all agents and the coordinator: the work, by the plan and by the data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WorkDescription {
+    /// SHA-256 of the plan, as this build writes it.
+    pub plan_hash: String,
+    pub scale: u32,
+    pub kinds: Vec<String>,
+    pub settings: Vec<(String, String)>,
+    /// The server's version as it reports itself.
+    pub server_version: String,
+    /// The hosts over which connections may be spread, by name and port.
+    pub hosts: Vec<String>,
+}
+
+/// The state of an agent whose clients are ready.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct ReadyPart {
+    pub work: WorkDescription,
+    /// Name of the I/O engine.
+    pub engine: String,
+    pub engine_reason: String,
+    pub network: Network,
+    pub tls: Option<String>,
+    pub connect_s: f64,
+    pub layout: RecorderLayout,
+}
+
+/// Why a part of a run cannot start.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct AgentFailure {
+    pub kind: FailureKind,
+    pub problem: String,
+    pub details: Option<String>,
+    pub hint: Option<String>,
+}
+
+/// The cause of a failure, which selects the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FailureKind {
+    /// The plan is wrong for this machine.
+    Usage,
+    /// The server, or a machine, cannot be reached or refuses.
+    Connect,
+    /// The data is missing or of another kind.
+    Data,
+    Interrupted,
+}
+
+impl AgentFailure {
+    pub fn new(kind: FailureKind, parts: ErrorParts) -> AgentFailure {
+        AgentFailure {
+            kind,
+            problem: parts.problem,
+            details: parts.details,
+            hint: parts.hint,
+        }
+    }
+}
+
+/// One row of an agent.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PartRow {
+    pub interval: SerializedInterval,
+    pub worker_cpu_ns: Vec<Option<u64>>,
+    pub process: ProcessHealth,
+}
+
+impl PartRow {
+    pub fn new(row: &IntervalRow, load_start_ns: u64) -> PartRow {
+        PartRow {
+            interval: SerializedInterval::new(&row.interval, load_start_ns),
+            worker_cpu_ns: row.worker_cpu_ns.clone(),
+            process: row.process,
+        }
+    }
+}
+
+/// Counts of transactions in all rows: committed, rolled back, failed, skipped.
+pub(crate) type RowCounts = [u64; 4];
+
+/// Adds the counts of a row.
+pub(crate) fn add_counts(counts: &mut RowCounts, row: &IntervalRow) {
+    for tally in &row.interval.kinds {
+        let of_kind = [
+            tally.committed,
+            tally.rolled_back,
+            tally.failed,
+            tally.skipped,
+        ];
+        for (sum, count) in counts.iter_mut().zip(of_kind) {
+            *sum = sum.saturating_add(count);
+        }
+    }
+}
+
+/// The end of a part of a run.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct FinishedPart {
+    pub drain: Option<PartRow>,
+    pub events: Vec<PartEvent>,
+    /// Count and total of each of the program's action shares.
+    pub shares: Vec<(u64, u64)>,
+    /// How long after the start of the load the last worker began it, nanoseconds.
+    pub start_delay_ns: u64,
+    pub rows: u64,
+    pub counts: RowCounts,
+    pub failure: Option<String>,
+    /// What happened at each host, if there are several.
+    pub hosts: Vec<PartHost>,
+    pub round_trips: Option<PartRoundTrips>,
+}
+
+/// What happened at one host.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PartHost {
+    up_at_start: u32,
+    up_at_end: u32,
+    lost: u64,
+    arrived: u64,
+    failed: u64,
+    response: SerializedTimes,
+}
+
+impl PartHost {
+    pub fn new(totals: &HostTotals<u64>) -> PartHost {
+        PartHost {
+            up_at_start: totals.up_at_start,
+            up_at_end: totals.up_at_end,
+            lost: totals.lost,
+            arrived: totals.arrived,
+            failed: totals.failed,
+            response: SerializedTimes::new(&totals.response),
+        }
+    }
+
+    pub fn into_totals(self) -> Result<HostTotals<u64>, InvalidInterval> {
+        Ok(HostTotals {
+            up_at_start: self.up_at_start,
+            up_at_end: self.up_at_end,
+            lost: self.lost,
+            arrived: self.arrived,
+            failed: self.failed,
+            response: self
+                .response
+                .into_distribution_like(Distribution::coarse())?,
+        })
+    }
+}
+
+/// The times of round trips by statement.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PartRoundTrips {
+    /// Index of the first statement, number of statements, and times.
+    entries: Vec<(usize, u32, SerializedTimes)>,
+    service_ns: u64,
+}
+
+impl PartRoundTrips {
+    pub fn new(times: &RoundTripTimes<u64>) -> PartRoundTrips {
+        let entries = times.entries().map(|entry| {
+            let times = SerializedTimes::new(entry.times);
+            (entry.first_statement, entry.statements, times)
+        });
+        PartRoundTrips {
+            entries: entries.collect(),
+            service_ns: u64::try_from(times.service_ns).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Adds these times to those of other agents. `statements`: how many the program has.
+    pub fn add_to(
+        self,
+        sum: &mut RoundTripTimes<u64>,
+        statements: usize,
+    ) -> Result<(), InvalidInterval> {
+        sum.service_ns += u128::from(self.service_ns);
+        for (first_statement, count, times) in self.entries {
+            if first_statement >= statements {
+                return Err(InvalidInterval::Layout);
+            }
+            let times: Distribution<u64> = times.into_distribution_like(Distribution::coarse())?;
+            sum.add_times(first_statement, count, &times);
+        }
+        Ok(())
+    }
+}
+
+/// An event of an agent, from the start of the load.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PartEvent {
+    from_ns: u64,
+    until_ns: Option<u64>,
+    kind: PartEventKind,
+    detail: String,
+    count: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+enum PartEventKind {
+    Outage,
+    UserFailed,
+    QueueFull,
+}
+
+impl PartEvent {
+    pub fn new(event: &RunEvent, start_ns: u64) -> PartEvent {
+        let since_start = |ns: u64| ns.saturating_sub(start_ns);
+        PartEvent {
+            from_ns: since_start(event.from_ns),
+            until_ns: event.until_ns.map(since_start),
+            kind: match event.kind {
+                RunEventKind::Outage => PartEventKind::Outage,
+                RunEventKind::UserFailed => PartEventKind::UserFailed,
+                RunEventKind::QueueFull => PartEventKind::QueueFull,
+            },
+            detail: event.detail.clone(),
+            count: event.count,
+        }
+    }
+
+    pub fn into_event(self, start_ns: u64) -> RunEvent {
+        let on_clock = |ns: u64| start_ns.saturating_add(ns);
+        RunEvent {
+            from_ns: on_clock(self.from_ns),
+            until_ns: self.until_ns.map(on_clock),
+            kind: match self.kind {
+                PartEventKind::Outage => RunEventKind::Outage,
+                PartEventKind::UserFailed => RunEventKind::UserFailed,
+                PartEventKind::QueueFull => RunEventKind::QueueFull,
+            },
+            detail: self.detail,
+            count: self.count,
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Whether each commit of a run that kept a ledger is accounted for.
+//!
+//! In: a Run with its account. Out: `ledger`, and the number of lost commits. Must never: call a commit lost that the
+//! server did not acknowledge, or the account complete if the table was not read.
+
+use crate::checks::{Finding, new_finding};
+use crate::formatting::{count, thousands};
+use prony_store::{LedgerAccount, Run, Severity};
+
+const LOSSES_ADVICE: &str = "Commits that are lost at the end of each client's are those of a server that had not stored them \
+                             or a replica that had not received them; see the durability of the server and what replaced it. \
+                             Holes, doubled and unknown entries are faults of the server or of something in between. The \
+                             table is kept.";
+
+pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
+    let account = run.ledger.as_ref()?;
+    if let Some(reason) = &account.not_read {
+        let acknowledged = thousands(account.acknowledged);
+        let finding = format!(
+            "{acknowledged} commits were acknowledged, and it is not known which are there: {reason}"
+        );
+        let advice = format!(
+            "The table {} is kept. Let the run end by itself, and keep a server reachable after it.",
+            account.table
+        );
+        return new_finding(Severity::Caveat, finding, advice);
+    }
+    let text = ledger_sentence(account);
+    if account.lost + account.duplicated + account.phantom > 0 {
+        return new_finding(Severity::Invalid, text, LOSSES_ADVICE);
+    }
+    if account.unrecorded > 0 {
+        let unrecorded = count(account.unrecorded, "transaction");
+        let finding =
+            format!("{text}. {unrecorded} committed without an entry, and are not accounted for");
+        let advice = "On MySQL and MariaDB only transactions that end with a statement of their own have an entry: choose options of \
+                      the workload by which they do (tpcc: mode=statements).";
+        return new_finding(Severity::Caveat, finding, advice);
+    }
+    new_finding(Severity::Note, text, "")
+}
+
+/// The lost commits of a complete account; `None` if there is none.
+pub(crate) fn lost_by_ledger(run: &Run) -> Option<u64> {
+    let account = run
+        .ledger
+        .as_ref()
+        .filter(|account| account.not_read.is_none())?;
+    (account.lost > 0 || account.unrecorded == 0).then_some(account.lost)
+}
+
+/// What became of the commits, in a sentence without its end.
+fn ledger_sentence(account: &LedgerAccount) -> String {
+    let mut text = format!(
+        "lost {} of {} acknowledged commits",
+        thousands(account.lost),
+        thousands(account.acknowledged)
+    );
+    if let Some(first) = account.first_lost.first() {
+        let kind = match account.clients_with_holes {
+            0 => "of each client its last ones".to_owned(),
+            clients => format!(
+                "with holes before later ones of {}",
+                count(clients.into(), "client")
+            ),
+        };
+        text.push_str(&format!(
+            ", {kind}; the first is number {} of client {}",
+            first.sequence, first.client
+        ));
+    }
+    for (number, what) in [
+        (account.duplicated, "there more than once"),
+        (account.phantom, "there without having been committed"),
+    ] {
+        if number > 0 {
+            text.push_str(&format!("; {} {what}", thousands(number)));
+        }
+    }
+    if account.ambiguous > 0 {
+        text.push_str(&format!(
+            "; {} without a reply, of which {} are there",
+            thousands(account.ambiguous),
+            thousands(account.ambiguous_found)
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_store::LostCommit;
+
+    fn severity_and_text(account: LedgerAccount) -> (Severity, String) {
+        let run = Run {
+            ledger: Some(account),
+            ..Run::default()
+        };
+        let finding = check_ledger(&run).expect("a ledger always has a finding");
+        (finding.severity, finding.finding)
+    }
+
+    #[test]
+    fn the_account_decides_and_says_what_is_missing() {
+        let complete = LedgerAccount {
+            acknowledged: 4376,
+            ambiguous: 3,
+            ambiguous_found: 1,
+            ..LedgerAccount::default()
+        };
+        let text = "lost 0 of 4,376 acknowledged commits; 3 without a reply, of which 1 are there";
+        assert_eq!(
+            severity_and_text(complete.clone()),
+            (Severity::Note, text.to_owned())
+        );
+        let lossy = LedgerAccount {
+            lost: 2,
+            first_lost: vec![LostCommit {
+                client: 5,
+                sequence: 211,
+            }],
+            ..complete.clone()
+        };
+        let (severity, text) = severity_and_text(lossy);
+        assert_eq!(severity, Severity::Invalid);
+        assert!(
+            text.starts_with(
+                "lost 2 of 4,376 acknowledged commits, of each client its last ones; the first is number 211 of client 5;"
+            ),
+            "{text}"
+        );
+        let unread = LedgerAccount {
+            not_read: Some("no server".to_owned()),
+            ..complete.clone()
+        };
+        assert_eq!(severity_and_text(unread).0, Severity::Caveat);
+        let unrecorded = LedgerAccount {
+            unrecorded: 1,
+            ..complete
+        };
+        assert_eq!(severity_and_text(unrecorded).0, Severity::Caveat);
+    }
+}

@@ -1,0 +1,178 @@
+//! Whether several machines drove one load together.
+//!
+//! In: a Run. Out: `machines`. Must never: accept a run without a machine that began it.
+
+use crate::checks::{Finding, new_finding};
+use crate::formatting::time;
+use crate::thresholds::{MACHINES_MAX_RATIO, START_SKEW_MAX_NS, START_SKEW_MAX_SHARE};
+use prony_store::{ClientMachine, MachinePart, Run, Severity};
+
+/// The machines of a run with their numbers, if several drove it or one at the other end of a command.
+fn parts(run: &Run) -> impl Iterator<Item = (usize, &ClientMachine, &MachinePart)> {
+    let machines = (1..).zip(&run.machines);
+    machines.filter_map(|(number, machine)| Some((number, machine, machine.part.as_ref()?)))
+}
+
+pub(crate) fn check_machines(run: &Run) -> Option<Finding> {
+    check_lost(run)
+        .or_else(|| check_start_skew(run))
+        .or_else(|| check_apart(run))
+}
+
+/// Looks for a machine whose figures lie far from those of the others together.
+fn check_apart(run: &Run) -> Option<Finding> {
+    let all: Vec<_> = parts(run).collect();
+    let apart = all.iter().find_map(|(number, machine, part)| {
+        let others = || {
+            let others = all.iter().filter(|(other, ..)| other != number);
+            others.map(|(.., part)| *part)
+        };
+        let (mut tps, mut clients) = (0.0, 0.0);
+        let (mut server_ns, mut committed) = (0.0, 0.0);
+        for other in others() {
+            (tps, clients) = (tps + other.tps, clients + f64::from(other.clients));
+            if let Some(mean_ns) = other.server_mean_ns {
+                server_ns += mean_ns * other.committed as f64;
+                committed += other.committed as f64;
+            }
+        }
+        let name = format!("machine {number} ({})", machine.host.name);
+        let (of_each, of_others) = (part.tps / f64::from(part.clients), tps / clients);
+        if of_each * MACHINES_MAX_RATIO < of_others {
+            return Some(format!(
+                "A client of {name} committed {of_each:.1} transactions per second, one of the others {of_others:.1}."
+            ));
+        }
+        let (mean_ns, of_others_ns) = (part.server_mean_ns?, server_ns / committed);
+        (mean_ns > of_others_ns * MACHINES_MAX_RATIO).then(|| {
+            format!(
+                "The mean server time of {name} was {}, that of the others {}.",
+                time(mean_ns),
+                time(of_others_ns)
+            )
+        })
+    })?;
+    new_finding(
+        Severity::Note,
+        apart,
+        "Is it slower, further from the server, or busy with something else? Its table is in the full result.",
+    )
+}
+
+fn check_lost(run: &Run) -> Option<Finding> {
+    let mut lost = parts(run).filter_map(|(number, machine, part)| {
+        let reason = part.lost.as_ref()?;
+        Some(format!(
+            "machine {number} ({}): {reason}",
+            machine.host.name
+        ))
+    });
+    let first = lost.next()?;
+    let lost: Vec<String> = std::iter::once(first).chain(lost).collect();
+    new_finding(
+        Severity::Invalid,
+        format!(
+            "A part of the load was lost, with {}. The figures are those of the rest.",
+            lost.join("; ")
+        ),
+        "Mend the machine or the way to it, and run it again.",
+    )
+}
+
+/// Checks how far apart the machines may have begun.
+fn check_start_skew(run: &Run) -> Option<Finding> {
+    let skews = parts(run).filter_map(|(_, _, part)| part.start_skew_max_ns());
+    let skew_ns = skews.max()?;
+    let limit_ns = (run.measured.length_s * START_SKEW_MAX_SHARE * 1e9) as u64;
+    if skew_ns <= START_SKEW_MAX_NS && (skew_ns <= limit_ns || run.measured.length_s <= 0.0) {
+        return None;
+    }
+    new_finding(
+        Severity::Caveat,
+        format!(
+            "A machine may have begun up to {} apart from the common start, so that the load was smaller or larger \
+             at both ends.",
+            time(skew_ns as f64)
+        ),
+        "Use --warmup, so that no start is in the window, and a coordinator near the machines.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::healthy;
+
+    fn run_of(parts: [MachinePart; 2]) -> Run {
+        let mut run = healthy();
+        let machines = parts.into_iter().map(|part| ClientMachine {
+            part: Some(part),
+            ..run.machines[0].clone()
+        });
+        run.machines = machines.collect();
+        run
+    }
+
+    fn part(start_delay_ns: u64) -> MachinePart {
+        MachinePart {
+            start_delay_ns: Some(start_delay_ns),
+            clock_drift_ns: Some(-100_000),
+            round_trip_ns: 400_000,
+            ..MachinePart::default()
+        }
+    }
+
+    #[test]
+    fn a_machine_whose_figures_lie_apart_is_named() {
+        let with = |tps: f64, server_mean_ns: f64| MachinePart {
+            clients: 8,
+            committed: 100,
+            tps,
+            server_mean_ns: Some(server_mean_ns),
+            ..part(0)
+        };
+        assert_eq!(
+            check_machines(&run_of([with(100.0, 1e6), with(60.0, 1.9e6)])),
+            None
+        );
+        let slow = check_machines(&run_of([with(100.0, 1e6), with(49.0, 1e6)])).expect("one");
+        assert_eq!(slow.severity, Severity::Note);
+        assert!(slow.finding.contains("machine 2 ("), "{}", slow.finding);
+        let far = check_machines(&run_of([with(60.0, 2.1e6), with(100.0, 1e6)])).expect("one");
+        assert!(
+            far.finding.contains("server time of machine 1 ("),
+            "{}",
+            far.finding
+        );
+        // A single machine has no others.
+        let mut single = run_of([with(1.0, 1e9), with(1.0, 1.0)]);
+        single.machines.truncate(1);
+        assert_eq!(check_machines(&single), None);
+    }
+
+    #[test]
+    fn a_lost_machine_makes_a_run_invalid_and_a_late_one_gives_it_a_caveat() {
+        assert_eq!(
+            check_machines(&run_of([part(200_000), part(4_700_000)])),
+            None
+        );
+        let late = check_machines(&run_of([part(200_000), part(4_700_001)]));
+        assert_eq!(late.map(|finding| finding.severity), Some(Severity::Caveat));
+        let lost = MachinePart {
+            lost: Some("it has not answered for 3 s".to_owned()),
+            ..MachinePart::default()
+        };
+        let lost = check_machines(&run_of([part(200_000), lost])).expect("a finding");
+        assert_eq!(lost.severity, Severity::Invalid);
+        assert!(
+            lost.finding.contains("with machine 2 ("),
+            "{}",
+            lost.finding
+        );
+        assert!(
+            lost.finding.contains("has not answered for 3 s"),
+            "{}",
+            lost.finding
+        );
+    }
+}

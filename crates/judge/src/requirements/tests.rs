@@ -1,0 +1,305 @@
+//! Requirements of runs and repeats.
+
+use super::*;
+use crate::sample::{healthy, with_series};
+use prony_store::{Check, Event, GrowthReading, KindFigures};
+
+fn requirement(text: &str) -> Requirement {
+    Requirement::parse(text).unwrap()
+}
+
+fn answered(mut run: Run, text: &str) -> (AnswerVerdict, RequirementResult) {
+    run.answer = unanswered(&[requirement(text)]);
+    answer_run(&mut run, &[]);
+    let answer = run.answer.unwrap();
+    (answer.verdict, answer.results[0].clone())
+}
+
+/// 60 seconds of 15,900 to 16,100 transactions each.
+fn steady() -> Run {
+    let counts: Vec<u64> = (0..60)
+        .map(|second| 15_900 + (second * 7 % 11) * 20)
+        .collect();
+    with_series(&counts)
+}
+
+#[test]
+fn a_figure_is_decided_by_its_whole_interval() {
+    for (text, verdict) in [
+        ("throughput>15000", AnswerVerdict::Pass),
+        ("throughput>17000", AnswerVerdict::Fail),
+        ("throughput>16000", AnswerVerdict::Undecided),
+        ("throughput>=14000/s", AnswerVerdict::Pass),
+    ] {
+        let (answer, result) = answered(steady(), text);
+        assert_eq!(
+            (answer, result.verdict),
+            (verdict, verdict),
+            "{text}: {result:?}"
+        );
+        let [low, high] = result.interval.expect("an interval");
+        assert!(
+            15_900.0 < low && low < 16_000.0 && 16_000.0 < high && high < 16_100.0,
+            "{result:?}"
+        );
+    }
+    // Too few seconds for an interval.
+    let (answer, result) = answered(with_series(&[16_000; 5]), "throughput>15000");
+    assert_eq!(answer, AnswerVerdict::Undecided);
+    assert!(result.reason.unwrap().contains("20 whole seconds"));
+    let (_, result) = answered(steady(), "absent_kind.p99<1ms");
+    assert!(result.reason.unwrap().contains("absent_kind"));
+}
+
+#[test]
+fn what_is_counted_decides_in_any_run() {
+    let failed = |failed| {
+        let mut run = steady();
+        run.measured.kinds[0].failed = failed;
+        run
+    };
+    assert_eq!(answered(failed(0), "errors=0").0, AnswerVerdict::Pass);
+    assert_eq!(answered(failed(1), "errors=0").0, AnswerVerdict::Fail);
+    assert_eq!(answered(failed(9_000), "errors<1%").0, AnswerVerdict::Pass);
+    assert_eq!(answered(failed(10_000), "errors<1%").0, AnswerVerdict::Fail);
+    let mut run = steady();
+    run.events.push(Event {
+        at_s: 20.0,
+        until_s: Some(23.5),
+        kind: EventKind::Outage,
+        ..Event::default()
+    });
+    assert_eq!(answered(run.clone(), "outage<4s").0, AnswerVerdict::Pass);
+    assert_eq!(answered(run.clone(), "outage<3s").0, AnswerVerdict::Fail);
+    // An invalid run meets nothing, and misses what it counted.
+    run.checks.push(Check {
+        id: "restart".to_owned(),
+        severity: Severity::Invalid,
+        kind: None,
+        finding: "it was restarted".to_owned(),
+        advice: String::new(),
+    });
+    assert_eq!(
+        answered(run.clone(), "outage<4s").0,
+        AnswerVerdict::Undecided
+    );
+    assert_eq!(
+        answered(run.clone(), "throughput>17000").0,
+        AnswerVerdict::Undecided
+    );
+    assert_eq!(answered(run, "outage<3s").0, AnswerVerdict::Fail);
+}
+
+#[test]
+fn lost_commits_are_those_that_the_server_does_not_have() {
+    let grown = |after| {
+        let mut run = healthy();
+        run.growth = vec![GrowthReading {
+            before: Some(1_000),
+            after,
+            committed: 500,
+            ambiguous: 2,
+            ..GrowthReading::default()
+        }];
+        run
+    };
+    let (verdict, result) = answered(grown(Some(1_497)), "lost=0");
+    assert_eq!((verdict, result.value), (AnswerVerdict::Fail, Some(3.0)));
+    assert_eq!(
+        answered(grown(Some(1_501)), "lost=0").0,
+        AnswerVerdict::Pass
+    );
+    assert_eq!(answered(grown(None), "lost=0").0, AnswerVerdict::Undecided);
+    assert_eq!(answered(healthy(), "lost=0").0, AnswerVerdict::Undecided);
+}
+
+#[test]
+fn repeats_are_decided_by_their_values() {
+    let run = |tps: f64| {
+        let mut run = steady();
+        run.measured.kinds[0] = KindFigures {
+            tps,
+            ..run.measured.kinds[0].clone()
+        };
+        run
+    };
+    let verdict = |tps: &[f64]| {
+        let runs: Vec<Run> = tps.iter().map(|tps| run(*tps)).collect();
+        let runs: Vec<&Run> = runs.iter().collect();
+        let requirements = [requirement("throughput>15000")];
+        answer_repeats(&requirements, &runs, runs.len(), &[])
+            .unwrap()
+            .verdict
+    };
+    assert_eq!(verdict(&[16_000.0, 16_100.0]), AnswerVerdict::Pass);
+    assert_eq!(verdict(&[16_000.0, 14_000.0]), AnswerVerdict::Undecided);
+    assert_eq!(
+        verdict(&[16_000.0, 16_100.0, 16_050.0]),
+        AnswerVerdict::Pass
+    );
+    assert_eq!(
+        verdict(&[14_000.0, 14_100.0, 14_050.0]),
+        AnswerVerdict::Fail
+    );
+    // Its answer stays that of its seconds when these are no longer in memory.
+    let required = [requirement("throughput>15000")];
+    let mut answered = run(16_000.0);
+    answered.answer = unanswered(&required);
+    answer_run(&mut answered, &[]);
+    answered.series.clear();
+    let answer = answer_repeats(&required, &[&answered], 1, &[]);
+    assert_eq!(answer.unwrap().verdict, AnswerVerdict::Pass);
+    // Each passes by itself, and they differ so much that a further run may not.
+    assert_eq!(
+        verdict(&[15_500.0, 19_000.0, 23_000.0]),
+        AnswerVerdict::Undecided
+    );
+}
+
+#[test]
+fn a_limit_relative_to_a_label_needs_repeats_on_both_sides() {
+    let baseline = |tps: &[f64]| {
+        let runs = tps.iter().map(|tps| {
+            let mut run = healthy();
+            run.id = format!("{tps}");
+            run.measured.kinds[0].tps = *tps;
+            run
+        });
+        Baseline {
+            label: "main".to_owned(),
+            runs: runs.collect(),
+        }
+    };
+    let main = baseline(&[16_000.0, 16_050.0, 15_950.0, 16_020.0, 15_980.0]);
+    let verdict = |text: &str, tps: &[f64]| {
+        let runs = baseline(tps).runs;
+        let runs: Vec<&Run> = runs.iter().collect();
+        compare_with(&requirement(text), &runs, &main).verdict
+    };
+    let same = [16_010.0, 15_960.0, 16_030.0, 15_990.0, 16_000.0];
+    let slow = same.map(|tps| 0.9 * tps);
+    assert_eq!(
+        verdict("not slower than main by 3%", &same),
+        AnswerVerdict::Pass
+    );
+    assert_eq!(
+        verdict("not slower than main by 3%", &slow),
+        AnswerVerdict::Fail
+    );
+    assert_eq!(
+        verdict("throughput>=85% of main", &slow),
+        AnswerVerdict::Pass
+    );
+    assert_eq!(
+        verdict("throughput>=85% of main", &slow[..1]),
+        AnswerVerdict::Undecided
+    );
+    assert_eq!(
+        verdict("max<=110% of main", &same),
+        AnswerVerdict::Undecided
+    );
+}
+
+fn invalid(mut run: Run) -> Run {
+    run.checks.push(Check {
+        id: "outage".to_owned(),
+        severity: Severity::Invalid,
+        kind: None,
+        finding: "it was".to_owned(),
+        advice: String::new(),
+    });
+    run
+}
+
+/// A run with so many failed transactions.
+fn failed(count: u64) -> Run {
+    let mut run = steady();
+    run.measured.kinds[0].failed = count;
+    run
+}
+
+fn of_repeats(runs: &[Run], planned: usize, text: &str) -> RequirementResult {
+    let runs: Vec<&Run> = runs.iter().collect();
+    let answer = answer_repeats(&[requirement(text)], &runs, planned, &[]).unwrap();
+    assert_eq!(answer.verdict, answer.results[0].verdict);
+    answer.results[0].clone()
+}
+
+#[test]
+fn what_one_repeat_counted_misses_the_limit_for_all() {
+    let crashed = [failed(0), invalid(failed(2)), failed(0)];
+    let result = of_repeats(&crashed, 3, "errors=0");
+    assert_eq!(
+        (result.verdict, result.value),
+        (AnswerVerdict::Fail, Some(2.0))
+    );
+    // A repeat that must not be used and counted nothing is left out.
+    let noisy = [failed(0), invalid(failed(0)), failed(0)];
+    assert_eq!(
+        of_repeats(&noisy, 3, "errors=0").verdict,
+        AnswerVerdict::Pass
+    );
+    // The worst of several is shown.
+    let many = [failed(1), failed(7), failed(3)];
+    assert_eq!(of_repeats(&many, 3, "errors=0").value, Some(7.0));
+    assert_eq!(of_repeats(&many, 3, "errors<50").value, Some(7.0));
+}
+
+#[test]
+fn an_unfinished_experiment_passes_nothing() {
+    let mut cut = steady();
+    cut.state = RunState::Partial;
+    for runs in [&[steady()][..], &[steady(), cut], &[]] {
+        for text in ["errors=0", "throughput>15000", "throughput>17000"] {
+            let result = of_repeats(runs, 4, text);
+            assert_eq!(result.verdict, AnswerVerdict::Undecided, "{text}");
+            let reason = format!("{} of 4 runs were completed", runs.len().min(1));
+            assert_eq!(result.reason, Some(reason), "{text}");
+        }
+    }
+    let counted = of_repeats(&[failed(1)], 4, "errors=0");
+    assert_eq!(counted.verdict, AnswerVerdict::Fail);
+}
+
+#[test]
+fn two_values_are_no_interval_and_no_rate_is_negative() {
+    let run = |tps: f64| {
+        let mut run = with_series(&[16_000; 5]);
+        run.measured.kinds[0].tps = tps;
+        run
+    };
+    let two = of_repeats(&[run(236.0), run(262.0)], 2, "throughput>1");
+    assert_eq!(
+        (two.verdict, two.interval),
+        (AnswerVerdict::Undecided, None)
+    );
+    let far = of_repeats(&[run(1.0), run(400.0), run(600.0)], 3, "throughput>1");
+    assert_eq!(far.verdict, AnswerVerdict::Undecided);
+    assert_eq!(far.interval.unwrap()[0], 0.0);
+}
+
+#[test]
+fn a_baseline_is_the_newest_runs_of_a_label_that_can_be_compared() {
+    let labelled = |id: usize, scale, tps| {
+        let mut run = healthy();
+        run.id = format!("202611{id:02}");
+        run.workload.scale = scale;
+        run.measured.kinds[0].tps = tps;
+        run
+    };
+    let own_scale = healthy().workload.scale;
+    // Twelve newer ones are of other data; of the own, the old ones were faster.
+    let mut runs: Vec<Run> = (15..27).map(|id| labelled(id, 7, 16_000.0)).collect();
+    runs.extend((5..15).map(|id| labelled(id, own_scale, 16_000.0 + id as f64)));
+    runs.extend((0..5).map(|id| labelled(id, own_scale, 90_000.0)));
+    let main = Baseline {
+        label: "main".to_owned(),
+        runs,
+    };
+    let now: Vec<Run> = (0..5)
+        .map(|id| labelled(30 + id, own_scale, 16_005.0 + id as f64))
+        .collect();
+    let now: Vec<&Run> = now.iter().collect();
+    let result = compare_with(&requirement("throughput>=97% of main"), &now, &main);
+    assert_eq!(result.verdict, AnswerVerdict::Pass, "{result:?}");
+}

@@ -1,0 +1,56 @@
+//! The machines of a fleet, before a load.
+//!
+//! In: what each agent answered. Out: a table. Must never: give a time without its bound where it has one.
+
+use crate::style::Style;
+use crate::table::Table;
+use crate::text::plain;
+use crate::units::{count, time};
+use std::io::{self, Write};
+
+/// One machine.
+pub struct FleetMachine {
+    pub name: String,
+    pub cpus: u32,
+    /// How far its clock is ahead of this machine's, nanoseconds, and how wrong that may be.
+    pub clock_offset_ns: i64,
+    pub clock_bound_ns: u64,
+    /// The shortest round trip to it, nanoseconds.
+    pub round_trip_ns: u64,
+    /// The median and the shortest time of a statement without data there, nanoseconds.
+    pub server_median_ns: u64,
+    pub server_shortest_ns: u64,
+    /// The server's version, as it sees it.
+    pub server_version: String,
+}
+
+/// Writes the table.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write(out: &mut dyn Write, style: &Style, machines: &[FleetMachine]) -> io::Result<()> {
+    let titles = [
+        "machine",
+        "CPUs",
+        "clock",
+        "round trip",
+        "SELECT 1",
+        "shortest",
+    ];
+    let mut table = Table::new(&titles).with_texts(&["server"]);
+    for machine in machines {
+        let sign = if machine.clock_offset_ns < 0 { "-" } else { "" };
+        let offset = time(machine.clock_offset_ns.unsigned_abs() as f64);
+        let bound = time(machine.clock_bound_ns as f64);
+        table.row([
+            plain(&machine.name),
+            count(machine.cpus.into()),
+            format!("{sign}{offset} ± {bound}"),
+            time(machine.round_trip_ns as f64),
+            time(machine.server_median_ns as f64),
+            time(machine.server_shortest_ns as f64),
+            plain(&machine.server_version),
+        ]);
+    }
+    table.write(out, style, 0)
+}

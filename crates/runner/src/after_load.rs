@@ -1,0 +1,78 @@
+//! What is read from the server after the load, when it may just have crashed or been promoted.
+//!
+//! In: the server's URL, what to read. Out: what was read, or why it was not. Must never: wait longer than it was
+//! allowed to, or leave the server at work for nobody.
+
+use crate::job::RunJob;
+use prony_drive::DriveResult;
+use prony_server::{Control, Target};
+use prony_workload::growth::NotCounted;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+/// Pause between attempts to connect.
+const CONNECT_PAUSE: Duration = Duration::from_millis(200);
+
+/// Why nothing is read: the load failed, or the user waits for the end.
+pub(crate) fn why_not_read(job: &RunJob<'_>, drive_result: &DriveResult) -> Option<String> {
+    if let Some(failure) = &drive_result.failure {
+        return Some(failure.clone());
+    }
+    let cause = job.interrupt.cause().filter(|_| drive_result.interrupted)?;
+    Some(format!("the run was interrupted by {cause}"))
+}
+
+/// Reads on a new connection that follows the rules of the URL, as soon as there is a server; again, if the connection is
+/// lost.
+///
+/// # Errors
+/// There was no server in time, it did not answer in time, or it refused.
+pub(crate) fn read<T: Send + 'static>(
+    target: &Target,
+    timeout: Duration,
+    mut read: impl FnMut(&mut Control) -> Result<T, NotCounted> + Send + 'static,
+) -> Result<T, String> {
+    let deadline = Instant::now() + timeout;
+    let (sender, results) = channel();
+    let mut target = target.clone();
+    // A tool's own sessions execute only its statements.
+    target.set_program_name("prony");
+    target.has_own_statements = true;
+    let body = move || {
+        while Instant::now() < deadline {
+            if let Ok(mut control) = Control::connect(&target) {
+                let _ = sender.send(Err(control.canceller()));
+                match read(&mut control) {
+                    Err(error) if error.is_lost => {}
+                    result => {
+                        let _ = sender.send(Ok(result));
+                        return;
+                    }
+                }
+            }
+            std::thread::sleep(CONNECT_PAUSE);
+        }
+    };
+    let timeout_s = timeout.as_secs();
+    // Not joined: a server that no longer answers must not delay the run any further.
+    let thread = std::thread::Builder::new().name("after-load".to_owned());
+    thread.spawn(body).map_err(|error| error.to_string())?;
+    let mut canceller = None;
+    loop {
+        match results.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(Ok(result)) => return result.map_err(|error| error.reason),
+            Ok(Err(of_connection)) => canceller = Some(of_connection),
+            Err(_) => break,
+        }
+    }
+    match canceller {
+        // The server would otherwise go on reading.
+        Some(canceller) => {
+            let _ = canceller.cancel();
+            Err(format!("the server did not answer within {timeout_s} s"))
+        }
+        None => Err(format!(
+            "no server of the URL accepted a connection within {timeout_s} s"
+        )),
+    }
+}

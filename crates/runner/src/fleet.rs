@@ -1,0 +1,79 @@
+//! What several machines did in a run, for its document.
+//!
+//! In: the results of the agents. Out: the document's machines, and the shares of the mix. Must never: put a command into
+//! the document: it may contain a password.
+
+use prony_fleet::{AgentResult, Fleet};
+use prony_measure::{Distribution, Tally, Totals};
+use prony_store::{ClientMachine, MachinePart, Run, client_health};
+
+/// What the agents of a fleet did.
+pub(crate) struct FleetParts {
+    pub agents: Vec<AgentResult>,
+    /// Count and total of each of the program's action shares.
+    pub shares: Vec<(u64, u64)>,
+    /// Whether all agents are on other machines than this one.
+    pub is_elsewhere: bool,
+}
+
+/// The machines of a fleet, before the load.
+pub(crate) fn machines(fleet: &Fleet) -> Vec<ClientMachine> {
+    let machine = |agent: prony_fleet::AgentInfo| ClientMachine {
+        host: agent.host,
+        ..ClientMachine::default()
+    };
+    fleet.agents().map(machine).collect()
+}
+
+impl FleetParts {
+    /// Records the machines and the shares of the mix.
+    pub fn record(&self, run: &mut Run) {
+        run.machines = self.agents.iter().map(machine).collect();
+        if let Some(observed) = run.observed.as_mut().filter(|_| self.is_elsewhere) {
+            // This machine observed the server, and drove no client.
+            observed.machine.shared = Some(false);
+            "other machines drove the clients".clone_into(&mut observed.machine.shared_because);
+        }
+        for (share, (count, total)) in run.shares.iter_mut().zip(&self.shares) {
+            (share.count, share.total) = (*count, *total);
+        }
+    }
+}
+
+fn machine(agent: &AgentResult) -> ClientMachine {
+    let all = agent.measured.all_kinds();
+    let clock_after = agent.clock_after;
+    ClientMachine {
+        host: agent.host.clone(),
+        health: client_health(&agent.measured),
+        part: Some(MachinePart {
+            clients: agent.clients.len() as u32,
+            threads: agent.threads,
+            committed: all.committed,
+            tps: per_second(&agent.measured, all.committed),
+            response_mean_ns: mean_ns(&all.response),
+            server_mean_ns: server_mean_ns(&all),
+            clock_offset_ns: agent.clock.offset_ns,
+            round_trip_ns: agent.clock.round_trip_ns,
+            clock_drift_ns: clock_after
+                .map(|after| after.offset_ns.saturating_sub(agent.clock.offset_ns)),
+            start_delay_ns: agent.start_delay_ns,
+            lost: agent.lost.clone(),
+        }),
+    }
+}
+
+fn per_second(totals: &Totals, count: u64) -> f64 {
+    match totals.seconds() {
+        seconds if seconds > 0.0 => count as f64 / seconds,
+        _ => 0.0,
+    }
+}
+
+fn server_mean_ns(all: &Tally<u64>) -> Option<f64> {
+    mean_ns(&all.parts.as_ref()?.server)
+}
+
+fn mean_ns(times: &Distribution<u64>) -> Option<f64> {
+    (times.samples > 0).then(|| times.mean_ns())
+}

@@ -1,0 +1,279 @@
+//! The ledger of a run: what became of each commit.
+//!
+//! In: a run whose plan asks for it. Out: a program whose transactions write their numbers, and after the load an
+//! account of them. Must never: say that a commit is there which was not read from the server.
+
+use crate::after_load;
+use crate::error::Error;
+use crate::job::RunJob;
+use prony_drive::DriveResult;
+use prony_server::Control;
+use prony_session::{
+    ActionShare, Db, Ledger, LedgerEntry, P90Limit, Program, StatementTable, User, UserId,
+};
+use prony_store::{LedgerAccount, LostCommit, SqlDialect};
+use prony_workload::describe::Growth;
+use prony_workload::ledger::LedgerTable;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a run waits after its end until a server has given the whole account: it sorts all entries.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
+/// The number of lost commits that a document names.
+const MAX_NAMED: usize = 100;
+
+/// The ledger of a run, and its table.
+pub(crate) struct RunLedger {
+    ledger: Arc<Ledger>,
+    table: LedgerTable,
+}
+
+impl RunLedger {
+    /// Creates the table of the run with this id; `None` if its plan asks for no ledger.
+    ///
+    /// # Errors
+    /// The program's transactions cannot have an entry, or the server refused the table.
+    pub(crate) fn create(job: &RunJob<'_>, id: &str) -> Result<Option<RunLedger>, Error> {
+        if !job.plan.ledger {
+            return Ok(None);
+        }
+        let ready_workload = job.ready_workload;
+        let growth = job
+            .workload
+            .growth(&job.plan.workload, ready_workload.scale);
+        let statements = ready_workload.program.statement_table();
+        if matches!(growth, Growth::ReadOnly) || statements.statements().is_empty() {
+            return Err(Error::NoLedger(job.plan.workload.name.clone()));
+        }
+        let table = LedgerTable::of_run(id);
+        let mut control = Control::connect(&job.server.target).map_err(Error::Server)?;
+        table.create(&mut control).map_err(Error::Workload)?;
+        let insert = table.insert(control.dialect());
+        Ok(Some(RunLedger {
+            ledger: Arc::new(Ledger::new(
+                insert,
+                control.dialect() == SqlDialect::PostgreSql,
+                job.plan.drive.clients,
+            )),
+            table,
+        }))
+    }
+
+    /// The program with transactions that write their numbers.
+    pub(crate) fn program<'a>(&self, program: &'a dyn Program) -> LedgerProgram<'a> {
+        LedgerProgram {
+            program,
+            ledger: Arc::clone(&self.ledger),
+        }
+    }
+
+    /// Reads the table, and accounts for each commit. The table stays if one of them is not accounted for.
+    pub(crate) fn account(&self, job: &RunJob<'_>, drive_result: &DriveResult) -> LedgerAccount {
+        let (last, ambiguous) = (self.ledger.last_numbers(), self.ledger.ambiguous());
+        let mut account = LedgerAccount {
+            table: self.table.name().to_owned(),
+            acknowledged: last.iter().sum::<u64>() - ambiguous.len() as u64,
+            ambiguous: ambiguous.len() as u64,
+            unrecorded: self.ledger.unrecorded(),
+            ..LedgerAccount::default()
+        };
+        let table = self.table.clone();
+        let read = move |control: &mut Control| {
+            let clients = clients_that_differ(&table, control, &last, &ambiguous)?;
+            let has_all = clients.iter().all(ClientAccount::has_all);
+            if has_all {
+                // The account is complete; a table that stays is only untidy.
+                let _ = table.drop(control);
+            }
+            Ok(clients)
+        };
+        let clients = match after_load::why_not_read(job, drive_result) {
+            Some(reason) => Err(reason),
+            None => after_load::read(&job.server.target, ANSWER_TIMEOUT, read),
+        };
+        match clients {
+            Ok(clients) => clients
+                .iter()
+                .for_each(|client| client.add_to(&mut account)),
+            Err(reason) => account.not_read = Some(reason),
+        }
+        account
+    }
+}
+
+/// What became of the commits of one client.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct ClientAccount {
+    client: u32,
+    ambiguous_found: u64,
+    lost: Vec<u64>,
+    duplicated: u64,
+    phantom: u64,
+    /// Whether it has a later commit than one that is lost.
+    has_hole: bool,
+}
+
+impl ClientAccount {
+    /// The account of a client whose transactions have the numbers up to `last`, from the entries of the table, in order.
+    fn of(client: u32, last: u64, ambiguous: &BTreeSet<u64>, entries: &[u64]) -> ClientAccount {
+        let found: BTreeSet<u64> = entries.iter().copied().collect();
+        let is_lost = |number: &u64| !found.contains(number) && !ambiguous.contains(number);
+        let lost: Vec<u64> = (1..=last).filter(is_lost).collect();
+        let first_lost = lost.first().copied().unwrap_or(u64::MAX);
+        ClientAccount {
+            client,
+            ambiguous_found: ambiguous.intersection(&found).count() as u64,
+            duplicated: (entries.len() - found.len()) as u64,
+            phantom: found
+                .iter()
+                .filter(|number| !(1..=last).contains(*number))
+                .count() as u64,
+            has_hole: found.range(first_lost.saturating_add(1)..).next().is_some(),
+            lost,
+        }
+    }
+
+    /// Whether every entry is where it must be.
+    fn has_all(&self) -> bool {
+        self.lost.is_empty() && self.duplicated == 0 && self.phantom == 0
+    }
+
+    fn add_to(&self, account: &mut LedgerAccount) {
+        account.ambiguous_found += self.ambiguous_found;
+        account.lost += self.lost.len() as u64;
+        account.duplicated += self.duplicated;
+        account.phantom += self.phantom;
+        account.clients_with_holes += u32::from(self.has_hole);
+        let room = MAX_NAMED.saturating_sub(account.first_lost.len());
+        let named = self.lost.iter().take(room).map(|sequence| LostCommit {
+            client: self.client,
+            sequence: *sequence,
+        });
+        account.first_lost.extend(named);
+    }
+}
+
+/// The accounts of the clients whose entries are not exactly the numbers up to their last, and of those with a commit
+/// whose outcome is not known.
+fn clients_that_differ(
+    table: &LedgerTable,
+    control: &mut Control,
+    last: &[u64],
+    ambiguous: &[LedgerEntry],
+) -> Result<Vec<ClientAccount>, prony_workload::Error> {
+    let entries = table.clients(control)?;
+    let has_exactly = |client: u32, last: u64| {
+        let mut of_client = entries.iter().filter(|one| one.client == client);
+        match of_client.next() {
+            Some(found) => [found.entries, found.distinct, found.highest] == [last; 3],
+            None => last == 0,
+        }
+    };
+    let mut accounts = Vec::new();
+    for (client, last) in (0..).zip(last) {
+        let ambiguous = ambiguous.iter().filter(|entry| entry.client == client);
+        let ambiguous: BTreeSet<u64> = ambiguous.map(|entry| entry.sequence).collect();
+        if ambiguous.is_empty() && has_exactly(client, *last) {
+            continue;
+        }
+        let numbers = table.numbers(control, client)?;
+        accounts.push(ClientAccount::of(client, *last, &ambiguous, &numbers));
+    }
+    // No client of this run wrote these.
+    let foreign = entries
+        .iter()
+        .filter(|one| one.client as usize >= last.len());
+    accounts.extend(foreign.map(|one| ClientAccount {
+        client: one.client,
+        phantom: one.entries,
+        ..ClientAccount::default()
+    }));
+    Ok(accounts)
+}
+
+/// A program whose transactions write their numbers.
+pub(crate) struct LedgerProgram<'a> {
+    program: &'a dyn Program,
+    ledger: Arc<Ledger>,
+}
+
+impl Program for LedgerProgram<'_> {
+    fn kinds(&self) -> &[&'static str] {
+        self.program.kinds()
+    }
+
+    fn statements(&self) -> Vec<String> {
+        self.program.statements()
+    }
+
+    fn statement_table(&self) -> StatementTable {
+        self.program.statement_table()
+    }
+
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        self.program.settings()
+    }
+
+    fn action_shares(&self) -> Vec<ActionShare> {
+        self.program.action_shares()
+    }
+
+    fn commits_once(&self) -> bool {
+        self.program.commits_once()
+    }
+
+    fn p90_limits(&self) -> Vec<P90Limit> {
+        self.program.p90_limits()
+    }
+
+    fn has_prologue(&self) -> bool {
+        self.program.has_prologue()
+    }
+
+    fn opens_connections(&self) -> bool {
+        self.program.opens_connections()
+    }
+
+    fn create_user(&self, id: UserId, db: Db) -> User {
+        self.program
+            .create_user(id, db.with_ledger(Arc::clone(&self.ledger), id.client))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(last: u64, ambiguous: &[u64], entries: &[u64]) -> ClientAccount {
+        ClientAccount::of(7, last, &ambiguous.iter().copied().collect(), entries)
+    }
+
+    #[test]
+    fn each_commit_is_accounted_for() {
+        let complete = account(4, &[3], &[1, 2, 4]);
+        assert!(complete.has_all());
+        assert_eq!(complete.ambiguous_found, 0);
+        assert_eq!(account(4, &[3], &[1, 2, 3, 4]).ambiguous_found, 1);
+        // A replica that lagged behind has lost the last ones.
+        let lagged = account(5, &[5], &[1, 2]);
+        assert_eq!((lagged.lost, lagged.has_hole), (vec![3, 4], false));
+        let hole = account(5, &[], &[1, 2, 4, 5]);
+        assert_eq!((hole.lost, hole.has_hole), (vec![3], true));
+        let doubled = account(3, &[], &[1, 2, 2, 2, 3]);
+        assert_eq!((doubled.duplicated, doubled.lost.len()), (2, 0));
+        let phantom = account(2, &[], &[1, 2, 3]);
+        assert_eq!((phantom.phantom, phantom.has_all()), (1, false));
+        assert_eq!(account(3, &[], &[]).lost, [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_document_names_the_first_lost_commits() {
+        let mut total = LedgerAccount::default();
+        for _ in 0..2 {
+            account(80, &[], &[]).add_to(&mut total);
+        }
+        assert_eq!((total.lost, total.first_lost.len()), (160, MAX_NAMED));
+        assert_eq!(total.clients_with_holes, 0);
+    }
+}

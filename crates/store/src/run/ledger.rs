@@ -1,0 +1,45 @@
+//! What became of each commit of a run that kept a ledger.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The account of a run's commits: each transaction wrote its number into a table, in itself, and the client kept
+/// which numbers were acknowledged. After the load, the table was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LedgerAccount {
+    /// The table. It was dropped if every commit is accounted for.
+    pub table: String,
+    /// Commits with an entry that the server acknowledged, over the whole run.
+    pub acknowledged: u64,
+    /// Commits that were sent and whose reply did not arrive.
+    pub ambiguous: u64,
+    /// Of those, the ones that are in the table.
+    pub ambiguous_found: u64,
+    /// Acknowledged commits that are not in the table.
+    pub lost: u64,
+    /// Entries that are in the table more than once, each counted as often as it is there too much.
+    pub duplicated: u64,
+    /// Entries whose commit was never sent, or which the server had refused.
+    pub phantom: u64,
+    /// Clients that lost a commit and not all later ones too: a hole, as of a corruption, not of a replica that lagged
+    /// behind.
+    pub clients_with_holes: u32,
+    /// The first lost commits, by client and number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first_lost: Vec<LostCommit>,
+    /// Transactions that committed without an entry, such as single statements outside a block.
+    #[serde(default)]
+    pub unrecorded: u64,
+    /// Why the table was not read, so that nothing is known of what is there; absent if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_read: Option<String>,
+}
+
+/// An acknowledged commit that the server does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LostCommit {
+    /// The client, from 0.
+    pub client: u32,
+    /// The number of the client's transaction, from 1.
+    pub sequence: u64,
+}

@@ -1,0 +1,244 @@
+//! The options of the `sql` workload: named transactions with their weights, and variables. Reading them returns the
+//! parsed scripts, or all problems with them, and needs no server.
+
+use super::ast::Script;
+use super::options::{
+    ScriptSet, option_error, parse_weighted, read_defines, read_string_list, read_text,
+    script_error, script_set_problem,
+};
+use super::variables::VariableNames;
+use crate::Error;
+use crate::describe::OptionKind::{Integer, Switch, Texts, Transactions};
+use crate::describe::{OptionSpec, option};
+use crate::option_reader::OptionReader;
+use prony_document::SqlDialect;
+use prony_plan::{WorkloadPlan, suggest};
+use sha2::{Digest, Sha256};
+use std::collections::HashSet;
+
+/// The specifications of the options, sorted by name.
+pub(super) const OPTIONS: &[OptionSpec] = &[
+    option(
+        "define",
+        Texts,
+        None,
+        "Variables of all transactions, as for --define: days=7",
+    ),
+    option(
+        "files",
+        Texts,
+        None,
+        "Files with a transaction each, and weights, as for --file: pay.sql@3",
+    ),
+    option(
+        "max_tries",
+        Integer(1, 1_000_000),
+        Some("1"),
+        "How often a transaction is tried that fails with a deadlock or a serialization failure",
+    ),
+    option(
+        "transactions",
+        Transactions,
+        None,
+        "Transactions in pgbench's script language, each [[workload.transactions]] with name, weight, and sql or file",
+    ),
+    option(
+        "trial",
+        Switch,
+        Some("on"),
+        "Whether every statement is prepared once before the load, which ends the run if the server refuses one",
+    ),
+];
+
+/// The keys of a transaction.
+const KEYS: [&str; 4] = ["name", "weight", "sql", "file"];
+/// The longest name of a transaction, in characters: it heads columns and rows of results.
+const NAME_CHARS_MAX: usize = 64;
+
+/// The transactions that a plan names.
+pub(super) struct OwnSql {
+    pub set: ScriptSet,
+    pub max_tries: u32,
+    /// Whether every statement is prepared once before the load.
+    pub has_trial: bool,
+    /// What determines the meaning of the run's figures, for the document.
+    pub settings: Vec<(&'static str, String)>,
+}
+
+/// A transaction that is not parsed yet.
+struct TransactionText {
+    name: String,
+    weight: u32,
+    sql: String,
+}
+
+/// Reads the transactions and variables that a plan names, in the plan's order; files come last.
+pub(super) fn read(plan: &WorkloadPlan, dialect: SqlDialect) -> Result<OwnSql, Vec<Error>> {
+    let mut reader = OptionReader::new(plan, OPTIONS);
+    let max_tries = reader.integer("max_tries");
+    let has_trial = reader.switch("trial");
+    let mut problems = reader.problems;
+    let mut texts = Vec::new();
+    for transaction in read_transactions(plan) {
+        match transaction {
+            Ok(text) => texts.push(text),
+            Err(error) => problems.push(error),
+        }
+    }
+    let defines = read_defines(plan).unwrap_or_else(|error| {
+        problems.push(error);
+        Vec::new()
+    });
+    let mut names = HashSet::new();
+    let twice = texts.iter().find(|text| !names.insert(text.name.as_str()));
+    problems.extend(twice.map(|text| {
+        let problem = format!("two transactions have the name \"{}\"", text.name);
+        option_error(&problem, "results show each under its name")
+    }));
+    let mut names = VariableNames::new();
+    let mut scripts = Vec::new();
+    for text in &texts {
+        match Script::parse_sql(&mut names, &text.name, &text.sql, dialect) {
+            Ok(script) => scripts.push(Script {
+                weight: text.weight,
+                ..script
+            }),
+            Err(error) => problems.push(script_error(&error)),
+        }
+    }
+    if problems.is_empty() {
+        problems.extend(script_set_problem(
+            &scripts,
+            (
+                "the sql workload needs a transaction",
+                "[[workload.transactions]] with name and sql in a plan, or --file a.sql",
+            ),
+        ));
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let settings = settings(&texts, &defines, max_tries);
+    Ok(OwnSql {
+        set: ScriptSet {
+            scripts,
+            names,
+            defines,
+            has_builtin: false,
+        },
+        max_tries,
+        has_trial,
+        settings,
+    })
+}
+
+/// The transactions with their weights, and a hash of all that users execute, which tells whether two runs executed the same.
+fn settings(
+    texts: &[TransactionText],
+    defines: &[(String, String)],
+    max_tries: u32,
+) -> Vec<(&'static str, String)> {
+    let mut hash = Sha256::new();
+    for text in texts {
+        // Lengths keep two texts apart from one.
+        for part in [&text.name, &text.sql] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+    }
+    hash.update(format!("{defines:?}"));
+    let hash: String = hash.finalize()[..6]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let weights = texts
+        .iter()
+        .map(|text| format!("{}@{}", text.name, text.weight));
+    let mut settings = vec![
+        ("transactions", weights.collect::<Vec<_>>().join(" ")),
+        ("sql", hash),
+    ];
+    if max_tries > 1 {
+        settings.push(("max_tries", max_tries.to_string()));
+    }
+    settings
+}
+
+/// The texts of the transactions, or their problems.
+fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>> {
+    const HINT: &str = "[[workload.transactions]] with name = \"pay\" and sql = \"...\"";
+    let mut texts = Vec::new();
+    if let Some(value) = plan.options.get("transactions") {
+        match value.as_array() {
+            Some(list) => texts.extend((1..).zip(list).map(|(number, item)| {
+                let item = item.as_table().ok_or_else(|| {
+                    option_error(&format!("transaction {number} is not a table"), HINT)
+                })?;
+                let get = |key: &str| item.get(key);
+                let name = match get("name").map(|name| name.as_str()) {
+                    Some(Some(name)) => checked_name(name, number)?,
+                    _ => {
+                        let problem = format!("transaction {number} has no name");
+                        return Err(option_error(&problem, "name = \"pay\""));
+                    }
+                };
+                if let Some(key) = item.keys().find(|key| !KEYS.contains(&key.as_str())) {
+                    let problem = format!("transaction \"{name}\" has an unknown key \"{key}\"");
+                    let hint = match suggest::nearest(key, &KEYS) {
+                        Some(near) => format!("did you mean {near}?"),
+                        None => format!("the keys are {}", KEYS.join(", ")),
+                    };
+                    return Err(option_error(&problem, &hint));
+                }
+                let weight = match get("weight").map(|weight| weight.as_integer()) {
+                    None => Some(1),
+                    Some(number) => number
+                        .and_then(|number| u32::try_from(number).ok())
+                        .filter(|number| *number <= i32::MAX as u32),
+                };
+                let weight = weight.ok_or_else(|| {
+                    let problem = format!("the weight of transaction \"{name}\" is not valid");
+                    option_error(&problem, "an integer of at least 0, such as weight = 3")
+                })?;
+                let text = |key: &str| get(key).map(|text| text.as_str().unwrap_or_default());
+                let sql = match (text("sql"), text("file")) {
+                    (Some(sql), None) => sql.to_owned(),
+                    (None, Some(file)) => read_text(file)?,
+                    _ => {
+                        let problem = format!("transaction \"{name}\" needs either sql or file");
+                        return Err(option_error(&problem, HINT));
+                    }
+                };
+                Ok(TransactionText { name, weight, sql })
+            })),
+            None => texts.push(Err(option_error(
+                "transactions is not a list of tables",
+                HINT,
+            ))),
+        }
+    }
+    match read_string_list(plan, "files") {
+        Err(error) => texts.push(Err(error)),
+        Ok(files) => texts.extend(files.iter().map(|spec| {
+            let (name, weight) = parse_weighted(spec)?;
+            Ok(TransactionText {
+                sql: read_text(name)?,
+                name: name.to_owned(),
+                weight,
+            })
+        })),
+    }
+    texts
+}
+
+fn checked_name(name: &str, number: u32) -> Result<String, Error> {
+    let is_valid = !name.trim().is_empty()
+        && name.chars().count() <= NAME_CHARS_MAX
+        && !name.chars().any(char::is_control);
+    if is_valid {
+        return Ok(name.to_owned());
+    }
+    let problem = format!("the name of transaction {number} is not valid");
+    let hint = format!("one line of up to {NAME_CHARS_MAX} characters, such as name = \"pay\"");
+    Err(option_error(&problem, &hint))
+}

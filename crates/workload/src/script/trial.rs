@@ -1,0 +1,294 @@
+//! Prepares every statement once before the load, so that a missing table or right or a syntax error is one sentence
+//! instead of thousands of failed transactions.
+//!
+//! Executes nothing. Never refuses a statement that may become valid during the load: one that uses what the transactions
+//! create themselves, or whose names an earlier statement resolves differently.
+
+use super::ast::{Command, CommandKind, Script, SqlCommand};
+use super::eval::{CommandIndex, Evaluator};
+use super::options::ScriptSet;
+use super::program::set_defines;
+use super::value::Value;
+use super::variables::VariableNames;
+use crate::random::Random;
+use crate::remedy::Remedy;
+use crate::{Error, sql};
+use prony_document::SqlDialect;
+use prony_plan::QueryMode;
+use prony_server::Control;
+use prony_wire::{ErrorClass, ErrorSummary, ParameterType, ServerError, Statement, StatementIds};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// MySQL's number for a statement that can only be sent as text, such as BEGIN.
+const UNSUPPORTED_PS: u32 = 1295;
+/// What PostgreSQL reports if it cannot infer the type of a parameter. In the simple protocol there is a literal instead.
+const UNKNOWN_TYPE_CODES: [&str; 5] = ["42725", "42P18", "42P08", "42804", "42883"];
+/// A missing right.
+const INSUFFICIENT_PRIVILEGE: &str = "42501";
+/// A value is none of its parameter's type.
+const INVALID_VALUE_CODES: [&str; 4] = ["22P02", "22003", "22007", "22008"];
+/// Statements that PostgreSQL can explain.
+const EXPLAINED_WORDS: [&str; 8] = [
+    "select", "insert", "update", "delete", "merge", "with", "values", "table",
+];
+
+/// Prepares the statements of these scripts. `scale`: the value of `:scale`.
+///
+/// # Errors
+/// [`Error::Data`] for the first statement that the server refuses.
+pub(super) fn prepare_once(
+    control: &mut Control,
+    set: &ScriptSet,
+    scale: u32,
+    protocol: QueryMode,
+) -> Result<(), Error> {
+    let created_names = created_names(&set.scripts);
+    let mut evaluator = Evaluator::new(Arc::new(set.names.clone()), Random::new(1));
+    let scale = Value::Int(scale.into());
+    evaluator.variables.set(VariableNames::SCALE, scale);
+    for id in [VariableNames::CLIENT_ID, VariableNames::RANDOM_SEED] {
+        evaluator.variables.set(id, Value::Int(0));
+    }
+    set_defines(&mut evaluator, &set.defines);
+    let mut trial = Trial {
+        dialect: control.dialect(),
+        evaluator,
+        control,
+        is_simple: protocol == QueryMode::Simple,
+    };
+    for script in set.scripts.iter().filter(|script| script.weight > 0) {
+        for command in &script.commands {
+            match &command.kind {
+                CommandKind::Set { target, value } => {
+                    let value = trial.evaluator.eval(value, CommandIndex::default());
+                    // A variable that only a query sets has no value here.
+                    if let Ok(value) = value {
+                        let _ = trial.evaluator.assign(target, command.name(), value);
+                    }
+                }
+                CommandKind::Sql(sql) => {
+                    if changes_name_resolution(&sql.text) {
+                        break;
+                    }
+                    if words(&sql.text).any(|word| created_names.contains(&word)) {
+                        continue;
+                    }
+                    trial.prepare(script, command, sql)?;
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Trial<'a> {
+    control: &'a mut Control,
+    dialect: SqlDialect,
+    /// Sets variables as a user does: SQL Server needs the types of the values.
+    evaluator: Evaluator,
+    is_simple: bool,
+}
+
+impl Trial<'_> {
+    fn prepare(
+        &mut self,
+        script: &Script,
+        command: &Command,
+        sql: &SqlCommand,
+    ) -> Result<(), Error> {
+        // In the simple protocol, a text may be several statements.
+        if self.is_simple && sql.text.trim_end_matches(';').contains(';') {
+            return Ok(());
+        }
+        let text = Arc::clone(sql.numbered_text());
+        let statement = StatementIds::new().add_with_placeholders(text, sql.numbered_positions());
+        let statement = self.with_types(statement, sql);
+        if let Some(error) = server_error(self.control.try_prepare(&statement))?
+            && self.is_refusal(&error, sql)
+        {
+            return Err(refusal(script, command, sql, &error));
+        }
+        // PostgreSQL checks rights and reads values when it plans.
+        let first_word = words(&sql.text).next().unwrap_or_default();
+        if self.dialect == SqlDialect::PostgreSql && EXPLAINED_WORDS.contains(&&*first_word) {
+            let explain = format!("EXPLAIN {}", sql.numbered_text());
+            let count = u16::try_from(sql.parameters().len()).unwrap_or(u16::MAX);
+            let explain = StatementIds::new().add_unparsed(explain, count);
+            let ids = sql.parameters();
+            self.evaluator.variables.prepare_parameters(ids);
+            let variables = &self.evaluator.variables;
+            let values = ids
+                .iter()
+                .map(|id| variables.parameter(*id, Some(self.dialect)));
+            let values: Vec<_> = values.collect();
+            if let Some(error) = server_error(self.control.execute_statement(&explain, &values))?
+                && (error.code() == INSUFFICIENT_PRIVILEGE
+                    // Which branch sets a variable is not known.
+                    || (!has_conditions(script) && INVALID_VALUE_CODES.contains(&error.code())))
+            {
+                return Err(refusal(script, command, sql, &error));
+            }
+        }
+        Ok(())
+    }
+
+    /// The statement with the types that its values will have on SQL Server, where an untyped parameter is text.
+    fn with_types(&self, statement: Statement, sql: &SqlCommand) -> Statement {
+        if self.dialect != SqlDialect::TransactSql {
+            return statement;
+        }
+        let ids = sql.parameters().iter();
+        let types = ids.map(|id| match self.evaluator.variables.known_value(*id) {
+            Some(Value::Int(_) | Value::Bool(_)) => Some(ParameterType::BigInt),
+            _ => None,
+        });
+        statement.with_types(types.collect::<Vec<_>>())
+    }
+
+    /// Whether the load would fail with this error too.
+    fn is_refusal(&self, error: &ServerError, sql: &SqlCommand) -> bool {
+        let has_literals = self.is_simple && !sql.parameters().is_empty();
+        error.classification.class == ErrorClass::Other
+            && error.number != UNSUPPORTED_PS
+            && !(has_literals && UNKNOWN_TYPE_CODES.contains(&error.code()))
+    }
+}
+
+/// The error with which the server refused a statement; other errors end the trial.
+fn server_error(
+    result: Result<(), prony_server::control::Error>,
+) -> Result<Option<ServerError>, Error> {
+    match result {
+        Ok(()) => Ok(None),
+        Err(prony_server::control::Error::Statement(error)) if !error.is_fatal() => {
+            Ok(Some(*error))
+        }
+        Err(error) => Err(sql::server_error("preparing the transactions", error)),
+    }
+}
+
+fn refusal(script: &Script, command: &Command, sql: &SqlCommand, error: &ServerError) -> Error {
+    let before_position = error
+        .position
+        .map_or(0, |position| position.saturating_sub(1));
+    let before = sql.numbered_text().chars().take(before_position as usize);
+    let line = command.line + before.filter(|letter| *letter == '\n').count();
+    let code = ErrorSummary::from(error).counted_as();
+    let is_denied = error.code() == INSUFFICIENT_PRIVILEGE || error.message.contains(" denied ");
+    let advice = match is_denied {
+        true => "GRANT the missing right, or run as the owner of the tables",
+        false => {
+            "correct the statement, or create what it uses; trial = \"off\" leaves this check out"
+        }
+    };
+    Error::Data {
+        problem: format!(
+            "the server refuses transaction \"{}\", line {line}: {} ({})",
+            script.name,
+            // MySQL quotes the statement with its line ends.
+            error
+                .message
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" "),
+            String::from_utf8_lossy(&code)
+        ),
+        remedy: Remedy::Advice(advice.to_owned()),
+    }
+}
+
+fn has_conditions(script: &Script) -> bool {
+    let mut commands = script.commands.iter();
+    commands.any(|command| matches!(command.kind, CommandKind::If { .. }))
+}
+
+/// The words of a statement in lower case: names with their qualification, keywords, numbers.
+fn words(sql: &str) -> impl Iterator<Item = String> {
+    let is_separator =
+        |letter: char| !(letter.is_alphanumeric() || matches!(letter, '_' | '$' | '#' | '@'));
+    let words = sql.split(is_separator).filter(|word| !word.is_empty());
+    words.map(str::to_lowercase)
+}
+
+/// Whether the names in later statements may mean something else.
+fn changes_name_resolution(sql: &str) -> bool {
+    let mut words = words(sql);
+    match words.next().as_deref() {
+        Some("use") => true,
+        Some("set" | "select") => words.any(|word| {
+            [
+                "search_path",
+                "role",
+                "authorization",
+                "schema",
+                "set_config",
+            ]
+            .contains(&&*word)
+        }),
+        _ => false,
+    }
+}
+
+/// The names of what the scripts create or alter. May contain other words of these statements, never keywords of others.
+fn created_names(scripts: &[Script]) -> HashSet<String> {
+    const KEYWORDS: [&str; 38] = [
+        "create",
+        "alter",
+        "or",
+        "replace",
+        "temp",
+        "temporary",
+        "local",
+        "global",
+        "unlogged",
+        "table",
+        "view",
+        "materialized",
+        "index",
+        "unique",
+        "concurrently",
+        "sequence",
+        "function",
+        "procedure",
+        "schema",
+        "type",
+        "database",
+        "if",
+        "not",
+        "exists",
+        "on",
+        "as",
+        "select",
+        "from",
+        "using",
+        "add",
+        "column",
+        "set",
+        "drop",
+        "rename",
+        "to",
+        "insert",
+        "update",
+        "delete",
+    ];
+    let mut names = HashSet::new();
+    for sql in scripts.iter().flat_map(Script::statements) {
+        let mut words = words(sql.text.split('(').next().unwrap_or_default());
+        match words.next().as_deref() {
+            Some("create" | "alter") => {
+                let until_body = words.take_while(|word| word != "as");
+                names.extend(until_body.filter(|word| !KEYWORDS.contains(&&**word)));
+            }
+            Some("select") => {
+                let mut words = self::words(&sql.text)
+                    .skip_while(|word| word != "into")
+                    .skip(1);
+                names.extend(words.find(|word| !KEYWORDS.contains(&&**word)));
+            }
+            _ => {}
+        }
+    }
+    names
+}
