@@ -80,14 +80,9 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 26] {
     let (tls, address) = (&server.tls, text_or_empty(server.address.as_ref()));
     let wait = drive.wait.unwrap_or_default().name();
     let pinned_threads = run.client_health().pinned_workers.unwrap_or(0);
-    let statement_latency = match run.statements {
-        Some(_) => "measured",
-        None => "not measured",
-    };
-    let ledger = match run.ledger {
-        Some(_) => "kept",
-        None => "none",
-    };
+    let either = |is: bool, [yes, no]: [&'static str; 2]| if is { yes } else { no };
+    let statement_latency = either(run.statements.is_some(), ["measured", "not measured"]);
+    let ledger = either(run.ledger.is_some(), ["kept", "none"]);
     let measured = format!("{:.0} s", run.window.measured_s);
     let warmup = format!("{:.0} s", run.window.warmup_s);
     [
