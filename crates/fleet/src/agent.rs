@@ -332,6 +332,7 @@ fn prepare(link: &Link, part: &RunPart) -> Result<PreparedPart, AgentFailure> {
     }
     let workload = prony_workload::find(&plan.workload.name);
     let workload = workload.map_err(|error| failure(FailureKind::Usage, &error))?;
+    target.has_own_statements = !workload.has_users_statements();
     let ready = workload
         .program(&mut control, &plan.workload)
         .map_err(|error| failure(FailureKind::Data, &error))?;

@@ -61,6 +61,7 @@ fn plan() -> Plan {
         },
         observe: ObservePlan::default(),
         expect_outage: false,
+        ledger: false,
         require: Default::default(),
         agents: Vec::new(),
         declared: Declared::default(),

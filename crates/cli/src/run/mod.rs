@@ -201,11 +201,8 @@ pub fn execute(
     };
     let metrics = part.map_or(own_metrics.as_ref(), |part| part.metrics);
     let (mut run_server, signals) = find_server(request, part)?;
-    if workload.has_users_statements() {
-        run_server.keep_session_settings();
-    }
     let fleet = fleet::start_if_any(&plan.agents, &signals)?;
-    load_if_embedded(workload, plan, &run_server, &signals)?;
+    set_up_for(workload, plan, &mut run_server, &signals)?;
     // Dropped at the end, which puts the server back.
     let restart = request.restart.as_deref();
     let _changed = server_settings::set(plan, &mut run_server, restart, &signals)?;
@@ -266,20 +263,22 @@ pub fn execute(
     }
 }
 
-/// Loads the data of a throw-away server, if the workload has any.
-fn load_if_embedded(
+/// Loads the tables of the workload into a throw-away server. The user's own statements get the sessions that the server gives.
+fn set_up_for(
     workload: &dyn Workload,
     plan: &Plan,
-    run_server: &RunServer,
+    run_server: &mut RunServer,
     signals: &Signals,
 ) -> Result<(), Failure> {
-    match workload.workload_to_load(&plan.workload) {
-        Some(name) if run_server.is_embedded() => {
-            let loader = server::find_workload(name)?;
-            load::load_embedded(loader, &plan.workload, &run_server.target, signals)
-        }
-        _ => Ok(()),
+    if workload.has_users_statements() {
+        run_server.keep_session_settings();
     }
+    let loader = workload.workload_to_load(&plan.workload);
+    if let Some(name) = loader.filter(|_| run_server.is_embedded()) {
+        let loader = server::find_workload(name)?;
+        load::load_embedded(loader, &plan.workload, &run_server.target, signals)?;
+    }
+    Ok(())
 }
 
 /// Says that the load begins with a warm-up which nobody asked for; in an experiment, before the first run.

@@ -112,6 +112,35 @@ fn the_schema_has_exactly_the_keys_that_are_read() {
 }
 
 #[test]
+fn transactions_are_written_as_they_were_read() {
+    let text = "[workload]\nname = \"sql\"\ndefine = { days = 7 }\nscale = 2\n\
+                [[workload.transactions]]\nname = \"pay\"\nweight = 3\n\
+                sql = '''\n\\set a 1\nSELECT \"x\", :a;\n'''\n\
+                [[workload.transactions]]\nname = \"look\"\nfile = \"look.sql\"\n";
+    let read = |text: &str| {
+        let mut input = PlanInput::from_toml("written", text).unwrap();
+        input.read_transaction_files(&|file| match file {
+            "look.sql" => Ok("SELECT 2;".to_owned()),
+            _ => Err("no such file".to_owned()),
+        });
+        input.check()
+    };
+    let plan = read(text).unwrap();
+    assert_eq!(read(&to_toml(&plan, None).unwrap()).unwrap(), plan);
+    let document = to_json(&plan, "");
+    let transactions = &document["workload"]["transactions"];
+    assert_eq!(transactions[0]["sql"], "\\set a 1\nSELECT \"x\", :a;\n");
+    assert_eq!(transactions[1], json!({"name": "look", "sql": "SELECT 2;"}));
+    let problems = read(&text.replace("look.sql", "no.sql"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        problems.contains("cannot read no.sql: no such file"),
+        "{problems}"
+    );
+}
+
+#[test]
 fn schema_defaults_equal_the_defaults_of_a_checked_plan() {
     let schema = json_schema();
     let plan = to_json(&checked_plan("p", "[workload]\nname = \"tpcb\"\n"), "");
