@@ -12,12 +12,13 @@ use crate::run::{self, ExperimentPart, MetricsServer, ResultFormat, RunRequest, 
 use prony_judge::capacity::{
     self, CapacityResult, CapacityState, CapacityStep, NextStep, RateVerdict, Search,
 };
-use prony_plan::{PlanInput, RunOrder, value_from_flag};
+use prony_plan::{PlanInput, RunOrder, to_json, value_from_flag};
 use prony_report::capacity as view;
 use prony_runner::{Purpose, Signals};
 use prony_store::{
     RateSearch, RequiredFigure, Requirement, Run, RunState, Setting, samples_needed,
 };
+use serde_json::Value;
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -153,20 +154,25 @@ impl Finder<'_> {
         stored::judge_by_same_rules(&mut runs);
         let plan =
             plan::check_runnable(step_input(&self.input, Some(1.0), MIN_STEP), self.subject)?;
+        let plan = to_json(&plan, "");
         for run in runs {
             let point = run
                 .experiment
                 .iter()
                 .flat_map(|experiment| &experiment.sweep);
             let names: Vec<&str> = point.map(|setting| &*setting.name).collect();
-            let rate = run.drive.rate_tps.filter(|_| names == ["rate"]);
-            let is_same =
-                run.workload.name == plan.workload.name && run.drive.clients == plan.drive.clients;
-            let Some(_) = rate.filter(|_| is_same) else {
-                let message = format!("{} is no step of this search", run.id);
-                let hint = "resume a search with the workload and the clients that it had";
+            let is_step = names == ["rate"] && run.drive.rate_tps.is_some();
+            let [there, here] = [&run.plan, &plan].map(settings_of_search);
+            let mut settings = there.iter().zip(&here);
+            let other = settings.find(|(there, here)| there != here);
+            if other.is_some() || !is_step {
+                let reason = other.map_or(String::new(), |((name, there), (_, here))| {
+                    format!(": its {name} was {there}, and is {here} now")
+                });
+                let message = format!("{} is no step of this search{reason}", run.id);
+                let hint = "resume a search with the settings that it had";
                 return Err(Failure::new(Exit::Usage, message, hint).at("--resume"));
-            };
+            }
             self.steps
                 .push(capacity::judge_step(&run, &self.requirements));
             self.runs.push(run.without_seconds());
@@ -299,6 +305,28 @@ impl Finder<'_> {
         };
         run::execute(&request, &observe, Some(&part))
     }
+}
+
+/// The settings of a plan that all steps of a search share. The scale is that of the data, which a run compares.
+fn settings_of_search(plan: &Value) -> Vec<(&'static str, Value)> {
+    let mut workload = plan["workload"].clone();
+    if let Some(options) = workload.as_object_mut() {
+        options.remove("scale");
+    }
+    let run = &plan["run"];
+    let of_run = [
+        "clients",
+        "protocol",
+        "arrival",
+        "connect_per_transaction",
+        "spread",
+    ];
+    let mut settings: Vec<_> = of_run.map(|name| (name, run[name].clone())).to_vec();
+    settings.extend([
+        ("workload", workload),
+        ("server settings", plan["settings"].clone()),
+    ]);
+    settings
 }
 
 /// The input of a step; without a rate, of the closed loop.
