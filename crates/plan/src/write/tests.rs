@@ -433,6 +433,7 @@ proptest! {
             drive,
             observe: ObservePlan { server, server_metrics: None, metrics_listen },
             expect_outage,
+            ledger: expect_outage && !is_splittable,
             require: Requirements(requirement.into_iter().collect()),
             agents,
         };
