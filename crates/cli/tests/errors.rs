@@ -258,7 +258,10 @@ fn errors_on_postgresql_have_three_lines_and_commands_for_that_server() {
             format!("run tpcb --clients 900 --duration 1s --url {loaded}"),
             "use fewer clients",
         ),
-        (format!("load tpcb --scale 2000000000 --url {url}"), "1 to"),
+        (
+            format!("load tpcb --scale 2000000000 --url {url}"),
+            "use --scale ",
+        ),
         (format!("load script --url {url}"), "prony load tpcb"),
     ] {
         let lines = home.error(&line);

@@ -149,16 +149,15 @@ pub fn announce(
 }
 
 fn refusal(size: &LoadSize, decision: &Decision) -> Failure {
-    let (message, hint) = match (decision, &size.free) {
+    let (message, place, hint) = match (decision, &size.free) {
         (Decision::DoesNotFit { largest_scale }, Ok(free)) => {
             let replaced = match size.replaced {
                 0 => String::new(),
                 bytes => format!(" and {} of this database", units::bytes(bytes)),
             };
             let message = format!(
-                "the data does not fit: {} are free in {}{replaced}",
-                units::bytes(free.bytes),
-                free.folder
+                "the data does not fit: {} are free{replaced}",
+                units::bytes(free.bytes)
             );
             let smaller = match largest_scale {
                 0 => String::new(),
@@ -166,16 +165,18 @@ fn refusal(size: &LoadSize, decision: &Decision) -> Failure {
             };
             (
                 message,
+                free.folder.clone(),
                 format!("{smaller}make room, or load anyway with --yes"),
             )
         }
         (Decision::Ask(what), _) => (
             format!("a load of {what} needs a confirmation"),
+            String::new(),
             "add --yes, or use a smaller --scale".to_owned(),
         ),
-        _ => (String::new(), String::new()),
+        _ => (String::new(), String::new(), String::new()),
     };
-    Failure::new(Exit::Usage, message, hint)
+    Failure::new(Exit::Usage, message, hint).at(place)
 }
 
 /// Asks on the terminal; only `y` or `yes` agrees.
@@ -266,7 +267,7 @@ mod tests {
         assert_eq!(failure.exit, Exit::Usage);
         assert_eq!(
             failure.problems[0].message,
-            "the data does not fit: 1.6 GB are free in /data"
+            "the data does not fit: 1.6 GB are free"
         );
         assert!(
             failure.problems[0]
