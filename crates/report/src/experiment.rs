@@ -1,8 +1,10 @@
 //! Progress and summary of an experiment.
 //!
-//! In: the runs, and `judge`'s figures per variant. Out: a line at the start and at the end of each run, and a
-//! table of the variants. Must never: claim that a variant is faster, which requires a comparison.
+//! In: the runs, and `judge`'s figures per variant and comparison of them. Out: a line at the start and at the end of
+//! each run, whether the variants differ, and a table of them. Must never: claim a difference that the comparison does
+//! not.
 
+use crate::compare;
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
@@ -105,6 +107,7 @@ pub fn write_summary(
         return Ok(());
     };
     let out = &mut Printer::new(out, style);
+    write_answer_of_variants(out, runs, variants)?;
     let run_count = match runs.len() as u64 {
         all if all == u64::from(experiment.runs) => count_with_noun(all, "run", "runs"),
         some => format!("{} of {} runs", count(some), experiment.runs),
@@ -142,9 +145,34 @@ pub fn write_summary(
     write_pooler(out, runs)?;
     if !experiment.id.is_empty() && variants_that_count(runs) > 1 {
         let id = plain(&experiment.id);
-        out.line(format!("\nTo see whether they differ: prony compare {id}"))?;
+        out.line(format!("\nAll figures and differences: prony compare {id}"))?;
     }
     Ok(())
+}
+
+/// Writes whether the variants differ, each beside the first. The pooler of a plan with `via` has sentences of its own.
+fn write_answer_of_variants(
+    out: &mut Printer<'_>,
+    runs: &[Run],
+    variants: &[VariantFigures],
+) -> io::Result<()> {
+    let sides = variants.iter().map(|variant| Side {
+        name: variant.name.clone(),
+        runs: runs
+            .iter()
+            .filter(|run| run.variant() == Some(&variant.name))
+            .collect(),
+    });
+    let sides: Vec<Side<'_>> = sides.collect();
+    let is_of_pooler = sides.iter().any(|side| side.name == POOLED_VARIANT);
+    if variants_that_count(runs) < 2
+        || is_of_pooler
+        || sides.iter().any(|side| side.runs.is_empty())
+    {
+        return Ok(());
+    }
+    out.line("")?;
+    compare::write_answer(out, &compare_sides(&sides, &CompareOptions::default()))
 }
 
 /// Writes what the pooler of a plan with `via` costs and gives: the change of the figures, and the server's sessions.
@@ -366,13 +394,20 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_is_suggested_if_two_variants_have_a_complete_run() {
-        let suggestion = "\nTo see whether they differ: prony compare 20261121-1\n";
+    fn variants_are_compared_if_two_have_a_complete_run() {
+        let suggestion = "\nAll figures and differences: prony compare 20261121-1\n";
         let two_variants = [
             in_experiment("old", 1, closed()),
             in_experiment("new", 2, closed()),
         ];
-        assert!(shown(&two_variants, &["old", "new"]).contains(suggestion));
+        let text = shown(&two_variants, &["old", "new"]);
+        assert!(text.contains(suggestion), "{text}");
+        let (answer, table) = text.split_once("medians of the runs").expect("a table");
+        assert!(
+            answer.contains("\nCOMPARABLE"),
+            "the answer comes first: {text}"
+        );
+        assert!(!table.contains("COMPARABLE"), "{text}");
         let one_variant = [
             in_experiment("old", 1, closed()),
             in_experiment("old", 2, closed()),

@@ -51,7 +51,7 @@ fn an_experiment_beside_busy_neighbours_still_says_something() {
         "{printed}"
     );
     assert!(
-        printed.contains("To see whether they differ: prony compare "),
+        printed.contains("All figures and differences: prony compare "),
         "{printed}"
     );
     let is_disturbed = |run: &&prony_store::Run| {

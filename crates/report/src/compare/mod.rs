@@ -123,6 +123,16 @@ fn side_name(runs: &[&Run], side: &SideSummary) -> String {
     }
 }
 
+/// Writes the verdict, and what it says of each side.
+pub(crate) fn write_answer(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Result<()> {
+    for line in wrap(&plain(&comparison.label()), MAX_LINE_CHARS) {
+        let line = out.style.bold(&line);
+        out.line(line)?;
+    }
+    let sentences = sentences(comparison);
+    sentences.iter().try_for_each(|line| out.paragraph(line))
+}
+
 /// Writes the comparison for a person. `runs` are the documents of each side.
 pub fn write(
     out: &mut dyn Write,
