@@ -7,10 +7,9 @@ use crate::checks::{Finding, new_finding};
 use crate::formatting::{count, thousands};
 use prony_store::{LedgerAccount, Run, Severity};
 
-const LOSSES_ADVICE: &str = "Commits that are lost at the end of each client's are those of a server that had not stored them \
-                             or a replica that had not received them; see the durability of the server and what replaced it. \
-                             Holes, doubled and unknown entries are faults of the server or of something in between. The \
-                             table is kept.";
+const LOSSES_ADVICE: &str = "An unbroken series of each client is what a server had not stored when it crashed, or a replica had not received: see \
+     the durability of the server, and what replaced it. Scattered, doubled and unknown entries are faults of the server or of something in \
+     between. The table is kept.";
 
 pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
     let account = run.ledger.as_ref()?;
@@ -57,12 +56,9 @@ fn ledger_sentence(account: &LedgerAccount) -> String {
         thousands(account.acknowledged)
     );
     if let Some(first) = account.first_lost.first() {
-        let kind = match account.clients_with_holes {
-            0 => "of each client its last ones".to_owned(),
-            clients => format!(
-                "with holes before later ones of {}",
-                count(clients.into(), "client")
-            ),
+        let kind = match account.clients_scattered {
+            0 => "of each client an unbroken series".to_owned(),
+            clients => format!("scattered at {}", count(clients.into(), "client")),
         };
         text.push_str(&format!(
             ", {kind}; the first is number {} of client {}",
@@ -126,7 +122,7 @@ mod tests {
         assert_eq!(severity, Severity::Invalid);
         assert!(
             text.starts_with(
-                "lost 2 of 4,376 acknowledged commits, of each client its last ones; the first is number 211 of client 5;"
+                "lost 2 of 4,376 acknowledged commits, of each client an unbroken series; the first is number 211 of client 5;"
             ),
             "{text}"
         );

@@ -234,6 +234,7 @@ impl PlanInput {
                 "fleet.agents" => json!("commands"),
                 // It may contain a password, as the server's.
                 "experiment.via" => json!("a pooler"),
+                "experiment.versus" => json!("another server"),
                 _ => value.to_json(),
             };
             add(setting.path.to_owned(), value, location);

@@ -110,8 +110,8 @@ struct ClientAccount {
     lost: Vec<u64>,
     duplicated: u64,
     phantom: u64,
-    /// Whether it has a later commit than one that is lost.
-    has_hole: bool,
+    /// Whether commits between lost ones are there.
+    is_scattered: bool,
 }
 
 impl ClientAccount {
@@ -120,7 +120,8 @@ impl ClientAccount {
         let found: BTreeSet<u64> = entries.iter().copied().collect();
         let is_lost = |number: &u64| !found.contains(number) && !ambiguous.contains(number);
         let lost: Vec<u64> = (1..=last).filter(is_lost).collect();
-        let first_lost = lost.first().copied().unwrap_or(u64::MAX);
+        let [first_lost, last_lost] =
+            [lost.first(), lost.last()].map(|lost| lost.copied().unwrap_or(0));
         ClientAccount {
             client,
             ambiguous_found: ambiguous.intersection(&found).count() as u64,
@@ -129,7 +130,7 @@ impl ClientAccount {
                 .iter()
                 .filter(|number| !(1..=last).contains(*number))
                 .count() as u64,
-            has_hole: found.range(first_lost.saturating_add(1)..).next().is_some(),
+            is_scattered: found.range(first_lost..last_lost).next().is_some(),
             lost,
         }
     }
@@ -144,7 +145,7 @@ impl ClientAccount {
         account.lost += self.lost.len() as u64;
         account.duplicated += self.duplicated;
         account.phantom += self.phantom;
-        account.clients_with_holes += u32::from(self.has_hole);
+        account.clients_scattered += u32::from(self.is_scattered);
         let room = MAX_NAMED.saturating_sub(account.first_lost.len());
         let named = self.lost.iter().take(room).map(|sequence| LostCommit {
             client: self.client,
@@ -257,9 +258,12 @@ mod tests {
         assert_eq!(account(4, &[3], &[1, 2, 3, 4]).ambiguous_found, 1);
         // A replica that lagged behind has lost the last ones.
         let lagged = account(5, &[5], &[1, 2]);
-        assert_eq!((lagged.lost, lagged.has_hole), (vec![3, 4], false));
-        let hole = account(5, &[], &[1, 2, 4, 5]);
-        assert_eq!((hole.lost, hole.has_hole), (vec![3], true));
+        assert_eq!((lagged.lost, lagged.is_scattered), (vec![3, 4], false));
+        // The client goes on at the server that takes its place.
+        let replaced = account(8, &[5], &[1, 2, 6, 7, 8]);
+        assert_eq!((replaced.lost, replaced.is_scattered), (vec![3, 4], false));
+        let scattered = account(5, &[], &[2, 4, 5]);
+        assert_eq!((scattered.lost, scattered.is_scattered), (vec![1, 3], true));
         let doubled = account(3, &[], &[1, 2, 2, 2, 3]);
         assert_eq!((doubled.duplicated, doubled.lost.len()), (2, 0));
         let phantom = account(2, &[], &[1, 2, 3]);
@@ -274,6 +278,6 @@ mod tests {
             account(80, &[], &[]).add_to(&mut total);
         }
         assert_eq!((total.lost, total.first_lost.len()), (160, MAX_NAMED));
-        assert_eq!(total.clients_with_holes, 0);
+        assert_eq!(total.clients_scattered, 0);
     }
 }

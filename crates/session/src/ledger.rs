@@ -70,7 +70,7 @@ impl Ledger {
         entries
     }
 
-    /// Transactions that committed without an entry, such as single statements outside a block.
+    /// Transactions that committed a change without an entry, such as single statements outside a block.
     pub fn unrecorded(&self) -> u64 {
         self.unrecorded.load(Ordering::Relaxed)
     }
@@ -92,6 +92,8 @@ pub(crate) struct ClientLedger {
     next: LedgerEntry,
     /// Whether the transaction in progress has sent its entry.
     is_written: bool,
+    /// Whether it has sent a statement that may have changed something.
+    has_changed: bool,
 }
 
 impl ClientLedger {
@@ -106,7 +108,13 @@ impl ClientLedger {
                 sequence: 1,
             },
             is_written: false,
+            has_changed: false,
         }
+    }
+
+    /// Notes a statement of the transaction.
+    pub(crate) fn note(&mut self, statement: &Statement) {
+        self.has_changed |= statement.effect() != Effect::Reads;
     }
 
     /// The statement and the values of the entry to send before `statement`, if that ends a transaction block.
@@ -154,10 +162,13 @@ impl ClientLedger {
     /// Ends the transaction in the account.
     pub(crate) fn settle(&mut self, settlement: Settlement) {
         let is_written = std::mem::take(&mut self.is_written);
+        let has_changed = std::mem::take(&mut self.has_changed);
         match settlement {
             Settlement::RolledBack => return,
             Settlement::Committed if !is_written => {
-                self.ledger.unrecorded.fetch_add(1, Ordering::Relaxed);
+                self.ledger
+                    .unrecorded
+                    .fetch_add(has_changed.into(), Ordering::Relaxed);
                 return;
             }
             Settlement::Committed => {}
@@ -214,6 +225,9 @@ mod tests {
             transaction(Settlement::Committed),
         ];
         assert_eq!(written, [1, 2, 2, 3].map(Value::Int));
+        // Nothing was changed, and then something.
+        client.settle(Settlement::Committed);
+        client.note(&update);
         client.settle(Settlement::Committed);
         let (begin, select) = (ids.add("BEGIN"), ids.add("SELECT 1"));
         assert!(

@@ -351,7 +351,7 @@ fn a_failover_to_a_standby_that_lags_loses_commits() {
     assert!(lost_of_ledger(&run) > 0);
     let account = run.ledger.as_ref().expect("kept");
     assert_eq!(
-        account.clients_with_holes, 0,
+        account.clients_scattered, 0,
         "a replica that lags loses the last commits: {account:?}"
     );
     // The conditions of the data hold nevertheless: each transaction is there, or is not.

@@ -5,11 +5,11 @@
 
 use super::{
     DEFAULT_REPEATS, DIRECT_VARIANT, Experiment, MAX_NAME_CHARS, MAX_REPEATS, MAX_VARIANTS,
-    POOLED_VARIANT, RunOrder, SweepInput, Variant,
+    POOLED_VARIANT, RunOrder, SweepInput, VERSUS_VARIANTS, Variant,
 };
 use crate::check::value_or;
 use crate::duration::shorten;
-use crate::input::{Located, PlanInput};
+use crate::input::{InputValue, Located, PlanInput};
 use crate::problem::{InputLocation, Problem, Problems};
 use prony_document::Setting;
 use std::borrow::Cow;
@@ -64,21 +64,22 @@ impl PlanInput {
                 problems.push(problem.with_hint("remove it if no command should run"));
             }
         }
-        if let Some(via) = &self.via {
-            if via.value.is_empty() {
-                let problem = Problem::new(via.location.clone(), "is empty");
-                problems.push(problem.with_hint("give the URL of the pooler"));
+        for (setting, url, hint) in self.second_urls() {
+            let Some(url) = url else { continue };
+            if url.value.is_empty() {
+                let problem = Problem::new(url.location.clone(), "is empty");
+                problems.push(problem.with_hint("give a URL"));
             }
             let embedded = self.embedded.as_ref().filter(|embedded| embedded.value);
             let variant = self.variants.first().map(|variant| &variant.name.location);
             let excluded = variant
                 .map(|location| format!("variants ({location})"))
                 .or(embedded.map(|embedded| format!("embedded ({})", embedded.location)))
-                .or(self.sweep.as_ref().map(|_| "sweep".to_owned()));
+                .or(self.sweep.as_ref().map(|_| "sweep".to_owned()))
+                .or((setting == "versus" && self.via.is_some()).then(|| "via".to_owned()));
             problems.extend(excluded.map(|other| {
-                let message = format!("via and {other} exclude each other");
-                let hint = "with via, the variants are the server itself, and the server through the pooler";
-                Problem::new(via.location.clone(), message).with_hint(hint)
+                let message = format!("{setting} and {other} exclude each other");
+                Problem::new(url.location.clone(), message).with_hint(hint)
             }));
         }
         problems.extend(
@@ -171,7 +172,26 @@ fn name_problem(name: &Located<String>) -> Option<Problem> {
 impl PlanInput {
     /// Whether several runs are requested by default: by `[experiment]`, `[variants]` or a sweep.
     fn has_several_runs(&self) -> bool {
-        self.file.has_experiment || self.sweep.is_some() || self.via.is_some()
+        self.file.has_experiment
+            || self.sweep.is_some()
+            || self.via.is_some()
+            || self.versus.is_some()
+    }
+
+    /// The settings that make two variants of one plan by a second URL, and what these variants are.
+    fn second_urls(&self) -> [(&'static str, &InputValue<String>, &'static str); 2] {
+        [
+            (
+                "via",
+                &self.via,
+                "with via, the variants are the server itself, and the server through the pooler",
+            ),
+            (
+                "versus",
+                &self.versus,
+                "with versus, the variants are the server of the URL, and the one of versus",
+            ),
+        ]
     }
 
     /// Whether `[experiment]`, `[variants]`, `[sweep]` or their flags are given.
@@ -181,18 +201,20 @@ impl PlanInput {
     }
 
     /// The input of each variant, merged with the common settings. A plan without variants has one input,
-    /// named after its workload; with a pooler, two: the server directly, and through the pooler.
+    /// named after its workload; with a second URL two: the server directly and through the pooler, or the two servers.
     pub fn variants(&self) -> Vec<(String, PlanInput)> {
         let variants = self.variant_inputs();
         let mut base = self.clone();
         (base.variants, base.sweep) = (Vec::new(), None);
-        if let (Some(via), true) = (base.via.take(), variants.is_empty()) {
-            let mut pooled = base.clone();
-            pooled.url = Some(via);
-            return vec![
-                (DIRECT_VARIANT.to_owned(), base),
-                (POOLED_VARIANT.to_owned(), pooled),
-            ];
+        let second = match (base.via.take(), base.versus.take()) {
+            (Some(via), _) => Some(([DIRECT_VARIANT, POOLED_VARIANT], via)),
+            (None, versus) => versus.map(|versus| (VERSUS_VARIANTS, versus)),
+        };
+        if let (Some((names, url)), true) = (second, variants.is_empty()) {
+            let mut other = base.clone();
+            other.url = Some(url);
+            let [name, name_of_other] = names.map(str::to_owned);
+            return vec![(name, base), (name_of_other, other)];
         }
         if variants.is_empty() {
             let name = base.workload.as_ref().map(|name| name.value.clone());

@@ -34,6 +34,8 @@ pub const DEFAULT_REPEATS: u32 = 6;
 /// Names of the variants of a plan with a pooler (`via`).
 pub const DIRECT_VARIANT: &str = "direct";
 pub const POOLED_VARIANT: &str = "pooler";
+/// Names of the variants of a plan with two servers (`versus`).
+pub const VERSUS_VARIANTS: [&str; 2] = ["A", "B"];
 /// Longest name of a variant, in characters.
 pub const MAX_NAME_CHARS: usize = 32;
 

@@ -174,6 +174,30 @@ fn a_pooler_makes_two_variants_that_differ_by_the_url() {
 }
 
 #[test]
+fn two_servers_are_two_variants() {
+    let base = "[server]\nurl = \"postgres://h/d\"\n[workload]\nname = \"tpcb\"\n[experiment]\nversus = \"postgres://ann:secret@g/d\"\n";
+    let experiment = check(base).unwrap();
+    let sides = experiment
+        .variants
+        .iter()
+        .map(|side| (side.name.as_str(), &side.plan.server));
+    let url = |url: &str| ServerPlan::Url(url.to_owned());
+    let expected = [
+        ("A", &url("postgres://h/d")),
+        ("B", &url("postgres://ann:secret@g/d")),
+    ];
+    assert_eq!(sides.collect::<Vec<_>>(), expected);
+    assert!(!plan_input(base).to_json("").to_string().contains("secret"));
+    let problems = check(&format!("{base}via = \"postgres://p/d\"\n"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        problems.contains("versus and via exclude each other"),
+        "{problems}"
+    );
+}
+
+#[test]
 fn without_variants_the_plan_itself_is_repeated() {
     let minimal = "[workload]\nname = \"tpcb\"\n";
     assert!(!plan_input(minimal).is_experiment());

@@ -368,6 +368,10 @@ settings! {
     /// and the summary says what it costs and gives
     experiment.via => via: String, SettingType::Text, value_flag(REPEATS_HEADING, "via", "URL"),
         Free("it sets the server of a variant");
+    /// URL of another server with the same data: each repeat runs once on each (variants A and B), and the summary
+    /// says whether B differs from A
+    experiment.versus => versus: String, SettingType::Text, value_flag(REPEATS_HEADING, "versus", "URL"),
+        Free("it sets the server of a variant");
     /// Order of the runs of several variants: interleaved (A B B A: a steady drift cancels if the number of
     /// repeats is even), random (shuffled in each repeat, by the seed), or sequential (all repeats of one
     /// variant before the next)

@@ -54,10 +54,11 @@ impl Db {
                 "simple mode has no requests of several executions".to_owned(),
             ));
         }
-        if let Some(ledger) = &mut self.ledger
-            && let Some((insert, entry)) = ledger.entry_before(statement)
-        {
-            self.conn.push(insert, &entry);
+        if let Some(ledger) = &mut self.ledger {
+            ledger.note(statement);
+            if let Some((insert, entry)) = ledger.entry_before(statement) {
+                self.conn.push(insert, &entry);
+            }
         }
         self.conn.push(statement, values);
         Ok(())
@@ -224,6 +225,9 @@ fn request_with_entry(
     ledger: &mut ClientLedger,
     batch: &[(&Statement, &[Value<'_>])],
 ) {
+    batch
+        .iter()
+        .for_each(|(statement, _)| ledger.note(statement));
     let ends = |(statement, _): &(&Statement, &[Value<'_>])| statement.effect() == Effect::Commits;
     let end = batch.iter().position(ends);
     let entry = match end {

@@ -21,9 +21,9 @@ pub struct LedgerAccount {
     pub duplicated: u64,
     /// Entries whose commit was never sent, or which the server had refused.
     pub phantom: u64,
-    /// Clients that lost a commit and not all later ones too: a hole, as of a corruption, not of a replica that lagged
-    /// behind.
-    pub clients_with_holes: u32,
+    /// Clients whose lost commits are not one unbroken series: they are scattered, as by a corruption, not the last
+    /// ones before a crash or of a replica that lagged behind.
+    pub clients_scattered: u32,
     /// The first lost commits, by client and number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first_lost: Vec<LostCommit>,
