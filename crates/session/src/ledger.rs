@@ -114,15 +114,16 @@ impl ClientLedger {
 
     /// Notes a statement of the transaction.
     pub(crate) fn note(&mut self, statement: &Statement) {
-        self.has_changed |= statement.effect() != Effect::Reads;
+        self.has_changed |= statement.effect() == Effect::Writes;
     }
 
-    /// The statement and the values of the entry to send before `statement`, if that ends a transaction block.
+    /// The statement and the values of the entry to send before `statement`, if that ends a transaction block
+    /// which has changed something: one that only reads may be read-only.
     pub(crate) fn entry_before(
         &mut self,
         statement: &Statement,
     ) -> Option<(&Statement, [Value<'static>; 2])> {
-        if statement.effect() != Effect::Commits || self.is_written {
+        if statement.effect() != Effect::Commits || self.is_written || !self.has_changed {
             return None;
         }
         Some(self.next_entry())
@@ -208,6 +209,8 @@ mod tests {
         let mut ids = StatementIds::new();
         let (update, end) = (ids.add("UPDATE t SET a = 1"), ids.add("END"));
         let mut transaction = |settlement| {
+            assert!(client.entry_before(&end).is_none(), "nothing has changed");
+            client.note(&update);
             assert!(client.entry_before(&update).is_none());
             let (insert, values) = client.entry_before(&end).expect("it ends a block");
             assert!(insert.accepts(&values));
@@ -236,6 +239,7 @@ mod tests {
                 .is_none()
         );
         assert!(client.entry_of_request([&select].into_iter()).is_none());
+        client.note(&update);
         assert!(client.entry_of_request([&update].into_iter()).is_some());
         drop(client);
         assert_eq!(ledger.last_numbers(), [0, 4]);

@@ -365,3 +365,32 @@ fn errors_of_all_variants_are_reported_before_the_first_run() {
     }
     assert_eq!(stored_runs(&bench.home).len(), 0);
 }
+
+#[test]
+fn two_servers_take_turns_and_are_compared_at_the_end() {
+    let server = own_postgres();
+    let [a, b] = ["versus_a", "versus_b"].map(|name| TestBench::on(&server, name));
+    for bench in [&a, &b] {
+        ok_stdout(&bench.prony("load tpcb --scale 1"));
+    }
+    let run = "run tpcb --clients 2 --duration 1s --repeats 2 --keep-going --versus";
+    let output = a.command(run).args([&b.url, "--url", &a.url]).output();
+    let output = a.assert_no_password(output.expect("it starts"));
+    let (printed, messages) = (ok_stdout(&output), stderr_text(&output));
+    for order in [
+        "run 1 of 4: variant A",
+        "run 2 of 4: variant B",
+        "run 4 of 4: variant A",
+    ] {
+        assert!(messages.contains(order), "{messages}");
+    }
+    let (answer, table) = printed.split_once("medians of the runs").expect("a table");
+    // Others on the machine may make runs invalid.
+    if !printed.contains("Not counted") {
+        assert!(
+            answer.contains("\nCOMPARABLE") && answer.contains("TPS: "),
+            "{printed}"
+        );
+    }
+    assert!(table.contains("prony compare 2"), "{printed}");
+}
