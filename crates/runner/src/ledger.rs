@@ -55,6 +55,7 @@ impl RunLedger {
                 insert,
                 control.dialect() == SqlDialect::PostgreSql,
                 job.plan.drive.clients,
+                &statements,
             )),
             table,
         }))

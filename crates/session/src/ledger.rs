@@ -7,12 +7,13 @@
 //! A client numbers its transactions from 1. A number is used again after a transaction that is known to have been rolled
 //! back, so that each client's numbers have no gaps but those of commits whose outcome is not known.
 
+use crate::statement_table::StatementTable;
 use prony_wire::{Effect, ParameterType, Statement, StatementIds, Value};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The number of the statement that writes an entry: no program has as many statements that it prepares by itself.
-const STATEMENT_ID: u32 = 4095;
+/// The least number of the statement that writes an entry, above those of statements that a program does not name.
+const STATEMENT_ID_MIN: u32 = 4095;
 
 /// An entry: a client of the run, and the number of its transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +28,8 @@ pub struct LedgerEntry {
 #[derive(Debug)]
 pub struct Ledger {
     insert: String,
+    /// The number of that statement.
+    insert_id: u32,
     /// Whether the statements of one request are one transaction, so that a single statement can have an entry too.
     requests_are_transactions: bool,
     /// The last number of each client whose transaction has ended, or whose outcome is not known.
@@ -40,10 +43,16 @@ pub struct Ledger {
 impl Ledger {
     /// An empty account of this many clients. `insert` writes an entry; its parameters are client and number.
     /// `requests_are_transactions`: whether the server executes the statements of a request outside a block as one
-    /// transaction, as PostgreSQL does.
-    pub fn new(insert: String, requests_are_transactions: bool, clients: u32) -> Ledger {
+    /// transaction, as PostgreSQL does. `statements`: those of the program, which have numbers of their own.
+    pub fn new(
+        insert: String,
+        requests_are_transactions: bool,
+        clients: u32,
+        statements: &StatementTable,
+    ) -> Ledger {
         Ledger {
             insert,
+            insert_id: statements.free_id().max(STATEMENT_ID_MIN),
             requests_are_transactions,
             last: (0..clients).map(|_| AtomicU64::new(0)).collect(),
             ambiguous: Mutex::default(),
@@ -101,7 +110,7 @@ impl ClientLedger {
         let insert = StatementIds::new().add(&ledger.insert);
         let types = [ParameterType::Int, ParameterType::BigInt];
         ClientLedger {
-            insert: insert.with_types(types).with_id(STATEMENT_ID),
+            insert: insert.with_types(types).with_id(ledger.insert_id),
             ledger,
             next: LedgerEntry {
                 client,
@@ -199,11 +208,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_statement_of_the_program_has_the_number_of_the_insert() {
+        let mut ids = StatementIds::new();
+        let mut table = StatementTable::new();
+        for _ in 0..=STATEMENT_ID_MIN {
+            let select = ids.add("SELECT 1");
+            table.add("select", select.sql(), &select);
+        }
+        let insert = || "insert into l values ($1, $2)".to_owned();
+        let ledger = Arc::new(Ledger::new(insert(), true, 1, &table));
+        assert_eq!(table.index_of(STATEMENT_ID_MIN), Some(0));
+        let client = ClientLedger::new(ledger, 0);
+        assert_eq!(table.index_of(client.insert.id()), None);
+    }
+
+    #[test]
     fn numbers_have_gaps_only_where_the_outcome_is_unknown() {
         let ledger = Arc::new(Ledger::new(
             "insert into l values ($1, $2)".to_owned(),
             true,
             2,
+            &StatementTable::new(),
         ));
         let mut client = ClientLedger::new(Arc::clone(&ledger), 1);
         let mut ids = StatementIds::new();

@@ -54,6 +54,11 @@ impl StatementTable {
         &self.named
     }
 
+    /// A statement number above those of all named statements.
+    pub fn free_id(&self) -> u32 {
+        u32::try_from(self.index_by_id.len()).unwrap_or(u32::MAX)
+    }
+
     /// The index in [`StatementTable::statements`] of a statement number; `None` if it has no name.
     #[inline]
     pub fn index_of(&self, id: u32) -> Option<usize> {
@@ -83,6 +88,7 @@ mod tests {
             [Some(1); 2]
         );
         assert_eq!(table.index_of(u32::MAX), None);
+        assert_eq!(table.free_id(), reads[1].id() + 1);
         assert_eq!(table.statements()[1].text, "SELECT c FROM t1");
     }
 }
