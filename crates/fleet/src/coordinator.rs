@@ -161,8 +161,28 @@ impl Fleet {
         }
     }
 
+    /// The next message, if there is one soon.
+    ///
+    /// # Errors
+    /// An agent has failed, is lost, or has been silent for too long.
+    pub(crate) fn next_message(&mut self) -> Result<Option<(usize, FromAgent)>, Error> {
+        match self.next_arrival(POLL_INTERVAL) {
+            Some((index, Arrival::Message(FromAgent::Failed(failure)))) => {
+                Err(Error::failed(self.agents[index].name.clone(), failure))
+            }
+            Some((index, Arrival::Message(message))) => Ok(Some((index, message))),
+            Some((index, Arrival::Lost(reason) | Arrival::NotAnAgent(reason))) => {
+                Err(self.lost_error(index, reason))
+            }
+            None => match self.silent_agent() {
+                Some(silent) => Err(self.lost_error(silent, no_answer())),
+                None => Ok(None),
+            },
+        }
+    }
+
     /// An agent that has been silent for too long.
-    pub(crate) fn silent_agent(&self) -> Option<usize> {
+    fn silent_agent(&self) -> Option<usize> {
         self.agents
             .iter()
             .position(|agent| agent.heard.elapsed() > SILENCE_MAX)
@@ -217,22 +237,10 @@ impl Fleet {
         // If it is gone, that arrives.
         let _ = self.agents[index].carrier.send(&probe);
         loop {
-            match self.next_arrival(POLL_INTERVAL) {
-                Some((from, Arrival::Message(FromAgent::Probed(probe)))) if from == index => {
-                    return Ok(probe);
-                }
-                Some((from, Arrival::Message(FromAgent::Failed(failure)))) => {
-                    return Err(Error::failed(self.agents[from].name.clone(), failure));
-                }
-                Some((_, Arrival::Message(_))) => {}
-                Some((from, Arrival::Lost(reason) | Arrival::NotAnAgent(reason))) => {
-                    return Err(self.lost_error(from, reason));
-                }
-                None => {
-                    if let Some(silent) = self.silent_agent() {
-                        return Err(self.lost_error(silent, no_answer()));
-                    }
-                }
+            if let Some((from, FromAgent::Probed(probe))) = self.next_message()?
+                && from == index
+            {
+                return Ok(probe);
             }
         }
     }

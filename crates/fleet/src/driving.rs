@@ -192,22 +192,8 @@ impl Fleet {
             if interrupt.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            match self.next_arrival(POLL_INTERVAL) {
-                Some((index, Arrival::Message(FromAgent::Ready(part)))) => {
-                    ready[index] = Some(*part);
-                }
-                Some((index, Arrival::Message(FromAgent::Failed(failure)))) => {
-                    return Err(Error::failed(self.agents[index].name.clone(), failure));
-                }
-                Some((_, Arrival::Message(_))) => {}
-                Some((index, Arrival::Lost(reason) | Arrival::NotAnAgent(reason))) => {
-                    return Err(self.lost_error(index, reason));
-                }
-                None => {
-                    if let Some(silent) = self.silent_agent() {
-                        return Err(self.lost_error(silent, no_answer()));
-                    }
-                }
+            if let Some((index, FromAgent::Ready(part))) = self.next_message()? {
+                ready[index] = Some(*part);
             }
         }
         Ok(ready.into_iter().flatten().collect())

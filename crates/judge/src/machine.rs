@@ -139,8 +139,7 @@ fn client_cpu_share(run: &Run) -> Option<f64> {
 /// CPU time of the server in one row, as a share of the CPUs of its machine.
 fn server_cpu_share(run: &Run, row: &ServerSecond) -> Option<f64> {
     let cpus = f64::from(run.observed.as_ref()?.machine.cpus?);
-    let cpu_s = row.machine.as_ref()?.server_cpu_s?;
-    (row.length_s > 0.0).then(|| cpu_s / row.length_s / cpus)
+    Some(observations::server_cpus(row)? / cpus)
 }
 
 /// CPU time that neither the server nor the client used in one row, as a share of the CPUs of the server's machine.

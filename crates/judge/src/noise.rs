@@ -64,24 +64,20 @@ impl RunNoise {
 
 /// Whether all that makes a run invalid is the work of others, so that repeats can be compared in spite of it.
 pub fn is_invalid_by_others_only(run: &Run) -> bool {
-    let mut invalid = run.checks.iter();
-    let mut invalid_by = invalid
-        .by_ref()
+    let invalid = run.checks.iter();
+    let mut invalid = invalid
         .filter(|check| check.severity == Severity::Invalid)
         .peekable();
     let has_figures = all_kinds(run).is_some_and(|all| all.committed > 0);
     let shows_others = run
         .checks
         .iter()
-        .any(|check| OTHERS.contains(&&*check.id) && check.severity >= Severity::Caveat);
+        .any(|check| is_of_others(&check.id) && check.severity >= Severity::Caveat);
     run.state == RunState::Complete
         && has_figures
         && shows_others
-        && invalid_by.peek().is_some()
-        && invalid_by.all(|check| {
-            let id = &*check.id;
-            OTHERS.contains(&id) || VARIATION.contains(&id)
-        })
+        && invalid.peek().is_some()
+        && invalid.all(|check| is_of_others(&check.id) || VARIATION.contains(&&*check.id))
 }
 
 /// Whether a check finds work of others.
@@ -95,15 +91,9 @@ pub(crate) fn server_cpu_ns(run: &Run) -> Option<f64> {
     if run.checks.iter().any(|check| check.id == FOREIGN_LOAD) {
         return None;
     }
-    let cpus = observations::mean(run, server_cpus)?;
+    let cpus = observations::mean(run, observations::server_cpus)?;
     let tps = all_kinds(run)?.tps;
     (tps > 0.0 && cpus > 0.0).then(|| cpus / tps * 1e9)
-}
-
-/// How many CPUs the server used between two readings.
-fn server_cpus(row: &ServerSecond) -> Option<f64> {
-    let cpu_s = row.machine.as_ref()?.server_cpu_s?;
-    (row.length_s > 0.0).then(|| cpu_s / row.length_s)
 }
 
 /// CPU time of the client for each committed transaction, nanoseconds.
@@ -121,7 +111,7 @@ pub fn condense_readings(run: &mut Run) {
     let mean =
         |value: fn(&MachineSecond) -> Option<f64>| observations::server_machine_mean(run, value);
     let length_s = observations::observed_s(run);
-    let server_cpus = observations::mean(run, server_cpus);
+    let server_cpus = observations::mean(run, observations::server_cpus);
     let machine = MachineSecond {
         busy_share: mean(|machine| machine.busy_share),
         steal_share: mean(|machine| machine.steal_share),

@@ -55,6 +55,12 @@ pub fn mean(run: &Run, value_of: impl Fn(&ServerSecond) -> Option<f64>) -> Optio
     (seconds > 0.0).then(|| sum / seconds)
 }
 
+/// How many CPUs the server used between two readings.
+pub(crate) fn server_cpus(row: &ServerSecond) -> Option<f64> {
+    let cpu_s = row.machine.as_ref()?.server_cpu_s?;
+    (row.length_s > 0.0).then(|| cpu_s / row.length_s)
+}
+
 /// Mean over the window of a figure of the server's machine.
 pub fn server_machine_mean(
     run: &Run,

@@ -39,8 +39,7 @@ fn check_variant(request: &RunRequest) -> Result<(), Failure> {
     let ready = ready.map_err(|error| server::workload_failure(&error, url, None))?;
     answers::check_figures(&plan.require.0, workload, ready.program.kinds())?;
     check_connections(&mut control, plan.drive.clients)?;
-    drop(control);
-    check_settings(request, target)
+    check_settings(request, control, target)
 }
 
 fn check_connections(control: &mut Control, clients: u32) -> Result<(), Failure> {
@@ -61,12 +60,15 @@ fn check_connections(control: &mut Control, clients: u32) -> Result<(), Failure>
 }
 
 /// Whether a session can have the settings; those of the whole server show it only when they are changed.
-fn check_settings(request: &RunRequest, mut target: Target) -> Result<(), Failure> {
+fn check_settings(
+    request: &RunRequest,
+    mut control: Control,
+    mut target: Target,
+) -> Result<(), Failure> {
     if request.plan.settings.is_empty() {
         return Ok(());
     }
     let usage = |error: &dyn UserError| Failure::of(Exit::Usage, error);
-    let mut control = server::connect(&target)?;
     let mut wanted =
         find_reach(&mut control, &request.plan.settings).map_err(|error| usage(&error))?;
     wanted.retain(|setting| setting.reach == Reach::Session);

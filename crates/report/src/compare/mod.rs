@@ -123,12 +123,14 @@ fn side_name(runs: &[&Run], side: &SideSummary) -> String {
     }
 }
 
+fn write_label(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Result<()> {
+    let mut lines = wrap(&plain(&comparison.label()), MAX_LINE_CHARS).into_iter();
+    lines.try_for_each(|line| out.line(out.style.bold(&line)))
+}
+
 /// Writes the verdict, and what it says of each side.
 pub(crate) fn write_answer(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Result<()> {
-    for line in wrap(&plain(&comparison.label()), MAX_LINE_CHARS) {
-        let line = out.style.bold(&line);
-        out.line(line)?;
-    }
+    write_label(out, comparison)?;
     let sentences = sentences(comparison);
     sentences.iter().try_for_each(|line| out.paragraph(line))
 }
@@ -146,9 +148,7 @@ pub fn write(
     if !sides.answers.is_empty() {
         out.line("")?;
     }
-    for line in wrap(&plain(&comparison.label()), MAX_LINE_CHARS) {
-        out.line(style.bold(&line))?;
-    }
+    write_label(out, comparison)?;
     write_sides(out, runs, comparison)?;
     let sentences = sentences(comparison);
     if !sentences.is_empty() {

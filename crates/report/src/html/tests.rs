@@ -289,25 +289,26 @@ fn extreme_numbers_are_drawn_at_finite_positions() {
     }
 }
 
+fn run_of_variant(variant: &str, repeat: u32, tps: u64) -> Run {
+    let mut run = with_tps(closed(), tps);
+    run.id = format!("{variant}-{repeat}");
+    run.experiment = Some(prony_store::Experiment {
+        id: "x".to_owned(),
+        variant: variant.to_owned(),
+        repeat,
+        ..prony_store::Experiment::default()
+    });
+    run
+}
+
 #[test]
 fn variants_of_an_experiment_are_compared_by_their_medians() {
-    let run = |variant: &str, repeat: u32, tps: f64| {
-        let mut run = with_tps(closed(), tps as u64);
-        run.id = format!("{variant}-{repeat}");
-        run.experiment = Some(prony_store::Experiment {
-            id: "x".to_owned(),
-            variant: variant.to_owned(),
-            repeat,
-            ..prony_store::Experiment::default()
-        });
-        run
-    };
     let markup = "<b>new</b>";
     let mut runs = vec![
-        run("base", 1, 100.0),
-        run(markup, 1, 150.0),
-        run(markup, 2, 154.0),
-        run("base", 2, 104.0),
+        run_of_variant("base", 1, 100),
+        run_of_variant(markup, 1, 150),
+        run_of_variant(markup, 2, 154),
+        run_of_variant("base", 2, 104),
     ];
     let page = page_of(&runs);
     let part = page
@@ -360,7 +361,10 @@ fn variants_of_an_experiment_are_compared_by_their_medians() {
     };
     assert_eq!(sections(&page), [2, 3, 5], "run 4 is a repeat of run 1");
     // Repeats of one variant get a median and no comparison.
-    let page = page_of(&[run("base", 1, 100.0), run("base", 2, 104.0)]);
+    let page = page_of(&[
+        run_of_variant("base", 1, 100),
+        run_of_variant("base", 2, 104),
+    ]);
     assert!(page.contains("The variants, by the medians") && !page.contains(" against "));
 }
 
@@ -480,14 +484,7 @@ fn pages_of_long_runs_and_of_many_are_small_and_have_the_whole_documents() {
 #[test]
 fn a_page_of_disturbed_runs_says_what_its_comparison_rests_on() {
     let run = |variant: &str, repeat: u32, tps: u64| {
-        let mut run = with_tps(closed(), tps);
-        run.id = format!("{variant}-{repeat}");
-        run.experiment = Some(prony_store::Experiment {
-            id: "x".to_owned(),
-            variant: variant.to_owned(),
-            repeat,
-            ..prony_store::Experiment::default()
-        });
+        let mut run = run_of_variant(variant, repeat, tps);
         run.checks = vec![prony_store::Check {
             id: "neighbours".to_owned(),
             severity: prony_store::Severity::Invalid,
