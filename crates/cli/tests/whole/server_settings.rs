@@ -35,7 +35,9 @@ fn values(runs: &[Run], setting: &str) -> Vec<(String, String)> {
 
 #[test]
 fn a_setting_of_the_sessions_is_varied_and_compared_on_purpose() {
-    let bench = TestBench::new("session_settings");
+    // On the shared server, the load of other tests would make its runs invalid.
+    let server = own_postgres();
+    let bench = TestBench::on(&server, "session_settings");
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     let plan = write_plan(
         &bench.home,
