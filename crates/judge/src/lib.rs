@@ -27,6 +27,7 @@ mod growth;
 mod housekeeping;
 mod ledger;
 mod length;
+mod limiter;
 mod limits;
 mod littles_law;
 mod machine;

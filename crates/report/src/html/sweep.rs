@@ -11,12 +11,12 @@ use crate::capacity::{answer_sentence, remarks};
 use crate::html::markup::{Html, markup, writeln_markup};
 use crate::text::plain;
 use crate::text::sweep::{
-    KNEE_LEGEND, SWEEP_LEGEND, curve_name, knee_sentence, sweep_table, usl_sentence,
+    KNEE_LEGEND, curve_name, knee_sentence, sweep_legend, sweep_table, usl_sentence,
 };
 use crate::units;
 use prony_judge::capacity::CapacityResult;
 use prony_judge::statistics::UslFit;
-use prony_judge::sweep::{Curve, Sweep, SweepPoint};
+use prony_judge::sweep::{CPUS_AXIS, Curve, Sweep, SweepPoint};
 use std::fmt;
 
 /// The plot has room for the word above the knee.
@@ -39,7 +39,7 @@ pub fn write(out: &mut Html, sweep: &Sweep) -> fmt::Result {
         }
     }
     draw(out, sweep)?;
-    let legend = format!("{SWEEP_LEGEND} {KNEE_LEGEND}");
+    let legend = format!("{} {KNEE_LEGEND}", sweep_legend(sweep));
     write_table(out, &legend, &sweep_table(sweep))?;
     for curve in &sweep.curves {
         if let Some(sentence) = usl_sentence(curve) {
@@ -61,8 +61,13 @@ pub fn write_capacity(out: &mut Html, sweep: &mut Sweep, found: &CapacityResult)
     for curve in &mut sweep.curves {
         curve.knee = None;
     }
+    write_points(out, sweep)
+}
+
+/// Draws the points, and writes their table.
+pub fn write_points(out: &mut Html, sweep: &Sweep) -> fmt::Result {
     draw(out, sweep)?;
-    write_table(out, SWEEP_LEGEND, &sweep_table(sweep))
+    write_table(out, &sweep_legend(sweep), &sweep_table(sweep))
 }
 
 /// The points of a curve that have a place on the drawing.
@@ -89,7 +94,11 @@ fn draw(out: &mut Html, sweep: &Sweep) -> fmt::Result {
     };
     let tops =
         all().map(|(_, rate, point)| point.rate_interval.map_or(rate, |ends| ends[1].max(rate)));
-    let y = Scale::from_zero(tops.fold(0.0, f64::max), PLOT.bottom, PLOT.top);
+    let of_smallest = sweep.curves.first().and_then(|curve| placed(curve).next());
+    let proportional = of_smallest
+        .filter(|_| sweep.axis == CPUS_AXIS)
+        .map_or(0.0, |(first, rate, _)| rate / first * high);
+    let y = Scale::from_zero(tops.fold(proportional, f64::max), PLOT.bottom, PLOT.top);
     let mut drawing = Drawing::default();
     PLOT.draw_grid(&mut drawing, &y, units::rate)?;
     draw_labels(&mut drawing, sweep, &x)?;
@@ -113,6 +122,16 @@ fn draw(out: &mut Html, sweep: &Sweep) -> fmt::Result {
         drawing.numbered_line(1, &path_through(law))?;
         legend.push((line_sample(0), "measured".to_owned()));
         legend.push((line_sample(1), "universal scalability law".to_owned()));
+    }
+    if let ([curve], CPUS_AXIS) = (&sweep.curves[..], &*sweep.axis)
+        && let Some((first, rate, _)) = placed(curve).next()
+    {
+        let ends = [first, high].map(|n| (x.position(n), y.position(rate / first * n)));
+        drawing.numbered_line(2, &path_through(ends.into_iter()))?;
+        legend.push((
+            line_sample(2),
+            "in proportion to the smallest machine".to_owned(),
+        ));
     }
     let interval = markup!("<path class=\"spread\" d=\"M4 5H32M4 2V8M32 2V8\"/>");
     if all().any(|(_, _, point)| point.rate_interval.is_some()) {
