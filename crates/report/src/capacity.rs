@@ -3,7 +3,6 @@
 //! In: `judge`'s answer. Out: a line for each step, the answer in one line with what limits it, and the table of the
 //! steps; or JSON. Must never: claim a limit that no step showed.
 
-use crate::json;
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
@@ -35,18 +34,7 @@ pub fn step_line(step: &CapacityStep) -> String {
     )
 }
 
-/// Writes the answer as JSON.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_json(out: &mut dyn Write, found: &CapacityResult) -> io::Result<()> {
-    json::write_pretty(out, found)
-}
-
 /// Writes the answer, what it rests on, and the steps.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write(out: &mut dyn Write, style: &Style, found: &CapacityResult) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     let format = match found.capacity.state {

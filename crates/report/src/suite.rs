@@ -60,9 +60,6 @@ pub struct RowEstimate {
 }
 
 /// Writes what a suite takes.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_estimate(out: &mut dyn Write, style: &Style, suite: &SuiteEstimate) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     out.line(style.bold(&suite.id))?;
@@ -236,9 +233,6 @@ pub(crate) fn summary_sentences(summary: &SuiteSummary) -> Vec<String> {
 }
 
 /// Writes the table of a suite's rows.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_summary(out: &mut dyn Write, style: &Style, summary: &SuiteSummary) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     out.heading(&format!("The suite {}", plain(&summary.id)))?;

@@ -131,25 +131,16 @@ impl RunWriter {
     }
 
     /// Writes an event of the run.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn write_event(&mut self, event: &Event) -> Result<(), StoreError> {
         self.append_line(&JournalLine::Event(event.clone()))
     }
 
     /// Writes the observations of the server between two readings.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn write_server_second(&mut self, second: &ServerSecond) -> Result<(), StoreError> {
         self.append_line(&JournalLine::Server(Box::new(second.clone())))
     }
 
     /// Writes an event in the server.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn write_server_event(&mut self, event: &Event) -> Result<(), StoreError> {
         self.append_line(&JournalLine::ServerEvent(event.clone()))
     }

@@ -14,7 +14,7 @@ use prony_judge::capacity::{
     self, CapacityResult, CapacityState, CapacityStep, NextStep, RateVerdict, Search,
 };
 use prony_plan::{Plan, PlanInput, RunOrder, to_json, value_from_flag};
-use prony_report::capacity as view;
+use prony_report::{capacity as view, json};
 use prony_runner::{Purpose, Signals};
 use prony_store::{
     Experiment, ExperimentKind, RateSearch, RequiredFigure, Requirement, Run, RunState, Setting,
@@ -110,7 +110,7 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         &driver.runs,
     );
     output::show(|out, style| match args.json {
-        true => view::write_json(out, &found),
+        true => json::write_pretty(out, &found),
         false => view::write(out, style, &found),
     })?;
     let exit = ended?;

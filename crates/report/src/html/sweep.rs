@@ -109,30 +109,7 @@ fn draw(out: &mut Html, sweep: &Sweep) -> fmt::Result {
             legend.push((line_sample(number), curve_name(curve)));
         }
     }
-    if let [
-        Curve {
-            usl: Some(UslFit::Fits(usl)),
-            ..
-        },
-    ] = &sweep.curves[..]
-    {
-        let at = |step: u32| low + (high - low) * f64::from(step) / f64::from(LAW_STEPS);
-        let law = (0..=LAW_STEPS).map(at);
-        let law = law.map(|n| (x.position(n), y.position(usl.throughput(n))));
-        drawing.numbered_line(1, &path_through(law))?;
-        legend.push((line_sample(0), "measured".to_owned()));
-        legend.push((line_sample(1), "universal scalability law".to_owned()));
-    }
-    if let ([curve], CPUS_AXIS) = (&sweep.curves[..], &*sweep.axis)
-        && let Some((first, rate, _)) = placed(curve).next()
-    {
-        let ends = [first, high].map(|n| (x.position(n), y.position(rate / first * n)));
-        drawing.numbered_line(2, &path_through(ends.into_iter()))?;
-        legend.push((
-            line_sample(2),
-            "in proportion to the smallest machine".to_owned(),
-        ));
-    }
+    legend.extend(draw_laws(&mut drawing, sweep, [low, high], &x, &y)?);
     let interval = markup!("<path class=\"spread\" d=\"M4 5H32M4 2V8M32 2V8\"/>");
     if all().any(|(_, _, point)| point.rate_interval.is_some()) {
         legend.push((interval, "interval of the median at 95 %".to_owned()));
@@ -156,6 +133,40 @@ fn draw(out: &mut Html, sweep: &Sweep) -> fmt::Result {
         ..Figure::default()
     };
     figure.write(out, &drawing)
+}
+
+/// Draws what a single curve is compared with: the universal scalability law, or throughput in proportion to that of the
+/// smallest machine. Returns their entries in the legend.
+fn draw_laws(
+    out: &mut Drawing,
+    sweep: &Sweep,
+    [low, high]: [f64; 2],
+    x: &Scale,
+    y: &Scale,
+) -> Result<Vec<(Html, String)>, fmt::Error> {
+    let [curve] = &sweep.curves[..] else {
+        return Ok(Vec::new());
+    };
+    let at = |step: u32| low + (high - low) * f64::from(step) / f64::from(LAW_STEPS);
+    let path = |throughput: &dyn Fn(f64) -> f64| {
+        let points = (0..=LAW_STEPS).map(at);
+        path_through(points.map(|n| (x.position(n), y.position(throughput(n)))))
+    };
+    let mut legend = vec![(line_sample(0), "measured".to_owned())];
+    if let Some(UslFit::Fits(usl)) = &curve.usl {
+        out.numbered_line(1, &path(&|n| usl.throughput(n)))?;
+        legend.push((line_sample(1), "universal scalability law".to_owned()));
+    }
+    let smallest = placed(curve).next().filter(|_| sweep.axis == CPUS_AXIS);
+    if let Some((cpus, rate, _)) = smallest {
+        out.numbered_line(2, &path(&|n| rate / cpus * n))?;
+        let name = "in proportion to the smallest machine";
+        legend.push((line_sample(2), name.to_owned()));
+    }
+    if legend.len() == 1 {
+        legend.clear();
+    }
+    Ok(legend)
 }
 
 /// Draws the values of the points below the axis.

@@ -3,15 +3,13 @@
 //! In: a Run. Out: a table, and a sentence below. Must never: give a percentile that the document does not contain.
 
 use crate::table::Table;
-use crate::text::plain;
+use crate::text::{TableSection, plain};
 use crate::units::{self, count, percent, time_or_dash};
 use prony_store::{Choice, Replication, Run};
 
-/// The heading of the table.
-pub(crate) const ENDPOINTS: &str = "Servers";
-
 /// The servers over which the connections were spread; `None` if there was only one.
-pub(crate) fn endpoint_table(run: &Run) -> Option<Table> {
+pub(crate) fn endpoints(run: &Run) -> Option<TableSection> {
+    let spread = run.drive.spread.filter(|_| !run.endpoints.is_empty())?;
     let titles = [
         "server",
         "connections",
@@ -55,12 +53,6 @@ pub(crate) fn endpoint_table(run: &Run) -> Option<Table> {
             state,
         ]);
     }
-    Some(table).filter(|table| !table.is_empty())
-}
-
-/// What the columns mean, and what could not be observed; `None` if there was only one server.
-pub(crate) fn endpoints_text(run: &Run) -> Option<String> {
-    let spread = run.drive.spread.filter(|_| !run.endpoints.is_empty())?;
     let mut text = format!(
         "Connections begin with a server by the rule {}. Connections: when the load began, and at its end. Arrived: \
          because another server did not answer.",
@@ -76,5 +68,9 @@ pub(crate) fn endpoints_text(run: &Run) -> Option<String> {
             text += if reason.ends_with('.') { "" } else { "." };
         }
     }
-    Some(text)
+    Some(TableSection {
+        heading: "Servers",
+        table: Some(table),
+        text,
+    })
 }
