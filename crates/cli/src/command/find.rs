@@ -9,14 +9,12 @@ use super::{output, plan, stored};
 use crate::args::FindArgs;
 use crate::exit::{Exit, Failure};
 use crate::run::{self, ExperimentPart, MetricsServer, ResultFormat, RunRequest, RunResult};
-use prony_judge::capacity::{
-    self, CapacityResult, CapacityState, CapacityStep, NextStep, RateVerdict, Search,
-};
+use prony_judge::capacity::{self, CapacityResult, CapacityStep, NextStep, RateVerdict, Search};
 use prony_plan::{PlanInput, RunOrder, to_json, value_from_flag};
 use prony_report::capacity as view;
 use prony_runner::{Purpose, Signals};
 use prony_store::{
-    RateSearch, RequiredFigure, Requirement, Run, RunState, Setting, samples_needed,
+    AnswerVerdict, RateSearch, RequiredFigure, Requirement, Run, RunState, Setting, samples_needed,
 };
 use serde_json::Value;
 use std::ffi::OsString;
@@ -87,24 +85,22 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         return ended.map(|exit| exit.unwrap_or(Exit::Undecided));
     }
     let found = CapacityResult::new(&search, &finder.requirements, finder.steps, &finder.runs);
-    output::show(|out, style| match args.json {
-        true => view::write_json(out, &found),
-        false => view::write(out, style, &found),
+    output::show(|out, style| match args.format {
+        Some(ResultFormat::Junit) => view::write_junit(out, &found),
+        Some(_) => view::write_github(out, &found),
+        None if args.json => view::write_json(out, &found),
+        None => view::write(out, style, &found),
     })?;
     Ok(ended?.unwrap_or_else(|| exit_of(&found)))
 }
 
 /// The exit code of an answer.
 pub(super) fn exit_of(found: &CapacityResult) -> Exit {
-    match found.capacity.state {
-        CapacityState::Below => Exit::RequirementFailed,
-        CapacityState::Unknown | CapacityState::Contradictory => Exit::Undecided,
-        CapacityState::Found | CapacityState::Imprecise | CapacityState::AtLeast => {
-            match found.invalid_by().is_empty() {
-                true => Exit::Success,
-                false => Exit::Invalid,
-            }
-        }
+    match found.verdict() {
+        AnswerVerdict::Pass => Exit::Success,
+        AnswerVerdict::Fail => Exit::RequirementFailed,
+        AnswerVerdict::Undecided if found.invalid_by().is_empty() => Exit::Undecided,
+        AnswerVerdict::Undecided => Exit::Invalid,
     }
 }
 
