@@ -65,16 +65,17 @@ fn split_word(text: &str) -> (String, &str) {
     (word.to_lowercase(), rest.trim_start())
 }
 
-/// The parts between commas that are in no parentheses.
+/// The parts between commas that are in no parentheses and quotes.
 fn top_level_parts(text: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0_usize;
+    let (mut depth, mut is_quoted) = (0_usize, false);
     text.split(move |letter: char| {
         match letter {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
+            '"' => is_quoted = !is_quoted,
+            '(' if !is_quoted => depth += 1,
+            ')' if !is_quoted => depth = depth.saturating_sub(1),
             _ => {}
         }
-        letter == ',' && depth == 0
+        letter == ',' && depth == 0 && !is_quoted
     })
 }
 
