@@ -3,6 +3,8 @@
 //! In: `judge`'s answer. Out: a line for each step, the answer in one line with what limits it, and the table of the
 //! steps; or JSON. Must never: claim a limit that no step showed.
 
+use crate::answer::write_annotation;
+use crate::junit::{TestCase, write_document};
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
@@ -32,6 +34,25 @@ pub fn step_line(step: &CapacityStep) -> String {
         time_or_dash(step.p99_ns),
         verdict_text(step)
     )
+}
+
+/// Writes the answer as JUnit XML, in one case; one that is not certain fails.
+pub fn write_junit(out: &mut dyn Write, found: &CapacityResult) -> io::Result<()> {
+    let verdict = found.verdict();
+    let case = TestCase {
+        name: "highest rate".to_owned(),
+        message: format!("{}: {}", verdict.name(), answer_sentence(found)),
+        failed: verdict != AnswerVerdict::Pass,
+    };
+    write_document(out, "prony find", &[(found.workload.clone(), vec![case])])
+}
+
+/// Writes the answer and what it rests on as an annotation of GitHub's workflows.
+pub fn write_github(out: &mut dyn Write, found: &CapacityResult) -> io::Result<()> {
+    let verdict = found.verdict();
+    let mut lines = vec![format!("{}: {}", verdict.name(), answer_sentence(found))];
+    lines.extend(remarks(found));
+    write_annotation(out, verdict, &found.workload, &lines.join("\n"))
 }
 
 /// Writes the answer, what it rests on, and the steps.

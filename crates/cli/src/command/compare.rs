@@ -7,7 +7,7 @@ use super::stored::judge_by_same_rules;
 use super::{file, output};
 use crate::args::{CompareArgs, OnUnsure};
 use crate::exit::{Exit, Failure};
-use crate::run::answers;
+use crate::run::{ResultFormat, answers};
 use prony_judge::capacity::CapacityResult;
 use prony_judge::compare::Verdict;
 use prony_judge::compare::sides::{CompareOptions, Side, SidesComparison, compare_sides};
@@ -16,7 +16,7 @@ use prony_judge::requirements::answer_side;
 use prony_judge::sweep::Sweep;
 use prony_plan::suggest::nearest;
 use prony_report::compare::{self, SideAnswers};
-use prony_report::{capacity, experiment, json};
+use prony_report::{answer, capacity, experiment, json};
 use prony_store::{
     Comparator, Experiment, ExperimentKind, RequiredFigure, RequiredLimit, Requirement, Run,
     RunFilter, RunState, RunStore, Statistic,
@@ -97,17 +97,22 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
             "no requirement passes on figures that are not comparable: leave one of the two out";
         return Err(usage_failure(message, hint));
     }
+    if let Some(format) = args.format {
+        answers::check_format(format, &requirements)?;
+    }
     let runs: Vec<Vec<&Run>> = sides.iter().map(|side| side.runs.clone()).collect();
     let answers = answer_sides(&comparison, &runs, &requirements, args)?;
     // Points of a sweep have a curve, which says more than their differences from the first one.
     let sweep = || Sweep::of(&runs.concat());
     let junit = args.junit.as_deref();
-    let prints_xml = junit.is_some_and(|file| file.as_os_str() == "-");
+    let prints_xml = args.format == Some(ResultFormat::Junit)
+        || junit.is_some_and(|file| file.as_os_str() == "-");
     if let Some(file) = junit.filter(|_| !prints_xml) {
         write_xml(file, &runs, &comparison, &answers)?;
     }
     output::show(|out, style| match () {
         () if prints_xml => compare::write_junit(out, &runs, &comparison, &answers),
+        () if args.format.is_some() => answer::write_github(out, &answers.answers),
         () if args.json => compare::write_json(out, &comparison, &answers, sweep().as_ref()),
         () if args.markdown => compare::write_markdown(out, &runs, &comparison, &answers),
         () => {
@@ -151,6 +156,7 @@ fn answer_of_search(sides: &[LoadedSide]) -> Option<CapacityResult> {
 fn show_search(found: &CapacityResult, args: &CompareArgs) -> Result<Exit, Failure> {
     let is_more_requested = args.markdown
         || args.junit.is_some()
+        || args.format.is_some()
         || args.figure.is_some()
         || !args.despite.is_empty()
         || !requirements_from_args(args).is_empty();
@@ -175,6 +181,7 @@ fn show_curve_only(sides: &[LoadedSide], args: &CompareArgs) -> Result<Exit, Fai
     let is_more_requested = args.json
         || args.markdown
         || args.junit.is_some()
+        || args.format.is_some()
         || args.figure.is_some()
         || !requirements_from_args(args).is_empty();
     let Some(sweep) = Sweep::of(&runs).filter(|_| !is_more_requested) else {

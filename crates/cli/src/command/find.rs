@@ -10,15 +10,13 @@ use crate::args::FindArgs;
 use crate::exit::{Exit, Failure};
 use crate::experiment::{ExperimentDriver, Schedule};
 use crate::run::{self, ObserveOptions, ResultFormat, RunRequest, RunResult};
-use prony_judge::capacity::{
-    self, CapacityResult, CapacityState, CapacityStep, NextStep, RateVerdict, Search,
-};
+use prony_judge::capacity::{self, CapacityResult, CapacityStep, NextStep, RateVerdict, Search};
 use prony_plan::{Plan, PlanInput, RunOrder, to_json, value_from_flag};
 use prony_report::{capacity as view, json};
 use prony_runner::{Purpose, Signals};
 use prony_store::{
-    Experiment, ExperimentKind, RateSearch, RequiredFigure, Requirement, Run, RunState, Setting,
-    samples_needed,
+    AnswerVerdict, Experiment, ExperimentKind, RateSearch, RequiredFigure, Requirement, Run,
+    RunState, Setting, samples_needed,
 };
 use serde_json::Value;
 use std::ffi::OsString;
@@ -109,9 +107,11 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         finder.steps,
         &driver.runs,
     );
-    output::show(|out, style| match args.json {
-        true => json::write_pretty(out, &found),
-        false => view::write(out, style, &found),
+    output::show(|out, style| match args.format {
+        Some(ResultFormat::Junit) => view::write_junit(out, &found),
+        Some(_) => view::write_github(out, &found),
+        None if args.json => json::write_pretty(out, &found),
+        None => view::write(out, style, &found),
     })?;
     let exit = ended?;
     Ok(match signals.received() {
@@ -123,15 +123,11 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
 
 /// The exit code of an answer.
 pub(super) fn exit_of(found: &CapacityResult) -> Exit {
-    match found.capacity.state {
-        CapacityState::Below => Exit::RequirementFailed,
-        CapacityState::Unknown | CapacityState::Contradictory => Exit::Undecided,
-        CapacityState::Found | CapacityState::Imprecise | CapacityState::AtLeast => {
-            match found.invalid_by().is_empty() {
-                true => Exit::Success,
-                false => Exit::Invalid,
-            }
-        }
+    match found.verdict() {
+        AnswerVerdict::Pass => Exit::Success,
+        AnswerVerdict::Fail => Exit::RequirementFailed,
+        AnswerVerdict::Undecided if found.invalid_by().is_empty() => Exit::Undecided,
+        AnswerVerdict::Undecided => Exit::Invalid,
     }
 }
 

@@ -240,6 +240,21 @@ impl CapacityResult {
         Some(CapacityResult::new(&search, &requirements, steps, &runs))
     }
 
+    /// Whether there is an answer: it fails if no rate meets what is required, and is undecided if its steps do not
+    /// decide or must not be used.
+    pub fn verdict(&self) -> AnswerVerdict {
+        match self.capacity.state {
+            CapacityState::Below => AnswerVerdict::Fail,
+            CapacityState::Unknown | CapacityState::Contradictory => AnswerVerdict::Undecided,
+            CapacityState::Found | CapacityState::Imprecise | CapacityState::AtLeast => {
+                match self.invalid_by().is_empty() {
+                    true => AnswerVerdict::Pass,
+                    false => AnswerVerdict::Undecided,
+                }
+            }
+        }
+    }
+
     /// Ids of checks by which steps next to the answer must not be used.
     pub fn invalid_by(&self) -> Vec<&str> {
         let is_bound = |step: &&CapacityStep| {
