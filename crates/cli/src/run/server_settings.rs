@@ -121,7 +121,7 @@ impl ChangedServer {
                 );
                 let hint =
                     "name the command that restarts it: restart = \"...\" under [experiment]";
-                Err(Failure::new(Exit::Usage, message, hint))
+                Err(Failure::usage(message, hint))
             }
             _ => Ok(()),
         }
