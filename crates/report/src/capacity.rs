@@ -19,7 +19,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 /// The line before a step: `step 3: 4,310 /s for 20 s`.
-pub fn step_header(position: usize, rate: f64, length: Duration) -> String {
+pub fn step_header(position: u32, rate: f64, length: Duration) -> String {
     format!(
         "step {position}: {} for {}",
         units::per_second(rate),

@@ -18,8 +18,8 @@ use prony_plan::suggest::nearest;
 use prony_report::compare::{self, SideAnswers};
 use prony_report::{answer, capacity, experiment};
 use prony_store::{
-    Comparator, Experiment, RequiredFigure, RequiredLimit, Requirement, Run, RunFilter, RunState,
-    RunStore, Statistic,
+    Comparator, Experiment, ExperimentKind, RequiredFigure, RequiredLimit, Requirement, Run,
+    RunFilter, RunState, RunStore, Statistic,
 };
 use std::path::Path;
 
@@ -142,7 +142,7 @@ fn answer_of_search(sides: &[LoadedSide]) -> Option<CapacityResult> {
     let experiments = || runs.iter().map(|run| run.experiment.as_ref());
     let first = experiments().next()??;
     let is_step = |own: Option<&Experiment>| {
-        own.is_some_and(|own| own.search.is_some() && own.id == first.id)
+        own.is_some_and(|own| matches!(own.kind, ExperimentKind::Search(_)) && own.id == first.id)
     };
     // Its runs in the order of the steps, which the answer needs to know whether it ended.
     let mut steps = runs.clone();
@@ -388,6 +388,17 @@ pub(crate) fn load_sides(
         }
     }
     Ok(sides)
+}
+
+/// The complete runs of an experiment in their order, of which this is the name of a run.
+pub(crate) fn complete_runs(store: &RunStore, name: &str) -> Result<Vec<Run>, Failure> {
+    let sides = load_sides(store, name, NameScope::Experiment)?;
+    let mut runs: Vec<Run> = sides.into_iter().flat_map(|side| side.runs).collect();
+    let position = |run: &Run| run.experiment.as_ref().map(|own| own.position);
+    runs.retain(|run| run.state == RunState::Complete);
+    runs.sort_by_key(position);
+    runs.dedup_by_key(|run| position(run));
+    Ok(runs)
 }
 
 /// The names of a comma-separated list; `None` if it is not a list: the name of a file may contain a

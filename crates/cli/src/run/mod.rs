@@ -59,6 +59,7 @@ impl ResultFormat {
 }
 
 /// A run to execute, and what to do with its result.
+#[derive(Clone)]
 pub struct RunRequest {
     /// The request as it was made, for the document; without passwords.
     pub request_json: serde_json::Value,
