@@ -14,6 +14,9 @@ use std::time::Duration;
 
 /// Maximum number of clients of a run.
 pub const MAX_CLIENTS: u32 = 1_000_000;
+/// Clients of a plan that names no number and has a rate: enough that they are rarely all busy below the limit of a
+/// server.
+pub const OPEN_LOOP_CLIENTS: u32 = 32;
 /// Maximum number of threads of a run.
 pub const MAX_THREADS: u32 = 1024;
 /// Largest scale factor; a workload may allow less.
@@ -194,12 +197,13 @@ impl Checker<'_> {
     fn check_drive(&mut self) -> Option<DrivePlan> {
         let input = self.input;
         let default = DrivePlan::default();
-        let clients = self.count_or_default("run.clients", &input.clients, default.clients);
+        let default_clients = default_clients(input);
+        let clients = self.count_or_default("run.clients", &input.clients, default_clients);
         let threads = self.check_at_most_clients(
             (
                 "run.threads",
                 &input.threads,
-                self.default_threads(clients.unwrap_or(default.clients)),
+                self.default_threads(clients.unwrap_or(default_clients)),
             ),
             clients,
             |threads, clients| format!("{threads} threads are more than the {clients} clients"),
@@ -259,7 +263,7 @@ impl Checker<'_> {
         let input = self.input;
         let Some(agents) = &input.agents else { return };
         let machines = agents.value.len() as u64;
-        let clients = value_or(&input.clients, DrivePlan::default().clients.into());
+        let clients = value_or(&input.clients, default_clients(input).into());
         if clients < machines {
             let message = format!("{machines} machines are more than the {clients} clients");
             self.report_with_hint(
@@ -398,6 +402,14 @@ impl Checker<'_> {
             self.report_with_hint(&transactions.location, message, hint);
         }
         Stop::Transactions(transactions.value)
+    }
+}
+
+/// The clients of a plan that names no number.
+fn default_clients(input: &PlanInput) -> u32 {
+    match input.rate_tps {
+        Some(_) => OPEN_LOOP_CLIENTS,
+        None => DrivePlan::default().clients,
     }
 }
 

@@ -243,7 +243,7 @@ settings! {
     workload.scale => scale: u64, count_up_to(MAX_SCALE),
         value_flag_with_short(LOAD_HEADING, "scale", 's', "N"),
         Varies(&["scale"]);
-    /// Virtual users, each with its own connection
+    /// Virtual users, each with its own connection [default: 8, or 32 at a rate]
     run.clients => clients: u64, count_up_to(MAX_CLIENTS),
         value_flag_with_short(LOAD_HEADING, "clients", 'c', "N"),
         Varies(&["clients"]);
@@ -450,6 +450,8 @@ fn defaults() -> PlanInput {
     defaults.workload = None;
     // It depends on the machine and on the number of clients.
     defaults.threads = None;
+    // It depends on whether there is a rate.
+    defaults.clients = None;
     // It depends on the window.
     defaults.warmup = None;
     defaults.embedded = value_from_flag("", Some(false));
