@@ -2,7 +2,7 @@
 
 use crate::check_after;
 use crate::document;
-use crate::endpoints::{add_load, endpoints_before};
+use crate::endpoints::{EndpointObservers, add_load, endpoints_before};
 use crate::error::Error;
 use crate::fleet::{FleetParts, machines};
 use crate::job::{RunJob, StorePolicy};
@@ -18,7 +18,8 @@ use prony_server::Target;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_session::Program;
 use prony_store::{
-    MissingObservation, ObservedTopic, Run, RunStore, RunWriter, Second, ServerSecond, StoreError,
+    EndpointFigures, MissingObservation, ObservedTopic, Run, RunStore, RunWriter, Second,
+    ServerSecond, StoreError,
 };
 use prony_workload::{MetricSource, RateMetric};
 use std::path::PathBuf;
@@ -76,6 +77,9 @@ pub struct FinishedRun {
 /// If the run must be stored but cannot be, or the load cannot start. A run that fails later is a partial
 /// run.
 pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<FinishedRun, Error> {
+    if job.server.target.read_target.is_some() && !has_reads(&job) {
+        return Err(Error::NoReads(job.plan.workload.name.clone()));
+    }
     let fleet = job.fleet.take();
     let mut run = document::new_run(&job);
     if let Some(fleet) = &fleet {
@@ -92,6 +96,8 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
     });
     run.endpoints = endpoints_before(&job.server.target, observes);
     run.drive.spread = (!run.endpoints.is_empty()).then_some(job.server.target.spread);
+    let has_read_target = job.server.target.read_target.is_some();
+    run.drive.read_share_percent = has_read_target.then_some(job.plan.drive.read_share);
     let observation =
         observation.unwrap_or_else(|| Observation::before_and_after(job.connection, None));
     let observer_input = Some(observing::ServerObserverInput {
@@ -103,6 +109,7 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         reads_others_after: observation.reads_others_after,
     });
     run.observed = Some(observation.observed);
+    let endpoints = run.endpoints.clone();
     let storage = open_storage(&job, &mut run, observer)?;
     let ledger = match RunLedger::create(&job, &run.id) {
         Ok(ledger) => ledger,
@@ -126,6 +133,9 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         tpm_measurement: None,
         observer_input,
         server_observer: None,
+        job: &job,
+        endpoints,
+        endpoint_observers: EndpointObservers::default(),
         embedded: job.server.embedded.as_ref(),
         failure: None,
         kinds: job.ready_workload.program.kinds(),
@@ -146,7 +156,7 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         (Ok((drive_result, _)), Some(refused)) if !drive_result.interrupted => {
             Error::Refused(refused)
         }
-        (Ok((drive_result, parts)), _) => return Ok(recorder.finish(&job, drive_result, parts)),
+        (Ok((drive_result, parts)), _) => return Ok(recorder.finish(drive_result, parts)),
         (Err(error), _) => error,
     };
     if let (_, Some(writer)) = recorder.recording.end() {
@@ -224,6 +234,12 @@ fn open_storage(
     }
 }
 
+/// Whether transactions of a kind only read.
+fn has_reads(job: &RunJob<'_>) -> bool {
+    let program = &job.ready_workload.program;
+    (0..program.kinds().len()).any(|kind| program.only_reads(kind))
+}
+
 /// Whether to read the server's own transaction count.
 fn must_read_txn_count(job: &RunJob<'_>) -> bool {
     let is_counted_by_server = |metric: &RateMetric| metric.source == MetricSource::ServerCounters;
@@ -240,6 +256,11 @@ struct RunRecorder<'a> {
     /// Input of the observing thread; taken at the start of the load.
     observer_input: Option<observing::ServerObserverInput>,
     server_observer: Option<ServerObserver>,
+    /// The target and the facts of the server.
+    job: &'a RunJob<'a>,
+    /// The servers as they were before the load; empty if there is only one.
+    endpoints: Vec<EndpointFigures>,
+    endpoint_observers: EndpointObservers,
     /// The throw-away server; if it exits, the run fails.
     embedded: Option<&'a EmbeddedPostgres>,
     /// Why the run must end, if it must.
@@ -259,12 +280,8 @@ impl RunRecorder<'_> {
     }
 
     /// Judges and stores the result.
-    fn finish(
-        mut self,
-        job: &RunJob<'_>,
-        drive_result: DriveResult,
-        parts: Option<FleetParts>,
-    ) -> FinishedRun {
+    fn finish(mut self, drive_result: DriveResult, parts: Option<FleetParts>) -> FinishedRun {
+        let job = self.job;
         let observer_tpm = self.observer.ended(&drive_result);
         let load_end = LoadEnd::of(&drive_result);
         let tpm_measurement = self.tpm_measurement.take();
@@ -294,6 +311,7 @@ impl RunRecorder<'_> {
         if let Some(parts) = &parts {
             parts.record(&mut run);
         }
+        self.endpoint_observers.end(load_end, &mut run.endpoints);
         add_load(
             &mut run.endpoints,
             &job.server.target,
@@ -330,6 +348,9 @@ impl Observer for RunRecorder<'_> {
         let observer_input = self.observer_input.take();
         self.server_observer =
             observer_input.and_then(|input| ServerObserver::start(input, start.schedule));
+        let (target, facts) = (&self.job.server.target, self.job.facts);
+        self.endpoint_observers =
+            EndpointObservers::start(&self.endpoints, target, facts, start.schedule);
         let result = self.recording.record_start(start);
         self.report_journal_failure(result);
     }

@@ -40,6 +40,7 @@ impl FlagList for FindFlags {
     const SETTING_PATHS: Option<&'static [&'static str]> = Some(&[
         "server.url",
         "server.embedded",
+        "server.read_from",
         "server.declared",
         "workload.scale",
         "run.clients",
@@ -51,6 +52,7 @@ impl FlagList for FindFlags {
         "run.describe",
         "run.connect_per_transaction",
         "run.spread",
+        "run.read_share",
         "run.tcp_sample",
         "run.io",
         "run.wait",

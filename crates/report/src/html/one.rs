@@ -6,8 +6,8 @@
 use super::over_time::{MAX_RUNS_IN_FULL, RunOverTime, max_points};
 use super::table::{end_table, start_table, write_table, write_text_row};
 use super::{
-    client, distribution, heat, kinds, marks, parts, percentiles, recut, repeat, scenario, seconds,
-    server, start_section, statements, write_fold,
+    client, distribution, endpoints, heat, kinds, marks, parts, percentiles, recut, repeat,
+    scenario, seconds, server, start_section, statements, write_fold,
 };
 use crate::html::markup::{Html, Markup, write_markup, writeln_markup};
 use crate::text::answer::answer_lines;
@@ -123,7 +123,7 @@ pub fn write(out: &mut Html, run: &Run, number: usize, runs: usize, level: usize
                 percentiles::write(&mut chart, &format!("percentiles-{number}"), title, &curves)?;
                 write_fold(out, title, false, chart)?;
                 statements::write(out, run)?;
-                statements::write_endpoints(out, run)?;
+                endpoints::write(out, time)?;
             }
             "server" => server::write(out, time)?,
             "events" => write_errors_and_events(out, run)?,

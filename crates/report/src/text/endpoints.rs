@@ -17,6 +17,7 @@ pub(crate) fn endpoint_table(run: &Run) -> Option<Table> {
         "connections",
         "lost",
         "arrived",
+        "returned",
         "TPS",
         "share",
         "failed",
@@ -38,8 +39,9 @@ pub(crate) fn endpoint_table(run: &Run) -> Option<Table> {
                 _ => "primary".to_owned(),
             },
         };
+        let only_reads = if endpoint.only_reads { ", reads" } else { "" };
         table.row([
-            plain(&endpoint.address),
+            plain(&endpoint.address) + only_reads,
             format!(
                 "{} to {}",
                 count(endpoint.connections_at_start.into()),
@@ -47,6 +49,7 @@ pub(crate) fn endpoint_table(run: &Run) -> Option<Table> {
             ),
             count(endpoint.lost),
             count(endpoint.arrived),
+            count(endpoint.returned),
             units::rate(endpoint.tps),
             percent(endpoint.tps / all_tps.max(f64::MIN_POSITIVE)),
             count(endpoint.failed),
@@ -63,9 +66,15 @@ pub(crate) fn endpoints_text(run: &Run) -> Option<String> {
     let spread = run.drive.spread.filter(|_| !run.endpoints.is_empty())?;
     let mut text = format!(
         "Connections begin with a server by the rule {}. Connections: when the load began, and at its end. Arrived: \
-         because another server did not answer.",
+         because another server did not answer. Returned: when it answered again.",
         spread.name()
     );
+    if let Some(percent) = run.drive.read_share_percent {
+        text += &format!(
+            " A server marked with reads takes {percent} % of the read-only transactions; each client has a connection \
+             to it too."
+        );
+    }
     for endpoint in &run.endpoints {
         if let Some(reason) = &endpoint.not_observed {
             text += &format!(
