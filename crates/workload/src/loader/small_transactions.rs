@@ -279,7 +279,7 @@ mod tests {
             while out.len() < full_bytes
                 && let Some(number) = self.0.next()
             {
-                out.extend_from_slice(format!("{number:01$}\n", self.1).as_bytes());
+                out.extend_from_slice(format!("{number:0width$}\n", width = self.1).as_bytes());
                 count += 1;
             }
             count
