@@ -231,7 +231,9 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
         bench.assert_no_password(output.output().expect("it starts"))
     };
     for mode in ["procedures", "statements"] {
-        let mixed = parse_run(&run(&format!("tpcc -o mode={mode} --transactions 60 --json")));
+        let mixed = parse_run(&run(&format!(
+            "tpcc -o mode={mode} --transactions 60 --json"
+        )));
         let [main, reads] = &mixed.endpoints[..] else {
             panic!("two servers: {:?}", mixed.endpoints);
         };
