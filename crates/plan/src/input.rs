@@ -211,21 +211,24 @@ impl PlanInput {
         {
             (input.rate_tps, input.arrival) = (no_location(rate_tps), no_location(arrival));
         }
-        match drive.stop {
-            Stop::After(time) | Stop::NoStartsAfter(time) => input.duration = no_location(time),
-            Stop::Transactions(count) => input.transactions = no_location(count),
-            Stop::SharedTransactions {
-                transactions,
-                within,
-            } => {
-                (input.duration, input.transactions) =
-                    (no_location(within), no_location(transactions));
-            }
-        }
+        input.set_stop(drive.stop);
         for (key, value) in &plan.workload.options {
             input.set_option("", key, Some(value.clone()));
         }
         input
+    }
+
+    fn set_stop(&mut self, stop: Stop) {
+        let (time, count) = match stop {
+            Stop::After(time) | Stop::NoStartsAfter(time) => (Some(time), None),
+            Stop::Transactions(count) => (None, Some(count)),
+            Stop::SharedTransactions {
+                transactions,
+                within,
+            } => (Some(within), Some(transactions)),
+        };
+        self.duration = value_from_flag("", time);
+        self.transactions = value_from_flag("", count);
     }
 
     /// The given values, for the Run document: `{"run.clients": {"value": 64, "place": "--clients"}}`.

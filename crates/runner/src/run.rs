@@ -92,27 +92,8 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
     if let Some(growth) = &job.growth {
         run.growth = growth.readings();
     }
-    let colocation = &job.connection.colocation;
     let observation = job.observation.take();
-    // Replaced tools connect only where the tool would.
-    let observes = observation.as_ref().is_some_and(|observation| {
-        observation.observed.off.is_none() && !observation.reads_others_after
-    });
-    run.endpoints = endpoints_before(&job.server.target, observes);
-    run.drive.spread = (!run.endpoints.is_empty()).then_some(job.server.target.spread);
-    let has_read_target = job.server.target.read_target.is_some();
-    run.drive.read_share_percent = has_read_target.then_some(job.plan.drive.read_share);
-    let observation =
-        observation.unwrap_or_else(|| Observation::before_and_after(job.connection, None));
-    let observer_input = Some(observing::ServerObserverInput {
-        target: job.server.target.clone(),
-        facts: job.facts.clone(),
-        exporter: observation.exporter,
-        colocation: colocation.clone(),
-        queries_server: observation.observed.off.is_none(),
-        reads_others_after: observation.reads_others_after,
-    });
-    run.observed = Some(observation.observed);
+    let observer_input = Some(record_servers(&job, observation, &mut run));
     let endpoints = run.endpoints.clone();
     let storage = open_storage(&job, &mut run, observer)?;
     let ledger = match RunLedger::create(&job, &run.id) {
@@ -171,6 +152,35 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         writer.discard();
     }
     Err(error)
+}
+
+/// Records the servers as they are before the load; returns the input of the thread that observes the first.
+fn record_servers(
+    job: &RunJob<'_>,
+    observation: Option<Observation>,
+    run: &mut Run,
+) -> observing::ServerObserverInput {
+    let target = &job.server.target;
+    // Replaced tools connect only where the tool would.
+    let observes = observation.as_ref().is_some_and(|observation| {
+        observation.observed.off.is_none() && !observation.reads_others_after
+    });
+    run.endpoints = endpoints_before(target, observes);
+    run.drive.spread = (!run.endpoints.is_empty()).then_some(target.spread);
+    let has_read_target = target.read_target.is_some();
+    run.drive.read_share_percent = has_read_target.then_some(job.plan.drive.read_share);
+    let observation =
+        observation.unwrap_or_else(|| Observation::before_and_after(job.connection, None));
+    let input = observing::ServerObserverInput {
+        target: target.clone(),
+        facts: job.facts.clone(),
+        exporter: observation.exporter,
+        colocation: job.connection.colocation.clone(),
+        queries_server: observation.observed.off.is_none(),
+        reads_others_after: observation.reads_others_after,
+    };
+    run.observed = Some(observation.observed);
+    input
 }
 
 /// Drives the load from this machine, or from those of a fleet, whose agents have ended afterwards.

@@ -169,11 +169,15 @@ fn connections_are_spread_and_go_on_at_other_servers_when_one_is_killed() {
         let cpu_s: f64 = machine.filter_map(|machine| machine.server_cpu_s).sum();
         assert!(cpu_s > 0.0, "{endpoint:?}");
     }
+}
 
+#[test]
+fn connections_return_to_a_server_that_answers_again() {
+    let (servers, benches, conninfo) = three_servers("spread_back");
+    let bench = &benches[0];
     let mut command = bench.command(
         "run tpcb --clients 7 --duration 600s --expect-outage --spread round-robin --progress 1s",
     );
-    servers[1].restart().expect("it starts again");
     command.args(["--url", &conninfo]);
     let (child, _) = start_run(command);
     wait_until(&bench.home, |run| {
@@ -183,7 +187,7 @@ fn connections_are_spread_and_go_on_at_other_servers_when_one_is_killed() {
     let sessions = |server: &EmbeddedPostgres, wanted: u64| {
         let started = Instant::now();
         let mut control = connect(&server.url());
-        let of_clients = "select count(*) from pg_stat_activity where datname = 'spread_over' and query ~ \
+        let of_clients = "select count(*) from pg_stat_activity where datname = 'spread_back' and query ~ \
                           '^(BEGIN|END|UPDATE pgbench|SELECT abalance|INSERT INTO pgbench)'";
         loop {
             let count = query_number(&mut control, of_clients);

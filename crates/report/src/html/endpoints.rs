@@ -23,10 +23,15 @@ pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
     write_table(out, ENDPOINTS, &table)?;
     writeln_markup!(out, "<p>{}. {}</p>", ENDPOINTS, text)?;
     let seconds = run.endpoints.iter().map(|endpoint| endpoint.seconds.len());
-    let seconds = seconds.max().unwrap_or(0);
-    if seconds == 0 {
-        return Ok(());
+    match seconds.max() {
+        Some(seconds) if seconds > 0 => write_over_time(out, time, seconds),
+        _ => Ok(()),
     }
+}
+
+/// Draws this many seconds of the servers.
+fn write_over_time(out: &mut Html, time: &RunOverTime<'_>, seconds: usize) -> fmt::Result {
+    let run = time.run;
     let per_point = seconds.div_ceil(time.max_points).max(1);
     let points = seconds.div_ceil(per_point);
     let span = |point: usize| Span {
