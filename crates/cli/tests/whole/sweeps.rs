@@ -190,7 +190,7 @@ fn a_sweep_over_the_size_of_the_data_loads_them_or_is_refused_before_the_first_r
     assert!(stored_runs(&bench.home).is_empty());
 
     let load = format!(
-        "between = \"{} load select-only --scale $PRONY_SCALE --url {}\"\n",
+        "between = \"{} load select-only --scale $PRONY_SCALE --url '{}'\"\n",
         env!("CARGO_BIN_EXE_prony"),
         bench.socket_url
     );
