@@ -15,6 +15,8 @@ pub struct Plan {
     /// The name of its file without folder and extension; `None` if there is no file.
     pub name: Option<String>,
     pub server: ServerPlan,
+    /// The server that takes read-only transactions, if another one does; always a URL.
+    pub read_from: Option<ServerPlan>,
     /// What the user says of the server.
     pub declared: Declared,
     /// Settings that the server shall have during the run.
@@ -43,6 +45,7 @@ impl Plan {
         Plan {
             name: None,
             server: ServerPlan::Url(String::new()),
+            read_from: None,
             declared: Declared::default(),
             settings: ServerSettings::default(),
             workload,
@@ -123,6 +126,8 @@ pub struct DrivePlan {
     pub connect_time_counts: bool,
     /// With which of several servers a connection begins; if absent, as the URL says.
     pub spread: Option<Spread>,
+    /// The share of the read-only transactions that the server for reads takes, if there is one, in per cent.
+    pub read_share: u32,
     /// Number of clients that use TCP while the others use a unix socket. Only TCP packets have
     /// timestamps, which split the service time.
     pub tcp_sample: u32,
@@ -160,6 +165,7 @@ impl Default for DrivePlan {
             connect_per_transaction: false,
             connect_time_counts: true,
             spread: None,
+            read_share: 100,
             tcp_sample: 0,
             seed: None,
             pin: None,

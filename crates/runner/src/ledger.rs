@@ -230,6 +230,10 @@ impl Program for LedgerProgram<'_> {
         self.program.commits_once()
     }
 
+    fn only_reads(&self, kind: usize) -> bool {
+        self.program.only_reads(kind)
+    }
+
     fn p90_limits(&self) -> Vec<P90Limit> {
         self.program.p90_limits()
     }

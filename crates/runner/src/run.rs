@@ -2,7 +2,7 @@
 
 use crate::check_after;
 use crate::document;
-use crate::endpoints::{add_load, endpoints_before};
+use crate::endpoints::{EndpointObservers, add_load, endpoints_before};
 use crate::error::Error;
 use crate::fleet::{FleetParts, machines};
 use crate::job::{RunJob, StorePolicy};
@@ -20,8 +20,8 @@ use prony_server::Target;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_session::Program;
 use prony_store::{
-    MissingObservation, ObservedTopic, Run, RunStore, RunWriter, Second, ServerSecond, StoreError,
-    WarmupEnd,
+    EndpointFigures, MissingObservation, ObservedTopic, Run, RunStore, RunWriter, Second,
+    ServerSecond, StoreError, WarmupEnd,
 };
 use prony_workload::{MetricSource, RateMetric};
 use std::path::PathBuf;
@@ -81,6 +81,9 @@ pub struct FinishedRun {
 /// If the run must be stored but cannot be, or the load cannot start. A run that fails later is a partial
 /// run.
 pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<FinishedRun, Error> {
+    if job.server.target.read_target.is_some() && !has_reads(&job) {
+        return Err(Error::NoReads(job.plan.workload.name.clone()));
+    }
     let fleet = job.fleet.take();
     let mut run = document::new_run(&job);
     if let Some(fleet) = &fleet {
@@ -89,25 +92,9 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
     if let Some(growth) = &job.growth {
         run.growth = growth.readings();
     }
-    let colocation = &job.connection.colocation;
     let observation = job.observation.take();
-    // Replaced tools connect only where the tool would.
-    let observes = observation.as_ref().is_some_and(|observation| {
-        observation.observed.off.is_none() && !observation.reads_others_after
-    });
-    run.endpoints = endpoints_before(&job.server.target, observes);
-    run.drive.spread = (!run.endpoints.is_empty()).then_some(job.server.target.spread);
-    let observation =
-        observation.unwrap_or_else(|| Observation::before_and_after(job.connection, None));
-    let observer_input = Some(observing::ServerObserverInput {
-        target: job.server.target.clone(),
-        facts: job.facts.clone(),
-        exporter: observation.exporter,
-        colocation: colocation.clone(),
-        queries_server: observation.observed.off.is_none(),
-        reads_others_after: observation.reads_others_after,
-    });
-    run.observed = Some(observation.observed);
+    let observer_input = Some(record_servers(&job, observation, &mut run));
+    let endpoints = run.endpoints.clone();
     let storage = open_storage(&job, &mut run, observer)?;
     let ledger = match RunLedger::create(&job, &run.id) {
         Ok(ledger) => ledger,
@@ -131,6 +118,9 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         tpm_measurement: None,
         observer_input,
         server_observer: None,
+        job: &job,
+        endpoints,
+        endpoint_observers: EndpointObservers::default(),
         embedded: job.server.embedded.as_ref(),
         failure: None,
         kinds: job.ready_workload.program.kinds(),
@@ -155,13 +145,42 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         (Ok((drive_result, _)), Some(refused)) if !drive_result.interrupted => {
             Error::Refused(refused)
         }
-        (Ok((drive_result, parts)), _) => return Ok(recorder.finish(&job, drive_result, parts)),
+        (Ok((drive_result, parts)), _) => return Ok(recorder.finish(drive_result, parts)),
         (Err(error), _) => error,
     };
     if let (_, Some(writer)) = recorder.recording.end() {
         writer.discard();
     }
     Err(error)
+}
+
+/// Records the servers as they are before the load; returns the input of the thread that observes the first.
+fn record_servers(
+    job: &RunJob<'_>,
+    observation: Option<Observation>,
+    run: &mut Run,
+) -> observing::ServerObserverInput {
+    let target = &job.server.target;
+    // Replaced tools connect only where the tool would.
+    let observes = observation.as_ref().is_some_and(|observation| {
+        observation.observed.off.is_none() && !observation.reads_others_after
+    });
+    run.endpoints = endpoints_before(target, observes);
+    run.drive.spread = (!run.endpoints.is_empty()).then_some(target.spread);
+    let has_read_target = target.read_target.is_some();
+    run.drive.read_share_percent = has_read_target.then_some(job.plan.drive.read_share);
+    let observation =
+        observation.unwrap_or_else(|| Observation::before_and_after(job.connection, None));
+    let input = observing::ServerObserverInput {
+        target: target.clone(),
+        facts: job.facts.clone(),
+        exporter: observation.exporter,
+        colocation: job.connection.colocation.clone(),
+        queries_server: observation.observed.off.is_none(),
+        reads_others_after: observation.reads_others_after,
+    };
+    run.observed = Some(observation.observed);
+    input
 }
 
 /// Drives the load from this machine, or from those of a fleet, whose agents have ended afterwards.
@@ -233,6 +252,12 @@ fn open_storage(
     }
 }
 
+/// Whether transactions of a kind only read.
+fn has_reads(job: &RunJob<'_>) -> bool {
+    let program = &job.ready_workload.program;
+    (0..program.kinds().len()).any(|kind| program.only_reads(kind))
+}
+
 /// Whether to read the server's own transaction count.
 fn must_read_txn_count(job: &RunJob<'_>) -> bool {
     let is_counted_by_server = |metric: &RateMetric| metric.source == MetricSource::ServerCounters;
@@ -249,6 +274,11 @@ struct RunRecorder<'a> {
     /// Input of the observing thread; taken at the start of the load.
     observer_input: Option<observing::ServerObserverInput>,
     server_observer: Option<ServerObserver>,
+    /// The target and the facts of the server.
+    job: &'a RunJob<'a>,
+    /// The servers as they were before the load; empty if there is only one.
+    endpoints: Vec<EndpointFigures>,
+    endpoint_observers: EndpointObservers,
     /// The throw-away server; if it exits, the run fails.
     embedded: Option<&'a EmbeddedPostgres>,
     /// Why the run must end, if it must.
@@ -281,12 +311,8 @@ impl RunRecorder<'_> {
     }
 
     /// Judges and stores the result.
-    fn finish(
-        mut self,
-        job: &RunJob<'_>,
-        drive_result: DriveResult,
-        parts: Option<FleetParts>,
-    ) -> FinishedRun {
+    fn finish(mut self, drive_result: DriveResult, parts: Option<FleetParts>) -> FinishedRun {
+        let job = self.job;
         let observer_tpm = self.observer.ended(&drive_result);
         let load_end = LoadEnd::of(&drive_result);
         let tpm_measurement = self.tpm_measurement.take();
@@ -317,6 +343,7 @@ impl RunRecorder<'_> {
         if let Some(parts) = &parts {
             parts.record(&mut run);
         }
+        self.endpoint_observers.end(load_end, &mut run.endpoints);
         add_load(
             &mut run.endpoints,
             &job.server.target,
@@ -353,6 +380,9 @@ impl Observer for RunRecorder<'_> {
         let observer_input = self.observer_input.take();
         self.server_observer =
             observer_input.and_then(|input| ServerObserver::start(input, start.schedule));
+        let (target, facts) = (&self.job.server.target, self.job.facts);
+        self.endpoint_observers =
+            EndpointObservers::start(&self.endpoints, target, facts, start.schedule);
         let result = self.recording.record_start(start);
         self.report_journal_failure(result);
     }

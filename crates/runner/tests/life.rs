@@ -45,6 +45,7 @@ fn plan() -> Plan {
     Plan {
         name: None,
         server: ServerPlan::Url(String::new()),
+        read_from: None,
         workload: WorkloadPlan {
             name: "tpcb".to_owned(),
             scale: Some(1),

@@ -41,6 +41,7 @@ flag_lists! {
     FindFlags = Some(&[
         "server.url",
         "server.embedded",
+        "server.read_from",
         "server.declared",
         "workload.scale",
         "run.clients",
@@ -52,6 +53,7 @@ flag_lists! {
         "run.describe",
         "run.connect_per_transaction",
         "run.spread",
+        "run.read_share",
         "run.tcp_sample",
         "run.io",
         "run.wait",
