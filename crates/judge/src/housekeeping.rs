@@ -165,7 +165,7 @@ mod tests {
             kind,
             detail: "t".to_owned(),
             count: 1,
-        }
+        }..Event::default()
     }
 
     #[test]

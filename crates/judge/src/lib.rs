@@ -31,6 +31,7 @@ mod limits;
 mod littles_law;
 mod machine;
 mod machines;
+mod marks;
 pub mod memory;
 pub mod noise;
 pub mod observations;

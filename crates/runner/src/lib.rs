@@ -17,6 +17,7 @@ mod growth;
 pub mod host;
 mod job;
 mod ledger;
+mod marks;
 mod observing;
 mod prepare;
 mod recording;
@@ -24,6 +25,7 @@ mod refused;
 mod run;
 pub mod scenario_setup;
 mod server_tpm;
+pub mod shell;
 pub mod signals;
 mod statement_latency;
 

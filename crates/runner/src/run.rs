@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::fleet::{FleetParts, machines};
 use crate::job::{RunJob, StorePolicy};
 use crate::ledger::RunLedger;
+use crate::marks::Marks;
 use crate::observing::{self, LoadEnd, Observation, ServerObserver};
 use crate::recording::{Recording, RecordingState};
 use crate::refused::{RefusalDetector, Refused};
@@ -132,6 +133,8 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         refusal_detector: job.ends_if_refused.then(RefusalDetector::default),
         refused: None,
         ledger,
+        marks: None,
+        job: &job,
     };
     let program = match &ledger_program {
         Some(program) => program,
@@ -146,7 +149,7 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         (Ok((drive_result, _)), Some(refused)) if !drive_result.interrupted => {
             Error::Refused(refused)
         }
-        (Ok((drive_result, parts)), _) => return Ok(recorder.finish(&job, drive_result, parts)),
+        (Ok((drive_result, parts)), _) => return Ok(recorder.finish(drive_result, parts)),
         (Err(error), _) => error,
     };
     if let (_, Some(writer)) = recorder.recording.end() {
@@ -249,6 +252,8 @@ struct RunRecorder<'a> {
     refusal_detector: Option<RefusalDetector>,
     refused: Option<Refused>,
     ledger: Option<RunLedger>,
+    marks: Option<Marks>,
+    job: &'a RunJob<'a>,
 }
 
 impl RunRecorder<'_> {
@@ -259,12 +264,8 @@ impl RunRecorder<'_> {
     }
 
     /// Judges and stores the result.
-    fn finish(
-        mut self,
-        job: &RunJob<'_>,
-        drive_result: DriveResult,
-        parts: Option<FleetParts>,
-    ) -> FinishedRun {
+    fn finish(mut self, drive_result: DriveResult, parts: Option<FleetParts>) -> FinishedRun {
+        let job = self.job;
         let observer_tpm = self.observer.ended(&drive_result);
         let load_end = LoadEnd::of(&drive_result);
         let tpm_measurement = self.tpm_measurement.take();
@@ -300,6 +301,10 @@ impl RunRecorder<'_> {
             &drive_result.hosts,
             run.measured.length_s,
         );
+        // A command may still be bringing back the server, which is read next.
+        run.events
+            .extend(self.marks.take().into_iter().flat_map(Marks::end));
+        run.events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
         if let Some(growth) = &job.growth {
             run.growth = growth.read_after(job, &drive_result);
         }
@@ -330,6 +335,10 @@ impl Observer for RunRecorder<'_> {
         let observer_input = self.observer_input.take();
         self.server_observer =
             observer_input.and_then(|input| ServerObserver::start(input, start.schedule));
+        if self.job.store_policy != StorePolicy::DoNotStore {
+            let (marks, target) = (&self.job.plan.at, &self.job.server.target);
+            self.marks = Some(Marks::start(marks, target, start.schedule.start_ns));
+        }
         let result = self.recording.record_start(start);
         self.report_journal_failure(result);
     }
