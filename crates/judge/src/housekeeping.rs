@@ -165,7 +165,8 @@ mod tests {
             kind,
             detail: "t".to_owned(),
             count: 1,
-        }..Event::default()
+            ..Event::default()
+        }
     }
 
     #[test]

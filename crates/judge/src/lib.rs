@@ -35,6 +35,7 @@ mod marks;
 pub mod memory;
 pub mod noise;
 pub mod observations;
+pub mod outage;
 pub mod percentile_intervals;
 mod pooler;
 pub mod price;

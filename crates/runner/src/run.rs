@@ -1,6 +1,7 @@
 //! Executes one run.
 
 use crate::check_after;
+use crate::commit_gap::CommitGaps;
 use crate::document;
 use crate::endpoints::{add_load, endpoints_before};
 use crate::error::Error;
@@ -19,7 +20,8 @@ use prony_server::Target;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_session::Program;
 use prony_store::{
-    MissingObservation, ObservedTopic, Run, RunStore, RunWriter, Second, ServerSecond, StoreError,
+    MissingObservation, ObservedTopic, RequiredFigure, Run, RunStore, RunWriter, Second,
+    ServerSecond, StoreError,
 };
 use prony_workload::{MetricSource, RateMetric};
 use std::path::PathBuf;
@@ -134,6 +136,7 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         refused: None,
         ledger,
         marks: None,
+        commit_gaps: measures_gaps(&job).then(CommitGaps::default),
         job: &job,
     };
     let program = match &ledger_program {
@@ -166,6 +169,9 @@ fn drive(
     recorder: &mut RunRecorder<'_>,
 ) -> Result<(DriveResult, Option<FleetParts>), Error> {
     let Some(mut fleet) = fleet else {
+        let gaps = recorder.commit_gaps.clone();
+        let gap_listener = gaps.map(|gaps| move |_: usize| gaps.listener());
+        let gap_listener = gap_listener.as_ref().map(|new| new as _);
         let driven = prony_drive::run(
             &prony_drive::DriveJob {
                 program,
@@ -174,7 +180,7 @@ fn drive(
                 plan: &job.plan.drive,
                 seed: job.seed,
                 interrupt: job.interrupt.flag(),
-                new_sample_listener: job.new_sample_listener,
+                new_sample_listener: job.new_sample_listener.or(gap_listener),
                 service: job.facts.service,
                 on_connect_refused: job.on_connect_refused,
             },
@@ -227,6 +233,17 @@ fn open_storage(
     }
 }
 
+/// Whether to measure the longest time without a commit of each client, which costs a few nanoseconds a transaction.
+fn measures_gaps(job: &RunJob<'_>) -> bool {
+    let plan = job.plan;
+    let mut required = plan.require.0.iter().map(|requirement| &requirement.figure);
+    plan.expect_outage
+        || plan.ledger
+        || !plan.at.is_empty()
+        || required
+            .any(|figure| matches!(figure, RequiredFigure::Outage | RequiredFigure::Recovery))
+}
+
 /// Whether to read the server's own transaction count.
 fn must_read_txn_count(job: &RunJob<'_>) -> bool {
     let is_counted_by_server = |metric: &RateMetric| metric.source == MetricSource::ServerCounters;
@@ -253,6 +270,7 @@ struct RunRecorder<'a> {
     refused: Option<Refused>,
     ledger: Option<RunLedger>,
     marks: Option<Marks>,
+    commit_gaps: Option<CommitGaps>,
     job: &'a RunJob<'a>,
 }
 
@@ -301,6 +319,9 @@ impl RunRecorder<'_> {
             &drive_result.hosts,
             run.measured.length_s,
         );
+        run.commit_gap = self
+            .commit_gaps
+            .and_then(|gaps| gaps.longest(drive_result.start.schedule.start_ns));
         // A command may still be bringing back the server, which is read next.
         run.events
             .extend(self.marks.take().into_iter().flat_map(Marks::end));

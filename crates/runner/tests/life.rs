@@ -239,16 +239,29 @@ fn commands_run_at_their_times_and_are_events_with_their_output() {
     let finished = execute_run(&target, &plan, required, &mut observer).expect("runs");
     std::fs::remove_dir_all(&folder).expect("exists");
     let run = finished.run;
-    let marks = run.events.iter().filter(|event| event.kind == EventKind::Mark);
+    let marks = run
+        .events
+        .iter()
+        .filter(|event| event.kind == EventKind::Mark);
     let marks: Vec<_> = marks.collect();
     let result = marks[0].command.as_ref().expect("a command");
-    assert_eq!((result.exit_status, result.output.as_str()), (Some(3), "life_marks"));
-    assert!(marks[0].at_s >= 1.5 && marks[0].until_s > Some(1.5), "{marks:?}");
+    assert_eq!(
+        (result.exit_status, result.output.as_str()),
+        (Some(3), "life_marks")
+    );
+    assert!(
+        marks[0].at_s >= 1.5 && marks[0].until_s > Some(1.5),
+        "{marks:?}"
+    );
     let late = marks[1].command.as_ref().expect("a command");
     assert_eq!(late.exit_status, None, "{marks:?}");
     let check = run.checks.iter().find(|check| check.id == "marks");
     assert!(check.is_some_and(|check| check.severity == Severity::Invalid));
-    assert!(!serde_json::to_string(&run).expect("JSON").contains("secret"));
+    assert!(
+        !serde_json::to_string(&run)
+            .expect("JSON")
+            .contains("secret")
+    );
 }
 
 #[test]
