@@ -138,7 +138,7 @@ pub(crate) struct Connections<'a, I> {
     /// Slots whose connection was refused at once when its user requested it.
     refused_at_once: Vec<Slot>,
     stage: Stage,
-    channel: &'a CollectorChannel,
+    channel: &'a CollectorChannel<'a>,
 }
 
 impl<'a, I: Io> Connections<'a, I> {
@@ -148,7 +148,7 @@ impl<'a, I: Io> Connections<'a, I> {
         job: &'a DriveJob<'a>,
         routes: &'a RouteTable,
         clients: std::ops::Range<u32>,
-        channel: &'a CollectorChannel,
+        channel: &'a CollectorChannel<'a>,
     ) -> Self {
         let clock = io.clock();
         // Each worker draws other numbers.

@@ -59,6 +59,13 @@ pub trait Observer {
     fn interval_ended(&mut self, row: &IntervalRow, schedule: &RunSchedule);
     /// The window of a timed run ended a while ago, and some of its transactions have not ended; called once.
     fn draining(&mut self) {}
+    /// Whether the load is steady; called after each row of a warm-up that goes on until it is
+    /// ([`DrivePlan::warmup_max`]).
+    fn is_steady(&mut self) -> bool {
+        true
+    }
+    /// Such a warm-up ends as in this schedule.
+    fn warmup_ends(&mut self, _schedule: &RunSchedule) {}
     /// The reason why the run must end at once, or `None` if it may continue; called after each row.
     fn reason_to_end(&mut self) -> Option<String> {
         None

@@ -113,7 +113,7 @@ pub(crate) struct Users<'a> {
     sample_listener: Option<Box<dyn SampleListener>>,
     /// What happens at each host; empty if there is only one.
     host_totals: Vec<HostTotals<u32>>,
-    channel: &'a CollectorChannel,
+    channel: &'a CollectorChannel<'a>,
 }
 
 impl<'a> Users<'a> {
@@ -123,7 +123,7 @@ impl<'a> Users<'a> {
         share: &WorkerShare,
         conns: impl Iterator<Item = &'c Rc<Conn>>,
         clock: Clock,
-        channel: &'a CollectorChannel,
+        channel: &'a CollectorChannel<'a>,
     ) -> Users<'a> {
         let ids = share.clients.clone().map(|client| UserId {
             client,
@@ -239,14 +239,18 @@ impl<'a> Users<'a> {
         }
         let batch = self.timing.batch_policy.counts();
         self.timing.recorder.set_batch(batch);
-        self.context.set_window(
-            self.timing.count_from_ns,
-            self.timing.end_ns.unwrap_or(u64::MAX),
-        );
+        self.set_window();
         self.has_load_begun = true;
         if !self.program.has_prologue() {
             self.create();
         }
+    }
+
+    fn set_window(&self) {
+        self.context.set_window(
+            self.timing.count_from_ns,
+            self.timing.end_ns.unwrap_or(u64::MAX),
+        );
     }
 
     /// Lets a user run now, for the first time or after the common start.

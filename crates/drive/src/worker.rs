@@ -35,7 +35,7 @@ pub(crate) struct Worker<'a, I> {
     users: Users<'a>,
     /// When set, the run ends at once.
     interrupt: &'a AtomicBool,
-    channel: &'a CollectorChannel,
+    channel: &'a CollectorChannel<'a>,
 }
 
 impl<'a, I: Io> Worker<'a, I> {
@@ -46,7 +46,7 @@ impl<'a, I: Io> Worker<'a, I> {
         routes: &'a RouteTable,
         share: &WorkerShare,
         interrupt: &'a AtomicBool,
-        channel: &'a CollectorChannel,
+        channel: &'a CollectorChannel<'a>,
     ) -> Self {
         let clock = io.clock();
         let connections = Connections::new(io, job, routes, share.clients.clone(), channel);

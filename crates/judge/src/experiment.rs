@@ -7,7 +7,7 @@
 use crate::noise::is_of_others;
 use crate::statistics::median;
 use crate::{all_kinds, errors, worst};
-use prony_store::{Check, Latency, MetricName, Run, RunState, Severity};
+use prony_store::{Check, ExperimentKind, Latency, MetricName, Run, RunState, Severity};
 use std::borrow::Borrow;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -94,8 +94,12 @@ pub fn lasting_problem(runs: &[Run]) -> Option<LastingProblem<'_>> {
         .iter()
         .filter(|run| run.variant() == last.variant())
         .collect();
+    let is_sweep = match last.experiment_kind() {
+        // A search ends by itself, and the rows of a suite are different loads.
+        Some(ExperimentKind::Search(_) | ExperimentKind::Suite(_)) => return None,
+        kind => kind == Some(&ExperimentKind::Sweep),
+    };
     let experiment = last.experiment.as_ref();
-    let is_sweep = experiment.is_some_and(|experiment| !experiment.sweep.is_empty());
     let variant_count = experiment.map_or(1, |experiment| experiment.variants.len());
     let may_differ = is_sweep && variant_names(runs).len() < variant_count;
     let is_invalid_by = |run: &Run, id: &str| {
@@ -293,7 +297,7 @@ mod tests {
         );
         let point = |mut run: Run| {
             let experiment = run.experiment.as_mut().unwrap();
-            experiment.sweep = vec![prony_store::Setting::default()];
+            experiment.kind = ExperimentKind::Sweep;
             experiment.variants = names();
             run
         };

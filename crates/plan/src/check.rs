@@ -24,6 +24,8 @@ pub const MAX_RATE_TPS: f64 = 1e9;
 pub const MAX_DURATION: Duration = Duration::from_secs(366 * 86_400);
 /// Warm-up of a plan that names none, if its window is at least [`WARMED_UP_WINDOW`].
 const DEFAULT_WARMUP: Duration = Duration::from_secs(5);
+/// How long such a warm-up may go on until the load is steady.
+const DEFAULT_WARMUP_MAX: Duration = Duration::from_secs(30);
 const WARMED_UP_WINDOW: Duration = Duration::from_secs(20);
 
 impl PlanInput {
@@ -219,6 +221,11 @@ impl Checker<'_> {
             pace: pace?,
             stop,
             warmup: value_or(&input.warmup, default_warmup(stop)),
+            // Agents begin their windows together, at a time that is known when the load starts.
+            warmup_max: (input.warmup.is_none()
+                && input.agents.is_none()
+                && !default_warmup(stop).is_zero())
+            .then_some(DEFAULT_WARMUP_MAX),
             grace: value_or(&input.grace, default.grace),
             protocol: value_or(&input.protocol, default.protocol),
             describe: value_or(&input.describe, default.describe),
@@ -296,7 +303,7 @@ impl Checker<'_> {
         let Stop::After(window) = drive.stop else {
             return;
         };
-        let length = drive.warmup + window;
+        let length = drive.warmup_max.unwrap_or(drive.warmup) + window;
         for late in marks.value.iter().filter(|mark| mark.at >= length) {
             let message = format!(
                 "the load ends after {}, before the command at {}",

@@ -155,7 +155,11 @@ impl PlanInput {
             scale: plan.workload.scale.and_then(count),
             clients: count(drive.clients),
             threads: count(drive.threads),
-            warmup: no_location(drive.warmup),
+            // Without a value, the plan gets such a warm-up again.
+            warmup: match drive.warmup_max {
+                Some(_) => None,
+                None => no_location(drive.warmup),
+            },
             grace: no_location(drive.grace),
             protocol: no_location(drive.protocol),
             describe: no_location(drive.describe),

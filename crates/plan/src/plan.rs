@@ -104,6 +104,8 @@ pub struct DrivePlan {
     pub stop: Stop,
     /// Warm-up, which is measured but not part of the result.
     pub warmup: Duration,
+    /// If present, the warm-up goes on after that time until the load is steady, but not longer than this.
+    pub warmup_max: Option<Duration>,
     /// How long transactions in flight at the end may take to finish before they are cut off.
     pub grace: Duration,
     /// Slower transactions are counted as late. With a rate, starts that are already later than this are
@@ -151,6 +153,7 @@ impl Default for DrivePlan {
             pace: Pace::Closed,
             stop: Stop::After(Duration::from_secs(60)),
             warmup: Duration::ZERO,
+            warmup_max: None,
             grace: Duration::from_secs(5),
             latency_limit: None,
             reconnect: true,

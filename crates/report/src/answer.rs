@@ -86,17 +86,27 @@ pub(crate) fn named_lines(answers: &[(String, Answer)]) -> Vec<String> {
 /// # Errors
 /// If `out` cannot be written.
 pub fn write_github(out: &mut dyn Write, answers: &[(String, Answer)]) -> io::Result<()> {
-    for (name, answer) in answers {
-        let command = match answer.verdict {
-            AnswerVerdict::Pass => "notice",
-            AnswerVerdict::Undecided => "warning",
-            AnswerVerdict::Fail => "error",
-        };
-        let title = escape(&plain(name)).replace(':', "%3A").replace(',', "%2C");
-        let message = escape(&answer_lines(answer).join("\n"));
-        writeln!(out, "::{command} title=prony {title}::{message}")?;
-    }
-    Ok(())
+    answers.iter().try_for_each(|(name, answer)| {
+        write_annotation(out, answer.verdict, name, &answer_lines(answer).join("\n"))
+    })
+}
+
+/// Writes a command of GitHub's workflows that annotates with a verdict.
+pub(crate) fn write_annotation(
+    out: &mut dyn Write,
+    verdict: AnswerVerdict,
+    title: &str,
+    message: &str,
+) -> io::Result<()> {
+    let command = match verdict {
+        AnswerVerdict::Pass => "notice",
+        AnswerVerdict::Undecided => "warning",
+        AnswerVerdict::Fail => "error",
+    };
+    let title = escape(&plain(title))
+        .replace(':', "%3A")
+        .replace(',', "%2C");
+    writeln!(out, "::{command} title=prony {title}::{}", escape(message))
 }
 
 /// A message of a command: the characters that would end it.

@@ -278,8 +278,7 @@ pub(crate) mod tests {
     use crate::sample_run::{closed, written};
     use crate::terminal::reproduced::tests::run_with_scenario;
     use prony_judge::reproduced::suite_summary;
-    use prony_store::scenario::SuiteRow as SuitePart;
-    use prony_store::{Experiment, Run};
+    use prony_store::{Experiment, ExperimentKind, Run, SuiteRequest};
 
     /// A row of a suite with another row that has not run.
     pub(crate) fn run_in_suite(size_share: f64) -> Run {
@@ -289,11 +288,11 @@ pub(crate) mod tests {
         scenario.id = "tpcb-cached".to_owned();
         scenario.size_share = size_share;
         scenario.original.clients = None;
-        scenario.suite = Some(SuitePart {
-            id: "alloydb-16".to_owned(),
-            request: "as <published>".to_owned(),
-        });
         run.experiment = Some(Experiment {
+            kind: ExperimentKind::Suite(SuiteRequest {
+                id: "alloydb-16".to_owned(),
+                request: "as <published>".to_owned(),
+            }),
             id: "20261121-1".to_owned(),
             variant: "tpcb-cached".to_owned(),
             variants: ["tpcb-cached", "other"].map(str::to_owned).into(),

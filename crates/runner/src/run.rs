@@ -15,13 +15,15 @@ use crate::refused::{RefusalDetector, Refused};
 use crate::server_tpm::{ServerRates, ServerTpm};
 use prony_drive::{DriveResult, LoadStart, Observer};
 use prony_fleet::{Fleet, FleetJob, FleetResult};
+use prony_judge::WarmingUp;
 use prony_measure::{IntervalRow, RunSchedule};
+use prony_plan::Pace;
 use prony_server::Target;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_session::Program;
 use prony_store::{
     MissingObservation, ObservedTopic, RequiredFigure, Run, RunStore, RunWriter, Second,
-    ServerSecond, StoreError,
+    ServerSecond, StoreError, WarmupEnd,
 };
 use prony_workload::{MetricSource, RateMetric};
 use std::path::PathBuf;
@@ -40,6 +42,8 @@ pub trait RunObserver {
     fn ready(&mut self) {}
     /// The load starts at the time in `start`. Users may have started already.
     fn started(&mut self, _start: &LoadStart) {}
+    /// The warm-up, which had no fixed length, ends as in this schedule.
+    fn warmup_ends(&mut self, _schedule: &RunSchedule, _end: WarmupEnd) {}
     /// A second is complete.
     fn second_ended(&mut self, _second: &RunSecond<'_>) {}
     /// The window of a timed run has ended, but transactions are still in flight; called once.
@@ -138,6 +142,10 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         marks: None,
         commit_gaps: measures_gaps(&job).then(CommitGaps::default),
         job: &job,
+        warming_up: WarmingUp::default(),
+        warmup_end: None,
+        at_rate: job.plan.drive.pace != Pace::Closed,
+        warmup_is_open: job.plan.drive.warmup_max.is_some(),
     };
     let program = match &ledger_program {
         Some(program) => program,
@@ -272,6 +280,13 @@ struct RunRecorder<'a> {
     marks: Option<Marks>,
     commit_gaps: Option<CommitGaps>,
     job: &'a RunJob<'a>,
+    /// The warm-up so far.
+    warming_up: WarmingUp,
+    /// What ended it.
+    warmup_end: Option<WarmupEnd>,
+    at_rate: bool,
+    /// Whether the end of the warm-up is not known yet.
+    warmup_is_open: bool,
 }
 
 impl RunRecorder<'_> {
@@ -279,6 +294,12 @@ impl RunRecorder<'_> {
         if let Err(error) = result {
             self.observer.journal_failed(&error);
         }
+    }
+
+    /// Starts to read the server's own count, whose series need the times of the window.
+    fn measure_tpm(&mut self, schedule: &RunSchedule) {
+        let target = self.tpm_target.take();
+        self.tpm_measurement = target.and_then(|target| ServerTpm::start(&target, *schedule));
     }
 
     /// Judges and stores the result.
@@ -310,6 +331,7 @@ impl RunRecorder<'_> {
             &drive_result,
             server_rates.ok().flatten().or(observer_rates),
         );
+        run.window.warmup_end = self.warmup_end;
         if let Some(parts) = &parts {
             parts.record(&mut run);
         }
@@ -350,9 +372,9 @@ impl Observer for RunRecorder<'_> {
 
     fn started(&mut self, start: &LoadStart) {
         self.observer.started(start);
-        let tpm_target = self.tpm_target.take();
-        self.tpm_measurement =
-            tpm_target.and_then(|target| ServerTpm::start(&target, start.schedule));
+        if !self.warmup_is_open {
+            self.measure_tpm(&start.schedule);
+        }
         let observer_input = self.observer_input.take();
         self.server_observer =
             observer_input.and_then(|input| ServerObserver::start(input, start.schedule));
@@ -377,6 +399,9 @@ impl Observer for RunRecorder<'_> {
         }
         let (second, result) = self.recording.record_row(row, schedule);
         self.report_journal_failure(result);
+        if let Some(second) = second.as_ref().filter(|_| self.warmup_is_open) {
+            self.warming_up.add(second, self.at_rate);
+        }
         let mut server_seconds = Vec::new();
         if let Some(server_observer) = &self.server_observer {
             let (seconds, result) = self.recording.record_server(server_observer);
@@ -389,6 +414,21 @@ impl Observer for RunRecorder<'_> {
             second: second.as_ref(),
             server_seconds: &server_seconds,
         });
+    }
+
+    fn is_steady(&mut self) -> bool {
+        self.warming_up.is_steady()
+    }
+
+    fn warmup_ends(&mut self, schedule: &RunSchedule) {
+        let end = match self.warming_up.is_steady() {
+            true => WarmupEnd::Steady,
+            false => WarmupEnd::Limit,
+        };
+        self.warmup_is_open = false;
+        self.warmup_end = Some(end);
+        self.measure_tpm(schedule);
+        self.observer.warmup_ends(schedule, end);
     }
 
     fn draining(&mut self) {

@@ -53,7 +53,8 @@ impl RunWriter {
             .mode(0o700)
             .create(&folder)
             .map_err(io_error("create the folder", &folder))?;
-        let (id, path, file) = create_journal(&folder, &run.started_at, &run.workload.name)?;
+        let (id, path, file) =
+            create_journal(&folder, &run.started_at, run.workload.display_name())?;
         run.id.clone_from(&id);
         // The id of an experiment is the id of its first run.
         if let Some(experiment) = run

@@ -2,7 +2,8 @@
 
 use super::plan_flags::{FindFlags, PlanFlags};
 use super::results::parse_tps;
-use super::run::{input_of, is_plan};
+use super::run::{answer_format, input_of, is_plan};
+use crate::run::ResultFormat;
 use clap::Args;
 use prony_plan::scenario::parse_share;
 use prony_plan::{PlanInput, parse_duration, value_from_flag};
@@ -75,6 +76,10 @@ pub struct FindArgs {
     /// With --embedded: download PostgreSQL's programs if there are none on this machine
     #[arg(long, help_heading = "Server")]
     pub download: bool,
+
+    /// Print only the answer: JUnit XML, or annotations of GitHub's workflows
+    #[arg(long, value_name = "FORMAT", help_heading = "Result", value_parser = answer_format, conflicts_with_all = ["json"])]
+    pub format: Option<ResultFormat>,
 
     /// Print the answer and its steps as JSON
     #[arg(long, help_heading = "Result")]

@@ -1,6 +1,8 @@
 //! Arguments of `prony trend`.
 
+use super::run::answer_format;
 use super::stored::{Since, parse_since};
+use crate::run::ResultFormat;
 use clap::Args;
 use prony_store::Requirement;
 use std::path::PathBuf;
@@ -24,7 +26,7 @@ Examples:
   prony trend tpcb --like 20261120-2333 --output trend.html
   prony trend tpcc --json | jq '.changes[] | select(.is_better | not)'")]
 pub struct TrendArgs {
-    /// Name of the workload
+    /// Name of the workload, or of the plan with transactions of your own
     #[arg(value_name = "WORKLOAD")]
     pub workload: String,
 
@@ -55,6 +57,10 @@ pub struct TrendArgs {
     /// What the runs since the last change must meet, as in `prony run`
     #[arg(long, value_name = "REQUIREMENT", value_parser = Requirement::parse)]
     pub require: Vec<Requirement>,
+
+    /// Print only what is required and whether it is met: JUnit XML, or annotations of GitHub's workflows
+    #[arg(long, value_name = "FORMAT", value_parser = answer_format, conflicts_with_all = ["json", "output"])]
+    pub format: Option<ResultFormat>,
 
     /// Print JSON
     #[arg(long)]

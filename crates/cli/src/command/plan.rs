@@ -5,6 +5,7 @@
 use super::{output, server};
 use crate::args::PlanCommand;
 use crate::exit::{Exit, Failure};
+use crate::run::describe_warmup;
 use prony_judge::compare::{PlannedRefusal, PlannedVariant, planned_refusals};
 use prony_plan::experiment::merge_findings;
 use prony_plan::{
@@ -344,6 +345,6 @@ fn plan_summary(plan: &Plan) -> String {
         units::count_with_noun(u64::from(drive.clients), "client", "clients"),
         units::count_with_noun(u64::from(drive.threads), "thread", "threads"),
         drive.protocol.name(),
-        format_duration(drive.warmup),
+        describe_warmup(drive),
     )
 }

@@ -1,7 +1,7 @@
 //! The highest rate at which a real server meets what is required.
 
 use crate::common::{TestBench, ok_stdout, stderr_text};
-use prony_store::{RunFilter, RunStore, Setting};
+use prony_store::{ExperimentKind, RunFilter, RunStore, Setting};
 use serde_json::Value;
 
 const SHORT: &str = "--step 1s --warmup 200ms --clients 4 --no-observe";
@@ -35,7 +35,11 @@ fn a_rate_is_found_and_its_steps_are_one_experiment_with_a_curve() {
         assert_eq!(document["experiment"], *experiment.id);
         let rate = run.drive.rate_tps.expect("a rate");
         assert_eq!(step["rate"].as_f64(), Some(rate));
-        assert_eq!(experiment.sweep, [Setting::new("rate", rate.to_string())]);
+        assert!(
+            matches!(experiment.kind, ExperimentKind::Search(_)),
+            "{experiment:?}"
+        );
+        assert_eq!(experiment.point, [Setting::new("rate", rate.to_string())]);
     }
     let listed = ok_stdout(&bench.prony_without_server("runs --label most"));
     assert_eq!(

@@ -180,6 +180,24 @@ fn what_the_server_refuses_is_found_before_the_load() {
     let double = refused("\\set id random(1, 9) + 0.5\nSELECT n FROM t WHERE id = :id;");
     let expected = format!("{prefix}, line 2: invalid input syntax for type integer: ");
     assert!(double.starts_with(&expected), "{double}");
+    // PostgreSQL prepares utility statements without looking at what they name.
+    assert_eq!(
+        refused("SELECT 1;\nVACUUM (ANALYZE) t, ts;"),
+        format!("{prefix}, line 2: relation \"ts\" does not exist (42P01)")
+    );
+    let unknown = "unrecognized configuration parameter \"work_memm\" (42704)";
+    assert_eq!(
+        refused("SET work_memm = '4MB';"),
+        format!("{prefix}, line 1: {unknown}")
+    );
+    assert!(refused("VACUM t;").starts_with(&format!("{prefix}, line 1: syntax error")));
+    assert!(
+        refused("BEGIN;\nVACUUM t;\nCOMMIT;").contains("line 2, has a statement that PostgreSQL")
+    );
+    assert_eq!(
+        refused("SET work_mem = '4MB';\nBEGIN;\nSELECT 1;\nEND;\nVACUUM t;"),
+        ""
+    );
     // These are no mistakes: the transaction creates what it uses, or changes where names are looked up.
     for sql in [
         "CREATE TEMP TABLE IF NOT EXISTS own (id int);\nSELECT * FROM own;",

@@ -1,7 +1,7 @@
 //! Sweeps on a real server: every point is run, the curve is printed, compared and drawn, and has prices.
 
 use crate::common::{TestBench, ok_stdout, stderr_text};
-use prony_store::{RunFilter, RunStore, Setting};
+use prony_store::{ExperimentKind, RunFilter, RunStore, Setting};
 use serde_json::Value;
 
 const PLAN: &str = "\
@@ -72,9 +72,9 @@ fn each_point_is_repeated_and_the_curve_is_printed_compared_and_drawn() {
     assert_eq!(stored.len(), 6);
     for summary in &stored {
         let run = store.load(&summary.id).expect("a document");
-        let point = &run.experiment.as_ref().expect("an experiment").sweep;
+        assert_eq!(run.experiment_kind(), Some(&ExperimentKind::Sweep));
         let clients = run.drive.clients.to_string();
-        assert_eq!(*point, [Setting::new("clients", clients.clone())]);
+        assert_eq!(run.point(), [Setting::new("clients", clients.clone())]);
         let given = &run.request["given"]["run.clients"];
         assert_eq!(given["value"].to_string(), clients);
         let place = given["place"].as_str().unwrap_or_default();

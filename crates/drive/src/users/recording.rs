@@ -80,8 +80,9 @@ impl Users<'_> {
     /// closes it. Returns whether a finished interval is available.
     #[inline]
     pub fn rotate_interval(&mut self, now_ns: u64) -> bool {
-        let recorder = &mut self.timing.recorder;
-        if recorder.is_outside_current(now_ns) {
+        if self.timing.recorder.is_outside_current(now_ns) {
+            self.follow_window_start();
+            let recorder = &mut self.timing.recorder;
             recorder.count_queries(&self.context.take_queries());
             if let Some(schedule) = &mut self.timing.schedule {
                 let waiting = schedule.count_waiting(now_ns);
@@ -90,7 +91,18 @@ impl Users<'_> {
                 recorder.set_waiting_and_in_progress(waiting, in_progress.count() as u32);
             }
         }
-        recorder.rotate(now_ns)
+        self.timing.recorder.rotate(now_ns)
+    }
+
+    /// Takes over when the window begins, once that is decided: at least a part of a second before, so that each
+    /// worker knows it when it opens the interval that begins there.
+    fn follow_window_start(&mut self) {
+        if let Some(window_start_ns) = self.channel.window_start_ns()
+            && window_start_ns != self.timing.count_from_ns
+        {
+            self.timing.set_window_start(window_start_ns);
+            self.set_window();
+        }
     }
 
     /// Delivers finished intervals, and takes cleared ones back for reuse.

@@ -79,11 +79,8 @@ pub struct ScalingPoint {
 /// out.
 pub fn suite_summary(runs: &[impl Borrow<Run>]) -> Option<SuiteSummary> {
     let first: &Run = runs.first()?.borrow();
-    let part = first.scenario.as_ref()?.suite.as_ref()?;
-    let is_same = |run: &&Run| {
-        let scenario = run.scenario.as_ref();
-        scenario.is_some_and(|scenario| scenario.suite.as_ref() == Some(part))
-    };
+    let part = first.suite()?;
+    let is_same = |run: &&Run| run.suite() == Some(part);
     let runs: Vec<&Run> = runs.iter().map(Borrow::borrow).filter(is_same).collect();
     let variants = first.experiment.iter().flat_map(|part| &part.variants);
     let rows: Vec<SuiteRow> = variants.map(|id| suite_row(id, &runs)).collect();
@@ -262,8 +259,8 @@ fn scaling(runs: &[&Run]) -> Vec<ScalingPoint> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_store::scenario::{OriginalSetup, SuiteRow as SuitePart};
-    use prony_store::{Experiment, RunState};
+    use prony_store::scenario::OriginalSetup;
+    use prony_store::{Experiment, ExperimentKind, RunState, SuiteRequest};
 
     fn row(id: &str, tps: f64, cpus: u32) -> Run {
         let mut run = crate::sample::healthy();
@@ -271,6 +268,10 @@ mod tests {
         run.checks.clear();
         run.measured.kinds[0].tps = tps;
         run.experiment = Some(Experiment {
+            kind: ExperimentKind::Suite(SuiteRequest {
+                id: "a-suite".to_owned(),
+                request: "as published".to_owned(),
+            }),
             variant: id.to_owned(),
             variants: ["small", "large", "missing"].map(str::to_owned).into(),
             ..Experiment::default()
@@ -290,10 +291,6 @@ mod tests {
                 ..OriginalSetup::default()
             },
             size_share: 1.0,
-            suite: Some(SuitePart {
-                id: "a-suite".to_owned(),
-                request: "as published".to_owned(),
-            }),
             ..Scenario::default()
         });
         run
@@ -364,7 +361,7 @@ mod tests {
     #[test]
     fn a_run_outside_of_a_suite_has_no_summary() {
         let mut run = row("small", 900.0, 2);
-        run.scenario.as_mut().unwrap().suite = None;
+        run.experiment.as_mut().unwrap().kind = ExperimentKind::Variants;
         assert_eq!(suite_summary(&[run]), None);
     }
 

@@ -112,18 +112,11 @@ pub struct SweepPoint {
     pub tps_per_money: Option<f64>,
 }
 
-/// The settings of a run's point; empty if it is of no sweep.
-fn point_of(run: &Run) -> &[Setting] {
-    run.experiment
-        .as_ref()
-        .map_or(&[], |experiment| experiment.sweep.as_slice())
-}
-
 impl Sweep {
     /// The sweep of these runs; `None` if they are not the runs of one sweep.
     pub fn of(runs: &[impl Borrow<Run>]) -> Option<Sweep> {
         let runs: Vec<&Run> = runs.iter().map(Borrow::borrow).collect();
-        let first = point_of(runs.first()?);
+        let first = runs.first()?.point();
         let names = |point: &[Setting]| -> Vec<String> {
             point.iter().map(|setting| setting.name.clone()).collect()
         };
@@ -132,7 +125,7 @@ impl Sweep {
                 .as_ref()
                 .map(|experiment| experiment.id.clone())
         };
-        let is_same = |run: &&Run| names(point_of(run)) == names(first) && id(run) == id(runs[0]);
+        let is_same = |run: &&Run| names(run.point()) == names(first) && id(run) == id(runs[0]);
         if first.is_empty() || !runs.iter().all(is_same) {
             return None;
         }
@@ -143,7 +136,7 @@ impl Sweep {
         for figures in figures {
             let is_of_point = |run: &&&Run| run.variant() == Some(&figures.name);
             let own: Vec<&Run> = runs.iter().filter(is_of_point).copied().collect();
-            let point = point_of(own.first()?);
+            let point = own.first()?.point();
             let is_other = |setting: &&Setting| !is_of_axis(setting, &axis);
             let settings: Vec<Setting> = point.iter().filter(is_other).cloned().collect();
             let sweep_point = SweepPoint::new(&axis, &figures, &own);
@@ -192,7 +185,7 @@ fn is_of_axis(setting: &Setting, axis: &str) -> bool {
 /// CPUs, otherwise the last setting.
 fn choose_axis(point: &[Setting], runs: &[&Run]) -> String {
     let distinct = |name: &str| -> Option<usize> {
-        let values = runs.iter().flat_map(|run| point_of(run));
+        let values = runs.iter().flat_map(|run| run.point());
         let values = values.filter(|setting| setting.name == name);
         let numbers = values.map(|setting| setting.value.parse::<f64>().ok().map(f64::to_bits));
         let mut numbers: Vec<u64> = numbers.collect::<Option<_>>()?;
@@ -229,7 +222,7 @@ impl SweepPoint {
             let values: Vec<f64> = counted.iter().filter_map(|run| value(run)).collect();
             (!values.is_empty()).then(|| median(&values))
         };
-        let setting = runs.iter().flat_map(|run| point_of(run));
+        let setting = runs.iter().flat_map(|run| run.point());
         let setting = setting
             .into_iter()
             .find(|setting| is_of_axis(setting, axis));

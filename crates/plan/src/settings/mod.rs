@@ -270,8 +270,8 @@ settings! {
     run.transactions => transactions: u64, SettingType::WholeNumber { min: 1, max: u64::MAX },
         value_flag_with_short(TIME_HEADING, "transactions", 't', "N"),
         Varies(&["measured"]);
-    /// Drive the load for this long before the window, and report its figures separately [default: 5s before a window of
-    /// 20s or more, else none]
+    /// Drive the load for this long before the window, and report its figures separately [default: until the load
+    /// is steady, from 5s to 30s, before a window of 20s or more, else none]
     run.warmup => warmup: Duration, SettingType::Duration, value_flag(TIME_HEADING, "warmup", "TIME"),
         Varies(&["warm-up"]);
     /// How long transactions in flight at the end may take before they are cut off

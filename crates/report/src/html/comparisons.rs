@@ -38,7 +38,7 @@ impl<'a> PageSides<'a> {
     pub fn of(documents: &'a [Document]) -> PageSides<'a> {
         let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
         if let Some(names) = names_if_one_experiment(&runs)
-            && !runs.iter().any(|run| is_in_suite(run))
+            && runs.iter().all(|run| run.suite().is_none())
         {
             let side = |name: String| {
                 let runs = runs.iter().copied();
@@ -47,12 +47,7 @@ impl<'a> PageSides<'a> {
             };
             let mut sides: Vec<Side<'_>> = names.into_iter().map(side).collect();
             // Steps of a search differ in the rate, and have one answer together.
-            let is_search = |run: &&Run| {
-                run.experiment
-                    .as_ref()
-                    .is_some_and(|own| own.search.is_some())
-            };
-            if runs.iter().any(is_search) {
+            if runs.iter().any(|run| run.search().is_some()) {
                 sides.truncate(1);
             }
             return PageSides {
@@ -64,7 +59,9 @@ impl<'a> PageSides<'a> {
         // Neither repeats of the first run's variant nor other rows of its suite are compared with it.
         let is_side = |number: &usize| {
             let run = runs[number - 1];
-            *number == 1 || !(are_repeats(runs[0], run) || is_in_suite(runs[0]) && is_in_suite(run))
+            *number == 1
+                || !(are_repeats(runs[0], run)
+                    || runs[0].suite().is_some() && run.suite().is_some())
         };
         let numbers: Vec<usize> = (1..=runs.len()).filter(is_side).collect();
         let sides = numbers.iter().map(|number| Side {
@@ -109,12 +106,6 @@ fn are_repeats(a: &Run, b: &Run) -> bool {
         (Some(a), Some(b)) => a.id == b.id && a.variant == b.variant,
         _ => false,
     }
-}
-
-/// Whether a run is a row of a suite of scenarios, whose rows are different loads.
-fn is_in_suite(run: &Run) -> bool {
-    let scenario = run.scenario.as_ref();
-    scenario.is_some_and(|scenario| scenario.suite.is_some())
 }
 
 /// The names of the variants, if all runs belong to one experiment.

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
     use crate::sample_run::closed;
     use prony_judge::requirements::unanswered;
-    use prony_store::{Experiment, Requirement, Run, Setting};
+    use prony_store::{Experiment, ExperimentKind, Requirement, Run, Setting};
 
     /// Two runs of each of these points: clients and throughput.
     fn runs(points: &[(u32, f64)], value: impl Fn(u32) -> String) -> Vec<Run> {
@@ -206,7 +206,8 @@ mod tests {
                     id: "run-1-1".to_owned(),
                     variant: format!("clients-{clients}"),
                     repeat,
-                    sweep: vec![Setting::new("clients", value(*clients))],
+                    kind: ExperimentKind::Sweep,
+                    point: vec![Setting::new("clients", value(*clients))],
                     ..Experiment::default()
                 });
                 runs.push(run);
@@ -233,7 +234,7 @@ mod tests {
         for run in &mut runs {
             run.drive.rate_tps = Some(f64::from(run.drive.clients) * 100.0);
             run.answer = unanswered(&[Requirement::parse("p99<20ms").unwrap()]);
-            run.experiment.as_mut().unwrap().sweep[0].name = "rate".to_owned();
+            run.experiment.as_mut().unwrap().point[0].name = "rate".to_owned();
         }
         let page = shown(&runs);
         assert!(

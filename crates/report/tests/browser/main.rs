@@ -39,7 +39,15 @@ document.documentElement.dataset.probe = btoa(unescape(encodeURIComponent(JSON.s
   marks: document.querySelectorAll(".plot .mark").length,
   width: document.documentElement.scrollWidth <= window.innerWidth,
   background: getComputedStyle(document.body).backgroundColor,
-  hint: getComputedStyle(document.querySelector(".more")).display !== "none",
+  charts_inside: [...document.querySelectorAll(".plot svg, .plot text")].every((one) => {
+    const box = one.getBoundingClientRect();
+    return box.width === 0 || (box.left >= 0 && box.right <= window.innerWidth);
+  }),
+  captions: [...document.querySelectorAll("caption")].every((one) => one.getBoundingClientRect().right <= window.innerWidth),
+  overlapping: [...document.querySelectorAll(".plot svg")].flatMap((svg) => {
+    const boxes = [...svg.querySelectorAll(".x")].map((one) => one.getBoundingClientRect()).filter((box) => box.width > 0);
+    return boxes.slice(1).filter((box, n) => box.top === boxes[n].top && box.left < boxes[n].right).map((box) => box.left);
+  }),
   figures: [...document.querySelectorAll("#verdict-1 tbody tr")].every((row) => row.cells[1].getBoundingClientRect().right <= window.innerWidth),
   broken: labels.flatMap(brokenWords),
   byPointer, byKey: document.querySelector(".readout").textContent,
@@ -242,15 +250,18 @@ fn the_page_renders_without_console_messages() {
     ];
     let dark = probe_page(&browser, &folder.0, &without_policy, &dark);
     assert_ne!(dark["background"], light["background"], "{dark}");
-    assert_eq!(
-        (&light["hint"], &dark["hint"]),
-        (&false.into(), &true.into()),
-        "only a chart wider than the window shows a hint"
-    );
     for report in [&light, &dark] {
         assert_eq!(
             report["width"], true,
             "the page is wider than the window: {report}"
+        );
+        for key in ["charts_inside", "captions"] {
+            assert_eq!(report[key], true, "{key}: {report}");
+        }
+        assert_eq!(
+            report["overlapping"],
+            serde_json::json!([]),
+            "labels: {report}"
         );
         assert_eq!(report["figures"], true, "a figure is out of view: {report}");
         assert_eq!(

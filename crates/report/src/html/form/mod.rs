@@ -250,10 +250,9 @@ fn write_results(
     let sides = PageSides::of(documents);
     suite::write(out, documents)?;
     variants::write(out, documents, &sides, prices)?;
-    let is_suite = |run: &Run| run.scenario.as_ref().is_some_and(|of| of.suite.is_some());
     for row in rows {
         // The runs of a row have one scenario; the first stands for its set-up.
-        if let Some(run) = row.runs.first().filter(|run| !is_suite(run)) {
+        if let Some(run) = row.runs.first().filter(|run| run.suite().is_none()) {
             scenario::write(out, run)?;
         }
     }
