@@ -25,7 +25,7 @@ mod foreign_load;
 pub mod formatting;
 mod growth;
 mod housekeeping;
-mod ledger;
+pub mod ledger;
 mod length;
 mod limits;
 mod littles_law;

@@ -399,6 +399,11 @@ impl Observer for RunRecorder<'_> {
         }
         let (second, result) = self.recording.record_row(row, schedule);
         self.report_journal_failure(result);
+        if let Some(ledger) = &self.ledger {
+            let state = ledger.state(false, "the run was killed before it could read it");
+            let result = self.recording.record_ledger(&state);
+            self.report_journal_failure(result);
+        }
         if let Some(second) = second.as_ref().filter(|_| self.warmup_is_open) {
             self.warming_up.add(second, self.at_rate);
         }

@@ -1,7 +1,10 @@
 //! What a run does to a server on purpose, and what it says of it.
 
-use crate::common::{TestBench, ok_stdout, own_postgres, parse_run, stderr_text};
-use prony_store::{EventKind, Severity};
+use crate::common::{
+    TestBench, last_run, ok_stdout, own_postgres, parse_run, start_run, stderr_text, stored_runs,
+    wait_until,
+};
+use prony_store::{EventKind, Run, Severity};
 
 #[test]
 fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
@@ -17,16 +20,26 @@ fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
         "run tpcb --clients 4 --duration 5s --warmup 0s --expect-outage --ledger --json \
          --require outage>1s --at 2s",
     );
-    let refused = command.arg(&hang).output().expect("it starts");
+    let refused = command
+        .arg(&hang)
+        .args(["--url", &bench.url])
+        .output()
+        .expect("it starts");
     assert_eq!(refused.status.code(), Some(2));
     assert!(stderr_text(&refused).contains("outage is better if it is lower"));
 
     let mut command = bench.command(
-        "run tpcb --clients 4 --duration 5s --warmup 0s --expect-outage --ledger --json \
+        "run tpcb --clients 4 --duration 5s --warmup 0s --expect-outage --ledger \
          --require outage<1s --at 2s",
     );
-    let output = command.arg(&hang).output().expect("it starts");
-    let run = parse_run(&bench.assert_no_password(output));
+    let output = command
+        .arg(&hang)
+        .args(["--url", &bench.url])
+        .output()
+        .expect("it starts");
+    let output = bench.assert_no_password(output);
+    assert_eq!(output.status.code(), Some(8), "{}", stderr_text(&output));
+    let run = last_run(&bench);
     let mark = run
         .events
         .iter()
@@ -61,7 +74,10 @@ fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
 
     let mut failing =
         bench.command("run tpcb --clients 1 --duration 1s --warmup 0s --json --at 100ms");
-    let output = failing.arg("echo no server >&2; exit 3").output();
+    let output = failing
+        .arg("echo no server >&2; exit 3")
+        .args(["--url", &bench.url])
+        .output();
     let run = parse_run(&output.expect("it starts"));
     let check = run.checks.iter().find(|check| check.id == "marks");
     let check = check.expect("it failed");
@@ -69,5 +85,42 @@ fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
     assert!(
         check.finding.contains("exit status: 3: no server"),
         "{check:?}"
+    );
+}
+
+#[test]
+fn the_account_of_commits_survives_the_client() {
+    let bench = TestBench::new("ledger_killed");
+    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let mut command = bench.command("run tpcb --clients 4 --duration 60s --ledger");
+    command.args(["--url", &bench.url]);
+    let (mut child, _) = start_run(command);
+    let knows_commits = |run: &Run| run.ledger.as_ref().is_some_and(|it| it.acknowledged > 10);
+    wait_until(&bench.home, knows_commits);
+    child.kill().expect("it runs");
+    child.wait().expect("it ended");
+    let run = &stored_runs(&bench.home)[0];
+    let account = run.ledger.as_ref().expect("in the journal");
+    let check = || {
+        let output = bench.prony("check ledger --run last");
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+        )
+    };
+    let (code, text) = check();
+    let acknowledged = account.acknowledged;
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("lost 0 of "), "{acknowledged} {text}");
+
+    // What the client knew of is looked for one by one.
+    let table = &account.table;
+    let delete = format!("delete from {table} where client = 1 and sequence in (2, 3)");
+    bench.control().execute(&delete).expect("they are there");
+    let (code, text) = check();
+    assert_eq!(code, Some(4), "{text}");
+    assert!(
+        text.contains("lost 2 of ") && text.contains("number 2 of client 1"),
+        "{text}"
     );
 }
