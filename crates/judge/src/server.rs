@@ -42,7 +42,9 @@ fn commit_counts(run: &Run) -> Option<CommitCounts> {
         return None;
     }
     // One of several servers counts only its own commits.
-    if run.endpoints.len() > 1 && run.drive.spread != Some(Spread::First) {
+    if run.endpoints.len() > 1
+        && (run.drive.spread != Some(Spread::First) || run.drive.read_share_percent.is_some())
+    {
         return None;
     }
     // The sessions of a pooler report their commits late.

@@ -14,6 +14,7 @@ mod choice;
 mod duration;
 pub mod experiment;
 mod input;
+mod mark;
 mod observe;
 pub mod plan;
 mod problem;
@@ -30,11 +31,14 @@ mod transaction_files;
 mod user_error;
 mod write;
 
-pub use check::{MAX_CLIENTS, MAX_DURATION, MAX_RATE_TPS, MAX_SCALE, MAX_THREADS};
+pub use check::{
+    MAX_CLIENTS, MAX_DURATION, MAX_RATE_TPS, MAX_SCALE, MAX_THREADS, OPEN_LOOP_CLIENTS,
+};
 pub use choice::Choice;
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use experiment::{Experiment, ExperimentRun, RunOrder, SweepInput, Variant, VariantInput};
 pub use input::{FileInput, InputValue, Located, PlanInput, value_from_flag};
+pub use mark::Mark;
 pub use observe::{ListenAddress, ListenError, ObservePlan};
 pub use plan::{
     Arrival, DrivePlan, IoEngine, Pace, Plan, QueryMode, ReplyWait, ServerPlan, Spread, Stop,

@@ -7,6 +7,7 @@ pub mod db;
 pub mod error;
 mod ledger;
 pub mod program;
+mod reads;
 pub mod statement_table;
 mod statement_timer;
 pub mod worker_context;
@@ -20,5 +21,6 @@ pub use program::{ActionShare, P90Limit, Program, User, UserExit, UserId};
 pub use prony_measure::{
     ErrorClass, Outcome, QueryCounts, QueryKind, Sample, ServiceTimeParts, TxnKind,
 };
+pub use reads::Reads;
 pub use statement_table::{NamedStatement, StatementTable};
 pub use worker_context::{StartRules, WorkerContext};

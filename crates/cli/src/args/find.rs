@@ -6,12 +6,10 @@ use super::run::{answer_format, input_of, is_plan};
 use crate::run::ResultFormat;
 use clap::Args;
 use prony_plan::scenario::parse_share;
-use prony_plan::{PlanInput, parse_duration, value_from_flag};
+use prony_plan::{OPEN_LOOP_CLIENTS, PlanInput, parse_duration, value_from_flag};
 use prony_store::{Requirement, Requirements};
 use std::time::Duration;
 
-/// Clients if nobody says how many: enough that they are rarely all busy below the limit of a server.
-const CLIENTS: u64 = 32;
 /// Warm-up of a step.
 const WARMUP: Duration = Duration::from_secs(2);
 
@@ -104,9 +102,10 @@ impl FindArgs {
     /// Adds what `find` requires and assumes to the input, which may be from a file.
     pub fn complete(&self, mut input: PlanInput) -> PlanInput {
         let origin = "find";
+        // The closed loop that estimates the first rate has the clients of the steps.
         input.clients = input
             .clients
-            .or_else(|| value_from_flag(origin, Some(CLIENTS)));
+            .or_else(|| value_from_flag(origin, Some(OPEN_LOOP_CLIENTS.into())));
         input.warmup = input
             .warmup
             .or_else(|| value_from_flag(origin, Some(WARMUP)));

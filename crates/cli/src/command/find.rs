@@ -329,6 +329,7 @@ fn settings_of_search(plan: &Value) -> Vec<(&'static str, Value)> {
         "arrival",
         "connect_per_transaction",
         "spread",
+        "read_share",
     ];
     let mut settings: Vec<_> = of_run.map(|name| (name, run[name].clone())).to_vec();
     settings.extend([

@@ -53,11 +53,44 @@ pub fn check(request: &ExperimentRequest) -> Result<(), Failure> {
     if experiment.between.is_some() || experiment.variants.len() < 2 {
         return Ok(());
     }
+    check_scales(request)?;
     for (variant, (run_request, _)) in experiment.variants.iter().zip(&request.requests) {
         if run_request.plan.server != ServerPlan::Embedded {
             let refusal = check_variant(run_request);
             refusal.map_err(|failure| failure.at(format!("variant {}", variant.name)))?;
         }
+    }
+    Ok(())
+}
+
+/// Whether each server has one size of the data: a run loads nothing, except into a throw-away server.
+fn check_scales(request: &ExperimentRequest) -> Result<(), Failure> {
+    let plans = request
+        .experiment
+        .variants
+        .iter()
+        .map(|variant| &variant.plan);
+    let mut scales: Vec<(&ServerPlan, &str, u32)> = Vec::new();
+    for plan in plans.filter(|plan| plan.server != ServerPlan::Embedded) {
+        let workload = server::find_workload(&plan.workload.name)?;
+        let loaded = workload.workload_to_load(&plan.workload);
+        let (Some(loaded), Some(scale)) = (loaded, plan.workload.scale) else {
+            continue;
+        };
+        let other = scales.iter().find(|(server, of, other)| {
+            *server == &plan.server && *of == loaded && *other != scale
+        });
+        if let Some((_, _, other)) = other {
+            let message = format!(
+                "the variants need {loaded} data of the scales {other} and {scale} on one server, but a run loads nothing"
+            );
+            let hint = format!(
+                "let a command load before each run: between = \"prony load {loaded} --scale $PRONY_SCALE\" under \
+                 [experiment]"
+            );
+            return Err(Failure::new(Exit::Usage, message, hint));
+        }
+        scales.push((&plan.server, loaded, scale));
     }
     Ok(())
 }

@@ -31,6 +31,15 @@ fn defaults_are_filled_in() {
 }
 
 #[test]
+fn a_load_at_a_rate_has_more_clients() {
+    let at_rate = PlanInput {
+        rate_tps: value_from_flag("--rate", Some(100.0)),
+        ..tpcb_input()
+    };
+    assert_eq!(at_rate.check().unwrap().drive.clients, 32);
+}
+
+#[test]
 fn limits_are_inclusive() {
     let clients = |count| PlanInput {
         clients: value_from_flag("--clients", Some(count)),

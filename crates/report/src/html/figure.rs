@@ -92,8 +92,9 @@ impl Cursor<'_> {
             self.end_s
         );
         let mut line = Drawing::default();
-        // Outside of the drawing, until it is used.
-        self.plot.draw_vertical_line(&mut line, "cursor", -9.0)?;
+        // Outside of the window, until it is used.
+        self.plot
+            .draw_vertical_line(&mut line, "cursor", -9_999.0)?;
         let readout = markup!("<p class=\"readout\" aria-live=\"polite\"></p>");
         Ok([attributes, line.html, readout])
     }

@@ -16,6 +16,7 @@ mod document;
 mod dots;
 mod drawing;
 mod embedded;
+mod endpoints;
 mod escape;
 mod figure;
 mod form;

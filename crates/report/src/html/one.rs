@@ -6,15 +6,15 @@
 use super::over_time::{MAX_RUNS_IN_FULL, RunOverTime, max_points};
 use super::table::{write_table, write_text_table};
 use super::{
-    chart_fold, client, distribution, heat, kinds, marks, parts, percentiles, recut, repeat,
-    scenario, seconds, server, start_section, statements, write_fold, write_verdict_line,
+    chart_fold, client, distribution, endpoints, heat, kinds, marks, parts, percentiles, recut,
+    repeat, scenario, seconds, server, start_section, statements, write_fold, write_verdict_line,
 };
 use crate::html::markup::{Html, Markup, markup, write_markup, writeln_markup};
 use crate::text::answer::answer_lines;
 use crate::text::counts::{KINDS, describe_counts, kind_table, metric_meaning};
-use crate::text::endpoints::endpoints;
 use crate::text::findings::{describe_event, failed_in_warmup, finding_word, worst_first};
 use crate::text::machines::machines;
+use crate::text::outage::outage_text;
 use crate::text::plain;
 use crate::text::setup::{client_health_sentences, server_name, setup_lines};
 use crate::text::statements::statements as statement_section;
@@ -127,7 +127,7 @@ pub fn write(out: &mut Html, run: &Run, number: usize, runs: usize, level: usize
                 percentiles::write(&mut chart, &format!("percentiles-{number}"), title, &curves)?;
                 write_fold(out, chart_fold(false), title, chart)?;
                 statements::write(out, statement_section(run))?;
-                statements::write(out, endpoints(run))?;
+                endpoints::write(out, time)?;
             }
             "server" => server::write(out, time)?,
             "events" => write_errors_and_events(out, run)?,
@@ -198,6 +198,9 @@ fn write_verdict(out: &mut Html, run: &Run) -> fmt::Result {
         out.push_str("<p><strong>Nothing was measured.</strong></p>\n");
     }
     writeln_markup!(out, "<p>{}</p>", describe_counts(run))?;
+    if let Some(text) = outage_text(run) {
+        writeln_markup!(out, "<p>{}</p>", text)?;
+    }
     scenario::write(out, run)?;
     match kind_table(run) {
         Some(table) => write_table(out, KINDS, &table),

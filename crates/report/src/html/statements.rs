@@ -1,4 +1,4 @@
-//! Latencies of the workload's statements, and figures of each of several servers, and of several machines.
+//! Latencies of the workload's statements, and figures of each of several machines.
 
 use super::table::write_table;
 use crate::html::markup::{Html, writeln_markup};
@@ -19,12 +19,9 @@ pub fn write(out: &mut Html, section: Option<TableSection>) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::endpoints::endpoints;
     use crate::text::machines::machines;
     use crate::text::statements::statements;
-    use prony_store::{
-        ClientMachine, EndpointFigures, Host, MachinePart, Run, Spread, StatementLatency,
-    };
+    use prony_store::{ClientMachine, Host, MachinePart, Run, StatementLatency};
 
     #[test]
     fn a_page_has_the_statements_if_the_run_measured_them() {
@@ -65,33 +62,5 @@ mod tests {
         };
         write(&mut out, machines(&run)).unwrap();
         assert!(out.contains("1 &lt;vm1&gt;"), "{out}");
-    }
-
-    #[test]
-    fn a_page_has_the_servers_if_there_were_several() {
-        let mut out = Html::default();
-        write(&mut out, endpoints(&Run::default())).unwrap();
-        assert_eq!(out, "");
-        let endpoint = |address: &str, tps, lost| EndpointFigures {
-            address: address.to_owned(),
-            tps,
-            lost,
-            ..EndpointFigures::default()
-        };
-        let mut run = Run {
-            endpoints: vec![endpoint("tcp:<a>:1", 300.0, 0), endpoint("b", 100.0, 4)],
-            ..Run::default()
-        };
-        run.drive.spread = Some(Spread::RoundRobin);
-        run.endpoints[1].not_observed = Some("after the load: refused".to_owned());
-        write(&mut out, endpoints(&run)).unwrap();
-        for part in [
-            "tcp:&lt;a&gt;:1",
-            "75 %",
-            "round-robin",
-            "b was not observed after the load: refused.",
-        ] {
-            assert!(out.contains(part), "{part}: {out}");
-        }
     }
 }

@@ -15,6 +15,7 @@ pub(crate) fn endpoints(run: &Run) -> Option<TableSection> {
         "connections",
         "lost",
         "arrived",
+        "returned",
         "TPS",
         "share",
         "failed",
@@ -36,8 +37,9 @@ pub(crate) fn endpoints(run: &Run) -> Option<TableSection> {
                 _ => "primary".to_owned(),
             },
         };
+        let only_reads = if endpoint.only_reads { ", reads" } else { "" };
         table.row([
-            plain(&endpoint.address),
+            plain(&endpoint.address) + only_reads,
             format!(
                 "{} to {}",
                 count(endpoint.connections_at_start.into()),
@@ -45,6 +47,7 @@ pub(crate) fn endpoints(run: &Run) -> Option<TableSection> {
             ),
             count(endpoint.lost),
             count(endpoint.arrived),
+            count(endpoint.returned),
             units::rate(endpoint.tps),
             percent(endpoint.tps / all_tps.max(f64::MIN_POSITIVE)),
             count(endpoint.failed),
@@ -55,9 +58,15 @@ pub(crate) fn endpoints(run: &Run) -> Option<TableSection> {
     }
     let mut text = format!(
         "Connections begin with a server by the rule {}. Connections: when the load began, and at its end. Arrived: \
-         because another server did not answer.",
+         because another server did not answer. Returned: when it answered again.",
         spread.name()
     );
+    if let Some(percent) = run.drive.read_share_percent {
+        text += &format!(
+            " A server marked with reads takes {percent} % of the read-only transactions; each client has a connection \
+             to it too."
+        );
+    }
     for endpoint in &run.endpoints {
         if let Some(reason) = &endpoint.not_observed {
             text += &format!(

@@ -156,7 +156,7 @@ impl Db {
     /// it when it was last resumed.
     #[cold]
     pub(super) fn begin_timing(&self, first_id: Option<u32>) {
-        let requested_ns = self.conn.noticed_ns();
+        let requested_ns = self.owner.noticed_ns();
         self.conn
             .set_timed_request(first_id.map(|first_id| (first_id, requested_ns)));
     }
@@ -169,8 +169,8 @@ impl Db {
             return;
         };
         let has_failed = self.conn.exchange().error_summary().is_some();
-        if self.conn.is_in_transaction() && !has_failed {
-            let (statements, noticed_ns) = (self.conn.executions(), self.conn.noticed_ns());
+        if self.owner.is_in_transaction() && !has_failed {
+            let (statements, noticed_ns) = (self.conn.executions(), self.owner.noticed_ns());
             self.context
                 .record_round_trip(first_id, statements, requested_ns, noticed_ns);
         }

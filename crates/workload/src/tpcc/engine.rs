@@ -76,7 +76,6 @@ impl EngineSql {
                 ("rolls_back", profile.rolls_back),
                 ("function", form.is_function),
                 ("babelfish", form.is_for_babelfish),
-                ("split_line", form.is_for_babelfish && profile.outputs),
             ],
             values: &values,
         };

@@ -186,7 +186,13 @@ fn install_all(control: &mut Control, routines: &[Routine]) -> Result<(), Error>
     }
     // If two runs start at the same time, the second finds the routines that the first has created.
     let [lock, unlock] = engine.lock;
-    execute(control, lock)?;
+    match execute(control, lock) {
+        // Some Galera clusters have no such lock.
+        Err(error) if control.dialect() == SqlDialect::MySql && error.is_refusal() => {
+            return create_missing(control, engine, routines);
+        }
+        locked => locked?,
+    }
     let created = create_missing(control, engine, routines);
     let unlocked = execute(control, unlock);
     created.and(unlocked)
