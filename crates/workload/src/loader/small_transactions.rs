@@ -300,7 +300,10 @@ mod tests {
         };
         assert_eq!(counts(Lines(0..7_001, 5)), [3_000, 3_000, 1_001]);
         let wide = counts(Lines(0..300, 60_000));
-        assert!(wide.len() > 2 && wide.iter().sum::<u64>() == 300, "{wide:?}");
+        assert!(
+            wide.len() > 2 && wide.iter().sum::<u64>() == 300,
+            "{wide:?}"
+        );
     }
 
     #[test]
