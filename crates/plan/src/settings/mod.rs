@@ -301,7 +301,7 @@ settings! {
         value_flag(SERVER_HEADING, "spread", "SPREAD"),
         Varies(&["endpoints"]);
     /// The share of the read-only transactions that the server of --read-from takes, in per cent; the others stay with the
-    /// server of the URL
+    /// server of the URL [default: 100]
     run.read_share => read_share: u64, SettingType::WholeNumber { min: 1, max: 100 },
         value_flag(SERVER_HEADING, "read-share", "PERCENT"),
         Varies(&["endpoints"]);
@@ -474,7 +474,6 @@ fn defaults() -> PlanInput {
     // It depends on the window.
     defaults.warmup = None;
     defaults.embedded = value_from_flag("", Some(false));
-    defaults.read_share = value_from_flag("", Some(plan.drive.read_share.into()));
     defaults.arrival = value_from_flag("", Some(Arrival::default()));
     defaults.order = value_from_flag("", Some(RunOrder::default()));
     defaults.pause = value_from_flag("", Some(Duration::ZERO));

@@ -425,6 +425,7 @@ proptest! {
         let is_splittable = drive.tcp_sample == 0;
         let agents = is_splittable.then(|| "ssh vm1".to_owned()).into_iter().collect();
         let plan = Plan {
+            read_from: None,
             name: Some("written".to_owned()),
             declared,
             settings,
