@@ -4,6 +4,7 @@
 //! puts it back when it is dropped: at the end, after an error, after a signal. Must never: restart a server without a
 //! command of the user, or keep silent about a setting that it could not put back.
 
+use super::left_settings;
 use crate::command::reproduce::{fail_if_interrupted, wait_until_it_answers};
 use crate::command::{output, server};
 use crate::exit::{Exit, Failure};
@@ -51,6 +52,9 @@ pub fn set(
         restart: restart.map(str::to_owned),
         lock: None,
     };
+    if !run_server.is_embedded() {
+        left_settings::put_back(&changed.target);
+    }
     if plan.settings.is_empty() {
         return Ok(changed);
     }
@@ -147,6 +151,7 @@ impl ChangedServer {
                 change.name, setting.value, change.before
             ));
             self.changes.push(change);
+            left_settings::record(&self.target, &self.changes);
         }
         drop(control);
         if self.needs_restart() {
@@ -226,6 +231,7 @@ impl Drop for ChangedServer {
             ));
             return;
         }
+        left_settings::forget(&self.target);
         // A signal has ended the run, but not what is left to do.
         let restarted = match self.needs_restart() {
             true => self.restart(&Signals::default()),
