@@ -137,7 +137,7 @@ fn the_clients_of_a_closed_loop_are_searched() {
     let bench = TestBench::new("find_clients");
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     let output = bench.prony(
-        "find select-only --over clients --p99 60s --step 1s --warmup 0s --max-steps 3 --json",
+        "find select-only --over clients --p99 60s --step 1s --warmup 0s --max-steps 3 --no-observe --json",
     );
     let document: serde_json::Value =
         serde_json::from_slice(&output.stdout).expect("JSON on stdout");
