@@ -90,10 +90,8 @@ pub fn put_back(target: &Target) {
         .collect();
     let names = names.join(", ");
     let result = Control::connect(target).and_then(|mut control| {
-        let changes = left.iter().rev();
-        changes
-            .map(|one| settings::undo(&mut control, &one.undo))
-            .collect::<Result<(), _>>()
+        let mut changes = left.iter().rev();
+        changes.try_for_each(|one| settings::undo(&mut control, &one.undo))
     });
     drop(lock);
     match result {
