@@ -149,6 +149,27 @@ impl Coordinator<'_> {
             .then(|| warmup_until(schedule, now_ns, min_ns))
     }
 
+    /// Ends all workers for this reason, and returns it.
+    fn end_early(&self, reason: String) -> Option<String> {
+        self.interrupt.store(true, Ordering::Relaxed);
+        Some(reason)
+    }
+
+    /// Tells the workers and the observer when the warm-up ends; returns when to report that the load drains.
+    fn end_warmup(
+        &self,
+        start: &mut LoadStart,
+        warmup_ns: u64,
+        observer: &mut dyn Observer,
+    ) -> u64 {
+        start.schedule.warmup_ns = warmup_ns;
+        let window_start_ns = start.schedule.window_start_ns();
+        self.window_start_ns
+            .store(window_start_ns, Ordering::Relaxed);
+        observer.warmup_ends(&start.schedule);
+        drain_report_ns(start, self.job.plan.stop)
+    }
+
     /// Collects the results of the threads until all have ended. Sends the intervals that it has read back to
     /// their threads, so that threads need not allocate memory for later seconds.
     pub fn collect(&self, mut start: LoadStart, observer: &mut dyn Observer) -> DriveResult {
@@ -175,8 +196,7 @@ impl Coordinator<'_> {
                 }
                 WorkerMessage::Event(event) => {
                     if event.kind == RunEventKind::QueueFull {
-                        self.interrupt.store(true, Ordering::Relaxed);
-                        failure = Some(event.detail.clone());
+                        failure = self.end_early(event.detail.clone());
                     }
                     events.push(event);
                 }
@@ -186,15 +206,13 @@ impl Coordinator<'_> {
                 }
                 WorkerMessage::Hosts(totals) => {
                     hosts.resize_with(totals.len(), HostTotals::default);
-                    for (host, totals) in hosts.iter_mut().zip(&totals) {
-                        host.add(totals);
-                    }
+                    let pairs = hosts.iter_mut().zip(&totals);
+                    pairs.for_each(|(host, totals)| host.add(totals));
                 }
                 WorkerMessage::Ended(worker, result) => {
                     collector.end_worker(worker);
                     if let Err(error) = result {
-                        self.interrupt.store(true, Ordering::Relaxed);
-                        failure = Some(format!("the run could not continue: {error}"));
+                        failure = self.end_early(format!("the run could not continue: {error}"));
                     }
                 }
                 WorkerMessage::EngineCreated(_)
@@ -207,18 +225,13 @@ impl Coordinator<'_> {
                 collector.recycle(row);
                 if warmup_is_open && let Some(warmup_ns) = self.warmup_ns(&start, span, observer) {
                     warmup_is_open = false;
-                    start.schedule.warmup_ns = warmup_ns;
                     collector.set_warmup(warmup_ns);
-                    drain_report_ns = self::drain_report_ns(&start, self.job.plan.stop);
-                    self.window_start_ns
-                        .store(start.schedule.window_start_ns(), Ordering::Relaxed);
-                    observer.warmup_ends(&start.schedule);
+                    drain_report_ns = self.end_warmup(&mut start, warmup_ns, observer);
                 }
                 if failure.is_none()
                     && let Some(reason) = observer.reason_to_end()
                 {
-                    self.interrupt.store(true, Ordering::Relaxed);
-                    failure = Some(reason);
+                    failure = self.end_early(reason);
                 }
             }
         }

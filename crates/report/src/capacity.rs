@@ -4,6 +4,7 @@
 //! steps; or JSON. Must never: claim a limit that no step showed.
 
 use crate::answer::write_annotation;
+use crate::json;
 use crate::junit::{TestCase, write_document};
 use crate::printer::Printer;
 use crate::style::Style;
@@ -11,9 +12,9 @@ use crate::table::Table;
 use crate::text::answer::{requirement_text, result_sentence};
 use crate::text::plain;
 use crate::units::{self, count_with_noun, or_dash, percent, rate, time_or_dash};
-use prony_judge::capacity::{CapacityResult, CapacityState, CapacityStep};
-use prony_judge::sweep::Limiter;
-use prony_store::AnswerVerdict;
+use prony_judge::capacity::{CapacityResult, CapacityState, CapacityStep, ClientsStep};
+use prony_judge::sweep::{Limiter, Sweep};
+use prony_store::{AnswerVerdict, Requirement};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -89,6 +90,65 @@ pub fn write(out: &mut dyn Write, style: &Style, found: &CapacityResult) -> io::
         ))?;
     }
     Ok(())
+}
+
+/// The line after a step of a search over clients: `16 clients: 4,310 /s; pass`.
+pub fn clients_line(step: &ClientsStep) -> String {
+    format!(
+        "{}: {}; {}",
+        count_with_noun(step.clients.into(), "client", "clients"),
+        units::per_second(step.tps),
+        step.verdict.name().to_lowercase()
+    )
+}
+
+/// Writes the answer of a search over clients.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_clients(
+    out: &mut dyn Write,
+    style: &Style,
+    requirements: &[Requirement],
+    best: Option<&ClientsStep>,
+) -> io::Result<()> {
+    let limits: Vec<String> = requirements.iter().map(requirement_text).collect();
+    let limits = match limits.is_empty() {
+        true => String::new(),
+        false => format!(" at {}", limits.join(" and ")),
+    };
+    let (format, text): (fn(&Style, &str) -> String, String) = match best {
+        Some(step) => (
+            Style::bold,
+            format!(
+                "{}{limits}, with {}",
+                units::per_second(step.tps),
+                count_with_noun(step.clients.into(), "client", "clients")
+            ),
+        ),
+        None => (Style::alarm, format!("no number of clients{limits}")),
+    };
+    Printer::new(out, style).wrapped(format, &text)
+}
+
+/// Writes the answer of a search over clients, its steps and its curve as JSON.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_clients_json(
+    out: &mut dyn Write,
+    requirements: &[Requirement],
+    best: Option<&ClientsStep>,
+    steps: &[ClientsStep],
+    sweep: Option<&Sweep>,
+) -> io::Result<()> {
+    let document = serde_json::json!({
+        "requirements": requirements,
+        "best": best,
+        "steps": steps,
+        "sweep": sweep,
+    });
+    json::write_pretty(out, &document)
 }
 
 /// The answer: `4,310 /s (4,180 to 4,420) at p99 below 20.0 ms; limit: the server's CPUs`.

@@ -17,7 +17,7 @@ use prony_drive::{DriveResult, LoadStart, Observer};
 use prony_fleet::{Fleet, FleetJob, FleetResult};
 use prony_judge::WarmingUp;
 use prony_measure::{IntervalRow, RunSchedule};
-use prony_plan::Pace;
+use prony_plan::{DrivePlan, Pace};
 use prony_server::Target;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_session::Program;
@@ -131,10 +131,7 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         ledger,
         marks: None,
         commit_gaps: measures_gaps(&job).then(CommitGaps::default),
-        warming_up: WarmingUp::default(),
-        warmup_end: None,
-        at_rate: job.plan.drive.pace != Pace::Closed,
-        warmup_is_open: job.plan.drive.warmup_max.is_some(),
+        warmup: OpenWarmup::of(&job.plan.drive),
     };
     let program = match &ledger_program {
         Some(program) => program,
@@ -308,13 +305,28 @@ struct RunRecorder<'a> {
     ledger: Option<RunLedger>,
     marks: Option<Marks>,
     commit_gaps: Option<CommitGaps>,
-    /// The warm-up so far.
-    warming_up: WarmingUp,
-    /// What ended it.
-    warmup_end: Option<WarmupEnd>,
+    warmup: OpenWarmup,
+}
+
+/// A warm-up that may have no fixed length.
+struct OpenWarmup {
+    /// Whether its end is not known yet.
+    is_open: bool,
     at_rate: bool,
-    /// Whether the end of the warm-up is not known yet.
-    warmup_is_open: bool,
+    seconds: WarmingUp,
+    /// What ended it.
+    end: Option<WarmupEnd>,
+}
+
+impl OpenWarmup {
+    fn of(plan: &DrivePlan) -> OpenWarmup {
+        OpenWarmup {
+            is_open: plan.warmup_max.is_some(),
+            at_rate: plan.pace != Pace::Closed,
+            seconds: WarmingUp::default(),
+            end: None,
+        }
+    }
 }
 
 impl RunRecorder<'_> {
@@ -359,7 +371,7 @@ impl RunRecorder<'_> {
             &drive_result,
             server_rates.ok().flatten().or(observer_rates),
         );
-        run.window.warmup_end = self.warmup_end;
+        run.window.warmup_end = self.warmup.end;
         if let Some(parts) = &parts {
             parts.record(&mut run);
         }
@@ -401,7 +413,7 @@ impl Observer for RunRecorder<'_> {
 
     fn started(&mut self, start: &LoadStart) {
         self.observer.started(start);
-        if !self.warmup_is_open {
+        if !self.warmup.is_open {
             self.measure_tpm(&start.schedule);
         }
         let observer_input = self.observer_input.take();
@@ -436,8 +448,8 @@ impl Observer for RunRecorder<'_> {
             let result = self.recording.record_ledger(&state);
             self.report_journal_failure(result);
         }
-        if let Some(second) = second.as_ref().filter(|_| self.warmup_is_open) {
-            self.warming_up.add(second, self.at_rate);
+        if let Some(second) = second.as_ref().filter(|_| self.warmup.is_open) {
+            self.warmup.seconds.add(second, self.warmup.at_rate);
         }
         let mut server_seconds = Vec::new();
         if let Some(server_observer) = &self.server_observer {
@@ -454,16 +466,15 @@ impl Observer for RunRecorder<'_> {
     }
 
     fn is_steady(&mut self) -> bool {
-        self.warming_up.is_steady()
+        self.warmup.seconds.is_steady()
     }
 
     fn warmup_ends(&mut self, schedule: &RunSchedule) {
-        let end = match self.warming_up.is_steady() {
+        let end = match self.warmup.seconds.is_steady() {
             true => WarmupEnd::Steady,
             false => WarmupEnd::Limit,
         };
-        self.warmup_is_open = false;
-        self.warmup_end = Some(end);
+        (self.warmup.is_open, self.warmup.end) = (false, Some(end));
         self.measure_tpm(schedule);
         self.observer.warmup_ends(schedule, end);
     }

@@ -49,6 +49,10 @@ pub struct FindArgs {
     #[arg(long, value_name = "TIME", help_heading = "Search", value_parser = parse_p99)]
     pub p99: Option<Requirement>,
 
+    /// What the search varies: the rate of an open loop, or the clients of a closed one, whose throughput is sought
+    #[arg(long, value_name = "SETTING", help_heading = "Search", default_value = "rate", value_parser = ["rate", "clients"])]
+    pub over: String,
+
     /// First rate to measure, instead of an estimate by a closed loop
     #[arg(long, value_name = "TPS", help_heading = "Search", value_parser = parse_tps)]
     pub from: Option<f64>,

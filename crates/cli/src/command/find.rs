@@ -4,6 +4,7 @@
 //! `judge` decides what a step says and which rate follows. A step is stored before the next one starts.
 
 use super::compare::complete_runs;
+use super::find_clients;
 use super::run::{observe_options, plan_input, request_document};
 use super::{output, plan, stored};
 use crate::args::FindArgs;
@@ -23,7 +24,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 /// Shortest step: an interval needs 20 whole seconds.
-const MIN_STEP: Duration = Duration::from_secs(20);
+pub(super) const MIN_STEP: Duration = Duration::from_secs(20);
 /// Length of the closed loop that estimates the first rate.
 const PROBE: Duration = Duration::from_secs(5);
 /// The first rate as a share of the closed loop's throughput.
@@ -65,6 +66,9 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     if let Some(reason) = requirements.iter().find_map(capacity::refusal) {
         let message = "what is required says nothing about a highest rate";
         return Err(Failure::usage(message, reason).at("--require"));
+    }
+    if args.over == "clients" {
+        return find_clients::find(args, arguments, &input, subject, requirements);
     }
     let metrics = run::listen_for_prometheus(&observe_options(&input, &checked))?;
     let signals = Signals::listen()?;
@@ -264,22 +268,8 @@ impl Finder<'_> {
         length: Duration,
         must_store: bool,
     ) -> Result<(RunRequest, ObserveOptions), Failure> {
-        let (plan, input) = self.checked(rate, length)?;
-        let observe = observe_options(&input, &plan);
-        let request = RunRequest {
-            request_json: request_document(&input, &plan, self.arguments),
-            plan,
-            may_download: self.args.download,
-            format: ResultFormat::FirstScreen,
-            must_store,
-            progress_interval: self.args.progress,
-            check_after: false,
-            doctor: false,
-            label: self.args.label.clone(),
-            restart: None,
-            purpose: Purpose::default(),
-        };
-        Ok((request, observe))
+        let input = step_input(&self.input, rate, length);
+        request_of_step(self.args, self.arguments, input, self.subject, must_store)
     }
 
     fn checked(&self, rate: Option<f64>, length: Duration) -> Result<(Plan, PlanInput), Failure> {
@@ -287,6 +277,32 @@ impl Finder<'_> {
         let plan = plan::check_runnable(input.clone(), self.subject)?;
         Ok((plan, input))
     }
+}
+
+/// The request of a step with this input.
+pub(super) fn request_of_step(
+    args: &FindArgs,
+    arguments: &[OsString],
+    input: PlanInput,
+    subject: &str,
+    must_store: bool,
+) -> Result<(RunRequest, ObserveOptions), Failure> {
+    let plan = plan::check_runnable(input.clone(), subject)?;
+    let observe = observe_options(&input, &plan);
+    let request = RunRequest {
+        request_json: request_document(&input, &plan, arguments),
+        plan,
+        may_download: args.download,
+        format: ResultFormat::FirstScreen,
+        must_store,
+        progress_interval: args.progress,
+        check_after: false,
+        doctor: false,
+        label: args.label.clone(),
+        restart: None,
+        purpose: Purpose::default(),
+    };
+    Ok((request, observe))
 }
 
 /// Refuses to go on with a search of another load, server or data, before a step is stored among its own: a short
@@ -340,7 +356,7 @@ fn settings_of_search(plan: &Value) -> Vec<(&'static str, Value)> {
 }
 
 /// The input of a step; without a rate, of the closed loop.
-fn step_input(input: &PlanInput, rate: Option<f64>, length: Duration) -> PlanInput {
+pub(super) fn step_input(input: &PlanInput, rate: Option<f64>, length: Duration) -> PlanInput {
     PlanInput {
         rate_tps: value_from_flag("find", rate),
         // The distance of starts has a meaning only at a rate.

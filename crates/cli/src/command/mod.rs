@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod embedded;
 mod file;
 mod find;
+mod find_clients;
 mod fleet;
 mod generate;
 mod judge;

@@ -4,6 +4,7 @@
 
 pub mod answers;
 pub mod fleet;
+mod left_settings;
 mod live_observer;
 pub mod metrics;
 mod preparation;

@@ -4,6 +4,7 @@
 //! puts it back when it is dropped: at the end, after an error, after a signal. Must never: restart a server without a
 //! command of the user, or keep silent about a setting that it could not put back.
 
+use super::left_settings;
 use crate::command::reproduce::{fail_if_interrupted, wait_until_it_answers};
 use crate::command::{output, server};
 use crate::exit::{Exit, Failure};
@@ -68,10 +69,13 @@ pub fn set(
         hosts: Vec::new(),
         restart: restart.map(str::to_owned),
     };
+    let hosts = used_hosts(&run_server.target);
+    if !run_server.is_embedded() {
+        hosts.iter().for_each(left_settings::put_back);
+    }
     if plan.settings.is_empty() {
         return Ok(changed);
     }
-    let hosts = used_hosts(&run_server.target);
     let is_only = hosts.len() == 1;
     changed.hosts.extend(hosts.into_iter().map(|mut target| {
         target.wait_options.stop = Default::default();
@@ -215,6 +219,7 @@ impl ChangedHost {
                 change.name, self.name, setting.value, change.before
             ));
             self.changes.push(change);
+            left_settings::record(&self.target, &self.changes);
         }
         Ok(())
     }
@@ -264,7 +269,10 @@ impl Drop for ChangedServer {
         for host in changed {
             let (name, names) = (&host.name, host.names());
             match host.put_back() {
-                Ok(()) => put_back.push(format!("prony: put back on {name}: {names}")),
+                Ok(()) => {
+                    left_settings::forget(&host.target);
+                    put_back.push(format!("prony: put back on {name}: {names}"));
+                }
                 Err(error) => output::notice(&format!(
                     "prony: the settings of {name} could not be put back: {}; set them yourself: {names}",
                     error.parts().sentence()

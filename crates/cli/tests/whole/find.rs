@@ -131,3 +131,28 @@ fn a_limit_that_no_rate_meets_fails_and_one_that_says_nothing_is_refused() {
         "{output:?}"
     );
 }
+
+#[test]
+fn the_clients_of_a_closed_loop_are_searched() {
+    let bench = TestBench::new("find_clients");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let output = bench.prony(
+        "find select-only --over clients --p99 60s --step 1s --warmup 0s --max-steps 3 --no-observe --json",
+    );
+    let document: serde_json::Value =
+        serde_json::from_slice(&output.stdout).expect("JSON on stdout");
+    let clients: Vec<u64> = document["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["clients"].as_u64().unwrap())
+        .collect();
+    assert_eq!(clients[..2], [1, 2], "{document}");
+    assert!(
+        document["best"]["tps"].as_f64().unwrap() > 0.0,
+        "{document}"
+    );
+    assert_eq!(document["sweep"]["axis"], "clients", "{document}");
+    let refused = bench.prony("find select-only --over clients --from 100");
+    assert_eq!(refused.status.code(), Some(2));
+}

@@ -290,6 +290,36 @@ fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_er
 }
 
 #[test]
+fn what_a_killed_run_has_left_on_the_server_is_put_back_by_the_next_run() {
+    let server = own_postgres();
+    let bench = TestBench::on(&server, "killed_settings");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let shown = || {
+        bench
+            .control()
+            .query_value("show full_page_writes")
+            .unwrap()
+    };
+    let mut command = bench.command("run tpcb --clients 2 --duration 5m --warmup 0s");
+    command.args(["--setting", "full_page_writes=off", "--url", &bench.url]);
+    let (child, _) = start_run(command);
+    wait_until(&bench.home, |run| run.state == RunState::Running);
+    // The run goes on: nothing of it is put back.
+    let beside = bench.prony("run tpcb --clients 2 --transactions 5");
+    assert!(!stderr_text(&beside).contains("was killed"), "{beside:?}");
+    assert_eq!(shown().as_deref(), Some("off"));
+    send_signal(&child, "-KILL");
+    child.wait_with_output().expect("it ends");
+    assert_eq!(shown().as_deref(), Some("off"));
+    let next = bench.prony("run tpcb --clients 2 --transactions 5");
+    let told = "an earlier run was killed before it put the server's settings back; they are put back now: full_page_writes = on";
+    assert!(stderr_text(&next).contains(told), "{next:?}");
+    assert_eq!(shown().as_deref(), Some("on"));
+    let again = bench.prony("run tpcb --clients 2 --transactions 5");
+    assert!(!stderr_text(&again).contains("was killed"), "{again:?}");
+}
+
+#[test]
 fn a_setting_that_needs_a_restart_is_set_and_put_back_by_the_users_command() {
     let server = own_postgres();
     let bench = TestBench::on(&server, "restarted_settings");

@@ -7,8 +7,10 @@
 //! too short for an interval is decided by the figure alone, and says so; a longer one without an interval only by a
 //! figure that is far from the limit.
 
+mod clients;
 mod search;
 
+pub use clients::{ClientsStep, best_clients, next_clients};
 pub use search::{Capacity, CapacityState, NextStep, RateVerdict, Search};
 
 use crate::compare::property_differences;

@@ -46,6 +46,13 @@ pub struct SettingChange {
     pub reach: Reach,
 }
 
+impl SettingChange {
+    /// The statements that put it back.
+    pub fn undo(&self) -> &[String] {
+        &self.undo
+    }
+}
+
 /// PostgreSQL's `insufficient_privilege`.
 const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
@@ -195,8 +202,15 @@ pub fn change_server(
 /// # Errors
 /// The server refuses.
 pub fn put_back(control: &mut Control, change: &SettingChange) -> Result<(), ControlError> {
-    change
-        .undo
+    undo(control, &change.undo)
+}
+
+/// Executes the statements that put a setting back ([`SettingChange::undo`]).
+///
+/// # Errors
+/// The server refuses one.
+pub fn undo(control: &mut Control, statements: &[String]) -> Result<(), ControlError> {
+    statements
         .iter()
         .try_for_each(|statement| control.execute(statement).map(drop))
 }

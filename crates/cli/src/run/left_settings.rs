@@ -1,0 +1,114 @@
+//! The settings that a run has changed on a server, beside the stored runs: if Prony is killed, the next run would take
+//! them for what the server had before.
+//!
+//! In: what a run changes. Out: a file for each server, which exists while a run has changed it. Must never: fail a run
+//! because the file cannot be written, or put back what a run that still goes on has changed.
+
+use crate::command::{output, stored};
+use prony_server::settings::{self, Reach, SettingChange, SettingsLock, lock_settings};
+use prony_server::{Control, Target};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+#[derive(Serialize, Deserialize)]
+struct LeftSetting {
+    name: String,
+    before: String,
+    /// The statements that put it back.
+    undo: Vec<String>,
+    needs_restart: bool,
+}
+
+/// The file of a server.
+fn path_of(target: &Target) -> Option<PathBuf> {
+    let mut hasher = DefaultHasher::new();
+    target.describe().hash(&mut hasher);
+    let folder = stored::open_store().ok()?.folder().join("changed-settings");
+    Some(folder.join(format!("{:016x}.json", hasher.finish())))
+}
+
+/// Writes what was changed on the server so far.
+pub fn record(target: &Target, changes: &[SettingChange]) {
+    let left: Vec<LeftSetting> = changes
+        .iter()
+        .map(|change| LeftSetting {
+            name: change.name.clone(),
+            before: change.before.clone(),
+            undo: change.undo().to_vec(),
+            needs_restart: change.reach == Reach::Restart,
+        })
+        .collect();
+    let written = path_of(target).is_some_and(|path| {
+        let folder = path.parent().map(fs::create_dir_all);
+        let mut options = fs::OpenOptions::new();
+        // A value may be a secret, as in `primary_conninfo`.
+        let file = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&path);
+        let text = serde_json::to_vec(&left).unwrap_or_default();
+        folder.is_some_and(|made| made.is_ok())
+            && file.and_then(|mut file| file.write_all(&text)).is_ok()
+    });
+    if !written {
+        output::notice(
+            "prony: warning: if this run is killed, nothing will tell the next one which settings of the server it has \
+             changed: the folder of results cannot be written",
+        );
+    }
+}
+
+/// Everything is put back.
+pub fn forget(target: &Target) {
+    if let Some(path) = path_of(target) {
+        // A file that stays is told of by the next run.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Puts back what a killed run has left on the server, and says so. `restart` stays with the user.
+pub fn put_back(target: &Target) {
+    let Some(path) = path_of(target) else { return };
+    let left = fs::read(&path).ok();
+    let left: Option<Vec<LeftSetting>> = left.and_then(|text| serde_json::from_slice(&text).ok());
+    let Some(left) = left.filter(|left| !left.is_empty()) else {
+        return;
+    };
+    // The run goes on if it still holds the lock.
+    let Ok(SettingsLock::Held(lock)) = lock_settings(target) else {
+        return;
+    };
+    let names: Vec<String> = left
+        .iter()
+        .map(|one| format!("{} = {}", one.name, one.before))
+        .collect();
+    let names = names.join(", ");
+    let result = Control::connect(target).and_then(|mut control| {
+        let mut changes = left.iter().rev();
+        changes.try_for_each(|one| settings::undo(&mut control, &one.undo))
+    });
+    drop(lock);
+    match result {
+        Ok(()) => {
+            forget(target);
+            let restart = match left.iter().any(|one| one.needs_restart) {
+                true => "; restart it, so that it reads them",
+                false => "",
+            };
+            output::notice(&format!(
+                "prony: an earlier run was killed before it put the server's settings back; they are put back now: {names}{restart}"
+            ));
+        }
+        Err(error) => output::notice(&format!(
+            "prony: warning: an earlier run was killed and has left settings on the server, which could not be put back: {}; \
+             before, they were {names}",
+            prony_plan::UserError::parts(&error).sentence()
+        )),
+    }
+}
