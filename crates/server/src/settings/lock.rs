@@ -4,7 +4,7 @@
 //! connection.
 
 use crate::control::{Error as ControlError, TextRow};
-use crate::{Control, Target};
+use crate::{Control, ProtocolOptions, Target};
 use prony_document::SqlDialect;
 
 /// The lock of a server's settings, or who has it.
@@ -17,8 +17,8 @@ pub enum SettingsLock {
 
 /// The key of PostgreSQL's lock: the letters of the program's name.
 const POSTGRES_KEY: (i32, i32) = (i32::from_be_bytes(*b"pron"), b'y' as i32);
-/// The name of MySQL's lock.
-const MYSQL_NAME: &str = "prony settings";
+/// The name of MySQL's and SQL Server's lock.
+const LOCK_NAME: &str = "prony settings";
 
 /// Takes the lock for the whole server.
 ///
@@ -28,12 +28,15 @@ pub fn lock_settings(target: &Target) -> Result<SettingsLock, ControlError> {
     let mut target = target.clone();
     target.set_program_name("prony");
     target.has_own_statements = true;
+    if matches!(target.protocol, ProtocolOptions::SqlServer(_)) {
+        // Its locks are of one database, and some options of a database can be set only while it has no other session.
+        "master".clone_into(&mut target.database);
+    }
     let mut control = Control::connect(&target)?;
     let other = match control.dialect() {
         SqlDialect::PostgreSql => lock_postgres(&mut control, &target)?,
         SqlDialect::MySql => lock_mysql(&mut control)?,
-        // No setting of SQL Server is changed.
-        SqlDialect::TransactSql => None,
+        SqlDialect::TransactSql => lock_sql_server(&mut control)?,
     };
     Ok(match other {
         None => SettingsLock::Held(Box::new(control)),
@@ -69,14 +72,32 @@ fn lock_postgres(
 }
 
 fn lock_mysql(control: &mut Control) -> Result<Option<Option<String>>, ControlError> {
-    let locked = control.query_value(&format!("SELECT GET_LOCK('{MYSQL_NAME}', 0)"))?;
+    let locked = control.query_value(&format!("SELECT GET_LOCK('{LOCK_NAME}', 0)"))?;
     if locked.as_deref() == Some("1") {
         return Ok(None);
     }
     let holder = control.query_value(&format!(
         "SELECT CONCAT_WS(', ', CONCAT('connection ', h.id), CONCAT('user ', p.user), CONCAT('from ', p.host)) \
-         FROM (SELECT IS_USED_LOCK('{MYSQL_NAME}') AS id) AS h \
+         FROM (SELECT IS_USED_LOCK('{LOCK_NAME}') AS id) AS h \
          LEFT JOIN information_schema.processlist AS p ON p.id = h.id WHERE h.id IS NOT NULL"
+    ));
+    Ok(Some(holder.ok().flatten()))
+}
+
+fn lock_sql_server(control: &mut Control) -> Result<Option<Option<String>>, ControlError> {
+    let locked = control.query_value(&format!(
+        "DECLARE @result int; \
+         EXEC @result = sp_getapplock '{LOCK_NAME}', 'Exclusive', 'Session', 0; \
+         SELECT @result"
+    ))?;
+    if locked.as_deref() == Some("0") {
+        return Ok(None);
+    }
+    // Who has it only administrators may see.
+    let holder = control.query_value(&format!(
+        "SELECT TOP (1) concat('session ', s.session_id, ', login ', s.login_name, ', from ', s.host_name) \
+         FROM sys.dm_tran_locks AS l JOIN sys.dm_exec_sessions AS s ON s.session_id = l.request_session_id \
+         WHERE l.resource_type = 'APPLICATION' AND l.resource_description LIKE '%{LOCK_NAME}%'"
     ));
     Ok(Some(holder.ok().flatten()))
 }
