@@ -15,6 +15,14 @@ pub struct ServerSettings(BTreeMap<String, String>);
 /// Parts of the names of settings whose values may hold a password.
 const SECRET_PARTS: [&str; 4] = ["password", "passphrase", "conninfo", "secret"];
 
+/// The name that a setting has in a plan, for one that a server shows: SQL Server's `max degree of parallelism` and
+/// `max server memory (MB)` become `max_degree_of_parallelism` and `max_server_memory_mb`.
+pub fn setting_name(shown: &str) -> String {
+    let is_kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+    let parts = shown.split(|c| !is_kept(c)).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("_").to_ascii_lowercase()
+}
+
 impl ServerSettings {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

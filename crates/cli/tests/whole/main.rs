@@ -44,6 +44,7 @@ mod script;
 mod server_settings;
 mod services;
 mod split;
+mod sqlserver;
 mod stalls;
 mod statements;
 mod suite;

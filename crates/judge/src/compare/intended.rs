@@ -8,9 +8,11 @@
 use super::Difference;
 use super::declared::{DECLARED, availability_differs};
 use super::rules::{DURABILITY_SETTINGS, UNKNOWN, engine};
-use super::server::{DATA_AND_CACHE_PROPERTY, ISOLATION_PROPERTY, ISOLATION_SETTINGS};
+use super::server::{
+    DATA_AND_CACHE_PROPERTY, ISOLATION_PROPERTY, ISOLATION_SETTINGS, READS_ROW_VERSIONS,
+};
 use prony_plan::settings::{Compared, SETTINGS, VARIANT_SETTINGS};
-use prony_store::{Run, Severity};
+use prony_store::{Run, Severity, setting_name};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -131,14 +133,20 @@ impl PlanDifferences {
     /// Whether the plans ask for different values of this setting of the server, or of one that this property follows from.
     fn server_settings_set(&self, property: &str) -> bool {
         let differs = |name: &str| {
-            let key = format!("{VARIANT_SETTINGS}.{}", name.to_ascii_lowercase());
+            let key = format!("{VARIANT_SETTINGS}.{}", setting_name(name));
             self.keys.contains(&key)
         };
         let any = |names: &[&str]| names.iter().any(|name| differs(name));
         match property {
-            "durability" => any(&DURABILITY_SETTINGS) || any(&["innodb_doublewrite"]),
+            "durability" => {
+                let others = ["innodb_doublewrite", "database.delayed_durability_desc"];
+                any(&DURABILITY_SETTINGS) || any(&others)
+            }
             "replication" => any(&["synchronous_standby_names"]),
-            ISOLATION_PROPERTY => any(&ISOLATION_SETTINGS),
+            ISOLATION_PROPERTY => {
+                let of_sql_server = [READS_ROW_VERSIONS, "transaction_isolation_level"];
+                any(&ISOLATION_SETTINGS) || any(&of_sql_server)
+            }
             DATA_AND_CACHE_PROPERTY => any(&["shared_buffers", "innodb_buffer_pool_size"]),
             name => differs(name),
         }

@@ -78,7 +78,7 @@ pub(super) const ISOLATION_SETTINGS: [&str; 3] = [
 
 /// The setting with which SQL Server reads row versions at the isolation level read committed, instead of
 /// locking the rows that it reads.
-const READS_ROW_VERSIONS: &str = "database.is_read_committed_snapshot_on";
+pub(super) const READS_ROW_VERSIONS: &str = "database.is_read_committed_snapshot_on";
 
 /// Name of the difference between isolation levels.
 pub(super) const ISOLATION_PROPERTY: &str = "isolation level";

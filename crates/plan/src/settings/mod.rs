@@ -347,7 +347,7 @@ settings! {
         Varies(&["commands during the load"]);
     /// Write the number of each transaction into a table, in the transaction itself, and account after the run for
     /// each commit: acknowledged, lost, doubled, or not known until then. It costs a statement for each transaction;
-    /// workloads of Prony's own statements on PostgreSQL, MySQL and MariaDB
+    /// workloads of Prony's own statements
     run.ledger => ledger: bool, SettingType::Bool,
         switch(RESULT_HEADING, "ledger", None),
         Varies(&["ledger"]);

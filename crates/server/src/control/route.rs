@@ -300,7 +300,11 @@ fn tds_login(target: &Target, endpoint: &Endpoint, options: &SqlServerOptions) -
         client_pid: std::process::id(),
         packet_size: options.packet_size,
         read_only: options.read_only,
-        session_setup: SESSION_SETUP.to_owned(),
+        session_setup: [SESSION_SETUP]
+            .into_iter()
+            .chain(options.session_settings.iter().map(String::as_str))
+            .collect::<Vec<_>>()
+            .join("; "),
         ..tds::Login::new(&target.user, password, &target.database)
     }
 }

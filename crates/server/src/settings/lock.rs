@@ -5,7 +5,7 @@
 
 use crate::control::{Error as ControlError, TextRow};
 use crate::mysql::{UserLock, take_user_lock};
-use crate::{Control, Target};
+use crate::{Control, ProtocolOptions, Target};
 use prony_document::SqlDialect;
 
 /// The lock of a server's settings, or who has it.
@@ -20,8 +20,8 @@ pub enum SettingsLock {
 
 /// The key of PostgreSQL's lock: the letters of the program's name.
 const POSTGRES_KEY: (i32, i32) = (i32::from_be_bytes(*b"pron"), b'y' as i32);
-/// The name of MySQL's lock.
-const MYSQL_NAME: &str = "prony settings";
+/// The name of MySQL's and SQL Server's lock.
+const LOCK_NAME: &str = "prony settings";
 
 /// Takes the lock for the whole server.
 ///
@@ -31,16 +31,19 @@ pub fn lock_settings(target: &Target) -> Result<SettingsLock, ControlError> {
     let mut target = target.clone();
     target.set_program_name("prony");
     target.has_own_statements = true;
+    if matches!(target.protocol, ProtocolOptions::SqlServer(_)) {
+        // Its locks are of one database, and some options of a database can be set only while it has no other session.
+        "master".clone_into(&mut target.database);
+    }
     let mut control = Control::connect(&target)?;
     let other = match control.dialect() {
         SqlDialect::PostgreSql => lock_postgres(&mut control, &target)?,
-        SqlDialect::MySql => match take_user_lock(&mut control, &format!("'{MYSQL_NAME}'"), 0)? {
+        SqlDialect::MySql => match take_user_lock(&mut control, &format!("'{LOCK_NAME}'"), 0)? {
             UserLock::Held => None,
             UserLock::HeldByOther => Some(holder_in_mysql(&mut control)),
             UserLock::Refused => return Ok(SettingsLock::Absent),
         },
-        // No setting of SQL Server is changed.
-        SqlDialect::TransactSql => None,
+        SqlDialect::TransactSql => lock_sql_server(&mut control)?,
     };
     Ok(match other {
         None => SettingsLock::Held(Box::new(control)),
@@ -79,10 +82,28 @@ fn lock_postgres(
 fn holder_in_mysql(control: &mut Control) -> Option<String> {
     let holder = control.query_value(&format!(
         "SELECT CONCAT_WS(', ', CONCAT('connection ', h.id), CONCAT('user ', p.user), CONCAT('from ', p.host)) \
-         FROM (SELECT IS_USED_LOCK('{MYSQL_NAME}') AS id) AS h \
+         FROM (SELECT IS_USED_LOCK('{LOCK_NAME}') AS id) AS h \
          LEFT JOIN information_schema.processlist AS p ON p.id = h.id WHERE h.id IS NOT NULL"
     ));
     holder.ok().flatten()
+}
+
+fn lock_sql_server(control: &mut Control) -> Result<Option<Option<String>>, ControlError> {
+    let locked = control.query_value(&format!(
+        "DECLARE @result int; \
+         EXEC @result = sp_getapplock '{LOCK_NAME}', 'Exclusive', 'Session', 0; \
+         SELECT @result"
+    ))?;
+    if locked.as_deref() == Some("0") {
+        return Ok(None);
+    }
+    // Who has it only administrators may see.
+    let holder = control.query_value(&format!(
+        "SELECT TOP (1) concat('session ', s.session_id, ', login ', s.login_name, ', from ', s.host_name) \
+         FROM sys.dm_tran_locks AS l JOIN sys.dm_exec_sessions AS s ON s.session_id = l.request_session_id \
+         WHERE l.resource_type = 'APPLICATION' AND l.resource_description LIKE '%{LOCK_NAME}%'"
+    ));
+    Ok(Some(holder.ok().flatten()))
 }
 
 /// The first cells of the first row; `None` for NULL, or without a row.

@@ -7,6 +7,7 @@
 mod lock;
 mod mysql;
 mod postgres;
+mod sqlserver;
 
 pub use lock::{SettingsLock, lock_settings};
 
@@ -90,7 +91,10 @@ impl UserError for SettingError {
         match self {
             SettingError::Unknown { name } => {
                 ErrorParts::new(format!("the server has no setting {name}"))
-                    .with_hint("SHOW ALL (PostgreSQL) or SHOW VARIABLES (MySQL) lists its settings")
+                    .with_hint(
+                        "SHOW ALL (PostgreSQL) or SHOW VARIABLES (MySQL) lists its settings; on SQL Server it is an option of SET, a \
+                         database.* setting of a result, or a name in sys.configurations with _ in place of spaces",
+                    )
             }
             SettingError::Fixed { name, reason } => {
                 ErrorParts::new(format!("the setting {name} cannot be changed: {reason}"))
@@ -136,12 +140,7 @@ pub fn find_reach(
         let reach = match control.dialect() {
             SqlDialect::PostgreSql => postgres::reach(control, name)?,
             SqlDialect::MySql => mysql::reach(control, name, value)?,
-            SqlDialect::TransactSql => {
-                return Err(SettingError::Fixed {
-                    name: name.to_owned(),
-                    reason: "on SQL Server, settings are varied by the command of `between` in [experiment]",
-                });
-            }
+            SqlDialect::TransactSql => sqlserver::reach(control, name, value)?,
         };
         Ok(WantedSetting {
             name: name.to_owned(),
@@ -171,7 +170,9 @@ pub fn set_in_sessions(target: &mut Target, wanted: &[WantedSetting]) {
         ProtocolOptions::MySql(options) => {
             options.session_settings = own().map(mysql::assignment).collect();
         }
-        ProtocolOptions::SqlServer(_) => {}
+        ProtocolOptions::SqlServer(options) => {
+            options.session_settings = own().map(sqlserver::assignment).collect();
+        }
     }
     for additional in &mut target.additional_targets {
         set_in_sessions(additional, wanted);
@@ -188,7 +189,8 @@ pub fn change_server(
 ) -> Result<SettingChange, SettingError> {
     let change = match control.dialect() {
         SqlDialect::PostgreSql => postgres::change_server(control, setting),
-        SqlDialect::MySql | SqlDialect::TransactSql => mysql::change_server(control, setting),
+        SqlDialect::MySql => mysql::change_server(control, setting),
+        SqlDialect::TransactSql => sqlserver::change_server(control, setting),
     };
     change.map_err(|source| SettingError::Refused {
         name: setting.name.clone(),
@@ -223,7 +225,8 @@ pub fn verify(control: &mut Control, wanted: &[WantedSetting]) -> Result<(), Set
     for setting in wanted {
         let found = match control.dialect() {
             SqlDialect::PostgreSql => postgres::difference(control, setting),
-            SqlDialect::MySql | SqlDialect::TransactSql => mysql::difference(control, setting),
+            SqlDialect::MySql => mysql::difference(control, setting),
+            SqlDialect::TransactSql => sqlserver::difference(control, setting),
         };
         let found = found.map_err(|source| SettingError::Refused {
             name: setting.name.clone(),

@@ -97,6 +97,7 @@ fn build_target(
         strict: encrypt == Encrypt::Strict,
         certificate_name: read_certificate_name(&options)?,
         address_race: options.is_on("MultiSubnetFailover")?.then(Arc::default),
+        session_settings: Vec::new(),
     };
     let endpoints = hosts::resolve(&server, password.as_ref())?;
     Ok(Target {

@@ -4,6 +4,7 @@ mod canceling;
 mod databases;
 mod instances;
 mod observing;
+mod settings;
 
 use super::*;
 use crate::target::SslMode;

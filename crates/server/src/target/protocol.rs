@@ -56,6 +56,8 @@ pub struct SqlServerOptions {
     pub certificate_name: Option<ServerName<'static>>,
     /// With `MultiSubnetFailover`: which of the server's addresses answers.
     pub address_race: Option<Arc<AddressRace>>,
+    /// SET statements for the settings that a plan asks for in each session.
+    pub session_settings: Vec<String>,
 }
 
 /// Options that only MySQL and MariaDB have.
