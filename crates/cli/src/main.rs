@@ -6,11 +6,11 @@
 mod args;
 mod command;
 #[cfg(test)]
+#[path = "../tests/documentation/mod.rs"]
 mod documentation;
 mod exit;
 mod experiment;
 mod run;
-mod shell;
 mod static_binary;
 mod title;
 

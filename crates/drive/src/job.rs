@@ -111,7 +111,8 @@ pub struct DriveResult {
 impl DriveJob<'_> {
     /// The servers, without the TCP route to one of them.
     fn servers(&self) -> impl Iterator<Item = &Target> {
-        std::iter::once(self.target).chain(&self.target.additional_targets)
+        let targets = std::iter::once(self.target).chain(&self.target.additional_targets);
+        targets.chain(self.target.read_target.as_deref())
     }
 
     pub(crate) fn addresses(&self) -> impl Iterator<Item = &Address> {
@@ -121,7 +122,7 @@ impl DriveJob<'_> {
 
     /// The routes to each server, and then those of the TCP sample.
     pub(crate) fn routes(&self) -> RouteTable {
-        RouteTable::new(self.servers(), self.tcp_target, self.target.spread)
+        RouteTable::new(self.target, self.tcp_target)
     }
 
     /// Whether a client uses TCP while others use the unix socket.
@@ -141,6 +142,11 @@ impl DriveJob<'_> {
             0 => Network::Unix,
             clients => Network::UnixWithTcpSample { clients },
         }
+    }
+
+    /// How many connections a client has from the beginning.
+    pub(crate) fn connections_per_client(&self) -> u32 {
+        1 + u32::from(self.target.read_target.is_some())
     }
 
     /// The record of a connection that is not up yet.

@@ -55,7 +55,7 @@ pub fn connect<R>(
     slice: &RunSlice,
     drive_slice: impl FnOnce(ReadySlice<'_>) -> R,
 ) -> Result<R, Error> {
-    ensure_file_limit(slice)?;
+    ensure_file_limit(job, slice)?;
     if job.program.opens_connections() {
         // The program does not declare how many it will open.
         affinity::raise_file_limit();
@@ -73,8 +73,9 @@ pub fn connect<R>(
 }
 
 /// Ensures that a slice may open enough files, before any client connects.
-fn ensure_file_limit(slice: &RunSlice) -> Result<(), Error> {
-    let (requested, threads) = (slice.clients.len() as u32, slice.threads());
+fn ensure_file_limit(job: &DriveJob, slice: &RunSlice) -> Result<(), Error> {
+    let requested = slice.clients.len() as u32 * job.connections_per_client();
+    let threads = slice.threads();
     let needed = u64::from(requested) + THREAD_FILES * u64::from(threads) + PROCESS_FILES;
     affinity::ensure_file_limit(needed).map_err(|limit| Error::FileLimit {
         requested,

@@ -52,7 +52,8 @@ impl<'a, I: Io> Worker<'a, I> {
         let connections = Connections::new(io, job, routes, share.clients.clone(), channel);
         Worker {
             users: Users::new(job, share, connections.conns(), clock.clone(), channel)
-                .with_hosts(routes.totals_len()),
+                .with_hosts(routes.totals_len())
+                .with_reads(connections.conns_for_reads(), job.plan.read_share),
             clock,
             job,
             connections,
@@ -165,6 +166,8 @@ impl<'a, I: Io> Worker<'a, I> {
             }
             // This also delivers an interval that ended, and was closed, when a user was resumed.
             if self.users.rotate_interval(now_ns) {
+                self.users
+                    .record_host_connections(self.connections.hosts(), now_ns);
                 self.users.deliver_intervals(self.connections.counts());
             }
             self.handle_due(now_ns);

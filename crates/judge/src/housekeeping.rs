@@ -165,6 +165,7 @@ mod tests {
             kind,
             detail: "t".to_owned(),
             count: 1,
+            ..Event::default()
         }
     }
 

@@ -19,7 +19,7 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
             "{acknowledged} commits were acknowledged, and it is not known which are there: {reason}"
         );
         let advice = format!(
-            "The table {} is kept. Let the run end by itself, and keep a server reachable after it.",
+            "The table {} is kept: prony check ledger --url URL decides once more.",
             account.table
         );
         return new_finding(Severity::Caveat, finding, advice);
@@ -32,8 +32,8 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
         let unrecorded = count(account.unrecorded, "transaction");
         let finding =
             format!("{text}. {unrecorded} committed without an entry, and are not accounted for");
-        let advice = "On MySQL and MariaDB only transactions that end with a statement of their own have an entry: choose options of \
-                      the workload by which they do (tpcc: mode=statements).";
+        let advice = "Procedures that commit have none, and on MySQL and MariaDB only transactions that end with a statement of their own have one: \
+                      choose options of the workload by which they do (tpcc: mode=statements).";
         return new_finding(Severity::Caveat, finding, advice);
     }
     new_finding(Severity::Note, text, "")
@@ -49,7 +49,7 @@ pub(crate) fn lost_by_ledger(run: &Run) -> Option<u64> {
 }
 
 /// What became of the commits, in a sentence without its end.
-fn ledger_sentence(account: &LedgerAccount) -> String {
+pub fn ledger_sentence(account: &LedgerAccount) -> String {
     let mut text = format!(
         "lost {} of {} acknowledged commits",
         thousands(account.lost),
@@ -73,6 +73,12 @@ fn ledger_sentence(account: &LedgerAccount) -> String {
             text.push_str(&format!("; {} {what}", thousands(number)));
         }
     }
+    if account.unknown > 0 {
+        text.push_str(&format!(
+            "; {} more are there whose replies the killed client may not have got",
+            thousands(account.unknown)
+        ));
+    }
     if account.ambiguous > 0 {
         text.push_str(&format!(
             "; {} without a reply, of which {} are there",
@@ -86,7 +92,7 @@ fn ledger_sentence(account: &LedgerAccount) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_store::LostCommit;
+    use prony_store::LedgerNumber;
 
     fn severity_and_text(account: LedgerAccount) -> (Severity, String) {
         let run = Run {
@@ -112,7 +118,7 @@ mod tests {
         );
         let lossy = LedgerAccount {
             lost: 2,
-            first_lost: vec![LostCommit {
+            first_lost: vec![LedgerNumber {
                 client: 5,
                 sequence: 211,
             }],

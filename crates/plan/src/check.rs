@@ -3,7 +3,7 @@
 //! The result is a [`Plan`] with every default filled in, or a list of all problems. A problem that is only a
 //! consequence of another one is not reported.
 
-use crate::duration::shorten;
+use crate::duration::{format_duration, shorten};
 use crate::input::{InputValue, PlanInput};
 use crate::observe::{ListenAddress, ObservePlan};
 use crate::plan::{Arrival, DrivePlan, Pace, Plan, ServerPlan, Stop, WorkloadPlan};
@@ -48,11 +48,13 @@ impl PlanInput {
         let drive = checker.check_drive();
         let observe = checker.check_observe();
         checker.check_fleet();
+        checker.check_marks(drive.as_ref());
         let problems = checker.problems;
         match (server, workload, drive) {
             (Some(server), Some(workload), Some(drive)) if problems.is_empty() => Ok(Plan {
                 name: self.file.name.as_deref().and_then(file_stem),
                 server,
+                read_from: self.read_from.clone().map(|url| ServerPlan::Url(url.value)),
                 declared: self
                     .declared
                     .clone()
@@ -72,6 +74,7 @@ impl PlanInput {
                     .clone()
                     .map(|agents| agents.value)
                     .unwrap_or_default(),
+                at: self.at.clone().map(|at| at.value).unwrap_or_default(),
                 ledger: value_or(&self.ledger, false),
                 require: self
                     .require
@@ -215,6 +218,7 @@ impl Checker<'_> {
             |sample, clients| format!("a sample of {sample} is more than the {clients} clients"),
             "it is the number of clients that use TCP",
         );
+        let read_share = self.check_reads();
         let pace = self.check_pace();
         let stop = self.check_stop();
         Some(DrivePlan {
@@ -238,6 +242,7 @@ impl Checker<'_> {
                 default.connect_per_transaction,
             ),
             spread: input.spread.as_ref().map(|spread| spread.value),
+            read_share: read_share?,
             tcp_sample: tcp_sample?,
             seed: input.seed.as_ref().map(|seed| seed.value),
             pin: input.pin.as_ref().map(|pin| pin.value),
@@ -248,6 +253,33 @@ impl Checker<'_> {
             reconnect: default.reconnect,
             connect_time_counts: default.connect_time_counts,
         })
+    }
+
+    /// Checks the server for reads; returns its share of the read-only transactions.
+    fn check_reads(&mut self) -> Option<u32> {
+        let input = self.input;
+        let embedded = input.embedded.as_ref().filter(|embedded| embedded.value);
+        if let Some((url, embedded)) = input.read_from.as_ref().zip(embedded) {
+            let message = format!(
+                "read_from and embedded ({}) exclude each other",
+                embedded.location
+            );
+            let hint = "a throw-away server has no replica: name a server with url";
+            self.report_with_hint(&url.location, message, hint);
+        }
+        match (&input.read_from, &input.read_share) {
+            (Some(url), _) if url.value.is_empty() => {
+                let hint = "give the URL of a server for reads, or leave it out";
+                self.report_with_hint(&url.location, "is empty", hint);
+            }
+            (None, Some(share)) => {
+                let hint = "name the server that takes the reads with read_from";
+                self.report_with_hint(&share.location, "has no effect without read_from", hint);
+            }
+            _ => {}
+        }
+        let default = DrivePlan::default().read_share;
+        self.count_or_default("run.read_share", &input.read_share, default)
     }
 
     /// The default number of threads: that of each machine, as if it were this one.
@@ -291,9 +323,33 @@ impl Checker<'_> {
             let message = "a sample of clients over TCP is not possible with agents";
             self.report_with_hint(&sample.location, message, "remove one of the two");
         }
+        if let Some(reads) = &input.read_from {
+            let message = "agents cannot use a server for reads yet";
+            self.report_with_hint(&reads.location, message, "remove one of the two");
+        }
         if let Some(ledger) = input.ledger.as_ref().filter(|ledger| ledger.value) {
             let message = "agents cannot keep a ledger yet";
             self.report_with_hint(&ledger.location, message, "remove one of the two");
+        }
+    }
+
+    /// Checks that each command can run before the load ends.
+    fn check_marks(&mut self, drive: Option<&DrivePlan>) {
+        let (Some(marks), Some(drive)) = (&self.input.at, drive) else {
+            return;
+        };
+        let Stop::After(window) = drive.stop else {
+            return;
+        };
+        let length = drive.warmup_max.unwrap_or(drive.warmup) + window;
+        for late in marks.value.iter().filter(|mark| mark.at >= length) {
+            let message = format!(
+                "the load ends after {}, before the command at {}",
+                format_duration(length),
+                format_duration(late.at)
+            );
+            let hint = "the time of a command is counted from the start of the load, which is that of the warm-up";
+            self.report_with_hint(&marks.location, message, hint);
         }
     }
 

@@ -6,6 +6,7 @@
 use crate::plan::{Pace, Plan, ServerPlan, Stop};
 use crate::problem::{InputLocation, Problem};
 pub use crate::settings::PlanInput;
+use crate::settings::{Setting, SettingValue};
 use serde_json::{Map, Value, json};
 use std::fmt;
 
@@ -99,9 +100,10 @@ impl PlanInput {
         }
         if overrides.url.is_some() || overrides.embedded.is_some() {
             let has_server = self.url.is_some() || self.embedded.is_some();
-            // What was declared of another server does not hold for this one.
+            // What was declared of another server does not hold for this one, and its replicas are not those of this one.
             if has_server && self.server() != overrides.server() {
                 self.declared = None;
+                (self.read_from, self.read_share) = (None, None);
             }
             self.url = None;
             self.embedded = None;
@@ -164,6 +166,10 @@ impl PlanInput {
             describe: no_location(drive.describe),
             connect_per_transaction: no_location(drive.connect_per_transaction),
             spread: drive.spread.and_then(no_location),
+            read_share: plan
+                .read_from
+                .as_ref()
+                .and_then(|_| count(drive.read_share)),
             tcp_sample: count(drive.tcp_sample),
             io: no_location(drive.io),
             wait: no_location(drive.wait),
@@ -171,6 +177,9 @@ impl PlanInput {
             statement_latency: no_location(drive.statement_latency),
             seed: drive.seed.and_then(no_location),
             expect_outage: no_location(plan.expect_outage),
+            at: Some(plan.at.clone())
+                .filter(|at| !at.is_empty())
+                .and_then(no_location),
             ledger: no_location(plan.ledger),
             require: Some(plan.require.clone())
                 .filter(|require| !require.0.is_empty())
@@ -193,6 +202,9 @@ impl PlanInput {
                 .and_then(|listen| no_location(listen.to_string())),
             ..PlanInput::default()
         };
+        if let Some(ServerPlan::Url(url)) = &plan.read_from {
+            input.read_from = no_location(url.clone());
+        }
         match plan.server {
             ServerPlan::Embedded => input.embedded = no_location(true),
             ServerPlan::Url(_) => input.url = server.map(str::to_owned).and_then(no_location),
@@ -203,21 +215,24 @@ impl PlanInput {
         {
             (input.rate_tps, input.arrival) = (no_location(rate_tps), no_location(arrival));
         }
-        match drive.stop {
-            Stop::After(time) | Stop::NoStartsAfter(time) => input.duration = no_location(time),
-            Stop::Transactions(count) => input.transactions = no_location(count),
-            Stop::SharedTransactions {
-                transactions,
-                within,
-            } => {
-                (input.duration, input.transactions) =
-                    (no_location(within), no_location(transactions));
-            }
-        }
+        input.set_stop(drive.stop);
         for (key, value) in &plan.workload.options {
             input.set_option("", key, Some(value.clone()));
         }
         input
+    }
+
+    fn set_stop(&mut self, stop: Stop) {
+        let (time, count) = match stop {
+            Stop::After(time) | Stop::NoStartsAfter(time) => (Some(time), None),
+            Stop::Transactions(count) => (None, Some(count)),
+            Stop::SharedTransactions {
+                transactions,
+                within,
+            } => (Some(within), Some(transactions)),
+        };
+        self.duration = value_from_flag("", time);
+        self.transactions = value_from_flag("", count);
     }
 
     /// The given values, for the Run document: `{"run.clients": {"value": 64, "place": "--clients"}}`.
@@ -233,13 +248,7 @@ impl PlanInput {
         for (setting, value, location) in self.given_settings() {
             let value = match setting.path {
                 "server.url" => json!(server),
-                // The command is not stored: it may contain a password.
-                "experiment.between" | "experiment.restart" => json!("a command"),
-                "fleet.agents" => json!("commands"),
-                // It may contain a password, as the server's.
-                "experiment.via" => json!("a pooler"),
-                "experiment.versus" => json!("another server"),
-                _ => value.to_json(),
+                _ => stored_value(setting, value),
             };
             add(setting.path.to_owned(), value, location);
         }
@@ -260,8 +269,10 @@ impl PlanInput {
             let Some(flag) = &setting.flag else { continue };
             let texts = value.to_texts();
             if flag.value_name.is_some() {
-                let texts = texts.into_iter();
-                arguments.extend(texts.flat_map(|text| [setting.flag_name(), text]));
+                for text in texts {
+                    arguments.push(setting.flag_name());
+                    arguments.extend(text.splitn(flag.value_count(), ' ').map(str::to_owned));
+                }
             } else if texts == [flag.switch_value()] {
                 arguments.push(setting.flag_name());
             }
@@ -283,6 +294,24 @@ impl PlanInput {
             }
         }
         arguments
+    }
+}
+
+/// The value for a document, without what may contain a password: commands, and other servers' URLs.
+pub(crate) fn stored_value(setting: &Setting, value: &dyn SettingValue) -> Value {
+    match setting.path {
+        "experiment.between" | "experiment.restart" => json!("a command"),
+        "fleet.agents" => json!("commands"),
+        "run.at" => {
+            let texts = value.to_texts().into_iter();
+            texts
+                .filter_map(|text| Some(format!("{} a command", text.split_once(' ')?.0)))
+                .collect()
+        }
+        "server.read_from" => json!("a server for reads"),
+        "experiment.via" => json!("a pooler"),
+        "experiment.versus" => json!("another server"),
+        _ => value.to_json(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The checked plan of a run, in the units that the other crates use.
 
 use crate::choice::choices;
+use crate::mark::Mark;
 use crate::observe::ObservePlan;
 use prony_document::{Declared, Requirements, ServerSettings};
 use std::collections::BTreeMap;
@@ -15,6 +16,8 @@ pub struct Plan {
     /// The name of its file without folder and extension; `None` if there is no file.
     pub name: Option<String>,
     pub server: ServerPlan,
+    /// The server that takes read-only transactions, if another one does; always a URL.
+    pub read_from: Option<ServerPlan>,
     /// What the user says of the server.
     pub declared: Declared,
     /// Settings that the server shall have during the run.
@@ -28,6 +31,8 @@ pub struct Plan {
     /// Whether the run measures an outage or a stall of the server, such as a failover; if so, neither
     /// makes the run invalid.
     pub expect_outage: bool,
+    /// Commands that run during the load.
+    pub at: Vec<Mark>,
     /// Whether each transaction writes its number, so that each commit can be accounted for.
     pub ledger: bool,
     /// What the result must meet.
@@ -43,12 +48,14 @@ impl Plan {
         Plan {
             name: None,
             server: ServerPlan::Url(String::new()),
+            read_from: None,
             declared: Declared::default(),
             settings: ServerSettings::default(),
             workload,
             drive,
             observe: ObservePlan::disabled(),
             expect_outage: false,
+            at: Vec::new(),
             ledger: false,
             require: Requirements::default(),
             agents: Vec::new(),
@@ -123,6 +130,8 @@ pub struct DrivePlan {
     pub connect_time_counts: bool,
     /// With which of several servers a connection begins; if absent, as the URL says.
     pub spread: Option<Spread>,
+    /// The share of the read-only transactions that the server for reads takes, if there is one, in per cent.
+    pub read_share: u32,
     /// Number of clients that use TCP while the others use a unix socket. Only TCP packets have
     /// timestamps, which split the service time.
     pub tcp_sample: u32,
@@ -160,6 +169,7 @@ impl Default for DrivePlan {
             connect_per_transaction: false,
             connect_time_counts: true,
             spread: None,
+            read_share: 100,
             tcp_sample: 0,
             seed: None,
             pin: None,

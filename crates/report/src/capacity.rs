@@ -37,18 +37,7 @@ pub fn step_line(step: &CapacityStep) -> String {
     )
 }
 
-/// Writes the answer as JSON.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_json(out: &mut dyn Write, found: &CapacityResult) -> io::Result<()> {
-    json::write_pretty(out, found)
-}
-
 /// Writes the answer as JUnit XML, in one case; one that is not certain fails.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_junit(out: &mut dyn Write, found: &CapacityResult) -> io::Result<()> {
     let verdict = found.verdict();
     let case = TestCase {
@@ -60,9 +49,6 @@ pub fn write_junit(out: &mut dyn Write, found: &CapacityResult) -> io::Result<()
 }
 
 /// Writes the answer and what it rests on as an annotation of GitHub's workflows.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_github(out: &mut dyn Write, found: &CapacityResult) -> io::Result<()> {
     let verdict = found.verdict();
     let mut lines = vec![format!("{}: {}", verdict.name(), answer_sentence(found))];
@@ -71,9 +57,6 @@ pub fn write_github(out: &mut dyn Write, found: &CapacityResult) -> io::Result<(
 }
 
 /// Writes the answer, what it rests on, and the steps.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write(out: &mut dyn Write, style: &Style, found: &CapacityResult) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     let format = match found.capacity.state {

@@ -1,12 +1,14 @@
 //! Executes one run.
 
 use crate::check_after;
+use crate::commit_gap::CommitGaps;
 use crate::document;
-use crate::endpoints::{add_load, endpoints_before};
+use crate::endpoints::{EndpointObservers, add_load, endpoints_before};
 use crate::error::Error;
 use crate::fleet::{FleetParts, machines};
 use crate::job::{RunJob, StorePolicy};
 use crate::ledger::RunLedger;
+use crate::marks::Marks;
 use crate::observing::{self, LoadEnd, Observation, ServerObserver};
 use crate::recording::{Recording, RecordingState};
 use crate::refused::{RefusalDetector, Refused};
@@ -20,8 +22,8 @@ use prony_server::Target;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_session::Program;
 use prony_store::{
-    MissingObservation, ObservedTopic, Run, RunStore, RunWriter, Second, ServerSecond, StoreError,
-    WarmupEnd,
+    EndpointFigures, MissingObservation, ObservedTopic, RequiredFigure, Run, RunStore, RunWriter,
+    Second, ServerSecond, StoreError, WarmupEnd,
 };
 use prony_workload::{MetricSource, RateMetric};
 use std::path::PathBuf;
@@ -81,6 +83,9 @@ pub struct FinishedRun {
 /// If the run must be stored but cannot be, or the load cannot start. A run that fails later is a partial
 /// run.
 pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<FinishedRun, Error> {
+    if job.server.target.read_target.is_some() && !has_reads(&job) {
+        return Err(Error::NoReads(job.plan.workload.name.clone()));
+    }
     let fleet = job.fleet.take();
     let mut run = document::new_run(&job);
     if let Some(fleet) = &fleet {
@@ -89,25 +94,9 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
     if let Some(growth) = &job.growth {
         run.growth = growth.readings();
     }
-    let colocation = &job.connection.colocation;
     let observation = job.observation.take();
-    // Replaced tools connect only where the tool would.
-    let observes = observation.as_ref().is_some_and(|observation| {
-        observation.observed.off.is_none() && !observation.reads_others_after
-    });
-    run.endpoints = endpoints_before(&job.server.target, observes);
-    run.drive.spread = (!run.endpoints.is_empty()).then_some(job.server.target.spread);
-    let observation =
-        observation.unwrap_or_else(|| Observation::before_and_after(job.connection, None));
-    let observer_input = Some(observing::ServerObserverInput {
-        target: job.server.target.clone(),
-        facts: job.facts.clone(),
-        exporter: observation.exporter,
-        colocation: colocation.clone(),
-        queries_server: observation.observed.off.is_none(),
-        reads_others_after: observation.reads_others_after,
-    });
-    run.observed = Some(observation.observed);
+    let observer_input = Some(record_servers(&job, observation, &mut run));
+    let endpoints = run.endpoints.clone();
     let storage = open_storage(&job, &mut run, observer)?;
     let ledger = match RunLedger::create(&job, &run.id) {
         Ok(ledger) => ledger,
@@ -131,12 +120,17 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         tpm_measurement: None,
         observer_input,
         server_observer: None,
+        job: &job,
+        endpoints,
+        endpoint_observers: EndpointObservers::default(),
         embedded: job.server.embedded.as_ref(),
         failure: None,
         kinds: job.ready_workload.program.kinds(),
         refusal_detector: job.ends_if_refused.then(RefusalDetector::default),
         refused: None,
         ledger,
+        marks: None,
+        commit_gaps: measures_gaps(&job).then(CommitGaps::default),
         warmup: OpenWarmup::of(&job.plan.drive),
     };
     let program = match &ledger_program {
@@ -152,13 +146,42 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         (Ok((drive_result, _)), Some(refused)) if !drive_result.interrupted => {
             Error::Refused(refused)
         }
-        (Ok((drive_result, parts)), _) => return Ok(recorder.finish(&job, drive_result, parts)),
+        (Ok((drive_result, parts)), _) => return Ok(recorder.finish(drive_result, parts)),
         (Err(error), _) => error,
     };
     if let (_, Some(writer)) = recorder.recording.end() {
         writer.discard();
     }
     Err(error)
+}
+
+/// Records the servers as they are before the load; returns the input of the thread that observes the first.
+fn record_servers(
+    job: &RunJob<'_>,
+    observation: Option<Observation>,
+    run: &mut Run,
+) -> observing::ServerObserverInput {
+    let target = &job.server.target;
+    // Replaced tools connect only where the tool would.
+    let observes = observation.as_ref().is_some_and(|observation| {
+        observation.observed.off.is_none() && !observation.reads_others_after
+    });
+    run.endpoints = endpoints_before(target, observes);
+    run.drive.spread = (!run.endpoints.is_empty()).then_some(target.spread);
+    let has_read_target = target.read_target.is_some();
+    run.drive.read_share_percent = has_read_target.then_some(job.plan.drive.read_share);
+    let observation =
+        observation.unwrap_or_else(|| Observation::before_and_after(job.connection, None));
+    let input = observing::ServerObserverInput {
+        target: target.clone(),
+        facts: job.facts.clone(),
+        exporter: observation.exporter,
+        colocation: job.connection.colocation.clone(),
+        queries_server: observation.observed.off.is_none(),
+        reads_others_after: observation.reads_others_after,
+    };
+    run.observed = Some(observation.observed);
+    input
 }
 
 /// Drives the load from this machine, or from those of a fleet, whose agents have ended afterwards.
@@ -169,6 +192,9 @@ fn drive(
     recorder: &mut RunRecorder<'_>,
 ) -> Result<(DriveResult, Option<FleetParts>), Error> {
     let Some(mut fleet) = fleet else {
+        let gaps = recorder.commit_gaps.clone();
+        let gap_listener = gaps.map(|gaps| move |_: usize| gaps.listener());
+        let gap_listener = gap_listener.as_ref().map(|new| new as _);
         let driven = prony_drive::run(
             &prony_drive::DriveJob {
                 program,
@@ -177,7 +203,7 @@ fn drive(
                 plan: &job.plan.drive,
                 seed: job.seed,
                 interrupt: job.interrupt.flag(),
-                new_sample_listener: job.new_sample_listener,
+                new_sample_listener: job.new_sample_listener.or(gap_listener),
                 service: job.facts.service,
                 on_connect_refused: job.on_connect_refused,
             },
@@ -230,6 +256,23 @@ fn open_storage(
     }
 }
 
+/// Whether transactions of a kind only read.
+fn has_reads(job: &RunJob<'_>) -> bool {
+    let program = &job.ready_workload.program;
+    (0..program.kinds().len()).any(|kind| program.only_reads(kind))
+}
+
+/// Whether to measure the longest time without a commit of each client, which costs a few nanoseconds a transaction.
+fn measures_gaps(job: &RunJob<'_>) -> bool {
+    let plan = job.plan;
+    let mut required = plan.require.0.iter().map(|requirement| &requirement.figure);
+    plan.expect_outage
+        || plan.ledger
+        || !plan.at.is_empty()
+        || required
+            .any(|figure| matches!(figure, RequiredFigure::Outage | RequiredFigure::Recovery))
+}
+
 /// Whether to read the server's own transaction count.
 fn must_read_txn_count(job: &RunJob<'_>) -> bool {
     let is_counted_by_server = |metric: &RateMetric| metric.source == MetricSource::ServerCounters;
@@ -246,6 +289,11 @@ struct RunRecorder<'a> {
     /// Input of the observing thread; taken at the start of the load.
     observer_input: Option<observing::ServerObserverInput>,
     server_observer: Option<ServerObserver>,
+    /// The target and the facts of the server.
+    job: &'a RunJob<'a>,
+    /// The servers as they were before the load; empty if there is only one.
+    endpoints: Vec<EndpointFigures>,
+    endpoint_observers: EndpointObservers,
     /// The throw-away server; if it exits, the run fails.
     embedded: Option<&'a EmbeddedPostgres>,
     /// Why the run must end, if it must.
@@ -255,6 +303,8 @@ struct RunRecorder<'a> {
     refusal_detector: Option<RefusalDetector>,
     refused: Option<Refused>,
     ledger: Option<RunLedger>,
+    marks: Option<Marks>,
+    commit_gaps: Option<CommitGaps>,
     warmup: OpenWarmup,
 }
 
@@ -293,12 +343,8 @@ impl RunRecorder<'_> {
     }
 
     /// Judges and stores the result.
-    fn finish(
-        mut self,
-        job: &RunJob<'_>,
-        drive_result: DriveResult,
-        parts: Option<FleetParts>,
-    ) -> FinishedRun {
+    fn finish(mut self, drive_result: DriveResult, parts: Option<FleetParts>) -> FinishedRun {
+        let job = self.job;
         let observer_tpm = self.observer.ended(&drive_result);
         let load_end = LoadEnd::of(&drive_result);
         let tpm_measurement = self.tpm_measurement.take();
@@ -329,12 +375,20 @@ impl RunRecorder<'_> {
         if let Some(parts) = &parts {
             parts.record(&mut run);
         }
+        self.endpoint_observers.end(load_end, &mut run.endpoints);
         add_load(
             &mut run.endpoints,
             &job.server.target,
             &drive_result.hosts,
             run.measured.length_s,
         );
+        run.commit_gap = self
+            .commit_gaps
+            .and_then(|gaps| gaps.longest(drive_result.start.schedule.start_ns));
+        // A command may still be bringing back the server, which is read next.
+        run.events
+            .extend(self.marks.take().into_iter().flat_map(Marks::end));
+        run.events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
         if let Some(growth) = &job.growth {
             run.growth = growth.read_after(job, &drive_result);
         }
@@ -365,6 +419,13 @@ impl Observer for RunRecorder<'_> {
         let observer_input = self.observer_input.take();
         self.server_observer =
             observer_input.and_then(|input| ServerObserver::start(input, start.schedule));
+        let (target, facts) = (&self.job.server.target, self.job.facts);
+        self.endpoint_observers =
+            EndpointObservers::start(&self.endpoints, target, facts, start.schedule);
+        if self.job.store_policy != StorePolicy::DoNotStore {
+            let (marks, target) = (&self.job.plan.at, &self.job.server.target);
+            self.marks = Some(Marks::start(marks, target, start.schedule.start_ns));
+        }
         let result = self.recording.record_start(start);
         self.report_journal_failure(result);
     }
@@ -382,6 +443,11 @@ impl Observer for RunRecorder<'_> {
         }
         let (second, result) = self.recording.record_row(row, schedule);
         self.report_journal_failure(result);
+        if let Some(ledger) = &self.ledger {
+            let state = ledger.state(false, "the run was killed before it could read it");
+            let result = self.recording.record_ledger(&state);
+            self.report_journal_failure(result);
+        }
         if let Some(second) = second.as_ref().filter(|_| self.warmup.is_open) {
             self.warmup.seconds.add(second, self.warmup.at_rate);
         }

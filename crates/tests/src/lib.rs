@@ -5,10 +5,12 @@
 //! behind.
 
 pub mod canned;
+mod galera;
 mod mariadb;
 mod pgbouncer;
 mod postgres;
 
+pub use galera::Galera;
 pub use mariadb::{MariaDb, MariaDbOptions, shared_mariadb};
 pub use pgbouncer::PgBouncer;
 pub use postgres::shared_postgres;

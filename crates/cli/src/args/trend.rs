@@ -1,7 +1,7 @@
 //! Arguments of `prony trend`.
 
 use super::run::answer_format;
-use super::stored::{Since, parse_since};
+use super::stored::FilterArgs;
 use crate::run::ResultFormat;
 use clap::Args;
 use prony_store::Requirement;
@@ -30,17 +30,8 @@ pub struct TrendArgs {
     #[arg(value_name = "WORKLOAD")]
     pub workload: String,
 
-    /// Only runs with this label
-    #[arg(long, value_name = "LABEL")]
-    pub label: Option<String>,
-
-    /// Only runs on servers whose engine or version contains this text
-    #[arg(long, value_name = "TEXT")]
-    pub server: Option<String>,
-
-    /// Only runs started since this time: a date, a local time such as 2026-11-20T18:00, or an age such as 12h or 7d
-    #[arg(long, value_name = "WHEN", value_parser = parse_since)]
-    pub since: Option<Since>,
+    #[command(flatten)]
+    pub filter: FilterArgs,
 
     /// Use at most this many of the newest runs; 0 uses all
     #[arg(long, short = 'n', value_name = "N", default_value_t = 200)]

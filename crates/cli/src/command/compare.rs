@@ -16,7 +16,7 @@ use prony_judge::requirements::answer_side;
 use prony_judge::sweep::Sweep;
 use prony_plan::suggest::nearest;
 use prony_report::compare::{self, SideAnswers};
-use prony_report::{answer, capacity, experiment};
+use prony_report::{answer, capacity, experiment, json};
 use prony_store::{
     Comparator, Experiment, ExperimentKind, RequiredFigure, RequiredLimit, Requirement, Run,
     RunFilter, RunState, RunStore, Statistic,
@@ -166,7 +166,7 @@ fn show_search(found: &CapacityResult, args: &CompareArgs) -> Result<Exit, Failu
         return Err(usage_failure(message, hint));
     }
     output::show(|out, style| match args.json {
-        true => capacity::write_json(out, found),
+        true => json::write_pretty(out, found),
         false => capacity::write(out, style, found),
     })?;
     Ok(super::find::exit_of(found))

@@ -13,7 +13,7 @@ use crate::experiment::{ExperimentDriver, Schedule};
 use crate::run::{self, ObserveOptions, ResultFormat, RunRequest, RunResult};
 use prony_judge::capacity::{self, CapacityResult, CapacityStep, NextStep, RateVerdict, Search};
 use prony_plan::{Plan, PlanInput, RunOrder, to_json, value_from_flag};
-use prony_report::capacity as view;
+use prony_report::{capacity as view, json};
 use prony_runner::{Purpose, Signals};
 use prony_store::{
     AnswerVerdict, Experiment, ExperimentKind, RateSearch, RequiredFigure, Requirement, Run,
@@ -114,7 +114,7 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     output::show(|out, style| match args.format {
         Some(ResultFormat::Junit) => view::write_junit(out, &found),
         Some(_) => view::write_github(out, &found),
-        None if args.json => view::write_json(out, &found),
+        None if args.json => json::write_pretty(out, &found),
         None => view::write(out, style, &found),
     })?;
     let exit = ended?;
@@ -345,6 +345,7 @@ fn settings_of_search(plan: &Value) -> Vec<(&'static str, Value)> {
         "arrival",
         "connect_per_transaction",
         "spread",
+        "read_share",
     ];
     let mut settings: Vec<_> = of_run.map(|name| (name, run[name].clone())).to_vec();
     settings.extend([

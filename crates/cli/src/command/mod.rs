@@ -15,6 +15,7 @@ mod find_clients;
 mod fleet;
 mod generate;
 mod judge;
+mod ledger;
 pub mod load;
 mod load_size;
 pub mod output;

@@ -12,7 +12,7 @@ use prony_plan::{
     Experiment, InputLocation, MAX_PROBLEMS, Plan, PlanInput, Problems, QueryMode, ServerPlan,
     WorkloadPlan, system_error,
 };
-use prony_report::{Problem, units};
+use prony_report::{Problem, json, units};
 use prony_workload::Error;
 use std::path::Path;
 
@@ -36,10 +36,9 @@ pub fn execute(command: PlanCommand) -> Result<Exit, Failure> {
                 lines.iter().try_for_each(|line| writeln!(out, "{line}"))
             })?;
         }
-        PlanCommand::Schema => output::show(|out, _| {
-            serde_json::to_writer_pretty(&mut *out, &prony_plan::json_schema())?;
-            writeln!(out)
-        })?,
+        PlanCommand::Schema => {
+            output::show(|out, _| json::write_pretty(out, &prony_plan::json_schema()))?;
+        }
     }
     Ok(Exit::Success)
 }

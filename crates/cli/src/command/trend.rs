@@ -4,10 +4,9 @@
 //! changed. No stored document is changed.
 
 use super::server::find_workload;
-use super::stored::judge_by_own_rules;
-use super::stored::listing_start;
+use super::stored::{filter_of, judge_by_own_rules};
 use super::{compare, file, output};
-use crate::args::TrendArgs;
+use crate::args::{FilterArgs, TrendArgs};
 use crate::exit::{Exit, Failure};
 use crate::run::{ResultFormat, answers};
 use prony_judge::requirements::{MAX_BASELINE_RUNS, answer_repeats};
@@ -141,12 +140,8 @@ fn compare_all(
 
 fn filter(args: &TrendArgs) -> RunFilter {
     RunFilter {
-        last: (args.last > 0).then_some(args.last),
         workload: Some(args.workload.clone()),
-        label: args.label.clone(),
-        server: args.server.clone(),
-        since_ns: args.since.map(listing_start),
-        verdict: None,
+        ..filter_of(&args.filter, args.last)
     }
 }
 
@@ -175,13 +170,18 @@ fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Re
             return Ok(run);
         }
     }
-    let has_filter = args.label.is_some() || args.server.is_some() || args.since.is_some();
+    let FilterArgs {
+        label,
+        server,
+        since,
+    } = &args.filter;
+    let has_filter = label.is_some() || server.is_some() || since.is_some();
     if runs.is_empty() && !has_filter {
         // Runs of other tools may have other names: a name is wrong only if no run has it.
         find_workload(&args.workload)?;
     }
     let message = match runs.len() {
-        0 => match &args.label {
+        0 => match label {
             Some(label) => format!("no stored run of {} has the label {label}", args.workload),
             None => format!("no stored run of {} matches", args.workload),
         },

@@ -4,9 +4,9 @@
 
 use crate::command::{output, server};
 use crate::exit::{Exit, Failure};
-use crate::shell::{self, POLL_INTERVAL};
 use prony_plan::{Experiment, ServerPlan, format_duration};
 use prony_runner::Signals;
+use prony_runner::shell::{self, POLL_INTERVAL};
 use std::thread::sleep;
 
 /// Runs the command, if there is one, and then pauses, except before the first run. A signal ends the command or the pause early.
@@ -23,7 +23,9 @@ pub fn run_between(
         let repeat = position.repeat.to_string();
         let variant = &*position.variant;
         let server = server_variables(experiment, variant);
+        let scale = scale_of(experiment, variant);
         let mut variables = vec![("PRONY_VARIANT", variant), ("PRONY_REPEAT", &repeat)];
+        variables.extend(scale.as_deref().map(|scale| ("PRONY_SCALE", scale)));
         variables.extend(server.iter().map(|(name, value)| (*name, value.as_str())));
         let status = shell::run(script, &variables, signals)
             .map_err(|error| failure(&format!("cannot be started: {error}")))?;
@@ -53,6 +55,17 @@ fn server_variables(experiment: &Experiment, variant: &str) -> Vec<(&'static str
             .map_or_else(|_| Vec::new(), |target| target.client_environment()),
         Some(ServerPlan::Embedded) | None => Vec::new(),
     }
+}
+
+/// The scale of a variant's data, for a command that loads them; `None` if the plan does not say it.
+fn scale_of(experiment: &Experiment, variant: &str) -> Option<String> {
+    let mut variants = experiment.variants.iter();
+    let scale = variants
+        .find(|found| found.name == variant)?
+        .plan
+        .workload
+        .scale;
+    scale.map(|scale| scale.to_string())
 }
 
 fn failure(reason: &str) -> Failure {

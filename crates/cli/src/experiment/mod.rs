@@ -8,7 +8,6 @@ mod between;
 mod driver;
 mod early;
 mod prices;
-mod servers;
 
 use crate::command::output;
 use crate::command::plan::planned_refusals_of;
@@ -46,7 +45,7 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
     let metrics = metrics.transpose()?.flatten();
     let signals = Signals::listen()?;
     let experiment = &request.experiment;
-    servers::check_urls(experiment)?;
+    early::check_urls(experiment)?;
     // A sheet with a mistake is reported before the first run.
     let sheet = prices::load_sheet(experiment)?;
     for refusal in planned_refusals_of(experiment) {

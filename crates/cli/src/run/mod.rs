@@ -125,9 +125,6 @@ impl RunResult {
     }
 
     /// Writes all figures, checks and settings.
-    ///
-    /// # Errors
-    /// If `out` cannot be written.
     pub fn write_full(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
         let path = self.stored_path();
         let stored = path.as_deref().map(|place| DocumentLocation::JustStored {
@@ -165,7 +162,7 @@ pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<E
         .collect();
     output::show(|out, style| match request.format {
         ResultFormat::Junit | ResultFormat::Github => Ok(()),
-        ResultFormat::Json => json::write(out, &result.run),
+        ResultFormat::Json => json::write_pretty(out, &result.run),
         ResultFormat::Full => result.write_full(out, style),
         ResultFormat::FirstScreen => {
             let annotation = &Annotation {

@@ -224,7 +224,7 @@ fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_er
     let output = bench.prony(&format!("run {plan}"));
     ok_stdout(&output);
     let messages = stderr_text(&output);
-    let told = "the server's full_page_writes is off for the run; before, it was on";
+    let told = "full_page_writes of the server is off for the run; before, it was on";
     assert_eq!(messages.matches(told).count(), 2, "{messages}");
     let runs = stored_runs(&bench.home);
     let expected = ["on", "off", "off", "on"].map(|name| (name.to_owned(), name.to_owned()));
@@ -248,7 +248,7 @@ fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_er
         let output = second.args(["--url", url]).output().expect("it runs");
         let messages = stderr_text(&output);
         assert_eq!(output.status.code(), Some(3), "{messages}");
-        let holder = "another run has changed the settings of this server (process ";
+        let holder = "another run has changed the settings of the server (process ";
         assert!(messages.contains(holder), "{messages}");
         assert_eq!(shown().as_deref(), Some("off"));
     }
@@ -402,7 +402,7 @@ fn mariadb_sets_sessions_and_the_server_and_puts_the_server_back() {
     other.query("select get_lock('prony settings', 0)").unwrap();
     let setting = "run oltp_read_write --transactions 9 --setting innodb_flush_log_at_trx_commit=2";
     let messages = stderr_text(&bench.prony(setting));
-    let holder = "has changed the settings of this server (connection ";
+    let holder = "has changed the settings of the server (connection ";
     assert!(messages.contains(holder), "{messages}");
     assert_eq!(shown(), before);
     let output =

@@ -14,9 +14,9 @@ pub use clients::{ClientsStep, best_clients, next_clients};
 pub use search::{Capacity, CapacityState, NextStep, RateVerdict, Search};
 
 use crate::compare::property_differences;
+use crate::limiter::{LimiterFinding, first_known, limiter};
 use crate::observations::server_machine_mean;
 use crate::requirements::{answer_repeats, is_met_by_value};
-use crate::sweep::{LimiterFinding, first_known, limiter};
 use crate::thresholds::STEADY_MIN_SECONDS;
 use crate::{all_kinds, client};
 use prony_store::{
@@ -150,7 +150,7 @@ pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
         let is_other = !BEHIND_CHECKS.contains(&&*check.id) && check.id != CLIENT_CHECK;
         check.severity == Severity::Invalid && is_other
     });
-    let limited = client::check_client_limit(run);
+    let limited = client::cpu_limit(run);
     CapacityStep {
         run: run.id.clone(),
         rate: run.drive.rate_tps.unwrap_or_default(),
@@ -162,7 +162,7 @@ pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
         share_of_limit,
         keeps_up,
         is_certain: decided.iter().all(|(_, is_certain)| *is_certain),
-        is_client_limit: limited.is_some_and(|found| found.severity == Severity::Invalid),
+        is_client_limit: limited.is_some_and(|(severity, _)| severity == Severity::Invalid),
         invalid_by: invalid.map(|check| check.id.clone()).collect(),
         answer,
     }

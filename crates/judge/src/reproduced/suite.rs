@@ -5,6 +5,7 @@
 
 use super::{deviations, not_comparable_by, relative_change};
 use crate::experiment::{Spread, is_counted};
+use crate::sweep::Sweep;
 use prony_plan::scenario::find_suite;
 use prony_store::scenario::{PublishedFigure, Scenario};
 use prony_store::{Choice, PublishedMetric, Run};
@@ -24,8 +25,8 @@ pub struct SuiteSummary {
     pub rows: Vec<SuiteRow>,
     /// The servers that were measured, each with its product and version.
     pub servers: Vec<String>,
-    /// Throughput by the machines' CPUs, for a suite over machines of different sizes; otherwise empty.
-    pub scaling: Vec<ScalingPoint>,
+    /// Throughput by the machines' CPUs; absent unless the suite is about machines of different sizes.
+    pub scaling: Option<Sweep>,
 }
 
 /// A row of a suite.
@@ -62,19 +63,6 @@ pub struct SuiteFigure {
     pub change: Option<f64>,
 }
 
-/// A machine of a suite over machines of different sizes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ScalingPoint {
-    /// CPUs, as observed or declared, otherwise those of the scenario.
-    pub cpus: u32,
-    /// Whether the CPUs are only those of the scenario.
-    pub is_assumed: bool,
-    /// Committed transactions a second: the median of the counted runs.
-    pub tps: f64,
-    /// Throughput for a CPU, as a share of that of the smallest machine.
-    pub efficiency: f64,
-}
-
 /// The rows of the suite to which the first run belongs; `None` if it is part of none. Runs of other suites are left
 /// out.
 pub fn suite_summary(runs: &[impl Borrow<Run>]) -> Option<SuiteSummary> {
@@ -91,19 +79,20 @@ pub fn suite_summary(runs: &[impl Borrow<Run>]) -> Option<SuiteSummary> {
         }
     }
     let suite = find_suite(&part.id);
-    let is_scaling = suite.is_some_and(|suite| suite.scaling);
     Some(SuiteSummary {
         id: part.id.clone(),
         title: suite.map_or(String::new(), |suite| suite.title.clone()),
         request: part.request.clone(),
         rows,
         servers,
-        scaling: if is_scaling {
-            scaling(&runs)
-        } else {
-            Vec::new()
-        },
+        scaling: suite
+            .filter(|suite| suite.scaling)
+            .and_then(|_| Sweep::over_machines(&runs, cpus_of_scenario)),
     })
+}
+
+fn cpus_of_scenario(run: &Run) -> Option<u32> {
+    run.scenario.as_ref()?.original.cpus
 }
 
 fn scenario_of<'a>(run: &&'a Run) -> Option<&'a Scenario> {
@@ -214,46 +203,6 @@ fn new_figure(
         range: range(spread),
         change: comparable.and_then(|measured| relative_change(figure, measured)),
     }
-}
-
-/// Throughput by the number of CPUs, the smallest machine first.
-fn scaling(runs: &[&Run]) -> Vec<ScalingPoint> {
-    let mut by_cpus: std::collections::BTreeMap<u32, (bool, Vec<f64>)> = Default::default();
-    for run in runs.iter().filter(|run| is_counted(run)) {
-        let known = super::differences::server_cpus(run);
-        let stated = run
-            .scenario
-            .as_ref()
-            .and_then(|scenario| scenario.original.cpus);
-        let (Some(cpus), Some(all)) = (known.or(stated), run.measured.all_kinds()) else {
-            continue;
-        };
-        let (is_assumed, tps) = by_cpus.entry(cpus).or_default();
-        *is_assumed |= known.is_none();
-        tps.push(all.tps);
-    }
-    let mut points: Vec<ScalingPoint> = by_cpus
-        .into_iter()
-        .filter_map(|(cpus, (is_assumed, tps))| {
-            let tps = Spread::from_values(tps)?.median;
-            Some(ScalingPoint {
-                cpus,
-                is_assumed,
-                tps,
-                efficiency: 1.0,
-            })
-        })
-        .collect();
-    let per_cpu = |point: &ScalingPoint| point.tps / f64::from(point.cpus);
-    let smallest = points.first().map_or(0.0, per_cpu);
-    for point in &mut points {
-        point.efficiency = if smallest > 0.0 {
-            per_cpu(point) / smallest
-        } else {
-            0.0
-        };
-    }
-    points
 }
 
 #[cfg(test)]
@@ -372,11 +321,15 @@ mod tests {
             run.observed.get_or_insert_default().machine.cpus = Some(cpus);
         }
         let runs: Vec<&Run> = runs.iter().collect();
-        let points = scaling(&runs);
-        let shown: Vec<(u32, f64)> = points
-            .iter()
-            .map(|point| (point.cpus, point.efficiency))
+        let sweep = Sweep::over_machines(&runs, cpus_of_scenario).expect("a curve");
+        let curve = &sweep.curves[0];
+        let shown = curve.points.iter();
+        let shown: Vec<_> = shown
+            .map(|point| (&*point.value, curve.efficiency(point)))
             .collect();
-        assert_eq!(shown, [(2, 1.0), (4, 0.75)]);
+        assert_eq!(shown, [("2 CPUs", Some(1.0)), ("4 CPUs", Some(0.75))]);
+        let stated = row("small", 900.0, 2);
+        let sweep = Sweep::over_machines(&[&stated], cpus_of_scenario).expect("a curve");
+        assert_eq!(sweep.curves[0].points[0].value, "2 CPUs (published)");
     }
 }

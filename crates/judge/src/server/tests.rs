@@ -1,6 +1,7 @@
 //! Tests of the server's counters and waits, in synthetic runs.
 
 use super::*;
+use crate::limiter::check_limits;
 use crate::sample::{healthy, observed_mut, observed_run};
 use prony_store::{Event, FoundPooler, MissingObservation, Product};
 
@@ -126,17 +127,17 @@ fn an_expected_restart_is_a_note() {
 
 #[test]
 fn the_limits_of_the_throughput_are_reported() {
-    assert_eq!(check_bottleneck(&observed_run()), None);
+    assert_eq!(check_limits(&observed_run()), None);
     let mut run = observed_run();
     for row in &mut observed_mut(&mut run).series {
         row.waits = [("CPU".to_owned(), 10), ("Lock/tuple".to_owned(), 30)].into();
         row.machine.get_or_insert_default().busy_share = Some(0.95);
         row.machine.get_or_insert_default().disk_busy_share = Some(0.99);
     }
-    let check = check_bottleneck(&run).unwrap();
+    let check = check_limits(&run).unwrap();
     assert_eq!(check.severity, Severity::Note);
     assert!(
-        check.finding.contains("95 % busy; its busiest disk"),
+        check.finding.contains("95 % busy; 75 %") && check.finding.contains("; the busiest disk"),
         "{check:?}"
     );
     let waited = "75 % of the 24,000 active sessions in all samples waited for Lock/tuple";
@@ -146,7 +147,7 @@ fn the_limits_of_the_throughput_are_reported() {
         row.machine = None;
     }
     assert_eq!(
-        check_bottleneck(&run),
+        check_limits(&run),
         None,
         "waiting for the client does not limit the server"
     );
@@ -159,7 +160,7 @@ fn too_few_sessions_are_not_judged() {
         let series = &mut observed_mut(&mut run).series;
         series.iter_mut().for_each(|row| row.waits.clear());
         series[20].waits = [("IO/WalSync".to_owned(), sessions)].into();
-        check_bottleneck(&run).map(|check| check.finding)
+        check_limits(&run).map(|check| check.finding)
     };
     assert_eq!(bottleneck_finding(3), None);
     assert_eq!(bottleneck_finding(19), None);
@@ -213,7 +214,7 @@ fn missing_observations_are_reported() {
             .finding
             .contains("--no-observe")
     );
-    assert_eq!(check_bottleneck(&run), None);
+    assert_eq!(check_limits(&run), None);
 }
 
 #[test]

@@ -2,7 +2,7 @@ use super::*;
 use crate::price::{MeasuredConfiguration, PriceDate, PriceOptions, PriceSheet, price};
 use crate::sample::{observed_mut, observed_run};
 use prony_store::{
-    Check, Experiment, ExperimentKind, FoundPooler, MachineSecond, RunState, Severity,
+    Check, DeclaredFact, Experiment, ExperimentKind, FoundPooler, MachineSecond, RunState, Severity,
 };
 
 /// Runs of points with this throughput, three of each that scatter by 1 %.

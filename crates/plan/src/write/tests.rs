@@ -433,6 +433,7 @@ proptest! {
             drive,
             observe: ObservePlan { server, server_metrics: None, metrics_listen },
             expect_outage,
+            at: is_splittable.then(|| "1s ./promote".parse().unwrap()).into_iter().collect(),
             ledger: expect_outage && !is_splittable,
             require: Requirements(requirement.into_iter().collect()),
             agents,

@@ -318,7 +318,7 @@ fn variants_of_an_experiment_are_compared_by_their_medians() {
     let part = part.split("<caption>The runs;").next().unwrap();
     assert!(part.contains(">102<") && part.contains(">152<"), "{part}");
     assert!(
-        part.contains("&lt;b&gt;new&lt;/b&gt;") && !part.contains(markup),
+        part.contains("&lt;b&gt;new&lt;/<wbr>b&gt;") && !part.contains(markup),
         "{part}"
     );
     assert!(

@@ -11,6 +11,7 @@ pub(crate) mod endpoints;
 pub(crate) mod findings;
 pub(crate) mod latency;
 pub(crate) mod machines;
+pub(crate) mod outage;
 pub(crate) mod prices;
 pub(crate) mod scenario;
 pub(crate) mod server;
@@ -20,7 +21,16 @@ pub(crate) mod sweep;
 pub(crate) mod trend;
 pub(crate) mod verdict;
 
+use crate::table::Table;
 use crate::visible::{is_control, push_escaped};
+
+/// A table of a result, and what its columns mean.
+pub(crate) struct TableSection {
+    pub heading: &'static str,
+    /// `None` if the text says why there are no figures.
+    pub table: Option<Table>,
+    pub text: String,
+}
 
 /// The text on one line, with its control characters visible (see [`crate::visible`]): line breaks and
 /// tabs become spaces, so that an error message of a server can neither move the cursor nor break a table.

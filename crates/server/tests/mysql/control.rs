@@ -3,6 +3,9 @@
 use crate::support::{connect, database, target};
 use prony_document::Product;
 use prony_server::control::{Control, Error};
+use prony_server::settings::{SettingsLock, lock_settings};
+use prony_server::{UserLock, take_user_lock};
+use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, start};
 use prony_test_servers::shared_mariadb;
 
 fn texts(rows: &[Vec<Option<String>>]) -> Vec<Vec<&str>> {
@@ -296,4 +299,26 @@ fn quoted_text_is_unchanged_in_every_sql_mode() {
         let rows = control.query(&format!("SELECT {value} AS {name}")).unwrap();
         assert_eq!(rows[0][0].as_deref(), Some(text), "{mode}");
     }
+}
+
+/// Percona XtraDB Cluster and old versions of MariaDB's refuse the function.
+#[test]
+fn a_cluster_without_user_level_locks_is_no_failure() {
+    let refusal = Answer::Error(CannedError {
+        number: 1105,
+        sqlstate: "HY000",
+        message:
+            "Percona-XtraDB-Cluster prohibits use of GET_LOCK with pxc_strict_mode = ENFORCING"
+                .to_owned(),
+    });
+    let conversation = Conversation::new("8.0.36", vec![("get_lock(".to_owned(), refusal)]);
+    let port = start(CannedProtocol::MySql, conversation).expect("a port");
+    let url = format!("mysql://ann@127.0.0.1:{port}/d");
+    let target = prony_server::resolve(&url, &prony_server::Environment::without_home("ann"));
+    let target = target.expect("an address");
+    let mut control = prony_server::Control::connect(&target).expect("it answers");
+    let lock = take_user_lock(&mut control, "'a'", 0).expect("no failure");
+    assert_eq!(lock, UserLock::Refused);
+    let lock = lock_settings(&target).expect("no failure");
+    assert!(matches!(lock, SettingsLock::Absent));
 }

@@ -240,6 +240,9 @@ pub struct Drive {
     /// With which of several servers a connection begins; absent if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
+    /// The share of the read-only transactions that a server for reads took, in per cent; absent if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_share_percent: Option<u32>,
     /// Seed of the random numbers.
     pub seed: u64,
     /// Whether each transaction opened its own connection.

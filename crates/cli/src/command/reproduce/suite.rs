@@ -157,7 +157,11 @@ fn request_text(args: &ReproduceArgs) -> String {
     let input = &args.flags.input;
     let clients = input.clients.as_ref().map(|clients| clients.value);
     let warmup = input.warmup.as_ref().map(|warmup| warmup.value);
-    let percent = |share: f64| format!("{} %", share * 100.0);
+    // 0.0033333333333333335 % is 1/30,000.
+    let percent = |share: f64| match format!("{}", share * 100.0) {
+        text if text.len() <= 6 => text + " %",
+        _ => format!("1/{}", units::count((1.0 / share).round() as u64)),
+    };
     let parts = [
         args.shrink
             .filter(|share| *share < 1.0)

@@ -11,7 +11,7 @@ use super::document::Document;
 use super::over_time::{RunOverTime, max_points};
 use super::table::{end_table, start_table, write_text_row};
 use super::{one, percentiles, repeat, scenario, seconds, server, several, start_section};
-use super::{suite, variants};
+use super::{suite, variants, write_verdict_line};
 use crate::html::markup::{Html, Raw, writeln_markup};
 use crate::text::plain;
 use crate::text::verdict::verdict_text;
@@ -288,13 +288,7 @@ fn write_problems(out: &mut Html, runs: &[&Run]) -> fmt::Result {
             id = id
         )?;
         if let Some((worst, text)) = verdict_text(run) {
-            let class = one::severity_class(worst);
-            writeln_markup!(
-                out,
-                "<p class=\"verdict {}\"><strong>{}</strong></p>",
-                class,
-                text
-            )?;
+            write_verdict_line(out, one::severity_class(worst), &text)?;
         }
         one::write_errors_and_events(out, run)?;
         one::write_checks(out, run)?;
