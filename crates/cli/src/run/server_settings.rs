@@ -71,7 +71,10 @@ pub fn set(
     };
     let hosts = used_hosts(&run_server.target);
     if !run_server.is_embedded() {
-        hosts.iter().for_each(left_settings::put_back);
+        for mut target in hosts.clone() {
+            target.wait_options.stop = Default::default();
+            left_settings::put_back(&target);
+        }
     }
     if plan.settings.is_empty() {
         return Ok(changed);
