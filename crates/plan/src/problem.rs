@@ -138,6 +138,7 @@ impl fmt::Display for Problems {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn each_problem_is_printed_with_its_hint() {
@@ -164,9 +165,6 @@ mod tests {
         let problems = Problems::sorted(many.collect());
         assert_eq!(problems.0.len(), MAX_PROBLEMS + 1);
         let last = problems.0[MAX_PROBLEMS].to_string();
-        assert!(
-            last.starts_with("p.toml:100:1 (x): and 99900 problems"),
-            "{last}"
-        );
+        last.assert_starts_with("p.toml:100:1 (x): and 99900 problems");
     }
 }

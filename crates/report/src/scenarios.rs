@@ -201,6 +201,7 @@ pub fn write_details(
 mod tests {
     use super::*;
     use crate::sample_run::written;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn each_row_of_the_list_has_figure_and_source() {
@@ -226,15 +227,10 @@ mod tests {
             source: "AlloyDB-2023".to_owned(),
         }];
         let shown = written(|out| write_list(out, &Style::plain(), &groups, &suites));
-        assert!(
-            shown.contains("  alloydb-16     5  all of it  AlloyDB-2023\n"),
-            "{shown}"
-        );
+        shown.assert_contains("  alloydb-16     5  all of it  AlloyDB-2023\n");
         let lines: Vec<&str> = shown.lines().collect();
-        assert!(
-            lines[2].contains("20,359  TPS") && lines[2].contains("AlloyDB-2023"),
-            "{shown}"
-        );
+        lines[2].assert_contains("20,359  TPS");
+        lines[2].assert_contains("AlloyDB-2023");
         assert!(lines[3].contains('–'), "{shown}");
     }
 
@@ -265,7 +261,7 @@ mod tests {
             "  prony load tpcb\n",
             "a.sql\n  SELECT 1;\n",
         ] {
-            assert!(shown.contains(part), "{part:?}: {shown}");
+            shown.assert_contains(part);
         }
     }
 }

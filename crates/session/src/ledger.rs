@@ -144,17 +144,9 @@ impl ClientLedger {
         &mut self,
         mut batch: impl Iterator<Item = &'a Statement> + Clone,
     ) -> Option<(&Statement, [Value<'static>; 2])> {
-        let begins_block = |statement: &Statement| {
-            let word = statement.sql().trim_start().get(..5);
-            word.is_some_and(|word| {
-                ["begin", "start"]
-                    .iter()
-                    .any(|begin| word.eq_ignore_ascii_case(begin))
-            })
-        };
         if !self.ledger.requests_are_transactions
             || self.is_written
-            || batch.clone().any(begins_block)
+            || batch.clone().any(Statement::begins_block)
             || !batch.any(|statement| statement.effect() == Effect::Writes)
         {
             return None;
@@ -257,7 +249,7 @@ mod tests {
         client.settle(Settlement::Committed);
         client.note(&update);
         client.settle(Settlement::Committed);
-        let (begin, select) = (ids.add("BEGIN"), ids.add("SELECT 1"));
+        let (begin, select) = (ids.add("/* tag */ BEGIN"), ids.add("SELECT 1"));
         assert!(
             client
                 .entry_of_request([&begin, &update].into_iter())

@@ -5,10 +5,12 @@
 //! behind.
 
 pub mod canned;
+mod database;
 mod mariadb;
 mod pgbouncer;
 mod postgres;
 
+pub use database::{TestControl, TestDatabase};
 pub use mariadb::{MariaDb, MariaDbOptions, shared_mariadb};
 pub use pgbouncer::PgBouncer;
 pub use postgres::shared_postgres;

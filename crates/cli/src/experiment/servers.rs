@@ -43,6 +43,7 @@ pub fn check_urls(experiment: &Experiment) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_plan::{PlanInput, value_from_flag};
 
     #[test]
@@ -62,9 +63,9 @@ mod tests {
         };
         assert_eq!(refusal("postgres://127.0.0.1:6432/d"), Ok(()));
         let other = refusal("mysql://127.0.0.1/d").unwrap_err();
-        assert!(other.contains("another protocol"), "{other}");
+        other.assert_contains("another protocol");
         let empty = refusal("").unwrap_err();
-        assert!(empty.contains("is empty"), "{empty}");
+        empty.assert_contains("is empty");
         assert!(refusal("postgres://127.0.0.1:port/d").is_err());
     }
 }

@@ -4,6 +4,7 @@ use crate::common::{
     TestBench, assert_hidden, ok_stdout, parse_run, prony_command, start_run, total_figures,
     wait_until,
 };
+use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{EndpointFigures, Run, Spread};
 use prony_test_servers::{MariaDb, MariaDbOptions};
@@ -89,7 +90,7 @@ fn connections_are_spread_and_go_on_at_other_servers_when_one_is_killed() {
         .collect();
     assert!(!ids.contains(&"server-commits"), "{:?}", spread.checks);
     let shown = ok_stdout(&bench.prony_without_server("show last --full"));
-    assert!(shown.contains("by the rule round-robin"), "{shown}");
+    shown.assert_contains("by the rule round-robin");
 
     let random = run("--spread random --clients 6");
     let at_start: u32 = random
@@ -125,10 +126,10 @@ fn connections_are_spread_and_go_on_at_other_servers_when_one_is_killed() {
         [3, 0, 4]
     );
     let reason = endpoints[1].not_observed.as_ref().expect("it is dead");
-    assert!(reason.starts_with("after the load: "), "{reason}");
-    let check = killed.checks.iter().find(|check| check.id == "endpoints");
+    reason.assert_starts_with("after the load: ");
+    let check = killed.check("endpoints");
     let check = check.expect("it is named");
-    assert!(check.finding.contains("2 connections went on"), "{check:?}");
+    check.finding.assert_contains("2 connections went on");
 }
 
 #[test]

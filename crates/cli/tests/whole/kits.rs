@@ -4,9 +4,10 @@ use crate::common::{TestBench, ok_stdout, own_postgres, stderr_text, stored_runs
 use crate::documentation::repository_root;
 use crate::logins::create_certificates;
 use crate::poolers::bench_with_pooler;
+use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{EventKind, Run};
-use prony_test_servers::shared_postgres;
+use prony_test_servers::{TestControl, shared_postgres};
 use std::process::Output;
 
 /// What makes a kit short. Other tests on the server may make its runs invalid.
@@ -68,11 +69,8 @@ fn durability_is_varied_on_purpose_and_answered() {
         return;
     };
     let why = "synchronous_commit on off durability D3 D1 Because this is what the experiment varied on purpose";
-    assert!(text.contains(why), "{text}");
-    assert!(
-        text.contains("durable") && text.contains("relaxed"),
-        "{text}"
-    );
+    text.assert_contains(why);
+    text.assert_contains("durable").assert_contains("relaxed");
 }
 
 #[test]
@@ -86,9 +84,8 @@ fn a_ledger_is_varied_on_purpose_and_answered() {
     assert_eq!(kept.count() * 2, runs.len());
     // "Varied on purpose": it is no caveat.
     if let Some(text) = compared(&bench) {
-        assert!(
-            text.contains("ledger none kept Because this is what the experiment varied on purpose"),
-            "{text}"
+        text.assert_contains(
+            "ledger none kept Because this is what the experiment varied on purpose",
         );
     }
 }
@@ -116,10 +113,7 @@ fn tls_is_varied_by_the_url_alone() {
     let Some(text) = compared(&bench) else {
         return;
     };
-    assert!(
-        text.contains("Because this is what the experiment varied on purpose"),
-        "{text}"
-    );
+    text.assert_contains("Because this is what the experiment varied on purpose");
 }
 
 #[test]
@@ -204,9 +198,9 @@ fn a_base_backup_is_taken_during_the_runs_of_its_variant() {
     };
     // A role that may not replicate: nothing pretends that there was a backup.
     let control = &mut bench.control();
-    control
-        .execute("create role poor login password 'poor'; grant all on all tables in schema public to poor")
-        .unwrap();
+    control.run(
+        "create role poor login password 'poor'; grant all on all tables in schema public to poor",
+    );
     let poor = format!("postgres://poor@127.0.0.1:{}/kit_backup", server.port());
     let refused = run(&poor, "poor", SHORT);
     assert_eq!(refused.status.code(), Some(1), "{}", stderr_text(&refused));

@@ -5,10 +5,11 @@ use crate::common::{
     total_figures,
 };
 use crate::maria::MariaTestBench;
+use prony_assertions::TextAssertions;
 use prony_server::Control;
 use prony_store::{Run, RunState};
 use prony_test_servers::canned::{CannedProtocol, Conversation, start};
-use prony_test_servers::{MariaDb, MariaDbOptions};
+use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
 use std::path::Path;
 use std::process::Output;
 
@@ -93,14 +94,10 @@ fn own_transactions_run_in_every_mode_of_postgres() {
     let plan = write_plan(&bench.home, POSTGRES_INSERT);
     for mode in ["simple", "extended", "prepared"] {
         let mut control = bench.control();
-        control
-            .execute(
-                "DROP TABLE IF EXISTS orders, customers;
+        control.run("DROP TABLE IF EXISTS orders, customers;
                  CREATE TABLE orders (id bigserial PRIMARY KEY, customer int, amount numeric, note text);
                  CREATE TABLE customers (id int PRIMARY KEY, orders int DEFAULT 0, last_order bigint, has_large bool);
-                 INSERT INTO customers (id) SELECT generate_series(1, 100)",
-            )
-            .expect("tables");
+                 INSERT INTO customers (id) SELECT generate_series(1, 100)");
         let run = bench.run(&format!("run {plan} --protocol {mode}"));
         assert_executed(&run, &mut control);
         let statements = run.statements.iter().flatten();
@@ -120,7 +117,7 @@ fn own_transactions_run_in_every_mode_of_postgres() {
         );
     }
     let shown = ok_stdout(&bench.prony_without_server("show last"));
-    assert!(shown.starts_with("orders, "), "{shown}");
+    shown.assert_starts_with("orders, ");
 }
 
 #[test]
@@ -163,9 +160,7 @@ fn refusal(home: &Path, sql: &str, run: &dyn Fn(&str) -> Output) -> String {
 fn what_the_server_refuses_is_found_before_the_load() {
     let bench = TestBench::new("own_sql_refused");
     let mut control = bench.control();
-    control
-        .execute("CREATE TABLE t (id int PRIMARY KEY, n int); CREATE ROLE own_sql_weak LOGIN; GRANT SELECT ON t TO own_sql_weak")
-        .expect("a table");
+    control.run("CREATE TABLE t (id int PRIMARY KEY, n int); CREATE ROLE own_sql_weak LOGIN; GRANT SELECT ON t TO own_sql_weak");
     let run = |arguments: &str| bench.prony(arguments);
     let refused = |sql: &str| refusal(&bench.home, sql, &run);
     let prefix = "prony: the server refuses transaction \"pay\"";
@@ -179,7 +174,7 @@ fn what_the_server_refuses_is_found_before_the_load() {
     );
     let double = refused("\\set id random(1, 9) + 0.5\nSELECT n FROM t WHERE id = :id;");
     let expected = format!("{prefix}, line 2: invalid input syntax for type integer: ");
-    assert!(double.starts_with(&expected), "{double}");
+    double.assert_starts_with(&expected);
     // These are no mistakes: the transaction creates what it uses, or changes where names are looked up.
     for sql in [
         "CREATE TEMP TABLE IF NOT EXISTS own (id int);\nSELECT * FROM own;",
@@ -224,7 +219,7 @@ fn mariadb_refuses_before_the_load_too() {
         refused("BEGIN;\nSELECT * FROM ts;\nCOMMIT;"),
         format!("{prefix}, line 2: Table 'own_sql_refused.ts' doesn't exist (42S02)")
     );
-    assert!(refused("SELEC 1;").starts_with(&format!("{prefix}, line 1: You have an error")));
+    refused("SELEC 1;").assert_starts_with(&format!("{prefix}, line 1: You have an error"));
     let own = "CREATE TEMPORARY TABLE IF NOT EXISTS own (id int);\nSELECT * FROM own;";
     assert_eq!(refused(own), "");
 }
@@ -238,9 +233,7 @@ fn sessions_have_the_modes_of_the_server() {
     let server = server.expect("it starts");
     let bench = MariaTestBench::on(&server, "own_sql_modes");
     let mut control = connect(bench.url());
-    control
-        .execute("CREATE TABLE seen (mode text)")
-        .expect("a table");
+    control.run("CREATE TABLE seen (mode text)");
     let run = |arguments: &str| bench.prony(arguments);
     let sql = "INSERT INTO seen VALUES (@@sql_mode || '');";
     assert_eq!(refusal(&bench.home, sql, &run), "");
@@ -297,7 +290,7 @@ fn serialization_failures_are_retried() {
     let bench = TestBench::new("own_sql_retry");
     let mut control = bench.control();
     let sql = "CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 0)";
-    control.execute(sql).expect("a table");
+    control.run(sql);
     let path = bench.home.join("add.toml");
     let plan = "[workload]\nname = 'sql'\nmax_tries = 1000\n[[workload.transactions]]\nname = 'add'\nsql = '''
 BEGIN ISOLATION LEVEL REPEATABLE READ;

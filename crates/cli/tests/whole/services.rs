@@ -2,6 +2,7 @@
 //! to be absent, and its misleading values are not judged.
 
 use crate::common::{prony_command, stderr_text};
+use prony_assertions::TextAssertions;
 use prony_store::{ObservedTopic, Run, Service};
 use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, Row, start};
 use std::path::PathBuf;
@@ -424,7 +425,7 @@ fn check(mock: &Mock) {
     let name = mock.service.name();
     let (run, terminal, page) = run_on(mock);
     assert_eq!(run.server.service, Some(mock.service), "{name}");
-    assert!(terminal.contains(name), "{name}: {terminal}");
+    terminal.assert_contains(name);
     let observed = run.observed.as_ref().expect("an observation");
     let before = observed.before.as_ref().expect("a state before");
     for (topic, why) in mock.service.absent() {

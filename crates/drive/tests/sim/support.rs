@@ -61,14 +61,19 @@ impl<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)> SimServer for PgServer<F> {
     }
 }
 
-/// A server that answers every statement after a fixed time.
-pub fn replies_after(delay_ns: u64) -> impl SimServer + Send {
+/// A server that admits everyone.
+pub fn admit_all<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)>(statement: F) -> PgServer<F> {
     PgServer {
         refuse: |_| false,
-        statement: move |_, _: &[u8], _, answers: &mut Vec<Answer>| {
-            answers.push(send(delay_ns, DONE));
-        },
+        statement,
     }
+}
+
+/// A server that answers every statement after a fixed time.
+pub fn replies_after(delay_ns: u64) -> impl SimServer + Send {
+    admit_all(move |_, _, _, answers| {
+        answers.push(send(delay_ns, DONE));
+    })
 }
 
 /// A program whose users execute one statement per transaction, without end.

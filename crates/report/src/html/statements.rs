@@ -40,6 +40,7 @@ pub fn write_machines(out: &mut Html, run: &Run) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_store::{
         ClientMachine, EndpointFigures, Host, MachinePart, Spread, StatementLatency,
     };
@@ -59,9 +60,9 @@ mod tests {
             ..Run::default()
         };
         write(&mut out, &run).unwrap();
-        assert!(out.contains("a&lt;b + 2 more"), "{out}");
-        assert!(out.contains("<td>25.1 %</td>"), "{out}");
-        assert!(out.contains("The remaining 74.9 %"), "{out}");
+        out.assert_contains("a&lt;b + 2 more");
+        out.assert_contains("<td>25.1 %</td>");
+        out.assert_contains("The remaining 74.9 %");
     }
 
     #[test]
@@ -82,7 +83,7 @@ mod tests {
             ..Run::default()
         };
         write_machines(&mut out, &run).unwrap();
-        assert!(out.contains("1 &lt;vm1&gt;"), "{out}");
+        out.assert_contains("1 &lt;vm1&gt;");
     }
 
     #[test]
@@ -109,7 +110,7 @@ mod tests {
             "round-robin",
             "b was not observed after the load: refused.",
         ] {
-            assert!(out.contains(part), "{part}: {out}");
+            out.assert_contains(part);
         }
     }
 }

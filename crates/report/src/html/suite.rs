@@ -103,6 +103,7 @@ mod tests {
     use crate::html::verify;
     use crate::sample_run::{test_build, written};
     use crate::suite::tests::run_in_suite;
+    use prony_assertions::TextAssertions;
     use prony_judge::reproduced::ScalingPoint;
 
     #[test]
@@ -120,7 +121,7 @@ mod tests {
             "<td>not comparable</td>",
             "as &lt;published&gt;",
         ] {
-            assert!(page.contains(part), "{part}");
+            page.assert_contains(part);
         }
         assert!(
             !page.contains("against tpcb-cached"),
@@ -152,7 +153,7 @@ mod tests {
             "M239.5 157.0L748.0 59.0",
             "M239.5 157.0L748.0 10.0",
         ] {
-            assert!(curve.contains(part), "{part}: {curve}");
+            curve.assert_contains(part);
         }
         assert_eq!(drawn(&points[..1]), "", "one machine is no curve");
     }

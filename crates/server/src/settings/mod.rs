@@ -283,6 +283,7 @@ fn quantity(text: &str, unit: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_wire::{Protocol, ServerError};
 
     #[test]
@@ -295,7 +296,7 @@ mod tests {
             source: ControlError::Statement(Box::new(error)),
         };
         let hint = refused.parts().hint.expect("a hint");
-        assert!(hint.starts_with("connect as a superuser"), "{hint}");
+        hint.assert_starts_with("connect as a superuser");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Statements on the control connection.
 
 use crate::support::{connect, database, target};
+use prony_assertions::TextAssertions;
 use prony_document::Product;
 use prony_server::control::{Control, Error};
-use prony_test_servers::shared_mariadb;
+use prony_test_servers::{TestControl, shared_mariadb};
 
 fn texts(rows: &[Vec<Option<String>>]) -> Vec<Vec<&str>> {
     let text = |value: &Option<String>| -> &'static str {
@@ -89,7 +90,7 @@ fn binary_values_are_returned_as_text() {
              REPEAT('v', 300), x'00ff', 'y', 'p,q', b'1000001')",
         )
         .unwrap();
-    control.execute("INSERT INTO t (ti) VALUES (NULL)").unwrap();
+    control.run("INSERT INTO t (ti) VALUES (NULL)");
     let text = control.query("SELECT * FROM t").unwrap();
     let binary = control
         .query_with("SELECT * FROM t WHERE '1' = $1", &["1"])
@@ -102,9 +103,7 @@ fn binary_values_are_returned_as_text() {
 #[test]
 fn values_longer_than_a_packet_are_sent_and_received() {
     let mut control = database("control_long");
-    control
-        .execute("SET GLOBAL max_allowed_packet = 1 << 28")
-        .unwrap();
+    control.run("SET GLOBAL max_allowed_packet = 1 << 28");
     let url = shared_mariadb().url();
     let mut control = connect(&url).unwrap();
     // Lengths around the limit of one packet: 16 MiB - 1.
@@ -141,12 +140,10 @@ fn values_longer_than_a_packet_are_sent_and_received() {
 #[test]
 fn procedures_return_several_results() {
     let mut control = database("control_call");
-    control
-        .execute(
-            "CREATE OR REPLACE PROCEDURE p(IN a INT) BEGIN SELECT a; SELECT a + 1, 'x'; \
+    control.run(
+        "CREATE OR REPLACE PROCEDURE p(IN a INT) BEGIN SELECT a; SELECT a + 1, 'x'; \
              SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'enough', MYSQL_ERRNO = 7777; END",
-        )
-        .unwrap();
+    );
     for (number, error) in [
         control.execute("CALL p(1)").unwrap_err(),
         control.query_with("CALL p($1)", &["1"]).unwrap_err(),
@@ -157,9 +154,7 @@ fn procedures_return_several_results() {
         let error = error.server_error().expect("a server error");
         assert_eq!((error.number, error.code()), (7777, "45000"), "{number}");
     }
-    control
-        .execute("CREATE OR REPLACE PROCEDURE q(IN a INT) BEGIN SELECT a; SELECT a + 1, 'x'; END")
-        .unwrap();
+    control.run("CREATE OR REPLACE PROCEDURE q(IN a INT) BEGIN SELECT a; SELECT a + 1, 'x'; END");
     let rows = control.query_with("CALL q($1)", &["1"]).unwrap();
     assert_eq!(texts(&rows), [["2", "x"]]);
     let rows = control.query("CALL q(4)").unwrap();
@@ -172,7 +167,7 @@ fn local_files_are_refused_unless_requested() {
     control
         .execute("CREATE OR REPLACE TABLE t (n INT, s VARCHAR(10))")
         .unwrap();
-    control.execute("SET GLOBAL local_infile = 1").unwrap();
+    control.run("SET GLOBAL local_infile = 1");
     let sql = "LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE control_infile.t";
     assert!(control.execute(sql).is_err());
     let url = format!("{}&local-infile=1", shared_mariadb().url());
@@ -190,28 +185,20 @@ fn local_files_are_refused_unless_requested() {
     assert_eq!(sum.as_deref(), Some("400002"));
     // A statement that requests a file outside load_data ends the connection: no file is read.
     let error = control.execute(sql).unwrap_err();
-    assert!(error.to_string().contains("refused"), "{error}");
+    error.to_string().assert_contains("refused");
     assert!(error.is_lost());
 }
 
 #[test]
 fn a_deadlock_has_its_number_and_state() {
     let mut first_session = database("control_deadlock");
-    first_session
-        .execute("CREATE OR REPLACE TABLE t (n INT PRIMARY KEY, v INT)")
-        .unwrap();
-    first_session
-        .execute("INSERT INTO t VALUES (1, 0), (2, 0)")
-        .unwrap();
+    first_session.run("CREATE OR REPLACE TABLE t (n INT PRIMARY KEY, v INT)");
+    first_session.run("INSERT INTO t VALUES (1, 0), (2, 0)");
     let mut second_session = database("control_deadlock");
-    first_session.execute("BEGIN").unwrap();
-    second_session.execute("BEGIN").unwrap();
-    first_session
-        .execute("UPDATE t SET v = 1 WHERE n = 1")
-        .unwrap();
-    second_session
-        .execute("UPDATE t SET v = 2 WHERE n = 2")
-        .unwrap();
+    first_session.run("BEGIN");
+    second_session.run("BEGIN");
+    first_session.run("UPDATE t SET v = 1 WHERE n = 1");
+    second_session.run("UPDATE t SET v = 2 WHERE n = 2");
     let thread = std::thread::spawn(move || {
         let second_outcome = second_session
             .execute("UPDATE t SET v = 2 WHERE n = 1")
@@ -263,7 +250,7 @@ fn a_statement_can_be_cancelled_and_a_connection_killed() {
         control.query_value("SELECT 5").unwrap().as_deref(),
         Some("5")
     );
-    second.execute(&format!("KILL {id}")).unwrap();
+    second.run(format!("KILL {id}"));
     let error = control.execute("SELECT 6").unwrap_err();
     assert!(error.is_lost(), "{error}");
     assert!(matches!(control.execute("SELECT 6"), Err(Error::Dead)));
@@ -273,7 +260,7 @@ fn a_statement_can_be_cancelled_and_a_connection_killed() {
 fn the_servers_version_and_settings_are_known() {
     let mut control = database("control_facts");
     let facts = prony_server::read_server_facts(&mut control).unwrap();
-    assert!(facts.version.contains("MariaDB"), "{}", facts.version);
+    facts.version.assert_contains("MariaDB");
     let setting = |name: &str| {
         let setting = facts.settings.iter().find(|(known, _)| known == name);
         setting.map(|(_, value)| value.as_str())
@@ -288,9 +275,7 @@ fn quoted_text_is_unchanged_in_every_sql_mode() {
     let mut control = database("control_quotes");
     let text = "it's \\ a `\"test\"` \\' é";
     for mode in ["", "NO_BACKSLASH_ESCAPES", "ANSI_QUOTES"] {
-        control
-            .execute(&format!("SET sql_mode = '{mode}'"))
-            .unwrap();
+        control.run(format!("SET sql_mode = '{mode}'"));
         let (name, value) = ("a`b", control.dialect().quote_literal(text));
         let name = control.dialect().quote_identifier(name);
         let rows = control.query(&format!("SELECT {value} AS {name}")).unwrap();

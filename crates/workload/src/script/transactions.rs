@@ -50,7 +50,6 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-/// The keys of a transaction.
 const KEYS: [&str; 4] = ["name", "weight", "sql", "file"];
 /// The longest name of a transaction, in characters: it heads columns and rows of results.
 const NAME_CHARS_MAX: usize = 64;

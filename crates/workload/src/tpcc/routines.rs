@@ -257,6 +257,7 @@ mod tests {
     use super::*;
     use crate::tpcc::input::TpccTransaction;
     use crate::tpcc::profile::PROFILES;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn every_profile_has_its_routines_and_calls_them() {
@@ -283,7 +284,7 @@ mod tests {
                 }
                 for routine in routines {
                     let Routine { name, body, .. } = &routine;
-                    assert!(name.starts_with("prony_tpcc_"), "{name}");
+                    name.assert_starts_with("prony_tpcc_");
                     assert!(!body.contains(['{', '}']), "{name}: {body}");
                     assert_eq!(body.contains("c_payment_cnt + 1"), {
                         profile.counters && name.ends_with("payment")

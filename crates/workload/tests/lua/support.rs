@@ -4,6 +4,7 @@ use prony_drive::{DriveJob, DriveResult, Error, LoadStart, Observer, RunEventKin
 use prony_measure::QueryCounts;
 use prony_plan::{DrivePlan, QueryMode, Stop};
 use prony_server::{Control, Environment, Target};
+use prony_test_servers::TestControl;
 use prony_workload::lua::{
     Command, Listener, LuaScript, LuaScriptError, RandomSettings, ScriptOption, ScriptOptionValue,
     ScriptSettings, SqlFailure, ThreadTask, search_path,
@@ -51,13 +52,11 @@ impl TestDatabase {
         };
         let name = unique_database_name();
         let mut control = Control::connect(&target("root", "test")).expect("connects");
-        control
-            .execute(&format!("create database {name}"))
-            .expect("creates");
+        control.run(format!("create database {name}"));
         if account != "root" {
             for sql in ["create user", "grant all on *.* to"] {
                 let sql = format!("{sql} {account}@localhost");
-                control.execute(&sql).expect("an account");
+                control.run(sql);
             }
         }
         TestDatabase {
@@ -75,9 +74,7 @@ impl TestDatabase {
         };
         let name = unique_database_name();
         let mut control = Control::connect(&target("postgres")).expect("connects");
-        control
-            .execute(&format!("create database {name}"))
-            .expect("creates");
+        control.run(format!("create database {name}"));
         TestDatabase {
             target: target(&name),
             driver: Driver::Pgsql,
@@ -91,7 +88,7 @@ impl TestDatabase {
 
     pub fn execute(&self, sql: &str) {
         let mut control = Control::connect(&self.target).expect("connects");
-        control.execute(sql).expect("a good statement");
+        control.run(sql);
     }
 
     pub fn query_number(&self, sql: &str) -> i64 {

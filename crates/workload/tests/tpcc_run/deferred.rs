@@ -1,6 +1,6 @@
 //! Tests deferred deliveries, during which the terminal continues with its next transaction.
 
-use crate::support::{drive_plan, loaded_copy, problems, workload_plan};
+use crate::support::*;
 use prony_drive::{DriveJob, LoadStart, Observer, SampleListener, run};
 use prony_measure::{Outcome, Sample};
 use prony_plan::{Stop, WorkloadPlan};
@@ -48,7 +48,7 @@ fn run_with_slow_deliveries(
            'begin perform pg_sleep(3); return null; end'; \
          create trigger slow after update on orders for each statement execute function slow()",
     );
-    let plan = workload_plan(&[("pacing", "spec"), ("profile", profile), ("home", "all")]);
+    let plan = tpcc_plan(&[("pacing", "spec"), ("profile", profile), ("home", "all")]);
     let program = OrderEntryProgram::prepare(&mut database.control(), &plan).expect("loaded");
     let drive_plan = drive_plan(60, Stop::After(Duration::from_secs(20)));
     let samples = Samples::default();
@@ -66,7 +66,7 @@ fn run_with_slow_deliveries(
         on_connect_refused: None,
     };
     run(&job, &mut SilentObserver).expect("it starts");
-    assert_eq!(problems(&database), [""; 0]);
+    assert_eq!(database.problems("tpcc"), [""; 0]);
     let samples = samples.lock().expect("no panic");
     let mut pairs = Vec::new();
     for client in 0..drive_plan.clients {
@@ -120,8 +120,7 @@ fn without_deferring_a_user_waits_for_its_delivery() {
 fn limits_and_deferral_are_reported_if_they_apply() {
     let database = loaded_copy("limits");
     let prepare = |options: &[(&str, &str)]| {
-        OrderEntryProgram::prepare(&mut database.control(), &workload_plan(options))
-            .expect("loaded")
+        OrderEntryProgram::prepare(&mut database.control(), &tpcc_plan(options)).expect("loaded")
     };
     let paced = prepare(&[("pacing", "spec")]);
     let limits = paced.p90_limits();

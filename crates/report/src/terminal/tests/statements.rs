@@ -3,6 +3,7 @@
 use super::super::write_statements;
 use crate::printer::Printer;
 use crate::style::Style;
+use prony_assertions::TextAssertions;
 use prony_store::{Latency, Run, StatementLatency};
 
 fn statement(name: &str, statements: u32, p99_ns: Option<u64>, share: f64) -> StatementLatency {
@@ -47,7 +48,7 @@ fn each_statement_has_its_row_and_a_missing_percentile_a_dash() {
         "25.0 % of the service time",
         "round trip are measured together",
     ] {
-        assert!(text.contains(part), "{part}: {text}");
+        text.assert_contains(part);
     }
     let grouped = text.lines().find(|line| line.contains("+ 5 more")).unwrap();
     assert_eq!(grouped.matches('–').count(), 1, "{grouped}");
@@ -61,5 +62,5 @@ fn runs_that_measured_no_statements_say_so_only_if_they_were_asked_to() {
         ..Run::default()
     };
     let text = written(&run);
-    assert!(text.contains("None was measured"), "{text}");
+    text.assert_contains("None was measured");
 }
