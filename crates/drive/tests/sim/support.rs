@@ -204,17 +204,7 @@ impl Observer for TestObserver {
 /// A job with seed 1 that is never interrupted.
 pub fn job<'a>(program: &'a dyn Program, plan: &'a DrivePlan, target: &'a Target) -> DriveJob<'a> {
     static NEVER: AtomicBool = AtomicBool::new(false);
-    DriveJob {
-        program,
-        target,
-        tcp_target: None,
-        plan,
-        seed: 1,
-        interrupt: &NEVER,
-        new_sample_listener: None,
-        service: None,
-        on_connect_refused: None,
-    }
+    DriveJob::new(program, target, plan, &NEVER)
 }
 
 pub fn simulate(

@@ -11,6 +11,7 @@ use prony_document::SqlDialect;
 use prony_server::Control;
 use prony_server::control::Error as ControlError;
 use prony_wire::Protocol;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 #[derive(Clone, Debug)]
 pub struct Routine {
@@ -250,6 +251,14 @@ fn installation_error(error: ControlError) -> Error {
         };
     }
     sql::server_error(INSTALLING_ROUTINES, error)
+}
+
+/// A comment with a hash of the routine's text, which identifies it where the server does not return the text.
+pub fn hashed_comment(routine: &Routine) -> String {
+    // With fixed keys: the same text has the same hash in every process.
+    let mut hasher = DefaultHasher::new();
+    (&routine.parameters, &routine.body).hash(&mut hasher);
+    format!("Installed by Prony ({:016x})", hasher.finish())
 }
 
 #[cfg(test)]

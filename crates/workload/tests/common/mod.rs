@@ -2,7 +2,7 @@
 
 pub mod rare_cases;
 
-use prony_drive::{DriveJob, DriveResult, LoadStart, Observer, run};
+use prony_drive::{DriveJob, DriveResult, run};
 use prony_measure::{Tally, Totals};
 use prony_plan::{DrivePlan, QueryMode, Stop, WorkloadPlan};
 use prony_server::embedded::{self, EmbeddedOptions, EmbeddedPostgres};
@@ -127,13 +127,6 @@ pub fn drive_plan(clients: u32, stop: Stop) -> DrivePlan {
     }
 }
 
-struct SilentObserver;
-
-impl Observer for SilentObserver {
-    fn started(&mut self, _: &LoadStart) {}
-    fn interval_ended(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
-}
-
 /// Runs a program on a database.
 pub fn drive(
     database: &TestDatabase,
@@ -141,18 +134,12 @@ pub fn drive(
     plan: &DrivePlan,
     seed: u64,
 ) -> DriveResult {
+    let interrupt = AtomicBool::new(false);
     let job = DriveJob {
-        program,
-        target: &database.target,
-        tcp_target: None,
-        plan,
         seed,
-        interrupt: &AtomicBool::new(false),
-        new_sample_listener: None,
-        service: None,
-        on_connect_refused: None,
+        ..DriveJob::new(program, &database.target, plan, &interrupt)
     };
-    let driven = run(&job, &mut SilentObserver).expect("the run starts");
+    let driven = run(&job, &mut ()).expect("the run starts");
     assert_eq!(driven.failure, None);
     driven
 }

@@ -1,6 +1,6 @@
 //! Databases for tests, and runs of scripts on them.
 
-use prony_drive::{DriveJob, DriveResult, Error, LoadStart, Observer, RunEventKind, run};
+use prony_drive::{DriveJob, DriveResult, Error, RunEventKind, run};
 use prony_measure::QueryCounts;
 use prony_plan::{DrivePlan, QueryMode, Stop};
 use prony_server::{Control, Environment, Target};
@@ -281,13 +281,6 @@ fn settings(
     }
 }
 
-struct SilentObserver;
-
-impl Observer for SilentObserver {
-    fn started(&mut self, _: &LoadStart) {}
-    fn interval_ended(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
-}
-
 /// Runs a command of a script, as the sysbench command line does.
 pub fn run_script(
     database: &TestDatabase,
@@ -366,17 +359,15 @@ fn run_command(
         ..DrivePlan::default()
     };
     let job = DriveJob {
-        program: &program,
-        target: &database.target,
-        tcp_target: None,
-        plan: &plan,
         seed: 5,
-        interrupt: &recorder.scripts_must_end,
-        new_sample_listener: None,
-        service: None,
-        on_connect_refused: None,
+        ..DriveJob::new(
+            &program,
+            &database.target,
+            &plan,
+            &recorder.scripts_must_end,
+        )
     };
-    let drive_result = match run(&job, &mut SilentObserver) {
+    let drive_result = match run(&job, &mut ()) {
         Ok(drive_result) => drive_result,
         Err(Error::UserNotReady(reason)) => {
             result.failures = vec![reason];

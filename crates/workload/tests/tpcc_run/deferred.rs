@@ -1,7 +1,7 @@
 //! Tests deferred deliveries, during which the terminal continues with its next transaction.
 
 use crate::support::*;
-use prony_drive::{DriveJob, LoadStart, Observer, SampleListener, run};
+use prony_drive::{DriveJob, SampleListener, run};
 use prony_measure::{Outcome, Sample};
 use prony_plan::{Stop, WorkloadPlan};
 use prony_session::Program;
@@ -27,13 +27,6 @@ impl SampleListener for SampleCollector {
     fn ended(&mut self, _: u64) {}
 }
 
-struct SilentObserver;
-
-impl Observer for SilentObserver {
-    fn started(&mut self, _: &LoadStart) {}
-    fn interval_ended(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
-}
-
 /// Runs users with keying and think times on a server where a delivery takes three seconds. Returns the plan,
 /// and each delivery with the next transaction of the same user. With the seeds of the callers, some users have
 /// time for a delivery and the transaction after it.
@@ -54,18 +47,19 @@ fn run_with_slow_deliveries(
     let samples = Samples::default();
     let new_listener =
         |_| -> Box<dyn SampleListener> { Box::new(SampleCollector(Arc::clone(&samples))) };
+    let interrupt = AtomicBool::new(false);
     let job = DriveJob {
         program: &program,
         target: &database.target,
         tcp_target: None,
         plan: &drive_plan,
         seed,
-        interrupt: &AtomicBool::new(false),
+        interrupt: &interrupt,
         new_sample_listener: Some(&new_listener),
         service: None,
         on_connect_refused: None,
     };
-    run(&job, &mut SilentObserver).expect("it starts");
+    run(&job, &mut ()).expect("it starts");
     assert_eq!(database.problems("tpcc"), [""; 0]);
     let samples = samples.lock().expect("no panic");
     let mut pairs = Vec::new();
