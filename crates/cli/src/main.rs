@@ -6,6 +6,7 @@
 mod args;
 mod command;
 #[cfg(test)]
+#[path = "../tests/documentation/mod.rs"]
 mod documentation;
 mod exit;
 mod experiment;

@@ -115,6 +115,14 @@ named_values! {
         Measured = "measured",
     }
 
+    /// What ended a warm-up of no fixed length.
+    WarmupEnd {
+        /// The load was steady.
+        Steady = "steady",
+        /// The longest warm-up was over.
+        Limit = "limit",
+    }
+
     /// The time of a transaction whose distribution is stored for each interval.
     TransactionTime {
         /// From the scheduled start to the last reply.

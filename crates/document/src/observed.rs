@@ -263,6 +263,9 @@ pub struct ServerSecond {
     pub at_s: f64,
     /// Time until the later reading, seconds.
     pub length_s: f64,
+    /// Whether the server was a replica at the later reading.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_replica: Option<bool>,
     /// Transactions committed. The server's statistics may lag by a second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commits: Option<u64>,

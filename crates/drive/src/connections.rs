@@ -1,16 +1,17 @@
 //! The connections of a worker: opens, feeds, loses and restores them, and splits the times of their round trips.
-//! `connecting` has the attempts to connect.
+//! `connecting` has the attempts to connect, `returning` what becomes of connections that had to move away.
 //!
 //! In: events of the sockets, requests of users, the time. Out: [`ConnectionEvent`]s, one for each user that can
 //! continue; outages. Must never: run a user, block during a run, or leave a user waiting once its connection is
 //! back.
 
 mod connecting;
+mod returning;
 
 use crate::attempts::ConnectAttempts;
 use crate::clock::Clock;
 use crate::connection_counts::ConnectionCounts;
-use crate::hosts::{FirstEndpoint, HostConnections, RouteTable};
+use crate::hosts::{ConnectionUse, FirstEndpoint, HostConnections, RouteTable};
 use crate::io::{Io, IoEvent, IoEventKind, Slot, WaitStrategy};
 use crate::job::DriveJob;
 use crate::link::{Link, ScratchBuffers};
@@ -22,6 +23,7 @@ use prony_measure::interval::TimestampCounts;
 use prony_plan::SplitMix;
 use prony_session::{Conn, DbError, UserPhase};
 use prony_wire::FeedStatus;
+use returning::HostProbe;
 use std::io;
 use std::rc::Rc;
 
@@ -69,6 +71,8 @@ enum LinkTimer {
     Retry(Slot),
     /// Continues a computation of a login.
     ContinueLogin(Slot),
+    /// Looks whether a host answers again.
+    Probe(u16),
 }
 
 /// A user's own connection, or an additional one.
@@ -81,8 +85,11 @@ struct ConnectionSlot {
     number: u64,
     /// Where the current or the next attempt to connect begins.
     first_endpoint: FirstEndpoint,
-    /// Whether it always begins there: it belongs to the TCP sample.
-    is_in_tcp_sample: bool,
+    connection_use: ConnectionUse,
+    /// The host to which it returns when that answers again; `None` if it does not return, or was never up.
+    home: Option<u16>,
+    /// Whether it is up at another host.
+    is_away: bool,
     /// Whether the user of this slot has ended, so that none of its connections is opened again.
     user_has_ended: bool,
     /// Whether the connection is not reopened automatically: its user closed it, requested a new one in vain, or has
@@ -102,11 +109,10 @@ impl ConnectionSlot {
             link: Link::down(),
             user_slot,
             number,
-            first_endpoint: FirstEndpoint {
-                route_index: 0,
-                endpoint: 0,
-            },
-            is_in_tcp_sample: false,
+            first_endpoint: FirstEndpoint::default(),
+            connection_use: ConnectionUse::Main,
+            home: None,
+            is_away: false,
             user_has_ended: false,
             stays_closed: false,
             has_timestamps: false,
@@ -128,8 +134,12 @@ pub(crate) struct Connections<'a, I> {
     routes: &'a RouteTable,
     /// The connections at each host; empty if there is only one.
     hosts: Vec<HostConnections>,
+    /// What looks whether a host answers again, for each host.
+    probes: Vec<HostProbe>,
     random: SplitMix,
     slots: Vec<ConnectionSlot>,
+    /// Number of clients, whose own connections are the first slots.
+    clients: Slot,
     attempts: ConnectAttempts,
     counts: ConnectionCounts,
     splitter: ServiceTimeSplitter,
@@ -138,32 +148,41 @@ pub(crate) struct Connections<'a, I> {
     /// Slots whose connection was refused at once when its user requested it.
     refused_at_once: Vec<Slot>,
     stage: Stage,
-    channel: &'a CollectorChannel,
+    channel: &'a CollectorChannel<'a>,
 }
 
 impl<'a, I: Io> Connections<'a, I> {
-    /// A connection for each of these clients, all of them down.
+    /// A connection for each of these clients, and one to the server for reads if there is one; all of them down.
     pub fn new(
-        io: I,
+        mut io: I,
         job: &'a DriveJob<'a>,
         routes: &'a RouteTable,
         clients: std::ops::Range<u32>,
-        channel: &'a CollectorChannel,
+        channel: &'a CollectorChannel<'a>,
     ) -> Self {
         let clock = io.clock();
         // Each worker draws other numbers.
         let random = SplitMix::new(job.seed ^ u64::from(clients.start) << 32);
-        let slots: Vec<ConnectionSlot> = (0..)
+        let mut slots: Vec<ConnectionSlot> = (0..)
             .zip(clients)
             .map(|(slot, client)| {
                 let mut connection = ConnectionSlot::new(job.new_conn(), slot, client.into());
                 if job.is_in_tcp_sample(client) {
-                    connection.first_endpoint.route_index = routes.routes.len() - 1;
-                    connection.is_in_tcp_sample = true;
+                    connection.connection_use = ConnectionUse::TcpSample;
                 }
                 connection
             })
             .collect();
+        let client_count = slots.len() as Slot;
+        for user_slot in (0..client_count).filter(|_| job.target.read_target.is_some()) {
+            let number = slots[user_slot as usize].number;
+            let connection = ConnectionSlot::new(job.new_conn(), user_slot, number);
+            slots.push(ConnectionSlot {
+                connection_use: ConnectionUse::Reads,
+                ..connection
+            });
+            io.add_slot();
+        }
         Connections {
             attempts: ConnectAttempts::new(slots.len()),
             counts: ConnectionCounts::default(),
@@ -172,9 +191,11 @@ impl<'a, I: Io> Connections<'a, I> {
             clock,
             job,
             hosts: vec![HostConnections::default(); routes.totals_len()],
+            probes: vec![HostProbe::default(); routes.totals_len()],
             routes,
             random,
             slots,
+            clients: client_count,
             scratch: ScratchBuffers::default(),
             timers: Timers::default(),
             refused_at_once: Vec::new(),
@@ -183,9 +204,16 @@ impl<'a, I: Io> Connections<'a, I> {
         }
     }
 
-    /// The records of all connections.
+    /// The records of the clients' own connections.
     pub fn conns(&self) -> impl Iterator<Item = &Rc<Conn>> {
-        self.slots.iter().map(|connection| &connection.conn)
+        let own = self.slots.iter().take(self.clients as usize);
+        own.map(|connection| &connection.conn)
+    }
+
+    /// The records and slots of the clients' connections to the server for reads, in the order of the clients.
+    pub fn conns_for_reads(&self) -> impl Iterator<Item = (Slot, &Rc<Conn>)> {
+        let slots = (0..).zip(&self.slots).skip(self.clients as usize);
+        slots.map(|(slot, connection)| (slot, &connection.conn))
     }
 
     /// How many connections are up, and how many were lost and are not back yet.
@@ -224,6 +252,7 @@ impl<'a, I: Io> Connections<'a, I> {
                 ..HostConnections::default()
             };
         }
+        self.schedule_probes();
     }
 
     /// Whether the I/O engine can wait for several replies.

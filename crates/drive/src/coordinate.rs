@@ -10,14 +10,17 @@ use crate::io_engine::EngineKind;
 use crate::job::{DriveJob, DriveResult, LoadStart, Observer};
 use crate::messages::{Command, WorkerMessage};
 use crate::run_event::RunEventKind;
-use prony_measure::{Collector, RoundTripTimes};
+use prony_measure::{Collector, RoundTripTimes, RunSchedule, Span};
 use prony_plan::Stop;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 /// How often the collecting thread checks whether the run is interrupted.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The end of a warm-up of no fixed length is decided at least this long before.
+const DECISION_MARGIN_NS: u64 = 300_000_000;
 
 /// If transactions are still in flight this long after the window, nanoseconds, the observer is told.
 const DRAIN_REPORT_DELAY_NS: u64 = 1_000_000_000;
@@ -27,6 +30,9 @@ pub(crate) struct Coordinator<'a> {
     pub job: &'a DriveJob<'a>,
     /// When this is set, all workers end at once.
     pub interrupt: &'a AtomicBool,
+    /// When the window begins, once a warm-up of no fixed length ends; 0 before. The workers read it as they
+    /// open an interval.
+    pub window_start_ns: &'a AtomicU64,
     pub messages: Receiver<WorkerMessage>,
     /// A sender to each worker. A message to a worker that has ended is lost: it needs none.
     pub commands: Vec<Sender<Command>>,
@@ -125,15 +131,34 @@ impl Coordinator<'_> {
         Ok((tls, ready_ns))
     }
 
+    /// How long the warm-up is in all, nanoseconds, if its end can be decided after the interval `span`; `None` if it
+    /// goes on. The decision is made an interval before, so that all workers know it in time.
+    fn warmup_ns(&self, start: &LoadStart, span: Span, observer: &mut dyn Observer) -> Option<u64> {
+        let schedule = &start.schedule;
+        let next_end_ns = (span.end_ns + schedule.interval_ns).saturating_sub(schedule.start_ns);
+        let min_ns = self.job.plan.warmup.as_nanos() as u64;
+        if next_end_ns >= schedule.warmup_ns {
+            return Some(schedule.warmup_ns);
+        }
+        let now_ns = match start.engine {
+            // The simulated clock belongs to the worker.
+            EngineKind::Sim => span.end_ns,
+            EngineKind::Ring | EngineKind::Epoll => Clock::System.now_ns(),
+        };
+        (next_end_ns >= min_ns && observer.is_steady())
+            .then(|| warmup_until(schedule, now_ns, min_ns))
+    }
+
     /// Collects the results of the threads until all have ended. Sends the intervals that it has read back to
     /// their threads, so that threads need not allocate memory for later seconds.
-    pub fn collect(&self, start: LoadStart, observer: &mut dyn Observer) -> DriveResult {
+    pub fn collect(&self, mut start: LoadStart, observer: &mut dyn Observer) -> DriveResult {
         let mut collector = Collector::new(start.schedule, start.layout, self.commands.len());
         let mut events = Vec::new();
         let (mut failure, mut round_trips) = (None, None);
         let mut last_start_ns = start.schedule.start_ns;
         let mut hosts: Vec<HostTotals<u64>> = Vec::new();
         let mut drain_report_ns = drain_report_ns(&start, self.job.plan.stop);
+        let mut warmup_is_open = self.job.plan.warmup_max.is_some();
         loop {
             let message = self.receive_or_idle(|| {
                 if Clock::System.now_ns() >= drain_report_ns {
@@ -178,7 +203,17 @@ impl Coordinator<'_> {
             }
             while let Some(row) = collector.next_row() {
                 observer.interval_ended(&row, &start.schedule);
+                let span = row.interval.span;
                 collector.recycle(row);
+                if warmup_is_open && let Some(warmup_ns) = self.warmup_ns(&start, span, observer) {
+                    warmup_is_open = false;
+                    start.schedule.warmup_ns = warmup_ns;
+                    collector.set_warmup(warmup_ns);
+                    drain_report_ns = self::drain_report_ns(&start, self.job.plan.stop);
+                    self.window_start_ns
+                        .store(start.schedule.window_start_ns(), Ordering::Relaxed);
+                    observer.warmup_ends(&start.schedule);
+                }
                 if failure.is_none()
                     && let Some(reason) = observer.reason_to_end()
                 {
@@ -203,6 +238,13 @@ impl Coordinator<'_> {
             failure,
         }
     }
+}
+
+/// The length of a warm-up that ends with the next interval but `DECISION_MARGIN_NS` from now, and not before `min_ns`.
+fn warmup_until(schedule: &RunSchedule, now_ns: u64, min_ns: u64) -> u64 {
+    let earliest_ns = now_ns.saturating_sub(schedule.start_ns) + DECISION_MARGIN_NS;
+    let whole_ns = earliest_ns.div_ceil(schedule.interval_ns) * schedule.interval_ns;
+    whole_ns.clamp(min_ns, schedule.warmup_ns)
 }
 
 /// When the observer of a load is told that transactions are still in flight, on the run's clock.

@@ -10,52 +10,82 @@ use prony_server::Target;
 
 /// The routes of a run, and its hosts.
 pub(crate) struct RouteTable {
-    /// The routes to each target, and then those of the TCP sample.
+    /// The routes to each target, to that for reads, and then those of the TCP sample.
     pub routes: Vec<Routes>,
-    /// Where a connection to each host begins.
+    /// Where a connection to each host begins; those for reads come last.
     hosts: Vec<FirstEndpoint>,
+    /// How many endpoints each host has.
+    endpoints_of_host: Vec<u16>,
+    /// The number of hosts that are not only for reads.
+    main_hosts: usize,
     /// The host of each endpoint, by target.
     host_of_endpoint: Vec<Vec<u16>>,
     spread: Spread,
+    spread_of_reads: Spread,
+}
+
+/// What a connection is for, which decides over which hosts it is spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConnectionUse {
+    /// All transactions, unless another server takes some.
+    Main,
+    /// The read-only transactions that another server takes.
+    Reads,
+    /// As `Main`, over TCP while the others use a unix socket.
+    TcpSample,
+    /// Only to see whether this host answers again.
+    Probe(u16),
 }
 
 /// Where a connection begins: an endpoint of a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FirstEndpoint {
     /// Index of the target's routes.
     pub route_index: usize,
     /// Index of the endpoint among those of the target.
     pub endpoint: u16,
+    /// How many of the endpoints after it may be tried.
+    pub others: u16,
 }
 
 impl RouteTable {
-    /// The routes to these targets, over whose hosts connections are spread, and that of the TCP sample.
-    pub fn new<'t>(
-        targets: impl Iterator<Item = &'t Target>,
-        tcp_target: Option<&Target>,
-        spread: Spread,
-    ) -> RouteTable {
+    /// The routes to a target and its additional ones, over whose hosts connections are spread, to its target for reads,
+    /// and that of the TCP sample.
+    pub fn new(target: &Target, tcp_target: Option<&Target>) -> RouteTable {
+        let reads = target.read_target.as_deref();
         let mut table = RouteTable {
             routes: Vec::new(),
             hosts: Vec::new(),
+            endpoints_of_host: Vec::new(),
+            main_hosts: 0,
             host_of_endpoint: Vec::new(),
-            spread,
+            spread: target.spread,
+            spread_of_reads: reads.map_or(target.spread, |reads| reads.spread),
         };
-        for target in targets {
-            let mut host_of_endpoint = Vec::new();
-            for range in target.hosts() {
-                let host = table.hosts.len() as u16;
-                table.hosts.push(FirstEndpoint {
-                    route_index: table.routes.len(),
-                    endpoint: range.start as u16,
-                });
-                host_of_endpoint.extend(range.map(|_| host));
-            }
-            table.host_of_endpoint.push(host_of_endpoint);
-            table.routes.push(Routes::new(target));
+        let targets = std::iter::once(target).chain(&target.additional_targets);
+        targets.for_each(|target| table.add(target));
+        table.main_hosts = table.hosts.len();
+        if let Some(reads) = reads {
+            table.add(reads);
         }
         table.routes.extend(tcp_target.map(Routes::new));
         table
+    }
+
+    fn add(&mut self, target: &Target) {
+        let mut host_of_endpoint = Vec::new();
+        for range in target.hosts() {
+            let host = self.hosts.len() as u16;
+            self.hosts.push(FirstEndpoint {
+                route_index: self.routes.len(),
+                endpoint: range.start as u16,
+                others: (target.endpoints.len() - 1) as u16,
+            });
+            self.endpoints_of_host.push(range.len() as u16);
+            host_of_endpoint.extend(range.map(|_| host));
+        }
+        self.host_of_endpoint.push(host_of_endpoint);
+        self.routes.push(Routes::new(target));
     }
 
     /// Number of hosts for which there are totals: none if there is only one host.
@@ -68,14 +98,48 @@ impl RouteTable {
     }
 
     /// The host with which an attempt to connect begins. `number`: that of the connection in the run.
-    pub fn first_endpoint(&self, number: u64, random: &mut SplitMix) -> FirstEndpoint {
-        let count = self.hosts.len() as u64;
-        let index = match self.spread {
-            Spread::First => 0,
-            Spread::RoundRobin => number % count,
-            Spread::Random => random.below(self.hosts.len()) as u64,
+    pub fn first_endpoint(
+        &self,
+        connection_use: ConnectionUse,
+        number: u64,
+        random: &mut SplitMix,
+    ) -> FirstEndpoint {
+        let (hosts, spread) = match connection_use {
+            ConnectionUse::Main => (&self.hosts[..self.main_hosts], self.spread),
+            ConnectionUse::Reads => (&self.hosts[self.main_hosts..], self.spread_of_reads),
+            ConnectionUse::TcpSample => {
+                return FirstEndpoint {
+                    route_index: self.routes.len() - 1,
+                    ..FirstEndpoint::default()
+                };
+            }
+            ConnectionUse::Probe(host) => {
+                return FirstEndpoint {
+                    others: self.endpoints_of_host[usize::from(host)] - 1,
+                    ..self.at_host(host)
+                };
+            }
         };
-        self.hosts[index as usize]
+        let index = match spread {
+            Spread::First => 0,
+            Spread::RoundRobin => (number % hosts.len() as u64) as usize,
+            Spread::Random => random.below(hosts.len()),
+        };
+        hosts[index]
+    }
+
+    /// Where a connection to this host begins.
+    pub fn at_host(&self, host: u16) -> FirstEndpoint {
+        self.hosts[usize::from(host)]
+    }
+
+    /// Whether a connection that had to move away returns to its host: each host has its share of the connections.
+    pub fn returns(&self, connection_use: ConnectionUse) -> bool {
+        match connection_use {
+            ConnectionUse::Main => self.spread != Spread::First,
+            ConnectionUse::Reads => self.spread_of_reads != Spread::First,
+            ConnectionUse::TcpSample | ConnectionUse::Probe(_) => false,
+        }
     }
 
     /// The host of an endpoint; that of the TCP sample is the first.
@@ -92,6 +156,18 @@ pub(crate) struct HostConnections {
     pub up_at_start: u32,
     pub lost: u64,
     pub arrived: u64,
+    pub returned: u64,
+}
+
+/// What happened at one host in a second of the load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostSecond {
+    /// Transactions that committed.
+    pub committed: u64,
+    /// Transactions that failed.
+    pub failed: u64,
+    /// Connections that were up at its end.
+    pub connections: u32,
 }
 
 /// What happened at one host in a run. `C` is the counter of a histogram's bucket.
@@ -105,10 +181,14 @@ pub struct HostTotals<C: Counter> {
     pub lost: u64,
     /// Connections that came up here after an attempt at another host.
     pub arrived: u64,
+    /// Connections that came back here after they had been at another host.
+    pub returned: u64,
     /// Transactions of the window that failed.
     pub failed: u64,
     /// Response times of the committed transactions of the window.
     pub response: Distribution<C>,
+    /// Each second of the load, from its start.
+    pub seconds: Vec<HostSecond>,
 }
 
 impl<C: Counter> Default for HostTotals<C> {
@@ -118,21 +198,39 @@ impl<C: Counter> Default for HostTotals<C> {
             up_at_end: 0,
             lost: 0,
             arrived: 0,
+            returned: 0,
             failed: 0,
             response: Distribution::coarse(),
+            seconds: Vec::new(),
         }
     }
 }
 
 impl<C: Counter> HostTotals<C> {
-    /// Counts a transaction of the window.
+    /// Counts a transaction that ended in this second of the load.
     #[inline]
-    pub(crate) fn record(&mut self, sample: &Sample) {
+    pub(crate) fn record(&mut self, sample: &Sample, second: usize, is_in_window: bool) {
         match sample.outcome {
-            Outcome::Committed => self.response.record(sample.response_ns()),
-            Outcome::Failed(..) => self.failed += 1,
+            Outcome::Committed => {
+                self.second(second).committed += 1;
+                if is_in_window {
+                    self.response.record(sample.response_ns());
+                }
+            }
+            Outcome::Failed(..) => {
+                self.second(second).failed += 1;
+                self.failed += u64::from(is_in_window);
+            }
             Outcome::RolledBack | Outcome::Skipped => {}
         }
+    }
+
+    pub(crate) fn second(&mut self, second: usize) -> &mut HostSecond {
+        if self.seconds.len() <= second {
+            // Seldom: once a second at most.
+            self.seconds.resize(second + 1, HostSecond::default());
+        }
+        &mut self.seconds[second]
     }
 
     pub(crate) fn set_connections(&mut self, connections: HostConnections) {
@@ -140,6 +238,7 @@ impl<C: Counter> HostTotals<C> {
         self.up_at_end = connections.up;
         self.lost = connections.lost;
         self.arrived = connections.arrived;
+        self.returned = connections.returned;
     }
 
     /// Adds the totals of another worker, or of another process.
@@ -148,8 +247,15 @@ impl<C: Counter> HostTotals<C> {
         self.up_at_end += other.up_at_end;
         self.lost += other.lost;
         self.arrived += other.arrived;
+        self.returned += other.returned;
         self.failed += other.failed;
         self.response.add(&other.response);
+        for (second, other) in other.seconds.iter().enumerate() {
+            let sum = self.second(second);
+            sum.committed += other.committed;
+            sum.failed += other.failed;
+            sum.connections += other.connections;
+        }
     }
 }
 
@@ -165,14 +271,21 @@ mod tests {
     /// The hosts with which these connections begin.
     fn hosts(table: &RouteTable, numbers: std::ops::Range<u64>) -> Vec<u16> {
         let mut random = SplitMix::new(7);
-        let first = numbers.map(|number| table.first_endpoint(number, &mut random));
+        let main = ConnectionUse::Main;
+        let first = numbers.map(|number| table.first_endpoint(main, number, &mut random));
         first.map(|endpoint| table.host_of(endpoint)).collect()
     }
 
     #[test]
     fn connections_begin_with_the_hosts_that_the_rule_says() {
         let list = target("postgres://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3/d");
-        let table = |spread| RouteTable::new(std::iter::once(&list), None, spread);
+        let table = |spread| {
+            let list = Target {
+                spread,
+                ..list.clone()
+            };
+            RouteTable::new(&list, None)
+        };
         assert_eq!(hosts(&table(Spread::First), 0..4), [0, 0, 0, 0]);
         assert_eq!(hosts(&table(Spread::RoundRobin), 0..4), [0, 1, 2, 0]);
         let random = hosts(&table(Spread::Random), 0..300);
@@ -184,11 +297,35 @@ mod tests {
         assert_eq!(table(Spread::First).totals_len(), 3);
 
         // Several targets, as sysbench has them, follow the same rule.
-        let other = target("mysql://127.0.0.1:2/d");
-        let targets = [&target("mysql://127.0.0.1:1/d"), &other];
-        let table = RouteTable::new(targets.into_iter(), None, Spread::RoundRobin);
+        let two = Target {
+            additional_targets: vec![target("mysql://127.0.0.1:2/d")],
+            spread: Spread::RoundRobin,
+            ..target("mysql://127.0.0.1:1/d")
+        };
+        let table = RouteTable::new(&two, None);
         assert_eq!(hosts(&table, 0..3), [0, 1, 0]);
-        let second = table.first_endpoint(1, &mut SplitMix::new(0));
+        let second = table.first_endpoint(ConnectionUse::Main, 1, &mut SplitMix::new(0));
         assert_eq!((second.route_index, second.endpoint), (1, 0));
+    }
+
+    #[test]
+    fn connections_for_reads_have_hosts_and_a_rule_of_their_own() {
+        let primary = Target {
+            read_target: Some(Box::new(Target {
+                spread: Spread::RoundRobin,
+                ..target("postgres://127.0.0.1:2,127.0.0.1:3/d")
+            })),
+            ..target("postgres://127.0.0.1:1/d")
+        };
+        let table = RouteTable::new(&primary, Some(&target("postgres://127.0.0.1:1/d")));
+        assert_eq!((hosts(&table, 0..2), table.totals_len()), (vec![0, 0], 3));
+        let host = |connection_use, number| {
+            let mut random = SplitMix::new(7);
+            let first = table.first_endpoint(connection_use, number, &mut random);
+            (first.route_index, table.host_of(first))
+        };
+        let reads = [0, 1, 2].map(|number| host(ConnectionUse::Reads, number));
+        assert_eq!(reads, [(1, 1), (1, 2), (1, 1)]);
+        assert_eq!(host(ConnectionUse::TcpSample, 0), (2, 0));
     }
 }

@@ -81,6 +81,13 @@ pub trait Observer {
     fn interval_ended(&mut self, _row: &IntervalRow, _schedule: &RunSchedule) {}
     /// The window of a timed run ended a while ago, and some of its transactions have not ended; called once.
     fn draining(&mut self) {}
+    /// Whether the load is steady; called after each row of a warm-up that goes on until it is
+    /// ([`DrivePlan::warmup_max`]).
+    fn is_steady(&mut self) -> bool {
+        true
+    }
+    /// Such a warm-up ends as in this schedule.
+    fn warmup_ends(&mut self, _schedule: &RunSchedule) {}
     /// The reason why the run must end at once, or `None` if it may continue; called after each row.
     fn reason_to_end(&mut self) -> Option<String> {
         None
@@ -129,7 +136,8 @@ pub struct DriveResult {
 impl DriveJob<'_> {
     /// The servers, without the TCP route to one of them.
     fn servers(&self) -> impl Iterator<Item = &Target> {
-        std::iter::once(self.target).chain(&self.target.additional_targets)
+        let targets = std::iter::once(self.target).chain(&self.target.additional_targets);
+        targets.chain(self.target.read_target.as_deref())
     }
 
     pub(crate) fn addresses(&self) -> impl Iterator<Item = &Address> {
@@ -139,7 +147,7 @@ impl DriveJob<'_> {
 
     /// The routes to each server, and then those of the TCP sample.
     pub(crate) fn routes(&self) -> RouteTable {
-        RouteTable::new(self.servers(), self.tcp_target, self.target.spread)
+        RouteTable::new(self.target, self.tcp_target)
     }
 
     /// Whether a client uses TCP while others use the unix socket.
@@ -159,6 +167,11 @@ impl DriveJob<'_> {
             0 => Network::Unix,
             clients => Network::UnixWithTcpSample { clients },
         }
+    }
+
+    /// How many connections a client has from the beginning.
+    pub(crate) fn connections_per_client(&self) -> u32 {
+        1 + u32::from(self.target.read_target.is_some())
     }
 
     /// The record of a connection that is not up yet.

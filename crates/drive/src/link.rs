@@ -4,6 +4,7 @@
 //! block; the result of anything that takes time arrives as an event.
 
 use crate::clock::Clock;
+use crate::hosts::FirstEndpoint;
 use crate::io::{Io, Slot};
 use prony_server::control::{
     AfterFailure, ConnectFailure, FailureCause, Route, mismatch, routes_to_endpoint,
@@ -157,13 +158,19 @@ impl Link {
         std::mem::take(&mut self.failures)
     }
 
-    /// Starts connecting, with the first route to the endpoint `first`, or to the one that won the race of
-    /// addresses.
-    pub fn begin(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes, first: u16) -> LinkStep {
+    /// Starts connecting, with the first route to the first of the endpoints, or to the one that won the race of addresses.
+    /// The others follow, around the end of the list.
+    pub fn begin(
+        &mut self,
+        io: &mut impl Io,
+        slot: Slot,
+        routes: &Routes,
+        endpoints: FirstEndpoint,
+    ) -> LinkStep {
         let count = routes.by_endpoint.len();
         let winner = routes.race.as_ref().map(|race| race.first_index(count));
-        self.endpoint_index = winner.map_or(first, |winner| winner as u16);
-        self.endpoints_left = count.saturating_sub(1) as u16;
+        self.endpoint_index = winner.map_or(endpoints.endpoint, |winner| winner as u16);
+        self.endpoints_left = endpoints.others;
         self.route_index = 0;
         self.failures.clear();
         self.redirected = None;

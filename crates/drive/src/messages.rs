@@ -7,6 +7,7 @@ use crate::io_engine::EngineKind;
 use crate::run_event::RunEvent;
 use prony_measure::{Interval, RecorderLayout, RoundTripTimes, RunSchedule};
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
 /// A message from a worker to the collecting thread.
@@ -41,23 +42,26 @@ pub(crate) enum Command {
 }
 
 /// A worker's ends of the channels to and from the collecting thread.
-pub(crate) struct CollectorChannel {
+pub(crate) struct CollectorChannel<'a> {
     worker: usize,
     sender: Sender<WorkerMessage>,
     commands: Receiver<Command>,
+    window_start_ns: &'a AtomicU64,
 }
 
-impl CollectorChannel {
+impl<'a> CollectorChannel<'a> {
     /// The channel of the worker with this index.
     pub fn new(
         worker: usize,
         sender: Sender<WorkerMessage>,
         commands: Receiver<Command>,
-    ) -> CollectorChannel {
+        window_start_ns: &'a AtomicU64,
+    ) -> CollectorChannel<'a> {
         CollectorChannel {
             worker,
             sender,
             commands,
+            window_start_ns,
         }
     }
 
@@ -88,6 +92,11 @@ impl CollectorChannel {
             Ok(Command::Start(schedule, layout)) => Some((schedule, layout)),
             _ => None,
         }
+    }
+
+    /// When the window begins after a warm-up that had no fixed length; `None` if that is not decided.
+    pub fn window_start_ns(&self) -> Option<u64> {
+        Some(self.window_start_ns.load(Ordering::Relaxed)).filter(|at_ns| *at_ns > 0)
     }
 
     /// Takes an interval that was read and cleared, if there is one, to reuse its memory.

@@ -23,7 +23,7 @@ use prony_measure::{RecorderLayout, RunSchedule};
 use prony_plan::{DrivePlan, Stop};
 use std::io;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::channel;
 
 /// Open files of the process besides those of connections and threads, with a margin: 8 to 10 were measured
@@ -55,7 +55,7 @@ pub fn connect<R>(
     slice: &RunSlice,
     drive_slice: impl FnOnce(ReadySlice<'_>) -> R,
 ) -> Result<R, Error> {
-    ensure_file_limit(slice)?;
+    ensure_file_limit(job, slice)?;
     if job.program.opens_connections() {
         // The program does not declare how many it will open.
         affinity::raise_file_limit();
@@ -73,8 +73,9 @@ pub fn connect<R>(
 }
 
 /// Ensures that a slice may open enough files, before any client connects.
-fn ensure_file_limit(slice: &RunSlice) -> Result<(), Error> {
-    let (requested, threads) = (slice.clients.len() as u32, slice.threads());
+fn ensure_file_limit(job: &DriveJob, slice: &RunSlice) -> Result<(), Error> {
+    let requested = slice.clients.len() as u32 * job.connections_per_client();
+    let threads = slice.threads();
     let needed = u64::from(requested) + THREAD_FILES * u64::from(threads) + PROCESS_FILES;
     affinity::ensure_file_limit(needed).map_err(|limit| Error::FileLimit {
         requested,
@@ -169,6 +170,7 @@ fn with_ready_slice<'io, R>(
 ) -> Result<R, Error> {
     let routes = job.routes();
     let interrupt = AtomicBool::new(false);
+    let window_start_ns = AtomicU64::new(0);
     let network = job.network();
     let has_timestamps = network != Network::Unix || choice.kind == EngineKind::Sim;
     let budget = slice.start_budget(job.plan);
@@ -179,6 +181,7 @@ fn with_ready_slice<'io, R>(
         let mut coordinator = Coordinator {
             job,
             interrupt: &interrupt,
+            window_start_ns: &window_start_ns,
             messages,
             commands: Vec::new(),
             clients: slice.clients.len() as u32,
@@ -191,7 +194,12 @@ fn with_ready_slice<'io, R>(
                 interrupt: &interrupt,
                 share: WorkerShare::new(slice, index, budget.clone()),
                 scheduling,
-                channel: CollectorChannel::new(index as usize, sender.clone(), commands),
+                channel: CollectorChannel::new(
+                    index as usize,
+                    sender.clone(),
+                    commands,
+                    &window_start_ns,
+                ),
             };
             let (choice, create) = (&choice, &create);
             let builder = std::thread::Builder::new().name(format!("worker {}", worker + 1));
@@ -228,12 +236,13 @@ fn with_ready_slice<'io, R>(
     })
 }
 
-/// The phases of a load of this plan that starts at this time.
+/// The phases of a load of this plan that starts at this time, with the longest warm-up.
 pub fn run_schedule(plan: &DrivePlan, start_ns: u64) -> RunSchedule {
     let window_ns = match plan.stop {
         Stop::After(window) => Some(window.as_nanos() as u64),
         // The window ends with the last transaction, not at a given time.
         Stop::Transactions(_) | Stop::NoStartsAfter(_) | Stop::SharedTransactions { .. } => None,
     };
-    RunSchedule::seconds(start_ns, plan.warmup.as_nanos() as u64, window_ns)
+    let warmup = plan.warmup_max.unwrap_or(plan.warmup);
+    RunSchedule::seconds(start_ns, warmup.as_nanos() as u64, window_ns)
 }

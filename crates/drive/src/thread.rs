@@ -24,7 +24,7 @@ pub(crate) struct WorkerThread<'a> {
     pub interrupt: &'a AtomicBool,
     pub share: WorkerShare,
     pub scheduling: Scheduling,
-    pub channel: CollectorChannel,
+    pub channel: CollectorChannel<'a>,
 }
 
 /// An I/O engine of any type. It stays on the thread that created it.

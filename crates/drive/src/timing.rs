@@ -112,6 +112,14 @@ impl Timing {
         }
     }
 
+    /// Begins the window of a timed load at this time, which has not come: an end of an interval.
+    pub fn set_window_start(&mut self, window_start_ns: u64) {
+        self.recorder
+            .set_warmup(window_start_ns.saturating_sub(self.start_ns));
+        self.count_from_ns = window_start_ns;
+        self.end_ns = Some(self.recorder.schedule().window_end_ns());
+    }
+
     /// Takes a scheduled start that is due. Returns `None` after the end of the window: later starts are
     /// counted as never started.
     pub fn take_due_start(&mut self, now_ns: u64) -> Option<u64> {

@@ -17,7 +17,7 @@ use crate::run_event::{RunEvent, RunEventKind, panic_text};
 use crate::slice::WorkerShare;
 use crate::timers::Timers;
 use crate::timing::Timing;
-use prony_session::{Conn, Db, Program, User, UserExit, UserId, UserPhase, WorkerContext};
+use prony_session::{Conn, Db, Program, Reads, User, UserExit, UserId, UserPhase, WorkerContext};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -113,7 +113,9 @@ pub(crate) struct Users<'a> {
     sample_listener: Option<Box<dyn SampleListener>>,
     /// What happens at each host; empty if there is only one.
     host_totals: Vec<HostTotals<u32>>,
-    channel: &'a CollectorChannel,
+    /// The share of the read-only transactions that a server for reads takes, in per cent.
+    read_percent: u32,
+    channel: &'a CollectorChannel<'a>,
 }
 
 impl<'a> Users<'a> {
@@ -123,7 +125,7 @@ impl<'a> Users<'a> {
         share: &WorkerShare,
         conns: impl Iterator<Item = &'c Rc<Conn>>,
         clock: Clock,
-        channel: &'a CollectorChannel,
+        channel: &'a CollectorChannel<'a>,
     ) -> Users<'a> {
         let ids = share.clients.clone().map(|client| UserId {
             client,
@@ -161,6 +163,7 @@ impl<'a> Users<'a> {
                 .new_sample_listener
                 .map(|new_listener| new_listener(share.index)),
             host_totals: Vec::new(),
+            read_percent: 0,
             channel,
         }
     }
@@ -168,6 +171,19 @@ impl<'a> Users<'a> {
     /// Counts transactions at this many hosts.
     pub fn with_hosts(mut self, count: usize) -> Users<'a> {
         self.host_totals.resize_with(count, HostTotals::default);
+        self
+    }
+
+    /// Lets the server of these connections, one for each user, take this share of their read-only transactions, in per cent.
+    pub fn with_reads<'c>(
+        mut self,
+        conns: impl Iterator<Item = (Slot, &'c Rc<Conn>)>,
+        percent: u32,
+    ) -> Users<'a> {
+        self.read_percent = percent;
+        for (user, (slot, conn)) in self.slots.iter_mut().zip(conns) {
+            user.extra_conns.push((slot, Rc::clone(conn)));
+        }
         self
     }
 
@@ -201,7 +217,11 @@ impl<'a> Users<'a> {
     /// Creates the users without running them.
     pub fn create(&mut self) {
         for (slot, id) in self.slots.iter_mut().zip(&self.ids) {
-            let db = Db::new(Rc::clone(&slot.conn), Rc::clone(&self.context));
+            let mut db = Db::new(Rc::clone(&slot.conn), Rc::clone(&self.context));
+            if let Some((_, conn)) = slot.extra_conns.first() {
+                let conn = Rc::clone(conn);
+                db = db.with_reads(Reads::new(conn, self.read_percent, self.program, id.client));
+            }
             slot.user = Some(self.program.create_user(*id, db));
         }
         self.live_count = self.slots.len();
@@ -239,14 +259,18 @@ impl<'a> Users<'a> {
         }
         let batch = self.timing.batch_policy.counts();
         self.timing.recorder.set_batch(batch);
-        self.context.set_window(
-            self.timing.count_from_ns,
-            self.timing.end_ns.unwrap_or(u64::MAX),
-        );
+        self.set_window();
         self.has_load_begun = true;
         if !self.program.has_prologue() {
             self.create();
         }
+    }
+
+    fn set_window(&self) {
+        self.context.set_window(
+            self.timing.count_from_ns,
+            self.timing.end_ns.unwrap_or(u64::MAX),
+        );
     }
 
     /// Lets a user run now, for the first time or after the common start.

@@ -35,7 +35,7 @@ pub(crate) struct Worker<'a, I> {
     users: Users<'a>,
     /// When set, the run ends at once.
     interrupt: &'a AtomicBool,
-    channel: &'a CollectorChannel,
+    channel: &'a CollectorChannel<'a>,
 }
 
 impl<'a, I: Io> Worker<'a, I> {
@@ -46,13 +46,14 @@ impl<'a, I: Io> Worker<'a, I> {
         routes: &'a RouteTable,
         share: &WorkerShare,
         interrupt: &'a AtomicBool,
-        channel: &'a CollectorChannel,
+        channel: &'a CollectorChannel<'a>,
     ) -> Self {
         let clock = io.clock();
         let connections = Connections::new(io, job, routes, share.clients.clone(), channel);
         Worker {
             users: Users::new(job, share, connections.conns(), clock.clone(), channel)
-                .with_hosts(routes.totals_len()),
+                .with_hosts(routes.totals_len())
+                .with_reads(connections.conns_for_reads(), job.plan.read_share),
             clock,
             job,
             connections,
@@ -165,6 +166,8 @@ impl<'a, I: Io> Worker<'a, I> {
             }
             // This also delivers an interval that ended, and was closed, when a user was resumed.
             if self.users.rotate_interval(now_ns) {
+                self.users
+                    .record_host_connections(self.connections.hosts(), now_ns);
                 self.users.deliver_intervals(self.connections.counts());
             }
             self.handle_due(now_ns);

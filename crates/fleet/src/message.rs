@@ -4,7 +4,7 @@
 //! origin. [`ServerLogin`] holds passwords: it has no `Debug`, and is sent over the carrier only.
 
 use prony_document::Network;
-use prony_drive::{HostTotals, RunEvent, RunEventKind};
+use prony_drive::{HostSecond, HostTotals, RunEvent, RunEventKind};
 use prony_measure::{
     Distribution, IntervalRow, InvalidInterval, ProcessHealth, RecorderLayout, RoundTripTimes,
     SerializedInterval, SerializedTimes,
@@ -215,8 +215,11 @@ pub(crate) struct PartHost {
     up_at_end: u32,
     lost: u64,
     arrived: u64,
+    returned: u64,
     failed: u64,
     response: SerializedTimes,
+    /// Committed and failed transactions and connections, of each second.
+    seconds: Vec<(u64, u64, u32)>,
 }
 
 impl PartHost {
@@ -226,8 +229,12 @@ impl PartHost {
             up_at_end: totals.up_at_end,
             lost: totals.lost,
             arrived: totals.arrived,
+            returned: totals.returned,
             failed: totals.failed,
             response: SerializedTimes::new(&totals.response),
+            seconds: (totals.seconds.iter())
+                .map(|second| (second.committed, second.failed, second.connections))
+                .collect(),
         }
     }
 
@@ -237,7 +244,15 @@ impl PartHost {
             up_at_end: self.up_at_end,
             lost: self.lost,
             arrived: self.arrived,
+            returned: self.returned,
             failed: self.failed,
+            seconds: (self.seconds.into_iter())
+                .map(|(committed, failed, connections)| HostSecond {
+                    committed,
+                    failed,
+                    connections,
+                })
+                .collect(),
             response: self
                 .response
                 .into_distribution_like(Distribution::coarse())?,

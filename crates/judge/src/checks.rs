@@ -8,8 +8,8 @@
 
 use crate::{
     burst, client, client_setup, consistency, data, declared, endpoints, errors, foreign_load,
-    growth, housekeeping, ledger, length, limits, littles_law, machine, machines, memory, pooler,
-    rate, server, service, shares, short_stalls, stall, stamps, steady, tables, workload,
+    growth, housekeeping, ledger, length, limiter, limits, littles_law, machine, machines, memory,
+    pooler, rate, server, service, shares, short_stalls, stall, stamps, steady, tables, workload,
 };
 use prony_store::{Check, FindingKind, Run, Severity};
 
@@ -279,8 +279,8 @@ pub static CHECKS: &[CheckSpec] = checks! {
     "observer": server::check_observer {
         [Caveat, Note] "observing took more than 3 % (note: 1 %) of the machine's CPU time, which is an upper bound of its effect"
     }
-    "limiter": server::check_bottleneck {
-        [Note] "server's CPUs above 90 % busy, a disk above 90 %, half of the active sessions in one wait (20 or more were sampled), or commits of a Galera cluster stopped by flow control for more than 5 % of the time"
+    "limiter": limiter::check_limits {
+        [Note] "server's CPUs above 90 % busy, a disk above 90 %, half of the active sessions in one wait, or in waits for locks or for storage (20 or more were sampled), or commits of a Galera cluster stopped by flow control for more than 5 % of the time"
     }
     "untuned": memory::check_untuned {
         [Note] "the server's cache is less than 5 % of a memory of 4 GB or more, and smaller than the data"

@@ -22,7 +22,7 @@ use prony_store::{BuildProfile, Run, SecondPhase, Severity};
 
 /// The CPU time that the client needed: the share of a CPU that its busiest thread used, and the share of the
 /// time for which its threads waited for a CPU.
-struct CpuDemand {
+pub(crate) struct CpuDemand {
     busy_share: f64,
     queued_share: f64,
 }
@@ -43,7 +43,7 @@ impl CpuDemand {
     }
 
     /// `used 16 % of a CPU and waited for one for 67 % of the time, 83 % together`.
-    fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let used = format!("used {} of a CPU", percent(self.busy_share));
         if self.queued_share > RUN_QUEUE_MAX_SHARE {
             format!(
@@ -57,32 +57,32 @@ impl CpuDemand {
     }
 }
 
-/// Checks whether the client's busiest thread was the limit. The time for which threads waited for a CPU
+/// The demand of a client whose busiest thread was the limit, or close to it. The time for which threads waited for a CPU
 /// counts as used, unless client and server share a machine: then the CPUs are the limit, which `one-host`
 /// reports, and a thread that has waited reads all replies that arrived meanwhile at little cost.
-pub(crate) fn check_client_limit(run: &Run) -> Option<Finding> {
+pub(crate) fn cpu_limit(run: &Run) -> Option<(Severity, CpuDemand)> {
     let demand = CpuDemand::new(run)?;
     let total = match shared_machine_evidence(run) {
         Some(_) => demand.busy_share,
         None => demand.total_share(),
     };
-    let (severity, finding) = match total {
-        total if total > BUSY_THREAD_INVALID_SHARE => (
-            Severity::Invalid,
-            format!(
-                "The client was the limit: its busiest thread {}. The server may be capable of more, and its \
-                 latency is overstated.",
-                demand.describe()
-            ),
-        ),
-        total if total > BUSY_THREAD_CAVEAT_SHARE => (
-            Severity::Caveat,
-            format!(
-                "The client was close to its limit: its busiest thread {}.",
-                demand.describe()
-            ),
-        ),
+    let severity = match total {
+        total if total > BUSY_THREAD_INVALID_SHARE => Severity::Invalid,
+        total if total > BUSY_THREAD_CAVEAT_SHARE => Severity::Caveat,
         _ => return None,
+    };
+    Some((severity, demand))
+}
+
+pub(crate) fn check_client_limit(run: &Run) -> Option<Finding> {
+    let (severity, demand) = cpu_limit(run)?;
+    let demand = demand.describe();
+    let finding = match severity {
+        Severity::Invalid => format!(
+            "The client was the limit: its busiest thread {demand}. The server may be capable of more, and its \
+             latency is overstated."
+        ),
+        _ => format!("The client was close to its limit: its busiest thread {demand}."),
     };
     new_finding(severity, finding, more_threads_advice(run))
 }
@@ -100,7 +100,7 @@ pub(crate) fn check_client_headroom(run: &Run) -> Option<Finding> {
     } else {
         demand.total_share()
     };
-    if used_share <= BUSY_THREAD_NOTE_SHARE || check_client_limit(run).is_some() {
+    if used_share <= BUSY_THREAD_NOTE_SHARE || cpu_limit(run).is_some() {
         return None;
     }
     new_finding(
@@ -131,13 +131,18 @@ pub(crate) fn check_client_machine(run: &Run) -> Option<Finding> {
     )
 }
 
-/// Checks for a container's CPU limit, which stops all of its threads for the remainder of a period.
-pub(crate) fn check_throttled(run: &Run) -> Option<Finding> {
+/// The share of the time for which a container's CPU limit stopped all of its threads, if it matters.
+pub(crate) fn throttling(run: &Run) -> Option<(Severity, f64)> {
     let throttled_share = observations::mean(run, |row| {
         let throttled_s = row.client.as_ref()?.throttled_s?;
         (row.length_s > 0.0).then(|| throttled_s / row.length_s)
     })?;
     let severity = severity_of_counted_share(throttled_share, observations::observed_s(run))?;
+    Some((severity, throttled_share))
+}
+
+pub(crate) fn check_throttled(run: &Run) -> Option<Finding> {
+    let (severity, throttled_share) = throttling(run)?;
     new_finding(
         severity,
         format!(

@@ -13,7 +13,8 @@ pub(crate) fn check_endpoints(run: &Run) -> Option<Finding> {
         .drive
         .spread
         .is_some_and(|spread| spread != Spread::First);
-    if !is_spread || run.drive.connect_per_transaction {
+    let has_reads = run.drive.read_share_percent.is_some();
+    if !(is_spread || has_reads) || run.drive.connect_per_transaction {
         return None;
     }
     let addresses = |wanted: fn(&EndpointFigures) -> bool| {
@@ -24,7 +25,7 @@ pub(crate) fn check_endpoints(run: &Run) -> Option<Finding> {
             .join(", ")
     };
     let absent = addresses(|endpoint| endpoint.connections_at_start == 0);
-    if !absent.is_empty() && (run.drive.clients as usize) >= endpoints.len() {
+    if is_spread && !absent.is_empty() && (run.drive.clients as usize) >= endpoints.len() {
         return new_finding(
             Severity::Caveat,
             format!(
@@ -35,13 +36,21 @@ pub(crate) fn check_endpoints(run: &Run) -> Option<Finding> {
     }
     let lost = addresses(|endpoint| endpoint.lost > 0);
     let arrived: u64 = endpoints.iter().map(|endpoint| endpoint.arrived).sum();
+    let returned: u64 = endpoints.iter().map(|endpoint| endpoint.returned).sum();
+    let came_back = match returned {
+        0 => String::new(),
+        _ => format!(
+            ", and {} came back when the server answered again",
+            count(returned, "connection")
+        ),
+    };
     if lost.is_empty() {
         return None;
     }
     new_finding(
         Severity::Note,
         format!(
-            "Connections to {lost} were lost; {} went on at another server.",
+            "Connections to {lost} were lost; {} went on at another server{came_back}.",
             count(arrived, "connection")
         ),
         "The figures of each server say what each of them did.",
@@ -83,5 +92,20 @@ mod tests {
             text,
             "Connections to b were lost; 4 connections went on at another server."
         );
+        let mut returned = lost.clone();
+        returned[1].returned = 3;
+        let (_, text) = found(&returned, Spread::RoundRobin).unwrap();
+        assert!(
+            text.ends_with(
+                "another server, and 3 connections came back when the server answered again."
+            ),
+            "{text}"
+        );
+        // Of a list for the case that the first does not answer, those for reads are judged all the same.
+        let mut run = healthy();
+        run.drive.spread = Some(Spread::First);
+        run.endpoints = lost.to_vec();
+        run.drive.read_share_percent = Some(100);
+        assert!(check_endpoints(&run).is_some());
     }
 }

@@ -7,7 +7,7 @@
 use crate::noise::is_of_others;
 use crate::statistics::median;
 use crate::{all_kinds, errors, worst};
-use prony_store::{Check, Latency, MetricName, Run, RunState, Severity};
+use prony_store::{Check, ExperimentKind, Latency, MetricName, Run, RunState, Severity};
 use std::borrow::Borrow;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -94,8 +94,12 @@ pub fn lasting_problem(runs: &[Run]) -> Option<LastingProblem<'_>> {
         .iter()
         .filter(|run| run.variant() == last.variant())
         .collect();
+    let is_sweep = match last.experiment_kind() {
+        // A search ends by itself, and the rows of a suite are different loads.
+        Some(ExperimentKind::Search(_) | ExperimentKind::Suite(_)) => return None,
+        kind => kind == Some(&ExperimentKind::Sweep),
+    };
     let experiment = last.experiment.as_ref();
-    let is_sweep = experiment.is_some_and(|experiment| !experiment.sweep.is_empty());
     let variant_count = experiment.map_or(1, |experiment| experiment.variants.len());
     let may_differ = is_sweep && variant_names(runs).len() < variant_count;
     let is_invalid_by = |run: &Run, id: &str| {
@@ -159,25 +163,22 @@ pub fn variant_names(runs: &[impl Borrow<Run>]) -> Vec<String> {
 /// The figures of the variants with these names, from the runs of one experiment.
 pub fn variants(names: &[String], runs: &[impl Borrow<Run>]) -> Vec<VariantFigures> {
     let by_nopm = all_have_nopm(runs);
-    let rate = |run: &&Run| {
-        if by_nopm {
-            nopm(run)
-        } else {
-            all_kinds(run).map(|all| all.tps)
-        }
-    };
+    let runs = || runs.iter().map(Borrow::borrow);
     let figures = |name: &String| {
-        let is_of_variant = |run: &&Run| run.variant() == Some(name);
-        let variant_runs: Vec<&Run> = runs
-            .iter()
-            .map(Borrow::borrow)
-            .filter(is_of_variant)
-            .collect();
-        let counted: Vec<&Run> = variant_runs
-            .iter()
-            .copied()
-            .filter(|run| is_counted(run))
-            .collect();
+        let own = runs().filter(|run| run.variant() == Some(name));
+        VariantFigures::of(name, &own.collect::<Vec<&Run>>(), by_nopm)
+    };
+    names.iter().map(figures).collect()
+}
+
+impl VariantFigures {
+    pub(crate) fn of(name: &str, runs: &[&Run], by_nopm: bool) -> VariantFigures {
+        let counted = runs.iter().copied().filter(|run| is_counted(run));
+        let counted: Vec<&Run> = counted.collect();
+        let rate = |run: &&Run| match by_nopm {
+            true => nopm(run),
+            false => all_kinds(run).map(|all| all.tps),
+        };
         let rates: Vec<f64> = counted.iter().filter_map(rate).collect();
         let spread_of = |percentile: fn(&Latency) -> Option<u64>| {
             let value = |run: &&Run| Some(percentile(&all_kinds(run)?.response)? as f64);
@@ -185,16 +186,15 @@ pub fn variants(names: &[String], runs: &[impl Borrow<Run>]) -> Vec<VariantFigur
             values.and_then(Spread::from_values)
         };
         VariantFigures {
-            name: name.clone(),
-            runs: variant_runs.len(),
+            name: name.to_owned(),
+            runs: runs.len(),
             counted: counted.len(),
             rate: Spread::from_values(rates.clone()),
             rates,
             p50_ns: spread_of(|latency| latency.p50_ns),
             p99_ns: spread_of(|latency| latency.p99_ns),
         }
-    };
-    names.iter().map(figures).collect()
+    }
 }
 
 #[cfg(test)]
@@ -293,7 +293,7 @@ mod tests {
         );
         let point = |mut run: Run| {
             let experiment = run.experiment.as_mut().unwrap();
-            experiment.sweep = vec![prony_store::Setting::default()];
+            experiment.kind = ExperimentKind::Sweep;
             experiment.variants = names();
             run
         };

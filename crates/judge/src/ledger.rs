@@ -32,8 +32,8 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
         let unrecorded = count(account.unrecorded, "transaction");
         let finding =
             format!("{text}. {unrecorded} committed without an entry, and are not accounted for");
-        let advice = "On MySQL and MariaDB only transactions that end with a statement of their own have an entry: choose options of \
-                      the workload by which they do (tpcc: mode=statements).";
+        let advice = "Procedures that commit have none, and on MySQL and MariaDB only transactions that end with a statement of their own have one: \
+                      choose options of the workload by which they do (tpcc: mode=statements).";
         return new_finding(Severity::Caveat, finding, advice);
     }
     new_finding(Severity::Note, text, "")

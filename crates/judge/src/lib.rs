@@ -27,6 +27,7 @@ mod growth;
 mod housekeeping;
 mod ledger;
 mod length;
+mod limiter;
 mod limits;
 mod littles_law;
 mod machine;
@@ -66,6 +67,7 @@ pub use pooler::{POOLER_PROTOCOLS, POOLER_SQLSTATES};
 use prony_store::{Check, KindFigures, Run, RunState, Severity};
 use requirements::Baseline;
 pub use service::absent_by_reason;
+pub use steady::WarmingUp;
 
 /// Version of the checks and their [`thresholds`]; a run stores the version by which it was judged. A test
 /// (`rules_digest`) fails if checks or thresholds change and the version does not.

@@ -13,7 +13,7 @@ use crate::thresholds::{
     severity_of_counted_share,
 };
 use crate::{all_kinds, observations};
-use prony_store::{Run, ServerAddress, ServerSecond, Severity};
+use prony_store::{DeclaredFact, Run, ServerAddress, ServerMachine, ServerSecond, Severity};
 use std::net::{IpAddr, SocketAddr};
 
 pub(crate) fn check_steal(run: &Run) -> Option<Finding> {
@@ -121,6 +121,38 @@ pub(crate) fn shared_machine_evidence(run: &Run) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// The observed or declared value of the server's machine; otherwise that of the client, if both are on one machine.
+fn of_server_machine<T>(
+    run: &Run,
+    observed: fn(&ServerMachine) -> Option<T>,
+    declared: Option<T>,
+    of_client: T,
+) -> Option<T> {
+    let machine = run.observed.as_ref().map(|observed| &observed.machine);
+    machine
+        .and_then(observed)
+        .or(declared)
+        .or_else(|| shared_machine_evidence(run).map(|_| of_client))
+}
+
+/// CPUs of the server's machine.
+pub(crate) fn server_cpus(run: &Run) -> Option<u32> {
+    let declared = run.server.declared.count(DeclaredFact::Cpus);
+    of_server_machine(
+        run,
+        |machine| machine.cpus,
+        declared,
+        run.machine().host.cpus,
+    )
+}
+
+/// Memory of the server's machine, bytes.
+pub(crate) fn server_memory_bytes(run: &Run) -> Option<u64> {
+    let declared = run.server.declared.bytes(DeclaredFact::Memory);
+    let of_client = run.machine().host.memory_bytes;
+    of_server_machine(run, |machine| machine.memory_bytes, declared, of_client)
 }
 
 /// Busy share of the CPUs of the server's machine.

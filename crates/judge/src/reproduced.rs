@@ -12,7 +12,7 @@ mod suite;
 pub use differences::{Difference, differences};
 use prony_store::scenario::PublishedFigure;
 use prony_store::{Choice, MetricName, PublishedMetric, Run, SqlDialect};
-pub use suite::{ScalingPoint, SuiteFigure, SuiteRow, SuiteSummary, suite_summary};
+pub use suite::{SuiteFigure, SuiteRow, SuiteSummary, suite_summary};
 
 use crate::observations;
 use serde::Serialize;

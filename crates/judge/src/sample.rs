@@ -84,6 +84,7 @@ pub(crate) fn healthy() -> Run {
             warmup_s: 10.0,
             measured_s: 60.0,
             drain_s: 0.01,
+            warmup_end: None,
         },
         measured: Figures {
             length_s: 60.0,

@@ -1,7 +1,6 @@
-//! Whether the server's counters confirm the client's, whether the server was was_restarted or replaced, and
-//! what limited it.
+//! Whether the server's counters confirm the client's, and whether the server was restarted or replaced.
 //!
-//! In: a Run. Out: `server-commits`, `restart`, `settings-changed`, `limiter`, `observer`, `unobserved`. Must never: treat the
+//! In: a Run. Out: `server-commits`, `restart`, `settings-changed`, `observer`, `unobserved`. Must never: treat the
 //! server's counters as exact: they lag by up to a second, and they include commits of the client's own
 //! connections, the observer and the server's housekeeping.
 
@@ -9,20 +8,15 @@ use crate::all_kinds;
 use crate::checks::{Finding, new_finding};
 use crate::compare::rule_table::reported_server_settings;
 use crate::errors::severity_unless_outage_expected;
-use crate::formatting::{count, percent, share, thousands, time};
-use crate::observations::{self, observed, rows, server_machine_mean};
+use crate::formatting::{count, percent, thousands, time};
+use crate::observations::observed;
 use crate::service::is_absent;
 use crate::thresholds::{
     COMMITS_GAP_MAX_SHARE, COMMITS_LAG_MAX_S, COMMITS_MIN_COUNT, COMMITS_OF_SERVER_MAX,
-    COMMITS_PER_CLIENT_MAX, FOREIGN_INVALID_SHARE, LIMITER_CPU_MIN_BUSY_SHARE,
-    LIMITER_DISK_MIN_BUSY_SHARE, LIMITER_FLOW_CONTROL_MIN_SHARE, LIMITER_MIN_SESSIONS,
-    LIMITER_WAIT_MIN_SHARE, SAME_START_MAX_GAP_S, severity_of_counted_share,
+    COMMITS_PER_CLIENT_MAX, FOREIGN_INVALID_SHARE, SAME_START_MAX_GAP_S, severity_of_counted_share,
 };
 use crate::workload::description;
-use prony_store::{
-    EventKind, Figures, ObservedTopic, Run, RunState, ServerSecond, Severity, Spread, SqlDialect,
-};
-use std::collections::BTreeMap;
+use prony_store::{EventKind, Figures, ObservedTopic, Run, RunState, Severity, Spread, SqlDialect};
 
 /// Commits from before the load to after it, by the counts of the server and of the client.
 struct CommitCounts {
@@ -48,7 +42,9 @@ fn commit_counts(run: &Run) -> Option<CommitCounts> {
         return None;
     }
     // One of several servers counts only its own commits.
-    if run.endpoints.len() > 1 && run.drive.spread != Some(Spread::First) {
+    if run.endpoints.len() > 1
+        && (run.drive.spread != Some(Spread::First) || run.drive.read_share_percent.is_some())
+    {
         return None;
     }
     // The sessions of a pooler report their commits late.
@@ -235,89 +231,6 @@ pub(crate) fn check_restart(run: &Run) -> Option<Finding> {
         "Check its log. Its caches were empty and its counters were reset: run again for figures, or \
          see in the series how long it took to recover.",
     )
-}
-
-/// The most likely limits of the throughput.
-pub(crate) fn check_bottleneck(run: &Run) -> Option<Finding> {
-    observed(run)?;
-    let busy = server_machine_mean(run, |machine| machine.busy_share)
-        .filter(|busy| *busy > LIMITER_CPU_MIN_BUSY_SHARE);
-    let disk = server_machine_mean(run, |machine| machine.disk_busy_share)
-        .filter(|busy| *busy > LIMITER_DISK_MIN_BUSY_SHARE);
-    let waits = top_wait(run).filter(|top| {
-        top.active_sessions >= LIMITER_MIN_SESSIONS && top.share() > LIMITER_WAIT_MIN_SHARE
-    });
-    let mut texts = Vec::new();
-    if let Some(busy) = busy {
-        texts.push(format!(
-            "the CPUs of the server's machine were {} busy",
-            percent(busy)
-        ));
-    }
-    if let Some(disk) = disk {
-        texts.push(format!(
-            "its busiest disk had I/O in progress for {} of the time",
-            percent(disk)
-        ));
-    }
-    if let Some(top) = waits {
-        texts.push(format!(
-            "{} of the {} active sessions in all samples waited for {}",
-            percent(top.share()),
-            thousands(top.active_sessions),
-            top.event,
-        ));
-    }
-    let stopped = observations::mean(run, |second| second.flow_control_share)
-        .filter(|share| *share > LIMITER_FLOW_CONTROL_MIN_SHARE);
-    if let Some(stopped) = stopped {
-        texts.push(format!(
-            "flow control stopped the cluster's commits for {} of the time, because a node was behind",
-            percent(stopped)
-        ));
-    }
-    if texts.is_empty() {
-        return None;
-    }
-    new_finding(
-        Severity::Note,
-        format!("Likely limit: {}.", texts.join("; ")),
-        "Relieve this limit (more CPUs, faster commits to disk, fewer conflicts) to raise the throughput.",
-    )
-}
-
-/// The event for which active sessions waited most often.
-struct TopWait {
-    event: String,
-    /// Sessions that waited for the event, summed over all samples.
-    waiting_sessions: u64,
-    /// Active sessions, summed over all samples.
-    active_sessions: u64,
-}
-
-impl TopWait {
-    fn share(&self) -> f64 {
-        share(self.waiting_sessions, self.active_sessions)
-    }
-}
-
-/// The event for which active sessions waited most often; using a CPU does not count as a wait, nor does
-/// waiting for the client. `None` if no session waited.
-fn top_wait(run: &Run) -> Option<TopWait> {
-    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-    for row in rows(run) {
-        for (event, sessions) in &row.waits {
-            *sums.entry(event).or_default() += u64::from(*sessions);
-        }
-    }
-    let active_sessions = sums.values().sum();
-    sums.retain(|event, _| *event != ServerSecond::ON_CPU && !event.starts_with("Client/"));
-    let (event, waiting_sessions) = sums.into_iter().max_by_key(|(_, sessions)| *sessions)?;
-    Some(TopWait {
-        event: event.to_owned(),
-        waiting_sessions,
-        active_sessions,
-    })
 }
 
 pub(crate) fn check_observer(run: &Run) -> Option<Finding> {

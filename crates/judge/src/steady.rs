@@ -12,6 +12,7 @@
 
 mod change;
 pub(crate) mod latency;
+mod settled;
 
 use crate::burst::find_fall;
 use crate::checks::{Finding, new_finding};
@@ -25,6 +26,7 @@ use crate::thresholds::{
 };
 use change::{Change, difference_in_std_errors, find_change, mean};
 use prony_store::{Run, Second, SecondPhase, Severity};
+pub use settled::WarmingUp;
 
 /// At the end of a run by count, seconds below this share of the median are idle: some clients have finished.
 const IDLE_SHARE: f64 = 0.8;

@@ -16,6 +16,7 @@ use serde::Serialize;
 /// The history of one figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trend {
+    /// Name of the workload, or of the plan whose own transactions were run.
     pub workload: String,
     /// Name of the figure, such as `NOPM`, `TPS`, `p99`.
     pub figure: String,
@@ -80,6 +81,14 @@ pub struct LevelChange {
     pub differences: Vec<Difference>,
 }
 
+/// A run that was compared with the reference of a history.
+pub struct ComparedRun {
+    run: String,
+    started_at: String,
+    /// The figure, or why the run is not part of the history.
+    value: Result<f64, String>,
+}
+
 /// Compares runs with the reference of a history.
 pub struct TrendBuilder<'a> {
     reference: &'a Run,
@@ -124,16 +133,35 @@ impl<'a> TrendBuilder<'a> {
 
     /// Adds a run, judged by the same rules as the reference; `epoch_ns` is its start, nanoseconds since 1970.
     pub fn add(&mut self, run: &Run, epoch_ns: i64) {
-        match self.value(run) {
-            Ok(value) => {
-                let added = TrendRun {
-                    run: run.id.clone(),
-                    started_at: run.started_at.clone(),
+        self.add_compared(self.compare(run), epoch_ns);
+    }
+
+    /// Compares a run with the reference, on any thread.
+    pub fn compare(&self, run: &Run) -> ComparedRun {
+        ComparedRun {
+            run: run.id.clone(),
+            started_at: run.started_at.clone(),
+            value: self.value(run),
+        }
+    }
+
+    /// Adds a run that was compared with the reference of this history.
+    pub fn add_compared(&mut self, compared: ComparedRun, epoch_ns: i64) {
+        let ComparedRun {
+            run,
+            started_at,
+            value,
+        } = compared;
+        match value {
+            Ok(value) => self.runs.push((
+                epoch_ns,
+                TrendRun {
+                    run,
+                    started_at,
                     value,
-                };
-                self.runs.push((epoch_ns, added));
-            }
-            Err(reason) => self.leave_out(&run.id, reason),
+                },
+            )),
+            Err(reason) => self.leave_out(&run, reason),
         }
     }
 
@@ -178,7 +206,7 @@ impl<'a> TrendBuilder<'a> {
             }
         });
         Trend {
-            workload: self.reference.workload.name.clone(),
+            workload: self.reference.workload.display_name().to_owned(),
             figure: self.figure,
             unit: self.unit,
             reference: self.reference.id.clone(),

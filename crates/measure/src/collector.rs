@@ -194,6 +194,13 @@ impl Collector {
         }
     }
 
+    /// Sets another length of the warm-up, as all workers do ([`crate::Recorder::set_warmup`]), before any row of the
+    /// window.
+    pub fn set_warmup(&mut self, warmup_ns: u64) {
+        self.schedule.warmup_ns = warmup_ns;
+        self.measured = Totals::new(self.schedule.window_start_ns(), self.layout);
+    }
+
     /// Adds a worker's next finished interval and returns a cleared one for its
     /// [`crate::Recorder::give_back`]. A worker delivers intervals in order of time; intervals that it skips
     /// are empty.

@@ -69,6 +69,12 @@ impl Recorder {
         &self.schedule
     }
 
+    /// Sets another length of the warm-up: whole intervals that the load has not reached. Call it before a
+    /// [`Recorder::rotate`] to a time after it.
+    pub fn set_warmup(&mut self, warmup_ns: u64) {
+        self.schedule.warmup_ns = warmup_ns;
+    }
+
     /// Counts one sample in the interval in which it ended, or as unfinished if it ended after the window.
     /// Does not allocate.
     ///

@@ -14,6 +14,9 @@ use std::time::Duration;
 
 /// Maximum number of clients of a run.
 pub const MAX_CLIENTS: u32 = 1_000_000;
+/// Clients of a plan that names no number and has a rate: enough that they are rarely all busy below the limit of a
+/// server.
+pub const OPEN_LOOP_CLIENTS: u32 = 32;
 /// Maximum number of threads of a run.
 pub const MAX_THREADS: u32 = 1024;
 /// Largest scale factor; a workload may allow less.
@@ -24,6 +27,8 @@ pub const MAX_RATE_TPS: f64 = 1e9;
 pub const MAX_DURATION: Duration = Duration::from_secs(366 * 86_400);
 /// Warm-up of a plan that names none, if its window is at least [`WARMED_UP_WINDOW`].
 const DEFAULT_WARMUP: Duration = Duration::from_secs(5);
+/// How long such a warm-up may go on until the load is steady.
+const DEFAULT_WARMUP_MAX: Duration = Duration::from_secs(30);
 const WARMED_UP_WINDOW: Duration = Duration::from_secs(20);
 
 impl PlanInput {
@@ -48,6 +53,7 @@ impl PlanInput {
             (Some(server), Some(workload), Some(drive)) if problems.is_empty() => Ok(Plan {
                 name: self.file.name.as_deref().and_then(file_stem),
                 server,
+                read_from: self.read_from.clone().map(|url| ServerPlan::Url(url.value)),
                 declared: self
                     .declared
                     .clone()
@@ -192,12 +198,13 @@ impl Checker<'_> {
     fn check_drive(&mut self) -> Option<DrivePlan> {
         let input = self.input;
         let default = DrivePlan::default();
-        let clients = self.count_or_default("run.clients", &input.clients, default.clients);
+        let default_clients = default_clients(input);
+        let clients = self.count_or_default("run.clients", &input.clients, default_clients);
         let threads = self.check_at_most_clients(
             (
                 "run.threads",
                 &input.threads,
-                self.default_threads(clients.unwrap_or(default.clients)),
+                self.default_threads(clients.unwrap_or(default_clients)),
             ),
             clients,
             |threads, clients| format!("{threads} threads are more than the {clients} clients"),
@@ -209,6 +216,7 @@ impl Checker<'_> {
             |sample, clients| format!("a sample of {sample} is more than the {clients} clients"),
             "it is the number of clients that use TCP",
         );
+        let read_share = self.check_reads();
         let pace = self.check_pace();
         let stop = self.check_stop();
         Some(DrivePlan {
@@ -217,6 +225,11 @@ impl Checker<'_> {
             pace: pace?,
             stop,
             warmup: value_or(&input.warmup, default_warmup(stop)),
+            // Agents begin their windows together, at a time that is known when the load starts.
+            warmup_max: (input.warmup.is_none()
+                && input.agents.is_none()
+                && !default_warmup(stop).is_zero())
+            .then_some(DEFAULT_WARMUP_MAX),
             grace: value_or(&input.grace, default.grace),
             protocol: value_or(&input.protocol, default.protocol),
             describe: value_or(&input.describe, default.describe),
@@ -227,6 +240,7 @@ impl Checker<'_> {
                 default.connect_per_transaction,
             ),
             spread: input.spread.as_ref().map(|spread| spread.value),
+            read_share: read_share?,
             tcp_sample: tcp_sample?,
             seed: input.seed.as_ref().map(|seed| seed.value),
             pin: input.pin.as_ref().map(|pin| pin.value),
@@ -237,6 +251,33 @@ impl Checker<'_> {
             reconnect: default.reconnect,
             connect_time_counts: default.connect_time_counts,
         })
+    }
+
+    /// Checks the server for reads; returns its share of the read-only transactions.
+    fn check_reads(&mut self) -> Option<u32> {
+        let input = self.input;
+        let embedded = input.embedded.as_ref().filter(|embedded| embedded.value);
+        if let Some((url, embedded)) = input.read_from.as_ref().zip(embedded) {
+            let message = format!(
+                "read_from and embedded ({}) exclude each other",
+                embedded.location
+            );
+            let hint = "a throw-away server has no replica: name a server with url";
+            self.report_with_hint(&url.location, message, hint);
+        }
+        match (&input.read_from, &input.read_share) {
+            (Some(url), _) if url.value.is_empty() => {
+                let hint = "give the URL of a server for reads, or leave it out";
+                self.report_with_hint(&url.location, "is empty", hint);
+            }
+            (None, Some(share)) => {
+                let hint = "name the server that takes the reads with read_from";
+                self.report_with_hint(&share.location, "has no effect without read_from", hint);
+            }
+            _ => {}
+        }
+        let default = DrivePlan::default().read_share;
+        self.count_or_default("run.read_share", &input.read_share, default)
     }
 
     /// The default number of threads: that of each machine, as if it were this one.
@@ -252,7 +293,7 @@ impl Checker<'_> {
         let input = self.input;
         let Some(agents) = &input.agents else { return };
         let machines = agents.value.len() as u64;
-        let clients = value_or(&input.clients, DrivePlan::default().clients.into());
+        let clients = value_or(&input.clients, default_clients(input).into());
         if clients < machines {
             let message = format!("{machines} machines are more than the {clients} clients");
             self.report_with_hint(
@@ -279,6 +320,10 @@ impl Checker<'_> {
         if let Some(sample) = input.tcp_sample.as_ref().filter(|sample| sample.value > 0) {
             let message = "a sample of clients over TCP is not possible with agents";
             self.report_with_hint(&sample.location, message, "remove one of the two");
+        }
+        if let Some(reads) = &input.read_from {
+            let message = "agents cannot use a server for reads yet";
+            self.report_with_hint(&reads.location, message, "remove one of the two");
         }
         if let Some(ledger) = input.ledger.as_ref().filter(|ledger| ledger.value) {
             let message = "agents cannot keep a ledger yet";
@@ -391,6 +436,14 @@ impl Checker<'_> {
             self.report_with_hint(&transactions.location, message, hint);
         }
         Stop::Transactions(transactions.value)
+    }
+}
+
+/// The clients of a plan that names no number.
+fn default_clients(input: &PlanInput) -> u32 {
+    match input.rate_tps {
+        Some(_) => OPEN_LOOP_CLIENTS,
+        None => DrivePlan::default().clients,
     }
 }
 

@@ -99,9 +99,10 @@ impl PlanInput {
         }
         if overrides.url.is_some() || overrides.embedded.is_some() {
             let has_server = self.url.is_some() || self.embedded.is_some();
-            // What was declared of another server does not hold for this one.
+            // What was declared of another server does not hold for this one, and its replicas are not those of this one.
             if has_server && self.server() != overrides.server() {
                 self.declared = None;
+                (self.read_from, self.read_share) = (None, None);
             }
             self.url = None;
             self.embedded = None;
@@ -154,12 +155,20 @@ impl PlanInput {
             scale: plan.workload.scale.and_then(count),
             clients: count(drive.clients),
             threads: count(drive.threads),
-            warmup: no_location(drive.warmup),
+            // Without a value, the plan gets such a warm-up again.
+            warmup: match drive.warmup_max {
+                Some(_) => None,
+                None => no_location(drive.warmup),
+            },
             grace: no_location(drive.grace),
             protocol: no_location(drive.protocol),
             describe: no_location(drive.describe),
             connect_per_transaction: no_location(drive.connect_per_transaction),
             spread: drive.spread.and_then(no_location),
+            read_share: plan
+                .read_from
+                .as_ref()
+                .and_then(|_| count(drive.read_share)),
             tcp_sample: count(drive.tcp_sample),
             io: no_location(drive.io),
             wait: no_location(drive.wait),
@@ -189,6 +198,9 @@ impl PlanInput {
                 .and_then(|listen| no_location(listen.to_string())),
             ..PlanInput::default()
         };
+        if let Some(ServerPlan::Url(url)) = &plan.read_from {
+            input.read_from = no_location(url.clone());
+        }
         match plan.server {
             ServerPlan::Embedded => input.embedded = no_location(true),
             ServerPlan::Url(_) => input.url = server.map(str::to_owned).and_then(no_location),
@@ -199,21 +211,24 @@ impl PlanInput {
         {
             (input.rate_tps, input.arrival) = (no_location(rate_tps), no_location(arrival));
         }
-        match drive.stop {
-            Stop::After(time) | Stop::NoStartsAfter(time) => input.duration = no_location(time),
-            Stop::Transactions(count) => input.transactions = no_location(count),
-            Stop::SharedTransactions {
-                transactions,
-                within,
-            } => {
-                (input.duration, input.transactions) =
-                    (no_location(within), no_location(transactions));
-            }
-        }
+        input.set_stop(drive.stop);
         for (key, value) in &plan.workload.options {
             input.set_option("", key, Some(value.clone()));
         }
         input
+    }
+
+    fn set_stop(&mut self, stop: Stop) {
+        let (time, count) = match stop {
+            Stop::After(time) | Stop::NoStartsAfter(time) => (Some(time), None),
+            Stop::Transactions(count) => (None, Some(count)),
+            Stop::SharedTransactions {
+                transactions,
+                within,
+            } => (Some(within), Some(transactions)),
+        };
+        self.duration = value_from_flag("", time);
+        self.transactions = value_from_flag("", count);
     }
 
     /// The given values, for the Run document: `{"run.clients": {"value": 64, "place": "--clients"}}`.
@@ -229,6 +244,8 @@ impl PlanInput {
         for (setting, value, location) in self.given_settings() {
             let value = match setting.path {
                 "server.url" => json!(server),
+                // It may contain a password, as the server's.
+                "server.read_from" => json!("a server for reads"),
                 // The command is not stored: it may contain a password.
                 "experiment.between" | "experiment.restart" => json!("a command"),
                 "fleet.agents" => json!("commands"),

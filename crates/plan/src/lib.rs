@@ -30,7 +30,9 @@ mod transaction_files;
 mod user_error;
 mod write;
 
-pub use check::{MAX_CLIENTS, MAX_DURATION, MAX_RATE_TPS, MAX_SCALE, MAX_THREADS};
+pub use check::{
+    MAX_CLIENTS, MAX_DURATION, MAX_RATE_TPS, MAX_SCALE, MAX_THREADS, OPEN_LOOP_CLIENTS,
+};
 pub use choice::Choice;
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use experiment::{Experiment, ExperimentRun, RunOrder, SweepInput, Variant, VariantInput};

@@ -15,6 +15,8 @@ pub struct Plan {
     /// The name of its file without folder and extension; `None` if there is no file.
     pub name: Option<String>,
     pub server: ServerPlan,
+    /// The server that takes read-only transactions, if another one does; always a URL.
+    pub read_from: Option<ServerPlan>,
     /// What the user says of the server.
     pub declared: Declared,
     /// Settings that the server shall have during the run.
@@ -43,6 +45,7 @@ impl Plan {
         Plan {
             name: None,
             server: ServerPlan::Url(String::new()),
+            read_from: None,
             declared: Declared::default(),
             settings: ServerSettings::default(),
             workload,
@@ -100,6 +103,8 @@ pub struct DrivePlan {
     pub stop: Stop,
     /// Warm-up, which is measured but not part of the result.
     pub warmup: Duration,
+    /// If present, the warm-up goes on after that time until the load is steady, but not longer than this.
+    pub warmup_max: Option<Duration>,
     /// How long transactions in flight at the end may take to finish before they are cut off.
     pub grace: Duration,
     /// Slower transactions are counted as late. With a rate, starts that are already later than this are
@@ -121,6 +126,8 @@ pub struct DrivePlan {
     pub connect_time_counts: bool,
     /// With which of several servers a connection begins; if absent, as the URL says.
     pub spread: Option<Spread>,
+    /// The share of the read-only transactions that the server for reads takes, if there is one, in per cent.
+    pub read_share: u32,
     /// Number of clients that use TCP while the others use a unix socket. Only TCP packets have
     /// timestamps, which split the service time.
     pub tcp_sample: u32,
@@ -147,6 +154,7 @@ impl Default for DrivePlan {
             pace: Pace::Closed,
             stop: Stop::After(Duration::from_secs(60)),
             warmup: Duration::ZERO,
+            warmup_max: None,
             grace: Duration::from_secs(5),
             latency_limit: None,
             reconnect: true,
@@ -157,6 +165,7 @@ impl Default for DrivePlan {
             connect_per_transaction: false,
             connect_time_counts: true,
             spread: None,
+            read_share: 100,
             tcp_sample: 0,
             seed: None,
             pin: None,

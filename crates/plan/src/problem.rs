@@ -2,7 +2,7 @@
 //!
 //! A problem never quotes a connection URL, which may contain a password.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 /// Maximum number of problems that are reported one by one: nobody reads more.
 pub const MAX_PROBLEMS: usize = 100;
@@ -53,19 +53,30 @@ impl fmt::Display for InputLocation {
                 line_and_column,
                 key,
             } => {
-                f.write_str(file)?;
+                write_on_one_line(f, file)?;
                 if let Some((line, column)) = line_and_column {
                     write!(f, ":{line}:{column}")?;
                 }
                 if !key.is_empty() {
-                    write!(f, " ({key})")?;
+                    f.write_str(" (")?;
+                    write_on_one_line(f, key)?;
+                    f.write_str(")")?;
                 }
                 Ok(())
             }
             Self::Flag(name) => f.write_str(name),
-            Self::Key(key) => f.write_str(key),
+            Self::Key(key) => write_on_one_line(f, key),
         }
     }
+}
+
+/// Writes a name of the user's, such as that of a variant, whose line breaks would look like those of the message.
+fn write_on_one_line(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+    name.chars()
+        .try_for_each(|letter| match letter.is_control() {
+            true => write!(f, "{}", letter.escape_default()),
+            false => f.write_char(letter),
+        })
 }
 
 /// One problem in a plan.
@@ -139,6 +150,16 @@ impl fmt::Display for Problems {
 mod tests {
     use super::*;
     use prony_assertions::TextAssertions;
+
+    #[test]
+    fn a_location_is_on_one_line() {
+        let location = InputLocation::File {
+            file: "plan.toml".to_owned(),
+            line_and_column: Some((3, 1)),
+            key: "variants.a\nb.run".to_owned(),
+        };
+        assert_eq!(location.to_string(), "plan.toml:3:1 (variants.a\\nb.run)");
+    }
 
     #[test]
     fn each_problem_is_printed_with_its_hint() {

@@ -177,6 +177,11 @@ fn transactions_schema() -> Value {
                     "default": 1,
                     "description": "How often it is chosen, in relation to the others.",
                 },
+                "reads": {
+                    "type": "boolean",
+                    "default": false,
+                    "description": "Whether it only reads, so that the server of read_from can take it.",
+                },
                 "sql": text("Its text."),
                 "file": text("The file with its text, relative to the plan."),
             },

@@ -13,9 +13,6 @@ use prony_store::{Answer, AnswerVerdict};
 use std::io::{self, Write};
 
 /// Writes the answers of variants, each with its name; that of a single one without a name.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write(out: &mut dyn Write, style: &Style, answers: &[(String, Answer)]) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     for (name, answer) in answers {
@@ -29,9 +26,6 @@ pub fn write(out: &mut dyn Write, style: &Style, answers: &[(String, Answer)]) -
 }
 
 /// Writes a suite for each answer, with a case for each requirement; one that is undecided fails.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_junit(out: &mut dyn Write, answers: &[(String, Answer)]) -> io::Result<()> {
     let suites = answers
         .iter()
@@ -82,21 +76,28 @@ pub(crate) fn named_lines(answers: &[(String, Answer)]) -> Vec<String> {
 }
 
 /// Writes an annotation for each answer, as a command of GitHub's workflows.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_github(out: &mut dyn Write, answers: &[(String, Answer)]) -> io::Result<()> {
-    for (name, answer) in answers {
-        let command = match answer.verdict {
-            AnswerVerdict::Pass => "notice",
-            AnswerVerdict::Undecided => "warning",
-            AnswerVerdict::Fail => "error",
-        };
-        let title = escape(&plain(name)).replace(':', "%3A").replace(',', "%2C");
-        let message = escape(&answer_lines(answer).join("\n"));
-        writeln!(out, "::{command} title=prony {title}::{message}")?;
-    }
-    Ok(())
+    answers.iter().try_for_each(|(name, answer)| {
+        write_annotation(out, answer.verdict, name, &answer_lines(answer).join("\n"))
+    })
+}
+
+/// Writes a command of GitHub's workflows that annotates with a verdict.
+pub(crate) fn write_annotation(
+    out: &mut dyn Write,
+    verdict: AnswerVerdict,
+    title: &str,
+    message: &str,
+) -> io::Result<()> {
+    let command = match verdict {
+        AnswerVerdict::Pass => "notice",
+        AnswerVerdict::Undecided => "warning",
+        AnswerVerdict::Fail => "error",
+    };
+    let title = escape(&plain(title))
+        .replace(':', "%3A")
+        .replace(',', "%2C");
+    writeln!(out, "::{command} title=prony {title}::{}", escape(message))
 }
 
 /// A message of a command: the characters that would end it.

@@ -3,7 +3,8 @@
 //! In: `judge`'s answer. Out: a line for each step, the answer in one line with what limits it, and the table of the
 //! steps; or JSON. Must never: claim a limit that no step showed.
 
-use crate::json;
+use crate::answer::write_annotation;
+use crate::junit::{TestCase, write_document};
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
@@ -17,7 +18,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 /// The line before a step: `step 3: 4,310 /s for 20 s`.
-pub fn step_header(position: usize, rate: f64, length: Duration) -> String {
+pub fn step_header(position: u32, rate: f64, length: Duration) -> String {
     format!(
         "step {position}: {} for {}",
         units::per_second(rate),
@@ -35,18 +36,26 @@ pub fn step_line(step: &CapacityStep) -> String {
     )
 }
 
-/// Writes the answer as JSON.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_json(out: &mut dyn Write, found: &CapacityResult) -> io::Result<()> {
-    json::write_pretty(out, found)
+/// Writes the answer as JUnit XML, in one case; one that is not certain fails.
+pub fn write_junit(out: &mut dyn Write, found: &CapacityResult) -> io::Result<()> {
+    let verdict = found.verdict();
+    let case = TestCase {
+        name: "highest rate".to_owned(),
+        message: format!("{}: {}", verdict.name(), answer_sentence(found)),
+        failed: verdict != AnswerVerdict::Pass,
+    };
+    write_document(out, "prony find", &[(found.workload.clone(), vec![case])])
+}
+
+/// Writes the answer and what it rests on as an annotation of GitHub's workflows.
+pub fn write_github(out: &mut dyn Write, found: &CapacityResult) -> io::Result<()> {
+    let verdict = found.verdict();
+    let mut lines = vec![format!("{}: {}", verdict.name(), answer_sentence(found))];
+    lines.extend(remarks(found));
+    write_annotation(out, verdict, &found.workload, &lines.join("\n"))
 }
 
 /// Writes the answer, what it rests on, and the steps.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write(out: &mut dyn Write, style: &Style, found: &CapacityResult) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     let format = match found.capacity.state {

@@ -262,9 +262,6 @@ pub fn write_metrics(out: &mut dyn Write, run: &Run) -> io::Result<()> {
 }
 
 /// Writes stored runs, one line each.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_runs(out: &mut dyn Write, runs: &[RunSummary]) -> io::Result<()> {
     writeln!(out, "{}", header(&RUN_COLUMNS))?;
     let mut runs = runs.iter();

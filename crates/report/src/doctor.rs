@@ -14,9 +14,6 @@ use std::io::{self, Write};
 const STATE_WIDTH: usize = 9;
 
 /// Writes the findings, and a summary at the end.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write(out: &mut dyn Write, style: &Style, report: &DoctorReport) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     let clients = count_with_noun(report.clients.into(), "client", "clients");
@@ -91,9 +88,6 @@ fn summary(report: &DoctorReport) -> String {
 }
 
 /// Writes a script for `sh` with the commands that mend the findings. What no command mends is a comment.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_fix_script(out: &mut dyn Write, report: &DoctorReport) -> io::Result<()> {
     writeln!(out, "#!/bin/sh")?;
     writeln!(

@@ -12,7 +12,7 @@ use crate::text::comparison::{figure_sentence, noise_of_variant};
 use crate::text::counts::counted_runs;
 use crate::text::plain;
 use crate::text::sweep::{
-    KNEE_LEGEND, SWEEP_LEGEND, curve_name, knee_sentence, sweep_table, usl_sentence,
+    KNEE_LEGEND, curve_name, knee_sentence, sweep_legend, sweep_table, usl_sentence,
 };
 use crate::text::verdict::{TOO_SHORT, check_ids, incomplete_notice};
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
@@ -246,7 +246,7 @@ pub fn write_curves(out: &mut dyn Write, style: &Style, sweep: &Sweep) -> io::Re
         }
     }
     out.table(&sweep_table(sweep))?;
-    out.paragraph(&format!("{SWEEP_LEGEND} {KNEE_LEGEND}"))?;
+    out.paragraph(&format!("{} {KNEE_LEGEND}", sweep_legend(sweep)))?;
     for curve in &sweep.curves {
         if let Some(sentence) = usl_sentence(curve) {
             let name = curve_name(curve);

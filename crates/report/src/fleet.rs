@@ -25,9 +25,6 @@ pub struct FleetMachine {
 }
 
 /// Writes the table.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write(out: &mut dyn Write, style: &Style, machines: &[FleetMachine]) -> io::Result<()> {
     let titles = [
         "machine",

@@ -57,9 +57,6 @@ impl<'a> HdrLog<'a> {
     }
 
     /// Writes the log. `started` is the start of the run, if known.
-    ///
-    /// # Errors
-    /// Errors of `out`.
     pub fn write(&self, mut out: &mut dyn Write, started: Option<SystemTime>) -> io::Result<()> {
         let run = self.run;
         let mut builder = IntervalLogWriterBuilder::new();

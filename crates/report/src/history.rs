@@ -20,9 +20,6 @@ const MIDDLE_WIDTH: usize = 51;
 const MIN_LABEL_WIDTH: usize = 10;
 
 /// Writes the table; `now_ns` is the time at which the runs are listed, nanoseconds since 1970.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write(
     out: &mut dyn Write,
     style: &Style,
@@ -140,9 +137,6 @@ fn details_line(run: &RunSummary, cut_label: Option<String>) -> Option<String> {
 }
 
 /// Writes the summaries as a JSON array, each with its verdict, label and note.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_json(out: &mut dyn Write, runs: &[RunSummary]) -> io::Result<()> {
     let rows = runs.iter().map(|run| {
         let mut row = serde_json::to_value(run)?;

@@ -8,11 +8,6 @@ use prony_store::Run;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Writes the document.
-pub fn write(out: &mut dyn Write, run: &Run) -> io::Result<()> {
-    write_pretty(out, run)
-}
-
 /// A document with the figures that are computed when it is shown.
 #[derive(Serialize)]
 struct ShownRun<'a> {
@@ -52,7 +47,7 @@ mod tests {
     fn a_written_run_is_parsed_to_an_equal_run() {
         let run = sample_run::closed();
         let mut out = Vec::new();
-        super::write(&mut out, &run).unwrap();
+        super::write_pretty(&mut out, &run).unwrap();
         let parsed: prony_store::Run = serde_json::from_slice(&out).unwrap();
         assert_eq!(parsed, run);
         assert_eq!(out.last(), Some(&b'\n'));

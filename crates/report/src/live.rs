@@ -71,6 +71,11 @@ impl<W: Write> LiveView<W> {
         self
     }
 
+    /// Shows another length of the warm-up from now on.
+    pub fn set_warmup(&mut self, warmup_s: f64) {
+        self.outline.warmup_s = warmup_s;
+    }
+
     /// Adds the observations of the server in one second; the next drawing shows them.
     pub fn add_server_second(&mut self, second: &ServerSecond) {
         self.state.add_server_second(second);

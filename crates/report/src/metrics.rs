@@ -52,9 +52,6 @@ pub struct Exposition {
 
 impl Exposition {
     /// Writes the text.
-    ///
-    /// # Errors
-    /// Errors of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         families::write(out, self)
     }

@@ -315,11 +315,6 @@ fn write_obstacles(out: &mut Printer<'_>, obstacles: &[RankingObstacle]) -> io::
     Ok(())
 }
 
-/// Writes the prices as one JSON document.
-pub fn write_json(out: &mut dyn Write, prices: &Prices) -> io::Result<()> {
-    crate::json::write_pretty(out, prices)
-}
-
 /// Whether a run has no price, the points cannot be ranked, or no configuration sustains the load.
 pub fn is_incomplete(prices: &Prices) -> bool {
     let (ranking, answer) = (prices.ranking.as_ref(), prices.answer.as_ref());

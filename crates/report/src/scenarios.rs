@@ -1,6 +1,6 @@
 //! Views of scenarios: the list, and one in detail.
 //!
-//! In: plain values. Out: one table per group, or all details of one scenario. Must never: show a figure
+//! In: scenarios. Out: one table per group, or all details of one scenario. Must never: show a figure
 //! without its source.
 
 use crate::printer::Printer;
@@ -9,55 +9,28 @@ use crate::table::Table;
 use crate::text::cut;
 use crate::text::scenario::NO_FIGURE_NOTE;
 use crate::units::{self, or_dash};
+use prony_plan::scenario::{Scenario, ScenarioSource, ScenarioTable, Suite};
+use prony_plan::{Choice, format_duration};
+use prony_store::HighAvailability;
 use std::io::{self, Write};
 
-/// Scenarios of one kind.
-pub struct ScenarioGroup {
-    /// The title of the group.
-    pub title: String,
-    pub rows: Vec<ScenarioRow>,
-}
-
-/// A row of the list: one scenario.
-pub struct ScenarioRow {
-    pub id: String,
-    /// CPUs and memory of the machine, abbreviated: `16 CPUs, 128 GB`.
-    pub machine: String,
-    /// Scale with its unit, abbreviated.
-    pub data: String,
-    pub clients: Option<u64>,
-    /// The name and value of the main figure: `NOPM`, `428,316`.
-    pub figure: Option<(String, String)>,
-    /// The document that published the figures.
-    pub source: String,
-}
-
-/// A suite in the list: scenarios of a document that are run together.
-pub struct SuiteRow {
-    pub id: String,
-    /// Number of its rows.
-    pub rows: u64,
-    pub title: String,
-    /// The document that published the figures.
-    pub source: String,
-}
+/// The amount of a scenario's data with the unit of its workload; `None` if it is not published.
+pub type DataSize = fn(&Scenario) -> Option<String>;
 
 /// Writes a table for each group, and one of the suites.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_list(
     out: &mut dyn Write,
     style: &Style,
-    groups: &[ScenarioGroup],
-    suites: &[SuiteRow],
+    tables: &[ScenarioTable],
+    suites: &[&Suite],
+    data_size: DataSize,
 ) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
-    for (number, group) in groups.iter().enumerate() {
+    for (number, table) in tables.iter().enumerate() {
         if number > 0 {
             out.line("")?;
         }
-        write_group(out, group)?;
+        write_table(out, &table.title, table.scenarios.iter(), data_size)?;
     }
     if !suites.is_empty() {
         out.heading("Suites: the rows of a document, run one after another")?;
@@ -65,9 +38,9 @@ pub fn write_list(
         for suite in suites {
             table.row([
                 suite.id.clone(),
-                units::count(suite.rows),
+                units::count(suite.rows.len() as u64),
                 suite.title.clone(),
-                suite.source.clone(),
+                suite.source.name().to_owned(),
             ]);
         }
         out.table(&table)?;
@@ -80,84 +53,117 @@ pub fn write_list(
     )
 }
 
-fn write_group(out: &mut Printer<'_>, group: &ScenarioGroup) -> io::Result<()> {
-    out.line(out.style.bold(&group.title))?;
+fn write_table<'a>(
+    out: &mut Printer<'_>,
+    title: &str,
+    scenarios: impl Iterator<Item = &'a Scenario>,
+    data_size: DataSize,
+) -> io::Result<()> {
+    out.line(out.style.bold(title))?;
     let mut table = Table::new(&["id"])
         .with_texts(&["machine", "data"])
         .with_numbers(&["clients", "published", ""])
         .with_texts(&["source"]);
-    for row in &group.rows {
-        let figure = row.figure.as_ref();
+    for scenario in scenarios {
+        let figure = scenario.figures.first();
         table.row([
-            row.id.clone(),
-            row.machine.clone(),
-            row.data.clone(),
-            or_dash(row.clients, units::count),
-            or_dash(figure, |(_, value)| value.clone()),
-            figure.map_or(String::new(), |(name, _)| name.clone()),
-            row.source.clone(),
+            scenario.id.clone(),
+            machine_size_text(scenario),
+            short_data_size(scenario, data_size),
+            or_dash(scenario.clients, units::count),
+            or_dash(figure, |figure| {
+                units::value_or_range(figure.value, figure.high)
+            }),
+            figure.map_or(String::new(), |figure| figure.metric.name().to_owned()),
+            scenario.source.name().to_owned(),
         ]);
     }
     out.table(&table)
 }
 
+fn machine_size_text(scenario: &Scenario) -> String {
+    let cpus = scenario
+        .cpus
+        .map(|cpus| units::count_with_noun(cpus.into(), "CPU", "CPUs"));
+    let memory = scenario.memory_gb.map(|memory| format!("{memory} GB"));
+    let parts: Vec<String> = cpus.into_iter().chain(memory).collect();
+    match (parts.as_slice(), &scenario.machine) {
+        ([], Some(machine)) => machine.clone(),
+        ([], None) => "not stated".to_owned(),
+        _ => parts.join(", "),
+    }
+}
+
+/// The amount of data, short enough for a table column.
+fn short_data_size(scenario: &Scenario, data_size: DataSize) -> String {
+    let Some(scale) = scenario.scale else {
+        return "not stated".to_owned();
+    };
+    let size = scenario.size(1.0);
+    match (size.table_size, size.hot_set_accounts) {
+        (Some(rows), _) => format!("{} × {} rows", units::count(scale), units::count(rows)),
+        (_, Some(range)) => format!("scale {}, hot {} M", units::count(scale), range / 1_000_000),
+        _ => data_size(scenario).unwrap_or_default(),
+    }
+}
+
 /// Writes the rows of a suite in their order, with its source and its notes.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_suite(
     out: &mut dyn Write,
     style: &Style,
-    group: &ScenarioGroup,
-    id: &str,
-    source: &str,
+    suite: &Suite,
     notes: &[String],
+    data_size: DataSize,
 ) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
-    write_group(out, group)?;
-    out.paragraph(&format!("Source: {source}."))?;
+    let title = format!("{}: {}", suite.id, suite.title);
+    write_table(out, &title, suite.scenarios(), data_size)?;
+    out.paragraph(&source_line(suite.source, &suite.source_location))?;
     out.paragraphs(notes.iter().cloned())?;
     out.line("")?;
     out.wrapped(
         Style::dim,
         &format!(
-            "prony reproduce {id} --url URL runs all of them; with --estimate, it only says how long that takes."
+            "prony reproduce {} --url URL runs all of them; with --estimate, it only says how long that takes.",
+            suite.id
         ),
     )
 }
 
-pub struct ScenarioDetails {
-    pub id: String,
-    /// Title, one line.
-    pub title: String,
-    /// Facts: name and value.
-    pub facts: Vec<(&'static str, String)>,
-    /// Figures: name, value, unit.
-    pub figures: Vec<(String, String, String)>,
-    /// Title of the document, and the section or page in it.
-    pub source: String,
-    /// Remarks.
-    pub notes: Vec<String>,
+/// The document, and the page or section in it.
+fn source_line(source: ScenarioSource, location: &str) -> String {
+    format!(
+        "Source: {} ({}): {location}.",
+        source.name(),
+        source.title()
+    )
+}
+
+/// A scenario, and how to run it.
+pub struct ScenarioDetails<'a> {
+    pub scenario: &'a Scenario,
+    /// The amount of its data; absent if it is not published.
+    pub data: Option<String>,
     /// The steps of a reproduction, in order.
     pub steps: Vec<String>,
     /// The same steps as commands.
     pub commands: Vec<String>,
-    /// A script that the commands need: its file name and its text.
-    pub script: Option<(String, String)>,
 }
 
 pub fn write_details(
     out: &mut dyn Write,
     style: &Style,
-    scenario: &ScenarioDetails,
+    details: &ScenarioDetails<'_>,
 ) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
+    let scenario = details.scenario;
     out.line(style.bold(&scenario.id))?;
     out.wrapped(Style::dim, &scenario.title)?;
     out.line("")?;
-    let widest = scenario.facts.iter().map(|(name, _)| name.len()).max();
+    let facts = scenario_facts(scenario, details.data.clone());
+    let widest = facts.iter().map(|(name, _)| name.len()).max();
     let columns = widest.unwrap_or(0) + 2;
-    for (name, value) in &scenario.facts {
+    for (name, value) in &facts {
         out.item(&format!("{name:columns$}"), columns, value)?;
     }
     out.heading("Published")?;
@@ -165,36 +171,128 @@ pub fn write_details(
         out.paragraph(NO_FIGURE_NOTE)?;
     } else {
         let mut table = Table::new(&["", ""]).with_texts(&[""]);
-        for (name, value, unit) in &scenario.figures {
-            table.row([name.clone(), value.clone(), unit.clone()]);
+        for figure in &scenario.figures {
+            table.row([
+                figure.metric.name().to_owned(),
+                units::value_or_range(figure.value, figure.high),
+                figure.unit.to_owned(),
+            ]);
         }
         out.table(&table)?;
     }
-    out.paragraph(&format!("Source: {}.", scenario.source))?;
-    scenario
-        .notes
-        .iter()
-        .try_for_each(|note| out.paragraph(note))?;
-    if !scenario.steps.is_empty() {
-        out.heading("What prony reproduce does")?;
-        for (number, step) in scenario.steps.iter().enumerate() {
-            let number = format!("{}.", number + 1);
-            out.item(&format!("{number:<3}"), 3, step)?;
-        }
+    out.paragraph(&source_line(scenario.source, &scenario.source_location))?;
+    out.paragraphs(scenario.notes.iter().cloned())?;
+    out.heading("What prony reproduce does")?;
+    for (number, step) in details.steps.iter().enumerate() {
+        let number = format!("{}.", number + 1);
+        out.item(&format!("{number:<3}"), 3, step)?;
     }
-    if !scenario.commands.is_empty() {
-        out.heading("The same commands by hand")?;
-        for command in &scenario.commands {
-            out.line(format!("  {command}"))?;
-        }
+    out.heading("The same commands by hand")?;
+    for command in &details.commands {
+        out.line(format!("  {command}"))?;
     }
-    if let Some((file, text)) = &scenario.script {
-        out.heading(file)?;
-        for line in text.lines() {
+    if let Some(script) = scenario.script {
+        out.heading(script.file_name())?;
+        for line in script.text().lines() {
             out.line(format!("  {}", cut(line, 200)))?;
         }
     }
     Ok(())
+}
+
+fn scenario_facts(scenario: &Scenario, data: Option<String>) -> Vec<(&'static str, String)> {
+    let not_stated = || "not stated".to_owned();
+    let version = scenario
+        .version
+        .as_ref()
+        .map_or(String::new(), |version| format!(" {version}"));
+    let mut facts = vec![
+        (
+            "server",
+            match scenario.dialect.name() {
+                name if name == scenario.product => format!("{name}{version}"),
+                name => format!("{name}{version}, {}", scenario.product),
+            },
+        ),
+        (
+            "machine",
+            scenario.machine.clone().unwrap_or_else(not_stated),
+        ),
+    ];
+    facts.extend(scenario.disk.clone().map(|disk| ("disks", disk)));
+    facts.extend(instance_limits(scenario).map(|limits| ("limits", limits)));
+    facts.push(("workload", scenario.workload.clone()));
+    let size = scenario
+        .data_gb
+        .map_or(String::new(), |size| format!(", about {size} GB"));
+    facts.push(("data", data.map_or_else(not_stated, |data| data + &size)));
+    let cached = scenario
+        .cached
+        .map_or_else(not_stated, |cached| cached.description().to_owned());
+    facts.push(("cached", cached));
+    facts.push((
+        "clients",
+        scenario.clients.map_or_else(not_stated, units::count),
+    ));
+    let protocol = scenario.protocol.map(|protocol| protocol.name().to_owned());
+    facts.push(("protocol", protocol.unwrap_or_else(not_stated)));
+    let warmup = scenario.warmup.map_or(String::new(), |warmup| {
+        format!(" after {} of warm-up", format_duration(warmup))
+    });
+    facts.push((
+        "time",
+        scenario
+            .duration
+            .map_or_else(not_stated, |duration| format_duration(duration) + &warmup),
+    ));
+    let settings = scenario.settings.iter();
+    let settings: Vec<String> = settings
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
+    for (name, value) in [
+        (
+            "settings",
+            &(!settings.is_empty()).then(|| settings.join(", ")),
+        ),
+        ("durability", &scenario.durability),
+        ("replication", &scenario.replication),
+        (
+            "availability",
+            &scenario
+                .high_availability
+                .map(|kind| availability(kind, scenario.zones)),
+        ),
+        ("region", &scenario.region),
+        ("client", &scenario.client_machine),
+    ] {
+        facts.extend(value.clone().map(|value| (name, value)));
+    }
+    facts
+}
+
+/// The limits of the instance type, as text.
+fn instance_limits(scenario: &Scenario) -> Option<String> {
+    let counted = |limit: Option<u64>, noun: &str| {
+        limit.map(|limit| format!("{} {noun}", units::count(limit)))
+    };
+    let storage = scenario.storage_size.as_ref();
+    let limits = [
+        counted(scenario.max_connections, "connections"),
+        counted(scenario.iops, "IOPS"),
+        storage.map(|size| format!("{size} of storage")),
+        counted(scenario.max_rows, "rows"),
+    ];
+    let limits: Vec<String> = limits.into_iter().flatten().collect();
+    (!limits.is_empty()).then(|| limits.join(", "))
+}
+
+/// What took over if the machine failed, with the number of zones.
+fn availability(kind: HighAvailability, zones: Option<u32>) -> String {
+    let zones = zones.map(|zones| units::count_with_noun(zones.into(), "zone", "zones"));
+    match zones {
+        Some(zones) => format!("{}, {zones}", kind.name()),
+        None => kind.name().to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -202,64 +300,50 @@ mod tests {
     use super::*;
     use crate::sample_run::written;
     use prony_assertions::TextAssertions;
+    use prony_plan::scenario::{find_scenario, find_suite};
+
+    fn much(_: &Scenario) -> Option<String> {
+        Some("much".to_owned())
+    }
 
     #[test]
     fn each_row_of_the_list_has_figure_and_source() {
-        let row = |figure| ScenarioRow {
-            id: "tpcb-cached".to_owned(),
-            machine: "16 CPUs, 128 GB".to_owned(),
-            data: "4,000 branches".to_owned(),
-            clients: Some(256),
-            figure,
-            source: "AlloyDB-2023".to_owned(),
-        };
-        let groups = [ScenarioGroup {
+        let mut other = find_scenario("tpcb-cached").expect("listed").clone();
+        other.figures.clear();
+        let tables = [ScenarioTable {
+            section: 1,
             title: "pgbench".to_owned(),
-            rows: vec![
-                row(Some(("TPS".to_owned(), "20,359".to_owned()))),
-                row(None),
-            ],
+            scenarios: vec![find_scenario("tpcb-cached").expect("listed").clone(), other],
         }];
-        let suites = [SuiteRow {
-            id: "alloydb-16".to_owned(),
-            rows: 5,
-            title: "all of it".to_owned(),
-            source: "AlloyDB-2023".to_owned(),
-        }];
-        let shown = written(|out| write_list(out, &Style::plain(), &groups, &suites));
-        shown.assert_contains("  alloydb-16     5  all of it  AlloyDB-2023\n");
+        let suites = [find_suite("alloydb-select-only").expect("listed")];
+        let shown = written(|out| write_list(out, &Style::plain(), &tables, &suites, much));
         let lines: Vec<&str> = shown.lines().collect();
-        lines[2].assert_contains("20,359  TPS");
-        lines[2].assert_contains("AlloyDB-2023");
+        assert!(
+            lines[2].contains("20,359  TPS") && lines[2].contains("AlloyDB-"),
+            "{shown}"
+        );
         assert!(lines[3].contains('–'), "{shown}");
+        shown.assert_contains("\n  alloydb-select-only  ");
+        let shown = written(|out| write_suite(out, &Style::plain(), suites[0], &[], much));
+        shown.assert_contains("\n  Source: AlloyDB-");
     }
 
     #[test]
     fn details_show_steps_commands_and_script() {
-        let scenario = ScenarioDetails {
-            id: "x".to_owned(),
-            title: "a title".to_owned(),
-            facts: vec![
-                ("machine", "16 CPUs".to_owned()),
-                ("data", "much".to_owned()),
-            ],
-            figures: vec![("TPS", "1.50", "transactions/s")]
-                .into_iter()
-                .map(|(name, value, unit)| (name.to_owned(), value.to_owned(), unit.to_owned()))
-                .collect(),
-            source: "a document: a page".to_owned(),
-            notes: vec!["a note".to_owned()],
+        let scenario = find_scenario("hotset-2c16g-0.1b-ro").expect("listed");
+        let details = ScenarioDetails {
+            scenario,
+            data: much(scenario),
             steps: vec!["load".to_owned(), "run".to_owned()],
             commands: vec!["prony load tpcb".to_owned()],
-            script: Some(("a.sql".to_owned(), "SELECT 1;\n".to_owned())),
         };
-        let shown = written(|out| write_details(out, &Style::plain(), &scenario));
+        let shown = written(|out| write_details(out, &Style::plain(), &details));
         for part in [
-            "  machine  16 CPUs\n  data     much\n",
-            "Source: a document: a page.",
+            "  data      much",
+            "  Source: ApsaraDB-2022 (",
             "  1. load\n  2. run\n",
             "  prony load tpcb\n",
-            "a.sql\n  SELECT 1;\n",
+            "hot-set-ro.sql\n  ",
         ] {
             shown.assert_contains(part);
         }

@@ -63,9 +63,6 @@ pub fn setting_differences(a: &Run, b: &Run) -> (Vec<SettingDifference>, usize) 
 }
 
 /// Writes the differences as one table per group.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write(out: &mut dyn Write, style: &Style, a: &Run, b: &Run) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     let (differences, same) = setting_differences(a, b);

@@ -9,6 +9,7 @@ use crate::table::Table;
 use crate::text::comparison::ratio_as_change;
 use crate::text::plain;
 use crate::text::scenario::not_comparable_sentence;
+use crate::text::sweep::{sweep_legend, sweep_table};
 use crate::units::{self, or_dash};
 use prony_judge::reproduced::{SuiteFigure, SuiteRow, SuiteSummary};
 use serde::Serialize;
@@ -59,9 +60,6 @@ pub struct RowEstimate {
 }
 
 /// Writes what a suite takes.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_estimate(out: &mut dyn Write, style: &Style, suite: &SuiteEstimate) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     out.line(style.bold(&suite.id))?;
@@ -234,40 +232,16 @@ pub(crate) fn summary_sentences(summary: &SuiteSummary) -> Vec<String> {
     sentences
 }
 
-/// Throughput by the machines' CPUs; `None` if the suite is not about that.
-pub(crate) fn scaling_table(summary: &SuiteSummary) -> Option<Table> {
-    let mut table = Table::new(&["CPUs", "transactions/s", "for a CPU", "efficiency"]);
-    for point in &summary.scaling {
-        let assumed = if point.is_assumed {
-            " (the scenario's)"
-        } else {
-            ""
-        };
-        table.row([
-            format!("{}{assumed}", point.cpus),
-            units::rate(point.tps),
-            units::rate(point.tps / f64::from(point.cpus)),
-            units::whole_percent(point.efficiency),
-        ]);
-    }
-    (!table.is_empty()).then_some(table)
-}
-
-pub(crate) const SCALING_CAPTION: &str =
-    "Throughput by CPUs; efficiency is for a CPU, against the smallest machine";
-
 /// Writes the table of a suite's rows.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_summary(out: &mut dyn Write, style: &Style, summary: &SuiteSummary) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     out.heading(&format!("The suite {}", plain(&summary.id)))?;
     out.table(&summary_table(summary))?;
     out.paragraphs(summary_sentences(summary))?;
-    if let Some(table) = scaling_table(summary) {
-        out.heading(SCALING_CAPTION)?;
-        out.table(&table)?;
+    if let Some(scaling) = &summary.scaling {
+        out.heading("Throughput by CPUs")?;
+        out.table(&sweep_table(scaling))?;
+        out.paragraph(&sweep_legend(scaling))?;
     }
     Ok(())
 }
@@ -279,8 +253,7 @@ pub(crate) mod tests {
     use crate::terminal::reproduced::tests::run_with_scenario;
     use prony_assertions::TextAssertions;
     use prony_judge::reproduced::suite_summary;
-    use prony_store::scenario::SuiteRow as SuitePart;
-    use prony_store::{Experiment, Run};
+    use prony_store::{Experiment, ExperimentKind, Run, SuiteRequest};
 
     /// A row of a suite with another row that has not run.
     pub(crate) fn run_in_suite(size_share: f64) -> Run {
@@ -290,11 +263,11 @@ pub(crate) mod tests {
         scenario.id = "tpcb-cached".to_owned();
         scenario.size_share = size_share;
         scenario.original.clients = None;
-        scenario.suite = Some(SuitePart {
-            id: "alloydb-16".to_owned(),
-            request: "as <published>".to_owned(),
-        });
         run.experiment = Some(Experiment {
+            kind: ExperimentKind::Suite(SuiteRequest {
+                id: "alloydb-16".to_owned(),
+                request: "as <published>".to_owned(),
+            }),
             id: "20261121-1".to_owned(),
             variant: "tpcb-cached".to_owned(),
             variants: ["tpcb-cached", "other"].map(str::to_owned).into(),

@@ -23,9 +23,6 @@ const MAX_DIFFERENCES: usize = 4;
 const MAX_REASONS: usize = 8;
 
 /// Writes the history for a person.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write(out: &mut dyn Write, style: &Style, trend: &Trend) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     out.wrapped(Style::bold, &title(trend))?;
@@ -45,9 +42,6 @@ pub fn write(out: &mut dyn Write, style: &Style, trend: &Trend) -> io::Result<()
 }
 
 /// Writes the trend as JSON.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn json(out: &mut dyn Write, trend: &Trend, answer: Option<&Answer>) -> io::Result<()> {
     let mut document = serde_json::to_value(trend)?;
     if let Some(answer) = answer {

@@ -187,6 +187,8 @@ pub(crate) fn record_end(
             .warmup
             .as_ref()
             .map_or(0.0, |totals| totals.seconds()),
+        // The observer of the run knows it.
+        warmup_end: None,
         measured_s: measured.seconds(),
         drain_s: collected.drain_s,
     };

@@ -1,33 +1,48 @@
-//! Observes each of several servers before and after the load, and adds what the load did there.
+//! Observes each of several servers before, during and after the load, and adds what the load did there.
 //!
 //! In: a target with several hosts, the totals of the load. Out: [`EndpointFigures`]. Must never: fail a run because a
 //! server does not answer, or connect to one that a replaced tool would not.
 
-use crate::observing::with_counters;
+use crate::observing::{LoadEnd, ServerObserver, ServerObserverInput, with_counters};
 use prony_drive::HostTotals;
+use prony_measure::RunSchedule;
 use prony_server::control::Error;
-use prony_server::observe::{CounterReader, read_server_facts, read_server_state};
+use prony_server::observe::machine::Colocation;
+use prony_server::observe::{CounterReader, ServerFacts, read_server_facts, read_server_state};
 use prony_server::{Control, Target};
-use prony_store::{EndpointFigures, Product, ServerState, Spread};
+use prony_store::{EndpointFigures, EndpointSecond, Observed, Product, ServerState, Spread};
 use std::time::Duration;
 
 /// How long a server may take to accept the observer's connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
+/// The hosts of a target, and then those for reads, each with whether it is only for reads.
+fn all_hosts(target: &Target) -> Vec<(Target, bool)> {
+    let main = target.targets_of_hosts().into_iter();
+    let reads = target.targets_for_reads().into_iter();
+    main.map(|host| (host, false))
+        .chain(reads.map(|host| (host, true)))
+        .collect()
+}
+
 /// The servers of a target, as they are before the load; empty if there is only one. `observes`: whether to read their state.
 pub(crate) fn endpoints_before(target: &Target, observes: bool) -> Vec<EndpointFigures> {
-    let hosts = target.targets_of_hosts();
+    let hosts = all_hosts(target);
     if hosts.len() < 2 {
         return Vec::new();
     }
-    // The others of a list are for the case that the first does not answer.
-    let observes = observes && target.spread != Spread::First;
-    let before = |host: &Target| {
+    let has_reads = target.read_target.is_some();
+    let mut previous = None;
+    let before = |(host, only_reads): &(Target, bool)| {
         let mut endpoint = EndpointFigures {
             address: host.describe(),
+            only_reads: *only_reads,
             ..EndpointFigures::default()
         };
-        match observes.then(|| read(host)).transpose() {
+        let is_first = previous.replace(*only_reads) != Some(*only_reads);
+        // The others of a list are for the case that the first does not answer.
+        let is_used = host.spread != Spread::First || (is_first && has_reads);
+        match (observes && is_used).then(|| read(host)).transpose() {
             Ok(Some((product, version, state))) => {
                 endpoint.product = Some(product);
                 endpoint.version = version;
@@ -41,7 +56,62 @@ pub(crate) fn endpoints_before(target: &Target, observes: bool) -> Vec<EndpointF
     hosts.iter().map(before).collect()
 }
 
-/// Adds what the load did at each server, and their state after it if that before it was read.
+/// What observes the servers beside the first, which the run's own observer reads, during the load.
+#[derive(Default)]
+pub(crate) struct EndpointObservers {
+    /// Each with the index of its server.
+    observers: Vec<(usize, ServerObserver)>,
+}
+
+impl EndpointObservers {
+    /// Starts to observe the servers whose state was read before the load.
+    pub fn start(
+        endpoints: &[EndpointFigures],
+        target: &Target,
+        facts: &ServerFacts,
+        schedule: RunSchedule,
+    ) -> EndpointObservers {
+        let hosts = (0..).zip(endpoints.iter().zip(all_hosts(target)));
+        let observed =
+            hosts.filter(|(index, (endpoint, _))| *index > 0 && endpoint.before.is_some());
+        let start = |(index, (_, (host, _)))| {
+            let input = ServerObserverInput {
+                target: of_prony(&host),
+                facts: facts.clone(),
+                exporter: None,
+                colocation: Colocation::unknown("its observer has not connected yet"),
+                queries_server: true,
+                reads_others_after: false,
+            };
+            Some((index, ServerObserver::start(input, schedule)?))
+        };
+        EndpointObservers {
+            observers: observed.filter_map(start).collect(),
+        }
+    }
+
+    /// Stops observing, and adds what was read.
+    pub fn end(self, load_end: LoadEnd, endpoints: &mut [EndpointFigures]) {
+        for (index, observer) in self.observers {
+            let mut observed = Observed::default();
+            observer.end(load_end, &mut observed);
+            let endpoint = &mut endpoints[index];
+            endpoint.after = observed.after;
+            endpoint.series = observed.series;
+            for second in &mut endpoint.series {
+                // It is the same for all servers, and in the series of the first.
+                second.client = None;
+            }
+            if endpoint.after.is_none() {
+                let reason = observed.missing.last();
+                endpoint.not_observed =
+                    reason.map(|missing| format!("after the load: {}", missing.why));
+            }
+        }
+    }
+}
+
+/// Adds what the load did at each server, and their state after it if that before it was read and that after it was not.
 pub(crate) fn add_load(
     endpoints: &mut [EndpointFigures],
     target: &Target,
@@ -53,12 +123,21 @@ pub(crate) fn add_load(
         endpoint.connections_at_end = totals.up_at_end;
         endpoint.lost = totals.lost;
         endpoint.arrived = totals.arrived;
+        endpoint.returned = totals.returned;
+        endpoint.seconds = (totals.seconds.iter())
+            .map(|second| EndpointSecond {
+                committed: second.committed,
+                failed: second.failed,
+                connections: second.connections,
+            })
+            .collect();
         endpoint.failed = totals.failed;
         endpoint.tps = totals.response.samples as f64 / window_s.max(f64::MIN_POSITIVE);
         endpoint.response = prony_store::latency(&totals.response);
     }
-    for (endpoint, host) in endpoints.iter_mut().zip(target.targets_of_hosts()) {
-        if endpoint.before.is_none() {
+    for (endpoint, (host, _)) in endpoints.iter_mut().zip(all_hosts(target)) {
+        let is_missing = endpoint.after.is_none() && endpoint.not_observed.is_none();
+        if endpoint.before.is_none() || !is_missing {
             continue;
         }
         match read(&host) {
@@ -68,13 +147,18 @@ pub(crate) fn add_load(
     }
 }
 
-/// The product, version and state of a server.
-fn read(host: &Target) -> Result<(Product, String, ServerState), Error> {
+/// The server for a connection of Prony's own.
+fn of_prony(host: &Target) -> Target {
     let mut target = host.clone();
     target.set_program_name("prony");
     target.has_own_statements = true;
     target.connect_timeout = Some(target.connect_limit().min(CONNECT_LIMIT));
-    let mut control = Control::connect(&target)?;
+    target
+}
+
+/// The product, version and state of a server.
+fn read(host: &Target) -> Result<(Product, String, ServerState), Error> {
+    let mut control = Control::connect(&of_prony(host))?;
     let facts = read_server_facts(&mut control)?;
     let (mut state, _) = read_server_state(&mut control, &facts)?;
     // The tables are in the observation of the first server.

@@ -28,6 +28,8 @@ pub enum Error {
     },
     /// The transactions of this workload cannot write their numbers.
     NoLedger(String),
+    /// No transaction of this workload is known to only read, so that a server for reads has nothing to do.
+    NoReads(String),
     /// The run must be stored but cannot be.
     NotStored(#[source] StoreError),
     /// The load could not start.
@@ -47,9 +49,10 @@ impl fmt::Display for Error {
             Error::NotStarted(error) => error.fmt(f),
             Error::Fleet(error) => error.fmt(f),
             Error::Refused(error) => error.fmt(f),
-            Error::ExporterUrl { .. } | Error::ExporterSilent { .. } | Error::NoLedger(_) => {
-                f.write_str(&self.parts().sentence())
-            }
+            Error::ExporterUrl { .. }
+            | Error::ExporterSilent { .. }
+            | Error::NoLedger(_)
+            | Error::NoReads(_) => f.write_str(&self.parts().sentence()),
         }
     }
 }
@@ -67,6 +70,12 @@ impl UserError for Error {
                 ErrorParts::new(problem)
                     .with_hint(format!("see the URL of {origin}, or run without it"))
             }
+            Error::NoReads(workload) => ErrorParts::new(format!(
+                "no transaction of {workload} is known to only read, so that a server for reads has nothing to do"
+            ))
+            .with_hint(
+                "leave out --read-from, or use a workload that reads, such as tpcc, select-only, oltp_read_only, ycsb, or own SQL with reads = true",
+            ),
             Error::NoLedger(workload) => ErrorParts::new(format!(
                 "no ledger: the transactions of {workload} only read, or are text or those of a script, and cannot write their numbers"
             ))

@@ -103,7 +103,8 @@ impl RunServer {
     /// Leaves the sessions of the clients the settings that the server gives them, as an application's are.
     pub fn keep_session_settings(&mut self) {
         self.target.has_own_statements = false;
-        if let Some(target) = &mut self.tcp_target {
+        let reads = self.target.read_target.as_deref_mut();
+        for target in self.tcp_target.as_mut().into_iter().chain(reads) {
             target.has_own_statements = false;
         }
     }

@@ -9,7 +9,8 @@ use crate::job::RunJob;
 use prony_drive::DriveResult;
 use prony_server::Control;
 use prony_session::{
-    ActionShare, Db, Ledger, LedgerEntry, P90Limit, Program, StatementTable, User, UserId,
+    ActionShare, Db, EntryPlacement, Ledger, LedgerEntry, P90Limit, Program, StatementTable, User,
+    UserId,
 };
 use prony_store::{LedgerAccount, LostCommit, SqlDialect};
 use prony_workload::describe::Growth;
@@ -53,7 +54,11 @@ impl RunLedger {
         Ok(Some(RunLedger {
             ledger: Arc::new(Ledger::new(
                 insert,
-                control.dialect() == SqlDialect::PostgreSql,
+                match control.dialect() {
+                    SqlDialect::PostgreSql => EntryPlacement::InRequest,
+                    SqlDialect::MySql => EntryPlacement::BeforeEnd,
+                    SqlDialect::TransactSql => EntryPlacement::WithWrite,
+                },
                 job.plan.drive.clients,
                 &statements,
             )),
@@ -223,6 +228,10 @@ impl Program for LedgerProgram<'_> {
 
     fn commits_once(&self) -> bool {
         self.program.commits_once()
+    }
+
+    fn only_reads(&self, kind: usize) -> bool {
+        self.program.only_reads(kind)
     }
 
     fn p90_limits(&self) -> Vec<P90Limit> {

@@ -2,7 +2,7 @@
 
 use crate::check_after;
 use crate::document;
-use crate::endpoints::{add_load, endpoints_before};
+use crate::endpoints::{EndpointObservers, add_load, endpoints_before};
 use crate::error::Error;
 use crate::fleet::{FleetParts, machines};
 use crate::job::{RunJob, StorePolicy};
@@ -13,12 +13,15 @@ use crate::refused::{RefusalDetector, Refused};
 use crate::server_tpm::{ServerRates, ServerTpm};
 use prony_drive::{DriveResult, LoadStart, Observer};
 use prony_fleet::{Fleet, FleetJob, FleetResult};
+use prony_judge::WarmingUp;
 use prony_measure::{IntervalRow, RunSchedule};
+use prony_plan::Pace;
 use prony_server::Target;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_session::Program;
 use prony_store::{
-    MissingObservation, ObservedTopic, Run, RunStore, RunWriter, Second, ServerSecond, StoreError,
+    EndpointFigures, MissingObservation, ObservedTopic, Run, RunStore, RunWriter, Second,
+    ServerSecond, StoreError, WarmupEnd,
 };
 use prony_workload::{MetricSource, RateMetric};
 use std::path::PathBuf;
@@ -37,6 +40,8 @@ pub trait RunObserver {
     fn ready(&mut self) {}
     /// The load starts at the time in `start`. Users may have started already.
     fn started(&mut self, _start: &LoadStart) {}
+    /// The warm-up, which had no fixed length, ends as in this schedule.
+    fn warmup_ends(&mut self, _schedule: &RunSchedule, _end: WarmupEnd) {}
     /// A second is complete.
     fn second_ended(&mut self, _second: &RunSecond<'_>) {}
     /// The window of a timed run has ended, but transactions are still in flight; called once.
@@ -76,6 +81,9 @@ pub struct FinishedRun {
 /// If the run must be stored but cannot be, or the load cannot start. A run that fails later is a partial
 /// run.
 pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<FinishedRun, Error> {
+    if job.server.target.read_target.is_some() && !has_reads(&job) {
+        return Err(Error::NoReads(job.plan.workload.name.clone()));
+    }
     let fleet = job.fleet.take();
     let mut run = document::new_run(&job);
     if let Some(fleet) = &fleet {
@@ -84,25 +92,9 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
     if let Some(growth) = &job.growth {
         run.growth = growth.readings();
     }
-    let colocation = &job.connection.colocation;
     let observation = job.observation.take();
-    // Replaced tools connect only where the tool would.
-    let observes = observation.as_ref().is_some_and(|observation| {
-        observation.observed.off.is_none() && !observation.reads_others_after
-    });
-    run.endpoints = endpoints_before(&job.server.target, observes);
-    run.drive.spread = (!run.endpoints.is_empty()).then_some(job.server.target.spread);
-    let observation =
-        observation.unwrap_or_else(|| Observation::before_and_after(job.connection, None));
-    let observer_input = Some(observing::ServerObserverInput {
-        target: job.server.target.clone(),
-        facts: job.facts.clone(),
-        exporter: observation.exporter,
-        colocation: colocation.clone(),
-        queries_server: observation.observed.off.is_none(),
-        reads_others_after: observation.reads_others_after,
-    });
-    run.observed = Some(observation.observed);
+    let observer_input = Some(record_servers(&job, observation, &mut run));
+    let endpoints = run.endpoints.clone();
     let storage = open_storage(&job, &mut run, observer)?;
     let ledger = match RunLedger::create(&job, &run.id) {
         Ok(ledger) => ledger,
@@ -126,12 +118,19 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         tpm_measurement: None,
         observer_input,
         server_observer: None,
+        job: &job,
+        endpoints,
+        endpoint_observers: EndpointObservers::default(),
         embedded: job.server.embedded.as_ref(),
         failure: None,
         kinds: job.ready_workload.program.kinds(),
         refusal_detector: job.ends_if_refused.then(RefusalDetector::default),
         refused: None,
         ledger,
+        warming_up: WarmingUp::default(),
+        warmup_end: None,
+        at_rate: job.plan.drive.pace != Pace::Closed,
+        warmup_is_open: job.plan.drive.warmup_max.is_some(),
     };
     let program = match &ledger_program {
         Some(program) => program,
@@ -146,13 +145,42 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         (Ok((drive_result, _)), Some(refused)) if !drive_result.interrupted => {
             Error::Refused(refused)
         }
-        (Ok((drive_result, parts)), _) => return Ok(recorder.finish(&job, drive_result, parts)),
+        (Ok((drive_result, parts)), _) => return Ok(recorder.finish(drive_result, parts)),
         (Err(error), _) => error,
     };
     if let (_, Some(writer)) = recorder.recording.end() {
         writer.discard();
     }
     Err(error)
+}
+
+/// Records the servers as they are before the load; returns the input of the thread that observes the first.
+fn record_servers(
+    job: &RunJob<'_>,
+    observation: Option<Observation>,
+    run: &mut Run,
+) -> observing::ServerObserverInput {
+    let target = &job.server.target;
+    // Replaced tools connect only where the tool would.
+    let observes = observation.as_ref().is_some_and(|observation| {
+        observation.observed.off.is_none() && !observation.reads_others_after
+    });
+    run.endpoints = endpoints_before(target, observes);
+    run.drive.spread = (!run.endpoints.is_empty()).then_some(target.spread);
+    let has_read_target = target.read_target.is_some();
+    run.drive.read_share_percent = has_read_target.then_some(job.plan.drive.read_share);
+    let observation =
+        observation.unwrap_or_else(|| Observation::before_and_after(job.connection, None));
+    let input = observing::ServerObserverInput {
+        target: target.clone(),
+        facts: job.facts.clone(),
+        exporter: observation.exporter,
+        colocation: job.connection.colocation.clone(),
+        queries_server: observation.observed.off.is_none(),
+        reads_others_after: observation.reads_others_after,
+    };
+    run.observed = Some(observation.observed);
+    input
 }
 
 /// Drives the load from this machine, or from those of a fleet, whose agents have ended afterwards.
@@ -224,6 +252,12 @@ fn open_storage(
     }
 }
 
+/// Whether transactions of a kind only read.
+fn has_reads(job: &RunJob<'_>) -> bool {
+    let program = &job.ready_workload.program;
+    (0..program.kinds().len()).any(|kind| program.only_reads(kind))
+}
+
 /// Whether to read the server's own transaction count.
 fn must_read_txn_count(job: &RunJob<'_>) -> bool {
     let is_counted_by_server = |metric: &RateMetric| metric.source == MetricSource::ServerCounters;
@@ -240,6 +274,11 @@ struct RunRecorder<'a> {
     /// Input of the observing thread; taken at the start of the load.
     observer_input: Option<observing::ServerObserverInput>,
     server_observer: Option<ServerObserver>,
+    /// The target and the facts of the server.
+    job: &'a RunJob<'a>,
+    /// The servers as they were before the load; empty if there is only one.
+    endpoints: Vec<EndpointFigures>,
+    endpoint_observers: EndpointObservers,
     /// The throw-away server; if it exits, the run fails.
     embedded: Option<&'a EmbeddedPostgres>,
     /// Why the run must end, if it must.
@@ -249,6 +288,13 @@ struct RunRecorder<'a> {
     refusal_detector: Option<RefusalDetector>,
     refused: Option<Refused>,
     ledger: Option<RunLedger>,
+    /// The warm-up so far.
+    warming_up: WarmingUp,
+    /// What ended it.
+    warmup_end: Option<WarmupEnd>,
+    at_rate: bool,
+    /// Whether the end of the warm-up is not known yet.
+    warmup_is_open: bool,
 }
 
 impl RunRecorder<'_> {
@@ -258,13 +304,15 @@ impl RunRecorder<'_> {
         }
     }
 
+    /// Starts to read the server's own count, whose series need the times of the window.
+    fn measure_tpm(&mut self, schedule: &RunSchedule) {
+        let target = self.tpm_target.take();
+        self.tpm_measurement = target.and_then(|target| ServerTpm::start(&target, *schedule));
+    }
+
     /// Judges and stores the result.
-    fn finish(
-        mut self,
-        job: &RunJob<'_>,
-        drive_result: DriveResult,
-        parts: Option<FleetParts>,
-    ) -> FinishedRun {
+    fn finish(mut self, drive_result: DriveResult, parts: Option<FleetParts>) -> FinishedRun {
+        let job = self.job;
         let observer_tpm = self.observer.ended(&drive_result);
         let load_end = LoadEnd::of(&drive_result);
         let tpm_measurement = self.tpm_measurement.take();
@@ -291,9 +339,11 @@ impl RunRecorder<'_> {
             &drive_result,
             server_rates.ok().flatten().or(observer_rates),
         );
+        run.window.warmup_end = self.warmup_end;
         if let Some(parts) = &parts {
             parts.record(&mut run);
         }
+        self.endpoint_observers.end(load_end, &mut run.endpoints);
         add_load(
             &mut run.endpoints,
             &job.server.target,
@@ -324,12 +374,15 @@ impl Observer for RunRecorder<'_> {
 
     fn started(&mut self, start: &LoadStart) {
         self.observer.started(start);
-        let tpm_target = self.tpm_target.take();
-        self.tpm_measurement =
-            tpm_target.and_then(|target| ServerTpm::start(&target, start.schedule));
+        if !self.warmup_is_open {
+            self.measure_tpm(&start.schedule);
+        }
         let observer_input = self.observer_input.take();
         self.server_observer =
             observer_input.and_then(|input| ServerObserver::start(input, start.schedule));
+        let (target, facts) = (&self.job.server.target, self.job.facts);
+        self.endpoint_observers =
+            EndpointObservers::start(&self.endpoints, target, facts, start.schedule);
         let result = self.recording.record_start(start);
         self.report_journal_failure(result);
     }
@@ -347,6 +400,9 @@ impl Observer for RunRecorder<'_> {
         }
         let (second, result) = self.recording.record_row(row, schedule);
         self.report_journal_failure(result);
+        if let Some(second) = second.as_ref().filter(|_| self.warmup_is_open) {
+            self.warming_up.add(second, self.at_rate);
+        }
         let mut server_seconds = Vec::new();
         if let Some(server_observer) = &self.server_observer {
             let (seconds, result) = self.recording.record_server(server_observer);
@@ -359,6 +415,21 @@ impl Observer for RunRecorder<'_> {
             second: second.as_ref(),
             server_seconds: &server_seconds,
         });
+    }
+
+    fn is_steady(&mut self) -> bool {
+        self.warming_up.is_steady()
+    }
+
+    fn warmup_ends(&mut self, schedule: &RunSchedule) {
+        let end = match self.warming_up.is_steady() {
+            true => WarmupEnd::Steady,
+            false => WarmupEnd::Limit,
+        };
+        self.warmup_is_open = false;
+        self.warmup_end = Some(end);
+        self.measure_tpm(schedule);
+        self.observer.warmup_ends(schedule, end);
     }
 
     fn draining(&mut self) {

@@ -46,6 +46,7 @@ fn plan() -> Plan {
     Plan {
         name: None,
         server: ServerPlan::Url(String::new()),
+        read_from: None,
         workload: WorkloadPlan {
             name: "tpcb".to_owned(),
             scale: Some(1),

@@ -21,7 +21,7 @@ mod url;
 
 pub use control::{Control, CopyIn};
 pub use error::Error;
-pub use mysql::resolve_mysql;
+pub use mysql::{UserLock, resolve_mysql, take_user_lock};
 pub use observe::{ServerFacts, read_server_facts};
 pub use postgres::{
     Environment, find_secret_keyword, libpq_message, resolve_with_options, secret_keywords,

@@ -49,6 +49,8 @@ pub struct Target {
     pub spread: Spread,
     /// Additional servers, whose hosts are those of the run too; the control connection uses only this target.
     pub additional_targets: Vec<Target>,
+    /// The server that takes read-only transactions of a run, if another one does.
+    pub read_target: Option<Box<Target>>,
     /// Whether the statements are Prony's own, rather than those of a tool that it replaces, whose sessions must stay as
     /// the server makes them.
     pub has_own_statements: bool,
@@ -91,11 +93,18 @@ impl Target {
             let of_host = |host: Range<usize>| Target {
                 endpoints: target.endpoints[host].to_vec(),
                 additional_targets: Vec::new(),
+                read_target: None,
                 ..target.clone()
             };
             target.hosts().into_iter().map(of_host).collect::<Vec<_>>()
         };
         targets.flat_map(of_target).collect()
+    }
+
+    /// As [`Target::targets_of_hosts`], of the server for reads; empty if there is none.
+    pub fn targets_for_reads(&self) -> Vec<Target> {
+        let reads = self.read_target.as_deref();
+        reads.map(Target::targets_of_hosts).unwrap_or_default()
     }
 
     /// Time limit for connecting to one endpoint and logging in.

@@ -64,6 +64,10 @@ pub struct Conn {
     is_up: Cell<bool>,
     /// Index of the host at which it is or was up.
     host: Cell<u16>,
+    /// Index of the host to which the requests of the last transaction went.
+    sample_host: Cell<u16>,
+    /// Whether the server from which the connection had to move away answers again.
+    must_return: Cell<bool>,
     wake_ns: Cell<u64>,
     noticed_ns: Cell<u64>,
     scheduled_ns: Cell<u64>,
@@ -96,6 +100,8 @@ impl Conn {
             phase: Cell::new(UserPhase::Idle),
             is_up: Cell::new(false),
             host: Cell::new(0),
+            sample_host: Cell::new(0),
+            must_return: Cell::new(false),
             wake_ns: Cell::new(0),
             noticed_ns: Cell::new(0),
             scheduled_ns: Cell::new(0),
@@ -121,6 +127,27 @@ impl Conn {
 
     pub fn set_host(&self, host: u16) {
         self.host.set(host);
+    }
+
+    /// Index of the host to which the requests of the last transaction went.
+    #[inline]
+    pub fn sample_host(&self) -> u16 {
+        self.sample_host.get()
+    }
+
+    pub(crate) fn set_sample_host(&self, host: u16) {
+        self.sample_host.set(host);
+    }
+
+    /// Whether the user has to open the connection again between two transactions: the server from which it had to move
+    /// away answers again.
+    #[inline]
+    pub fn must_return(&self) -> bool {
+        self.must_return.get()
+    }
+
+    pub fn set_must_return(&self, must_return: bool) {
+        self.must_return.set(must_return);
     }
 
     /// The current phase.
@@ -257,6 +284,7 @@ impl Conn {
         // An abandoned request may have left its time.
         self.timed_request.set(None);
         self.failure.replace(None);
+        self.must_return.set(false);
         self.is_up.set(true);
     }
 

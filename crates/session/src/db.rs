@@ -9,6 +9,7 @@ pub use request::DbReply;
 
 use crate::conn::{Conn, UserPhase};
 use crate::ledger::{ClientLedger, Ledger};
+use crate::reads::Reads;
 use crate::worker_context::WorkerContext;
 use prony_measure::QueryKind;
 use prony_wire::BlockState;
@@ -36,7 +37,12 @@ use std::time::Duration;
 /// ```
 #[derive(Debug)]
 pub struct Db {
+    /// The connection of the requests: the user's own, or in a transaction that a server for reads takes, the one to it.
     conn: Rc<Conn>,
+    /// The user's own connection, to which its transactions, its sleeps and the pace belong.
+    owner: Rc<Conn>,
+    /// Which transactions a server for reads takes, if there is one.
+    reads: Option<Box<Reads>>,
     context: Rc<WorkerContext>,
     /// Number of transactions that count towards the user's limit.
     done_transactions: u64,
@@ -53,7 +59,9 @@ impl Db {
     /// Creates a handle of `conn`, for a worker that passes it to a user.
     pub fn new(conn: Rc<Conn>, context: Rc<WorkerContext>) -> Self {
         Db {
+            owner: Rc::clone(&conn),
             conn,
+            reads: None,
             context,
             done_transactions: 0,
             last_start_ns: None,
@@ -74,10 +82,19 @@ impl Db {
         }
     }
 
+    /// Lets the server of another connection take the transactions that `reads` says.
+    #[must_use]
+    pub fn with_reads(self, reads: Reads) -> Self {
+        Db {
+            reads: Some(Box::new(reads)),
+            ..self
+        }
+    }
+
     /// When the user was last resumed: at its last reply or the end of its sleep, in nanoseconds of the
     /// run's clock.
     pub fn noticed_ns(&self) -> u64 {
-        self.conn.noticed_ns()
+        self.owner.noticed_ns()
     }
 
     /// Whether the connection is up.
@@ -109,11 +126,11 @@ impl Db {
     /// Sleeps, for think time or keying time. A sleep in a transaction is part of the transaction's time.
     pub async fn sleep(&mut self, time: Duration) {
         let wake_ns = self
-            .conn
+            .owner
             .noticed_ns()
             .saturating_add(time.as_nanos() as u64);
-        self.conn.sleep_until(wake_ns);
-        Wait { conn: &self.conn }.await;
+        self.owner.sleep_until(wake_ns);
+        Wait { conn: &self.owner }.await;
     }
 
     async fn wait(&mut self, phase: UserPhase) {

@@ -8,7 +8,8 @@
 //! back, so that each client's numbers have no gaps but those of commits whose outcome is not known.
 
 use crate::statement_table::StatementTable;
-use prony_wire::{Effect, ParameterType, Statement, StatementIds, Value};
+use prony_wire::{Effect, ParameterType, QueryMode, Statement, StatementIds, Value};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,14 +25,26 @@ pub struct LedgerEntry {
     pub sequence: u64,
 }
 
+/// How an entry gets into its transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryPlacement {
+    /// Before the statement that ends a block, as on MySQL: a statement outside a block has none.
+    BeforeEnd,
+    /// The same, and first in a request outside a block, whose statements the server executes as one transaction, as
+    /// PostgreSQL does.
+    InRequest,
+    /// In one text with the first statement that writes, as on SQL Server, where a COMMIT is a message of its own. A single
+    /// statement is made a block. Statements that are sent as text have it before the end of their block.
+    WithWrite,
+}
+
 /// The account of a run, shared by its clients: each has a counter of its own.
 #[derive(Debug)]
 pub struct Ledger {
     insert: String,
     /// The number of that statement.
     insert_id: u32,
-    /// Whether the statements of one request are one transaction, so that a single statement can have an entry too.
-    requests_are_transactions: bool,
+    placement: EntryPlacement,
     /// The last number of each client whose transaction has ended, or whose outcome is not known.
     last: Box<[AtomicU64]>,
     /// Entries that may be in the table: their commit was sent, and no reply came.
@@ -42,18 +55,17 @@ pub struct Ledger {
 
 impl Ledger {
     /// An empty account of this many clients. `insert` writes an entry; its parameters are client and number.
-    /// `requests_are_transactions`: whether the server executes the statements of a request outside a block as one
-    /// transaction, as PostgreSQL does. `statements`: those of the program, which have numbers of their own.
+    /// `statements`: those of the program, which have numbers of their own.
     pub fn new(
         insert: String,
-        requests_are_transactions: bool,
+        placement: EntryPlacement,
         clients: u32,
         statements: &StatementTable,
     ) -> Ledger {
         Ledger {
             insert,
             insert_id: statements.free_id().max(STATEMENT_ID_MIN),
-            requests_are_transactions,
+            placement,
             last: (0..clients).map(|_| AtomicU64::new(0)).collect(),
             ambiguous: Mutex::default(),
             unrecorded: AtomicU64::new(0),
@@ -98,32 +110,44 @@ pub(crate) enum Settlement {
 pub(crate) struct ClientLedger {
     ledger: Arc<Ledger>,
     insert: Statement,
+    /// The program's statements with the insert, by number, for those that begin their own block and those that do not.
+    combined: [HashMap<u32, Statement>; 2],
     next: LedgerEntry,
     /// Whether the transaction in progress has sent its entry.
     is_written: bool,
     /// Whether it has sent a statement that may have changed something.
     has_changed: bool,
+    /// Whether it has begun a block. SQL Server's protocol says so too, but Babelfish does not.
+    is_in_block: bool,
 }
 
 impl ClientLedger {
     pub(crate) fn new(ledger: Arc<Ledger>, client: u32) -> ClientLedger {
         let insert = StatementIds::new().add(&ledger.insert);
         let types = [ParameterType::Int, ParameterType::BigInt];
+        let insert = insert.with_types(types).with_id(ledger.insert_id);
         ClientLedger {
-            insert: insert.with_types(types).with_id(ledger.insert_id),
+            insert: match ledger.placement {
+                // Sent with the text that ends the block.
+                EntryPlacement::WithWrite => insert.with_joining(),
+                EntryPlacement::BeforeEnd | EntryPlacement::InRequest => insert,
+            },
             ledger,
+            combined: Default::default(),
             next: LedgerEntry {
                 client,
                 sequence: 1,
             },
             is_written: false,
             has_changed: false,
+            is_in_block: false,
         }
     }
 
     /// Notes a statement of the transaction.
     pub(crate) fn note(&mut self, statement: &Statement) {
         self.has_changed |= statement.effect() == Effect::Writes;
+        self.is_in_block |= statement.begins_block();
     }
 
     /// The statement and the values of the entry to send before `statement`, if that ends a transaction block
@@ -144,7 +168,7 @@ impl ClientLedger {
         &mut self,
         mut batch: impl Iterator<Item = &'a Statement> + Clone,
     ) -> Option<(&Statement, [Value<'static>; 2])> {
-        if !self.ledger.requests_are_transactions
+        if self.ledger.placement != EntryPlacement::InRequest
             || self.is_written
             || batch.clone().any(Statement::begins_block)
             || !batch.any(|statement| statement.effect() == Effect::Writes)
@@ -152,6 +176,35 @@ impl ClientLedger {
             return None;
         }
         Some(self.next_entry())
+    }
+
+    /// The statement of this request that has the entry, by its position, in one text with the insert, and the values of the
+    /// entry, which follow its own: the first that writes, unless it is sent as text.
+    pub(crate) fn entry_with_write<'a>(
+        &mut self,
+        mut batch: impl ExactSizeIterator<Item = &'a Statement> + Clone,
+        mode: QueryMode,
+    ) -> Option<(usize, &Statement, [Value<'static>; 2])> {
+        if self.ledger.placement != EntryPlacement::WithWrite
+            || self.is_written
+            || mode == QueryMode::Simple
+            // What several statements outside a block do is several transactions.
+            || !(self.is_in_block || batch.len() == 1)
+        {
+            return None;
+        }
+        let position = batch
+            .clone()
+            .position(|statement| statement.effect() == Effect::Writes)?;
+        let statement = batch.nth(position)?;
+        if statement.is_joined() || !(self.is_in_block || can_be_in_block(statement)) {
+            return None;
+        }
+        let (_, values) = self.next_entry();
+        let combined = self.combined[usize::from(self.is_in_block)]
+            .entry(statement.id())
+            .or_insert_with(|| combine(statement, &self.insert, self.is_in_block));
+        Some((position, combined, values))
     }
 
     fn next_entry(&mut self) -> (&Statement, [Value<'static>; 2]) {
@@ -165,6 +218,7 @@ impl ClientLedger {
     pub(crate) fn settle(&mut self, settlement: Settlement) {
         let is_written = std::mem::take(&mut self.is_written);
         let has_changed = std::mem::take(&mut self.has_changed);
+        self.is_in_block = false;
         match settlement {
             Settlement::RolledBack => return,
             Settlement::Committed if !is_written => {
@@ -188,6 +242,49 @@ impl ClientLedger {
     }
 }
 
+/// The statement and the insert in one text, as a block unless it is in one. The session's XACT_ABORT ends the text at an
+/// error and rolls back. With NOCOUNT, the insert has no result; Babelfish reports one of no rows, so the statement comes last.
+/// The first word must not be one for which the text is sent as such (SET, BEGIN).
+fn combine(statement: &Statement, insert: &Statement, is_in_block: bool) -> Statement {
+    let count = statement.parameter_count();
+    let mut insert_text = String::new();
+    for (text, index) in insert.parts() {
+        insert_text.push_str(&String::from_utf8_lossy(text));
+        if let Some(index) = index {
+            insert_text.push_str(&format!("${}", count + index + 1));
+        }
+    }
+    let (before, after) = match is_in_block {
+        true => ("IF @@TRANCOUNT > 0 SET NOCOUNT ON", ""),
+        false => (
+            "IF @@TRANCOUNT = 0 BEGIN TRANSACTION;SET NOCOUNT ON",
+            "\n;SET NOCOUNT ON;COMMIT TRANSACTION",
+        ),
+    };
+    let sql = statement.sql();
+    let text = format!("{before};{insert_text};SET NOCOUNT OFF;{sql}{after}");
+    let declared = statement.types();
+    let types = (0..count).map(|index| declared.get(index).copied().flatten());
+    let types = types.chain(insert.types().iter().copied());
+    // Each of the two texts is another statement of the connection.
+    let id = insert.id() + 1 + 2 * statement.id() + u32::from(is_in_block);
+    StatementIds::new()
+        .add(&text)
+        .with_suggested_types(types)
+        .with_id(id)
+}
+
+/// Whether a statement of SQL Server can be executed in a block that it does not know of: a procedure that rolls back
+/// would end the block, which is an error.
+fn can_be_in_block(statement: &Statement) -> bool {
+    let sql = statement.sql().trim_start();
+    let is_call = |word: &str| {
+        let start = sql.get(..word.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(word))
+    };
+    !["exec", "{call"].iter().any(|word| is_call(word))
+}
+
 impl Drop for ClientLedger {
     /// A transaction that the end of the run interrupts may have committed.
     fn drop(&mut self) {
@@ -208,7 +305,7 @@ mod tests {
             table.add("select", select.sql(), &select);
         }
         let insert = || "insert into l values ($1, $2)".to_owned();
-        let ledger = Arc::new(Ledger::new(insert(), true, 1, &table));
+        let ledger = Arc::new(Ledger::new(insert(), EntryPlacement::InRequest, 1, &table));
         assert_eq!(table.index_of(STATEMENT_ID_MIN), Some(0));
         let client = ClientLedger::new(ledger, 0);
         assert_eq!(table.index_of(client.insert.id()), None);
@@ -218,7 +315,7 @@ mod tests {
     fn numbers_have_gaps_only_where_the_outcome_is_unknown() {
         let ledger = Arc::new(Ledger::new(
             "insert into l values ($1, $2)".to_owned(),
-            true,
+            EntryPlacement::InRequest,
             2,
             &StatementTable::new(),
         ));
@@ -266,5 +363,67 @@ mod tests {
         });
         assert_eq!(ledger.ambiguous(), ambiguous);
         assert_eq!(ledger.unrecorded(), 1);
+    }
+
+    #[test]
+    fn on_sql_server_an_entry_is_in_one_text_with_a_write() {
+        let ledger = Arc::new(Ledger::new(
+            "INSERT INTO l VALUES ($1, $2)".to_owned(),
+            EntryPlacement::WithWrite,
+            1,
+            &StatementTable::new(),
+        ));
+        let mut client = ClientLedger::new(Arc::clone(&ledger), 0);
+        let mut ids = StatementIds::new();
+        let begin = ids.add("BEGIN TRANSACTION");
+        let update = ids.add("UPDATE t SET a = $1 WHERE b = $2 -- it is");
+        let update = update.with_types([Some(ParameterType::SmallInt), None]);
+        let call = ids.add("EXEC p $1");
+        let joined = ids.add("DELETE FROM t").with_joining();
+        let request = |client: &mut ClientLedger, batch: &[&Statement]| {
+            batch.iter().for_each(|statement| client.note(statement));
+            let batch = batch.iter().copied();
+            let entry = client.entry_with_write(batch, QueryMode::Prepared);
+            entry.map(|(position, combined, values)| {
+                let text = combined.sql().to_owned();
+                (position, text, combined.types().to_vec(), values[1])
+            })
+        };
+        let types = vec![
+            Some(ParameterType::SmallInt),
+            None,
+            Some(ParameterType::Int),
+            Some(ParameterType::BigInt),
+        ];
+        let of_its_own = "IF @@TRANCOUNT = 0 BEGIN TRANSACTION;SET NOCOUNT ON;INSERT INTO l VALUES ($3, $4);\
+                          SET NOCOUNT OFF;UPDATE t SET a = $1 WHERE b = $2 -- it is\n;SET NOCOUNT ON;COMMIT TRANSACTION";
+        let expected = (0, of_its_own.to_owned(), types.clone(), Value::Int(1));
+        assert_eq!(request(&mut client, &[&update]), Some(expected));
+        client.settle(Settlement::Committed);
+        let delete = ids.add("DELETE FROM t WHERE b = $1");
+        let (_, text, ..) = request(&mut client, &[&delete]).expect("it has one");
+        assert!(text.contains("l VALUES ($2, $3)") && text.contains("b = $1\n"));
+        client.settle(Settlement::RolledBack);
+        // A procedure may roll back, and two statements are two transactions.
+        assert_eq!(request(&mut client, &[&call]), None);
+        client.settle(Settlement::Committed);
+        assert_eq!(request(&mut client, &[&update, &update]), None);
+        client.settle(Settlement::Committed);
+        assert_eq!(request(&mut client, &[&begin]), None);
+        let in_block = "IF @@TRANCOUNT > 0 SET NOCOUNT ON;INSERT INTO l VALUES ($3, $4);SET NOCOUNT OFF;\
+                        UPDATE t SET a = $1 WHERE b = $2 -- it is";
+        let expected = (1, in_block.to_owned(), types, Value::Int(2));
+        assert_eq!(request(&mut client, &[&begin, &update]), Some(expected));
+        assert_eq!(request(&mut client, &[&update]), None, "it has one");
+        client.settle(Settlement::Committed);
+        // Texts have it before the end of the block.
+        assert_eq!(request(&mut client, &[&begin]), None);
+        assert_eq!(request(&mut client, &[&joined]), None);
+        let commit = ids.add("COMMIT TRANSACTION");
+        let (insert, values) = client.entry_before(&commit).expect("it has none");
+        assert!(insert.is_joined());
+        assert_eq!(values, [0, 3].map(Value::Int));
+        client.settle(Settlement::Committed);
+        assert_eq!((ledger.last_numbers(), ledger.unrecorded()), (vec![3], 2));
     }
 }

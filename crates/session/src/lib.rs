@@ -7,6 +7,7 @@ pub mod db;
 pub mod error;
 mod ledger;
 pub mod program;
+mod reads;
 pub mod statement_table;
 mod statement_timer;
 pub mod worker_context;
@@ -15,10 +16,11 @@ pub use budget::StartBudget;
 pub use conn::{Conn, READ_ROW_BYTES_MAX, UNREAD_ROW_BYTES_MAX, UserPhase};
 pub use db::{Db, DbReply};
 pub use error::{DbError, DbErrorDetails};
-pub use ledger::{Ledger, LedgerEntry};
+pub use ledger::{EntryPlacement, Ledger, LedgerEntry};
 pub use program::{ActionShare, P90Limit, Program, User, UserExit, UserId};
 pub use prony_measure::{
     ErrorClass, Outcome, QueryCounts, QueryKind, Sample, ServiceTimeParts, TxnKind,
 };
+pub use reads::Reads;
 pub use statement_table::{NamedStatement, StatementTable};
 pub use worker_context::{StartRules, WorkerContext};

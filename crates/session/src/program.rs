@@ -100,6 +100,11 @@ pub trait Program: Send + Sync {
         false
     }
 
+    /// Whether transactions of this kind only read, so that a read-only server can take them.
+    fn only_reads(&self, _kind: usize) -> bool {
+        false
+    }
+
     /// The response time limits of the program's kinds.
     fn p90_limits(&self) -> Vec<P90Limit> {
         Vec::new()

@@ -9,7 +9,7 @@ use prony_document::{RunState, Severity};
 /// Conditions for listed runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
-    /// Only runs of this workload.
+    /// Only runs of this workload, or of the plan of this name whose own transactions they ran.
     pub workload: Option<String>,
     /// Only runs with this label.
     pub label: Option<String>,
@@ -31,7 +31,8 @@ impl RunFilter {
                 .is_none_or(|expected| actual == Some(expected))
         };
         let server = self.server.as_deref().unwrap_or_default().to_lowercase();
-        equals(&self.workload, Some(&run.workload))
+        (equals(&self.workload, Some(&run.workload))
+            || equals(&self.workload, run.own_name.as_deref()))
             && equals(&self.label, run.annotation.label.as_deref())
             && run.server.to_lowercase().contains(&server)
             && self

@@ -18,7 +18,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 /// The first line. Change the number with the fields of [`IndexRow`]: an index with another first line is not used.
-const FIRST_LINE: &str = "{\"prony_index\":3}";
+const FIRST_LINE: &str = "{\"prony_index\":4}";
 
 /// The main figures of a stored run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +31,8 @@ pub struct RunSummary {
     pub state: RunState,
     /// Workload.
     pub workload: String,
+    /// Name of the plan whose own transactions it ran; absent if the workload is Prony's.
+    pub own_name: Option<String>,
     /// Scale factor.
     pub scale: u32,
     /// Clients.
@@ -77,6 +79,7 @@ impl RunSummary {
             started_at: run.started_at.clone(),
             state: run.state,
             workload: run.workload.name.clone(),
+            own_name: run.workload.own_name.clone(),
             scale: run.workload.scale,
             clients: run.drive.clients,
             rate_tps: run.drive.rate_tps,

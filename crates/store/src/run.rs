@@ -24,7 +24,7 @@ pub use statements::*;
 use crate::scenario::{CachedShare, Scenario};
 use prony_document::{
     Answer, Event, IndustryMetric, Observed, ObservedShare, RunState, ServiceTimePartsSource,
-    TransactionTime,
+    Setting, TransactionTime,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -147,6 +147,33 @@ impl Run {
     pub fn variant(&self) -> Option<&str> {
         let experiment = self.experiment.as_ref()?;
         Some(&experiment.variant)
+    }
+
+    /// What its experiment is; `None` if it is no part of one.
+    pub fn experiment_kind(&self) -> Option<&ExperimentKind> {
+        self.experiment.as_ref().map(|experiment| &experiment.kind)
+    }
+
+    /// The suite of scenarios of which it is a row.
+    pub fn suite(&self) -> Option<&SuiteRequest> {
+        match self.experiment_kind()? {
+            ExperimentKind::Suite(suite) => Some(suite),
+            _ => None,
+        }
+    }
+
+    /// The search of which it is a step.
+    pub fn search(&self) -> Option<&RateSearch> {
+        match self.experiment_kind()? {
+            ExperimentKind::Search(search) => Some(search),
+            _ => None,
+        }
+    }
+
+    /// The settings of its point of a sweep or of its step of a search; empty if it is none.
+    pub fn point(&self) -> &[Setting] {
+        let experiment = self.experiment.as_ref();
+        experiment.map_or(&[], |experiment| &experiment.point)
     }
 
     /// The run without its seconds and their histograms, of which a long experiment would keep many.

@@ -38,21 +38,9 @@ pub struct Scenario {
     /// The load of the data for this run; absent if it was not loaded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<ScenarioLoad>,
-    /// The suite of scenarios of which this run is a row; absent for a scenario that was run alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub suite: Option<SuiteRow>,
     /// Further remarks, such as errors in the document.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-}
-
-/// A run's place in a suite of scenarios. The run's experiment has its row, its repeat and the number of runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SuiteRow {
-    /// Id of the suite.
-    pub id: String,
-    /// What was requested for all rows: `as published`, or what is smaller or shorter.
-    pub request: String,
 }
 
 /// A load of a scenario's data.

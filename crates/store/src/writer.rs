@@ -53,7 +53,8 @@ impl RunWriter {
             .mode(0o700)
             .create(&folder)
             .map_err(io_error("create the folder", &folder))?;
-        let (id, path, file) = create_journal(&folder, &run.started_at, &run.workload.name)?;
+        let (id, path, file) =
+            create_journal(&folder, &run.started_at, run.workload.display_name())?;
         run.id.clone_from(&id);
         // The id of an experiment is the id of its first run.
         if let Some(experiment) = run
@@ -131,25 +132,16 @@ impl RunWriter {
     }
 
     /// Writes an event of the run.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn write_event(&mut self, event: &Event) -> Result<(), StoreError> {
         self.append_line(&JournalLine::Event(event.clone()))
     }
 
     /// Writes the observations of the server between two readings.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn write_server_second(&mut self, second: &ServerSecond) -> Result<(), StoreError> {
         self.append_line(&JournalLine::Server(Box::new(second.clone())))
     }
 
     /// Writes an event in the server.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn write_server_event(&mut self, event: &Event) -> Result<(), StoreError> {
         self.append_line(&JournalLine::ServerEvent(event.clone()))
     }

@@ -165,3 +165,24 @@ fn stored_files_are_private() {
     );
     drop(writer);
 }
+
+#[test]
+fn runs_of_own_transactions_have_the_name_of_their_plan() {
+    let folder = Folder::new("own_name");
+    let store = folder.store();
+    stored(&store, |_| ());
+    let own = stored(&store, |run| {
+        run.workload.name = "sql".to_owned();
+        run.workload.own_name = Some("Check out".to_owned());
+    });
+    assert!(own.contains("-check-out-"), "{own}");
+    for workload in ["sql", "Check out"] {
+        let filter = RunFilter {
+            workload: Some(workload.to_owned()),
+            ..RunFilter::default()
+        };
+        let runs = store.list(&filter).unwrap().runs;
+        let ids: Vec<&str> = runs.iter().map(|run| run.id.as_str()).collect();
+        assert_eq!(ids, [own.as_str()]);
+    }
+}

@@ -6,11 +6,13 @@
 
 pub mod canned;
 mod database;
+mod galera;
 mod mariadb;
 mod pgbouncer;
 mod postgres;
 
 pub use database::{TestControl, TestDatabase};
+pub use galera::Galera;
 pub use mariadb::{MariaDb, MariaDbOptions, shared_mariadb};
 pub use pgbouncer::PgBouncer;
 pub use postgres::shared_postgres;

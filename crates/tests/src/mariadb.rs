@@ -24,7 +24,7 @@ const PORT_TRIES: u32 = 10;
 pub struct Error(String);
 
 impl Error {
-    fn of(what: &str, problem: impl std::fmt::Display) -> Error {
+    pub(crate) fn of(what: &str, problem: impl std::fmt::Display) -> Error {
         Error(format!("{what}: {problem}"))
     }
 }
@@ -85,6 +85,8 @@ pub struct MariaDb {
 struct ProcessState {
     child: Option<Child>,
     port: u16,
+    /// Arguments of the last [`MariaDb::restart_with`].
+    arguments: Vec<String>,
 }
 
 impl MariaDb {
@@ -192,6 +194,15 @@ impl MariaDb {
         self.run_once(&mut self.state())
     }
 
+    /// As [`MariaDb::restart`], with these arguments too, as if they were in its option file.
+    ///
+    /// # Errors
+    /// As for [`MariaDb::start`].
+    pub fn restart_with(&self, arguments: &[&str]) -> Result<(), Error> {
+        self.state().arguments = arguments.iter().map(|text| (*text).to_owned()).collect();
+        self.restart()
+    }
+
     fn state(&self) -> MutexGuard<'_, ProcessState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -247,7 +258,8 @@ impl MariaDb {
             .arg(self.tmpdir_argument())
             .args(["--bind-address=127.0.0.1", "--skip-name-resolve"])
             .args(["--innodb-buffer-pool-size=64M", "--max-connections=500"])
-            .args(&self.options.arguments);
+            .args(&self.options.arguments)
+            .args(&state.arguments);
         for (option, contents) in &self.options.files {
             let path = folder.join(option);
             self.directory.write(&path, contents, self.user.as_ref())?;

@@ -2,15 +2,14 @@
 
 use super::plan_flags::{FindFlags, PlanFlags};
 use super::results::parse_tps;
-use super::run::{input_of, is_plan};
+use super::run::{answer_format, input_of, is_plan};
+use crate::run::ResultFormat;
 use clap::Args;
 use prony_plan::scenario::parse_share;
-use prony_plan::{PlanInput, parse_duration, value_from_flag};
+use prony_plan::{OPEN_LOOP_CLIENTS, PlanInput, parse_duration, value_from_flag};
 use prony_store::{Requirement, Requirements};
 use std::time::Duration;
 
-/// Clients if nobody says how many: enough that they are rarely all busy below the limit of a server.
-const CLIENTS: u64 = 32;
 /// Warm-up of a step.
 const WARMUP: Duration = Duration::from_secs(2);
 
@@ -76,6 +75,10 @@ pub struct FindArgs {
     #[arg(long, help_heading = "Server")]
     pub download: bool,
 
+    /// Print only the answer: JUnit XML, or annotations of GitHub's workflows
+    #[arg(long, value_name = "FORMAT", help_heading = "Result", value_parser = answer_format, conflicts_with_all = ["json"])]
+    pub format: Option<ResultFormat>,
+
     /// Print the answer and its steps as JSON
     #[arg(long, help_heading = "Result")]
     pub json: bool,
@@ -99,9 +102,10 @@ impl FindArgs {
     /// Adds what `find` requires and assumes to the input, which may be from a file.
     pub fn complete(&self, mut input: PlanInput) -> PlanInput {
         let origin = "find";
+        // The closed loop that estimates the first rate has the clients of the steps.
         input.clients = input
             .clients
-            .or_else(|| value_from_flag(origin, Some(CLIENTS)));
+            .or_else(|| value_from_flag(origin, Some(OPEN_LOOP_CLIENTS.into())));
         input.warmup = input
             .warmup
             .or_else(|| value_from_flag(origin, Some(WARMUP)));

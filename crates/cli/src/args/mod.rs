@@ -28,7 +28,7 @@ pub use results::{
 };
 pub use run::{RunArgs, RunOutputArgs};
 pub use scenarios::{CachedArgs, ReferenceMemory, ReproduceArgs, ScenariosArgs};
-pub use stored::{DiffSettingsArgs, JudgeArgs, RunsArgs, RunsCommand, ShowArgs, Since};
+pub use stored::{DiffSettingsArgs, FilterArgs, JudgeArgs, RunsArgs, RunsCommand, ShowArgs, Since};
 pub use trend::TrendArgs;
 
 use crate::exit::{self, Exit, Failure};

@@ -22,24 +22,26 @@ pub trait FlagList {
     const ACCEPTS_OPTIONS: bool = false;
 }
 
-/// The flags of `run`.
-#[derive(Clone, Debug)]
-pub struct RunFlags;
+macro_rules! flag_lists {
+    ($($(#[$doc:meta])* $name:ident = $paths:expr $(, $constant:ident)*;)+) => {
+        $($(#[$doc])*
+        #[derive(Clone, Debug)]
+        pub struct $name;
 
-impl FlagList for RunFlags {
-    const SETTING_PATHS: Option<&'static [&'static str]> = None;
-    const SHOWS_DEFAULTS: bool = true;
-    const ACCEPTS_OPTIONS: bool = true;
+        impl FlagList for $name {
+            const SETTING_PATHS: Option<&'static [&'static str]> = $paths;
+            $(const $constant: bool = true;)*
+        })+
+    };
 }
 
-/// The flags of `find`, which sets the rate and the length of each step itself.
-#[derive(Clone, Debug)]
-pub struct FindFlags;
-
-impl FlagList for FindFlags {
-    const SETTING_PATHS: Option<&'static [&'static str]> = Some(&[
+flag_lists! {
+    RunFlags = None, SHOWS_DEFAULTS, ACCEPTS_OPTIONS;
+    /// `find` sets the rate and the length of each step itself.
+    FindFlags = Some(&[
         "server.url",
         "server.embedded",
+        "server.read_from",
         "server.declared",
         "workload.scale",
         "run.clients",
@@ -51,6 +53,7 @@ impl FlagList for FindFlags {
         "run.describe",
         "run.connect_per_transaction",
         "run.spread",
+        "run.read_share",
         "run.tcp_sample",
         "run.io",
         "run.wait",
@@ -61,25 +64,9 @@ impl FlagList for FindFlags {
         "observe.server",
         "observe.server_metrics",
         "observe.metrics_listen",
-    ]);
-    const ACCEPTS_OPTIONS: bool = true;
-}
-
-/// The flags of `load`.
-#[derive(Clone, Debug)]
-pub struct LoadFlags;
-
-impl FlagList for LoadFlags {
-    const SETTING_PATHS: Option<&'static [&'static str]> = Some(&["server.url", "workload.scale"]);
-    const ACCEPTS_OPTIONS: bool = true;
-}
-
-/// The flags of `reproduce`.
-#[derive(Clone, Debug)]
-pub struct ReproduceFlags;
-
-impl FlagList for ReproduceFlags {
-    const SETTING_PATHS: Option<&'static [&'static str]> = Some(&[
+    ]), ACCEPTS_OPTIONS;
+    LoadFlags = Some(&["server.url", "workload.scale"]), ACCEPTS_OPTIONS;
+    ReproduceFlags = Some(&[
         "server.url",
         "run.clients",
         "run.threads",
@@ -87,31 +74,10 @@ impl FlagList for ReproduceFlags {
         "observe.server_metrics",
         "server.declared",
     ]);
-}
-
-/// The flags of `doctor`.
-#[derive(Clone, Debug)]
-pub struct DoctorFlags;
-
-impl FlagList for DoctorFlags {
-    const SETTING_PATHS: Option<&'static [&'static str]> =
-        Some(&["server.url", "run.clients", "run.threads"]);
-}
-
-/// The flags of `fleet check`.
-#[derive(Clone, Debug)]
-pub struct FleetFlags;
-
-impl FlagList for FleetFlags {
-    const SETTING_PATHS: Option<&'static [&'static str]> = Some(&["server.url", "fleet.agents"]);
-}
-
-/// Only the flags of the server.
-#[derive(Clone, Debug)]
-pub struct ServerFlags;
-
-impl FlagList for ServerFlags {
-    const SETTING_PATHS: Option<&'static [&'static str]> = Some(&["server.url"]);
+    DoctorFlags = Some(&["server.url", "run.clients", "run.threads"]);
+    /// Of `fleet check`.
+    FleetFlags = Some(&["server.url", "fleet.agents"]);
+    ServerFlags = Some(&["server.url"]);
 }
 
 /// The flags that a user gave for a command.
@@ -205,12 +171,9 @@ fn flag_argument(setting: &'static Setting, flag: &'static Flag, shows_default: 
     }
     let argument = Arg::new(flag.long)
         .long(flag.long)
+        .short(flag.short)
         .help(help)
         .help_heading(flag.heading);
-    let argument = match flag.short {
-        Some(short) => argument.short(short),
-        None => argument,
-    };
     let Some(value_name) = flag.value_name else {
         return argument.action(ArgAction::SetTrue);
     };
@@ -218,15 +181,10 @@ fn flag_argument(setting: &'static Setting, flag: &'static Flag, shows_default: 
         SettingType::Choice(names) => PossibleValuesParser::new(names()).into(),
         _ => ValueParser::new(move |text: &str| check_value(setting, text)),
     };
-    let action = if flag.is_list {
-        ArgAction::Append
-    } else {
-        ArgAction::Set
-    };
     argument
         .value_name(value_name)
         .value_parser(parser)
-        .action(action)
+        .action(append_if(flag.is_list))
 }
 
 /// The text, if it is a valid value of a setting. The error for a duration keeps its parts.
@@ -241,74 +199,35 @@ fn check_value(
     Ok(text.to_owned())
 }
 
-/// A flag that sets an option of one workload, as `--option` does.
-struct OptionFlag {
-    long: &'static str,
-    short: Option<char>,
-    value_name: &'static str,
-    /// Name of the option.
-    key: &'static str,
-    /// Whether the flag can be repeated, because the value of the option is a list.
-    is_list: bool,
-}
-
-const fn list_flag(
-    long: &'static str,
-    short: char,
-    value_name: &'static str,
-    key: &'static str,
-) -> OptionFlag {
-    OptionFlag {
-        long,
-        short: Some(short),
-        value_name,
-        key,
-        is_list: true,
-    }
-}
-
-const fn single_flag(
-    long: &'static str,
-    value_name: &'static str,
-    key: &'static str,
-) -> OptionFlag {
-    OptionFlag {
-        long,
-        short: None,
-        value_name,
-        key,
-        is_list: false,
-    }
-}
-
-/// These flags are not in the help: `prony workloads NAME` lists the options of a workload.
+/// Flags that set an option of one workload, as `--option` does: the name, a letter, the value, the option, and whether
+/// its value is a list, so that the flag can be repeated. These flags are not in the help: `prony workloads NAME` lists
+/// the options of a workload.
+type OptionFlag = (&'static str, Option<char>, &'static str, &'static str, bool);
 const OPTION_FLAGS: [OptionFlag; 9] = [
-    list_flag("file", 'f', "FILE[@WEIGHT]", "files"),
-    list_flag("builtin", 'b', "NAME[@WEIGHT]", "builtin"),
-    list_flag("define", 'D', "NAME=VALUE", "define"),
-    single_flag("mode", "MODE", "mode"),
-    single_flag("profile", "PROFILE", "profile"),
-    single_flag("home", "user|all", "home"),
-    single_flag("pacing", "PACING", "pacing"),
-    single_flag("max-tries", "N", "max_tries"),
-    single_flag("partitions", "N", "partitions"),
+    ("file", Some('f'), "FILE[@WEIGHT]", "files", true),
+    ("builtin", Some('b'), "NAME[@WEIGHT]", "builtin", true),
+    ("define", Some('D'), "NAME=VALUE", "define", true),
+    ("mode", None, "MODE", "mode", false),
+    ("profile", None, "PROFILE", "profile", false),
+    ("home", None, "user|all", "home", false),
+    ("pacing", None, "PACING", "pacing", false),
+    ("max-tries", None, "N", "max_tries", false),
+    ("partitions", None, "N", "partitions", false),
 ];
 
-fn option_flag_argument(flag: &'static OptionFlag) -> Arg {
-    let action = if flag.is_list {
-        ArgAction::Append
-    } else {
-        ArgAction::Set
-    };
-    let argument = Arg::new(flag.long)
-        .long(flag.long)
-        .value_name(flag.value_name)
-        .action(action)
-        .hide(true);
-    match flag.short {
-        Some(short) => argument.short(short),
-        None => argument,
+fn append_if(is_list: bool) -> ArgAction {
+    match is_list {
+        true => ArgAction::Append,
+        false => ArgAction::Set,
     }
+}
+
+fn option_flag_argument((long, short, value_name, _, is_list): &'static OptionFlag) -> Arg {
+    let argument = Arg::new(*long).long(*long).short(*short);
+    argument
+        .value_name(*value_name)
+        .action(append_if(*is_list))
+        .hide(true)
 }
 
 /// An option of the workload.
@@ -329,10 +248,7 @@ fn option_argument() -> Arg {
 }
 
 fn add_options(input: &mut PlanInput, matches: &ArgMatches) {
-    for OptionFlag {
-        long, key, is_list, ..
-    } in &OPTION_FLAGS
-    {
+    for (long, _, _, key, is_list) in &OPTION_FLAGS {
         let name = format!("--{long}");
         let texts = matches.get_many::<String>(long);
         let value = texts.map(|mut texts| {

@@ -1,6 +1,8 @@
 //! Arguments of the commands that use stored runs or other tools' output: `compare`, `report`, `verify`, `price`
 //! and `audit`.
 
+use super::run::answer_format;
+use crate::run::ResultFormat;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use prony_judge::compare::ALLOWED_DESPITE;
@@ -88,6 +90,10 @@ pub struct CompareArgs {
     /// What to do if the runs do not decide whether a side meets what is required
     #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnUnsure::Fail)]
     pub unsure: OnUnsure,
+
+    /// Print only what is required and whether it is met: JUnit XML, or annotations of GitHub's workflows
+    #[arg(long, value_name = "FORMAT", value_parser = answer_format, conflicts_with_all = ["json", "markdown", "junit"])]
+    pub format: Option<ResultFormat>,
 
     /// Print JSON
     #[arg(long, conflicts_with = "markdown")]

@@ -142,7 +142,7 @@ pub(super) fn input_of(workload_or_plan: &str, flags: &PlanInput) -> PlanInput {
 }
 
 /// A format of answers.
-fn answer_format(text: &str) -> Result<ResultFormat, String> {
+pub(super) fn answer_format(text: &str) -> Result<ResultFormat, String> {
     match text {
         "junit" => Ok(ResultFormat::Junit),
         "github" => Ok(ResultFormat::Github),

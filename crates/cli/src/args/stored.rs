@@ -28,17 +28,8 @@ pub struct RunsArgs {
     #[arg(long, value_name = "NAME")]
     pub workload: Option<String>,
 
-    /// Only runs with this label
-    #[arg(long, value_name = "LABEL")]
-    pub label: Option<String>,
-
-    /// Only runs on servers whose engine or version contains this text
-    #[arg(long, value_name = "TEXT")]
-    pub server: Option<String>,
-
-    /// Only runs started since this time: a date, a local time such as 2026-11-20T18:00, or an age such as 12h or 7d
-    #[arg(long, value_name = "WHEN", value_parser = parse_since)]
-    pub since: Option<Since>,
+    #[command(flatten)]
+    pub filter: FilterArgs,
 
     /// Only runs with this verdict
     #[arg(long, value_name = "VERDICT", value_parser = verdict_parser())]
@@ -51,6 +42,22 @@ pub struct RunsArgs {
     /// Print CSV
     #[arg(long)]
     pub csv: bool,
+}
+
+/// Which stored runs are listed, besides their workload and number.
+#[derive(Args, Debug)]
+pub struct FilterArgs {
+    /// Only runs with this label
+    #[arg(long, value_name = "LABEL")]
+    pub label: Option<String>,
+
+    /// Only runs on servers whose engine or version contains this text
+    #[arg(long, value_name = "TEXT")]
+    pub server: Option<String>,
+
+    /// Only runs started since this time: a date, a local time such as 2026-11-20T18:00, or an age such as 12h or 7d
+    #[arg(long, value_name = "WHEN", value_parser = parse_since)]
+    pub since: Option<Since>,
 }
 
 /// Commands of `prony runs`.

@@ -1,6 +1,8 @@
 //! Arguments of `prony trend`.
 
-use super::stored::{Since, parse_since};
+use super::run::answer_format;
+use super::stored::FilterArgs;
+use crate::run::ResultFormat;
 use clap::Args;
 use prony_store::Requirement;
 use std::path::PathBuf;
@@ -24,21 +26,12 @@ Examples:
   prony trend tpcb --like 20261120-2333 --output trend.html
   prony trend tpcc --json | jq '.changes[] | select(.is_better | not)'")]
 pub struct TrendArgs {
-    /// Name of the workload
+    /// Name of the workload, or of the plan with transactions of your own
     #[arg(value_name = "WORKLOAD")]
     pub workload: String,
 
-    /// Only runs with this label
-    #[arg(long, value_name = "LABEL")]
-    pub label: Option<String>,
-
-    /// Only runs on servers whose engine or version contains this text
-    #[arg(long, value_name = "TEXT")]
-    pub server: Option<String>,
-
-    /// Only runs started since this time: a date, a local time such as 2026-11-20T18:00, or an age such as 12h or 7d
-    #[arg(long, value_name = "WHEN", value_parser = parse_since)]
-    pub since: Option<Since>,
+    #[command(flatten)]
+    pub filter: FilterArgs,
 
     /// Use at most this many of the newest runs; 0 uses all
     #[arg(long, short = 'n', value_name = "N", default_value_t = 200)]
@@ -55,6 +48,10 @@ pub struct TrendArgs {
     /// What the runs since the last change must meet, as in `prony run`
     #[arg(long, value_name = "REQUIREMENT", value_parser = Requirement::parse)]
     pub require: Vec<Requirement>,
+
+    /// Print only what is required and whether it is met: JUnit XML, or annotations of GitHub's workflows
+    #[arg(long, value_name = "FORMAT", value_parser = answer_format, conflicts_with_all = ["json", "output"])]
+    pub format: Option<ResultFormat>,
 
     /// Print JSON
     #[arg(long)]

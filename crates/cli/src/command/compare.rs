@@ -7,7 +7,7 @@ use super::stored::judge_by_same_rules;
 use super::{file, output};
 use crate::args::{CompareArgs, OnUnsure};
 use crate::exit::{Exit, Failure};
-use crate::run::answers;
+use crate::run::{ResultFormat, answers};
 use prony_judge::capacity::CapacityResult;
 use prony_judge::compare::Verdict;
 use prony_judge::compare::sides::{CompareOptions, Side, SidesComparison, compare_sides};
@@ -16,10 +16,10 @@ use prony_judge::requirements::answer_side;
 use prony_judge::sweep::Sweep;
 use prony_plan::suggest::nearest;
 use prony_report::compare::{self, SideAnswers};
-use prony_report::{capacity, experiment};
+use prony_report::{answer, capacity, experiment, json};
 use prony_store::{
-    Comparator, Experiment, RequiredFigure, RequiredLimit, Requirement, Run, RunFilter, RunState,
-    RunStore, Statistic,
+    Comparator, Experiment, ExperimentKind, RequiredFigure, RequiredLimit, Requirement, Run,
+    RunFilter, RunState, RunStore, Statistic,
 };
 use std::path::Path;
 
@@ -97,17 +97,22 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
             "no requirement passes on figures that are not comparable: leave one of the two out";
         return Err(usage_failure(message, hint));
     }
+    if let Some(format) = args.format {
+        answers::check_format(format, &requirements)?;
+    }
     let runs: Vec<Vec<&Run>> = sides.iter().map(|side| side.runs.clone()).collect();
     let answers = answer_sides(&comparison, &runs, &requirements, args)?;
     // Points of a sweep have a curve, which says more than their differences from the first one.
     let sweep = || Sweep::of(&runs.concat());
     let junit = args.junit.as_deref();
-    let prints_xml = junit.is_some_and(|file| file.as_os_str() == "-");
+    let prints_xml = args.format == Some(ResultFormat::Junit)
+        || junit.is_some_and(|file| file.as_os_str() == "-");
     if let Some(file) = junit.filter(|_| !prints_xml) {
         write_xml(file, &runs, &comparison, &answers)?;
     }
     output::show(|out, style| match () {
         () if prints_xml => compare::write_junit(out, &runs, &comparison, &answers),
+        () if args.format.is_some() => answer::write_github(out, &answers.answers),
         () if args.json => compare::write_json(out, &comparison, &answers, sweep().as_ref()),
         () if args.markdown => compare::write_markdown(out, &runs, &comparison, &answers),
         () => {
@@ -137,7 +142,7 @@ fn answer_of_search(sides: &[LoadedSide]) -> Option<CapacityResult> {
     let experiments = || runs.iter().map(|run| run.experiment.as_ref());
     let first = experiments().next()??;
     let is_step = |own: Option<&Experiment>| {
-        own.is_some_and(|own| own.search.is_some() && own.id == first.id)
+        own.is_some_and(|own| matches!(own.kind, ExperimentKind::Search(_)) && own.id == first.id)
     };
     // Its runs in the order of the steps, which the answer needs to know whether it ended.
     let mut steps = runs.clone();
@@ -151,6 +156,7 @@ fn answer_of_search(sides: &[LoadedSide]) -> Option<CapacityResult> {
 fn show_search(found: &CapacityResult, args: &CompareArgs) -> Result<Exit, Failure> {
     let is_more_requested = args.markdown
         || args.junit.is_some()
+        || args.format.is_some()
         || args.figure.is_some()
         || !args.despite.is_empty()
         || !requirements_from_args(args).is_empty();
@@ -160,7 +166,7 @@ fn show_search(found: &CapacityResult, args: &CompareArgs) -> Result<Exit, Failu
         return Err(usage_failure(message, hint));
     }
     output::show(|out, style| match args.json {
-        true => capacity::write_json(out, found),
+        true => json::write_pretty(out, found),
         false => capacity::write(out, style, found),
     })?;
     Ok(super::find::exit_of(found))
@@ -175,6 +181,7 @@ fn show_curve_only(sides: &[LoadedSide], args: &CompareArgs) -> Result<Exit, Fai
     let is_more_requested = args.json
         || args.markdown
         || args.junit.is_some()
+        || args.format.is_some()
         || args.figure.is_some()
         || !requirements_from_args(args).is_empty();
     let Some(sweep) = Sweep::of(&runs).filter(|_| !is_more_requested) else {
@@ -381,6 +388,17 @@ pub(crate) fn load_sides(
         }
     }
     Ok(sides)
+}
+
+/// The complete runs of an experiment in their order, of which this is the name of a run.
+pub(crate) fn complete_runs(store: &RunStore, name: &str) -> Result<Vec<Run>, Failure> {
+    let sides = load_sides(store, name, NameScope::Experiment)?;
+    let mut runs: Vec<Run> = sides.into_iter().flat_map(|side| side.runs).collect();
+    let position = |run: &Run| run.experiment.as_ref().map(|own| own.position);
+    runs.retain(|run| run.state == RunState::Complete);
+    runs.sort_by_key(position);
+    runs.dedup_by_key(|run| position(run));
+    Ok(runs)
 }
 
 /// The names of a comma-separated list; `None` if it is not a list: the name of a file may contain a

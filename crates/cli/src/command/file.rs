@@ -42,9 +42,6 @@ pub fn check_replaceable(
 }
 
 /// Writes a result file; `kind` names it in messages.
-///
-/// # Errors
-/// If the file cannot be written.
 pub fn write_result(
     path: &Path,
     kind: &str,
@@ -73,9 +70,6 @@ fn write_hint(error: &io::Error) -> &'static str {
 
 /// Writes a file atomically: its name always has either the old or the complete new content. The content is complete
 /// before the file exists, because a signal ends the program without removing a temporary file.
-///
-/// # Errors
-/// If the file cannot be written.
 fn write(path: &Path, write_content: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut content = Vec::new();
     write_content(&mut content)?;

@@ -3,20 +3,20 @@
 //! Each step is a run at a rate, executed, judged and stored as `prony run` does; together they are one experiment.
 //! `judge` decides what a step says and which rate follows. A step is stored before the next one starts.
 
-use super::compare::{NameScope, load_sides};
+use super::compare::complete_runs;
 use super::run::{observe_options, plan_input, request_document};
 use super::{output, plan, stored};
 use crate::args::FindArgs;
 use crate::exit::{Exit, Failure};
-use crate::run::{self, ExperimentPart, MetricsServer, ResultFormat, RunRequest, RunResult};
-use prony_judge::capacity::{
-    self, CapacityResult, CapacityState, CapacityStep, NextStep, RateVerdict, Search,
-};
-use prony_plan::{PlanInput, RunOrder, to_json, value_from_flag};
-use prony_report::capacity as view;
+use crate::experiment::{ExperimentDriver, Schedule};
+use crate::run::{self, ObserveOptions, ResultFormat, RunRequest, RunResult};
+use prony_judge::capacity::{self, CapacityResult, CapacityStep, NextStep, RateVerdict, Search};
+use prony_plan::{Plan, PlanInput, RunOrder, to_json, value_from_flag};
+use prony_report::{capacity as view, json};
 use prony_runner::{Purpose, Signals};
 use prony_store::{
-    RateSearch, RequiredFigure, Requirement, Run, RunState, Setting, samples_needed,
+    AnswerVerdict, Experiment, ExperimentKind, RateSearch, RequiredFigure, Requirement, Run,
+    RunState, Setting, samples_needed,
 };
 use serde_json::Value;
 use std::ffi::OsString;
@@ -39,11 +39,12 @@ struct Finder<'a> {
     subject: &'a str,
     arguments: &'a [OsString],
     requirements: Vec<Requirement>,
-    signals: &'a Signals,
-    metrics: Option<&'a MetricsServer>,
+    search: Search,
     steps: Vec<CapacityStep>,
-    /// Their runs, without the seconds, which are not needed any more.
-    runs: Vec<Run>,
+    /// The length of the next step.
+    length: Duration,
+    /// The earlier runs, until they were compared with the server and the data of today.
+    unchecked: Vec<Run>,
 }
 
 /// Executes the command.
@@ -67,105 +68,166 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     }
     let metrics = run::listen_for_prometheus(&observe_options(&input, &checked))?;
     let signals = Signals::listen()?;
+    let mut driver = ExperimentDriver::new(&signals, metrics.as_ref());
     let mut finder = Finder {
         args,
         input,
         subject,
         arguments,
         requirements,
-        signals: &signals,
-        metrics: metrics.as_ref(),
+        search: Search {
+            start: 0.0,
+            is_estimate: args.from.is_none(),
+            precision: args.precision,
+            max_steps: args.max_steps as usize,
+        },
         steps: Vec::new(),
-        runs: Vec::new(),
+        length: MIN_STEP,
+        unchecked: Vec::new(),
     };
-    let search = match finder.search()? {
-        Ok(search) => search,
-        Err(exit) => return Ok(exit),
-    };
-    let ended = finder.measure_all(&search);
-    if finder.steps.is_empty() {
-        return ended.map(|exit| exit.unwrap_or(Exit::Undecided));
+    if let Some(name) = &args.resume {
+        driver.runs = finder.resume(name)?;
+        finder.search.start = finder.steps[0].rate;
+    } else if let Some(start) = args.from {
+        finder.search.start = start;
+    } else {
+        finder.search.start = finder.estimate(&driver)?;
+        if let Some(signal) = signals.received() {
+            output::notice("prony: interrupted before the first step: nothing was found or stored");
+            return Ok(signal.into());
+        }
     }
-    let found = CapacityResult::new(&search, &finder.requirements, finder.steps, &finder.runs);
-    output::show(|out, style| match args.json {
-        true => view::write_json(out, &found),
-        false => view::write(out, style, &found),
+    let ended = driver.drive(&mut finder);
+    if finder.steps.is_empty() {
+        return ended;
+    }
+    let found = CapacityResult::new(
+        &finder.search,
+        &finder.requirements,
+        finder.steps,
+        &driver.runs,
+    );
+    output::show(|out, style| match args.format {
+        Some(ResultFormat::Junit) => view::write_junit(out, &found),
+        Some(_) => view::write_github(out, &found),
+        None if args.json => json::write_pretty(out, &found),
+        None => view::write(out, style, &found),
     })?;
-    Ok(ended?.unwrap_or_else(|| exit_of(&found)))
+    let exit = ended?;
+    Ok(match signals.received() {
+        Some(signal) => signal.into(),
+        None if found.is_unfinished => exit,
+        None => exit_of(&found),
+    })
 }
 
 /// The exit code of an answer.
 pub(super) fn exit_of(found: &CapacityResult) -> Exit {
-    match found.capacity.state {
-        CapacityState::Below => Exit::RequirementFailed,
-        CapacityState::Unknown | CapacityState::Contradictory => Exit::Undecided,
-        CapacityState::Found | CapacityState::Imprecise | CapacityState::AtLeast => {
-            match found.invalid_by().is_empty() {
-                true => Exit::Success,
-                false => Exit::Invalid,
-            }
-        }
+    match found.verdict() {
+        AnswerVerdict::Pass => Exit::Success,
+        AnswerVerdict::Fail => Exit::RequirementFailed,
+        AnswerVerdict::Undecided if found.invalid_by().is_empty() => Exit::Undecided,
+        AnswerVerdict::Undecided => Exit::Invalid,
     }
 }
 
-impl Finder<'_> {
-    /// Where the search starts; the inner error is the exit code if a signal ended the estimate.
-    fn search(&mut self) -> Result<Result<Search, Exit>, Failure> {
-        let search = |start, is_estimate| Search {
-            start,
-            is_estimate,
-            precision: self.args.precision,
-            max_steps: self.args.max_steps as usize,
+impl Schedule for Finder<'_> {
+    fn next_run(&mut self, ended: &[Run]) -> Option<Experiment> {
+        let verdicts: Vec<RateVerdict> =
+            self.steps.iter().map(CapacityStep::rate_verdict).collect();
+        let NextStep::Measure { rate, lengths } = self.search.next_step(&verdicts) else {
+            return None;
         };
-        if let Some(name) = &self.args.resume {
-            return Ok(Ok(search(self.resume(name)?, true)));
+        if ended
+            .last()
+            .is_some_and(|run| run.state != RunState::Complete)
+        {
+            return None;
         }
-        if let Some(start) = self.args.from {
-            return Ok(Ok(search(start, false)));
+        self.length = step_length(self.args.step, &self.requirements, rate) * lengths;
+        let earlier = self.steps.iter().filter(|step| step.rate == rate);
+        Some(Experiment {
+            kind: ExperimentKind::Search(RateSearch {
+                is_estimate: self.search.is_estimate,
+                precision: self.search.precision,
+                max_steps: self.args.max_steps,
+            }),
+            variant: format!("rate-{rate}"),
+            repeat: u32::try_from(earlier.count() + 1).unwrap_or(u32::MAX),
+            position: u32::try_from(ended.len() + 1).unwrap_or(u32::MAX),
+            runs: self.args.max_steps,
+            order: RunOrder::Sequential,
+            point: vec![Setting::new("rate", rate.to_string())],
+            ..Experiment::default()
+        })
+    }
+
+    fn header(&self, position: &Experiment) -> String {
+        view::step_header(position.position, rate_of(position), self.length)
+    }
+
+    fn prepare(
+        &mut self,
+        position: &Experiment,
+        driver: &ExperimentDriver<'_>,
+    ) -> Result<(RunRequest, ObserveOptions), Failure> {
+        let rate = Some(rate_of(position));
+        let unchecked = std::mem::take(&mut self.unchecked);
+        if !unchecked.is_empty() {
+            output::notice(
+                "comparing load, server and data with those of the search by a short run",
+            );
+            check_same(&unchecked, self.probe(rate, driver)?.run(), &self.input)?;
         }
-        let length = self.args.step.unwrap_or(PROBE).min(PROBE);
+        self.request(rate, self.length, true)
+    }
+
+    fn show(&mut self, _: ResultFormat, result: &RunResult) -> Result<(), Failure> {
+        let mut step = capacity::judge_step(result.run(), &self.requirements);
+        // As it was asked for: the search compares rates.
+        step.rate = result.run().experiment.as_ref().map_or(step.rate, rate_of);
+        output::notice(&view::step_line(&step));
+        self.steps.push(step);
+        Ok(())
+    }
+}
+
+/// The rate of a step, as it was asked for.
+fn rate_of(position: &Experiment) -> f64 {
+    let rate = position
+        .point
+        .first()
+        .and_then(|rate| rate.value.parse().ok());
+    rate.unwrap_or_default()
+}
+
+impl Finder<'_> {
+    /// The first rate of the search, by a closed loop.
+    fn estimate(&self, driver: &ExperimentDriver<'_>) -> Result<f64, Failure> {
         output::notice("estimating the first rate by a closed loop");
-        let result = self.execute(None, length, None)?;
-        if let Some(signal) = self.signals.received() {
-            output::notice("prony: interrupted before the first step: nothing was found or stored");
-            return Ok(Err(signal.into()));
-        }
+        let result = self.probe(None, driver)?;
         let all = result.run().measured.all_kinds();
         let tps = all.map_or(0.0, |all| all.tps);
-        if tps <= 0.0 {
+        if tps <= 0.0 && driver.signals.received().is_none() {
             let message =
                 "no transaction committed in a closed loop, so that no rate can be estimated";
             let hint = "prony run shows its errors";
             return Err(Failure::new(Exit::Data, message, hint));
         }
-        Ok(Ok(search(tps * FIRST_SHARE, true)))
+        Ok(tps * FIRST_SHARE)
     }
 
-    /// Takes the steps of an earlier search; returns its first rate.
-    fn resume(&mut self, name: &str) -> Result<f64, Failure> {
-        let sides = load_sides(&stored::open_store()?, name, NameScope::Experiment)?;
-        let mut runs: Vec<Run> = sides.into_iter().flat_map(|side| side.runs).collect();
-        runs.retain(|run| run.state == RunState::Complete);
-        runs.sort_by_key(|run| {
-            run.experiment
-                .as_ref()
-                .map(|experiment| experiment.position)
-        });
+    /// Takes the steps of an earlier search; returns its runs.
+    fn resume(&mut self, name: &str) -> Result<Vec<Run>, Failure> {
+        let mut runs = complete_runs(&stored::open_store()?, name)?;
         stored::judge_by_same_rules(&mut runs);
-        let plan =
-            plan::check_runnable(step_input(&self.input, Some(1.0), MIN_STEP), self.subject)?;
+        let (plan, _) = self.checked(Some(1.0), MIN_STEP)?;
         let plan = to_json(&plan, "");
-        for run in runs {
-            let point = run
-                .experiment
-                .iter()
-                .flat_map(|experiment| &experiment.sweep);
-            let names: Vec<&str> = point.map(|setting| &*setting.name).collect();
-            let is_step = names == ["rate"] && run.drive.rate_tps.is_some();
+        for run in &runs {
             let [there, here] = [&run.plan, &plan].map(settings_of_search);
             let mut settings = there.iter().zip(&here);
             let other = settings.find(|(there, here)| there != here);
-            if other.is_some() || !is_step {
+            if other.is_some() || !capacity::is_step(run) {
                 let reason = other.map_or(String::new(), |((name, there), (_, here))| {
                     format!(": its {name} was {there}, and is {here} now")
                 });
@@ -173,123 +235,43 @@ impl Finder<'_> {
                 let hint = "resume a search with the settings that it had";
                 return Err(Failure::new(Exit::Usage, message, hint).at("--resume"));
             }
-            self.steps
-                .push(capacity::judge_step(&run, &self.requirements));
-            self.runs.push(run.without_seconds());
-        }
-        let first = self.steps.first().map(|step| step.rate);
-        first.ok_or_else(|| {
-            let message = format!("the search {name} has no complete step");
-            Failure::new(Exit::Usage, message, "start it again").at("--resume")
-        })
-    }
-
-    /// Measures rates until the search is done; returns the exit code if it ended before.
-    fn measure_all(&mut self, search: &Search) -> Result<Option<Exit>, Failure> {
-        let mut is_unchecked = !self.runs.is_empty();
-        loop {
-            let verdicts: Vec<RateVerdict> =
-                self.steps.iter().map(CapacityStep::rate_verdict).collect();
-            let NextStep::Measure { rate, lengths } = search.next_step(&verdicts) else {
-                return Ok(None);
-            };
-            let length = step_length(self.args.step, &self.requirements, rate) * lengths;
-            if std::mem::take(&mut is_unchecked) {
-                self.check_same(rate)?;
-                if let Some(signal) = self.signals.received() {
-                    return Ok(Some(signal.into()));
-                }
-            }
-            let position = self.steps.len() + 1;
-            output::notice(&view::step_header(position, rate, length));
-            let position = self.position(search, rate);
-            let result = self.execute(Some(rate), length, Some(position))?;
-            let mut step = capacity::judge_step(result.run(), &self.requirements);
-            // As it was asked for: the search compares rates.
-            step.rate = rate;
-            output::notice(&view::step_line(&step));
+            let step = capacity::judge_step(run, &self.requirements);
             self.steps.push(step);
-            let (run, exit) = result.into_stored_run()?;
-            let is_complete = run.state == RunState::Complete;
-            self.runs.push(run.without_seconds());
-            if let Some(signal) = self.signals.received() {
-                return Ok(Some(signal.into()));
-            }
-            if !is_complete {
-                return Ok(Some(exit));
-            }
         }
+        if runs.is_empty() {
+            let message = format!("the search {name} has no complete step");
+            return Err(Failure::new(Exit::Usage, message, "start it again").at("--resume"));
+        }
+        let runs: Vec<Run> = runs.into_iter().map(Run::without_seconds).collect();
+        self.unchecked.clone_from(&runs);
+        Ok(runs)
     }
 
-    /// Refuses to go on with a search of another load, server or data, before a step is stored among its own: a short
-    /// run shows what differs.
-    fn check_same(&self, rate: f64) -> Result<(), Failure> {
-        output::notice("comparing load, server and data with those of the search by a short run");
+    /// Executes a short run at a rate, or a closed loop, which is not stored.
+    fn probe(
+        &self,
+        rate: Option<f64>,
+        driver: &ExperimentDriver<'_>,
+    ) -> Result<RunResult, Failure> {
         let length = self.args.step.unwrap_or(PROBE).min(PROBE);
-        let result = self.execute(Some(rate), length, None)?;
-        let own = result.run();
-        let is_elsewhere = |earlier: &Run| {
-            self.input.embedded.is_none() && earlier.server.address != own.server.address
-        };
-        for earlier in &self.runs {
-            let (what, [there, here]) = match capacity::difference(earlier, own) {
-                Some(found) => found,
-                None if is_elsewhere(earlier) => {
-                    let addresses = [earlier, own].map(|run| {
-                        let address = run.server.address.as_ref();
-                        address.map_or("not known".to_owned(), ToString::to_string)
-                    });
-                    ("server".to_owned(), addresses)
-                }
-                None => continue,
-            };
-            let message = format!(
-                "{} is no step of this search: its {what} was {there}, and is {here} now",
-                earlier.id
-            );
-            let hint = "resume a search with the settings, the server and the data that it had";
-            return Err(Failure::new(Exit::Usage, message, hint).at("--resume"));
-        }
-        Ok(())
+        let (request, observe) = self.request(rate, length, false)?;
+        driver.execute(&request, &observe, Experiment::default())
     }
 
-    /// The step's place in the experiment.
-    fn position(&self, search: &Search, rate: f64) -> prony_store::Experiment {
-        let earlier = self.steps.iter().filter(|step| step.rate == rate);
-        let first = self.runs.first().and_then(|run| run.experiment.as_ref());
-        prony_store::Experiment {
-            id: first.map_or_else(String::new, |first| first.id.clone()),
-            variant: format!("rate-{rate}"),
-            repeat: u32::try_from(earlier.count() + 1).unwrap_or(u32::MAX),
-            position: u32::try_from(self.steps.len() + 1).unwrap_or(u32::MAX),
-            runs: self.args.max_steps,
-            order: RunOrder::Sequential,
-            sweep: vec![Setting::new("rate", rate.to_string())],
-            search: Some(RateSearch {
-                is_estimate: search.is_estimate,
-                precision: search.precision,
-                max_steps: self.args.max_steps,
-            }),
-            ..prony_store::Experiment::default()
-        }
-    }
-
-    /// Executes a step at a rate, or a closed loop; without a place in the experiment it is not stored.
-    fn execute(
+    fn request(
         &self,
         rate: Option<f64>,
         length: Duration,
-        experiment: Option<prony_store::Experiment>,
-    ) -> Result<RunResult, Failure> {
-        let input = step_input(&self.input, rate, length);
-        let plan = plan::check_runnable(input.clone(), self.subject)?;
+        must_store: bool,
+    ) -> Result<(RunRequest, ObserveOptions), Failure> {
+        let (plan, input) = self.checked(rate, length)?;
         let observe = observe_options(&input, &plan);
         let request = RunRequest {
             request_json: request_document(&input, &plan, self.arguments),
             plan,
             may_download: self.args.download,
             format: ResultFormat::FirstScreen,
-            must_store: experiment.is_some(),
+            must_store,
             progress_interval: self.args.progress,
             check_after: false,
             doctor: false,
@@ -297,14 +279,41 @@ impl Finder<'_> {
             restart: None,
             purpose: Purpose::default(),
         };
-        let part = ExperimentPart {
-            experiment: experiment.unwrap_or_default(),
-            seed: request.plan.drive.seed,
-            signals: self.signals,
-            metrics: self.metrics,
-        };
-        run::execute(&request, &observe, Some(&part))
+        Ok((request, observe))
     }
+
+    fn checked(&self, rate: Option<f64>, length: Duration) -> Result<(Plan, PlanInput), Failure> {
+        let input = step_input(&self.input, rate, length);
+        let plan = plan::check_runnable(input.clone(), self.subject)?;
+        Ok((plan, input))
+    }
+}
+
+/// Refuses to go on with a search of another load, server or data, before a step is stored among its own: a short
+/// run shows what differs.
+fn check_same(earlier: &[Run], own: &Run, input: &PlanInput) -> Result<(), Failure> {
+    let is_elsewhere =
+        |earlier: &Run| input.embedded.is_none() && earlier.server.address != own.server.address;
+    for earlier in earlier {
+        let (what, [there, here]) = match capacity::difference(earlier, own) {
+            Some(found) => found,
+            None if is_elsewhere(earlier) => {
+                let addresses = [earlier, own].map(|run| {
+                    let address = run.server.address.as_ref();
+                    address.map_or("not known".to_owned(), ToString::to_string)
+                });
+                ("server".to_owned(), addresses)
+            }
+            None => continue,
+        };
+        let message = format!(
+            "{} is no step of this search: its {what} was {there}, and is {here} now",
+            earlier.id
+        );
+        let hint = "resume a search with the settings, the server and the data that it had";
+        return Err(Failure::new(Exit::Usage, message, hint).at("--resume"));
+    }
+    Ok(())
 }
 
 /// The settings of a plan that all steps of a search share. The scale is that of the data, which a run compares.
@@ -320,6 +329,7 @@ fn settings_of_search(plan: &Value) -> Vec<(&'static str, Value)> {
         "arrival",
         "connect_per_transaction",
         "spread",
+        "read_share",
     ];
     let mut settings: Vec<_> = of_run.map(|name| (name, run[name].clone())).to_vec();
     settings.extend([

@@ -5,13 +5,14 @@
 use super::{output, server};
 use crate::args::PlanCommand;
 use crate::exit::{Exit, Failure};
+use crate::run::describe_warmup;
 use prony_judge::compare::{PlannedRefusal, PlannedVariant, planned_refusals};
 use prony_plan::experiment::merge_findings;
 use prony_plan::{
     Experiment, InputLocation, MAX_PROBLEMS, Plan, PlanInput, Problems, QueryMode, ServerPlan,
     WorkloadPlan, system_error,
 };
-use prony_report::{Problem, units};
+use prony_report::{Problem, json, units};
 use prony_workload::Error;
 use std::path::Path;
 
@@ -35,10 +36,9 @@ pub fn execute(command: PlanCommand) -> Result<Exit, Failure> {
                 lines.iter().try_for_each(|line| writeln!(out, "{line}"))
             })?;
         }
-        PlanCommand::Schema => output::show(|out, _| {
-            serde_json::to_writer_pretty(&mut *out, &prony_plan::json_schema())?;
-            writeln!(out)
-        })?,
+        PlanCommand::Schema => {
+            output::show(|out, _| json::write_pretty(out, &prony_plan::json_schema()))?;
+        }
     }
     Ok(Exit::Success)
 }
@@ -344,6 +344,6 @@ fn plan_summary(plan: &Plan) -> String {
         units::count_with_noun(u64::from(drive.clients), "client", "clients"),
         units::count_with_noun(u64::from(drive.threads), "thread", "threads"),
         drive.protocol.name(),
-        format_duration(drive.warmup),
+        describe_warmup(drive),
     )
 }

@@ -16,8 +16,8 @@ use prony_judge::price::{
 use prony_plan::suggest::nearest;
 use prony_plan::system_error;
 use prony_report::html::SheetText;
-use prony_report::price;
 use prony_report::text::plain;
+use prony_report::{json, price};
 use prony_store::{Check, Run, RunStore, Severity};
 use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
     prices.remarks.extend(notes);
     output::show(|out, style| {
         if args.json {
-            price::write_json(out, &prices)
+            json::write_pretty(out, &prices)
         } else {
             price::write(out, style, &prices)
         }

@@ -7,15 +7,13 @@ use super::reproduce::commands::{self, ScenarioSettings};
 use crate::args::ScenariosArgs;
 use crate::exit::{Exit, Failure};
 use prony_plan::Choice;
-use prony_plan::format_duration;
 use prony_plan::scenario::{
     Scenario, Suite, UnknownScenario, all_scenarios, find_scenario, find_suite, scenario_tables,
     suites,
 };
-use prony_report::scenarios::{self, ScenarioDetails, ScenarioGroup, ScenarioRow, SuiteRow};
+use prony_report::json;
+use prony_report::scenarios::{self, ScenarioDetails};
 use prony_report::units;
-use prony_store::HighAvailability;
-use serde_json::Value;
 
 /// Lists the scenarios, or shows one.
 pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
@@ -26,10 +24,15 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
         return if args.script {
             print_script(scenario)
         } else {
-            output::show(|out, style| {
-                scenarios::write_details(out, style, &scenario_details(scenario))
-            })
-            .map(|()| Exit::Success)
+            let settings = ScenarioSettings::published(scenario);
+            let details = ScenarioDetails {
+                scenario,
+                data: data_size(scenario),
+                steps: scenario_steps(scenario),
+                commands: commands::all_commands(scenario, &settings),
+            };
+            output::show(|out, style| scenarios::write_details(out, style, &details))
+                .map(|()| Exit::Success)
         };
     }
     if let [id] = args.filter.as_slice()
@@ -52,69 +55,25 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
             None => no_script_failure(&filter),
         });
     }
-    if args.json {
-        let tables: Vec<Value> = scenario_tables()
-            .iter()
-            .map(|table| {
-                let mut table = table.clone();
-                table.scenarios.retain(|scenario| is_selected(scenario));
-                table
-            })
-            .filter(|table| !table.scenarios.is_empty())
-            .map(serde_json::to_value)
-            .collect::<Result<_, _>>()
-            .map_err(anyhow::Error::from)?;
-        output::show(|out, _| {
-            serde_json::to_writer_pretty(&mut *out, &tables)?;
-            writeln!(out)
-        })?;
-        return Ok(Exit::Success);
+    let mut tables = scenario_tables().to_vec();
+    for table in &mut tables {
+        table.scenarios.retain(is_selected);
     }
-    let groups: Vec<ScenarioGroup> = scenario_tables()
-        .iter()
-        .map(|table| ScenarioGroup {
-            title: table.title.clone(),
-            rows: table
-                .scenarios
-                .iter()
-                .filter(|scenario| is_selected(scenario))
-                .map(scenario_row)
-                .collect(),
-        })
-        .filter(|group| !group.rows.is_empty())
-        .collect();
-    let suites: Vec<SuiteRow> = suites()
-        .iter()
-        .filter(is_suite_selected)
-        .map(suite_row)
-        .collect();
-    output::show(|out, style| scenarios::write_list(out, style, &groups, &suites))?;
+    tables.retain(|table| !table.scenarios.is_empty());
+    let suites: Vec<&Suite> = suites().iter().filter(is_suite_selected).collect();
+    output::show(|out, style| match args.json {
+        true => json::write_pretty(out, &tables),
+        false => scenarios::write_list(out, style, &tables, &suites, data_size),
+    })?;
     Ok(Exit::Success)
-}
-
-fn suite_row(suite: &Suite) -> SuiteRow {
-    SuiteRow {
-        id: suite.id.clone(),
-        rows: suite.rows.len() as u64,
-        title: suite.title.clone(),
-        source: suite.source.name().to_owned(),
-    }
 }
 
 /// Shows a suite: its rows in the document's order.
 fn print_suite(suite: &Suite, as_json: bool) -> Result<Exit, Failure> {
     if as_json {
-        let suite = serde_json::to_value(suite).map_err(anyhow::Error::from)?;
-        output::show(|out, _| {
-            serde_json::to_writer_pretty(&mut *out, &suite)?;
-            writeln!(out)
-        })?;
+        output::show(|out, _| json::write_pretty(out, suite))?;
         return Ok(Exit::Success);
     }
-    let group = ScenarioGroup {
-        title: format!("{}: {}", suite.id, suite.title),
-        rows: suite.scenarios().map(scenario_row).collect(),
-    };
     let mut notes = suite.notes.clone();
     if suite.keep_data {
         let note = "A row uses the data that the row before it has loaded, if the size is the same, as in the document.";
@@ -124,15 +83,7 @@ fn print_suite(suite: &Suite, as_json: bool) -> Result<Exit, Failure> {
         let note = "The document has no table of these rows: it describes or suggests them.";
         notes.push(note.to_owned());
     }
-    let source = format!(
-        "{} ({}): {}",
-        suite.source.name(),
-        suite.source.title(),
-        suite.source_location
-    );
-    output::show(|out, style| {
-        scenarios::write_suite(out, style, &group, &suite.id, &source, &notes)
-    })?;
+    output::show(|out, style| scenarios::write_suite(out, style, suite, &notes, data_size))?;
     Ok(Exit::Success)
 }
 
@@ -179,19 +130,6 @@ fn any_contains(texts: &[&str], word: &str) -> bool {
     texts.iter().any(|text| text.to_lowercase().contains(&word))
 }
 
-fn machine_size_text(scenario: &Scenario) -> String {
-    let cpus = scenario
-        .cpus
-        .map(|cpus| units::count_with_noun(cpus.into(), "CPU", "CPUs"));
-    let memory = scenario.memory_gb.map(|memory| format!("{memory} GB"));
-    let parts: Vec<String> = cpus.into_iter().chain(memory).collect();
-    match (parts.as_slice(), &scenario.machine) {
-        ([], Some(machine)) => machine.clone(),
-        ([], None) => "not stated".to_owned(),
-        _ => parts.join(", "),
-    }
-}
-
 /// The amount of data, as text.
 pub fn data_size(scenario: &Scenario) -> Option<String> {
     let unit = prony_workload::find(scenario.data_workload())
@@ -204,164 +142,6 @@ pub fn data_size(scenario: &Scenario) -> Option<String> {
         (_, Some(range)) => format!("{scale}, {} hot accounts", units::count(range)),
         _ => scale,
     })
-}
-
-/// The amount of data, short enough for a table column.
-fn short_data_size(scenario: &Scenario) -> String {
-    let Some(scale) = scenario.scale else {
-        return "not stated".to_owned();
-    };
-    let size = scenario.size(1.0);
-    match (size.table_size, size.hot_set_accounts) {
-        (Some(rows), _) => format!("{} × {} rows", units::count(scale), units::count(rows)),
-        (_, Some(range)) => format!("scale {}, hot {} M", units::count(scale), range / 1_000_000),
-        _ => data_size(scenario).unwrap_or_default(),
-    }
-}
-
-fn scenario_row(scenario: &Scenario) -> ScenarioRow {
-    let figure = scenario.figures.first();
-    ScenarioRow {
-        id: scenario.id.clone(),
-        machine: machine_size_text(scenario),
-        data: short_data_size(scenario),
-        clients: scenario.clients,
-        figure: figure.map(|figure| {
-            let value = units::value_or_range(figure.value, figure.high);
-            (figure.metric.name().to_owned(), value)
-        }),
-        source: scenario.source.name().to_owned(),
-    }
-}
-
-fn scenario_details(scenario: &Scenario) -> ScenarioDetails {
-    let settings = ScenarioSettings::published(scenario);
-    ScenarioDetails {
-        id: scenario.id.clone(),
-        title: scenario.title.clone(),
-        facts: scenario_facts(scenario),
-        figures: scenario
-            .figures
-            .iter()
-            .map(|figure| {
-                (
-                    figure.metric.name().to_owned(),
-                    units::value_or_range(figure.value, figure.high),
-                    figure.unit.to_owned(),
-                )
-            })
-            .collect(),
-        source: format!(
-            "{} ({}): {}",
-            scenario.source.name(),
-            scenario.source.title(),
-            scenario.source_location
-        ),
-        notes: scenario.notes.clone(),
-        steps: scenario_steps(scenario),
-        commands: commands::all_commands(scenario, &settings),
-        script: scenario
-            .script
-            .map(|script| (script.file_name().to_owned(), script.text().to_owned())),
-    }
-}
-
-fn scenario_facts(scenario: &Scenario) -> Vec<(&'static str, String)> {
-    let not_stated = || "not stated".to_owned();
-    let version = scenario
-        .version
-        .as_ref()
-        .map_or(String::new(), |version| format!(" {version}"));
-    let mut facts = vec![
-        (
-            "server",
-            match scenario.dialect.name() {
-                name if name == scenario.product => format!("{name}{version}"),
-                name => format!("{name}{version}, {}", scenario.product),
-            },
-        ),
-        (
-            "machine",
-            scenario.machine.clone().unwrap_or_else(not_stated),
-        ),
-    ];
-    facts.extend(scenario.disk.clone().map(|disk| ("disks", disk)));
-    facts.extend(instance_limits(scenario).map(|limits| ("limits", limits)));
-    facts.push(("workload", scenario.workload.clone()));
-    let size = scenario
-        .data_gb
-        .map_or(String::new(), |size| format!(", about {size} GB"));
-    facts.push((
-        "data",
-        data_size(scenario).map_or_else(not_stated, |data| data + &size),
-    ));
-    let cached = scenario
-        .cached
-        .map_or_else(not_stated, |cached| cached.description().to_owned());
-    facts.push(("cached", cached));
-    facts.push((
-        "clients",
-        scenario.clients.map_or_else(not_stated, units::count),
-    ));
-    let protocol = scenario.protocol.map(|protocol| protocol.name().to_owned());
-    facts.push(("protocol", protocol.unwrap_or_else(not_stated)));
-    let warmup = scenario.warmup.map_or(String::new(), |warmup| {
-        format!(" after {} of warm-up", format_duration(warmup))
-    });
-    facts.push((
-        "time",
-        scenario
-            .duration
-            .map_or_else(not_stated, |duration| format_duration(duration) + &warmup),
-    ));
-    let settings = scenario.settings.iter();
-    let settings: Vec<String> = settings
-        .map(|(name, value)| format!("{name} {value}"))
-        .collect();
-    for (name, value) in [
-        (
-            "settings",
-            &(!settings.is_empty()).then(|| settings.join(", ")),
-        ),
-        ("durability", &scenario.durability),
-        ("replication", &scenario.replication),
-        (
-            "availability",
-            &scenario
-                .high_availability
-                .map(|kind| availability(kind, scenario.zones)),
-        ),
-        ("region", &scenario.region),
-        ("client", &scenario.client_machine),
-    ] {
-        facts.extend(value.clone().map(|value| (name, value)));
-    }
-    facts
-}
-
-/// The limits of the instance type, as text.
-fn instance_limits(scenario: &Scenario) -> Option<String> {
-    let counted = |limit: Option<u64>, noun: &str| {
-        limit.map(|limit| format!("{} {noun}", units::count(limit)))
-    };
-    let storage = scenario.storage_size.as_ref();
-    let limits = [
-        counted(scenario.max_connections, "connections"),
-        counted(scenario.iops, "IOPS"),
-        storage.map(|size| format!("{size} of storage")),
-        counted(scenario.max_rows, "rows"),
-    ];
-    let limits: Vec<String> = limits.into_iter().flatten().collect();
-    (!limits.is_empty()).then(|| limits.join(", "))
-}
-
-/// What took over if the machine failed, with the number of zones.
-fn availability(kind: HighAvailability, zones: Option<u32>) -> String {
-    let zones = zones.map(|zones| units::count_with_noun(zones.into(), "zone", "zones"));
-    match zones {
-        Some(zones) => format!("{}, {zones}", kind.name()),
-        None => kind.name().to_owned(),
-    }
 }
 
 /// The steps that run the scenario, in order.

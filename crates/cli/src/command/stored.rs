@@ -4,7 +4,7 @@
 //! Never change the document of a run.
 
 use super::output;
-use crate::args::{DiffSettingsArgs, RunsArgs, RunsCommand, ShowArgs, Since};
+use crate::args::{DiffSettingsArgs, FilterArgs, RunsArgs, RunsCommand, ShowArgs, Since};
 use crate::exit::{Exit, Failure};
 use jiff::Timestamp;
 use prony_report::hdr_log::HdrLog;
@@ -55,17 +55,25 @@ fn print_list(store: &RunStore, args: &RunsArgs) -> Result<Exit, Failure> {
 
 fn run_filter(args: &RunsArgs) -> RunFilter {
     RunFilter {
-        last: (args.last > 0).then_some(args.last),
         workload: args.workload.clone(),
+        verdict: args.verdict,
+        ..filter_of(&args.filter, args.last)
+    }
+}
+
+/// The filter of a listing of at most `last` runs; 0 means all.
+pub(super) fn filter_of(args: &FilterArgs, last: usize) -> RunFilter {
+    RunFilter {
+        last: (last > 0).then_some(last),
         label: args.label.clone(),
         server: args.server.clone(),
         since_ns: args.since.map(listing_start),
-        verdict: args.verdict,
+        ..RunFilter::default()
     }
 }
 
 /// The start from which runs are listed, nanoseconds since 1970.
-pub(super) fn listing_start(since: Since) -> i64 {
+fn listing_start(since: Since) -> i64 {
     let moment = match since {
         Since::Moment(moment) => moment,
         Since::Age(age) => Timestamp::now().checked_sub(age).unwrap_or(Timestamp::MIN),
@@ -162,8 +170,7 @@ pub fn diff_settings(args: &DiffSettingsArgs) -> Result<Exit, Failure> {
     output::show(|out, style| {
         if args.json {
             let (differences, _) = settings::setting_differences(&a, &b);
-            serde_json::to_writer_pretty(&mut *out, &differences)?;
-            writeln!(out)
+            json::write_pretty(out, &differences)
         } else {
             settings::write(out, style, &a, &b)
         }

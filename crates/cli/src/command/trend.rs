@@ -4,14 +4,16 @@
 //! changed. No stored document is changed.
 
 use super::server::find_workload;
-use super::stored::judge_by_own_rules;
-use super::stored::listing_start;
+use super::stored::{filter_of, judge_by_own_rules};
 use super::{compare, file, output};
-use crate::args::TrendArgs;
+use crate::args::{FilterArgs, TrendArgs};
 use crate::exit::{Exit, Failure};
 use crate::run::{ResultFormat, answers};
 use prony_judge::requirements::{MAX_BASELINE_RUNS, answer_repeats};
-use prony_judge::trend::{Trend, TrendBuilder, can_be_reference, differences_at_change};
+use prony_judge::trend::{
+    ComparedRun, Trend, TrendBuilder, can_be_reference, differences_at_change,
+};
+use prony_plan::cpu_count;
 use prony_report::{html, trend};
 use prony_runner::host::this_build;
 use prony_store::{Answer, Requirement, Run, RunFilter, RunStore, RunSummary, StoreError};
@@ -20,10 +22,17 @@ use prony_store::{Answer, Requirement, Run, RunFilter, RunStore, RunSummary, Sto
 pub fn show(args: &TrendArgs) -> Result<Exit, Failure> {
     let store = super::stored::open_store()?;
     let trend = load(&store, args)?;
-    let answer = answer(&store, &trend, &args.require)?;
+    let answer = answer(&store, &trend, &args.workload, &args.require)?;
     let name = || trend.workload.clone();
     let answers: Vec<(String, Answer)> =
         answer.map(|answer| (name(), answer)).into_iter().collect();
+    if let Some(format) = args.format {
+        answers::check_format(format, &args.require)?;
+        answers::print(format, &answers)?;
+        return Ok(
+            answers::exit_of(answers.iter().map(|(_, answer)| answer)).unwrap_or(Exit::Success)
+        );
+    }
     match &args.output {
         None if args.json => {
             let answer = answers.first().map(|(_, answer)| answer);
@@ -57,9 +66,10 @@ pub fn show(args: &TrendArgs) -> Result<Exit, Failure> {
 fn answer(
     store: &RunStore,
     trend: &Trend,
+    workload: &str,
     requirements: &[Requirement],
 ) -> Result<Option<Answer>, Failure> {
-    let mut baselines = answers::load_baselines(&trend.workload, requirements)?;
+    let mut baselines = answers::load_baselines(workload, requirements)?;
     let first = trend.levels.last().map_or(0, |level| level.first);
     let newest = trend.runs[first..].iter().rev().take(MAX_BASELINE_RUNS);
     let ids: Vec<&str> = newest.map(|run| run.run.as_str()).collect();
@@ -89,10 +99,10 @@ fn load(store: &RunStore, args: &TrendArgs) -> Result<Trend, Failure> {
         let hint = compare::figure_hint(figure.unwrap_or_default(), &names);
         Failure::new(Exit::Usage, message, hint).at("--figure")
     })?;
-    // A document may be large: one at a time is in memory.
-    for summary in &listing.runs {
-        match load_judged(store, &summary.id) {
-            Ok(run) => builder.add(&run, summary.epoch_ns()),
+    let compared = compare_all(store, &builder, &listing.runs);
+    for (summary, compared) in listing.runs.iter().zip(compared) {
+        match compared {
+            Ok(compared) => builder.add_compared(compared, summary.epoch_ns()),
             Err(error) => builder.leave_out(&summary.id, format!("cannot be read: {error}")),
         }
     }
@@ -105,14 +115,33 @@ fn load(store: &RunStore, args: &TrendArgs) -> Result<Trend, Failure> {
     Ok(trend)
 }
 
+/// Compares runs with the reference, on all CPUs, because parsing their documents takes almost all of the time. A document
+/// may be large: one at a time is in memory for each CPU.
+fn compare_all(
+    store: &RunStore,
+    builder: &TrendBuilder<'_>,
+    runs: &[RunSummary],
+) -> Vec<Result<ComparedRun, StoreError>> {
+    let compare =
+        |summary: &RunSummary| load_judged(store, &summary.id).map(|run| builder.compare(&run));
+    let share = runs.len().div_ceil(cpu_count() as usize).max(1);
+    std::thread::scope(|scope| {
+        let shares = runs.chunks(share);
+        let threads =
+            shares.map(|share| scope.spawn(move || share.iter().map(compare).collect::<Vec<_>>()));
+        let threads: Vec<_> = threads.collect();
+        let results = threads.into_iter().flat_map(|thread| match thread.join() {
+            Ok(results) => results,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        results.collect()
+    })
+}
+
 fn filter(args: &TrendArgs) -> RunFilter {
     RunFilter {
-        last: (args.last > 0).then_some(args.last),
         workload: Some(args.workload.clone()),
-        label: args.label.clone(),
-        server: args.server.clone(),
-        since_ns: args.since.map(listing_start),
-        verdict: None,
+        ..filter_of(&args.filter, args.last)
     }
 }
 
@@ -121,7 +150,7 @@ fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Re
     if let Some(name) = &args.like {
         let mut run = store.load(name)?;
         judge_by_own_rules(&mut run);
-        if run.workload.name != args.workload {
+        if ![&*run.workload.name, run.workload.display_name()].contains(&&*args.workload) {
             let message = format!("{} is a run of {}", run.id, run.workload.name);
             let hint = format!("name a run of {}", args.workload);
             return Err(Failure::new(Exit::Usage, message, hint).at("--like"));
@@ -141,13 +170,18 @@ fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Re
             return Ok(run);
         }
     }
-    let has_filter = args.label.is_some() || args.server.is_some() || args.since.is_some();
+    let FilterArgs {
+        label,
+        server,
+        since,
+    } = &args.filter;
+    let has_filter = label.is_some() || server.is_some() || since.is_some();
     if runs.is_empty() && !has_filter {
         // Runs of other tools may have other names: a name is wrong only if no run has it.
         find_workload(&args.workload)?;
     }
     let message = match runs.len() {
-        0 => match &args.label {
+        0 => match label {
             Some(label) => format!("no stored run of {} has the label {label}", args.workload),
             None => format!("no stored run of {} matches", args.workload),
         },

@@ -15,16 +15,17 @@ use std::thread::sleep;
 /// If the command cannot be started, or its exit status is not 0.
 pub fn run_between(
     experiment: &Experiment,
-    variant: &str,
-    repeat: u32,
-    is_first: bool,
+    position: &prony_store::Experiment,
     signals: &Signals,
 ) -> Result<(), Failure> {
     if let Some(script) = &experiment.between {
         output::notice("before the run: running the command of the plan");
-        let repeat = repeat.to_string();
+        let repeat = position.repeat.to_string();
+        let variant = &*position.variant;
         let server = server_variables(experiment, variant);
+        let scale = scale_of(experiment, variant);
         let mut variables = vec![("PRONY_VARIANT", variant), ("PRONY_REPEAT", &repeat)];
+        variables.extend(scale.as_deref().map(|scale| ("PRONY_SCALE", scale)));
         variables.extend(server.iter().map(|(name, value)| (*name, value.as_str())));
         let status = shell::run(script, &variables, signals)
             .map_err(|error| failure(&format!("cannot be started: {error}")))?;
@@ -33,7 +34,7 @@ pub fn run_between(
             return Err(failure(&format!("failed with {status}")));
         }
     }
-    if !is_first && !experiment.pause.is_zero() && signals.received().is_none() {
+    if position.position > 1 && !experiment.pause.is_zero() && signals.received().is_none() {
         output::notice(&format!("pause of {}", format_duration(experiment.pause)));
         let mut remaining = experiment.pause;
         while !remaining.is_zero() && signals.received().is_none() {
@@ -54,6 +55,17 @@ fn server_variables(experiment: &Experiment, variant: &str) -> Vec<(&'static str
             .map_or_else(|_| Vec::new(), |target| target.client_environment()),
         Some(ServerPlan::Embedded) | None => Vec::new(),
     }
+}
+
+/// The scale of a variant's data, for a command that loads them; `None` if the plan does not say it.
+fn scale_of(experiment: &Experiment, variant: &str) -> Option<String> {
+    let mut variants = experiment.variants.iter();
+    let scale = variants
+        .find(|found| found.name == variant)?
+        .plan
+        .workload
+        .scale;
+    scale.map(|scale| scale.to_string())
 }
 
 fn failure(reason: &str) -> Failure {
@@ -85,11 +97,17 @@ mod tests {
     #[test]
     fn the_command_gets_variant_and_repeat_and_a_failure_does_not_show_its_text() {
         let signals = Signals::default();
+        let position = |repeat| prony_store::Experiment {
+            variant: "tpcb".to_owned(),
+            repeat,
+            position: repeat,
+            ..prony_store::Experiment::default()
+        };
         let succeeding = experiment("test \"$PRONY_VARIANT/$PRONY_REPEAT\" = tpcb/2 && true");
-        assert!(run_between(&succeeding, "tpcb", 2, false, &signals).is_ok());
-        assert!(run_between(&succeeding, "tpcb", 3, false, &signals).is_err());
+        assert!(run_between(&succeeding, &position(2), &signals).is_ok());
+        assert!(run_between(&succeeding, &position(3), &signals).is_err());
         let failed =
-            run_between(&experiment("exit 3 # secret"), "tpcb", 2, false, &signals).unwrap_err();
+            run_between(&experiment("exit 3 # secret"), &position(2), &signals).unwrap_err();
         assert_eq!(failed.exit, Exit::Unexpected);
         let message = &failed.problems[0].message;
         message.assert_contains("exit status: 3");

@@ -1,16 +1,49 @@
 //! What would fail a later run of an experiment, found before the first one.
 //!
 //! In: the requests of all variants. Out: the failure that a variant would meet at its turn, with its name. Must never:
-//! change a server, or refuse what the command between runs may still mend.
+//! change a server, refuse what the command between runs may still mend, or ask for a host that it may start.
 
 use super::ExperimentRequest;
 use crate::command::server;
 use crate::exit::{Exit, Failure};
 use crate::run::{RunRequest, answers, run_server};
-use prony_plan::{ServerPlan, UserError};
+use prony_plan::experiment::{DIRECT_VARIANT, POOLED_VARIANT};
+use prony_plan::{Experiment, ServerPlan, UserError};
 use prony_server::settings::{Reach, find_reach, set_in_sessions, verify};
 use prony_server::{Control, Target, read_server_facts};
 use prony_store::SqlDialect;
+use std::mem::discriminant;
+
+/// Checks the URLs of all variants.
+///
+/// # Errors
+/// If one is wrong, or the pooler does not speak the protocol of its server.
+pub fn check_urls(experiment: &Experiment) -> Result<(), Failure> {
+    let mut direct = None;
+    for variant in &experiment.variants {
+        let ServerPlan::Url(url) = &variant.plan.server else {
+            continue;
+        };
+        let target = match server::resolve_target(Some(url)) {
+            Ok(target) => target,
+            Err(failure) if failure.exit == Exit::Connect && experiment.between.is_some() => {
+                continue;
+            }
+            Err(failure) => return Err(failure),
+        };
+        let protocol = discriminant(&target.protocol);
+        match variant.name.as_str() {
+            DIRECT_VARIANT => direct = Some(protocol),
+            POOLED_VARIANT if direct.is_some_and(|direct| direct != protocol) => {
+                let message = "the pooler of --via speaks another protocol than the server";
+                let hint = "give the URL of a pooler in front of this server";
+                return Err(Failure::new(Exit::Usage, message, hint));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
 
 /// # Errors
 /// A variant cannot run: its server does not answer, has not its data, refuses one of its settings or has too few
@@ -20,11 +53,44 @@ pub fn check(request: &ExperimentRequest) -> Result<(), Failure> {
     if experiment.between.is_some() || experiment.variants.len() < 2 {
         return Ok(());
     }
+    check_scales(request)?;
     for (variant, (run_request, _)) in experiment.variants.iter().zip(&request.requests) {
         if run_request.plan.server != ServerPlan::Embedded {
             let refusal = check_variant(run_request);
             refusal.map_err(|failure| failure.at(format!("variant {}", variant.name)))?;
         }
+    }
+    Ok(())
+}
+
+/// Whether each server has one size of the data: a run loads nothing, except into a throw-away server.
+fn check_scales(request: &ExperimentRequest) -> Result<(), Failure> {
+    let plans = request
+        .experiment
+        .variants
+        .iter()
+        .map(|variant| &variant.plan);
+    let mut scales: Vec<(&ServerPlan, &str, u32)> = Vec::new();
+    for plan in plans.filter(|plan| plan.server != ServerPlan::Embedded) {
+        let workload = server::find_workload(&plan.workload.name)?;
+        let loaded = workload.workload_to_load(&plan.workload);
+        let (Some(loaded), Some(scale)) = (loaded, plan.workload.scale) else {
+            continue;
+        };
+        let other = scales.iter().find(|(server, of, other)| {
+            *server == &plan.server && *of == loaded && *other != scale
+        });
+        if let Some((_, _, other)) = other {
+            let message = format!(
+                "the variants need {loaded} data of the scales {other} and {scale} on one server, but a run loads nothing"
+            );
+            let hint = format!(
+                "let a command load before each run: between = \"prony load {loaded} --scale $PRONY_SCALE\" under \
+                 [experiment]"
+            );
+            return Err(Failure::new(Exit::Usage, message, hint));
+        }
+        scales.push((&plan.server, loaded, scale));
     }
     Ok(())
 }
@@ -76,4 +142,33 @@ fn check_settings(
     set_in_sessions(&mut target, &wanted);
     let mut control = Control::connect(&target).map_err(|error| usage(&error))?;
     verify(&mut control, &wanted).map_err(|error| usage(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_plan::{PlanInput, value_from_flag};
+
+    #[test]
+    fn a_pooler_has_a_url_of_the_protocol_of_its_server() {
+        let refusal = |via: &str| {
+            let text = |flag: &str, text: &str| value_from_flag(flag, Some(text.to_owned()));
+            let input = PlanInput {
+                workload: text("w", "tpcb"),
+                url: text("--url", "postgres://127.0.0.1/d"),
+                via: text("--via", via),
+                ..PlanInput::default()
+            };
+            let experiment = input
+                .check_experiment()
+                .map_err(|problems| problems.to_string())?;
+            check_urls(&experiment).map_err(|failure| failure.problems[0].message.clone())
+        };
+        assert_eq!(refusal("postgres://127.0.0.1:6432/d"), Ok(()));
+        let other = refusal("mysql://127.0.0.1/d").unwrap_err();
+        assert!(other.contains("another protocol"), "{other}");
+        let empty = refusal("").unwrap_err();
+        assert!(empty.contains("is empty"), "{empty}");
+        assert!(refusal("postgres://127.0.0.1:port/d").is_err());
+    }
 }

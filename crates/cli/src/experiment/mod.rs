@@ -5,25 +5,23 @@
 //! between runs fails, or if a problem that lasts has made every run invalid.
 
 mod between;
+mod driver;
 mod early;
 mod prices;
-mod servers;
 
 use crate::command::output;
 use crate::command::plan::planned_refusals_of;
 use crate::exit::{Exit, Failure};
-use crate::run::{
-    self, ExperimentPart, MetricsServer, ObserveOptions, ResultFormat, RunRequest, answers,
-};
-use prony_judge::experiment::{LastingProblem, all_have_nopm, lasting_problem, variants};
-use prony_judge::noise::{condense_readings, is_invalid_by_others_only};
+use crate::run::{self, ObserveOptions, ResultFormat, RunRequest, answers};
+pub use driver::{ExperimentDriver, Schedule};
+use prony_judge::experiment::{all_have_nopm, variants};
 use prony_judge::requirements::answer_repeats;
 use prony_judge::sweep::Sweep;
-use prony_plan::{Experiment, ExperimentRun, Stop, splitmix64};
-use prony_report::{experiment, json};
+use prony_plan::{Experiment, ExperimentRun, RunOrder, Stop};
+use prony_report::experiment;
 use prony_runner::Signals;
 use prony_runner::random_seed;
-use prony_store::{Answer, Run};
+use prony_store::{Answer, ExperimentKind, Run};
 use std::time::{Duration, Instant};
 
 /// An experiment to execute, and how to print its runs.
@@ -32,21 +30,6 @@ pub struct ExperimentRequest {
     pub experiment: Experiment,
     /// For each variant, in their order, its request and how its server is observed.
     pub requests: Vec<(RunRequest, ObserveOptions)>,
-}
-
-/// The executed runs, and the worst of their exit codes.
-struct CompletedRuns {
-    /// The runs, without their series, which are not needed here.
-    runs: Vec<Run>,
-    /// Id of the experiment, which is that of the first run.
-    experiment_id: String,
-    worst_exit: Exit,
-}
-
-/// What all runs of the experiment share: the signals, and the server of the metrics.
-struct ExperimentContext<'a> {
-    signals: &'a Signals,
-    metrics: Option<&'a MetricsServer>,
 }
 
 /// Executes the experiment. A finished run stays stored even if a later one fails.
@@ -62,7 +45,7 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
     let metrics = metrics.transpose()?.flatten();
     let signals = Signals::listen()?;
     let experiment = &request.experiment;
-    servers::check_urls(experiment)?;
+    early::check_urls(experiment)?;
     // A sheet with a mistake is reported before the first run.
     let sheet = prices::load_sheet(experiment)?;
     for refusal in planned_refusals_of(experiment) {
@@ -76,56 +59,54 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
         .first()
         .and_then(|first| first.plan.drive.seed);
     let seed = plan_seed.unwrap_or_else(random_seed);
-    let mut completed = CompletedRuns {
-        runs: Vec::new(),
-        experiment_id: String::new(),
-        worst_exit: Exit::Success,
+    let mut driver = ExperimentDriver::new(&signals, metrics.as_ref());
+    driver.keep_going = experiment.keep_going;
+    let mut schedule = PlanSchedule {
+        request,
+        order: experiment.run_order(seed),
+        seed,
+        started: Instant::now(),
     };
-    let context = ExperimentContext {
-        signals: &signals,
-        metrics: metrics.as_ref(),
-    };
-    let result = run_all(request, &context, seed, &mut completed);
+    let result = driver.drive(&mut schedule);
+    let runs = driver.runs;
     drop(metrics);
     let format = request.requests[0].0.format;
-    let answers = answers_of(request, &completed);
+    let answers = answers_of(request, &runs);
     if !answers.is_empty() {
         answers::print(format, &answers)?;
     }
     let is_for_people = matches!(format, ResultFormat::FirstScreen | ResultFormat::Full);
-    if is_for_people && !completed.runs.is_empty() {
-        match Sweep::of(&completed.runs) {
+    if is_for_people && !runs.is_empty() {
+        match Sweep::of(&runs) {
             Some(mut sweep) => {
-                let notes =
-                    prices::add_prices(&mut sweep, experiment, sheet.as_ref(), &completed.runs)?;
+                let notes = prices::add_prices(&mut sweep, experiment, sheet.as_ref(), &runs)?;
                 output::show(|out, style| {
-                    experiment::write_sweep(out, style, &completed.runs, &sweep, &notes)
+                    experiment::write_sweep(out, style, &runs, &sweep, &notes)
                 })?;
             }
             None => {
                 let names = experiment.variants.iter();
                 let names: Vec<String> = names.map(|variant| variant.name.clone()).collect();
-                let summaries = variants(&names, &completed.runs);
-                let by_nopm = all_have_nopm(&completed.runs);
+                let summaries = variants(&names, &runs);
+                let by_nopm = all_have_nopm(&runs);
                 output::show(|out, style| {
-                    experiment::write_summary(out, style, &completed.runs, &summaries, by_nopm)
+                    experiment::write_summary(out, style, &runs, &summaries, by_nopm)
                 })?
             }
         }
     }
-    result?;
     let answers = answers.iter().map(|(_, answer)| answer);
-    Ok(answers::exit_with(completed.worst_exit, answers))
+    Ok(answers::exit_with(result?, answers))
 }
 
 /// The answer of each variant, unless no run has finished at all.
-fn answers_of(request: &ExperimentRequest, completed: &CompletedRuns) -> Vec<(String, Answer)> {
+fn answers_of(request: &ExperimentRequest, ended: &[Run]) -> Vec<(String, Answer)> {
     let planned = request.experiment.repeats as usize;
     let variants = request.experiment.variants.iter().zip(&request.requests);
-    let variants = variants.filter(|_| !completed.runs.is_empty());
+    let variants = variants.filter(|_| !ended.is_empty());
     let answers = variants.filter_map(|(variant, (run_request, _))| {
-        let runs = completed.runs.iter();
-        let runs: Vec<&Run> = runs
+        let runs: Vec<&Run> = ended
+            .iter()
             .filter(|run| run.variant() == Some(&variant.name))
             .collect();
         let requirements = &run_request.plan.require.0;
@@ -136,94 +117,56 @@ fn answers_of(request: &ExperimentRequest, completed: &CompletedRuns) -> Vec<(St
     answers.collect()
 }
 
-fn run_all(
-    request: &ExperimentRequest,
-    context: &ExperimentContext<'_>,
+/// The runs of a plan, in its order.
+struct PlanSchedule<'a> {
+    request: &'a ExperimentRequest,
+    order: Vec<ExperimentRun>,
+    /// Seed of the order.
     seed: u64,
-    completed: &mut CompletedRuns,
-) -> Result<(), Failure> {
-    let (experiment, signals) = (&request.experiment, context.signals);
-    let started = Instant::now();
-    let order = experiment.run_order(seed);
-    for (index, scheduled) in order.iter().copied().enumerate() {
-        if signals.received().is_none() {
-            let variant = &experiment.variants[scheduled.variant].name;
-            let is_first = index == 0;
-            between::run_between(experiment, variant, scheduled.repeat, is_first, signals)?;
-        }
-        if let Some(signal) = signals.received() {
-            completed.worst_exit = signal.into();
-            return Ok(());
-        }
-        let position = u32::try_from(index + 1).unwrap_or(u32::MAX);
-        let plan_seed = experiment.variants[scheduled.variant].plan.drive.seed;
-        let part = ExperimentPart {
-            seed: plan_seed.map(|seed| repeat_seed(seed, scheduled.repeat)),
-            experiment: experiment_entry(
-                experiment,
-                scheduled,
-                position,
-                seed,
-                &completed.experiment_id,
-            ),
-            signals,
-            metrics: context.metrics,
-        };
-        let left = time_left(experiment, &order, index, started.elapsed());
-        output::notice(&experiment::run_header(&part.experiment, left));
-        let (run_request, observe) = &request.requests[scheduled.variant];
-        let result = run::execute(run_request, observe, Some(&part))?;
-        let run = result.run();
-        output::show(|out, style| match run_request.format {
-            ResultFormat::Json => json::write_line(out, run),
-            ResultFormat::Full => result.write_full(out, style),
-            ResultFormat::Junit | ResultFormat::Github => Ok(()),
-            ResultFormat::FirstScreen => experiment::write_run(out, style, run),
-        })?;
-        if index == 0 {
-            completed.experiment_id.clone_from(&result.run().id);
-        }
-        let (mut run, exit) = result.into_stored_run()?;
-        // Of the server, only its sessions, its CPU time and the noise are needed here, and at a point of a sweep what
-        // limits it.
-        if experiment.variants[scheduled.variant].point.is_empty() {
-            condense_readings(&mut run);
-        }
-        completed.runs.push(run.without_seconds());
-        completed.worst_exit = completed.worst_exit.worse(exit);
-        let is_last = position == experiment.run_count();
-        let may_end = !is_last && !experiment.keep_going;
-        if let [first, second] = &completed.runs[..]
-            && experiment.variants.len() > 1
-            && experiment.variants[0].point.is_empty()
-            && [first, second].into_iter().all(is_invalid_by_others_only)
-        {
-            output::notice(NOISE_NOTICE);
-        }
-        if let Some(problem) = lasting_problem(&completed.runs).filter(|_| may_end) {
-            output::notice(&end_notice(problem, completed.runs.len(), experiment));
-            return Ok(());
-        }
-    }
-    Ok(())
+    started: Instant,
 }
 
-/// What an experiment can still decide on machines that others use.
-const NOISE_NOTICE: &str = "prony: both runs are invalid because others use the machines. Their figures must not be used, but pairs of runs and CPU \
-     time per transaction can still be compared: the experiment goes on.";
+impl Schedule for PlanSchedule<'_> {
+    fn next_run(&mut self, ended: &[Run]) -> Option<prony_store::Experiment> {
+        let scheduled = *self.order.get(ended.len())?;
+        let experiment = &self.request.experiment;
+        let variant = &experiment.variants[scheduled.variant];
+        let is_random = experiment.order == RunOrder::Random;
+        let variants = experiment.variants.iter();
+        Some(prony_store::Experiment {
+            id: String::new(),
+            kind: if variant.point.is_empty() {
+                ExperimentKind::Variants
+            } else {
+                ExperimentKind::Sweep
+            },
+            variant: variant.name.clone(),
+            repeat: scheduled.repeat,
+            position: u32::try_from(ended.len() + 1).unwrap_or(u32::MAX),
+            runs: experiment.run_count(),
+            order: experiment.order,
+            order_seed: is_random.then_some(self.seed),
+            variants: variants.map(|variant| variant.name.clone()).collect(),
+            point: variant.point.clone(),
+        })
+    }
 
-/// Why an experiment ends before its last run, and what to do.
-fn end_notice(problem: LastingProblem<'_>, runs: usize, experiment: &Experiment) -> String {
-    let LastingProblem { check, variant } = problem;
-    let of_variant = variant.map_or(String::new(), |name| format!(" of variant {name}"));
-    format!(
-        "prony: the experiment ends after {runs} of {} runs: each{of_variant} is invalid by {}, and the others would be too. \
-         {} {} Then start the experiment again, or go on all the same with --keep-going.",
-        experiment.run_count(),
-        check.id,
-        check.finding,
-        check.advice,
-    )
+    fn header(&self, position: &prony_store::Experiment) -> String {
+        let ended = position.position as usize - 1;
+        let (experiment, elapsed) = (&self.request.experiment, self.started.elapsed());
+        let left = time_left(experiment, &self.order, ended, elapsed);
+        experiment::run_header(position, left)
+    }
+
+    fn prepare(
+        &mut self,
+        position: &prony_store::Experiment,
+        driver: &ExperimentDriver<'_>,
+    ) -> Result<(RunRequest, ObserveOptions), Failure> {
+        between::run_between(&self.request.experiment, position, driver.signals)?;
+        let scheduled = self.order[position.position as usize - 1];
+        Ok(self.request.requests[scheduled.variant].clone())
+    }
 }
 
 /// About how long the runs from this one on take: as planned, and with the time besides the load that those before it
@@ -256,58 +199,5 @@ fn time_left(
         }
         (_, planned_left @ Some(_), None) => planned_left,
         (.., per_run) => per_run.map(|time| time * left_count),
-    }
-}
-
-/// The seed of a repeat, of 32 bits as random seeds have. Repeats need different seeds: with the same random
-/// numbers they would differ less than runs of the system do. The first repeat has the plan's seed, and the
-/// same repeat of another variant has the same seed.
-fn repeat_seed(seed: u64, repeat: u32) -> u64 {
-    match repeat {
-        0 | 1 => seed,
-        _ => splitmix64(&mut seed.wrapping_add(u64::from(repeat) << 32)) >> 32,
-    }
-}
-
-/// The part of the Run document that describes the experiment and the position of the run in it.
-fn experiment_entry(
-    experiment: &Experiment,
-    scheduled: ExperimentRun,
-    position: u32,
-    seed: u64,
-    id: &str,
-) -> prony_store::Experiment {
-    let is_random = experiment.order == prony_plan::RunOrder::Random;
-    prony_store::Experiment {
-        id: id.to_owned(),
-        variant: experiment.variants[scheduled.variant].name.clone(),
-        repeat: scheduled.repeat,
-        position,
-        runs: experiment.run_count(),
-        order: experiment.order,
-        order_seed: is_random.then_some(seed),
-        variants: experiment
-            .variants
-            .iter()
-            .map(|variant| variant.name.clone())
-            .collect(),
-        sweep: experiment.variants[scheduled.variant].point.clone(),
-        search: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::repeat_seed;
-
-    #[test]
-    fn each_repeat_has_its_own_seed() {
-        let seeds: std::collections::BTreeSet<u64> =
-            (1..=50).map(|repeat| repeat_seed(7, repeat)).collect();
-        assert_eq!(seeds.len(), 50);
-        assert_eq!(repeat_seed(7, 1), 7);
-        assert_eq!(repeat_seed(7, 2), repeat_seed(7, 2));
-        assert_ne!(repeat_seed(7, 2), repeat_seed(8, 2));
-        assert!(seeds.iter().all(|seed| *seed <= u64::from(u32::MAX)));
     }
 }

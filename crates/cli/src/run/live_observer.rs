@@ -6,9 +6,10 @@
 use super::metrics::{MetricsServer, RunMetrics};
 use super::warnings::RunWarnings;
 use prony_drive::{DriveResult, LoadStart};
+use prony_measure::RunSchedule;
 use prony_report::{LiveView, units};
 use prony_runner::{Recording, RunObserver, RunSecond};
-use prony_store::{Run, StoreError};
+use prony_store::{Run, StoreError, WarmupEnd};
 use std::io::Stderr;
 use std::time::Duration;
 
@@ -65,6 +66,19 @@ impl RunObserver for LiveObserver<'_> {
 
     fn started(&mut self, start: &LoadStart) {
         self.has_persistent_connections = !start.layout.has_connect_time;
+    }
+
+    fn warmup_ends(&mut self, schedule: &RunSchedule, end: WarmupEnd) {
+        let warmup_s = schedule.warmup_ns as f64 / 1e9;
+        self.view.set_warmup(warmup_s);
+        let reason = match end {
+            WarmupEnd::Steady => "the load is steady",
+            WarmupEnd::Limit => "the load is not steady yet, but that is the longest warm-up",
+        };
+        self.print_line(&format!(
+            "the window begins after {} of warm-up: {reason}",
+            units::span(warmup_s)
+        ));
     }
 
     fn second_ended(&mut self, second: &RunSecond<'_>) {

@@ -17,7 +17,7 @@ use live_observer::LiveObserver;
 pub use metrics::MetricsServer;
 use preparation::{preparation_failure, prepare};
 use prony_drive::ConnectError;
-use prony_plan::{ListenAddress, Plan, ServerPlan, format_duration};
+use prony_plan::{DrivePlan, ListenAddress, Plan, ServerPlan, format_duration};
 use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::{LiveView, RunOutline, Size, Style, json};
 use prony_runner::Signals;
@@ -59,6 +59,7 @@ impl ResultFormat {
 }
 
 /// A run to execute, and what to do with its result.
+#[derive(Clone)]
 pub struct RunRequest {
     /// The request as it was made, for the document; without passwords.
     pub request_json: serde_json::Value,
@@ -123,9 +124,6 @@ impl RunResult {
     }
 
     /// Writes all figures, checks and settings.
-    ///
-    /// # Errors
-    /// If `out` cannot be written.
     pub fn write_full(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
         let path = self.stored_path();
         let stored = path.as_deref().map(|place| DocumentLocation::JustStored {
@@ -163,7 +161,7 @@ pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<E
         .collect();
     output::show(|out, style| match request.format {
         ResultFormat::Junit | ResultFormat::Github => Ok(()),
-        ResultFormat::Json => json::write(out, &result.run),
+        ResultFormat::Json => json::write_pretty(out, &result.run),
         ResultFormat::Full => result.write_full(out, style),
         ResultFormat::FirstScreen => {
             let annotation = &Annotation {
@@ -283,13 +281,23 @@ fn set_up_for(
 
 /// Says that the load begins with a warm-up which nobody asked for; in an experiment, before the first run.
 fn tell_default_warmup(request: &RunRequest, part: Option<&ExperimentPart<'_>>) {
-    let warmup = request.plan.drive.warmup;
+    let drive = &request.plan.drive;
+    let warmup = drive.warmup;
     let is_first = part.is_none_or(|part| part.experiment.position == 1);
     if is_first && !warmup.is_zero() && request.request_json["given"]["run.warmup"].is_null() {
         output::notice(&format!(
             "prony: {} of warm-up before the window (--warmup sets another, 0s none)",
-            format_duration(warmup)
+            describe_warmup(drive)
         ));
+    }
+}
+
+/// The length of a warm-up, or its bounds if it ends when the load is steady.
+pub fn describe_warmup(drive: &DrivePlan) -> String {
+    let least = format_duration(drive.warmup);
+    match drive.warmup_max {
+        Some(most) => format!("{least} to {}", format_duration(most)),
+        None => least,
     }
 }
 
@@ -432,7 +440,7 @@ fn run_outline(workload: &dyn Workload, prepared: &RunPreparation, plan: &Plan) 
             drive.clients,
             drive.protocol.name(),
         ),
-        warmup_s: drive.warmup.as_secs_f64(),
+        warmup_s: drive.warmup_max.unwrap_or(drive.warmup).as_secs_f64(),
         measured_s,
         clients: drive.clients,
         connect_per_transaction: drive.connect_per_transaction,

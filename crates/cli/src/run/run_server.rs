@@ -9,6 +9,7 @@ use prony_plan::{Plan, ServerPlan};
 use prony_runner::RunServer;
 use prony_runner::signals;
 use prony_server::{Address, Environment, Target};
+use std::mem::discriminant;
 use std::net::Ipv4Addr;
 
 pub fn find_or_start(plan: &Plan, may_download: bool) -> Result<RunServer, Failure> {
@@ -18,6 +19,7 @@ pub fn find_or_start(plan: &Plan, may_download: bool) -> Result<RunServer, Failu
         ServerPlan::Url(url) => {
             let mut target = server::resolve_target(Some(url))?;
             target.spread = plan.drive.spread.unwrap_or(target.spread);
+            target.read_target = read_target(plan, &target)?.map(Box::new);
             let tcp_target = if with_tcp_sample {
                 tcp_target_of(&target)?
             } else {
@@ -29,6 +31,21 @@ pub fn find_or_start(plan: &Plan, may_download: bool) -> Result<RunServer, Failu
             })
         }
     }
+}
+
+/// The server that takes the read-only transactions, if another one does.
+fn read_target(plan: &Plan, main: &Target) -> Result<Option<Target>, Failure> {
+    let Some(ServerPlan::Url(url)) = &plan.read_from else {
+        return Ok(None);
+    };
+    let mut target = server::resolve_target(Some(url))?;
+    target.spread = plan.drive.spread.unwrap_or(target.spread);
+    if discriminant(&target.protocol) != discriminant(&main.protocol) {
+        let message = "the server of --read-from speaks another protocol than the one of the URL";
+        let hint = "give the URL of a server with the same data, such as a standby";
+        return Err(Failure::new(Exit::Usage, message, hint));
+    }
+    Ok(Some(target))
 }
 
 /// Starts a throw-away server. Clients use TCP, so that the parts of the service time can be measured; with

@@ -8,7 +8,7 @@ use crate::command::reproduce::{fail_if_interrupted, wait_until_it_answers};
 use crate::command::{output, server};
 use crate::exit::{Exit, Failure};
 use crate::shell;
-use prony_plan::{Plan, UserError};
+use prony_plan::{Plan, Spread, UserError};
 use prony_runner::{RunServer, Signals};
 use prony_server::control::Error as ControlError;
 use prony_server::settings::{
@@ -23,14 +23,35 @@ use std::time::{Duration, Instant};
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(10);
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// Settings of the whole server that a run has changed. Dropping it puts them back.
+/// Settings of whole servers that a run has changed. Dropping it puts them back.
 pub struct ChangedServer {
+    hosts: Vec<ChangedHost>,
+    restart: Option<String>,
+}
+
+/// One of the servers of a run.
+struct ChangedHost {
     /// The server without the settings of the sessions; a signal does not end waits for it.
     target: Target,
+    /// How messages name it, if there are several.
+    name: String,
     changes: Vec<SettingChange>,
-    restart: Option<String>,
     /// While this connection is open, no other run changes the server. It is closed after the settings are put back.
     lock: Option<Box<Control>>,
+}
+
+/// The servers that the clients of a run use: those of a list for the case that the first does not answer are left alone.
+fn used_hosts(target: &Target) -> Vec<Target> {
+    let groups = [Some(target), target.read_target.as_deref()];
+    let used = groups.into_iter().flatten().flat_map(|group| {
+        let is_spread = group.spread != Spread::First || !group.additional_targets.is_empty();
+        let hosts = match is_spread {
+            true => group.targets_of_hosts(),
+            false => vec![group.clone()],
+        };
+        hosts.into_iter()
+    });
+    used.collect()
 }
 
 /// Gives the server of a run the settings that its plan asks for. `restart`: the user's command.
@@ -43,27 +64,42 @@ pub fn set(
     restart: Option<&str>,
     signals: &Signals,
 ) -> Result<ChangedServer, Failure> {
-    let mut target = run_server.target.clone();
-    target.wait_options.stop = Default::default();
     let mut changed = ChangedServer {
-        target,
-        changes: Vec::new(),
+        hosts: Vec::new(),
         restart: restart.map(str::to_owned),
-        lock: None,
     };
     if plan.settings.is_empty() {
         return Ok(changed);
     }
+    let hosts = used_hosts(&run_server.target);
+    let is_only = hosts.len() == 1;
+    changed.hosts.extend(hosts.into_iter().map(|mut target| {
+        target.wait_options.stop = Default::default();
+        ChangedHost {
+            name: match is_only {
+                true => "the server".to_owned(),
+                false => target.describe(),
+            },
+            target,
+            changes: Vec::new(),
+            lock: None,
+        }
+    }));
     let mut control = server::connect(&run_server.target)?;
     let wanted = find_reach(&mut control, &plan.settings).map_err(|error| failure(&error))?;
     drop(control);
     changed.require_restart_command(&wanted)?;
-    changed.change(&run_server.target, &wanted, signals)?;
-    set_in_sessions(&mut run_server.target, &wanted);
-    if let Some(target) = &mut run_server.tcp_target {
+    changed.change(&wanted, signals)?;
+    let main = std::iter::once(&mut run_server.target);
+    for target in main.chain(&mut run_server.tcp_target) {
         set_in_sessions(target, &wanted);
+        if let Some(reads) = &mut target.read_target {
+            set_in_sessions(reads, &wanted);
+        }
     }
-    wait_until_set(&run_server.target, &wanted, signals)?;
+    for host in used_hosts(&run_server.target) {
+        wait_until_set(&host, &wanted, signals)?;
+    }
     Ok(changed)
 }
 
@@ -127,59 +163,26 @@ impl ChangedServer {
         }
     }
 
-    /// Changes what only the whole server has.
-    fn change(
-        &mut self,
-        target: &Target,
-        wanted: &[WantedSetting],
-        signals: &Signals,
-    ) -> Result<(), Failure> {
+    /// Changes what only the whole server has, at each of them.
+    fn change(&mut self, wanted: &[WantedSetting], signals: &Signals) -> Result<(), Failure> {
         let is_of_server = |setting: &&WantedSetting| setting.reach != Reach::Session;
-        if !wanted.iter().any(|setting| is_of_server(&setting)) {
+        let of_server: Vec<&WantedSetting> = wanted.iter().filter(is_of_server).collect();
+        if of_server.is_empty() {
             return Ok(());
         }
-        self.lock()?;
-        let mut control = server::connect(target)?;
-        for setting in wanted.iter().filter(is_of_server) {
-            let change = change_server(&mut control, setting).map_err(|error| failure(&error))?;
-            output::notice(&format!(
-                "prony: the server's {} is {} for the run; before, it was {}",
-                change.name, setting.value, change.before
-            ));
-            self.changes.push(change);
+        for host in &mut self.hosts {
+            host.change(&of_server)?;
         }
-        drop(control);
         if self.needs_restart() {
             self.restart(signals)?;
-            self.lock()?;
-        }
-        Ok(())
-    }
-
-    /// Keeps other runs from changing the server's settings. A restart ends this.
-    fn lock(&mut self) -> Result<(), Failure> {
-        match lock_settings(&self.target) {
-            Ok(SettingsLock::Held(control)) => self.lock = Some(control),
-            Ok(SettingsLock::HeldByOther(holder)) => {
-                let holder = holder.map_or_else(String::new, |holder| format!(" ({holder})"));
-                let message =
-                    format!("another run has changed the settings of this server{holder}");
-                let hint = "wait until it has ended and put them back";
-                return Err(Failure::new(Exit::Connect, message, hint));
-            }
-            Err(error @ ControlError::Statement(_)) => output::notice(&format!(
-                "prony: warning: the server has no lock that keeps other runs from its settings: {}",
-                error.parts().problem
-            )),
-            Err(error) => return Err(server::connect_failure(&error)),
+            self.hosts.iter_mut().try_for_each(ChangedHost::lock)?;
         }
         Ok(())
     }
 
     fn needs_restart(&self) -> bool {
-        self.changes
-            .iter()
-            .any(|change| change.reach == Reach::Restart)
+        let mut changes = self.hosts.iter().flat_map(|host| &host.changes);
+        changes.any(|change| change.reach == Reach::Restart)
     }
 
     fn restart(&self, signals: &Signals) -> Result<(), Failure> {
@@ -196,7 +199,53 @@ impl ChangedServer {
         if !status.success() {
             return Err(failed(format!("failed with {status}")));
         }
-        wait_until_it_answers(&self.target, signals).map(drop)
+        let mut hosts = self.hosts.iter();
+        hosts.try_for_each(|host| wait_until_it_answers(&host.target, signals).map(drop))
+    }
+}
+
+impl ChangedHost {
+    fn change(&mut self, wanted: &[&WantedSetting]) -> Result<(), Failure> {
+        self.lock()?;
+        let mut control = server::connect(&self.target)?;
+        for setting in wanted {
+            let change = change_server(&mut control, setting).map_err(|error| failure(&error))?;
+            output::notice(&format!(
+                "prony: {} of {} is {} for the run; before, it was {}",
+                change.name, self.name, setting.value, change.before
+            ));
+            self.changes.push(change);
+        }
+        Ok(())
+    }
+
+    /// Keeps other runs from changing the server's settings. A restart ends this.
+    fn lock(&mut self) -> Result<(), Failure> {
+        match lock_settings(&self.target) {
+            Ok(SettingsLock::Held(control)) => self.lock = Some(control),
+            Ok(SettingsLock::HeldByOther(holder)) => {
+                let holder = holder.map_or_else(String::new, |holder| format!(" ({holder})"));
+                let message = format!(
+                    "another run has changed the settings of {}{holder}",
+                    self.name
+                );
+                let hint = "wait until it has ended and put them back";
+                return Err(Failure::new(Exit::Connect, message, hint));
+            }
+            Ok(SettingsLock::Absent) => output::notice(&format!(
+                "prony: {} has no lock that keeps other runs from its settings: start no other run that changes them",
+                self.name
+            )),
+            Err(error) => return Err(server::connect_failure(&error)),
+        }
+        Ok(())
+    }
+
+    /// The names of the changed settings, with their values before.
+    fn names(&self) -> String {
+        let names =
+            (self.changes.iter()).map(|change| format!("{} = {}", change.name, change.before));
+        names.collect::<Vec<_>>().join(", ")
     }
 
     fn put_back(&self) -> Result<(), ControlError> {
@@ -210,32 +259,29 @@ impl ChangedServer {
 
 impl Drop for ChangedServer {
     fn drop(&mut self) {
-        if self.changes.is_empty() {
-            return;
-        }
-        let names: Vec<String> = self
-            .changes
-            .iter()
-            .map(|change| format!("{} = {}", change.name, change.before))
-            .collect();
-        let names = names.join(", ");
-        if let Err(error) = self.put_back() {
-            output::notice(&format!(
-                "prony: the server's settings could not be put back: {}; set them yourself: {names}",
-                error.parts().sentence()
-            ));
-            return;
+        let changed = self.hosts.iter().filter(|host| !host.changes.is_empty());
+        let mut put_back = Vec::new();
+        for host in changed {
+            let (name, names) = (&host.name, host.names());
+            match host.put_back() {
+                Ok(()) => put_back.push(format!("prony: put back on {name}: {names}")),
+                Err(error) => output::notice(&format!(
+                    "prony: the settings of {name} could not be put back: {}; set them yourself: {names}",
+                    error.parts().sentence()
+                )),
+            }
         }
         // A signal has ended the run, but not what is left to do.
-        let restarted = match self.needs_restart() {
+        let restarted = match self.needs_restart() && !put_back.is_empty() {
             true => self.restart(&Signals::default()),
             false => Ok(()),
         };
-        match restarted {
-            Ok(()) => output::notice(&format!("prony: put back on the server: {names}")),
-            Err(_) => output::notice(&format!(
-                "prony: put back on the server: {names}; it has to be restarted, and the command for that failed"
-            )),
+        let then = match restarted {
+            Ok(()) => "",
+            Err(_) => "; it has to be restarted, and the command for that failed",
+        };
+        for notice in put_back {
+            output::notice(&(notice + then));
         }
     }
 }

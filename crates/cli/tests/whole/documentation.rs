@@ -1,6 +1,6 @@
 //! The documentation matches the program: the marked commands of README and docs/, and those in plans, are run.
 
-#[path = "../../src/documentation/blocks.rs"]
+#[path = "../documentation/blocks.rs"]
 mod blocks;
 
 use crate::common::{TestBench, ok_stdout, total_figures};

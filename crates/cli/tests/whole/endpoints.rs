@@ -1,13 +1,15 @@
 //! A load that is spread over several servers, one of which is killed.
 
 use crate::common::{
-    TestBench, assert_hidden, ok_stdout, parse_run, prony_command, start_run, total_figures,
-    wait_until,
+    TestBench, WAIT_TIMEOUT, assert_hidden, connect, ok_stdout, own_postgres, parse_run,
+    prony_command, query_number, send_signal, start_run, stderr_text, total_figures, wait_until,
 };
+use crate::lost_commits::start_standby;
 use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{EndpointFigures, Run, Spread};
 use prony_test_servers::{MariaDb, MariaDbOptions};
+use std::time::{Duration, Instant};
 
 /// Three loaded servers, and a conninfo string with the unix sockets of all.
 fn three_servers(name: &str) -> (Vec<EmbeddedPostgres>, Vec<TestBench>, String) {
@@ -100,6 +102,22 @@ fn connections_are_spread_and_go_on_at_other_servers_when_one_is_killed() {
         .sum();
     assert_eq!(at_start, 6);
 
+    // A setting of the whole server is that of each server that the clients use, and put back on each.
+    let mut command = bench.command("run tpcb --clients 3 --transactions 20 --spread round-robin");
+    let set = command.args(["--setting", "full_page_writes=off", "--url", &conninfo]);
+    let set = stderr_text(&set.output().expect("it starts"));
+    for server in &servers {
+        let name = format!("unix:{}", server.socket_dir().display());
+        for text in [
+            format!("full_page_writes of {name}"),
+            format!("put back on {name}"),
+        ] {
+            assert!(set.contains(&text), "{text}: {set}");
+        }
+        let left = "select count(*) from pg_file_settings where sourcefile like '%auto.conf'";
+        assert_eq!(query_number(&mut connect(&server.url()), left), 0);
+    }
+
     let arguments =
         "run tpcb --clients 7 --duration 6s --expect-outage --spread round-robin --progress 1s";
     let mut command = bench.command(arguments);
@@ -130,6 +148,178 @@ fn connections_are_spread_and_go_on_at_other_servers_when_one_is_killed() {
     let check = killed.check("endpoints");
     let check = check.expect("it is named");
     check.finding.assert_contains("2 connections went on");
+    // Each second has its share, and each server beside the first was read in each second.
+    let lost = &endpoints[1].seconds;
+    assert!(lost.iter().any(|second| second.committed > 0));
+    assert_eq!(lost.last().map(|second| second.connections), Some(0));
+    let most = |at: &EndpointFigures| at.seconds.iter().map(|second| second.connections).max();
+    let most: Vec<_> = endpoints.iter().map(most).collect();
+    assert_eq!(most, [3, 2, 4].map(Some));
+    let others = [&endpoints[1], &endpoints[2]];
+    for endpoint in others {
+        let read = endpoint
+            .series
+            .iter()
+            .filter(|row| row.is_replica == Some(false));
+        let commits: u64 = read.filter_map(|row| row.commits).sum();
+        assert!(commits > 0, "{endpoint:?}");
+        let machine = endpoint
+            .series
+            .iter()
+            .filter_map(|row| row.machine.as_ref());
+        let cpu_s: f64 = machine.filter_map(|machine| machine.server_cpu_s).sum();
+        assert!(cpu_s > 0.0, "{endpoint:?}");
+    }
+}
+
+#[test]
+fn connections_return_to_a_server_that_answers_again() {
+    let (servers, benches, conninfo) = three_servers("spread_back");
+    let bench = &benches[0];
+    let mut command = bench.command(
+        "run tpcb --clients 7 --duration 600s --expect-outage --spread round-robin --progress 1s",
+    );
+    command.args(["--url", &conninfo]);
+    let (child, _) = start_run(command);
+    wait_until(&bench.home, |run| {
+        run.series.iter().any(|second| second.committed > 0)
+    });
+    servers[1].kill();
+    let sessions = |server: &EmbeddedPostgres, wanted: u64| {
+        let started = Instant::now();
+        let mut control = connect(&server.url());
+        let of_clients = "select count(*) from pg_stat_activity where datname = 'spread_back' and query ~ \
+                          '^(BEGIN|END|UPDATE pgbench|SELECT abalance|INSERT INTO pgbench)'";
+        loop {
+            let count = query_number(&mut control, of_clients);
+            if count >= wanted {
+                return;
+            }
+            assert!(
+                started.elapsed() < WAIT_TIMEOUT,
+                "{count} of {wanted} sessions"
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    sessions(&servers[2], 4);
+    servers[1].restart().expect("it starts again");
+    sessions(&servers[1], 2);
+    send_signal(&child, "-INT");
+    child.wait_with_output().expect("it ends");
+    let back: Run = parse_run(&bench.prony_without_server("show last --json"));
+    assert_eq!(back.endpoints[1].returned, 2, "{:?}", back.endpoints);
+    assert_eq!(
+        connections(&back.endpoints, |at| at.connections_at_end),
+        [3, 2, 2]
+    );
+    let check = back.checks.iter().find(|check| check.id == "endpoints");
+    let finding = &check.expect("it is named").finding;
+    finding.assert_contains("2 connections came back");
+}
+
+#[test]
+fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
+    let primary = own_postgres();
+    let bench = TestBench::on(&primary, "reads");
+    ok_stdout(&bench.prony("load tpcc --scale 1"));
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let standby = start_standby(&primary);
+    // The URL of the standby has the password too, which no output may contain.
+    let at_primary = format!(":{}/", primary.port());
+    let read_from = bench
+        .url
+        .replace(&at_primary, &format!(":{}/", standby.port()));
+    let run = |arguments: &str| {
+        let mut command = bench.command(&format!("run {arguments} --clients 3"));
+        let output = command.args(["--url", &bench.url, "--read-from", &read_from]);
+        bench.assert_no_password(output.output().expect("it starts"))
+    };
+    for mode in ["procedures", "statements"] {
+        let mixed = parse_run(&run(&format!(
+            "tpcc -o mode={mode} --transactions 60 --json"
+        )));
+        let [main, reads] = &mixed.endpoints[..] else {
+            panic!("two servers: {:?}", mixed.endpoints);
+        };
+        assert_eq!([main.only_reads, reads.only_reads], [false, true]);
+        assert_eq!(
+            (main.connections_at_start, reads.connections_at_start),
+            (3, 3)
+        );
+        let state = reads.before.as_ref().expect("it was observed");
+        assert_eq!(state.is_replica, Some(true));
+        // Nothing that writes went to the standby, which would have refused it.
+        let figures = total_figures(&mixed.measured);
+        assert_eq!(
+            (figures.failed, main.failed, reads.failed),
+            (0, 0, 0),
+            "{mode}"
+        );
+        let of_kinds = |names: [&str; 2]| -> u64 {
+            let kinds = mixed.measured.kinds.iter();
+            let wanted = kinds.filter(|kind| {
+                kind.kind
+                    .as_deref()
+                    .is_some_and(|kind| names.contains(&kind))
+            });
+            wanted.map(|kind| kind.committed).sum()
+        };
+        let read = of_kinds(["order-status", "stock-level"]);
+        assert!(read > 0, "{mode}");
+        assert_eq!(reads.response.samples, read, "{mode}");
+        assert_eq!(main.response.samples, figures.committed - read, "{mode}");
+        assert_eq!(mixed.drive.read_share_percent, Some(100));
+        let ids: Vec<&str> = mixed.checks.iter().map(|check| check.id.as_str()).collect();
+        assert!(
+            !ids.contains(&"server-commits") && !ids.contains(&"growth"),
+            "{ids:?}"
+        );
+    }
+    let shown = ok_stdout(&bench.prony_without_server("show last --full"));
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    shown.assert_contains(", reads");
+    shown.assert_contains("100 % of the read-only");
+
+    // A share, with transactions that open their own connections.
+    let share = "select-only --transactions 200 --read-share 25 --json";
+    for options in ["", "--connect-per-transaction", "--protocol simple"] {
+        let shared = parse_run(&run(&format!("{share} {options}")));
+        let samples = shared
+            .endpoints
+            .iter()
+            .map(|endpoint| endpoint.response.samples);
+        assert_eq!(samples.collect::<Vec<_>>(), [450, 150], "{options}");
+    }
+
+    let refused = run("tpcb --duration 1s");
+    assert_ne!(refused.status.code(), Some(0));
+    let text = stderr_text(&refused);
+    text.assert_contains("no transaction of tpcb is known to only read");
+
+    // The user says which of their own transactions read.
+    let plan = bench.home.join("own.toml");
+    let own = "[workload]\nname = \"sql\"\n\
+        [[workload.transactions]]\nname = \"pay\"\nsql = \"UPDATE pgbench_branches SET bbalance = 1\"\n\
+        [[workload.transactions]]\nname = \"look\"\nreads = true\nsql = \"SELECT count(*) FROM pgbench_tellers\"\n";
+    std::fs::write(&plan, own).expect("a plan");
+    let own = parse_run(&run(&format!(
+        "{} --transactions 100 --json",
+        plan.display()
+    )));
+    let kind = |name: &str| {
+        let kind = own
+            .measured
+            .kinds
+            .iter()
+            .find(|kind| kind.kind.as_deref() == Some(name));
+        kind.expect("it ran").committed
+    };
+    let samples = own
+        .endpoints
+        .iter()
+        .map(|endpoint| endpoint.response.samples);
+    assert_eq!(samples.collect::<Vec<_>>(), [kind("pay"), kind("look")]);
 }
 
 #[test]

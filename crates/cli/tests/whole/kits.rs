@@ -3,11 +3,12 @@
 use crate::common::{TestBench, ok_stdout, own_postgres, stderr_text, stored_runs};
 use crate::documentation::repository_root;
 use crate::logins::create_certificates;
+use crate::maria::MariaTestBench;
 use crate::poolers::bench_with_pooler;
 use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::{EventKind, Run};
-use prony_test_servers::{TestControl, shared_postgres};
+use prony_store::{EventKind, Run, Service};
+use prony_test_servers::{Galera, MariaDb, MariaDbOptions, shared_mariadb, shared_postgres};
 use std::process::Output;
 
 /// What makes a kit short. Other tests on the server may make its runs invalid.
@@ -57,7 +58,7 @@ fn each_kit_is_valid_and_says_how_it_is_run_and_what_is_published() {
         assert!(is_said.iter().any(|words| text.contains(words)), "{file}");
         count += 1;
     }
-    assert_eq!(count, 7);
+    assert_eq!(count, 8);
 }
 
 #[test]
@@ -198,9 +199,9 @@ fn a_base_backup_is_taken_during_the_runs_of_its_variant() {
     };
     // A role that may not replicate: nothing pretends that there was a backup.
     let control = &mut bench.control();
-    control.run(
-        "create role poor login password 'poor'; grant all on all tables in schema public to poor",
-    );
+    control
+        .execute("create role poor login password 'poor'; grant all on all tables in schema public to poor")
+        .unwrap();
     let poor = format!("postgres://poor@127.0.0.1:{}/kit_backup", server.port());
     let refused = run(&poor, "poor", SHORT);
     assert_eq!(refused.status.code(), Some(1), "{}", stderr_text(&refused));
@@ -223,4 +224,115 @@ fn a_base_backup_is_taken_during_the_runs_of_its_variant() {
     assert_eq!(runs.len(), 4);
     assert_eq!(backups("without"), 0);
     assert!(backups("during") > 0);
+}
+
+#[test]
+fn the_performance_schema_is_varied_by_a_restart_as_the_kit_says_for_mariadb() {
+    let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
+    let bench = MariaTestBench::on(&server, "kit_schema");
+    ok_stdout(&bench.prony("load tpcc --scale 1"));
+    let kit = repository_root().join("plans/kits/performance-schema.toml");
+    let text = std::fs::read_to_string(kit).expect("a file");
+    let (request, done) = (bench.home.join("request"), bench.home.join("done"));
+    let between = format!(
+        "between = \"echo $PRONY_VARIANT > {0}.new && mv {0}.new {0} && while ! rm {1} 2>/dev/null; do sleep 0.05; done\"",
+        request.display(),
+        done.display(),
+    );
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.retain(|line| !line.starts_with("performance_schema = "));
+    let plan_text = lines.join("\n");
+    let plan_text = plan_text.replace(".settings]", "]");
+    let restart = plan_text
+        .lines()
+        .find(|line| line.starts_with("restart = "));
+    let plan_text = plan_text.replace(restart.expect("a command"), &between);
+    let plan = bench.home.join("schema.toml");
+    std::fs::write(&plan, plan_text).expect("a file");
+    let mut command = bench.command(&format!("run {} {SHORT}", plan.display()));
+    command.args(["--url", bench.url()]);
+    let mut child = command.spawn().expect("it starts");
+    // What the command would do over ssh.
+    while child.try_wait().expect("its state").is_none() {
+        if let Ok(variant) = std::fs::read_to_string(&request) {
+            std::fs::remove_file(&request).expect("removed");
+            let option = format!("--performance-schema={}", variant.trim());
+            server.restart_with(&[&option]).expect("it starts again");
+            std::fs::write(&done, "").expect("a file");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let runs = stored_runs(&bench.home);
+    assert_eq!(runs.len(), 4);
+    for run in &runs {
+        let variant = &run.experiment.as_ref().expect("an experiment").variant;
+        let value = serde_json::to_value(&run.server.settings["performance_schema"]).unwrap();
+        assert_eq!(value, variant.to_uppercase(), "{value}");
+    }
+}
+
+#[test]
+fn a_node_of_a_galera_cluster_is_compared_with_a_server_alone() {
+    let Some(cluster) = Galera::start(3).expect("it starts") else {
+        eprintln!("skipped: Galera's library is not installed");
+        return;
+    };
+    let (alone, node) = (
+        MariaTestBench::on(shared_mariadb(), "kit_galera"),
+        MariaTestBench::on(&cluster.nodes[0], "kit_galera_node"),
+    );
+    for bench in [&alone, &node] {
+        ok_stdout(&bench.prony("load oltp_read_write --scale 1 -o table_size=1000"));
+    }
+    let kit = repository_root().join("plans/kits/galera.toml");
+    let kit = format!("run {} {SHORT}", kit.display());
+    let urls = ["--url", alone.url(), "--versus", node.url()];
+    ok_stdout(&alone.prony_with(&kit, &urls));
+    let runs = stored_runs(&alone.home);
+    assert_eq!(runs.len(), 4);
+    for run in &runs {
+        let is_b = run.experiment.as_ref().expect("an experiment").variant == "B";
+        let before = run.observed.as_ref().and_then(|seen| seen.before.as_ref());
+        // The other nodes.
+        let others = before.map(|before| before.replicas.len());
+        let expected = if is_b {
+            (Some(Service::Galera), Some(2))
+        } else {
+            (None, Some(0))
+        };
+        assert_eq!((run.server.service, others), expected);
+    }
+
+    // A load over all nodes, and a setting of each.
+    let hosts = cluster
+        .nodes
+        .iter()
+        .map(|node| format!("127.0.0.1:{}", node.port()));
+    let hosts = hosts.collect::<Vec<_>>().join(",");
+    let first = format!("127.0.0.1:{}", cluster.nodes[0].port());
+    let all = node.url().replace(&first, &hosts);
+    let arguments = "run oltp_read_write --clients 6 --transactions 50 --spread round-robin \
+                     --setting innodb_flush_log_at_trx_commit=2 --json";
+    let output = node.prony_with(arguments, &["--url", &all]);
+    let messages = stderr_text(&output);
+    let spread = crate::common::parse_run(&output);
+    assert!(
+        spread
+            .endpoints
+            .iter()
+            .all(|endpoint| endpoint.connections_at_start == 2)
+    );
+    assert_eq!(
+        messages
+            .matches("innodb_flush_log_at_trx_commit of tcp:")
+            .count(),
+        3,
+        "{messages}"
+    );
+    assert_eq!(
+        messages.matches("put back on tcp:").count(),
+        3,
+        "{messages}"
+    );
+    messages.assert_lacks("warning");
 }

@@ -219,7 +219,7 @@ fn signal(pid: u32, signal: i32) {
 }
 
 /// Starts a standby of a server, with the server's databases and password.
-fn start_standby(primary: &EmbeddedPostgres) -> EmbeddedPostgres {
+pub fn start_standby(primary: &EmbeddedPostgres) -> EmbeddedPostgres {
     // Replay never cancels a statement, which could be the one that promotes.
     let options = EmbeddedOptions::default().set("max_standby_streaming_delay", "-1");
     let standby = EmbeddedPostgres::start(primary.installation(), &options).expect("it starts");

@@ -9,7 +9,7 @@ use prony_assertions::TextAssertions;
 use prony_server::Control;
 use prony_store::{Run, RunState};
 use prony_test_servers::canned::{CannedProtocol, Conversation, start};
-use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
+use prony_test_servers::{MariaDb, MariaDbOptions};
 use std::path::Path;
 use std::process::Output;
 
@@ -94,10 +94,14 @@ fn own_transactions_run_in_every_mode_of_postgres() {
     let plan = write_plan(&bench.home, POSTGRES_INSERT);
     for mode in ["simple", "extended", "prepared"] {
         let mut control = bench.control();
-        control.run("DROP TABLE IF EXISTS orders, customers;
+        control
+            .execute(
+                "DROP TABLE IF EXISTS orders, customers;
                  CREATE TABLE orders (id bigserial PRIMARY KEY, customer int, amount numeric, note text);
                  CREATE TABLE customers (id int PRIMARY KEY, orders int DEFAULT 0, last_order bigint, has_large bool);
-                 INSERT INTO customers (id) SELECT generate_series(1, 100)");
+                 INSERT INTO customers (id) SELECT generate_series(1, 100)",
+            )
+            .expect("tables");
         let run = bench.run(&format!("run {plan} --protocol {mode}"));
         assert_executed(&run, &mut control);
         let statements = run.statements.iter().flatten();
@@ -160,7 +164,9 @@ fn refusal(home: &Path, sql: &str, run: &dyn Fn(&str) -> Output) -> String {
 fn what_the_server_refuses_is_found_before_the_load() {
     let bench = TestBench::new("own_sql_refused");
     let mut control = bench.control();
-    control.run("CREATE TABLE t (id int PRIMARY KEY, n int); CREATE ROLE own_sql_weak LOGIN; GRANT SELECT ON t TO own_sql_weak");
+    control
+        .execute("CREATE TABLE t (id int PRIMARY KEY, n int); CREATE ROLE own_sql_weak LOGIN; GRANT SELECT ON t TO own_sql_weak")
+        .expect("a table");
     let run = |arguments: &str| bench.prony(arguments);
     let refused = |sql: &str| refusal(&bench.home, sql, &run);
     let prefix = "prony: the server refuses transaction \"pay\"";
@@ -175,6 +181,23 @@ fn what_the_server_refuses_is_found_before_the_load() {
     let double = refused("\\set id random(1, 9) + 0.5\nSELECT n FROM t WHERE id = :id;");
     let expected = format!("{prefix}, line 2: invalid input syntax for type integer: ");
     double.assert_starts_with(&expected);
+    // PostgreSQL prepares utility statements without looking at what they name.
+    assert_eq!(
+        refused("SELECT 1;\nVACUUM (ANALYZE) t, ts;"),
+        format!("{prefix}, line 2: relation \"ts\" does not exist (42P01)")
+    );
+    let unknown = "unrecognized configuration parameter \"work_memm\" (42704)";
+    assert_eq!(
+        refused("SET work_memm = '4MB';"),
+        format!("{prefix}, line 1: {unknown}")
+    );
+    refused("VACUM t;").assert_starts_with(&format!("{prefix}, line 1: syntax error"));
+    refused("BEGIN;\nVACUUM t;\nCOMMIT;")
+        .assert_contains("line 2, has a statement that PostgreSQL");
+    assert_eq!(
+        refused("SET work_mem = '4MB';\nBEGIN;\nSELECT 1;\nEND;\nVACUUM t;"),
+        ""
+    );
     // These are no mistakes: the transaction creates what it uses, or changes where names are looked up.
     for sql in [
         "CREATE TEMP TABLE IF NOT EXISTS own (id int);\nSELECT * FROM own;",
@@ -233,7 +256,9 @@ fn sessions_have_the_modes_of_the_server() {
     let server = server.expect("it starts");
     let bench = MariaTestBench::on(&server, "own_sql_modes");
     let mut control = connect(bench.url());
-    control.run("CREATE TABLE seen (mode text)");
+    control
+        .execute("CREATE TABLE seen (mode text)")
+        .expect("a table");
     let run = |arguments: &str| bench.prony(arguments);
     let sql = "INSERT INTO seen VALUES (@@sql_mode || '');";
     assert_eq!(refusal(&bench.home, sql, &run), "");
@@ -290,7 +315,7 @@ fn serialization_failures_are_retried() {
     let bench = TestBench::new("own_sql_retry");
     let mut control = bench.control();
     let sql = "CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 0)";
-    control.run(sql);
+    control.execute(sql).expect("a table");
     let path = bench.home.join("add.toml");
     let plan = "[workload]\nname = 'sql'\nmax_tries = 1000\n[[workload.transactions]]\nname = 'add'\nsql = '''
 BEGIN ISOLATION LEVEL REPEATABLE READ;

@@ -8,7 +8,7 @@ use crate::maria::MariaTestBench;
 use crate::poolers::bench_with_pooler;
 use prony_assertions::TextAssertions;
 use prony_store::{DurabilityClass, Run, RunState};
-use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
+use prony_test_servers::{MariaDb, MariaDbOptions};
 use std::path::Path;
 
 fn write_plan(home: &Path, workload: &str, variants: &str) -> String {
@@ -223,7 +223,7 @@ fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_er
     let output = bench.prony(&format!("run {plan}"));
     ok_stdout(&output);
     let messages = stderr_text(&output);
-    let told = "the server's full_page_writes is off for the run; before, it was on";
+    let told = "full_page_writes of the server is off for the run; before, it was on";
     assert_eq!(messages.matches(told).count(), 2, "{messages}");
     let runs = stored_runs(&bench.home);
     let expected = ["on", "off", "off", "on"].map(|name| (name.to_owned(), name.to_owned()));
@@ -240,14 +240,14 @@ fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_er
     wait_until(&bench.home, |run| run.state == RunState::Running);
     assert_eq!(shown().as_deref(), Some("off"));
     // A second run would take this for what the server had before, also one in another database.
-    bench.control().run("create database other");
+    bench.control().execute("create database other").unwrap();
     let other = bench.url.replace("/server_settings", "/other");
     for url in [&bench.url, &other] {
         let mut second = bench.command("run tpcb --setting full_page_writes=on");
         let output = second.args(["--url", url]).output().expect("it runs");
         let messages = stderr_text(&output);
         assert_eq!(output.status.code(), Some(3), "{messages}");
-        let holder = "another run has changed the settings of this server (process ";
+        let holder = "another run has changed the settings of the server (process ";
         messages.assert_contains(holder);
         assert_eq!(shown().as_deref(), Some("off"));
     }
@@ -263,8 +263,10 @@ fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_er
     let is_running = |run: &Run| run.state == RunState::Running;
     wait_until(&bench.home, is_running);
     let mut control = bench.control();
-    control.run("alter system set full_page_writes = on");
-    control.run("select pg_reload_conf()");
+    control
+        .execute("alter system set full_page_writes = on")
+        .unwrap();
+    control.execute("select pg_reload_conf()").unwrap();
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(7), "{}", stderr_text(&output));
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -369,7 +371,7 @@ fn mariadb_sets_sessions_and_the_server_and_puts_the_server_back() {
     other.query("select get_lock('prony settings', 0)").unwrap();
     let setting = "run oltp_read_write --transactions 9 --setting innodb_flush_log_at_trx_commit=2";
     let messages = stderr_text(&bench.prony(setting));
-    let holder = "has changed the settings of this server (connection ";
+    let holder = "has changed the settings of the server (connection ";
     messages.assert_contains(holder);
     assert_eq!(shown(), before);
     let output =

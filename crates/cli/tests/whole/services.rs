@@ -1,7 +1,7 @@
 //! Runs on canned servers that answer as services do, by their documentation: each is named, what it does not have is said
 //! to be absent, and its misleading values are not judged.
 
-use crate::common::{prony_command, stderr_text};
+use crate::common::{ok_stdout, prony_command, stderr_text};
 use prony_assertions::TextAssertions;
 use prony_store::{ObservedTopic, Run, Service};
 use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, Row, start};
@@ -514,17 +514,55 @@ fn every_service_has_a_mocked_conversation() {
 }
 
 #[test]
-fn a_load_is_refused_where_a_transaction_may_change_few_rows() {
+fn a_load_keeps_to_what_aurora_dsql_can_do_and_repeats_what_lost_a_conflict() {
     let mut mocks = MOCKS.iter();
     let mock = mocks.find(|mock| mock.service == Service::AuroraDsql);
     let mock = mock.expect("its conversation");
-    let port = start(mock.protocol, mock.conversation()).expect("a port");
-    let arguments = format!("load oltp_update_index --url {}", mock.url(port));
-    let output = prony_command(&arguments, &std::env::temp_dir()).output();
-    let output = output.expect("it starts");
-    let text = stderr_text(&output);
-    assert!(
-        !output.status.success() && text.contains("Aurora DSQL changes at most 3000 rows"),
-        "{text}"
-    );
+    let load = |workload: &str| {
+        let mut conversation = mock.conversation();
+        let conflict = CannedError {
+            number: 0,
+            sqlstate: "OC000",
+            message: "change conflicts with another transaction".to_owned(),
+        };
+        let mut answers = vec![
+            ("create index async".to_owned(), Answer::Usual),
+            (
+                "insert into sbtest".to_owned(),
+                Answer::ErrorEvery(3, conflict),
+            ),
+        ];
+        let absent = [
+            "create index",
+            "create unique index",
+            "alter table",
+            "fillfactor",
+            "serial",
+            "truncate",
+            "vacuum",
+            "copy ",
+            "comment on",
+            "advisory",
+        ];
+        answers.extend(absent.map(|part| (part.to_owned(), refused(0, "0A000"))));
+        answers.append(&mut conversation.answers);
+        conversation.answers = answers;
+        let port = start(mock.protocol, conversation).expect("a port");
+        let arguments = format!("load {workload} --url {}", mock.url(port));
+        let output = prony_command(&arguments, &std::env::temp_dir()).output();
+        output.expect("it starts")
+    };
+    // A canned server says of each change that it was one of one row.
+    let oltp = "oltp_update_index --scale 6 -o table_size=1";
+    let loaded = load(&format!("{oltp} -o auto_inc=off"));
+    let text = ok_stdout(&loaded);
+    text.assert_contains("INSERTs of up to 3000 rows, each a transaction");
+    for (workload, hint) in [
+        (oltp, "-o auto_inc=off"),
+        ("ycsb", "Aurora DSQL changes at most 3000 rows"),
+    ] {
+        let output = load(workload);
+        let text = stderr_text(&output);
+        assert!(!output.status.success() && text.contains(hint), "{text}");
+    }
 }

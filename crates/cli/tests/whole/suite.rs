@@ -87,6 +87,10 @@ fn a_suite_is_estimated_stopped_continued_and_shown_as_one_table() {
     let experiment = |run: &Run| run.experiment.clone().expect("a suite is an experiment");
     let id = experiment(&runs[0]).id;
     assert!(runs.iter().all(|run| experiment(run).id == id));
+    assert!(
+        runs.iter()
+            .all(|run| run.suite().is_some_and(|suite| !suite.request.is_empty()))
+    );
     assert_eq!(experiment(&runs[3]).position, 3);
     check_table(&table);
     check_page(&bench, &id);

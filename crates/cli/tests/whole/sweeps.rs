@@ -1,8 +1,8 @@
 //! Sweeps on a real server: every point is run, the curve is printed, compared and drawn, and has prices.
 
-use crate::common::{TestBench, ok_stdout, stderr_text};
+use crate::common::{TestBench, ok_stdout, own_postgres, stderr_text, stored_runs};
 use prony_assertions::TextAssertions;
-use prony_store::{RunFilter, RunStore, Setting};
+use prony_store::{ExperimentKind, RunFilter, RunStore, Setting};
 use serde_json::Value;
 
 const PLAN: &str = "\
@@ -70,9 +70,9 @@ fn each_point_is_repeated_and_the_curve_is_printed_compared_and_drawn() {
     assert_eq!(stored.len(), 6);
     for summary in &stored {
         let run = store.load(&summary.id).expect("a document");
-        let point = &run.experiment.as_ref().expect("an experiment").sweep;
+        assert_eq!(run.experiment_kind(), Some(&ExperimentKind::Sweep));
         let clients = run.drive.clients.to_string();
-        assert_eq!(*point, [Setting::new("clients", clients.clone())]);
+        assert_eq!(run.point(), [Setting::new("clients", clients.clone())]);
         let given = &run.request["given"]["run.clients"];
         assert_eq!(given["value"].to_string(), clients);
         let place = given["place"].as_str().unwrap_or_default();
@@ -158,4 +158,36 @@ fn options_machines_and_mistakes_are_checked_before_the_first_run() {
     let message = stderr_text(&output);
     message.assert_contains("has no configuration large");
     std::fs::remove_dir_all(folder).expect("it is removed");
+}
+
+#[test]
+fn a_sweep_over_the_size_of_the_data_loads_them_or_is_refused_before_the_first_run() {
+    let server = own_postgres();
+    let bench = TestBench::on(&server, "sweep_scale");
+    ok_stdout(&bench.prony("load select-only --scale 1"));
+    let plan = "[workload]\nname = \"select-only\"\n[run]\nclients = 1\ntransactions = 20\n\
+                [experiment]\nrepeats = 1\nkeep_going = true\n[sweep]\nscale = [1, 2]\n";
+    let path = bench.home.join("scale.toml");
+    let run = |plan: &str| {
+        std::fs::write(&path, plan).expect("a file");
+        bench.prony(&format!("run {}", path.display()))
+    };
+    let refused = run(plan);
+    assert_eq!(refused.status.code(), Some(2));
+    let messages = stderr_text(&refused);
+    for text in ["data of the scales 1 and 2 on one server", "$PRONY_SCALE"] {
+        messages.assert_contains(text);
+    }
+    assert!(stored_runs(&bench.home).is_empty());
+
+    let load = format!(
+        "between = \"{} load select-only --scale $PRONY_SCALE --url '{}'\"\n",
+        env!("CARGO_BIN_EXE_prony"),
+        bench.socket_url
+    );
+    ok_stdout(&run(&plan.replace("[sweep]", &format!("{load}[sweep]"))));
+    let scales = stored_runs(&bench.home);
+    let mut scales: Vec<_> = scales.iter().map(|run| run.workload.scale).collect();
+    scales.sort_unstable();
+    assert_eq!(scales, [1, 2]);
 }

@@ -79,13 +79,26 @@ pub struct Quirks {
     pub retries_source: &'static str,
     /// Workloads that do badly on it.
     pub unsuited: &'static [Unsuited],
-    /// The largest number of rows that a transaction may change.
-    pub rows_per_transaction: Option<u32>,
+    /// How tables are loaded where a transaction may change only some rows.
+    pub small_transactions: Option<SmallTransactions>,
     /// What else a reader of its figures should know.
     pub notes: &'static [&'static str],
     /// Whether Prony was run on the product itself or its engine, and not only on a server of the tests that gives its
     /// documented answers.
     pub was_at_hand: bool,
+}
+
+/// How tables are loaded where a transaction may change only some rows, and has one statement that changes the schema.
+#[derive(Clone, Copy, Debug)]
+pub struct SmallTransactions {
+    /// The largest number of rows that a transaction may change.
+    pub rows: u32,
+    /// Bytes of rows from which no further row is added to one; below the service's limit by a row.
+    pub bytes: usize,
+    /// What begins a statement that builds an index, in place of `create index`.
+    pub create_index: &'static str,
+    /// The statement that waits until an index is built, whose `{job}` that statement returned; `None` if it waits itself.
+    pub wait_for_index: Option<&'static str>,
 }
 
 /// What shows a service.
@@ -146,7 +159,7 @@ const PLAIN: Quirks = Quirks {
     retries: &[],
     retries_source: "",
     unsuited: &[],
-    rows_per_transaction: None,
+    small_transactions: None,
     notes: &[],
     was_at_hand: false,
 };

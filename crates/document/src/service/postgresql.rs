@@ -1,7 +1,9 @@
 //! Services and derived products that answer as PostgreSQL; those that also answer as MySQL or MariaDB, and differ in
 //! nothing else, stand here too.
 
-use super::{Absent, MySql, PLAIN, PostgreSql, Quirks, Retry, RetryCode, Sign, Unsuited};
+use super::{
+    Absent, MySql, PLAIN, PostgreSql, Quirks, Retry, RetryCode, Sign, SmallTransactions, Unsuited,
+};
 use crate::topic::ObservedTopic::{
     Checkpoints, CommitsAndCache, DatabaseSize, Durability, Extensions, OtherSessions, Replicas,
     ReplicationLag, SessionsAndWaits, StatisticsAge, Tables, UnloggedTables, Vacuums,
@@ -196,7 +198,12 @@ pub(super) const AURORA_DSQL: Quirks = Quirks {
         why: "Conflicts are found at the commit: of the transactions that update the same branch at a time, all but one \
               fail with 40001 (OC000), and did their work for nothing.",
     }],
-    rows_per_transaction: Some(3_000),
+    small_transactions: Some(SmallTransactions {
+        rows: 3_000,
+        bytes: 4 << 20,
+        create_index: "create index async",
+        wait_for_index: Some("call sys.wait_for_job('{job}')"),
+    }),
     notes: &[
         "A transaction changes 3,000 rows and 10 MiB at most, and lasts five minutes; a connection ends after an hour.",
         "Indexes are built by CREATE INDEX ASYNC; there are no foreign keys, sequences need a cache, and TRUNCATE is missing.",

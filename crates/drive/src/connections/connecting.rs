@@ -5,7 +5,7 @@
 
 use super::{ConnectionEvent, ConnectionSlot, Connections, LinkTimer, Stage};
 use crate::error::ConnectError;
-use crate::hosts::FirstEndpoint;
+use crate::hosts::{ConnectionUse, FirstEndpoint};
 use crate::io::{Io, IoEvent, IoEventKind, Slot};
 use crate::link::{LinkStep, Routes};
 use prony_measure::interval::TimestampCounts;
@@ -78,6 +78,10 @@ impl<'a, I: Io> Connections<'a, I> {
                 LinkTimer::Retry(_) => continue,
                 // If the link has ended its login in the meantime, this changes nothing.
                 LinkTimer::ContinueLogin(slot) => (slot, self.continue_login(slot)),
+                LinkTimer::Probe(host) => match self.begin_probe(host) {
+                    Some(begun) => begun,
+                    None => continue,
+                },
             };
             events.extend(self.apply_step(slot, step));
         }
@@ -126,13 +130,14 @@ impl<'a, I: Io> Connections<'a, I> {
 
     /// Starts connecting over the first route to the host that is chosen for this attempt. A retry after [`LinkStep::TryLater`] keeps the deadline of the
     /// postponed attempt.
-    fn begin_connect(&mut self, slot: Slot) -> LinkStep {
+    pub(super) fn begin_connect(&mut self, slot: Slot) -> LinkStep {
         let connection = &mut self.slots[slot as usize];
-        if !connection.is_in_tcp_sample {
-            let number = connection.number;
-            connection.first_endpoint = self.routes.first_endpoint(number, &mut self.random);
-        }
-        let first = connection.first_endpoint.endpoint;
+        let (connection_use, number) = (connection.connection_use, connection.number);
+        connection.first_endpoint = match connection.home {
+            Some(home) if connection.conn.must_return() => self.routes.at_host(home),
+            _ => (self.routes).first_endpoint(connection_use, number, &mut self.random),
+        };
+        let first = connection.first_endpoint;
         if !self.attempts.has_deadline(slot) {
             self.set_deadline(slot, true);
         }
@@ -238,6 +243,10 @@ impl<'a, I: Io> Connections<'a, I> {
         trailing_bytes: &[u8],
     ) -> Option<ConnectionEvent> {
         self.attempts.record_success(slot, self.clock.now_ns());
+        if let ConnectionUse::Probe(host) = self.slots[slot as usize].connection_use {
+            self.on_probe_up(slot, host);
+            return None;
+        }
         self.enter_host(slot);
         let conn = &self.slots[slot as usize].conn;
         conn.mark_opened_with_flags(flags);
@@ -268,12 +277,18 @@ impl<'a, I: Io> Connections<'a, I> {
             connections.up += 1;
             connections.arrived += u64::from(host != self.routes.host_of(first));
         }
+        self.note_host(slot, host, self.routes.host_of(first));
     }
 
     /// Handles an attempt that failed on every route. If a user requested the connection, the user decides whether
     /// to try again.
     fn on_refusal(&mut self, slot: Slot) -> Option<ConnectionEvent> {
         let connection = &mut self.slots[slot as usize];
+        if let ConnectionUse::Probe(host) = connection.connection_use {
+            self.attempts.clear_deadline(slot);
+            self.end_probe(host);
+            return None;
+        }
         if !connection.conn.is_busy_with(UserPhase::OpenConnection) {
             self.retry_with_new_deadline(slot);
             return None;

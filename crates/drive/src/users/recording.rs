@@ -11,6 +11,8 @@ use crate::run_event::{RunEvent, RunEventKind};
 use prony_measure::ExcludedTransactions;
 use prony_measure::interval::TimestampCounts;
 
+const SECOND_NS: u64 = 1_000_000_000;
+
 impl Users<'_> {
     /// How to wait for replies at first.
     pub fn first_wait_strategy(&mut self, can_coalesce: bool) -> WaitStrategy {
@@ -38,15 +40,15 @@ impl Users<'_> {
     pub(super) fn record_samples(&mut self, slot: Slot) {
         let client = self.ids[slot as usize].client;
         let window = self.timing.count_from_ns..self.timing.end_ns.unwrap_or(u64::MAX);
-        let host = self.slots[slot as usize].conn.host();
+        let start_ns = self.timing.start_ns;
+        let host = self.slots[slot as usize].conn.sample_host();
         let mut host = self.host_totals.get_mut(usize::from(host));
         let (recorder, listener) = (&mut self.timing.recorder, &mut self.sample_listener);
         self.context.drain_samples(|sample| {
             recorder.record(sample);
-            if let Some(host) = &mut host
-                && window.contains(&sample.ended_ns)
-            {
-                host.record(sample);
+            if let Some(host) = &mut host {
+                let second = sample.ended_ns.saturating_sub(start_ns) / SECOND_NS;
+                host.record(sample, second as usize, window.contains(&sample.ended_ns));
             }
             if let Some(listener) = listener {
                 listener.sample(client, sample);
@@ -80,8 +82,9 @@ impl Users<'_> {
     /// closes it. Returns whether a finished interval is available.
     #[inline]
     pub fn rotate_interval(&mut self, now_ns: u64) -> bool {
-        let recorder = &mut self.timing.recorder;
-        if recorder.is_outside_current(now_ns) {
+        if self.timing.recorder.is_outside_current(now_ns) {
+            self.follow_window_start();
+            let recorder = &mut self.timing.recorder;
             recorder.count_queries(&self.context.take_queries());
             if let Some(schedule) = &mut self.timing.schedule {
                 let waiting = schedule.count_waiting(now_ns);
@@ -90,7 +93,18 @@ impl Users<'_> {
                 recorder.set_waiting_and_in_progress(waiting, in_progress.count() as u32);
             }
         }
-        recorder.rotate(now_ns)
+        self.timing.recorder.rotate(now_ns)
+    }
+
+    /// Takes over when the window begins, once that is decided: at least a part of a second before, so that each
+    /// worker knows it when it opens the interval that begins there.
+    fn follow_window_start(&mut self) {
+        if let Some(window_start_ns) = self.channel.window_start_ns()
+            && window_start_ns != self.timing.count_from_ns
+        {
+            self.timing.set_window_start(window_start_ns);
+            self.set_window();
+        }
     }
 
     /// Delivers finished intervals, and takes cleared ones back for reuse.
@@ -166,6 +180,17 @@ impl Users<'_> {
             listener.ended(now_ns);
         }
         self.send_finished_intervals();
+    }
+
+    /// Records how many connections are up at each host in the second that has just ended.
+    pub fn record_host_connections(&mut self, connections: &[HostConnections], now_ns: u64) {
+        let second = now_ns.saturating_sub(self.timing.start_ns) / SECOND_NS;
+        let Some(second) = second.checked_sub(1) else {
+            return;
+        };
+        for (host, connections) in self.host_totals.iter_mut().zip(connections) {
+            host.second(second as usize).connections = connections.up;
+        }
     }
 
     /// Sends what happened at each host, if there are several.

@@ -9,6 +9,7 @@ mod receive_stamps;
 mod server;
 mod slices;
 mod waits;
+mod warmup;
 
 use prony_drive::{DriveJob, DriveResult, run};
 use prony_measure::{Tally, Totals};

@@ -12,9 +12,9 @@ mod search;
 pub use search::{Capacity, CapacityState, NextStep, RateVerdict, Search};
 
 use crate::compare::property_differences;
+use crate::limiter::{LimiterFinding, first_known, limiter};
 use crate::observations::server_machine_mean;
 use crate::requirements::{answer_repeats, is_met_by_value};
-use crate::sweep::{LimiterFinding, first_known, limiter};
 use crate::thresholds::STEADY_MIN_SECONDS;
 use crate::{all_kinds, client};
 use prony_store::{
@@ -103,6 +103,12 @@ pub fn difference(a: &Run, b: &Run) -> Option<(String, [String; 2])> {
     Some((found.what, [found.a, found.b]))
 }
 
+/// Whether a run can be a step of a search: a run at a rate that nothing else distinguishes from the others.
+pub fn is_step(run: &Run) -> bool {
+    let names = run.point().iter().map(|setting| &*setting.name);
+    names.eq(["rate"]) && run.drive.rate_tps.is_some()
+}
+
 /// Judges a run at a rate. The run must have its seconds.
 pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
     // Figures that must not be used still have a verdict; `invalid_by` says so beside it.
@@ -142,7 +148,7 @@ pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
         let is_other = !BEHIND_CHECKS.contains(&&*check.id) && check.id != CLIENT_CHECK;
         check.severity == Severity::Invalid && is_other
     });
-    let limited = client::check_client_limit(run);
+    let limited = client::cpu_limit(run);
     CapacityStep {
         run: run.id.clone(),
         rate: run.drive.rate_tps.unwrap_or_default(),
@@ -154,7 +160,7 @@ pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
         share_of_limit,
         keeps_up,
         is_certain: decided.iter().all(|(_, is_certain)| *is_certain),
-        is_client_limit: limited.is_some_and(|found| found.severity == Severity::Invalid),
+        is_client_limit: limited.is_some_and(|(severity, _)| severity == Severity::Invalid),
         invalid_by: invalid.map(|check| check.id.clone()).collect(),
         answer,
     }
@@ -201,13 +207,6 @@ impl CapacityResult {
     /// steps of a search, or the points of one experiment over rates of which something was required that a rate can miss.
     pub fn of(runs: &[impl Borrow<Run>]) -> Option<CapacityResult> {
         let runs: Vec<&Run> = runs.iter().map(Borrow::borrow).collect();
-        let is_step = |run: &&Run| {
-            let point = run
-                .experiment
-                .iter()
-                .flat_map(|experiment| &experiment.sweep);
-            point.map(|setting| &*setting.name).eq(["rate"]) && run.drive.rate_tps.is_some()
-        };
         let position = |run: &&&Run| {
             run.experiment
                 .as_ref()
@@ -215,11 +214,8 @@ impl CapacityResult {
         };
         let last = runs.iter().max_by_key(position)?;
         // A search may be one for the highest rate with which the server keeps up.
-        let is_search = last
-            .experiment
-            .as_ref()
-            .is_some_and(|own| own.search.is_some());
-        if last.answer.is_none() && !is_search {
+        let settings = last.search();
+        if last.answer.is_none() && settings.is_none() {
             return None;
         }
         let results = last.answer.iter().flat_map(|answer| &answer.results);
@@ -228,14 +224,13 @@ impl CapacityResult {
         let is_refused = requirements
             .iter()
             .any(|required| refusal(required).is_some());
-        if is_refused || !runs.iter().all(is_step) {
+        if is_refused || !runs.iter().all(|run| is_step(run)) {
             return None;
         }
         let steps: Vec<CapacityStep> = runs
             .iter()
             .map(|run| judge_step(run, &requirements))
             .collect();
-        let settings = last.experiment.as_ref()?.search.as_ref();
         let search = Search {
             start: steps[0].rate,
             is_estimate: settings.is_none_or(|search| search.is_estimate),
@@ -243,6 +238,21 @@ impl CapacityResult {
             max_steps: settings.map_or(steps.len(), |search| search.max_steps as usize),
         };
         Some(CapacityResult::new(&search, &requirements, steps, &runs))
+    }
+
+    /// Whether there is an answer: it fails if no rate meets what is required, and is undecided if its steps do not
+    /// decide or must not be used.
+    pub fn verdict(&self) -> AnswerVerdict {
+        match self.capacity.state {
+            CapacityState::Below => AnswerVerdict::Fail,
+            CapacityState::Unknown | CapacityState::Contradictory => AnswerVerdict::Undecided,
+            CapacityState::Found | CapacityState::Imprecise | CapacityState::AtLeast => {
+                match self.invalid_by().is_empty() {
+                    true => AnswerVerdict::Pass,
+                    false => AnswerVerdict::Undecided,
+                }
+            }
+        }
     }
 
     /// Ids of checks by which steps next to the answer must not be used.
@@ -426,7 +436,7 @@ mod tests {
         for run in &mut runs {
             run.answer = unanswered(&limits);
             let rate = run.drive.rate_tps.unwrap().to_string();
-            run.experiment.get_or_insert_default().sweep = vec![Setting::new("rate", rate)];
+            run.experiment.get_or_insert_default().point = vec![Setting::new("rate", rate)];
         }
         assert_eq!(CapacityResult::of(&runs), Some(found.clone()));
         assert_eq!(

@@ -209,12 +209,17 @@ pub(super) fn plain_text(value: &serde_json::Value) -> String {
     }
 }
 
-/// The number of servers, and how connections are spread over them.
+/// The number of servers, and how connections and reads are spread over them.
 fn endpoints(run: &Run) -> String {
-    match (run.endpoints.len(), run.drive.spread) {
+    let mut text = match (run.endpoints.len(), run.drive.spread) {
         (0 | 1, _) | (_, None) => "1".to_owned(),
         (count, Some(spread)) => format!("{count}, {}", spread.name()),
+    };
+    if let Some(percent) = run.drive.read_share_percent {
+        let reading = run.endpoints.iter().filter(|endpoint| endpoint.only_reads);
+        text += &format!(", {} for {percent} % of the reads", reading.count());
     }
+    text
 }
 
 fn text_or_empty(value: Option<impl ToString>) -> String {

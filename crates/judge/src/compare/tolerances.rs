@@ -63,6 +63,8 @@ fn is_within_tolerance(a: &Run, b: &Run, difference: &mut Difference) -> bool {
             }
         }
         "measured" => are_similar_times(runs.map(|run| run.window.measured_s)),
+        // Each went on until the load was steady; `warm-up` reports a load that was not.
+        "warm-up" if runs.iter().all(|run| run.window.warmup_end.is_some()) => true,
         "warm-up" => are_similar_times(runs.map(|run| run.window.warmup_s)),
         "server's memory" => {
             let bytes = runs.map(|run| run.observed.as_ref()?.machine.memory_bytes);
@@ -104,7 +106,7 @@ mod tests {
     use crate::compare::{Verdict, compare};
     use crate::sample::{healthy, healthy_at_rate, observed_mut, observed_run};
     use prony_assertions::TextAssertions;
-    use prony_store::{RoundTrip, ServerAddress};
+    use prony_store::{RoundTrip, ServerAddress, WarmupEnd};
 
     fn verdict(run: &Run, change: impl Fn(&mut Run)) -> Verdict {
         let mut other = run.clone();
@@ -183,5 +185,13 @@ mod tests {
         let warmup = |seconds| verdict(&healthy(), |run| run.window.warmup_s = seconds);
         assert_eq!(warmup(10.9), Verdict::Comparable);
         assert_eq!(warmup(0.0), Verdict::WithCaveats);
+        let until_steady = |run: &mut Run, seconds| {
+            run.window.warmup_s = seconds;
+            run.window.warmup_end = Some(WarmupEnd::Steady);
+        };
+        let mut steady = healthy();
+        until_steady(&mut steady, 5.0);
+        let longer = verdict(&steady, |run| until_steady(run, 14.0));
+        assert_eq!(longer, Verdict::Comparable);
     }
 }

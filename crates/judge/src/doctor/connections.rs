@@ -8,8 +8,6 @@ use super::{DatabaseFacts, IntendedLoad, Remedied, bad, ok, unknown};
 use crate::formatting::{count, thousands};
 use prony_store::{ConnectionLimit, DoctorFinding, LimitOwner, SqlDialect};
 
-const ID: &str = "max-connections";
-
 /// Connections that a run needs besides those of its clients: control, observation, the server's own count.
 const OTHER_CONNECTIONS: u64 = 3;
 
@@ -63,7 +61,7 @@ fn of_narrower_limit(
         "{clients} need {}: some of them would be refused.",
         thousands(needed)
     );
-    let finding = bad(ID, value, reason);
+    let finding = bad(value, reason);
     let command = match &limit.owner {
         LimitOwner::Role => is_plain_name(user)
             .then(|| format!("psql -c 'ALTER ROLE \"{user}\" CONNECTION LIMIT -1'")),
@@ -86,7 +84,7 @@ fn of_narrower_limit(
 
 fn of_server(server: &DatabaseFacts, clients: &str, needed: u64) -> DoctorFinding {
     let Some(max) = server.max_connections else {
-        return unknown(ID, "The server does not report its limit.");
+        return unknown("The server does not report its limit.");
     };
     let usable = max.saturating_sub(server.reserved_connections);
     if server.connections.is_none() && usable >= needed {
@@ -94,7 +92,7 @@ fn of_server(server: &DatabaseFacts, clients: &str, needed: u64) -> DoctorFindin
             "The limit is {}, but this user may not read how many connections are in use.",
             thousands(max)
         );
-        return unknown(ID, reason);
+        return unknown(reason);
     }
     let free = free_connections(server, max);
     let value = format!(
@@ -103,14 +101,14 @@ fn of_server(server: &DatabaseFacts, clients: &str, needed: u64) -> DoctorFindin
         thousands(max)
     );
     if free >= needed {
-        return ok(ID, value, format!("{clients} need {}.", thousands(needed)));
+        return ok(value, format!("{clients} need {}.", thousands(needed)));
     }
     let new_max = max + needed - free;
     let reason = format!(
         "{clients} need {}: some of them would be refused.",
         thousands(needed)
     );
-    let finding = bad(ID, value, reason);
+    let finding = bad(value, reason);
     match server.dialect() {
         Some(SqlDialect::PostgreSql) | None => finding
             .mended_by(format!(

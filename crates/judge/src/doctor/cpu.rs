@@ -2,7 +2,7 @@
 //!
 //! In: the facts and the load. Out: findings. Must never: report a virtual machine's missing files as a fault.
 
-use super::{IntendedLoad, MachineFacts, Remedied, bad, caution, ok, unknown};
+use super::{IntendedLoad, MachineFacts, Remedied, bad, caution, named, ok, unknown};
 use crate::client_setup::slow_cpus;
 use crate::formatting::{count, percent, time};
 use crate::thresholds::{NEIGHBOURS_INVALID_SHARE, NEIGHBOURS_MAX_SHARE, severity_of_effect};
@@ -26,17 +26,17 @@ const FAST_CLOCK_SOURCES: [&str; 6] = [
 ];
 
 pub(super) fn findings(machine: &MachineFacts, load: IntendedLoad) -> Vec<DoctorFinding> {
-    vec![
-        kernel(machine),
-        io_uring(machine),
-        cpu_frequency(machine),
-        smt(machine, load),
-        numa(machine),
-        steal(machine),
-        other_load(machine),
-        timer(machine),
-        clock_source(machine),
-    ]
+    named([
+        ("kernel", kernel(machine)),
+        ("io-uring", io_uring(machine)),
+        ("cpu-frequency", cpu_frequency(machine)),
+        ("smt", smt(machine, load)),
+        ("numa", numa(machine)),
+        ("steal", steal(machine)),
+        ("other-load", other_load(machine)),
+        ("timer", timer(machine)),
+        ("clock-source", clock_source(machine)),
+    ])
 }
 
 /// Major and minor number of a kernel's release, such as `6.1.0-13-amd64`.
@@ -46,32 +46,28 @@ fn release_numbers(release: &str) -> Option<(u32, u32)> {
 }
 
 fn kernel(machine: &MachineFacts) -> DoctorFinding {
-    const ID: &str = "kernel";
     let Some(release) = &machine.kernel else {
-        return unknown(ID, "The release could not be read.");
+        return unknown("The release could not be read.");
     };
     let value = format!("Linux {release}");
     match release_numbers(release) {
         Some(numbers) if numbers >= IO_URING_KERNEL => {
-            ok(ID, value, "It has all features that Prony uses.")
+            ok(value, "It has all features that Prony uses.")
         }
         Some(_) => caution(
-            ID,
             value,
             "Before 6.1, Prony uses epoll, which takes more CPU time than io_uring.",
         )
         .advised("Use a distribution with kernel 6.1 or newer, such as Debian 12."),
-        None => unknown(ID, format!("The release {release} has no version number.")),
+        None => unknown(format!("The release {release} has no version number.")),
     }
 }
 
 fn io_uring(machine: &MachineFacts) -> DoctorFinding {
-    const ID: &str = "io-uring";
     let Some(problem) = &machine.io_uring_problem else {
-        return ok(ID, "usable", "Prony uses it with all features it needs.");
+        return ok("usable", "Prony uses it with all features it needs.");
     };
     let finding = caution(
-        ID,
         "not usable",
         format!("{problem}; Prony uses epoll, which takes more CPU time."),
     );
@@ -85,7 +81,6 @@ fn io_uring(machine: &MachineFacts) -> DoctorFinding {
 }
 
 fn cpu_frequency(machine: &MachineFacts) -> DoctorFinding {
-    const ID: &str = "cpu-frequency";
     const SET_GOVERNOR: &str = "for f in /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor; do echo \
                                 performance > \"$f\"; done";
     const REMOVE_LIMIT: &str = "for d in /sys/devices/system/cpu/cpu*/cpufreq; do cat \"$d/cpuinfo_max_freq\" > \
@@ -93,7 +88,7 @@ fn cpu_frequency(machine: &MachineFacts) -> DoctorFinding {
     let Some(frequency) = &machine.cpu_frequency else {
         let reason =
             "The kernel does not report it, as on most virtual machines: the host decides.";
-        return unknown(ID, reason);
+        return unknown(reason);
     };
     let limit = match (frequency.limit_mhz, frequency.max_mhz) {
         (Some(limit), Some(max)) => format!(", {limit} of {max} MHz"),
@@ -102,29 +97,27 @@ fn cpu_frequency(machine: &MachineFacts) -> DoctorFinding {
     let value = format!("{} ({}){limit}", frequency.governor, frequency.driver);
     if let Some(slow) = slow_cpus(frequency) {
         let reason = format!("The CPUs {slow}: the client would overstate latency.");
-        return bad(ID, value, reason).mended_by(format!("{SET_GOVERNOR}\n{REMOVE_LIMIT}"));
+        return bad(value, reason).mended_by(format!("{SET_GOVERNOR}\n{REMOVE_LIMIT}"));
     }
     if frequency.governor != "performance" {
         let reason =
             "The frequency follows the load: a client that is not busy reacts more slowly.";
-        return caution(ID, value, reason).mended_by(SET_GOVERNOR);
+        return caution(value, reason).mended_by(SET_GOVERNOR);
     }
-    ok(ID, value, "The CPUs may run at their highest frequency.")
+    ok(value, "The CPUs may run at their highest frequency.")
 }
 
 fn smt(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
-    const ID: &str = "smt";
     let cpus = machine.cpus.len() as u64;
     let Some(cores) = machine.cores.map(u64::from).filter(|_| cpus > 0) else {
-        return unknown(ID, "The kernel does not report which CPUs share a core.");
+        return unknown("The kernel does not report which CPUs share a core.");
     };
     let value = format!("{} on {}", count(cpus, "CPU"), count(cores, "core"));
     if cores >= cpus {
-        return ok(ID, value, "No two of these CPUs share a core.");
+        return ok(value, "No two of these CPUs share a core.");
     }
     if u64::from(load.threads) > cores {
         return caution(
-            ID,
             value,
             format!(
                 "{} share cores, so each is slower while its neighbour is busy.",
@@ -136,27 +129,21 @@ fn smt(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
         ));
     }
     ok(
-        ID,
         value,
         "There is a core for each thread of the load, if other programs leave it.",
     )
 }
 
 fn numa(machine: &MachineFacts) -> DoctorFinding {
-    const ID: &str = "numa";
     if machine.numa_nodes.is_empty() {
-        return unknown(ID, "The kernel does not report NUMA nodes.");
+        return unknown("The kernel does not report NUMA nodes.");
     }
     let nodes = machine.numa_nodes.iter();
     let usable = nodes.filter(|(_, cpus)| cpus.iter().any(|cpu| machine.cpus.contains(cpu)));
     let usable: Vec<u32> = usable.map(|(number, _)| *number).collect();
     let value = count(usable.len().max(1) as u64, "node");
     if usable.len() <= 1 {
-        return ok(
-            ID,
-            value,
-            "All CPUs that this process may use are on one node.",
-        );
+        return ok(value, "All CPUs that this process may use are on one node.");
     }
     let route = super::network::judged_interfaces(machine);
     let devices = route
@@ -166,9 +153,7 @@ fn numa(machine: &MachineFacts) -> DoctorFinding {
         .filter_map(|device| device.numa_node)
         .find(|node| usable.contains(node));
     let node = near_network.unwrap_or(usable[0]);
-    caution(
-        ID,
-        value,
+    caution(value,
         "Threads may run on a node other than that of their memory or of the network interface, which is slower \
          and differs from run to run.",
     )
@@ -178,46 +163,43 @@ fn numa(machine: &MachineFacts) -> DoctorFinding {
 }
 
 fn steal(machine: &MachineFacts) -> DoctorFinding {
-    const ID: &str = "steal";
     let Some(usage) = machine.usage else {
-        return unknown(ID, "The machine was not watched (--watch 0s).");
+        return unknown("The machine was not watched (--watch 0s).");
     };
     let Some(share) = usage.steal_share else {
-        return unknown(ID, "The kernel does not report it.");
+        return unknown("The kernel does not report it.");
     };
     let value = format!("{} of {:.0} s", percent(share), usage.seconds);
     let reason = "The hypervisor gave CPU time of this machine to other guests.";
     let advice = "Use a machine with dedicated CPUs, or measure at another time of the day.";
     match severity_of_effect(share) {
-        None => ok(ID, value, "The hypervisor took no noticeable CPU time."),
-        Some(Severity::Invalid) => bad(ID, value, reason).advised(advice),
-        Some(_) => caution(ID, value, reason).advised(advice),
+        None => ok(value, "The hypervisor took no noticeable CPU time."),
+        Some(Severity::Invalid) => bad(value, reason).advised(advice),
+        Some(_) => caution(value, reason).advised(advice),
     }
 }
 
 /// The load of other programs. If the server is on this machine, it is one of them.
 fn other_load(machine: &MachineFacts) -> DoctorFinding {
-    const ID: &str = "other-load";
     let Some(usage) = machine.usage else {
-        return unknown(ID, "The machine was not watched (--watch 0s).");
+        return unknown("The machine was not watched (--watch 0s).");
     };
     let Some(share) = usage.busy_share else {
-        return unknown(ID, "The kernel does not report it.");
+        return unknown("The kernel does not report it.");
     };
     let value = format!("CPUs {} busy for {:.0} s", percent(share), usage.seconds);
     let reason = "Other programs use the CPUs before any load is driven.";
     let advice = "Stop other programs (top shows them), or use a machine of its own.";
     match share {
-        share if share > NEIGHBOURS_INVALID_SHARE => bad(ID, value, reason).advised(advice),
-        share if share > NEIGHBOURS_MAX_SHARE => caution(ID, value, reason).advised(advice),
-        _ => ok(ID, value, "The machine is nearly idle."),
+        share if share > NEIGHBOURS_INVALID_SHARE => bad(value, reason).advised(advice),
+        share if share > NEIGHBOURS_MAX_SHARE => caution(value, reason).advised(advice),
+        _ => ok(value, "The machine is nearly idle."),
     }
 }
 
 fn timer(machine: &MachineFacts) -> DoctorFinding {
-    const ID: &str = "timer";
     let Some(lateness_ns) = machine.timer_lateness_ns else {
-        return unknown(ID, "The precision of timers was not measured.");
+        return unknown("The precision of timers was not measured.");
     };
     let slack = match machine.timer_slack_ns {
         Some(ns) => format!("; slack of other threads {}", time(ns as f64)),
@@ -228,22 +210,20 @@ fn timer(machine: &MachineFacts) -> DoctorFinding {
                   machine; --wait spin avoids sleeping.";
     let reason = "Scheduled starts (--rate) would be late by as much.";
     match lateness_ns {
-        TIMER_LATENESS_BAD_NS.. => bad(ID, value, reason).advised(advice),
-        TIMER_LATENESS_CAUTION_NS.. => caution(ID, value, reason).advised(advice),
-        _ => ok(ID, value, "Prony sets a slack of 1 ns for its own threads."),
+        TIMER_LATENESS_BAD_NS.. => bad(value, reason).advised(advice),
+        TIMER_LATENESS_CAUTION_NS.. => caution(value, reason).advised(advice),
+        _ => ok(value, "Prony sets a slack of 1 ns for its own threads."),
     }
 }
 
 fn clock_source(machine: &MachineFacts) -> DoctorFinding {
-    const ID: &str = "clock-source";
     let Some(source) = &machine.clock_source else {
-        return unknown(ID, "The kernel does not report it.");
+        return unknown("The kernel does not report it.");
     };
     if FAST_CLOCK_SOURCES.contains(&source.as_str()) {
-        return ok(ID, source, "The clock is read without a system call.");
+        return ok(source, "The clock is read without a system call.");
     }
     let finding = caution(
-        ID,
         source,
         "Each reading of the clock is a system call, and Prony reads it for each reply.",
     );

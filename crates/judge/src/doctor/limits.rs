@@ -2,7 +2,7 @@
 //!
 //! In: the facts and the load. Out: findings. Must never: call a limit sufficient that the load exceeds.
 
-use super::{IntendedLoad, MachineFacts, Remedied, bad, caution, ok, shell_quoted, unknown};
+use super::{IntendedLoad, MachineFacts, Remedied, bad, caution, named, ok, shell_quoted, unknown};
 use crate::formatting::{bytes, thousands, three_digits};
 use prony_store::DoctorFinding;
 
@@ -22,13 +22,13 @@ const PROCESS_BYTES: u64 = 256 << 20;
 const CLIENT_BYTES: u64 = 64 << 10;
 
 pub(super) fn findings(machine: &MachineFacts, load: IntendedLoad) -> Vec<DoctorFinding> {
-    vec![
-        open_files(machine, load),
-        ephemeral_ports(machine, load),
-        locked_memory(machine, load),
-        cgroup_cpu(machine, load),
-        memory(machine, load),
-    ]
+    named([
+        ("open-files", open_files(machine, load)),
+        ("ephemeral-ports", ephemeral_ports(machine, load)),
+        ("locked-memory", locked_memory(machine, load)),
+        ("cgroup-cpu", cgroup_cpu(machine, load)),
+        ("memory", memory(machine, load)),
+    ])
 }
 
 fn clients_text(load: IntendedLoad) -> String {
@@ -36,9 +36,8 @@ fn clients_text(load: IntendedLoad) -> String {
 }
 
 fn open_files(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
-    const ID: &str = "open-files";
     let Some(limit) = machine.open_files else {
-        return unknown(ID, "The limit on open files could not be read.");
+        return unknown("The limit on open files could not be read.");
     };
     let needed =
         u64::from(load.clients) + FILES_PER_THREAD * u64::from(load.threads) + PROCESS_FILES;
@@ -52,7 +51,7 @@ fn open_files(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
             "{clients} need {}; Prony raises the soft limit itself.",
             thousands(needed)
         );
-        return ok(ID, value, reason);
+        return ok(value, reason);
     }
     let new_limit = needed.next_power_of_two().max(65_536);
     let lines = format!(
@@ -66,7 +65,7 @@ fn open_files(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
         "{clients} need {}: the run would not start.",
         thousands(needed)
     );
-    bad(ID, value, reason).mended_by(command).advised(
+    bad(value, reason).mended_by(command).advised(
         "Log in again afterwards; for a service set LimitNOFILE, for a container --ulimit nofile.",
     )
 }
@@ -83,9 +82,8 @@ fn wider_port_range(first: u16, last: u16) -> Option<String> {
 }
 
 fn ephemeral_ports(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
-    const ID: &str = "ephemeral-ports";
     let Some((first, last)) = machine.port_range else {
-        return unknown(ID, "The range of ports could not be read.");
+        return unknown("The range of ports could not be read.");
     };
     let reserved = u64::from(machine.reserved_ports);
     let ports = (u64::from(last) + 1)
@@ -101,7 +99,7 @@ fn ephemeral_ports(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding 
     if ports < u64::from(load.clients) {
         let reason =
             format!("{clients} need a port each towards one address: connections would fail.");
-        let finding = bad(ID, value, reason);
+        let finding = bad(value, reason);
         return match command {
             Some(command) => finding
                 .mended_by(command)
@@ -114,32 +112,29 @@ fn ephemeral_ports(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding 
             "Enough for {clients}, but not if they reconnect often: a closed connection keeps its port for a \
              minute."
         );
-        let finding = caution(ID, value, reason);
+        let finding = caution(value, reason);
         return match command {
             Some(command) => finding.mended_by(command),
             None => finding.advised("Use several addresses of the server."),
         };
     }
     let reason = format!("Enough for {clients} with a connection each.");
-    ok(ID, value, reason)
+    ok(value, reason)
 }
 
 fn locked_memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
-    const ID: &str = "locked-memory";
     if machine.may_lock_memory {
-        return ok(ID, "unlimited", "This user has the privilege CAP_IPC_LOCK.");
+        return ok("unlimited", "This user has the privilege CAP_IPC_LOCK.");
     }
     let needed = RING_BYTES_PER_CLIENT * u64::from(load.clients)
         + RING_BYTES_PER_THREAD * u64::from(load.threads);
     match machine.locked_memory_bytes {
-        None => unknown(ID, "The limit could not be read."),
+        None => unknown("The limit could not be read."),
         Some(u64::MAX) => ok(
-            ID,
             "unlimited",
             "The rings of io_uring need some on recent kernels.",
         ),
         Some(limit) if limit >= needed => ok(
-            ID,
             bytes(limit),
             format!(
                 "The rings of io_uring need about {} at most.",
@@ -148,9 +143,7 @@ fn locked_memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
         ),
         Some(limit) => {
             let new_limit_kib = (needed / 1024).next_power_of_two().max(65_536);
-            caution(
-                ID,
-                bytes(limit),
+            caution(bytes(limit),
                 format!(
                     "The rings of io_uring may need {} on recent kernels; otherwise Prony uses epoll, which takes \
                      more CPU time.",
@@ -167,13 +160,12 @@ fn locked_memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
 }
 
 fn cgroup_cpu(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
-    const ID: &str = "cgroup-cpu";
     let cgroup = &machine.cgroup;
     if !cgroup.is_known {
-        return unknown(ID, "The limits of the control group could not be read.");
+        return unknown("The limits of the control group could not be read.");
     }
     let Some(cpus) = cgroup.cpus else {
-        return ok(ID, "unlimited", "No control group limits the CPU time.");
+        return ok("unlimited", "No control group limits the CPU time.");
     };
     let value = format!("{} CPUs", three_digits(cpus, false));
     let command = if cgroup.cpu_file.ends_with("cfs_quota_us") {
@@ -184,20 +176,17 @@ fn cgroup_cpu(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
     let advice = "In a container, start it without a CPU limit and pin it instead (--cpuset-cpus).";
     let finding = match cpus < f64::from(load.threads) {
         true => bad(
-            ID,
             value,
             "The threads of the load may need more: the kernel would stop them for the rest of each period of \
              usually 100 ms, which shows as latency.",
         ),
         false if cpus < machine.cpus.len() as f64 => caution(
-            ID,
             value,
             "If the group reaches its limit, the kernel stops it for the rest of each period of usually 100 ms, \
              which shows as latency.",
         ),
         false => {
             return ok(
-                ID,
                 value,
                 "The limit is no lower than the CPUs that it may use.",
             );
@@ -207,7 +196,6 @@ fn cgroup_cpu(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
 }
 
 fn memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
-    const ID: &str = "memory";
     let cgroup = &machine.cgroup;
     let in_group = cgroup
         .memory_bytes
@@ -217,7 +205,7 @@ fn memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
         .flatten()
         .min();
     let Some(available) = available else {
-        return unknown(ID, "The available memory could not be read.");
+        return unknown("The available memory could not be read.");
     };
     let needed = PROCESS_BYTES + CLIENT_BYTES * u64::from(load.clients);
     let is_limited = in_group == Some(available);
@@ -228,14 +216,14 @@ fn memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
     };
     if available >= needed {
         let reason = format!("{} need less than {}.", clients_text(load), bytes(needed));
-        return ok(ID, value, reason);
+        return ok(value, reason);
     }
     let reason = format!(
         "{} may need {}: the client could be swapped out or killed.",
         clients_text(load),
         bytes(needed)
     );
-    let finding = bad(ID, value, reason).advised("Stop other programs, or use a larger machine.");
+    let finding = bad(value, reason).advised("Stop other programs, or use a larger machine.");
     if is_limited && !cgroup.memory_file.is_empty() {
         finding.mended_by({
             let file = shell_quoted(&cgroup.memory_file);

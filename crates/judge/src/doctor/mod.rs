@@ -79,14 +79,21 @@ pub fn examine(
     }
 }
 
+/// Findings with their ids.
+fn named<const N: usize>(findings: [(&str, DoctorFinding); N]) -> Vec<DoctorFinding> {
+    let named = findings.map(|(id, finding)| DoctorFinding {
+        id: id.to_owned(),
+        ..finding
+    });
+    named.into()
+}
+
 fn finding(
-    id: &str,
     state: DoctorState,
     value: impl Into<String>,
     reason: impl Into<String>,
 ) -> DoctorFinding {
     DoctorFinding {
-        id: id.to_owned(),
         state,
         value: value.into(),
         reason: reason.into(),
@@ -95,23 +102,23 @@ fn finding(
 }
 
 /// A property that is good enough.
-fn ok(id: &str, value: impl Into<String>, reason: impl Into<String>) -> DoctorFinding {
-    finding(id, DoctorState::Ok, value, reason)
+fn ok(value: impl Into<String>, reason: impl Into<String>) -> DoctorFinding {
+    finding(DoctorState::Ok, value, reason)
 }
 
 /// A property that may affect figures.
-fn caution(id: &str, value: impl Into<String>, reason: impl Into<String>) -> DoctorFinding {
-    finding(id, DoctorState::Caution, value, reason)
+fn caution(value: impl Into<String>, reason: impl Into<String>) -> DoctorFinding {
+    finding(DoctorState::Caution, value, reason)
 }
 
 /// A property that prevents the load, or makes its figures wrong.
-fn bad(id: &str, value: impl Into<String>, reason: impl Into<String>) -> DoctorFinding {
-    finding(id, DoctorState::Bad, value, reason)
+fn bad(value: impl Into<String>, reason: impl Into<String>) -> DoctorFinding {
+    finding(DoctorState::Bad, value, reason)
 }
 
 /// A property that the system does not report.
-fn unknown(id: &str, reason: impl Into<String>) -> DoctorFinding {
-    finding(id, DoctorState::Unknown, "", reason)
+fn unknown(reason: impl Into<String>) -> DoctorFinding {
+    finding(DoctorState::Unknown, "", reason)
 }
 
 /// A path or a name for a shell command: in quotes, unless it has only characters without a meaning for shells.

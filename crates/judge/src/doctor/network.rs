@@ -4,7 +4,8 @@
 //! the load does not use, if the route is known.
 
 use super::{
-    IntendedLoad, MachineFacts, NetworkInterface, Remedied, bad, caution, ok, shell_quoted, unknown,
+    IntendedLoad, MachineFacts, NetworkInterface, Remedied, bad, caution, named, ok, shell_quoted,
+    unknown,
 };
 use crate::formatting::{bytes, count};
 use prony_store::DoctorFinding;
@@ -28,39 +29,41 @@ pub(super) fn findings(machine: &MachineFacts, load: IntendedLoad) -> Vec<Doctor
     let interfaces = judged_interfaces(machine);
     let mut findings = Vec::new();
     if interfaces.is_empty() {
-        for id in ["receive-queues", "irq-balance", "mtu"] {
-            findings.push(match machine.route_interface.as_deref() {
-                Some("lo") if machine.may_be_tunnelled => unknown(
-                    id,
-                    "The server's process was not found on this machine: it may be behind a tunnel.",
-                ),
-                Some("lo") => ok(id, "not used", "The server is reached within this machine."),
-                _ => unknown(id, "No route was found: to the server, or by default without one."),
-            });
-        }
+        let finding = match machine.route_interface.as_deref() {
+            Some("lo") if machine.may_be_tunnelled => unknown(
+                "The server's process was not found on this machine: it may be behind a tunnel.",
+            ),
+            Some("lo") => ok("not used", "The server is reached within this machine."),
+            _ => unknown("No route was found: to the server, or by default without one."),
+        };
+        let ids = ["receive-queues", "irq-balance", "mtu"];
+        findings.extend(named(ids.map(|id| (id, finding.clone()))));
     }
     for interface in interfaces {
         let devices = devices(machine, interface);
         if devices.is_empty() {
             let reason = format!("No device below {} is known.", interface.name);
-            findings.push(unknown("receive-queues", &reason));
-            findings.push(unknown("irq-balance", &reason));
+            let ids = ["receive-queues", "irq-balance"];
+            findings.extend(named(ids.map(|id| (id, unknown(&reason)))));
         }
         for device in devices {
-            findings.push(receive_queues(machine, device));
-            findings.push(irq_balance(machine, device));
+            findings.extend(named([
+                ("receive-queues", receive_queues(machine, device)),
+                ("irq-balance", irq_balance(machine, device)),
+            ]));
         }
-        findings.push(mtu(interface));
+        findings.extend(named([("mtu", mtu(interface))]));
     }
-    findings.push(tcp(machine));
-    findings.push(accept_queue(machine, load));
+    findings.extend(named([
+        ("tcp", tcp(machine)),
+        ("accept-queue", accept_queue(machine, load)),
+    ]));
     findings
 }
 
 /// The queue of connections that a server on this machine has not accepted yet. If it is full, further connections
 /// are refused (unix sockets) or delayed by a second (TCP).
 fn accept_queue(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
-    const ID: &str = "accept-queue";
     match (
         machine.route_interface.as_deref(),
         machine.tcp.accept_queue_max,
@@ -69,7 +72,6 @@ fn accept_queue(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
             let value = format!("up to {}", count(u64::from(max), "connection"));
             if max >= load.clients {
                 return ok(
-                    ID,
                     value,
                     "All clients may connect to a server on this machine at once.",
                 );
@@ -79,19 +81,15 @@ fn accept_queue(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
                 count(u64::from(load.clients), "client")
             );
             let new_max = load.clients.next_power_of_two().max(DEFAULT_ACCEPT_QUEUE);
-            caution(ID, value, reason)
+            caution(value, reason)
                 .mended_by(format!("sysctl -w net.core.somaxconn={new_max}"))
                 .advised("Then restart the server.")
         }
         (Some(interface), _) if interface != "lo" => ok(
-            ID,
             "not used",
             "The server accepts connections on its own machine.",
         ),
-        _ => unknown(
-            ID,
-            "The limit could not be read, or the way to the server is unknown.",
-        ),
+        _ => unknown("The limit could not be read, or the way to the server is unknown."),
     }
 }
 
@@ -152,14 +150,10 @@ pub(super) fn cpu_mask(cpus: &[u32]) -> String {
 
 /// Whether enough CPUs process received packets: by hardware queues, or by receive packet steering (RPS).
 fn receive_queues(machine: &MachineFacts, interface: &NetworkInterface) -> DoctorFinding {
-    const ID: &str = "receive-queues";
     let name = &interface.name;
     let cpus = machine.cpus.len();
     if interface.receive_queues == 0 || cpus == 0 {
-        return unknown(
-            ID,
-            format!("The kernel reports no receive queues of {name}."),
-        );
+        return unknown(format!("The kernel reports no receive queues of {name}."));
     }
     let queues = interface.receive_queues as usize;
     let steered = interface
@@ -182,7 +176,7 @@ fn receive_queues(machine: &MachineFacts, interface: &NetworkInterface) -> Docto
         queues.min(cpus)
     };
     if processing * 2 >= cpus {
-        return ok(ID, value, "Enough CPUs process the received packets.");
+        return ok(value, "Enough CPUs process the received packets.");
     }
     let reason = format!(
         "{} of {} would process all received packets, and limit the throughput.",
@@ -198,21 +192,19 @@ fn receive_queues(machine: &MachineFacts, interface: &NetworkInterface) -> Docto
         shell_quoted(name)
     );
     if processing == 1 && cpus >= ONE_CPU_BAD_FROM {
-        bad(ID, value, reason).mended_by(command)
+        bad(value, reason).mended_by(command)
     } else {
-        caution(ID, value, reason).mended_by(command)
+        caution(value, reason).mended_by(command)
     }
 }
 
 fn irq_balance(machine: &MachineFacts, interface: &NetworkInterface) -> DoctorFinding {
-    const ID: &str = "irq-balance";
     let name = &interface.name;
     let handling = interface.interrupt_cpus.len() as u64;
     if handling == 0 {
-        return unknown(
-            ID,
-            format!("The kernel does not report the interrupts of {name}."),
-        );
+        return unknown(format!(
+            "The kernel does not report the interrupts of {name}."
+        ));
     }
     let daemon = if machine.irqbalance_runs {
         "irqbalance runs"
@@ -221,7 +213,7 @@ fn irq_balance(machine: &MachineFacts, interface: &NetworkInterface) -> DoctorFi
     };
     let value = format!("{name}: interrupts on {}, {daemon}", count(handling, "CPU"));
     if interface.receive_queues < 2 || machine.cpus.len() < 2 || handling > 1 {
-        return ok(ID, value, "The queues' interrupts are where they can be.");
+        return ok(value, "The queues' interrupts are where they can be.");
     }
     let reason = format!(
         "All {} interrupt one CPU, which then processes all packets.",
@@ -229,19 +221,17 @@ fn irq_balance(machine: &MachineFacts, interface: &NetworkInterface) -> DoctorFi
     );
     let advice =
         "Without irqbalance, write a CPU for each queue into /proc/irq/N/smp_affinity_list.";
-    caution(ID, value, reason)
+    caution(value, reason)
         .mended_by("systemctl enable --now irqbalance || service irqbalance start")
         .advised(advice)
 }
 
 fn mtu(interface: &NetworkInterface) -> DoctorFinding {
-    const ID: &str = "mtu";
     let name = &interface.name;
     let Some(mtu) = interface.mtu else {
-        return unknown(
-            ID,
-            format!("The kernel does not report the packet size of {name}."),
-        );
+        return unknown(format!(
+            "The kernel does not report the packet size of {name}."
+        ));
     };
     let value = format!("{name}: {mtu} bytes");
     let command = format!("ip link set dev {} mtu {ETHERNET_MTU}", shell_quoted(name));
@@ -252,13 +242,12 @@ fn mtu(interface: &NetworkInterface) -> DoctorFinding {
     let finding = match mtu {
         USUAL_MTU_MIN.. => {
             return ok(
-                ID,
                 value,
                 "As large as tunnels and clouds usually have, or larger.",
             );
         }
-        IPV6_MTU_MIN.. => caution(ID, value, reason),
-        _ => bad(ID, value, reason),
+        IPV6_MTU_MIN.. => caution(value, reason),
+        _ => bad(value, reason),
     };
     if interface.has_device {
         finding.mended_by(command).advised(advice)
@@ -271,10 +260,9 @@ fn mtu(interface: &NetworkInterface) -> DoctorFinding {
 }
 
 fn tcp(machine: &MachineFacts) -> DoctorFinding {
-    const ID: &str = "tcp";
     let tcp = &machine.tcp;
     if tcp.window_scaling.is_none() && tcp.receive_buffer_max_bytes.is_none() {
-        return unknown(ID, "The settings of TCP could not be read.");
+        return unknown("The settings of TCP could not be read.");
     }
     let buffers = [
         (
@@ -322,9 +310,9 @@ fn tcp(machine: &MachineFacts) -> DoctorFinding {
     values.extend(tcp.congestion_control.clone());
     let value = values.join(", ");
     if problems.is_empty() {
-        return ok(ID, value, "As the kernel sets it, or better.");
+        return ok(value, "As the kernel sets it, or better.");
     }
     let mut reason = problems.join("; ") + ".";
     reason[..1].make_ascii_uppercase();
-    caution(ID, value, reason).mended_by(commands.join("\n"))
+    caution(value, reason).mended_by(commands.join("\n"))
 }

@@ -3,7 +3,7 @@
 //! In: the facts and the load. Out: findings. Must never: put a password or a URL into a command.
 
 use super::{
-    DatabaseFacts, IntendedLoad, Remedied, bad, caution, connections, finding, ok, unknown,
+    DatabaseFacts, IntendedLoad, Remedied, bad, caution, connections, finding, named, ok, unknown,
 };
 use crate::formatting::{bytes, percent, time};
 use crate::machine::is_uneven;
@@ -18,15 +18,15 @@ const OTHER_REGION_MIN_NS: u64 = 5_000_000;
 const P99_MIN_SAMPLES: usize = 100;
 
 pub(super) fn findings(server: &DatabaseFacts, load: IntendedLoad) -> Vec<DoctorFinding> {
-    vec![
-        version(server),
-        location(server),
-        round_trip(server),
-        tls(server),
-        connections::finding(server, load),
-        observation(server),
-        data_size(server),
-    ]
+    named([
+        ("server-version", version(server)),
+        ("server-location", location(server)),
+        ("round-trip", round_trip(server)),
+        ("tls", tls(server)),
+        ("max-connections", connections::finding(server, load)),
+        ("observation", observation(server)),
+        ("data-size", data_size(server)),
+    ])
 }
 
 fn product_name(server: &DatabaseFacts) -> &'static str {
@@ -49,22 +49,21 @@ fn is_prerelease(version: &str) -> bool {
 }
 
 fn version(server: &DatabaseFacts) -> DoctorFinding {
-    const ID: &str = "server-version";
     if server.version.is_empty() {
-        return unknown(ID, "The server does not report its version.");
+        return unknown("The server does not report its version.");
     }
     let value = format!("{} {}", product_name(server), server.version);
     let version = server.version.split([' ', '(']).next().unwrap_or_default();
     let version = version.to_ascii_lowercase();
     if server.is_debug_build {
         let reason = "It was built with assertions or for debugging, which makes it slower.";
-        return bad(ID, value, reason).advised("Install a release build of the server.");
+        return bad(value, reason).advised("Install a release build of the server.");
     }
     if is_prerelease(&version) {
         let reason = "It is not a release: its speed may differ from that of the release.";
-        return caution(ID, value, reason).advised("Measure a released version.");
+        return caution(value, reason).advised("Measure a released version.");
     }
-    ok(ID, value, "A release build, as far as the server reports.")
+    ok(value, "A release build, as far as the server reports.")
 }
 
 /// The percentile of ascending values; `None` without values.
@@ -74,19 +73,18 @@ fn percentile(values: &[u64], percent: usize) -> Option<u64> {
 }
 
 fn location(server: &DatabaseFacts) -> DoctorFinding {
-    const ID: &str = "server-location";
     let because = &server.same_machine_because;
     if server.same_machine == Some(true) {
         let reason = format!("The client takes CPU time from the server: {because}.");
-        return caution(ID, "this machine", reason).advised(
+        return caution("this machine", reason).advised(
             "To measure the server alone, drive the load from another machine of the same zone.",
         );
     }
     let Some(shortest) = server.round_trips_ns.first().copied() else {
-        return unknown(ID, "The round trip could not be measured.");
+        return unknown("The round trip could not be measured.");
     };
     let distance = time(shortest as f64);
-    let (value, state): (_, fn(&str, String, String) -> DoctorFinding) = match shortest {
+    let (value, state): (_, fn(String, String) -> DoctorFinding) = match shortest {
         ..=ONE_ZONE_MAX_NS => ("probably the same zone", ok),
         OTHER_REGION_MIN_NS.. => ("probably another region", bad),
         _ => ("probably another zone", caution),
@@ -96,7 +94,7 @@ fn location(server: &DatabaseFacts) -> DoctorFinding {
         None => "unknown, perhaps this machine".to_owned(),
     };
     let reason = format!("The shortest round trip takes {distance}; {because}.");
-    let finding = state(ID, value, reason);
+    let finding = state(value, reason);
     match shortest {
         ..=ONE_ZONE_MAX_NS => finding,
         _ => finding.advised(
@@ -106,10 +104,9 @@ fn location(server: &DatabaseFacts) -> DoctorFinding {
 }
 
 fn round_trip(server: &DatabaseFacts) -> DoctorFinding {
-    const ID: &str = "round-trip";
     let times = &server.round_trips_ns;
     let (Some(first), Some(last)) = (times.first(), times.last()) else {
-        return unknown(ID, "No statement ended within a second.");
+        return unknown("No statement ended within a second.");
     };
     let text = |ns: u64| time(ns as f64);
     let p50 = percentile(times, 50).unwrap_or(*first);
@@ -123,42 +120,36 @@ fn round_trip(server: &DatabaseFacts) -> DoctorFinding {
     value += &format!(", max {} ({} statements)", text(*last), times.len());
     let Some(p99) = p99 else {
         let reason = "Too few statements ended within a second to judge how steady they are.";
-        return finding(ID, DoctorState::Unknown, value, reason);
+        return finding(DoctorState::Unknown, value, reason);
     };
     if is_uneven(p50, p99) {
         let reason =
             "Without load, some round trips take more than ten times as long as the median.";
-        return caution(ID, value, reason).advised(
+        return caution(value, reason).advised(
             "Look for other load on the server, the network or this machine; proxies and poolers may cause it too.",
         );
     }
     ok(
-        ID,
         value,
         "An empty statement without load takes about as long each time.",
     )
 }
 
 fn tls(server: &DatabaseFacts) -> DoctorFinding {
-    const ID: &str = "tls";
     match (&server.tls, server.is_remote) {
         (Some(tls), _) => ok(
-            ID,
             tls,
             "Its CPU time is part of the figures, as in production.",
         ),
         (None, _) if server.same_machine.is_none() => unknown(
-            ID,
             "There is none, and connections may leave this machine, for example through a tunnel.",
         ),
-        (None, false) => ok(ID, "none", "The connection does not leave this machine."),
+        (None, false) => ok("none", "The connection does not leave this machine."),
         (None, true) => {
             let option = server
                 .product
                 .map_or("sslmode=require", |product| product.tls_parameter);
-            caution(
-                ID,
-                "none",
+            caution("none",
                 "Connections leave this machine unencrypted, and figures lack the cost of encryption.",
             )
             .advised(format!("If production uses TLS, add {option} to the URL."))
@@ -215,10 +206,8 @@ fn has_slave_monitor(version: &str) -> bool {
 }
 
 fn observation(server: &DatabaseFacts) -> DoctorFinding {
-    const ID: &str = "observation";
     let Some((_, first_reason)) = server.not_observed.first() else {
         return ok(
-            ID,
             "complete",
             "This user may read everything that Prony observes.",
         );
@@ -229,7 +218,6 @@ fn observation(server: &DatabaseFacts) -> DoctorFinding {
         .map(|(topic, _)| &**topic)
         .collect();
     let finding = caution(
-        ID,
         format!("without {}", topics.join(", ")),
         format!("Prony cannot say what limited the run where it cannot look: {first_reason}."),
     );
@@ -242,17 +230,13 @@ fn observation(server: &DatabaseFacts) -> DoctorFinding {
 }
 
 fn data_size(server: &DatabaseFacts) -> DoctorFinding {
-    const ID: &str = "data-size";
     let (Some(data), Some(cache)) = (server.database_bytes, server.cache_bytes.filter(|n| *n > 0))
     else {
-        return unknown(
-            ID,
-            "The server does not report the size of the data or of its cache.",
-        );
+        return unknown("The server does not report the size of the data or of its cache.");
     };
     if data == 0 {
         let reason = "There are no tables in the database, or this user may not see them.";
-        return unknown(ID, reason);
+        return unknown(reason);
     }
     let mut value = format!("{} of data, cache {}", bytes(data), bytes(cache));
     if let Some(memory) = server.memory_bytes {
@@ -274,7 +258,7 @@ fn data_size(server: &DatabaseFacts) -> DoctorFinding {
             .map_or(Product::SQL_SERVER.cache_advice, |product| {
                 product.cache_advice
             });
-        return caution(ID, value, reason).advised(advice);
+        return caution(value, reason).advised(advice);
     }
     let reason = match (data <= cache, server.memory_bytes) {
         (true, _) => "The data fits into the server's cache: reads do not reach the disk.",
@@ -284,5 +268,5 @@ fn data_size(server: &DatabaseFacts) -> DoctorFinding {
         (false, Some(_)) => "The data is larger than the machine's memory: reads reach the disk.",
         (false, None) => "The data does not fit into the server's cache.",
     };
-    ok(ID, value, reason)
+    ok(value, reason)
 }

@@ -2,7 +2,7 @@
 //!
 //! In: the times of the probe. Out: findings. Must never: take times that a memory explains for those of storage.
 
-use super::{DatabaseFacts, ReadProbe, StorageProbe, caution, ok, unknown};
+use super::{DatabaseFacts, ReadProbe, StorageProbe, caution, named, ok, unknown};
 use crate::formatting::{bytes, count, time};
 use prony_store::DoctorFinding;
 
@@ -19,9 +19,6 @@ const SEQUENTIAL_MIN_BYTES_PER_S: f64 = 100e6;
 /// A sequential read above this comes from a memory, bytes per second.
 const MEMORY_MIN_BYTES_PER_S: f64 = 8e9;
 
-const COMMITS: &str = "commit-latency";
-const SEQUENTIAL: &str = "sequential-read";
-const RANDOM: &str = "random-read";
 /// What no probe over SQL can know.
 const UPPER_BOUND: &str = "The operating system of the server may have had pages in its memory: storage is no faster than this.";
 
@@ -30,10 +27,14 @@ pub(super) fn findings(server: &DatabaseFacts) -> Vec<DoctorFinding> {
     let Some(probe) = &server.storage else {
         return Vec::new();
     };
-    let mut findings = vec![commits(probe), sequential(probe), random(probe)];
+    let mut findings = named([
+        ("commit-latency", commits(probe)),
+        ("sequential-read", sequential(probe)),
+        ("random-read", random(probe)),
+    ]);
     if let Some(left) = &probe.left_behind {
         let reason = format!("The table of the probe could not be dropped: {left}.");
-        findings.push(caution("probe-table", "left behind", reason));
+        findings.extend(named([("probe-table", caution("left behind", reason))]));
     }
     findings
 }
@@ -57,8 +58,8 @@ fn percentiles(sorted: &[u64]) -> String {
 fn commits(probe: &StorageProbe) -> DoctorFinding {
     let times = match &probe.commits_ns {
         Ok(times) if !times.is_empty() => times,
-        Ok(_) => return unknown(COMMITS, "No commit ended in time."),
-        Err(why) => return unknown(COMMITS, format!("Commits could not be probed: {why}.")),
+        Ok(_) => return unknown("No commit ended in time."),
+        Err(why) => return unknown(format!("Commits could not be probed: {why}.")),
     };
     let (p50, p99) = (percentile(times, 0.5), percentile(times, 0.99));
     let value = format!(
@@ -70,7 +71,7 @@ fn commits(probe: &StorageProbe) -> DoctorFinding {
         let reason = format!(
             "The commits were not durable ({why}): this is not the latency of the storage."
         );
-        return caution(COMMITS, value, reason);
+        return caution(value, reason);
     }
     let rate = 1e9 / p50.max(1) as f64;
     let reason = format!(
@@ -78,55 +79,48 @@ fn commits(probe: &StorageProbe) -> DoctorFinding {
          {rate:.0} times per second."
     );
     if p50 > COMMIT_P50_MAX_NS || p99 > COMMIT_P99_MAX_NS {
-        return caution(COMMITS, value, format!("{reason} That is slow, or uneven."));
+        return caution(value, format!("{reason} That is slow, or uneven."));
     }
-    ok(COMMITS, value, reason)
+    ok(value, reason)
 }
 
 fn sequential(probe: &StorageProbe) -> DoctorFinding {
     let read = match &probe.sequential {
         Ok(read) => read,
-        Err(why) => return unknown(SEQUENTIAL, format!("Not measured: {why}.")),
+        Err(why) => return unknown(format!("Not measured: {why}.")),
     };
     let seconds = read.times_ns.iter().sum::<u64>() as f64 / 1e9;
     let rate = read.bytes as f64 / seconds.max(1e-9);
     let value = format!("{}/s ({})", bytes(rate as u64), describe(read));
     if rate > MEMORY_MIN_BYTES_PER_S {
-        return unknown(
-            SEQUENTIAL,
-            format!("{value}: this comes from a memory, not from storage."),
-        );
+        return unknown(format!(
+            "{value}: this comes from a memory, not from storage."
+        ));
     }
     match rate < SEQUENTIAL_MIN_BYTES_PER_S {
         true => caution(
-            SEQUENTIAL,
             value,
             format!("Scans and backups will be slow. {UPPER_BOUND}"),
         ),
-        false => ok(SEQUENTIAL, value, UPPER_BOUND),
+        false => ok(value, UPPER_BOUND),
     }
 }
 
 fn random(probe: &StorageProbe) -> DoctorFinding {
     let read = match &probe.random {
         Ok(read) => read,
-        Err(why) => return unknown(RANDOM, format!("Not measured: {why}.")),
+        Err(why) => return unknown(format!("Not measured: {why}.")),
     };
     let p50 = percentile(&read.times_ns, 0.5);
     let value = format!("{} ({})", percentiles(&read.times_ns), describe(read));
     if p50 < MEMORY_P50_MAX_NS {
-        return unknown(
-            RANDOM,
-            format!("{value}: this comes from a memory, not from storage."),
-        );
+        return unknown(format!(
+            "{value}: this comes from a memory, not from storage."
+        ));
     }
     match p50 > RANDOM_P50_MAX_NS {
-        true => caution(
-            RANDOM,
-            value,
-            format!("As slow as a hard disk. {UPPER_BOUND}"),
-        ),
-        false => ok(RANDOM, value, UPPER_BOUND),
+        true => caution(value, format!("As slow as a hard disk. {UPPER_BOUND}")),
+        false => ok(value, UPPER_BOUND),
     }
 }
 

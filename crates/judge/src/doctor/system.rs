@@ -2,7 +2,7 @@
 //!
 //! In: the facts. Out: findings. Must never: advise to disable swap that holds more than the memory has room for.
 
-use super::{MachineFacts, Remedied, bad, caution, ok, unknown};
+use super::{MachineFacts, Remedied, bad, caution, named, ok, unknown};
 use crate::formatting::bytes;
 use crate::thresholds::SWAP_MAX_BYTES_PER_S;
 use prony_store::DoctorFinding;
@@ -11,16 +11,18 @@ use prony_store::DoctorFinding;
 const SWAPPED_MAX_BYTES: u64 = 64 << 20;
 
 pub(super) fn findings(machine: &MachineFacts) -> Vec<DoctorFinding> {
-    vec![swap(machine), time_synchronisation(machine)]
+    named([
+        ("swap", swap(machine)),
+        ("time-sync", time_synchronisation(machine)),
+    ])
 }
 
 fn swap(machine: &MachineFacts) -> DoctorFinding {
-    const ID: &str = "swap";
     let Some((total, used)) = machine.swap_bytes else {
-        return unknown(ID, "The kernel does not report it.");
+        return unknown("The kernel does not report it.");
     };
     if total == 0 {
-        return ok(ID, "none", "No memory can be swapped out.");
+        return ok("none", "No memory can be swapped out.");
     }
     let value = format!("{} of {} in use", bytes(used), bytes(total));
     let has_room = machine
@@ -37,29 +39,26 @@ fn swap(machine: &MachineFacts) -> DoctorFinding {
     });
     if is_swapping {
         let reason = "The machine swaps now: its memory is too small for what runs on it.";
-        return bad(ID, value, reason)
+        return bad(value, reason)
             .mended_by(command)
             .advised("Stop other programs, or use a machine with more memory.");
     }
     if used > SWAPPED_MAX_BYTES {
         let reason =
             "Parts of programs were swapped out; a client that needs them waits for a disk.";
-        return caution(ID, value, reason).mended_by(command);
+        return caution(value, reason).mended_by(command);
     }
-    ok(ID, value, "Nothing that matters is swapped out.")
+    ok(value, "Nothing that matters is swapped out.")
 }
 
 fn time_synchronisation(machine: &MachineFacts) -> DoctorFinding {
-    const ID: &str = "time-sync";
     match machine.clock_is_synchronised {
-        Some(true) => ok(ID, "synchronised", "Times of runs can be compared with the server's log."),
-        Some(false) => caution(
-            ID,
-            "not synchronised",
+        Some(true) => ok("synchronised", "Times of runs can be compared with the server's log."),
+        Some(false) => caution("not synchronised",
             "Times of runs cannot be compared with the server's log, and the clock may step during a run.",
         )
         .mended_by("timedatectl set-ntp true")
         .advised("Without systemd, install chrony; in a container, synchronise the clock of the host."),
-        None => unknown(ID, "The kernel does not report it."),
+        None => unknown("The kernel does not report it."),
     }
 }

@@ -38,13 +38,12 @@ pub fn differences(run: &Run) -> Vec<Difference> {
         return Vec::new();
     };
     let original = &scenario.original;
-    let all = [
+    let machine = [
         product_difference(run, original),
         cpus_difference(run, original),
         memory_difference(run, original),
-        disk_difference(run, original),
-        storage_size_difference(run, original),
-        iops_difference(run, original),
+    ];
+    let others = [
         max_connections_difference(run, original),
         data_difference(run, scenario),
         data_size_difference(run, scenario),
@@ -55,16 +54,16 @@ pub fn differences(run: &Run) -> Vec<Difference> {
         protocol_difference(run, original),
         durability_difference(run, original),
         replication_difference(run, original),
-        availability_difference(run, original),
-        zones_difference(run, original),
-        region_difference(run, original),
         host_difference(run),
         client_cpus_difference(run, original),
         duration_difference(original.duration_s, run.measured.length_s, "measured"),
         duration_difference(original.warmup_s, run.window.warmup_s, "warm-up"),
     ];
     let settings = super::settings::setting_differences(run, original);
-    all.into_iter().flatten().chain(settings).collect()
+    let declared = declared_differences(run, original);
+    let machine = machine.into_iter().flatten().chain(declared);
+    let others = others.into_iter().flatten().chain(settings);
+    machine.chain(others).collect()
 }
 
 fn difference(
@@ -87,21 +86,8 @@ fn product_difference(run: &Run, original: &OriginalSetup) -> Option<Difference>
     difference("server", published, run.server.name_and_version())
 }
 
-/// The observed or declared value of the server's machine; if there is none, the value of the client's machine if
-/// both are on one machine.
-fn server_machine_value<T>(run: &Run, observed: Option<T>, client_value: T) -> Option<T> {
-    observed.or_else(|| machine::shared_machine_evidence(run).map(|_| client_value))
-}
-
-/// CPUs of the server's machine.
-pub(super) fn server_cpus(run: &Run) -> Option<u32> {
-    let observed = observations::observed(run).and_then(|observed| observed.machine.cpus);
-    let observed = observed.or_else(|| run.server.declared.count(DeclaredFact::Cpus));
-    server_machine_value(run, observed, run.machine().host.cpus)
-}
-
 fn cpus_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let measured = server_cpus(run);
+    let measured = machine::server_cpus(run);
     if original.cpus.is_some() && original.cpus == measured {
         return None;
     }
@@ -116,15 +102,8 @@ fn cpus_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     )
 }
 
-/// Memory of the server's machine, bytes.
-pub(super) fn server_memory_bytes(run: &Run) -> Option<u64> {
-    let observed = observations::observed(run).and_then(|observed| observed.machine.memory_bytes);
-    let observed = observed.or_else(|| run.server.declared.bytes(DeclaredFact::Memory));
-    server_machine_value(run, observed, run.machine().host.memory_bytes)
-}
-
 fn memory_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let measured = server_memory_bytes(run);
+    let measured = machine::server_memory_bytes(run);
     if let (Some(published), Some(measured)) = (original.memory_bytes, measured)
         && (measured as f64 / published as f64 - 1.0).abs() <= MEMORY_TOLERANCE
     {
@@ -135,26 +114,6 @@ fn memory_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> 
     let describe = |size: Option<u64>, if_absent: &str| size.map_or(if_absent.to_owned(), gib);
     let published = describe(original.memory_bytes, NOT_STATED);
     difference("memory", published, describe(measured, UNKNOWN))
-}
-
-/// The published disks: what this run's server has is known only if its user declared it.
-fn disk_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let published = original.disk.as_deref()?;
-    let declared = run.server.declared.get(DeclaredFact::Storage);
-    if declared == Some(published) {
-        return None;
-    }
-    difference("disks", published, declared.unwrap_or(UNKNOWN))
-}
-
-fn storage_size_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let published = original.storage_size.clone()?;
-    declared_difference(run, DeclaredFact::StorageSize, "size of storage", published)
-}
-
-fn iops_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let published = original.iops?.to_string();
-    declared_difference(run, DeclaredFact::Iops, "IOPS limit", published)
 }
 
 /// The limit of connections, by the server's setting of that name. It is a limit of the instance, not a load.
@@ -349,38 +308,36 @@ fn replication_difference(run: &Run, original: &OriginalSetup) -> Option<Differe
     )
 }
 
-/// A published fact that only the user of this run can know.
-fn declared_difference(
-    run: &Run,
-    fact: DeclaredFact,
-    what: &'static str,
-    published: String,
-) -> Option<Difference> {
-    let declared = run.server.declared.get(fact);
-    if declared == Some(published.as_str()) {
-        return None;
-    }
-    difference(what, published, declared.unwrap_or(UNKNOWN))
-}
-
-fn availability_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let published = original.high_availability?.name().to_owned();
-    declared_difference(
-        run,
-        DeclaredFact::HighAvailability,
-        "high availability",
-        published,
-    )
-}
-
-fn zones_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let published = original.zones?.to_string();
-    declared_difference(run, DeclaredFact::Zones, "zones", published)
-}
-
-fn region_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let published = original.region.clone()?;
-    declared_difference(run, DeclaredFact::Region, "region", published)
+/// Published facts that only the user of this run can know.
+fn declared_differences(run: &Run, original: &OriginalSetup) -> impl Iterator<Item = Difference> {
+    let availability = original
+        .high_availability
+        .map(|kind| kind.name().to_owned());
+    let iops = original.iops.map(|limit| limit.to_string());
+    let zones = original.zones.map(|zones| zones.to_string());
+    let facts = [
+        (DeclaredFact::Storage, "disks", original.disk.clone()),
+        (
+            DeclaredFact::StorageSize,
+            "size of storage",
+            original.storage_size.clone(),
+        ),
+        (DeclaredFact::Iops, "IOPS limit", iops),
+        (
+            DeclaredFact::HighAvailability,
+            "high availability",
+            availability,
+        ),
+        (DeclaredFact::Zones, "zones", zones),
+        (DeclaredFact::Region, "region", original.region.clone()),
+    ];
+    facts.into_iter().filter_map(|(fact, what, published)| {
+        let (published, declared) = (published?, run.server.declared.get(fact));
+        match declared == Some(published.as_str()) {
+            true => None,
+            false => difference(what, published, declared.unwrap_or(UNKNOWN)),
+        }
+    })
 }
 
 /// The client's machine by its CPUs: a smaller one may have been the limit.

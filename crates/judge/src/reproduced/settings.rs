@@ -3,7 +3,8 @@
 //! In: a Run and the published settings. Out: each setting that differs, or that is unknown for this run. Must
 //! never: call two spellings of one size a difference.
 
-use super::differences::{Difference, MEMORY_TOLERANCE, UNKNOWN, server_memory_bytes};
+use super::differences::{Difference, MEMORY_TOLERANCE, UNKNOWN};
+use crate::machine::server_memory_bytes;
 use prony_store::Run;
 use prony_store::scenario::OriginalSetup;
 use serde_json::Value;

@@ -5,6 +5,7 @@
 
 use super::{deviations, not_comparable_by, relative_change};
 use crate::experiment::{Spread, is_counted};
+use crate::sweep::Sweep;
 use prony_plan::scenario::find_suite;
 use prony_store::scenario::{PublishedFigure, Scenario};
 use prony_store::{Choice, PublishedMetric, Run};
@@ -24,8 +25,8 @@ pub struct SuiteSummary {
     pub rows: Vec<SuiteRow>,
     /// The servers that were measured, each with its product and version.
     pub servers: Vec<String>,
-    /// Throughput by the machines' CPUs, for a suite over machines of different sizes; otherwise empty.
-    pub scaling: Vec<ScalingPoint>,
+    /// Throughput by the machines' CPUs; absent unless the suite is about machines of different sizes.
+    pub scaling: Option<Sweep>,
 }
 
 /// A row of a suite.
@@ -62,28 +63,12 @@ pub struct SuiteFigure {
     pub change: Option<f64>,
 }
 
-/// A machine of a suite over machines of different sizes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ScalingPoint {
-    /// CPUs, as observed or declared, otherwise those of the scenario.
-    pub cpus: u32,
-    /// Whether the CPUs are only those of the scenario.
-    pub is_assumed: bool,
-    /// Committed transactions a second: the median of the counted runs.
-    pub tps: f64,
-    /// Throughput for a CPU, as a share of that of the smallest machine.
-    pub efficiency: f64,
-}
-
 /// The rows of the suite to which the first run belongs; `None` if it is part of none. Runs of other suites are left
 /// out.
 pub fn suite_summary(runs: &[impl Borrow<Run>]) -> Option<SuiteSummary> {
     let first: &Run = runs.first()?.borrow();
-    let part = first.scenario.as_ref()?.suite.as_ref()?;
-    let is_same = |run: &&Run| {
-        let scenario = run.scenario.as_ref();
-        scenario.is_some_and(|scenario| scenario.suite.as_ref() == Some(part))
-    };
+    let part = first.suite()?;
+    let is_same = |run: &&Run| run.suite() == Some(part);
     let runs: Vec<&Run> = runs.iter().map(Borrow::borrow).filter(is_same).collect();
     let variants = first.experiment.iter().flat_map(|part| &part.variants);
     let rows: Vec<SuiteRow> = variants.map(|id| suite_row(id, &runs)).collect();
@@ -94,19 +79,20 @@ pub fn suite_summary(runs: &[impl Borrow<Run>]) -> Option<SuiteSummary> {
         }
     }
     let suite = find_suite(&part.id);
-    let is_scaling = suite.is_some_and(|suite| suite.scaling);
     Some(SuiteSummary {
         id: part.id.clone(),
         title: suite.map_or(String::new(), |suite| suite.title.clone()),
         request: part.request.clone(),
         rows,
         servers,
-        scaling: if is_scaling {
-            scaling(&runs)
-        } else {
-            Vec::new()
-        },
+        scaling: suite
+            .filter(|suite| suite.scaling)
+            .and_then(|_| Sweep::over_machines(&runs, cpus_of_scenario)),
     })
+}
+
+fn cpus_of_scenario(run: &Run) -> Option<u32> {
+    run.scenario.as_ref()?.original.cpus
 }
 
 fn scenario_of<'a>(run: &&'a Run) -> Option<&'a Scenario> {
@@ -219,51 +205,11 @@ fn new_figure(
     }
 }
 
-/// Throughput by the number of CPUs, the smallest machine first.
-fn scaling(runs: &[&Run]) -> Vec<ScalingPoint> {
-    let mut by_cpus: std::collections::BTreeMap<u32, (bool, Vec<f64>)> = Default::default();
-    for run in runs.iter().filter(|run| is_counted(run)) {
-        let known = super::differences::server_cpus(run);
-        let stated = run
-            .scenario
-            .as_ref()
-            .and_then(|scenario| scenario.original.cpus);
-        let (Some(cpus), Some(all)) = (known.or(stated), run.measured.all_kinds()) else {
-            continue;
-        };
-        let (is_assumed, tps) = by_cpus.entry(cpus).or_default();
-        *is_assumed |= known.is_none();
-        tps.push(all.tps);
-    }
-    let mut points: Vec<ScalingPoint> = by_cpus
-        .into_iter()
-        .filter_map(|(cpus, (is_assumed, tps))| {
-            let tps = Spread::from_values(tps)?.median;
-            Some(ScalingPoint {
-                cpus,
-                is_assumed,
-                tps,
-                efficiency: 1.0,
-            })
-        })
-        .collect();
-    let per_cpu = |point: &ScalingPoint| point.tps / f64::from(point.cpus);
-    let smallest = points.first().map_or(0.0, per_cpu);
-    for point in &mut points {
-        point.efficiency = if smallest > 0.0 {
-            per_cpu(point) / smallest
-        } else {
-            0.0
-        };
-    }
-    points
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_store::scenario::{OriginalSetup, SuiteRow as SuitePart};
-    use prony_store::{Experiment, RunState};
+    use prony_store::scenario::OriginalSetup;
+    use prony_store::{Experiment, ExperimentKind, RunState, SuiteRequest};
 
     fn row(id: &str, tps: f64, cpus: u32) -> Run {
         let mut run = crate::sample::healthy();
@@ -271,6 +217,10 @@ mod tests {
         run.checks.clear();
         run.measured.kinds[0].tps = tps;
         run.experiment = Some(Experiment {
+            kind: ExperimentKind::Suite(SuiteRequest {
+                id: "a-suite".to_owned(),
+                request: "as published".to_owned(),
+            }),
             variant: id.to_owned(),
             variants: ["small", "large", "missing"].map(str::to_owned).into(),
             ..Experiment::default()
@@ -290,10 +240,6 @@ mod tests {
                 ..OriginalSetup::default()
             },
             size_share: 1.0,
-            suite: Some(SuitePart {
-                id: "a-suite".to_owned(),
-                request: "as published".to_owned(),
-            }),
             ..Scenario::default()
         });
         run
@@ -364,7 +310,7 @@ mod tests {
     #[test]
     fn a_run_outside_of_a_suite_has_no_summary() {
         let mut run = row("small", 900.0, 2);
-        run.scenario.as_mut().unwrap().suite = None;
+        run.experiment.as_mut().unwrap().kind = ExperimentKind::Variants;
         assert_eq!(suite_summary(&[run]), None);
     }
 
@@ -375,11 +321,15 @@ mod tests {
             run.observed.get_or_insert_default().machine.cpus = Some(cpus);
         }
         let runs: Vec<&Run> = runs.iter().collect();
-        let points = scaling(&runs);
-        let shown: Vec<(u32, f64)> = points
-            .iter()
-            .map(|point| (point.cpus, point.efficiency))
+        let sweep = Sweep::over_machines(&runs, cpus_of_scenario).expect("a curve");
+        let curve = &sweep.curves[0];
+        let shown = curve.points.iter();
+        let shown: Vec<_> = shown
+            .map(|point| (&*point.value, curve.efficiency(point)))
             .collect();
-        assert_eq!(shown, [(2, 1.0), (4, 0.75)]);
+        assert_eq!(shown, [("2 CPUs", Some(1.0)), ("4 CPUs", Some(0.75))]);
+        let stated = row("small", 900.0, 2);
+        let sweep = Sweep::over_machines(&[&stated], cpus_of_scenario).expect("a curve");
+        assert_eq!(sweep.curves[0].points[0].value, "2 CPUs (published)");
     }
 }

@@ -4,22 +4,21 @@
 //! combination of the settings that are not its axis. Must never: take the best of several runs, count a run that must
 //! not be used, or name a knee that chance explains.
 
-mod limiter;
-
-pub use limiter::{Limiter, LimiterFinding};
-pub(crate) use limiter::{first_known, limiter};
+pub use crate::limiter::{Limiter, LimiterFinding};
 
 use crate::experiment::{self, Spread, VariantFigures, is_counted};
+use crate::limiter::{first_known, limiter};
+use crate::machine::server_cpus;
 use crate::observations::server_machine_mean;
 use crate::price::Prices;
 use crate::statistics::{
     ALPHA, CurvePoint, Knee, UslFit, find_knee, fit_usl, median, median_interval,
 };
 use prony_plan::experiment::MACHINE_AXIS;
-use prony_store::{DeclaredFact, Run, Setting, Severity};
+use prony_store::{Run, Setting, Severity};
 use serde::Serialize;
 use std::borrow::Borrow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Name of the axis if machines are ordered by their CPUs.
 pub const CPUS_AXIS: &str = "cpus";
@@ -112,18 +111,11 @@ pub struct SweepPoint {
     pub tps_per_money: Option<f64>,
 }
 
-/// The settings of a run's point; empty if it is of no sweep.
-fn point_of(run: &Run) -> &[Setting] {
-    run.experiment
-        .as_ref()
-        .map_or(&[], |experiment| experiment.sweep.as_slice())
-}
-
 impl Sweep {
     /// The sweep of these runs; `None` if they are not the runs of one sweep.
     pub fn of(runs: &[impl Borrow<Run>]) -> Option<Sweep> {
         let runs: Vec<&Run> = runs.iter().map(Borrow::borrow).collect();
-        let first = point_of(runs.first()?);
+        let first = runs.first()?.point();
         let names = |point: &[Setting]| -> Vec<String> {
             point.iter().map(|setting| setting.name.clone()).collect()
         };
@@ -132,36 +124,77 @@ impl Sweep {
                 .as_ref()
                 .map(|experiment| experiment.id.clone())
         };
-        let is_same = |run: &&Run| names(point_of(run)) == names(first) && id(run) == id(runs[0]);
+        let is_same = |run: &&Run| names(run.point()) == names(first) && id(run) == id(runs[0]);
         if first.is_empty() || !runs.iter().all(is_same) {
             return None;
         }
-        let variants = experiment::variant_names(&runs);
-        let figures = experiment::variants(&variants, &runs);
+        let by_nopm = experiment::all_have_nopm(&runs);
         let axis = choose_axis(first, &runs);
-        let mut curves: Vec<Curve> = Vec::new();
-        for figures in figures {
-            let is_of_point = |run: &&&Run| run.variant() == Some(&figures.name);
-            let own: Vec<&Run> = runs.iter().filter(is_of_point).copied().collect();
-            let point = point_of(own.first()?);
+        let mut curves: Vec<(Vec<Setting>, Vec<PointRuns<'_>>)> = Vec::new();
+        for name in experiment::variant_names(&runs) {
+            let is_of_point = |run: &&Run| run.variant() == Some(&name);
+            let own: Vec<&Run> = runs.iter().copied().filter(is_of_point).collect();
+            let all = own.first()?.point();
             let is_other = |setting: &&Setting| !is_of_axis(setting, &axis);
-            let settings: Vec<Setting> = point.iter().filter(is_other).cloned().collect();
-            let sweep_point = SweepPoint::new(&axis, &figures, &own);
-            match curves.iter_mut().find(|curve| curve.settings == settings) {
-                Some(curve) => curve.points.push(sweep_point),
-                None => curves.push(Curve::new(settings, sweep_point)),
+            let settings: Vec<Setting> = all.iter().filter(is_other).cloned().collect();
+            let value = all.iter().find(|setting| is_of_axis(setting, &axis));
+            let value = value.map_or_else(String::new, |setting| setting.value.clone());
+            let cpus = own.iter().find_map(|run| server_cpus(run));
+            let figures = VariantFigures::of(&name, &own, by_nopm);
+            let mut point = SweepPoint::new(value, cpus, &figures, &own);
+            if axis == CPUS_AXIS {
+                point.x = point.cpus;
+            }
+            match curves.iter_mut().find(|(known, _)| *known == settings) {
+                Some((_, points)) => points.push((point, own)),
+                None => curves.push((settings, vec![(point, own)])),
             }
         }
         let is_concurrency = [CPUS_AXIS, "clients"].contains(&axis.as_str())
             && runs.iter().all(|run| run.drive.rate_tps.is_none());
-        for curve in &mut curves {
-            curve.judge(&runs, is_concurrency);
-        }
+        let curves = curves
+            .into_iter()
+            .map(|(settings, points)| Curve::new(settings, points, is_concurrency));
         Some(Sweep {
-            by_nopm: experiment::all_have_nopm(&runs),
+            by_nopm,
             axis,
             currency: None,
-            curves,
+            curves: curves.collect(),
+        })
+    }
+
+    /// The curve over machines of these runs of several loads, by their CPUs: as observed or declared, otherwise those that
+    /// `stated` gives. `None` if no run counts.
+    pub(crate) fn over_machines(
+        runs: &[&Run],
+        stated: impl Fn(&Run) -> Option<u32>,
+    ) -> Option<Sweep> {
+        let mut machines: BTreeMap<u32, (bool, Vec<&Run>)> = BTreeMap::new();
+        for run in runs.iter().copied().filter(|run| is_counted(run)) {
+            let known = server_cpus(run);
+            let Some(cpus) = known.or_else(|| stated(run)) else {
+                continue;
+            };
+            let (is_assumed, own) = machines.entry(cpus).or_default();
+            *is_assumed |= known.is_none();
+            own.push(run);
+        }
+        let points = machines.into_iter().map(|(cpus, (is_assumed, own))| {
+            let value = match is_assumed {
+                true => format!("{cpus} CPUs (published)"),
+                false => format!("{cpus} CPUs"),
+            };
+            let figures = VariantFigures::of(&value, &own, false);
+            let mut point = SweepPoint::new(value, Some(cpus), &figures, &own);
+            point.x = point.cpus;
+            (point, own)
+        });
+        let points: Vec<PointRuns<'_>> = points.collect();
+        (!points.is_empty()).then(|| Sweep {
+            by_nopm: false,
+            axis: CPUS_AXIS.to_owned(),
+            currency: None,
+            curves: vec![Curve::new(Vec::new(), points, false)],
         })
     }
 
@@ -192,7 +225,7 @@ fn is_of_axis(setting: &Setting, axis: &str) -> bool {
 /// CPUs, otherwise the last setting.
 fn choose_axis(point: &[Setting], runs: &[&Run]) -> String {
     let distinct = |name: &str| -> Option<usize> {
-        let values = runs.iter().flat_map(|run| point_of(run));
+        let values = runs.iter().flat_map(|run| run.point());
         let values = values.filter(|setting| setting.name == name);
         let numbers = values.map(|setting| setting.value.parse::<f64>().ok().map(f64::to_bits));
         let mut numbers: Vec<u64> = numbers.collect::<Option<_>>()?;
@@ -214,35 +247,22 @@ fn choose_axis(point: &[Setting], runs: &[&Run]) -> String {
         .map_or_else(String::new, |setting| setting.name.clone())
 }
 
-/// CPUs of the server's machine, as observed or else as declared.
-fn server_cpus(run: &Run) -> Option<f64> {
-    let observed = run.observed.as_ref();
-    let observed = observed.and_then(|observed| observed.machine.cpus);
-    let declared = || run.server.declared.count(DeclaredFact::Cpus);
-    observed.or_else(declared).map(f64::from)
-}
-
 impl SweepPoint {
-    fn new(axis: &str, figures: &VariantFigures, runs: &[&Run]) -> SweepPoint {
-        let counted: Vec<&&Run> = runs.iter().filter(|run| is_counted(run)).collect();
-        let mean_of = |value: fn(&Run) -> Option<f64>| {
-            let values: Vec<f64> = counted.iter().filter_map(|run| value(run)).collect();
-            (!values.is_empty()).then(|| median(&values))
-        };
-        let setting = runs.iter().flat_map(|run| point_of(run));
-        let setting = setting
-            .into_iter()
-            .find(|setting| is_of_axis(setting, axis));
-        let value = setting.map_or_else(String::new, |setting| setting.value.clone());
-        let cpus = runs.iter().find_map(|run| server_cpus(run));
+    fn new(
+        value: String,
+        cpus: Option<u32>,
+        figures: &VariantFigures,
+        runs: &[&Run],
+    ) -> SweepPoint {
+        let counted = runs.iter().filter(|run| is_counted(run));
+        let busy = counted.filter_map(|run| server_machine_mean(run, |machine| machine.busy_share));
+        let busy: Vec<f64> = busy.collect();
+        let cpus = cpus.map(f64::from);
         let rate = figures.rate.map(|rate| rate.median);
         let middle = |spread: Option<Spread>| spread.map(|spread| spread.median);
         SweepPoint {
             name: figures.name.clone(),
-            x: match axis {
-                CPUS_AXIS => cpus,
-                _ => value.parse().ok(),
-            },
+            x: value.parse().ok(),
             value,
             runs: figures.runs,
             counted: figures.counted,
@@ -251,7 +271,7 @@ impl SweepPoint {
             rate_interval: median_interval(&figures.rates, ALPHA),
             p50_ns: middle(figures.p50_ns),
             p99_ns: middle(figures.p99_ns),
-            server_cpu_share: mean_of(|run| server_machine_mean(run, |machine| machine.busy_share)),
+            server_cpu_share: (!busy.is_empty()).then(|| median(&busy)),
             cpus,
             rate_per_cpu: rate.zip(cpus).map(|(rate, cpus)| rate / cpus),
             monthly_cost: None,
@@ -268,29 +288,19 @@ fn invalid_by(runs: &[&Run]) -> Vec<String> {
     ids.into_iter().collect()
 }
 
-impl Curve {
-    fn new(settings: Vec<Setting>, first: SweepPoint) -> Curve {
-        Curve {
-            settings,
-            points: vec![first],
-            knee: None,
-            knee_state: None,
-            limiter: None,
-            usl: None,
-        }
-    }
+/// A point with its runs.
+type PointRuns<'a> = (SweepPoint, Vec<&'a Run>);
 
-    /// Finds the knee and what limits the throughput there.
-    fn judge(&mut self, runs: &[&Run], is_concurrency: bool) {
-        let numbers: Option<Vec<f64>> = self.points.iter().map(|point| point.x).collect();
-        if numbers.is_none() {
-            return;
+impl Curve {
+    /// Finds the knee and what limits the throughput there, if the values of the axis are numbers.
+    fn new(settings: Vec<Setting>, mut points: Vec<PointRuns<'_>>, is_concurrency: bool) -> Curve {
+        let is_numeric = points.iter().all(|(point, _)| point.x.is_some());
+        if is_numeric {
+            points.sort_by(|(a, _), (b, _)| a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0)));
         }
-        self.points
-            .sort_by(|a, b| a.x.partial_cmp(&b.x).unwrap_or(std::cmp::Ordering::Equal));
-        let with_rate = self.points.iter().enumerate();
+        let with_rate = points.iter().enumerate().filter(|_| is_numeric);
         let (indexes, curve): (Vec<usize>, Vec<CurvePoint>) = with_rate
-            .filter_map(|(index, point)| {
+            .filter_map(|(index, (point, _))| {
                 let curve_point = CurvePoint {
                     x: point.x?,
                     y: point.rate.filter(|rate| *rate > 0.0)?,
@@ -306,19 +316,33 @@ impl Curve {
             Knee::Unclear => (KneeState::Unclear, None),
             Knee::TooFewPoints => (KneeState::TooFewPoints, None),
         };
-        (self.knee_state, self.knee) = (Some(state), knee);
-        self.usl = is_concurrency.then(|| fit_usl(&curve));
-        self.limiter = knee.and_then(|knee| {
+        let limiter = knee.and_then(|knee| {
             // At the knee itself a limit may be just below its threshold; after it the limit is the same, and clear.
-            let points = self.points[knee..].iter().map(|point| {
+            first_known(points[knee..].iter().map(|(point, runs)| {
                 // Runs that the client limited do not count, and show the limit best.
-                let shows = |run: &Run| is_counted(run) || invalid_by(&[run]) == ["client-limit"];
-                let is_of_point = |run: &&&Run| run.variant() == Some(&point.name) && shows(run);
-                let own: Vec<&Run> = runs.iter().filter(is_of_point).copied().collect();
+                let shows = |run: &&Run| is_counted(run) || invalid_by(&[run]) == ["client-limit"];
+                let own: Vec<&Run> = runs.iter().copied().filter(shows).collect();
                 limiter(&point.value, &own)
-            });
-            first_known(points)
+            }))
         });
+        Curve {
+            settings,
+            points: points.into_iter().map(|(point, _)| point).collect(),
+            knee,
+            knee_state: is_numeric.then_some(state),
+            limiter,
+            usl: (is_numeric && is_concurrency).then(|| fit_usl(&curve)),
+        }
+    }
+
+    /// The rate of a point for a CPU, as a share of that of the first point.
+    pub fn efficiency(&self, point: &SweepPoint) -> Option<f64> {
+        let first = self
+            .points
+            .first()?
+            .rate_per_cpu
+            .filter(|rate| *rate > 0.0)?;
+        Some(point.rate_per_cpu? / first)
     }
 }
 

@@ -2,7 +2,9 @@ use super::*;
 use crate::price::{MeasuredConfiguration, PriceDate, PriceOptions, PriceSheet, price};
 use crate::sample::{observed_mut, observed_run};
 use prony_assertions::TextAssertions;
-use prony_store::{Check, Experiment, FoundPooler, MachineSecond, RunState, Severity};
+use prony_store::{
+    Check, DeclaredFact, Experiment, ExperimentKind, FoundPooler, MachineSecond, RunState, Severity,
+};
 
 /// Runs of points with this throughput, three of each that scatter by 1 %.
 fn sweep_runs(points: &[(Vec<Setting>, f64)], change: impl Fn(&mut Run, f64)) -> Vec<Run> {
@@ -22,7 +24,8 @@ fn sweep_runs(points: &[(Vec<Setting>, f64)], change: impl Fn(&mut Run, f64)) ->
             id: "e".to_owned(),
             variant: name(point),
             variants: names.clone(),
-            sweep: point.clone(),
+            kind: ExperimentKind::Sweep,
+            point: point.clone(),
             ..Experiment::default()
         });
         run.id = format!("{}-{share}", name(point));
@@ -257,7 +260,7 @@ fn runs_that_must_not_be_used_do_not_count_and_other_runs_are_no_sweep() {
         (0, None, None)
     );
     assert_eq!(sweep.curves[0].knee, Some(3), "by the points with figures");
-    runs[4].experiment.as_mut().unwrap().sweep.clear();
+    runs[4].experiment.as_mut().unwrap().point.clear();
     assert_eq!(Sweep::of(&runs), None);
     assert_eq!(Sweep::of(&[observed_run()]), None);
     assert_eq!(Sweep::of(&[] as &[Run]), None);
@@ -300,7 +303,7 @@ fn machines_are_ordered_by_their_cpus_and_have_throughput_for_the_money() {
     let measured: Vec<MeasuredConfiguration<'_>> = runs
         .iter()
         .filter_map(|run| {
-            let name = run.experiment.as_ref()?.sweep[0].value.clone();
+            let name = run.experiment.as_ref()?.point[0].value.clone();
             Some(MeasuredConfiguration {
                 sheet: &sheet,
                 configuration: sheet

@@ -25,9 +25,19 @@ fn defaults_are_filled_in() {
     let default = DrivePlan {
         threads: default_threads(8, cpu_count()),
         warmup: Duration::from_secs(5),
+        warmup_max: Some(Duration::from_secs(30)),
         ..DrivePlan::default()
     };
     assert_eq!(plan.drive, default);
+}
+
+#[test]
+fn a_load_at_a_rate_has_more_clients() {
+    let at_rate = PlanInput {
+        rate_tps: value_from_flag("--rate", Some(100.0)),
+        ..tpcb_input()
+    };
+    assert_eq!(at_rate.check().unwrap().drive.clients, 32);
 }
 
 #[test]
@@ -142,15 +152,18 @@ fn a_window_of_twenty_seconds_or_more_has_a_warm_up() {
         (0, 3)
     );
     // A checked plan keeps its warm-up, whatever the default is.
-    let without = PlanInput {
-        warmup: value_from_flag("--warmup", Some(Duration::ZERO)),
-        ..tpcb_input()
-    };
-    let plan = without.check().unwrap();
-    assert_eq!(
-        PlanInput::from_plan(&plan, None).check().unwrap().drive,
-        plan.drive
-    );
+    for warmup in [Some(0), Some(7), None] {
+        let input = PlanInput {
+            warmup: value_from_flag("--warmup", warmup.map(Duration::from_secs)),
+            ..tpcb_input()
+        };
+        let plan = input.check().unwrap();
+        assert_eq!(plan.drive.warmup_max.is_some(), warmup.is_none());
+        assert_eq!(
+            PlanInput::from_plan(&plan, None).check().unwrap().drive,
+            plan.drive
+        );
+    }
 }
 
 #[test]

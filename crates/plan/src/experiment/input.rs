@@ -76,6 +76,7 @@ impl PlanInput {
                 .map(|location| format!("variants ({location})"))
                 .or(embedded.map(|embedded| format!("embedded ({})", embedded.location)))
                 .or(self.sweep.as_ref().map(|_| "sweep".to_owned()))
+                .or(self.read_from.as_ref().map(|_| "read_from".to_owned()))
                 .or((setting == "versus" && self.via.is_some()).then(|| "via".to_owned()));
             problems.extend(excluded.map(|other| {
                 let message = format!("{setting} and {other} exclude each other");

@@ -225,6 +225,10 @@ settings! {
     /// Start a throw-away PostgreSQL, load it and remove it afterwards
     server.embedded => embedded: bool, SettingType::Bool, switch(SERVER_HEADING, "embedded", None),
         Varies(&["engine", "network", "TLS"]);
+    /// URL of a server that takes the read-only transactions of the workload, such as a standby or a reader endpoint: each
+    /// client has a connection to it too. Its user, password and database are its own
+    server.read_from => read_from: String, SettingType::Text, value_flag(SERVER_HEADING, "read-from", "URL"),
+        Varies(&["endpoints"]);
     /// A fact about the server that cannot be read over SQL: provider, service, machine, cpus, memory, storage,
     /// storage_size, iops, region, zones, high_availability (none, standby, multi-zone or quorum), replicas,
     /// backups or encryption. Results mark it as declared; comparisons and prices use it
@@ -243,7 +247,7 @@ settings! {
     workload.scale => scale: u64, count_up_to(MAX_SCALE),
         value_flag_with_short(LOAD_HEADING, "scale", 's', "N"),
         Varies(&["scale"]);
-    /// Virtual users, each with its own connection
+    /// Virtual users, each with its own connection [default: 8, or 32 at a rate]
     run.clients => clients: u64, count_up_to(MAX_CLIENTS),
         value_flag_with_short(LOAD_HEADING, "clients", 'c', "N"),
         Varies(&["clients"]);
@@ -267,8 +271,8 @@ settings! {
     run.transactions => transactions: u64, SettingType::WholeNumber { min: 1, max: u64::MAX },
         value_flag_with_short(TIME_HEADING, "transactions", 't', "N"),
         Varies(&["measured"]);
-    /// Drive the load for this long before the window, and report its figures separately [default: 5s before a window of
-    /// 20s or more, else none]
+    /// Drive the load for this long before the window, and report its figures separately [default: until the load
+    /// is steady, from 5s to 30s, before a window of 20s or more, else none]
     run.warmup => warmup: Duration, SettingType::Duration, value_flag(TIME_HEADING, "warmup", "TIME"),
         Varies(&["warm-up"]);
     /// How long transactions in flight at the end may take before they are cut off
@@ -292,6 +296,11 @@ settings! {
     /// at the next server that answers [default: first, or what the URL says: load_balance_hosts, mysql:loadbalance://]
     run.spread => spread: Spread, SettingType::Choice(choice_names::<Spread>),
         value_flag(SERVER_HEADING, "spread", "SPREAD"),
+        Varies(&["endpoints"]);
+    /// The share of the read-only transactions that the server of --read-from takes, in per cent; the others stay with the
+    /// server of the URL
+    run.read_share => read_share: u64, SettingType::WholeNumber { min: 1, max: 100 },
+        value_flag(SERVER_HEADING, "read-share", "PERCENT"),
         Varies(&["endpoints"]);
     /// Connect this many clients over TCP while the others use a unix socket: the kernel timestamps TCP
     /// packets, which gives the server's part of the response time
@@ -384,8 +393,9 @@ settings! {
     /// Time to wait before each run except the first, after the command of `between`
     experiment.pause => pause: Duration, SettingType::Duration, None,
         Free("it is the same for all variants");
-    /// Command that sh runs before each run, such as a restart of the server; PRONY_VARIANT and PRONY_REPEAT name the
-    /// run that follows, and PGHOST and the like (MYSQL_HOST) its server. If it fails, the experiment ends
+    /// Command that sh runs before each run, such as a restart of the server; PRONY_VARIANT, PRONY_REPEAT and, if the plan
+    /// says it, PRONY_SCALE name the run that follows, and PGHOST and the like (MYSQL_HOST) its server. If it fails, the
+    /// experiment ends
     experiment.between => between: String, SettingType::Text, None,
         Free("it is the same for all variants");
     /// Command that sh runs to restart the server, where settings of the plan need that (settings.NAME of a variant); the run
@@ -450,9 +460,12 @@ fn defaults() -> PlanInput {
     defaults.workload = None;
     // It depends on the machine and on the number of clients.
     defaults.threads = None;
+    // It depends on whether there is a rate.
+    defaults.clients = None;
     // It depends on the window.
     defaults.warmup = None;
     defaults.embedded = value_from_flag("", Some(false));
+    defaults.read_share = value_from_flag("", Some(plan.drive.read_share.into()));
     defaults.arrival = value_from_flag("", Some(Arrival::default()));
     defaults.order = value_from_flag("", Some(RunOrder::default()));
     defaults.pause = value_from_flag("", Some(Duration::ZERO));

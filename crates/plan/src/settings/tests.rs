@@ -97,6 +97,9 @@ fn plan_with(setting: &Setting) -> (String, Value) {
     if setting.path != "server.embedded" {
         set("server.url", Value::from(URL));
     }
+    if setting.path == "run.read_share" {
+        set("server.read_from", Value::from("postgres://standby/d"));
+    }
     if setting.path == "run.arrival" {
         set("run.rate", Value::from(100.0));
     }

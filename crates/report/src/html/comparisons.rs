@@ -5,9 +5,9 @@
 
 use super::document::Document;
 use super::one::severity_class;
-use super::table::{end_table, start_table, write_row, write_text_row};
-use super::{dots, start_section};
-use crate::html::markup::{Html, write_markup, writeln_markup};
+use super::table::{write_figure_table, write_text_table};
+use super::{dots, start_section, write_fold, write_verdict_line};
+use crate::html::markup::{Html, markup, write_markup, writeln_markup};
 use crate::text::comparison::{
     change_text, figure_cells, format_figure, group_by_severity, side_figure_sentence,
     single_runs_caution,
@@ -38,7 +38,7 @@ impl<'a> PageSides<'a> {
     pub fn of(documents: &'a [Document]) -> PageSides<'a> {
         let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
         if let Some(names) = names_if_one_experiment(&runs)
-            && !runs.iter().any(|run| is_in_suite(run))
+            && runs.iter().all(|run| run.suite().is_none())
         {
             let side = |name: String| {
                 let runs = runs.iter().copied();
@@ -47,12 +47,7 @@ impl<'a> PageSides<'a> {
             };
             let mut sides: Vec<Side<'_>> = names.into_iter().map(side).collect();
             // Steps of a search differ in the rate, and have one answer together.
-            let is_search = |run: &&Run| {
-                run.experiment
-                    .as_ref()
-                    .is_some_and(|own| own.search.is_some())
-            };
-            if runs.iter().any(is_search) {
+            if runs.iter().any(|run| run.search().is_some()) {
                 sides.truncate(1);
             }
             return PageSides {
@@ -64,7 +59,9 @@ impl<'a> PageSides<'a> {
         // Neither repeats of the first run's variant nor other rows of its suite are compared with it.
         let is_side = |number: &usize| {
             let run = runs[number - 1];
-            *number == 1 || !(are_repeats(runs[0], run) || is_in_suite(runs[0]) && is_in_suite(run))
+            *number == 1
+                || !(are_repeats(runs[0], run)
+                    || runs[0].suite().is_some() && run.suite().is_some())
         };
         let numbers: Vec<usize> = (1..=runs.len()).filter(is_side).collect();
         let sides = numbers.iter().map(|number| Side {
@@ -111,12 +108,6 @@ fn are_repeats(a: &Run, b: &Run) -> bool {
     }
 }
 
-/// Whether a run is a row of a suite of scenarios, whose rows are different loads.
-fn is_in_suite(run: &Run) -> bool {
-    let scenario = run.scenario.as_ref();
-    scenario.is_some_and(|scenario| scenario.suite.is_some())
-}
-
 /// The names of the variants, if all runs belong to one experiment.
 fn names_if_one_experiment(runs: &[&Run]) -> Option<Vec<String>> {
     let id = |run: &Run| Some(run.experiment.as_ref()?.id.clone());
@@ -153,22 +144,20 @@ pub fn write(out: &mut Html, sides: &PageSides<'_>) -> fmt::Result {
     let compared = sides.compare().side_comparisons;
     let others = sides.sides.iter().skip(1).zip(&compared).zip(&sections);
     for ((other, comparison), (id, heading)) in others {
-        if is_folded {
-            writeln_markup!(out, "<details id=\"{}\"><summary>{}</summary>", id, heading)?
-        } else {
-            start_section(out, 2, id, heading)?
-        }
+        let mut content = Html::default();
         let names = [sides.sides[0].name.as_str(), &other.name];
         if sides.are_variants {
-            write_comparison_of_variants(out, names, comparison)?
+            write_comparison_of_variants(&mut content, names, comparison)?
         } else {
-            write_comparison_of_runs(out, names, [sides.sides[0].runs[0], other.runs[0]])?
+            let runs = [sides.sides[0].runs[0], other.runs[0]];
+            write_comparison_of_runs(&mut content, names, runs)?
         }
-        out.push_str(if is_folded {
-            "</details>\n"
+        if is_folded {
+            write_fold(out, markup!(" id=\"{}\"", id), heading, content)?;
         } else {
-            "</section>\n"
-        });
+            start_section(out, 2, id, heading)?;
+            writeln_markup!(out, "{}</section>", content)?;
+        }
     }
     if is_folded {
         out.push_str("</section>\n");
@@ -187,12 +176,12 @@ fn write_comparison_of_runs(out: &mut Html, names: [&str; 2], runs: [&Run; 2]) -
     if figures.is_empty() {
         out.push_str(NO_RATIO);
     } else {
-        start_table(out, "Figures", &["figure", names[0], names[1], "change"])?;
-        for pair in &figures {
+        let rows = figures.iter().map(|pair| {
             let [first, second] = [pair.a, pair.b].map(|value| format_figure(pair.unit, value));
-            write_row(out, &pair.name, &[first, second, change_text(pair)])?;
-        }
-        end_table(out)?;
+            [pair.name.clone(), first, second, change_text(pair)]
+        });
+        let columns = ["figure", names[0], names[1], "change"];
+        write_figure_table(out, "Figures", &columns, rows)?;
         writeln_markup!(out, "<p>{}</p>", single_runs_caution())?;
     }
     write_differences(out, names, &differences)?;
@@ -217,11 +206,11 @@ fn write_comparison_of_variants(
     } else {
         let [first_title, second_title] = names.map(|name| format!("{name}, median"));
         let columns = ["figure", &first_title, &second_title, "change", "interval"];
-        start_table(out, "Figures", &columns)?;
-        for pair in &comparison.figures {
-            write_row(out, &pair.name, &figure_cells(pair))?;
-        }
-        end_table(out)?;
+        let rows = comparison.figures.iter().map(|pair| {
+            let name = std::iter::once(pair.name.clone());
+            name.chain(figure_cells(pair)).collect::<Vec<_>>()
+        });
+        write_figure_table(out, "Figures", &columns, rows)?;
     }
     write_differences(out, names, &comparison.differences)
 }
@@ -246,29 +235,18 @@ fn write_verdict(out: &mut Html, verdict: Verdict, label: &str) -> fmt::Result {
         Verdict::WithCaveats => Severity::Caveat,
         Verdict::ShownDespite | Verdict::NotComparable => Severity::Invalid,
     };
-    writeln_markup!(
-        out,
-        "<p class=\"verdict {}\"><strong>{}</strong></p>",
-        severity_class(worst),
-        label
-    )
+    write_verdict_line(out, severity_class(worst), label)
 }
 
 /// Writes the differences between two sides, the worst first.
 fn write_differences(out: &mut Html, sides: [&str; 2], differences: &[Difference]) -> fmt::Result {
     for (heading, _, group) in group_by_severity(differences) {
         let columns = ["what differs", sides[0], sides[1], "why it matters"];
-        start_table(out, heading, &columns)?;
-        for difference in group {
-            let cells = [
-                &*difference.what,
-                &difference.a,
-                &difference.b,
-                difference.why,
-            ];
-            write_text_row(out, &cells)?;
-        }
-        end_table(out)?;
+        let rows = group.into_iter().map(|difference| {
+            let why = difference.why.to_owned();
+            [&difference.what, &difference.a, &difference.b, &why].map(String::clone)
+        });
+        write_text_table(out, heading, columns, rows)?;
     }
     Ok(())
 }

@@ -112,7 +112,8 @@ fn draw_row(out: &mut Drawing, row: &DotRow, y: f64, axis: &Scale) -> fmt::Resul
     if let Some(value) = row.value {
         out.dot(axis.position(value), y, 5.0, None)?;
     }
-    out.text("", RIGHT + 12.0, y + 4.0, &row.text)
+    // The style sheet moves it by the rest of the drawing where it aligns it at the right.
+    out.text("value", RIGHT + 12.0, y + 4.0, &row.text)
 }
 
 /// Draws the throughput of all runs, and their 99th percentiles with their intervals within each run.

@@ -10,13 +10,17 @@ pub const COLOR_COUNT: usize = 5;
 
 /// The content of a figure's drawing.
 #[derive(Default)]
-pub struct Drawing(pub Html);
+pub struct Drawing {
+    pub html: Html,
+    /// Where the last label of the horizontal axis ends that a narrow window shows.
+    pub(super) narrow_labels_end: f64,
+}
 
 impl Drawing {
     /// Draws a text; its class says on which side of `x` it is.
     pub fn text(&mut self, class: &str, x: f64, y: f64, text: &str) -> fmt::Result {
         write_markup!(
-            self.0,
+            self.html,
             "<text class=\"{}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
             class,
             x,
@@ -28,7 +32,7 @@ impl Drawing {
     /// Draws a straight line from the point `from` to the point `to`, each x and y.
     pub fn line(&mut self, class: &str, from: [f64; 2], to: [f64; 2]) -> fmt::Result {
         write_markup!(
-            self.0,
+            self.html,
             "<line class=\"{}\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"/>",
             class,
             from[0],
@@ -41,7 +45,7 @@ impl Drawing {
     /// Draws a rectangle: left, top, width and height.
     pub fn rectangle(&mut self, class: &str, [left, top, width, height]: [f64; 4]) -> fmt::Result {
         write_markup!(
-            self.0,
+            self.html,
             "<rect class=\"{}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
             class,
             left,
@@ -55,7 +59,7 @@ impl Drawing {
     pub fn dot(&mut self, x: f64, y: f64, radius: f64, title: Option<&str>) -> fmt::Result {
         let title = title.map_or_else(Html::default, |title| markup!("<title>{}</title>", title));
         writeln_markup!(
-            self.0,
+            self.html,
             "<circle class=\"point on\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"{:.1}\">{}</circle>",
             x,
             y,
@@ -66,12 +70,17 @@ impl Drawing {
 
     /// Draws a path, given by its `d` attribute.
     pub fn path(&mut self, class: &str, d: &str) -> fmt::Result {
-        writeln_markup!(self.0, "<path class=\"{}\" d=\"{}\"/>", class, d)
+        writeln_markup!(self.html, "<path class=\"{}\" d=\"{}\"/>", class, d)
     }
 
     /// Draws the path of line `number` of a chart.
     pub fn numbered_line(&mut self, number: usize, d: &str) -> fmt::Result {
-        writeln_markup!(self.0, "<path {} d=\"{}\"/>", stroke_attributes(number), d)
+        writeln_markup!(
+            self.html,
+            "<path {} d=\"{}\"/>",
+            stroke_attributes(number),
+            d
+        )
     }
 }
 

@@ -1,19 +1,19 @@
-//! The frame of every figure of a page: caption, legend, a plot that scrolls if it is wider than the window, and the
+//! The frame of every figure of a page: caption, legend, and the
 //! drawing with its text alternative.
 //!
 //! In: a drawing. Out: a figure, which needs no script. Must never: draw a label outside of the drawing.
 
 use super::drawing::Drawing;
 use super::scale::Scale;
-use crate::html::markup::{Html, Raw, markup, write_markup, writeln_markup};
+use crate::html::markup::{Html, markup, write_markup, writeln_markup};
 use std::fmt;
 
 /// Width of every drawing, in units of the drawing.
 pub const DRAWING_WIDTH: f64 = 760.0;
 /// Maximum width of a letter of a tick's label.
 const TICK_LETTER_WIDTH: f64 = 7.0;
-/// A note above a drawing; shown if the drawing is wider than the window.
-const SCROLL_HINT: Raw = Raw("<p class=\"more\">Wider than the window: scroll sideways.</p>");
+/// The same in a narrow window, where the style sheet enlarges the texts of a drawing that is scaled down.
+const NARROW_LETTER_WIDTH: f64 = 11.0;
 
 /// The edges of a plot, in units of the drawing.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,16 @@ impl Plot {
         let half_width = label.chars().count() as f64 * TICK_LETTER_WIDTH / 2.0;
         out.line("tick", [x, self.bottom], [x, self.bottom + 4.0])?;
         let label_x = x.min(DRAWING_WIDTH - half_width);
-        out.text("x", label_x, self.bottom + 18.0, label)
+        let narrow_half_width = half_width / TICK_LETTER_WIDTH * NARROW_LETTER_WIDTH;
+        // In a narrow window there is no room for every label.
+        let class = match x - narrow_half_width < out.narrow_labels_end {
+            true => "x wide-only",
+            false => {
+                out.narrow_labels_end = x + narrow_half_width;
+                "x"
+            }
+        };
+        out.text(class, label_x, self.bottom + 18.0, label)
     }
 
     /// Draws a line from the top to the bottom of the plot.
@@ -83,10 +92,11 @@ impl Cursor<'_> {
             self.end_s
         );
         let mut line = Drawing::default();
-        // Outside of the drawing, until it is used.
-        self.plot.draw_vertical_line(&mut line, "cursor", -9.0)?;
+        // Outside of the window, until it is used.
+        self.plot
+            .draw_vertical_line(&mut line, "cursor", -9_999.0)?;
         let readout = markup!("<p class=\"readout\" aria-live=\"polite\"></p>");
-        Ok([attributes, line.0, readout])
+        Ok([attributes, line.html, readout])
     }
 }
 
@@ -123,17 +133,16 @@ impl Figure<'_> {
             cursor.map_or_else(|| Ok(Default::default()), Cursor::parts)?;
         writeln_markup!(
             out,
-            "{0}<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"{1}-t\">\
-             <svg viewBox=\"0 0 {2} {3}\" role=\"img\" aria-labelledby=\"{1}-t {1}-d\"{4}>\
-             <title>{5}</title><desc id=\"{1}-d\">{6}</desc>{7}{8}</svg></div>{9}</figure>",
-            SCROLL_HINT,
+            "<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"{0}-t\">\
+             <svg viewBox=\"0 0 {1} {2}\" role=\"img\" aria-labelledby=\"{0}-t {0}-d\"{3}>\
+             <title>{4}</title><desc id=\"{0}-d\">{5}</desc>{6}{7}</svg></div>{8}</figure>",
             self.id,
             DRAWING_WIDTH,
             self.height,
             attributes,
             self.title,
             self.description,
-            drawing.0,
+            drawing.html,
             cursor_line,
             readout
         )

@@ -211,7 +211,7 @@ mod tests {
             ..Plot::STANDARD
         };
         draw(&mut drawing, &marks, &Scale::time(100.0, 0.0, 600.0), &plot).unwrap();
-        let out = drawing.0;
+        let out = drawing.html;
         // The marks are 0.6 units apart and 1 unit wide: together they are one band over the whole plot.
         assert_eq!(out.matches('M').count(), 1, "{out}");
         out.assert_contains("M0.0 40H600.4V200H0.0z");

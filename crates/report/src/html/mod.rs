@@ -16,6 +16,7 @@ mod document;
 mod dots;
 mod drawing;
 mod embedded;
+mod endpoints;
 mod escape;
 mod figure;
 mod form;
@@ -44,7 +45,7 @@ mod trend;
 mod variants;
 mod verify;
 
-use crate::html::markup::{Html, Raw, markup, write_markup, writeln_markup};
+use crate::html::markup::{Html, Markup, Raw, markup, write_markup, writeln_markup};
 use comparisons::PageSides;
 use document::Document;
 pub use form::PageForm;
@@ -352,18 +353,40 @@ fn write_document_row(
     )
 }
 
+/// The attributes of a fold of several charts.
+fn chart_fold(is_open: bool) -> Raw {
+    Raw(match is_open {
+        true => " class=\"fold\" open",
+        false => " class=\"fold\"",
+    })
+}
+
 /// Writes what a reader can unfold; nothing if there is no content.
-fn write_fold(out: &mut Html, summary: &str, is_open: bool, content: Html) -> fmt::Result {
+fn write_fold(
+    out: &mut Html,
+    attributes: impl Markup,
+    summary: &str,
+    content: Html,
+) -> fmt::Result {
     if content == Html::default() {
         return Ok(());
     }
-    let open = if is_open { Raw(" open") } else { Raw("") };
     writeln_markup!(
         out,
-        "<details class=\"fold\"{}><summary>{}</summary>\n{}</details>",
-        open,
+        "<details{}><summary>{}</summary>\n{}</details>",
+        attributes,
         summary,
         content
+    )
+}
+
+/// Writes a verdict in the colour of its class.
+fn write_verdict_line(out: &mut Html, class: &str, text: &str) -> fmt::Result {
+    writeln_markup!(
+        out,
+        "<p class=\"verdict {}\"><strong>{}</strong></p>",
+        class,
+        text
     )
 }
 

@@ -4,17 +4,19 @@
 //! finding.
 
 use super::over_time::{MAX_RUNS_IN_FULL, RunOverTime, max_points};
-use super::table::{end_table, start_table, write_table, write_text_row};
+use super::table::{write_table, write_text_table};
 use super::{
-    client, distribution, heat, kinds, marks, parts, percentiles, recut, repeat, scenario, seconds,
-    server, start_section, statements, write_fold,
+    chart_fold, client, distribution, endpoints, heat, kinds, marks, parts, percentiles, recut,
+    repeat, scenario, seconds, server, start_section, statements, write_fold, write_verdict_line,
 };
-use crate::html::markup::{Html, Markup, write_markup, writeln_markup};
+use crate::html::markup::{Html, Markup, markup, write_markup, writeln_markup};
 use crate::text::answer::answer_lines;
 use crate::text::counts::{KINDS, describe_counts, kind_table, metric_meaning};
 use crate::text::findings::{describe_event, failed_in_warmup, finding_word, worst_first};
+use crate::text::machines::machines;
 use crate::text::plain;
 use crate::text::setup::{client_health_sentences, server_name, setup_lines};
+use crate::text::statements::statements as statement_section;
 use crate::text::verdict::{incomplete_notice, verdict_text};
 use crate::units::{self, count};
 use prony_store::{AnswerVerdict, Check, Run, Severity};
@@ -105,7 +107,7 @@ pub fn write(out: &mut Html, run: &Run, number: usize, runs: usize, level: usize
             "time" => {
                 recut::write(out, run, number)?;
                 seconds::write(out, time)?;
-                statements::write_machines(out, run)?;
+                statements::write(out, machines(run))?;
                 let mut more = Html::default();
                 heat::write(&mut more, time)?;
                 parts::write(&mut more, time)?;
@@ -113,7 +115,8 @@ pub fn write(out: &mut Html, run: &Run, number: usize, runs: usize, level: usize
                 client::write(&mut more, time)?;
                 let summary =
                     "More over time: the distribution, the parts of the service time, the client";
-                write_fold(out, summary, is_doubted_by(run, &CLIENT_CHECKS), more)?;
+                let is_open = is_doubted_by(run, &CLIENT_CHECKS);
+                write_fold(out, chart_fold(is_open), summary, more)?;
             }
             "latency" => {
                 distribution::write(out, run, number)?;
@@ -121,9 +124,9 @@ pub fn write(out: &mut Html, run: &Run, number: usize, runs: usize, level: usize
                 let curves = percentiles::of_run(run);
                 let mut chart = Html::default();
                 percentiles::write(&mut chart, &format!("percentiles-{number}"), title, &curves)?;
-                write_fold(out, title, false, chart)?;
-                statements::write(out, run)?;
-                statements::write_endpoints(out, run)?;
+                write_fold(out, chart_fold(false), title, chart)?;
+                statements::write(out, statement_section(run))?;
+                endpoints::write(out, time)?;
             }
             "server" => server::write(out, time)?,
             "events" => write_errors_and_events(out, run)?,
@@ -159,12 +162,7 @@ fn write_verdict(out: &mut Html, run: &Run) -> fmt::Result {
         };
         for (row, line) in answer_lines(answer).iter().enumerate() {
             match row {
-                0 => writeln_markup!(
-                    out,
-                    "<p class=\"verdict {}\"><strong>{}</strong></p>",
-                    class,
-                    line
-                )?,
+                0 => write_verdict_line(out, class, line)?,
                 _ => writeln_markup!(out, "<p>{}</p>", line.trim_start())?,
             }
         }
@@ -173,13 +171,7 @@ fn write_verdict(out: &mut Html, run: &Run) -> fmt::Result {
         writeln_markup!(out, "<p class=\"verdict caveat\">{}</p>", text)?;
     }
     if let Some((worst, text)) = verdict_text(run) {
-        let class = severity_class(worst);
-        writeln_markup!(
-            out,
-            "<p class=\"verdict {}\"><strong>{}</strong></p>",
-            class,
-            text
-        )?;
+        write_verdict_line(out, severity_class(worst), &text)?;
     }
     out.push_str("<ul class=\"figures\">");
     let unmeasured = run.measured.is_empty();
@@ -235,21 +227,12 @@ pub fn write_errors_and_events(out: &mut Html, run: &Run) -> fmt::Result {
         });
     } else {
         let columns = ["class", "code", "kind", "count", "first message"];
-        start_table(out, "Failed transactions in the measured window", &columns)?;
-        for error in errors {
-            let count = count(error.count);
-            write_text_row(
-                out,
-                &[
-                    error.class.name(),
-                    &error.code,
-                    error.kind_name(),
-                    &count,
-                    &error.example,
-                ],
-            )?;
-        }
-        end_table(out)?;
+        let rows = errors.iter().map(|error| {
+            let (class, kind, count) = (error.class.name(), error.kind_name(), count(error.count));
+            [class, &error.code, kind, &count, &error.example].map(str::to_owned)
+        });
+        let caption = "Failed transactions in the measured window";
+        write_text_table(out, caption, columns, rows)?;
     }
     let warmup_failures = failed_in_warmup(run);
     if warmup_failures > 0 {
@@ -265,12 +248,9 @@ pub fn write_errors_and_events(out: &mut Html, run: &Run) -> fmt::Result {
         out.push_str("<p>No event was recorded.</p>\n");
         return Ok(());
     }
-    start_table(out, "Events of client and server", &["when", "what"])?;
-    for event in events.iter().take(MAX_EVENTS) {
-        let (time, description) = describe_event(event);
-        write_text_row(out, &[&time, &description])?;
-    }
-    end_table(out)?;
+    let rows = events.iter().take(MAX_EVENTS);
+    let rows = rows.map(|event| describe_event(event).into());
+    write_text_table(out, "Events of client and server", ["when", "what"], rows)?;
     if events.len() > MAX_EVENTS {
         let omitted = count((events.len() - MAX_EVENTS) as u64);
         writeln_markup!(out, "<p>And {} more in the document.</p>", omitted)?;
@@ -323,15 +303,17 @@ fn write_setup(out: &mut Html, run: &Run) -> fmt::Result {
 /// Writes the statements of the workload, if it has any.
 pub fn write_statements(out: &mut Html, run: &Run) -> fmt::Result {
     if !run.workload.statements.is_empty() {
-        out.push_str("<details><summary>Statements</summary><pre tabindex=\"0\">");
+        let mut content = markup!("<pre tabindex=\"0\">");
         for statement in &run.workload.statements {
             // Preserve the line breaks of a statement; `Escaped` removes other control characters.
             for line in statement.split_inclusive('\n') {
                 let line = line.strip_suffix('\n').unwrap_or(line);
-                writeln_markup!(out, "{}", line.strip_suffix('\r').unwrap_or(line))?;
+                let line = line.strip_suffix('\r').unwrap_or(line);
+                writeln_markup!(content, "{}", line)?;
             }
         }
-        out.push_str("</pre></details>\n");
+        content.push_str("</pre>");
+        write_fold(out, "", "Statements", content)?;
     }
     Ok(())
 }
@@ -344,15 +326,18 @@ fn write_statements_and_settings(out: &mut Html, run: &Run) -> fmt::Result {
         return Ok(());
     }
     let summary = format!("All settings of the server ({})", settings.len());
-    writeln_markup!(out, "<details><summary>{}</summary>", summary)?;
-    start_table(out, "Settings of the server", &["name", "value"])?;
-    for (name, value) in settings {
+    let rows = settings.iter().map(|(name, value)| {
         let text = value.as_str().map(str::to_owned);
-        write_text_row(out, &[name, &text.unwrap_or_else(|| value.to_string())])?;
-    }
-    end_table(out)?;
-    out.push_str("</details>\n");
-    Ok(())
+        [name.clone(), text.unwrap_or_else(|| value.to_string())]
+    });
+    let mut table = Html::default();
+    write_text_table(
+        &mut table,
+        "Settings of the server",
+        ["name", "value"],
+        rows,
+    )?;
+    write_fold(out, "", &summary, table)
 }
 
 fn write_repeat_command(out: &mut Html, run: &Run) -> fmt::Result {

@@ -5,10 +5,10 @@
 
 use super::distribution::kinds;
 use super::drawing::{Drawing, LineGroup, legend, look, path_through};
-use super::escape::EscapedName;
 use super::figure::{Figure, Plot};
 use super::scale::Scale;
-use super::table::{end_table, start_table, write_row};
+use super::table::write_figure_table;
+use super::write_fold;
 use crate::html::markup::Html;
 use crate::units::{self, time_or_dash};
 use prony_store::{Latency, Run, decode_histogram};
@@ -144,7 +144,6 @@ fn write_table(
     named: &[NamedLatency<'_>],
     curves: &[Option<Curve>],
 ) -> fmt::Result {
-    out.push_str("<details><summary>The percentiles of the curves as a table</summary>");
     let columns = [
         "response time",
         "samples",
@@ -156,9 +155,10 @@ fn write_table(
         "p99.99",
         "longest",
     ];
-    start_table(out, "Percentiles", &columns)?;
-    for (NamedLatency { name, latency, .. }, curve) in named.iter().zip(curves) {
-        let cells = [
+    let rows = named.iter().zip(curves);
+    let rows = rows.map(|(NamedLatency { name, latency, .. }, curve)| {
+        [
+            name.clone(),
             units::count(latency.samples),
             time_or_dash(latency.p50_ns),
             time_or_dash(latency.p90_ns),
@@ -167,12 +167,12 @@ fn write_table(
             time_or_dash(latency.p999_ns),
             time_or_dash(curve.as_ref().and_then(|curve| curve.p9999_ns)),
             time_or_dash((latency.samples > 0).then_some(latency.max_ns)),
-        ];
-        write_row(out, EscapedName(name), &cells)?;
-    }
-    end_table(out)?;
-    out.push_str("</details>\n");
-    Ok(())
+        ]
+    });
+    let mut table = Html::default();
+    write_figure_table(&mut table, "Percentiles", &columns, rows)?;
+    let summary = "The percentiles of the curves as a table";
+    write_fold(out, "", summary, table)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod readings;
 use super::one::is_doubted_by;
 use super::over_time::{RunOverTime, Span, groups};
 use super::timeline::{Axis, ChartLine, Column, Timeline};
-use super::write_fold;
+use super::{chart_fold, write_fold};
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::plain;
 use crate::text::server::describe_server;
@@ -43,7 +43,7 @@ pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
     let mut charts = Html::default();
     write_readings(&mut charts, &timeline, &Readings(groups))?;
     let is_open = is_doubted_by(time.run, &SERVER_CHECKS);
-    write_fold(out, "The server over time", is_open, charts)
+    write_fold(out, chart_fold(is_open), "The server over time", charts)
 }
 
 /// Writes the sentences about the server, and returns the observations if there are readings to draw.

@@ -4,19 +4,14 @@
 //! machines as a drawing and a table. Must never: show a deviation of a row that was smaller or shorter than published.
 
 use super::document::Document;
-use super::drawing::{Drawing, line_sample, path_through};
-use super::figure::{Figure, Plot};
-use super::scale::Scale;
+use super::sweep;
 use super::table::write_table;
 use crate::html::markup::{Html, writeln_markup};
-use crate::suite::{SCALING_CAPTION, scaling_table, summary_sentences, summary_table};
+use crate::suite::{summary_sentences, summary_table};
 use crate::text::plain;
-use crate::units;
-use prony_judge::reproduced::{ScalingPoint, suite_summary};
+use prony_judge::reproduced::suite_summary;
 use prony_store::Run;
 use std::fmt;
-
-const PLOT: Plot = Plot::STANDARD;
 
 /// Writes the rows, if the first run is one of a suite.
 pub fn write(out: &mut Html, documents: &[Document]) -> fmt::Result {
@@ -29,82 +24,20 @@ pub fn write(out: &mut Html, documents: &[Document]) -> fmt::Result {
     for sentence in summary_sentences(&summary) {
         writeln_markup!(out, "<p>{}</p>", sentence)?;
     }
-    match scaling_table(&summary) {
-        Some(table) => {
-            draw_curve(out, &summary.scaling)?;
-            write_table(out, SCALING_CAPTION, &table)
-        }
+    match &summary.scaling {
+        Some(scaling) => sweep::write_points(out, scaling),
         None => Ok(()),
     }
 }
 
-/// Draws throughput by CPUs, beside a line in proportion to the smallest machine; nothing for one machine.
-fn draw_curve(out: &mut Html, points: &[ScalingPoint]) -> fmt::Result {
-    let [first, .., last] = points else {
-        return Ok(());
-    };
-    let proportional = |cpus: u32| first.tps / f64::from(first.cpus) * f64::from(cpus);
-    let highest = points
-        .iter()
-        .map(|point| point.tps)
-        .fold(proportional(last.cpus), f64::max);
-    let y = Scale::from_zero(highest, PLOT.bottom, PLOT.top);
-    let x = Scale::from_zero(last.cpus.into(), PLOT.left, PLOT.right);
-    let mut drawing = Drawing::default();
-    PLOT.draw_grid(&mut drawing, &y, units::per_second)?;
-    for point in points {
-        let label = point.cpus.to_string();
-        PLOT.draw_tick(&mut drawing, x.position(point.cpus.into()), &label)?;
-    }
-    let line = |tps: fn(&ScalingPoint, f64) -> f64| {
-        path_through(points.iter().map(|point| {
-            let tps = tps(point, proportional(point.cpus));
-            (x.position(point.cpus.into()), y.position(tps))
-        }))
-    };
-    drawing.numbered_line(1, &line(|point, _| point.tps))?;
-    drawing.numbered_line(2, &line(|_, proportional| proportional))?;
-    for point in points {
-        let title = format!(
-            "{} CPUs: {}",
-            point.cpus,
-            units::transactions_per_second(point.tps)
-        );
-        let position = (x.position(point.cpus.into()), y.position(point.tps));
-        drawing.dot(position.0, position.1, 4.0, Some(&title))?;
-    }
-    let figure = Figure {
-        id: "scaling",
-        title: "Throughput by CPUs of the server's machine: transactions committed per second",
-        legend: vec![
-            (line_sample(1), "measured".to_owned()),
-            (
-                line_sample(2),
-                "in proportion to the smallest machine".to_owned(),
-            ),
-        ],
-        description: format!(
-            "From {} CPUs to {}, throughput for a CPU changes to {} of that of the smallest machine. All figures are in \
-             the table below.",
-            first.cpus,
-            last.cpus,
-            units::whole_percent(last.efficiency)
-        ),
-        height: Plot::STANDARD_HEIGHT,
-        ..Figure::default()
-    };
-    figure.write(out, &drawing)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::draw_curve;
-    use crate::html::markup::Html;
+    use super::*;
     use crate::html::verify;
     use crate::sample_run::{test_build, written};
     use crate::suite::tests::run_in_suite;
     use prony_assertions::TextAssertions;
-    use prony_judge::reproduced::ScalingPoint;
+    use prony_store::{ExperimentKind, SuiteRequest};
 
     #[test]
     fn a_page_of_a_suite_has_its_rows_and_does_not_compare_them_with_each_other() {
@@ -132,29 +65,34 @@ mod tests {
 
     #[test]
     fn a_suite_over_machines_has_a_curve() {
-        let point = |cpus, tps, efficiency| ScalingPoint {
-            cpus,
-            is_assumed: false,
-            tps,
-            efficiency,
+        let row = |cpus: u32, tps: f64| {
+            let mut run = run_in_suite(1.0);
+            run.experiment.as_mut().unwrap().kind = ExperimentKind::Suite(SuiteRequest {
+                id: "alloydb-select-only".to_owned(),
+                request: "as published".to_owned(),
+            });
+            run.observed.get_or_insert_default().machine.cpus = Some(cpus);
+            run.measured.kinds[0].tps = tps;
+            run
         };
-        let drawn = |points: &[ScalingPoint]| {
+        let drawn = |runs: &[Run]| {
+            let summary = suite_summary(runs).expect("a suite");
             let mut out = Html::default();
-            draw_curve(&mut out, points).expect("text");
+            sweep::write_points(&mut out, &summary.scaling.expect("a curve")).expect("text");
             out.into_string()
         };
-        let points = [point(2, 10_000.0, 1.0), point(8, 30_000.0, 0.75)];
-        let curve = drawn(&points);
+        let curve = drawn(&[row(2, 10_000.0), row(8, 30_000.0)]);
         for part in [
-            "<figcaption id=\"scaling-t\">",
-            "From 2 CPUs to 8, throughput for a CPU changes to 75 % of",
-            "<title>8 CPUs: 30,000 transactions/s</title>",
-            // The plot ends at 8 CPUs, and at four times the smallest machine.
-            "M239.5 157.0L748.0 59.0",
-            "M239.5 157.0L748.0 10.0",
+            "<figcaption id=\"sweep-t\">",
+            "in proportion to the smallest machine",
+            "<title>8 CPUs: 30,000</title>",
+            "<td>75 %</td>",
         ] {
             curve.assert_contains(part);
         }
-        assert_eq!(drawn(&points[..1]), "", "one machine is no curve");
+        assert!(
+            !drawn(&[row(2, 10_000.0)]).contains("<figure>"),
+            "one machine is no curve"
+        );
     }
 }

@@ -11,12 +11,12 @@ use crate::capacity::{answer_sentence, remarks};
 use crate::html::markup::{Html, markup, writeln_markup};
 use crate::text::plain;
 use crate::text::sweep::{
-    KNEE_LEGEND, SWEEP_LEGEND, curve_name, knee_sentence, sweep_table, usl_sentence,
+    KNEE_LEGEND, curve_name, knee_sentence, sweep_legend, sweep_table, usl_sentence,
 };
 use crate::units;
 use prony_judge::capacity::CapacityResult;
 use prony_judge::statistics::UslFit;
-use prony_judge::sweep::{Curve, Sweep, SweepPoint};
+use prony_judge::sweep::{CPUS_AXIS, Curve, Sweep, SweepPoint};
 use std::fmt;
 
 /// The plot has room for the word above the knee.
@@ -39,7 +39,7 @@ pub fn write(out: &mut Html, sweep: &Sweep) -> fmt::Result {
         }
     }
     draw(out, sweep)?;
-    let legend = format!("{SWEEP_LEGEND} {KNEE_LEGEND}");
+    let legend = format!("{} {KNEE_LEGEND}", sweep_legend(sweep));
     write_table(out, &legend, &sweep_table(sweep))?;
     for curve in &sweep.curves {
         if let Some(sentence) = usl_sentence(curve) {
@@ -61,8 +61,13 @@ pub fn write_capacity(out: &mut Html, sweep: &mut Sweep, found: &CapacityResult)
     for curve in &mut sweep.curves {
         curve.knee = None;
     }
+    write_points(out, sweep)
+}
+
+/// Draws the points, and writes their table.
+pub fn write_points(out: &mut Html, sweep: &Sweep) -> fmt::Result {
     draw(out, sweep)?;
-    write_table(out, SWEEP_LEGEND, &sweep_table(sweep))
+    write_table(out, &sweep_legend(sweep), &sweep_table(sweep))
 }
 
 /// The points of a curve that have a place on the drawing.
@@ -89,7 +94,11 @@ fn draw(out: &mut Html, sweep: &Sweep) -> fmt::Result {
     };
     let tops =
         all().map(|(_, rate, point)| point.rate_interval.map_or(rate, |ends| ends[1].max(rate)));
-    let y = Scale::from_zero(tops.fold(0.0, f64::max), PLOT.bottom, PLOT.top);
+    let of_smallest = sweep.curves.first().and_then(|curve| placed(curve).next());
+    let proportional = of_smallest
+        .filter(|_| sweep.axis == CPUS_AXIS)
+        .map_or(0.0, |(first, rate, _)| rate / first * high);
+    let y = Scale::from_zero(tops.fold(proportional, f64::max), PLOT.bottom, PLOT.top);
     let mut drawing = Drawing::default();
     PLOT.draw_grid(&mut drawing, &y, units::rate)?;
     draw_labels(&mut drawing, sweep, &x)?;
@@ -100,20 +109,7 @@ fn draw(out: &mut Html, sweep: &Sweep) -> fmt::Result {
             legend.push((line_sample(number), curve_name(curve)));
         }
     }
-    if let [
-        Curve {
-            usl: Some(UslFit::Fits(usl)),
-            ..
-        },
-    ] = &sweep.curves[..]
-    {
-        let at = |step: u32| low + (high - low) * f64::from(step) / f64::from(LAW_STEPS);
-        let law = (0..=LAW_STEPS).map(at);
-        let law = law.map(|n| (x.position(n), y.position(usl.throughput(n))));
-        drawing.numbered_line(1, &path_through(law))?;
-        legend.push((line_sample(0), "measured".to_owned()));
-        legend.push((line_sample(1), "universal scalability law".to_owned()));
-    }
+    legend.extend(draw_laws(&mut drawing, sweep, [low, high], &x, &y)?);
     let interval = markup!("<path class=\"spread\" d=\"M4 5H32M4 2V8M32 2V8\"/>");
     if all().any(|(_, _, point)| point.rate_interval.is_some()) {
         legend.push((interval, "interval of the median at 95 %".to_owned()));
@@ -137,6 +133,40 @@ fn draw(out: &mut Html, sweep: &Sweep) -> fmt::Result {
         ..Figure::default()
     };
     figure.write(out, &drawing)
+}
+
+/// Draws what a single curve is compared with: the universal scalability law, or throughput in proportion to that of the
+/// smallest machine. Returns their entries in the legend.
+fn draw_laws(
+    out: &mut Drawing,
+    sweep: &Sweep,
+    [low, high]: [f64; 2],
+    x: &Scale,
+    y: &Scale,
+) -> Result<Vec<(Html, String)>, fmt::Error> {
+    let [curve] = &sweep.curves[..] else {
+        return Ok(Vec::new());
+    };
+    let at = |step: u32| low + (high - low) * f64::from(step) / f64::from(LAW_STEPS);
+    let path = |throughput: &dyn Fn(f64) -> f64| {
+        let points = (0..=LAW_STEPS).map(at);
+        path_through(points.map(|n| (x.position(n), y.position(throughput(n)))))
+    };
+    let mut legend = vec![(line_sample(0), "measured".to_owned())];
+    if let Some(UslFit::Fits(usl)) = &curve.usl {
+        out.numbered_line(1, &path(&|n| usl.throughput(n)))?;
+        legend.push((line_sample(1), "universal scalability law".to_owned()));
+    }
+    let smallest = placed(curve).next().filter(|_| sweep.axis == CPUS_AXIS);
+    if let Some((cpus, rate, _)) = smallest {
+        out.numbered_line(2, &path(&|n| rate / cpus * n))?;
+        let name = "in proportion to the smallest machine";
+        legend.push((line_sample(2), name.to_owned()));
+    }
+    if legend.len() == 1 {
+        legend.clear();
+    }
+    Ok(legend)
 }
 
 /// Draws the values of the points below the axis.
@@ -191,7 +221,7 @@ mod tests {
     use crate::sample_run::closed;
     use prony_assertions::TextAssertions;
     use prony_judge::requirements::unanswered;
-    use prony_store::{Experiment, Requirement, Run, Setting};
+    use prony_store::{Experiment, ExperimentKind, Requirement, Run, Setting};
 
     /// Two runs of each of these points: clients and throughput.
     fn runs(points: &[(u32, f64)], value: impl Fn(u32) -> String) -> Vec<Run> {
@@ -207,7 +237,8 @@ mod tests {
                     id: "run-1-1".to_owned(),
                     variant: format!("clients-{clients}"),
                     repeat,
-                    sweep: vec![Setting::new("clients", value(*clients))],
+                    kind: ExperimentKind::Sweep,
+                    point: vec![Setting::new("clients", value(*clients))],
                     ..Experiment::default()
                 });
                 runs.push(run);
@@ -234,7 +265,7 @@ mod tests {
         for run in &mut runs {
             run.drive.rate_tps = Some(f64::from(run.drive.clients) * 100.0);
             run.answer = unanswered(&[Requirement::parse("p99<20ms").unwrap()]);
-            run.experiment.as_mut().unwrap().sweep[0].name = "rate".to_owned();
+            run.experiment.as_mut().unwrap().point[0].name = "rate".to_owned();
         }
         let page = shown(&runs);
         assert!(

@@ -8,12 +8,48 @@ use std::fmt;
 
 /// Writes a table whose cells are plain texts.
 pub fn write_table(out: &mut Html, caption: &str, table: &Table) -> fmt::Result {
-    start_table(out, caption, &table.titles().collect::<Vec<_>>())?;
-    for row in table.rows() {
-        if let [name, cells @ ..] = row.as_slice() {
-            write_row(out, EscapedName(name), cells)?;
-        }
+    let titles: Vec<&str> = table.titles().collect();
+    write_figure_table(out, caption, &titles, table.rows())
+}
+
+/// Writes a table of texts; the first of a row is its header. Nothing if there is no row.
+pub fn write_text_table<const N: usize>(
+    out: &mut Html,
+    caption: &str,
+    columns: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> fmt::Result {
+    write_rows(out, caption, &columns, rows, |out, row| {
+        write_text_row(out, &row.each_ref().map(String::as_str))
+    })
+}
+
+/// Writes a table of figures; the first cell of a row is its name. Nothing if there is no row.
+pub fn write_figure_table<Cells: AsRef<[String]>>(
+    out: &mut Html,
+    caption: &str,
+    columns: &[&str],
+    rows: impl IntoIterator<Item = Cells>,
+) -> fmt::Result {
+    write_rows(out, caption, columns, rows, |out, row| match row.as_ref() {
+        [name, cells @ ..] => write_row(out, EscapedName(name), cells),
+        [] => Ok(()),
+    })
+}
+
+fn write_rows<Row>(
+    out: &mut Html,
+    caption: &str,
+    columns: &[&str],
+    rows: impl IntoIterator<Item = Row>,
+    write: impl Fn(&mut Html, Row) -> fmt::Result,
+) -> fmt::Result {
+    let mut rows = rows.into_iter().peekable();
+    if rows.peek().is_none() {
+        return Ok(());
     }
+    start_table(out, caption, columns)?;
+    rows.try_for_each(|row| write(out, row))?;
     end_table(out)
 }
 

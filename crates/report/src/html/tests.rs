@@ -319,7 +319,7 @@ fn variants_of_an_experiment_are_compared_by_their_medians() {
         .unwrap();
     let part = part.split("<caption>The runs;").next().unwrap();
     part.assert_contains(">102<").assert_contains(">152<");
-    part.assert_contains("&lt;b&gt;new&lt;/b&gt;");
+    part.assert_contains("&lt;b&gt;new&lt;/<wbr>b&gt;");
     part.assert_lacks(markup);
     assert!(
         page.contains("<h1>tpcb: &lt;b&gt;new&lt;/b&gt; against base</h1>")

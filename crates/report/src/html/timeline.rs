@@ -9,7 +9,7 @@ use super::figure::{Cursor, Figure, Plot};
 use super::marks::{self, EventMark};
 use super::over_time::Span;
 use super::scale::Scale;
-use super::table;
+use super::{table, write_fold};
 use crate::html::markup::{Html, writeln_markup};
 use crate::units::{self, or_dash};
 use std::fmt;
@@ -209,21 +209,20 @@ impl Timeline<'_> {
         caption: &str,
         columns: &[Column],
     ) -> fmt::Result {
-        writeln_markup!(out, "<details><summary>{}</summary>", summary)?;
+        let mut content = Html::default();
         let titles = columns.iter().map(|column| column.title.as_str());
         let titles: Vec<&str> = std::iter::once("from").chain(titles).collect();
-        table::start_table_with_id(out, &self.table_id, caption, &titles)?;
+        table::start_table_with_id(&mut content, &self.table_id, caption, &titles)?;
         for (index, span) in self.spans.iter().enumerate() {
             let cells = columns
                 .iter()
                 .map(|column| column.cells.get(index).cloned());
             let cells: Vec<String> = cells.map(|cell| or_dash(cell, |cell| cell)).collect();
             let from = self.time_label(span.start_s);
-            table::write_row_at_time(out, span.middle_s(), &from, &cells)?;
+            table::write_row_at_time(&mut content, span.middle_s(), &from, &cells)?;
         }
-        table::end_table(out)?;
-        out.push_str("</details>\n");
-        Ok(())
+        table::end_table(&mut content)?;
+        write_fold(out, "", summary, content)
     }
 
     /// The label of a time: seconds, or minutes and hours in long runs.

@@ -8,7 +8,7 @@ use super::drawing::Drawing;
 use super::escape::EmbeddedJson;
 use super::figure::{Figure, Plot};
 use super::scale::Scale;
-use super::table;
+use super::{start_section, table, write_fold};
 use crate::html::markup::{Html, Raw, markup, writeln_markup};
 use crate::text::comparison::format_figure;
 use crate::text::plain;
@@ -35,9 +35,6 @@ pub fn is_trend_page(begin: &[u8]) -> bool {
 }
 
 /// Writes the page of a trend. The page names the `build` that writes it.
-///
-/// # Errors
-/// If the page cannot be written.
 pub fn write_trend(out: &mut dyn Write, trend: &Trend, build: &Build) -> io::Result<()> {
     let json = serde_json::to_string(trend)?;
     let page = page(trend, &json, build).map_err(io::Error::other)?;
@@ -134,21 +131,17 @@ fn levels_text(trend: &Trend) -> String {
 }
 
 fn changes(out: &mut Html, trend: &Trend) -> fmt::Result {
-    out.push_str("<section aria-labelledby=\"changes-h\">\n<h2 id=\"changes-h\">Changes</h2>\n");
+    start_section(out, 2, "changes", "Changes")?;
     if trend.changes.is_empty() {
         out.push_str("<p>There is no change.</p>\n</section>\n");
         return Ok(());
     }
     let columns = ["change", "from", "first run", "old", "new", "difference"];
-    table::start_table(out, "Changes of the level", &columns)?;
-    for (number, (change, levels)) in trend
-        .changes
-        .iter()
-        .zip(trend.levels.windows(2))
-        .enumerate()
-    {
+    let changes = trend.changes.iter().zip(trend.levels.windows(2));
+    let rows = changes.enumerate().map(|(number, (change, levels))| {
         let run = &trend.runs[change.index];
-        let cells = [
+        [
+            (number + 1).to_string(),
             minute(&run.started_at),
             plain(&run.run),
             format_figure(trend.unit, levels[0].median),
@@ -158,10 +151,9 @@ fn changes(out: &mut Html, trend: &Trend) -> fmt::Result {
                 change_text(change),
                 if change.is_better { "better" } else { "worse" }
             ),
-        ];
-        table::write_row(out, number + 1, &cells)?;
-    }
-    table::end_table(out)?;
+        ]
+    });
+    table::write_figure_table(out, "Changes of the level", &columns, rows)?;
     for (number, change) in trend.changes.iter().enumerate() {
         let (number, differences) = (number + 1, &change.differences);
         if differences.is_empty() {
@@ -169,11 +161,9 @@ fn changes(out: &mut Html, trend: &Trend) -> fmt::Result {
             continue;
         }
         let caption = format!("What differs at change {number}");
-        table::start_table(out, &caption, &["property", "before", "after"])?;
-        for found in differences {
-            table::write_text_row(out, &[&found.what, &found.a, &found.b])?;
-        }
-        table::end_table(out)?;
+        let rows = differences.iter();
+        let rows = rows.map(|found| [&found.what, &found.a, &found.b].map(String::clone));
+        table::write_text_table(out, &caption, ["property", "before", "after"], rows)?;
     }
     out.push_str("</section>\n");
     Ok(())
@@ -183,31 +173,26 @@ fn left_out(out: &mut Html, trend: &Trend) -> fmt::Result {
     if trend.left_out.is_empty() {
         return Ok(());
     }
-    out.push_str("<section aria-labelledby=\"left-h\">\n<h2 id=\"left-h\">Runs left out</h2>\n");
-    table::start_table(out, "Why runs are not comparable", &["reason", "runs"])?;
-    for (reason, runs) in reasons(trend) {
-        table::write_text_row(out, &[reason, &runs.join(", ")])?;
-    }
-    table::end_table(out)?;
+    start_section(out, 2, "left", "Runs left out")?;
+    let rows = reasons(trend).into_iter();
+    let rows = rows.map(|(reason, runs)| [reason.to_owned(), runs.join(", ")]);
+    let caption = "Why runs are not comparable";
+    table::write_text_table(out, caption, ["reason", "runs"], rows)?;
     out.push_str("</section>\n");
     Ok(())
 }
 
 fn runs(out: &mut Html, trend: &Trend) -> fmt::Result {
-    out.push_str(
-        "<section aria-labelledby=\"runs-h\">\n<h2 id=\"runs-h\">Runs</h2>\n\
-         <details><summary>All runs, oldest first</summary>\n",
-    );
-    table::start_table(out, "Runs", &["run", "started", &figure_name(trend)])?;
-    for run in &trend.runs {
-        let cells = [
-            minute(&run.started_at),
-            format_figure(trend.unit, run.value),
-        ];
-        table::write_row(out, plain(&run.run), &cells)?;
-    }
-    table::end_table(out)?;
-    out.push_str("</details>\n</section>\n");
+    start_section(out, 2, "runs", "Runs")?;
+    let rows = trend.runs.iter().map(|run| {
+        let value = format_figure(trend.unit, run.value);
+        [plain(&run.run), minute(&run.started_at), value]
+    });
+    let mut table = Html::default();
+    let columns = ["run", "started", &figure_name(trend)];
+    table::write_figure_table(&mut table, "Runs", &columns, rows)?;
+    write_fold(out, "", "All runs, oldest first", table)?;
+    out.push_str("</section>\n");
     Ok(())
 }
 

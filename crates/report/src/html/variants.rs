@@ -5,7 +5,7 @@
 
 use super::comparisons::{PageSides, write_effects, write_sentences};
 use super::document::Document;
-use super::table::{end_table, start_table, write_row};
+use super::table::write_figure_table;
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::comparison::{disturbed_caution, noise_of_variant};
 use crate::text::counts::counted_runs;
@@ -58,19 +58,19 @@ pub fn write(
     let columns = ["variant", "runs", rate, "spread", "p99, median", "noise"];
     let caption = "The variants, by the medians of their runs; p99 of committed transactions; noise: share of the \
                    CPUs that others used or the hypervisor withheld";
-    start_table(out, caption, &columns)?;
     let median = |spread: Option<Spread>, format_value: fn(f64) -> String| {
         or_dash(spread, |spread| format_value(spread.median))
     };
-    for variant in variants(&names, &runs) {
-        let cells = [
+    let variants = variants(&names, &runs).into_iter();
+    let rows = variants.map(|variant| {
+        [
+            variant.name.clone(),
             counted_runs(&variant),
             median(variant.rate, units::rate),
             or_dash(variant.rate.and_then(|rate| rate.share()), units::percent),
             median(variant.p99_ns, units::time),
             noise_of_variant(&runs, &variant.name),
-        ];
-        write_row(out, &variant.name, &cells)?;
-    }
-    end_table(out)
+        ]
+    });
+    write_figure_table(out, caption, &columns, rows)
 }

@@ -44,7 +44,7 @@ fn text_of_prices(names: [&str; 2], modify: impl Fn(&mut Run)) -> (String, bool)
     let mut out = Vec::new();
     write(&mut out, &Style::plain(), &prices).unwrap();
     let mut document = Vec::new();
-    write_json(&mut document, &prices).unwrap();
+    crate::json::write_pretty(&mut document, &prices).unwrap();
     let parsed: serde_json::Value = serde_json::from_slice(&document).unwrap();
     assert!(parsed["points"][0]["tps_per_money"].is_number());
     (String::from_utf8(out).unwrap(), is_incomplete(&prices))

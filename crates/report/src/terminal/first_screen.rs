@@ -37,9 +37,6 @@ pub struct StoredRun<'a> {
 }
 
 /// Writes the first screen of a run; `stored` is absent if the run is not stored.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub(super) fn write(
     out: &mut Printer<'_>,
     run: &Run,

@@ -18,13 +18,13 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::text::answer::{answer_format, answer_lines};
 use crate::text::counts::{describe_counts, per_scale_text, throughput_by_second, throughput_text};
-use crate::text::endpoints::{ENDPOINTS, endpoint_table, endpoints_text};
-use crate::text::machines::{MACHINES, machine_table, machines_text};
+use crate::text::endpoints::endpoints;
+use crate::text::machines::machines;
 use crate::text::server::describe_server;
 use crate::text::setup::{client_health_sentences, server_name, setup_lines};
-use crate::text::statements::{STATEMENTS, statement_table, statements_text};
+use crate::text::statements::statements;
 use crate::text::verdict::incomplete_notice;
-use crate::text::{plain, sparkline, wrap};
+use crate::text::{TableSection, plain, sparkline, wrap};
 use crate::units::{self, count};
 use prony_store::{Answer, Run};
 use std::io::{self, Write};
@@ -47,9 +47,6 @@ pub enum DocumentLocation<'a> {
 
 /// Writes the first screen of a result: its figure, its verdict, its times and one advice, in at most
 /// [`MAX_LINES`] lines; the published figures of a scenario follow.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_first_screen(
     out: &mut dyn Write,
     style: &Style,
@@ -61,9 +58,6 @@ pub fn write_first_screen(
 }
 
 /// Writes the full result; `stored` is the location of the document, if it is stored.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_full(
     out: &mut dyn Write,
     style: &Style,
@@ -79,9 +73,9 @@ pub fn write_full(
     write_headline(out, run)?;
     latency::write_response_times(out, run)?;
     latency::write_service_time_parts(out, run)?;
-    write_statements(out, run)?;
-    write_endpoints(out, run)?;
-    write_machines(out, run)?;
+    write_section(out, statements(run))?;
+    write_section(out, endpoints(run))?;
+    write_section(out, machines(run))?;
     counts::write_kinds(out, run)?;
     counts::write_shares(out, run)?;
     findings::write_errors(out, run)?;
@@ -159,36 +153,15 @@ fn write_throughput_bars(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     out.line(format!("  {bars}  {range}"))
 }
 
-/// Writes what happened at each of several servers.
-fn write_endpoints(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    let (Some(table), Some(text)) = (endpoint_table(run), endpoints_text(run)) else {
+fn write_section(out: &mut Printer<'_>, section: Option<TableSection>) -> io::Result<()> {
+    let Some(section) = section else {
         return Ok(());
     };
-    out.heading(ENDPOINTS)?;
-    out.table(&table)?;
-    out.paragraph(&text)
-}
-
-/// Writes what each of several machines did that drove the load.
-fn write_machines(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    let (Some(table), Some(text)) = (machine_table(run), machines_text(run)) else {
-        return Ok(());
-    };
-    out.heading(MACHINES)?;
-    out.table(&table)?;
-    out.paragraph(&text)
-}
-
-/// Writes the latency of each statement, if the run measured them.
-fn write_statements(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    let Some(text) = statements_text(run) else {
-        return Ok(());
-    };
-    out.heading(STATEMENTS)?;
-    if let Some(table) = statement_table(run) {
-        out.table(&table)?;
+    out.heading(section.heading)?;
+    if let Some(table) = &section.table {
+        out.table(table)?;
     }
-    out.paragraph(&text)
+    out.paragraph(&section.text)
 }
 
 /// Writes the observations of the server; nothing if the run's server was not observed.

@@ -34,9 +34,6 @@ pub struct FormerJudgement {
 }
 
 /// Writes the verdict and the findings on a run, and how they differ from earlier ones.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_judgement(
     out: &mut dyn Write,
     style: &Style,

@@ -4,7 +4,9 @@ use crate::table::Table;
 use crate::text::plain;
 use crate::units::{self, count, count_with_noun, span};
 use prony_judge::experiment::VariantFigures;
-use prony_store::{IndustryMetric, KindFigures, LedgerAccount, Run, Second, SecondPhase};
+use prony_store::{
+    IndustryMetric, KindFigures, LedgerAccount, Run, Second, SecondPhase, WarmupEnd,
+};
 
 /// The heading of [`kind_table`].
 pub(crate) const KINDS: &str = "Transactions by kind";
@@ -87,6 +89,11 @@ pub(crate) fn outcome_counts(run: &Run, in_flight: Option<String>) -> String {
     );
     if run.window.warmup_s > 0.0 {
         text += &format!(", after {} of warm-up", span(run.window.warmup_s));
+        text += match run.window.warmup_end {
+            Some(WarmupEnd::Steady) => ", until the load was steady",
+            Some(WarmupEnd::Limit) => ", in which the load did not become steady",
+            None => "",
+        };
     }
     let unfinished = in_flight.as_ref().map_or(0, |_| run.measured.unfinished);
     let in_flight = in_flight.unwrap_or_default();

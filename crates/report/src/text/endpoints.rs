@@ -3,20 +3,19 @@
 //! In: a Run. Out: a table, and a sentence below. Must never: give a percentile that the document does not contain.
 
 use crate::table::Table;
-use crate::text::plain;
+use crate::text::{TableSection, plain};
 use crate::units::{self, count, percent, time_or_dash};
 use prony_store::{Choice, Replication, Run};
 
-/// The heading of the table.
-pub(crate) const ENDPOINTS: &str = "Servers";
-
 /// The servers over which the connections were spread; `None` if there was only one.
-pub(crate) fn endpoint_table(run: &Run) -> Option<Table> {
+pub(crate) fn endpoints(run: &Run) -> Option<TableSection> {
+    let spread = run.drive.spread.filter(|_| !run.endpoints.is_empty())?;
     let titles = [
         "server",
         "connections",
         "lost",
         "arrived",
+        "returned",
         "TPS",
         "share",
         "failed",
@@ -38,8 +37,9 @@ pub(crate) fn endpoint_table(run: &Run) -> Option<Table> {
                 _ => "primary".to_owned(),
             },
         };
+        let only_reads = if endpoint.only_reads { ", reads" } else { "" };
         table.row([
-            plain(&endpoint.address),
+            plain(&endpoint.address) + only_reads,
             format!(
                 "{} to {}",
                 count(endpoint.connections_at_start.into()),
@@ -47,6 +47,7 @@ pub(crate) fn endpoint_table(run: &Run) -> Option<Table> {
             ),
             count(endpoint.lost),
             count(endpoint.arrived),
+            count(endpoint.returned),
             units::rate(endpoint.tps),
             percent(endpoint.tps / all_tps.max(f64::MIN_POSITIVE)),
             count(endpoint.failed),
@@ -55,17 +56,17 @@ pub(crate) fn endpoint_table(run: &Run) -> Option<Table> {
             state,
         ]);
     }
-    Some(table).filter(|table| !table.is_empty())
-}
-
-/// What the columns mean, and what could not be observed; `None` if there was only one server.
-pub(crate) fn endpoints_text(run: &Run) -> Option<String> {
-    let spread = run.drive.spread.filter(|_| !run.endpoints.is_empty())?;
     let mut text = format!(
         "Connections begin with a server by the rule {}. Connections: when the load began, and at its end. Arrived: \
-         because another server did not answer.",
+         because another server did not answer. Returned: when it answered again.",
         spread.name()
     );
+    if let Some(percent) = run.drive.read_share_percent {
+        text += &format!(
+            " A server marked with reads takes {percent} % of the read-only transactions; each client has a connection \
+             to it too."
+        );
+    }
     for endpoint in &run.endpoints {
         if let Some(reason) = &endpoint.not_observed {
             text += &format!(
@@ -76,5 +77,9 @@ pub(crate) fn endpoints_text(run: &Run) -> Option<String> {
             text += if reason.ends_with('.') { "" } else { "." };
         }
     }
-    Some(text)
+    Some(TableSection {
+        heading: "Servers",
+        table: Some(table),
+        text,
+    })
 }

@@ -3,15 +3,12 @@
 //! In: a Run. Out: a table, and sentences below. Must never: average the percentiles of machines.
 
 use crate::table::Table;
-use crate::text::plain;
+use crate::text::{TableSection, plain};
 use crate::units::{self, count, or_dash, percent, time};
 use prony_store::Run;
 
-/// The heading of the table.
-pub(crate) const MACHINES: &str = "Machines";
-
 /// The machines whose agents drove the load; `None` if the machine of the run did.
-pub(crate) fn machine_table(run: &Run) -> Option<Table> {
+pub(crate) fn machines(run: &Run) -> Option<TableSection> {
     let titles = [
         "machine", "CPUs", "clients", "threads", "TPS", "share", "mean", "server", "busiest",
         "clock", "start",
@@ -45,12 +42,7 @@ pub(crate) fn machine_table(run: &Run) -> Option<Table> {
             }),
         ]);
     }
-    Some(table).filter(|table| !table.is_empty())
-}
-
-/// What the columns mean, and which machine was lost; `None` if no agent drove the load.
-pub(crate) fn machines_text(run: &Run) -> Option<String> {
-    machine_table(run)?;
+    let table = Some(table).filter(|table| !table.is_empty())?;
     let mut text = "All figures above are of all machines together, and their histograms were added, not averaged. \
                     Busiest: the busiest thread's share of a CPU. Clock: how far it is ahead of the coordinator's. \
                     Start: how far from the common start the machine may have begun."
@@ -61,7 +53,11 @@ pub(crate) fn machines_text(run: &Run) -> Option<String> {
             text += &format!(" Machine {number} was lost: {}.", plain(reason));
         }
     }
-    Some(text)
+    Some(TableSection {
+        heading: "Machines",
+        table: Some(table),
+        text,
+    })
 }
 
 #[cfg(test)]
@@ -72,7 +68,7 @@ mod tests {
 
     #[test]
     fn each_machine_has_a_row_and_a_lost_one_its_reason() {
-        assert!(machine_table(&Run::default()).is_none());
+        assert!(machines(&Run::default()).is_none());
         let machine = |name: &str, part: MachinePart| ClientMachine {
             host: Host {
                 name: name.to_owned(),
@@ -100,13 +96,14 @@ mod tests {
             machines: vec![machine("vm1", whole), machine("vm2", lost)],
             ..Run::default()
         };
-        let table = machine_table(&run).expect("two machines");
+        let section = machines(&run).expect("two machines");
+        let table = section.table.expect("rows");
         let rows: Vec<String> = table.rows().iter().map(|row| row.join(" ")).collect();
         rows[0].assert_contains("1 vm1 16 7");
         rows[0].assert_contains("75 %");
         rows[0].assert_contains("-1.50 ms ≤ 150 µs");
         assert!(rows[1].ends_with('–'), "{rows:?}");
-        let text = machines_text(&run).expect("two machines");
+        let text = section.text;
         text.assert_contains("Machine 2 was lost: its command was ended by signal 9.");
     }
 }

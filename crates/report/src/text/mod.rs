@@ -20,7 +20,16 @@ pub(crate) mod sweep;
 pub(crate) mod trend;
 pub(crate) mod verdict;
 
+use crate::table::Table;
 use crate::visible::{is_control, push_escaped};
+
+/// A table of a result, and what its columns mean.
+pub(crate) struct TableSection {
+    pub heading: &'static str,
+    /// `None` if the text says why there are no figures.
+    pub table: Option<Table>,
+    pub text: String,
+}
 
 /// The text on one line, with its control characters visible (see [`crate::visible`]): line breaks and
 /// tabs become spaces, so that an error message of a server can neither move the cursor nor break a table.

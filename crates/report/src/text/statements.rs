@@ -4,15 +4,12 @@
 //! contain.
 
 use crate::table::Table;
-use crate::text::plain;
+use crate::text::{TableSection, plain};
 use crate::units::{self, count, or_dash, time_or_dash};
-use prony_store::Run;
+use prony_store::{Run, StatementLatency};
 
-/// The heading of the table.
-pub(crate) const STATEMENTS: &str = "Latency of statements";
-
-/// The latencies of the statements; `None` if none was measured.
-pub(crate) fn statement_table(run: &Run) -> Option<Table> {
+/// The latencies of the statements; `None` if the run did not measure them.
+pub(crate) fn statements(run: &Run) -> Option<TableSection> {
     let statements = run.statements.as_ref()?;
     let titles = [
         "statement",
@@ -38,18 +35,19 @@ pub(crate) fn statement_table(run: &Run) -> Option<Table> {
             or_dash(statement.service_time_share, units::percent_with_tenths),
         ]);
     }
-    Some(table).filter(|table| !table.is_empty())
+    Some(TableSection {
+        heading: "Latency of statements",
+        table: Some(table).filter(|table| !table.is_empty()),
+        text: statements_text(statements),
+    })
 }
 
-/// What the figures mean, or why there are none; `None` if the run did not measure statements.
-pub(crate) fn statements_text(run: &Run) -> Option<String> {
-    let statements = run.statements.as_ref()?;
+/// What the figures mean, or why there are none.
+fn statements_text(statements: &[StatementLatency]) -> String {
     if statements.is_empty() {
-        return Some(
-            "None was measured: the load executed no statement of the workload's own. Statements that a script \
+        return "None was measured: the load executed no statement of the workload's own. Statements that a script \
              sends as text, as with the simple protocol, are not measured separately."
-                .to_owned(),
-        );
+            .to_owned();
     }
     let mut text =
         "Successful executions in the window, from the moment at which the client could send to \
@@ -69,5 +67,5 @@ pub(crate) fn statements_text(run: &Run) -> Option<String> {
             units::percent_with_tenths(rest)
         );
     }
-    Some(text)
+    text
 }

@@ -11,7 +11,7 @@ use prony_judge::sweep::{CPUS_AXIS, Curve, KneeState, Limiter, Sweep, SweepPoint
 use std::collections::BTreeSet;
 
 /// What the table's marks mean.
-pub(crate) const SWEEP_LEGEND: &str = "Medians of the runs that count, with the interval of the median at 95 %; \
+const SWEEP_LEGEND: &str = "Medians of the runs that count, with the interval of the median at 95 %; \
     times are of committed transactions. A check behind a point made runs of it invalid.";
 /// What the mark of the knee means.
 pub(crate) const KNEE_LEGEND: &str =
@@ -24,6 +24,16 @@ fn at(axis: &str, value: &str) -> String {
         (CPUS_AXIS, _) => format!("machine {}", plain(value)),
         _ => format!("{} {}", plain(axis), plain(value)),
     }
+}
+
+/// What the table says of machines.
+const EFFICIENCY_LEGEND: &str = "Efficiency: throughput for a CPU, against the smallest machine.";
+
+/// What the table's columns mean.
+pub(crate) fn sweep_legend(sweep: &Sweep) -> String {
+    let of_machines = (sweep.axis == CPUS_AXIS).then_some(EFFICIENCY_LEGEND);
+    let parts = [SWEEP_LEGEND].into_iter().chain(of_machines);
+    parts.collect::<Vec<_>>().join(" ")
 }
 
 /// The settings of a curve: `protocol simple`; empty if the sweep has one curve.
@@ -185,6 +195,7 @@ pub(crate) fn sweep_table(sweep: &Sweep) -> Table {
     });
     let has_names = sweep.curves.iter().any(|curve| !curve.settings.is_empty());
     let per_cpu = format!("{rate_title} per CPU");
+    let is_over_machines = sweep.axis == CPUS_AXIS;
     let mut titles = vec![
         "runs",
         rate_title,
@@ -194,6 +205,7 @@ pub(crate) fn sweep_table(sweep: &Sweep) -> Table {
         "server CPUs",
         &per_cpu,
     ];
+    titles.extend(is_over_machines.then_some("efficiency"));
     titles.extend(money_title.as_deref());
     let mut table = match has_names {
         true => Table::new(&["curve"]).with_texts(&[&axis]),
@@ -206,6 +218,8 @@ pub(crate) fn sweep_table(sweep: &Sweep) -> Table {
             cells.extend(has_names.then(|| curve_name(curve)));
             cells.push(plain(&point.value));
             cells.extend(point_cells(point));
+            let efficiency = || or_dash(curve.efficiency(point), units::whole_percent);
+            cells.extend(is_over_machines.then(efficiency));
             cells.extend(
                 money_title
                     .is_some()

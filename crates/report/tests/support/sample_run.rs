@@ -174,6 +174,7 @@ pub fn closed() -> Run {
             warmup_s: 1.0,
             measured_s: seconds,
             drain_s: 0.01,
+            warmup_end: None,
         },
         measured: Figures {
             length_s: seconds,

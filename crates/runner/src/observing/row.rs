@@ -42,6 +42,7 @@ pub(super) fn server_second(
     };
     if let Some(later) = later {
         second.sessions.clone_from(&later.sessions);
+        second.is_replica = later.is_replica;
         second.connections = later.connections;
         second.active = later.active;
         second.lock_waits = later.lock_waits;

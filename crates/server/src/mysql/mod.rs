@@ -15,11 +15,13 @@ mod option_file;
 mod options;
 mod tls;
 mod url;
+mod user_lock;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use url::{redact, spread, strip_scheme};
+pub use user_lock::{UserLock, take_user_lock};
 
 use crate::control::WaitOptions;
 use crate::error::Error;
@@ -125,6 +127,7 @@ fn build_target(
         }),
         spread: Spread::First,
         additional_targets: Vec::new(),
+        read_target: None,
         has_own_statements: false,
         warnings,
     })

@@ -119,6 +119,7 @@ pub fn resolve_with_options(
         }),
         spread,
         additional_targets: Vec::new(),
+        read_target: None,
         has_own_statements: false,
         warnings,
     })

@@ -4,6 +4,7 @@
 //! connection.
 
 use crate::control::{Error as ControlError, TextRow};
+use crate::mysql::{UserLock, take_user_lock};
 use crate::{Control, Target};
 use prony_document::SqlDialect;
 
@@ -13,6 +14,8 @@ pub enum SettingsLock {
     Held(Box<Control>),
     /// Another session does; what the server tells of it.
     HeldByOther(Option<String>),
+    /// The server has no such lock, as some Galera clusters.
+    Absent,
 }
 
 /// The key of PostgreSQL's lock: the letters of the program's name.
@@ -23,7 +26,7 @@ const MYSQL_NAME: &str = "prony settings";
 /// Takes the lock for the whole server.
 ///
 /// # Errors
-/// [`ControlError::Statement`] if this server has no such lock, as in a Galera cluster.
+/// The server cannot be reached, or refuses PostgreSQL's lock.
 pub fn lock_settings(target: &Target) -> Result<SettingsLock, ControlError> {
     let mut target = target.clone();
     target.set_program_name("prony");
@@ -31,7 +34,11 @@ pub fn lock_settings(target: &Target) -> Result<SettingsLock, ControlError> {
     let mut control = Control::connect(&target)?;
     let other = match control.dialect() {
         SqlDialect::PostgreSql => lock_postgres(&mut control, &target)?,
-        SqlDialect::MySql => lock_mysql(&mut control)?,
+        SqlDialect::MySql => match take_user_lock(&mut control, &format!("'{MYSQL_NAME}'"), 0)? {
+            UserLock::Held => None,
+            UserLock::HeldByOther => Some(holder_in_mysql(&mut control)),
+            UserLock::Refused => return Ok(SettingsLock::Absent),
+        },
         // No setting of SQL Server is changed.
         SqlDialect::TransactSql => None,
     };
@@ -68,17 +75,14 @@ fn lock_postgres(
     Ok((!is_free).then_some(other))
 }
 
-fn lock_mysql(control: &mut Control) -> Result<Option<Option<String>>, ControlError> {
-    let locked = control.query_value(&format!("SELECT GET_LOCK('{MYSQL_NAME}', 0)"))?;
-    if locked.as_deref() == Some("1") {
-        return Ok(None);
-    }
+/// What the server tells of the session that has the lock.
+fn holder_in_mysql(control: &mut Control) -> Option<String> {
     let holder = control.query_value(&format!(
         "SELECT CONCAT_WS(', ', CONCAT('connection ', h.id), CONCAT('user ', p.user), CONCAT('from ', p.host)) \
          FROM (SELECT IS_USED_LOCK('{MYSQL_NAME}') AS id) AS h \
          LEFT JOIN information_schema.processlist AS p ON p.id = h.id WHERE h.id IS NOT NULL"
     ));
-    Ok(Some(holder.ok().flatten()))
+    holder.ok().flatten()
 }
 
 /// The first cells of the first row; `None` for NULL, or without a row.

@@ -113,6 +113,7 @@ fn build_target(
         protocol: ProtocolOptions::SqlServer(protocol),
         spread: Spread::First,
         additional_targets: Vec::new(),
+        read_target: None,
         has_own_statements: false,
         warnings,
     })

@@ -4,7 +4,10 @@ use crate::support::{connect, database, target};
 use prony_assertions::TextAssertions;
 use prony_document::Product;
 use prony_server::control::{Control, Error};
-use prony_test_servers::{TestControl, shared_mariadb};
+use prony_server::settings::{SettingsLock, lock_settings};
+use prony_server::{UserLock, take_user_lock};
+use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, start};
+use prony_test_servers::shared_mariadb;
 
 fn texts(rows: &[Vec<Option<String>>]) -> Vec<Vec<&str>> {
     let text = |value: &Option<String>| -> &'static str {
@@ -90,7 +93,7 @@ fn binary_values_are_returned_as_text() {
              REPEAT('v', 300), x'00ff', 'y', 'p,q', b'1000001')",
         )
         .unwrap();
-    control.run("INSERT INTO t (ti) VALUES (NULL)");
+    control.execute("INSERT INTO t (ti) VALUES (NULL)").unwrap();
     let text = control.query("SELECT * FROM t").unwrap();
     let binary = control
         .query_with("SELECT * FROM t WHERE '1' = $1", &["1"])
@@ -103,7 +106,9 @@ fn binary_values_are_returned_as_text() {
 #[test]
 fn values_longer_than_a_packet_are_sent_and_received() {
     let mut control = database("control_long");
-    control.run("SET GLOBAL max_allowed_packet = 1 << 28");
+    control
+        .execute("SET GLOBAL max_allowed_packet = 1 << 28")
+        .unwrap();
     let url = shared_mariadb().url();
     let mut control = connect(&url).unwrap();
     // Lengths around the limit of one packet: 16 MiB - 1.
@@ -140,10 +145,12 @@ fn values_longer_than_a_packet_are_sent_and_received() {
 #[test]
 fn procedures_return_several_results() {
     let mut control = database("control_call");
-    control.run(
-        "CREATE OR REPLACE PROCEDURE p(IN a INT) BEGIN SELECT a; SELECT a + 1, 'x'; \
+    control
+        .execute(
+            "CREATE OR REPLACE PROCEDURE p(IN a INT) BEGIN SELECT a; SELECT a + 1, 'x'; \
              SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'enough', MYSQL_ERRNO = 7777; END",
-    );
+        )
+        .unwrap();
     for (number, error) in [
         control.execute("CALL p(1)").unwrap_err(),
         control.query_with("CALL p($1)", &["1"]).unwrap_err(),
@@ -154,7 +161,9 @@ fn procedures_return_several_results() {
         let error = error.server_error().expect("a server error");
         assert_eq!((error.number, error.code()), (7777, "45000"), "{number}");
     }
-    control.run("CREATE OR REPLACE PROCEDURE q(IN a INT) BEGIN SELECT a; SELECT a + 1, 'x'; END");
+    control
+        .execute("CREATE OR REPLACE PROCEDURE q(IN a INT) BEGIN SELECT a; SELECT a + 1, 'x'; END")
+        .unwrap();
     let rows = control.query_with("CALL q($1)", &["1"]).unwrap();
     assert_eq!(texts(&rows), [["2", "x"]]);
     let rows = control.query("CALL q(4)").unwrap();
@@ -167,7 +176,7 @@ fn local_files_are_refused_unless_requested() {
     control
         .execute("CREATE OR REPLACE TABLE t (n INT, s VARCHAR(10))")
         .unwrap();
-    control.run("SET GLOBAL local_infile = 1");
+    control.execute("SET GLOBAL local_infile = 1").unwrap();
     let sql = "LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE control_infile.t";
     assert!(control.execute(sql).is_err());
     let url = format!("{}&local-infile=1", shared_mariadb().url());
@@ -192,13 +201,21 @@ fn local_files_are_refused_unless_requested() {
 #[test]
 fn a_deadlock_has_its_number_and_state() {
     let mut first_session = database("control_deadlock");
-    first_session.run("CREATE OR REPLACE TABLE t (n INT PRIMARY KEY, v INT)");
-    first_session.run("INSERT INTO t VALUES (1, 0), (2, 0)");
+    first_session
+        .execute("CREATE OR REPLACE TABLE t (n INT PRIMARY KEY, v INT)")
+        .unwrap();
+    first_session
+        .execute("INSERT INTO t VALUES (1, 0), (2, 0)")
+        .unwrap();
     let mut second_session = database("control_deadlock");
-    first_session.run("BEGIN");
-    second_session.run("BEGIN");
-    first_session.run("UPDATE t SET v = 1 WHERE n = 1");
-    second_session.run("UPDATE t SET v = 2 WHERE n = 2");
+    first_session.execute("BEGIN").unwrap();
+    second_session.execute("BEGIN").unwrap();
+    first_session
+        .execute("UPDATE t SET v = 1 WHERE n = 1")
+        .unwrap();
+    second_session
+        .execute("UPDATE t SET v = 2 WHERE n = 2")
+        .unwrap();
     let thread = std::thread::spawn(move || {
         let second_outcome = second_session
             .execute("UPDATE t SET v = 2 WHERE n = 1")
@@ -250,7 +267,7 @@ fn a_statement_can_be_cancelled_and_a_connection_killed() {
         control.query_value("SELECT 5").unwrap().as_deref(),
         Some("5")
     );
-    second.run(format!("KILL {id}"));
+    second.execute(&format!("KILL {id}")).unwrap();
     let error = control.execute("SELECT 6").unwrap_err();
     assert!(error.is_lost(), "{error}");
     assert!(matches!(control.execute("SELECT 6"), Err(Error::Dead)));
@@ -275,10 +292,34 @@ fn quoted_text_is_unchanged_in_every_sql_mode() {
     let mut control = database("control_quotes");
     let text = "it's \\ a `\"test\"` \\' é";
     for mode in ["", "NO_BACKSLASH_ESCAPES", "ANSI_QUOTES"] {
-        control.run(format!("SET sql_mode = '{mode}'"));
+        control
+            .execute(&format!("SET sql_mode = '{mode}'"))
+            .unwrap();
         let (name, value) = ("a`b", control.dialect().quote_literal(text));
         let name = control.dialect().quote_identifier(name);
         let rows = control.query(&format!("SELECT {value} AS {name}")).unwrap();
         assert_eq!(rows[0][0].as_deref(), Some(text), "{mode}");
     }
+}
+
+/// Percona XtraDB Cluster and old versions of MariaDB's refuse the function.
+#[test]
+fn a_cluster_without_user_level_locks_is_no_failure() {
+    let refusal = Answer::Error(CannedError {
+        number: 1105,
+        sqlstate: "HY000",
+        message:
+            "Percona-XtraDB-Cluster prohibits use of GET_LOCK with pxc_strict_mode = ENFORCING"
+                .to_owned(),
+    });
+    let conversation = Conversation::new("8.0.36", vec![("get_lock(".to_owned(), refusal)]);
+    let port = start(CannedProtocol::MySql, conversation).expect("a port");
+    let url = format!("mysql://ann@127.0.0.1:{port}/d");
+    let target = prony_server::resolve(&url, &prony_server::Environment::without_home("ann"));
+    let target = target.expect("an address");
+    let mut control = prony_server::Control::connect(&target).expect("it answers");
+    let lock = take_user_lock(&mut control, "'a'", 0).expect("no failure");
+    assert_eq!(lock, UserLock::Refused);
+    let lock = lock_settings(&target).expect("no failure");
+    assert!(matches!(lock, SettingsLock::Absent));
 }

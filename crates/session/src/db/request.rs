@@ -156,7 +156,7 @@ impl Db {
     /// it when it was last resumed.
     #[cold]
     pub(super) fn begin_timing(&self, first_id: Option<u32>) {
-        let requested_ns = self.conn.noticed_ns();
+        let requested_ns = self.owner.noticed_ns();
         self.conn
             .set_timed_request(first_id.map(|first_id| (first_id, requested_ns)));
     }
@@ -169,8 +169,8 @@ impl Db {
             return;
         };
         let has_failed = self.conn.exchange().error_summary().is_some();
-        if self.conn.is_in_transaction() && !has_failed {
-            let (statements, noticed_ns) = (self.conn.executions(), self.conn.noticed_ns());
+        if self.owner.is_in_transaction() && !has_failed {
+            let (statements, noticed_ns) = (self.conn.executions(), self.owner.noticed_ns());
             self.context
                 .record_round_trip(first_id, statements, requested_ns, noticed_ns);
         }
@@ -228,6 +228,11 @@ fn request_with_entry(
     batch
         .iter()
         .for_each(|(statement, _)| ledger.note(statement));
+    let statements = batch.iter().map(|(statement, _)| *statement);
+    let mode = conn.exchange().mode();
+    if let Some((position, combined, entry)) = ledger.entry_with_write(statements, mode) {
+        return request_combined(conn, batch, (position, combined), entry);
+    }
     let ends = |(statement, _): &(&Statement, &[Value<'_>])| statement.effect() == Effect::Commits;
     let end = batch.iter().position(ends);
     let entry = match end {
@@ -245,6 +250,32 @@ fn request_with_entry(
             conn.request(before.iter().chain(&entry).chain(after).copied());
         }
     }
+}
+
+/// Requests a batch in which the statement at a position is replaced by one with two more values.
+fn request_combined(
+    conn: &Conn,
+    batch: &[(&Statement, &[Value<'_>])],
+    (position, combined): (usize, &Statement),
+    entry: [Value<'static>; 2],
+) {
+    const STACK_VALUES: usize = 32;
+    let own = batch[position].1;
+    let count = own.len() + entry.len();
+    let (mut on_stack, mut on_heap) = ([Value::Null; STACK_VALUES], Vec::new());
+    let values = match on_stack.get_mut(..count) {
+        Some(values) => values,
+        // Only statements with very many values allocate.
+        None => {
+            on_heap.resize(count, Value::Null);
+            &mut on_heap[..]
+        }
+    };
+    values[..own.len()].copy_from_slice(own);
+    values[own.len()..].copy_from_slice(&entry);
+    let combined: [(&Statement, &[Value<'_>]); 1] = [(combined, values)];
+    let (before, after) = (&batch[..position], &batch[position + 1..]);
+    conn.request(before.iter().chain(&combined).chain(after).copied());
 }
 
 /// The reply to a request. It borrows the handle, so it must be dropped before the next request.

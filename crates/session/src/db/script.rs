@@ -12,20 +12,20 @@ impl Db {
     /// Ends a successful transaction as [`Db::end`] does, but allows an open transaction block, which then
     /// belongs to the next transaction.
     pub fn end_with_open_block(&mut self, outcome: Outcome) {
-        self.done_transactions += u64::from(self.context.is_counted(self.conn.noticed_ns()));
-        self.context.record(self.conn.end(outcome), None);
+        self.done_transactions += u64::from(self.context.is_counted(self.owner.noticed_ns()));
+        self.context.record(self.end_on_owner(outcome), None);
     }
 
     /// Whether the user has waited for anything since its last start. Otherwise [`Db::noticed_ns`] is still
     /// the time of that start.
     pub fn has_waited_since_start(&self) -> bool {
-        self.last_start_ns != Some(self.conn.noticed_ns())
+        self.last_start_ns != Some(self.owner.noticed_ns())
     }
 
     /// Starts the next transaction if that is possible without waiting, and returns whether it did. Otherwise
     /// the caller awaits [`Db::start`].
     pub fn try_start(&mut self, kind: TxnKind) -> bool {
-        let (rules, now_ns) = (self.context.rules(), self.conn.noticed_ns());
+        let (rules, now_ns) = (self.context.rules(), self.owner.noticed_ns());
         let must_wait =
             rules.is_paced || rules.connect_per_transaction || !self.has_waited_since_start();
         if must_wait
@@ -36,7 +36,7 @@ impl Db {
             return false;
         }
         self.last_start_ns = Some(now_ns);
-        self.conn.start(CurrentTransaction {
+        self.owner.start(CurrentTransaction {
             kind,
             scheduled_ns: now_ns,
             started_ns: now_ns,
@@ -47,16 +47,16 @@ impl Db {
 
     /// Discards the transaction that was started, without a sample.
     pub fn discard_transaction(&mut self) {
-        if self.conn.is_in_transaction() {
+        if self.owner.is_in_transaction() {
             // Drop the sample.
-            let _ = self.conn.end(Outcome::Committed);
+            let _ = self.end_on_owner(Outcome::Committed);
         }
     }
 
     /// Lets the user do work after its last transaction, until [`Db::discard_transaction`] or the
     /// end of the grace period.
     pub fn keep_running_after_last_transaction(&mut self) {
-        self.conn.start(self.conn.transaction.get());
+        self.owner.start(self.owner.transaction.get());
     }
 
     /// Waits for the common start of all users, if the program has a prologue; otherwise returns at once.
@@ -136,14 +136,14 @@ impl Db {
 
     /// Counts another attempt at the transaction, after [`Db::recover_connection`].
     pub fn count_retry(&mut self) {
-        let mut transaction = self.conn.transaction.get();
+        let mut transaction = self.owner.transaction.get();
         transaction.retries += 1;
-        self.conn.transaction.set(transaction);
+        self.owner.transaction.set(transaction);
     }
 
     /// Whether the user is in a transaction: it started one and has not ended it.
     pub fn is_in_transaction(&self) -> bool {
-        self.conn.is_in_transaction()
+        self.owner.is_in_transaction()
     }
 
     /// Rolls back an open block and waits for a lost connection, outside of any attempt.

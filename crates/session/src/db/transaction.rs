@@ -7,8 +7,9 @@ use crate::conn::{CurrentTransaction, UserPhase};
 use crate::error::DbError;
 use crate::ledger::Settlement;
 use crate::program::UserExit;
-use prony_measure::{ErrorClass, Outcome, TxnKind};
+use prony_measure::{ErrorClass, Outcome, Sample, TxnKind};
 use prony_wire::BlockState;
+use std::rc::Rc;
 use std::time::Duration;
 
 impl Db {
@@ -42,7 +43,7 @@ impl Db {
             if self.is_done() {
                 return Err(UserExit::Finished);
             }
-            let ready_ns = self.conn.noticed_ns();
+            let ready_ns = self.owner.noticed_ns();
             if !self.context.take_start(ready_ns) {
                 return Err(UserExit::Finished);
             }
@@ -59,12 +60,12 @@ impl Db {
                     self.sleep(Duration::from_nanos(1)).await;
                 }
             }
-            let started_ns = self.conn.noticed_ns();
+            let started_ns = self.owner.noticed_ns();
             if self.context.is_too_late_to_start(started_ns) {
                 return Err(UserExit::Stopped);
             }
             let scheduled_ns = if self.context.rules().is_paced {
-                self.conn.scheduled_ns()
+                self.owner.scheduled_ns()
             } else {
                 due_ns.map_or(started_ns, |due_ns| due_ns.min(started_ns))
             };
@@ -74,12 +75,17 @@ impl Db {
                 self.skip(kind, scheduled_ns, started_ns);
                 continue;
             }
-            self.conn.start(CurrentTransaction {
+            self.owner.start(CurrentTransaction {
                 kind,
                 scheduled_ns,
                 started_ns,
                 ..CurrentTransaction::default()
             });
+            if let Some(reads) = &mut self.reads
+                && let Some(conn) = reads.take(kind)
+            {
+                self.conn = conn;
+            }
             if !self.context.rules().connect_per_transaction {
                 return Ok(());
             }
@@ -98,7 +104,7 @@ impl Db {
 
     /// Records that the transaction's own connection is open.
     fn record_connect_time(&mut self) {
-        let (mut transaction, at_ns) = (self.conn.transaction.get(), self.conn.noticed_ns());
+        let (mut transaction, at_ns) = (self.owner.transaction.get(), self.owner.noticed_ns());
         transaction.connect_ns = at_ns - transaction.started_ns;
         if !self.context.rules().includes_connect_time {
             transaction.started_ns = at_ns;
@@ -106,19 +112,20 @@ impl Db {
                 transaction.scheduled_ns = at_ns;
             }
         }
-        self.conn.transaction.set(transaction);
+        self.owner.transaction.set(transaction);
     }
 
     /// Skips a start that exceeds the latency limit; it counts as one of the user's transactions.
     fn skip(&mut self, kind: TxnKind, scheduled_ns: u64, now_ns: u64) {
-        self.conn.start(CurrentTransaction {
+        self.owner.start(CurrentTransaction {
             kind,
             scheduled_ns,
             started_ns: now_ns,
             ..CurrentTransaction::default()
         });
         self.done_transactions += u64::from(self.context.is_counted(now_ns));
-        self.context.record(self.conn.end(Outcome::Skipped), None);
+        self.context
+            .record(self.end_on_owner(Outcome::Skipped), None);
     }
 
     /// Ends the transaction and records its sample. After an error, rolls back an open block and waits for a
@@ -129,7 +136,7 @@ impl Db {
     pub async fn end(&mut self, result: Result<Outcome, DbError>) -> Result<(), UserExit> {
         // A transaction is counted by its end, as in the figures: one in progress at the end of the warm-up
         // is measured.
-        self.done_transactions += u64::from(self.context.is_counted(self.conn.noticed_ns()));
+        self.done_transactions += u64::from(self.context.is_counted(self.owner.noticed_ns()));
         match result {
             Ok(outcome) => {
                 let settlement = match outcome {
@@ -137,7 +144,7 @@ impl Db {
                     _ => Settlement::RolledBack,
                 };
                 self.settle(settlement);
-                self.context.record(self.conn.end(outcome), None);
+                self.context.record(self.end_on_owner(outcome), None);
                 if self.conn.block_state() != BlockState::Idle {
                     let text = "the transaction ended with its block still open";
                     return Err(UserExit::Failed(text.to_owned()));
@@ -146,7 +153,7 @@ impl Db {
             Err(mut error) => {
                 // What was committed before the connection was lost stays committed, whichever request
                 // committed it.
-                if error.class == ErrorClass::LostConnection && self.conn.has_committed() {
+                if error.class == ErrorClass::LostConnection && self.owner.has_committed() {
                     error.class = ErrorClass::AmbiguousCommit;
                 }
                 self.settle(match error.class {
@@ -154,7 +161,7 @@ impl Db {
                     _ => Settlement::RolledBack,
                 });
                 let outcome = Outcome::Failed(error.class, error.counted_as);
-                self.context.record(self.conn.end(outcome), Some(error));
+                self.context.record(self.end_on_owner(outcome), Some(error));
                 self.recover().await?;
             }
         }
@@ -163,7 +170,19 @@ impl Db {
         if self.context.rules().connect_per_transaction && self.conn.is_up() {
             self.wait(UserPhase::Close).await;
         }
+        if self.conn.must_return() && !self.context.is_stopped() {
+            self.wait(UserPhase::AwaitReconnect).await;
+        }
+        if self.reads.is_some() {
+            self.conn = Rc::clone(&self.owner);
+        }
         Ok(())
+    }
+
+    /// Ends the transaction on the user's own connection, which says where its requests went.
+    pub(super) fn end_on_owner(&self, outcome: Outcome) -> Sample {
+        self.owner.set_sample_host(self.conn.host());
+        self.owner.end(outcome)
     }
 
     /// Ends the transaction in the ledger, if there is one.
@@ -180,9 +199,9 @@ impl Db {
     pub async fn retry(&mut self) -> Result<(), UserExit> {
         self.settle(Settlement::RolledBack);
         self.recover().await?;
-        let mut transaction = self.conn.transaction.get();
+        let mut transaction = self.owner.transaction.get();
         transaction.retries += 1;
-        self.conn.transaction.set(transaction);
+        self.owner.transaction.set(transaction);
         Ok(())
     }
 
@@ -211,15 +230,15 @@ impl Db {
     /// Rolls back an open block and returns whether the rollback succeeded. Keeps the record of what was
     /// committed: the reply leaves no block open, like that of a commit.
     async fn roll_back(&mut self) -> bool {
-        let committed = self.conn.has_committed();
+        let committed = self.owner.has_committed();
         let succeeded = self.query("ROLLBACK").await.is_ok();
-        self.conn.set_committed(committed);
+        self.owner.set_committed(committed);
         succeeded
     }
 
     /// Time from the scheduled start of the transaction to its last reply, in nanoseconds.
     pub fn response_ns(&self) -> u64 {
-        let scheduled_ns = self.conn.transaction.get().scheduled_ns;
+        let scheduled_ns = self.owner.transaction.get().scheduled_ns;
         self.noticed_ns().saturating_sub(scheduled_ns)
     }
 

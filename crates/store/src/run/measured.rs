@@ -1,6 +1,6 @@
 //! Figures of the parts of a run and of each second.
 
-use prony_document::{ErrorClass, InFlight, QueryCounts, SecondPhase};
+use prony_document::{ErrorClass, InFlight, QueryCounts, SecondPhase, WarmupEnd};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,9 @@ pub struct Window {
     pub connect_s: f64,
     /// Warm-up.
     pub warmup_s: f64,
+    /// What ended the warm-up, if it had no fixed length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup_end: Option<WarmupEnd>,
     /// Measured window, over which throughput is computed.
     pub measured_s: f64,
     /// Drain: ending the transactions that were in flight at the end of the window.

@@ -240,6 +240,9 @@ pub struct Drive {
     /// With which of several servers a connection begins; absent if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
+    /// The share of the read-only transactions that a server for reads took, in per cent; absent if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_share_percent: Option<u32>,
     /// Seed of the random numbers.
     pub seed: u64,
     /// Whether each transaction opened its own connection.
@@ -380,6 +383,30 @@ impl Check {
     }
 }
 
+/// Why the runs of an experiment belong together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExperimentKind {
+    /// Repeats of one plan, or variants that are compared.
+    #[default]
+    Variants,
+    /// Points of a sweep.
+    Sweep,
+    /// Steps of `prony find`.
+    Search(RateSearch),
+    /// Rows of a suite of scenarios, which are different loads.
+    Suite(SuiteRequest),
+}
+
+/// The suite of scenarios whose rows the runs are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SuiteRequest {
+    /// Id of the suite.
+    pub id: String,
+    /// What was requested for all rows: `as published`, or what is smaller or shorter.
+    pub request: String,
+}
+
 /// How `prony find` searches the highest rate that meets what is required.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RateSearch {
@@ -391,11 +418,12 @@ pub struct RateSearch {
     pub max_steps: u32,
 }
 
-/// A run's position in an experiment: a plan with variants, each run several times.
+/// A run's position in an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Experiment {
     /// Id of the experiment, the same in all its runs: the id of its first run.
     pub id: String,
+    pub kind: ExperimentKind,
     /// The name of the variant.
     pub variant: String,
     /// Number of the repeat of that variant, from 1.
@@ -411,11 +439,8 @@ pub struct Experiment {
     /// Names of all variants in the order of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
-    /// The settings that the variant has as a point of a sweep, in the order of the plan; `machine` is the name of
-    /// its machine. Empty if the experiment is no sweep.
+    /// The settings that the variant has as a point of a sweep, in the order of the plan, or as a step of a search;
+    /// `machine` is the name of its machine. Empty for variants and suites.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sweep: Vec<Setting>,
-    /// The search whose steps the runs are; absent if the experiment is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<RateSearch>,
+    pub point: Vec<Setting>,
 }

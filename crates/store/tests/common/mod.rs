@@ -165,6 +165,7 @@ pub fn finished(rows: &[IntervalRow], collected: &CollectedFigures) -> Run {
             warmup_s: collected.warmup.as_ref().map_or(0.0, |w| w.seconds()),
             measured_s: collected.measured.seconds(),
             drain_s: collected.drain_s,
+            warmup_end: None,
             connect_s: 0.1,
         },
         warmup: collected.warmup.as_ref().map(|w| figures(w, &kinds)),

@@ -6,6 +6,7 @@ pub mod dataset;
 pub mod load_state;
 pub mod mysql;
 pub mod procedure;
+mod small_transactions;
 pub mod sqlserver;
 pub mod transfer;
 
@@ -13,8 +14,8 @@ use crate::copy::{RowSource, send_rows};
 use crate::progress::ProgressMeter;
 use crate::stop::StopWatcher;
 use crate::{Error, sql};
-use prony_document::{Service, SqlDialect};
-use prony_server::{Control, Target};
+use prony_document::SqlDialect;
+use prony_server::{Control, Target, UserLock};
 
 /// Maximum number of loaders; more would only queue for a table's extension lock.
 const JOBS_MAX: u32 = 1000;
@@ -49,27 +50,6 @@ pub fn check_jobs(jobs: u32) -> Result<(), Error> {
         problem: format!("{jobs} is not a valid number of jobs"),
         hint: format!("1 to {JOBS_MAX}; more jobs than idle cores on the server do not help"),
     })
-}
-
-/// Refuses a service in which a transaction may change fewer rows than a part of a load has.
-///
-/// # Errors
-/// It is one, or the connection is lost.
-pub fn refuse_small_transactions(control: &mut Control) -> Result<(), Error> {
-    let facts = prony_server::read_server_facts(control);
-    let facts = facts.map_err(|source| sql::server_error("reading the settings", source))?;
-    let limit = |service: Service| Some((service, service.quirks().rows_per_transaction?));
-    match facts.service.and_then(limit) {
-        None => Ok(()),
-        Some((service, rows)) => Err(Error::InvalidRequest {
-            problem: format!(
-                "{} changes at most {rows} rows in a transaction, and a load sends each of its parts in one",
-                service.name()
-            ),
-            hint: "load the tables with a tool that commits more often; a run does not care who loaded them"
-                .to_owned(),
-        }),
-    }
 }
 
 /// The state of one load that all its connections share.
@@ -120,11 +100,11 @@ impl Loader<'_> {
                 // The lock's name contains that of the database.
                 sql::require_mysql_database(control, activity)?;
                 let name = lock_name(&format!("prony load {workload}"));
-                let lock =
-                    sql::query_row(control, activity, &format!("select get_lock({name}, 5)"))?;
-                match lock.int(0) {
-                    Some(1) => Ok(()),
-                    _ => Err(busy_error()),
+                match prony_server::take_user_lock(control, &name, 5) {
+                    // Some clusters have no such lock.
+                    Ok(UserLock::Held | UserLock::Refused) => Ok(()),
+                    Ok(UserLock::HeldByOther) => Err(busy_error()),
+                    Err(source) => Err(sql::server_error(activity, source)),
                 }
             }
             SqlDialect::TransactSql => {

@@ -17,8 +17,9 @@
 
 use super::dataset::{Dataset, ExistingTables, LoadPart};
 use super::load_state::{LoadState, LoadSubject};
+use super::small_transactions::SmallTransactionService;
 use super::transfer::RowTransfer;
-use super::{Loader, check_jobs, refuse_small_transactions};
+use super::{Loader, check_jobs};
 use crate::note::TableStage;
 use crate::parallel::{self, WorkQueue};
 use crate::progress::ProgressMeter;
@@ -52,8 +53,11 @@ pub fn load<D: Dataset>(
             watcher,
         };
         let mut control = loader.connect(request.target)?;
-        refuse_small_transactions(&mut control)?;
-        loader.lock_out_other_loads(&mut control, subject.load.dataset)?;
+        let small = SmallTransactionService::of(&mut control)?;
+        // Such a service has no locks for that either.
+        if small.is_none() {
+            loader.lock_out_other_loads(&mut control, subject.load.dataset)?;
+        }
         let data = prepare(&mut control)?;
         let load = LoadRun {
             request,
@@ -61,6 +65,12 @@ pub fn load<D: Dataset>(
             dialect: control.dialect(),
             loader,
         };
+        if let Some(small) = small {
+            let existing = data.find_existing_tables(&mut control)?;
+            let method =
+                load.load_in_small_transactions(&mut control, &existing, small, &mut state)?;
+            return Ok((method, load.facts_of_small_transactions(small)));
+        }
         let method = load.run(&mut control, &mut state)?;
         Ok((method, data.facts(&mut control)?))
     });

@@ -269,6 +269,13 @@ impl Program for OltpProgram {
         options.settings(workload, *table_count, *table_size)
     }
 
+    fn only_reads(&self, _kind: usize) -> bool {
+        let SharedState {
+            workload, options, ..
+        } = &*self.shared;
+        !workload.is_bulk() && workload.event.queries(options).writes == 0
+    }
+
     fn action_shares(&self) -> Vec<ActionShare> {
         let SharedState {
             workload, options, ..

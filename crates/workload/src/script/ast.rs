@@ -17,6 +17,8 @@ pub struct Script {
     pub commands: Vec<Command>,
     /// The weight with which the script is chosen among the scripts of the run.
     pub weight: u32,
+    /// Whether the user says that it only reads.
+    pub only_reads: bool,
 }
 
 /// A command. Small, because a script may have a million of them.

@@ -58,6 +58,7 @@ mod tokens;
 mod transactions;
 mod trial;
 mod unset_variables;
+mod utility;
 mod value;
 mod variables;
 mod workload;

@@ -85,6 +85,7 @@ impl Script {
             name: name.to_owned(),
             commands,
             weight: 1,
+            only_reads: false,
         };
         script.resolve_jumps()?;
         Ok(script)
@@ -98,6 +99,19 @@ impl Script {
                 CommandKind::Sql(sql) => Some(sql),
                 _ => None,
             })
+    }
+
+    /// Whether all its statements, at least one, are queries that neither lock rows nor create a table.
+    pub(super) fn has_only_selects(&self) -> bool {
+        let is_select = |sql: &SqlCommand| {
+            let text = sql.text.trim_end_matches(';').to_lowercase();
+            let mut words = text.split_whitespace();
+            words.next() == Some("select")
+                && !text.contains(';')
+                && !words.any(|word| ["for", "into"].contains(&word))
+        };
+        let mut statements = self.statements().peekable();
+        statements.peek().is_some() && statements.all(is_select)
     }
 
     /// Whether it is known that each execution commits exactly once: one statement, or several from BEGIN to END. A procedure

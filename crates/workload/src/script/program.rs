@@ -122,6 +122,12 @@ impl Program for ScriptProgram {
         self.shared.scripts.iter().all(Script::commits_once)
     }
 
+    fn only_reads(&self, kind: usize) -> bool {
+        let script = &self.shared.scripts[kind];
+        // The user says it of own SQL.
+        script.only_reads || (self.shared.policy.dialect.is_none() && script.has_only_selects())
+    }
+
     fn statement_table(&self) -> StatementTable {
         let run = &*self.shared;
         let statements = run.statements();

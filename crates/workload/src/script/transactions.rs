@@ -50,7 +50,8 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-const KEYS: [&str; 4] = ["name", "weight", "sql", "file"];
+/// The keys of a transaction.
+const KEYS: [&str; 5] = ["name", "weight", "reads", "sql", "file"];
 /// The longest name of a transaction, in characters: it heads columns and rows of results.
 const NAME_CHARS_MAX: usize = 64;
 
@@ -68,6 +69,8 @@ pub(super) struct OwnSql {
 struct TransactionText {
     name: String,
     weight: u32,
+    /// Whether it only reads, as the user says.
+    only_reads: bool,
     sql: String,
 }
 
@@ -100,6 +103,7 @@ pub(super) fn read(plan: &WorkloadPlan, dialect: SqlDialect) -> Result<OwnSql, V
         match Script::parse_sql(&mut names, &text.name, &text.sql, dialect) {
             Ok(script) => scripts.push(Script {
                 weight: text.weight,
+                only_reads: text.only_reads,
                 ..script
             }),
             Err(error) => problems.push(script_error(&error)),
@@ -199,6 +203,15 @@ fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>>
                     let problem = format!("the weight of transaction \"{name}\" is not valid");
                     option_error(&problem, "an integer of at least 0, such as weight = 3")
                 })?;
+                let only_reads = match get("reads").map(|reads| reads.as_bool()) {
+                    None => false,
+                    Some(Some(reads)) => reads,
+                    Some(None) => {
+                        let problem =
+                            format!("reads of transaction \"{name}\" is not true or false");
+                        return Err(option_error(&problem, "reads = true if it only reads"));
+                    }
+                };
                 let text = |key: &str| get(key).map(|text| text.as_str().unwrap_or_default());
                 let sql = match (text("sql"), text("file")) {
                     (Some(sql), None) => sql.to_owned(),
@@ -208,7 +221,12 @@ fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>>
                         return Err(option_error(&problem, HINT));
                     }
                 };
-                Ok(TransactionText { name, weight, sql })
+                Ok(TransactionText {
+                    name,
+                    weight,
+                    only_reads,
+                    sql,
+                })
             })),
             None => texts.push(Err(option_error(
                 "transactions is not a list of tables",
@@ -224,6 +242,7 @@ fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>>
                 sql: read_text(name)?,
                 name: name.to_owned(),
                 weight,
+                only_reads: false,
             })
         })),
     }

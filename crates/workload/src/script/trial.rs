@@ -1,13 +1,14 @@
 //! Prepares every statement once before the load, so that a missing table or right or a syntax error is one sentence
 //! instead of thousands of failed transactions.
 //!
-//! Executes nothing. Never refuses a statement that may become valid during the load: one that uses what the transactions
+//! Executes nothing, except that a setting is made in a transaction which is rolled back. Never refuses a statement that may become valid during the load: one that uses what the transactions
 //! create themselves, or whose names an earlier statement resolves differently.
 
 use super::ast::{Command, CommandKind, Script, SqlCommand};
 use super::eval::{CommandIndex, Evaluator};
 use super::options::ScriptSet;
 use super::program::set_defines;
+use super::utility::{is_set, must_be_alone, table_queries, transaction_after};
 use super::value::Value;
 use super::variables::VariableNames;
 use crate::random::Random;
@@ -56,8 +57,10 @@ pub(super) fn prepare_once(
         evaluator,
         control,
         is_simple: protocol == QueryMode::Simple,
+        is_in_transaction: false,
     };
     for script in set.scripts.iter().filter(|script| script.weight > 0) {
+        trial.is_in_transaction = false;
         for command in &script.commands {
             match &command.kind {
                 CommandKind::Set { target, value } => {
@@ -71,6 +74,8 @@ pub(super) fn prepare_once(
                     if changes_name_resolution(&sql.text) {
                         break;
                     }
+                    let after = transaction_after(&sql.text);
+                    trial.is_in_transaction = after.unwrap_or(trial.is_in_transaction);
                     if words(&sql.text).any(|word| created_names.contains(&word)) {
                         continue;
                     }
@@ -89,6 +94,8 @@ struct Trial<'a> {
     /// Sets variables as a user does: SQL Server needs the types of the values.
     evaluator: Evaluator,
     is_simple: bool,
+    /// Whether the script has begun a transaction and not ended it.
+    is_in_transaction: bool,
 }
 
 impl Trial<'_> {
@@ -110,6 +117,9 @@ impl Trial<'_> {
         {
             return Err(refusal(script, command, sql, &error));
         }
+        if self.dialect == SqlDialect::PostgreSql {
+            self.try_utility(script, command, sql)?;
+        }
         // PostgreSQL checks rights and reads values when it plans.
         let first_word = words(&sql.text).next().unwrap_or_default();
         if self.dialect == SqlDialect::PostgreSql && EXPLAINED_WORDS.contains(&&*first_word) {
@@ -128,6 +138,47 @@ impl Trial<'_> {
                     // Which branch sets a variable is not known.
                     || (!has_conditions(script) && INVALID_VALUE_CODES.contains(&error.code())))
             {
+                return Err(refusal(script, command, sql, &error));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a utility statement that PostgreSQL can prepare and not execute.
+    fn try_utility(
+        &mut self,
+        script: &Script,
+        command: &Command,
+        sql: &SqlCommand,
+    ) -> Result<(), Error> {
+        if self.is_in_transaction && must_be_alone(&sql.text) && !has_conditions(script) {
+            let problem = format!(
+                "transaction \"{}\", line {}, has a statement that PostgreSQL does not execute in a transaction",
+                script.name, command.line
+            );
+            let advice = "end the transaction before it, or move it to a transaction of its own";
+            return Err(Error::Data {
+                problem,
+                remedy: Remedy::Advice(advice.to_owned()),
+            });
+        }
+        for query in table_queries(&sql.text) {
+            let statement = StatementIds::new().add_unparsed(query, 0);
+            if let Some(error) = server_error(self.control.try_prepare(&statement))?
+                && error.classification.class == ErrorClass::Other
+            {
+                return Err(refusal(script, command, sql, &without_position(error)));
+            }
+        }
+        if is_set(&sql.text) && sql.parameters().is_empty() {
+            self.control
+                .execute("BEGIN")
+                .map_err(|error| sql::server_error("preparing the transactions", error))?;
+            let result = server_error(self.control.execute(&sql.text).map(|_| ()));
+            self.control
+                .execute("ROLLBACK")
+                .map_err(|error| sql::server_error("preparing the transactions", error))?;
+            if let Some(error) = result? {
                 return Err(refusal(script, command, sql, &error));
             }
         }
@@ -197,6 +248,12 @@ fn refusal(script: &Script, command: &Command, sql: &SqlCommand, error: &ServerE
         ),
         remedy: Remedy::Advice(advice.to_owned()),
     }
+}
+
+/// The error of a query in place of the statement, whose positions are others.
+fn without_position(mut error: ServerError) -> ServerError {
+    error.position = None;
+    error
 }
 
 fn has_conditions(script: &Script) -> bool {

@@ -133,6 +133,10 @@ impl Program for AccountProgram {
         table
     }
 
+    fn only_reads(&self, _kind: usize) -> bool {
+        self.shared.variant == TpcbVariant::SelectOnly
+    }
+
     fn create_user(&self, id: UserId, db: Db) -> User {
         let shared = Arc::clone(&self.shared);
         let random = Random::of_client(id.seed, id.client);

@@ -39,6 +39,23 @@ pub struct EngineSql {
     pub conditions: &'static str,
 }
 
+/// How a routine is written, where a template has several forms of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoutineForm {
+    /// As a function where there could be a procedure too.
+    pub is_function: bool,
+    /// For Babelfish, whose T-SQL lacks some of SQL Server's.
+    pub is_for_babelfish: bool,
+}
+
+impl RoutineForm {
+    /// The form for the engine itself.
+    pub const ENGINE: RoutineForm = RoutineForm {
+        is_function: true,
+        is_for_babelfish: false,
+    };
+}
+
 impl EngineSql {
     pub fn of(dialect: SqlDialect) -> &'static EngineSql {
         match dialect {
@@ -48,9 +65,8 @@ impl EngineSql {
         }
     }
 
-    /// Fills in a template for a profile; `prefix` begins its routine names. `as_function` selects the
-    /// function where the template defines both a function and a procedure.
-    pub fn fill(&self, text: &str, profile: &Profile, prefix: &str, as_function: bool) -> String {
+    /// Fills in a template for a profile; `prefix` begins its routine names.
+    pub fn fill(&self, text: &str, profile: &Profile, prefix: &str, form: RoutineForm) -> String {
         let mut values = self.fragments.to_vec();
         values.push(("prefix", prefix));
         let template = Template {
@@ -58,7 +74,8 @@ impl EngineSql {
                 ("counters", profile.counters),
                 ("outputs", profile.outputs),
                 ("rolls_back", profile.rolls_back),
-                ("function", as_function),
+                ("function", form.is_function),
+                ("babelfish", form.is_for_babelfish),
             ],
             values: &values,
         };

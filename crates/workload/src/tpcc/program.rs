@@ -145,6 +145,12 @@ impl Program for OrderEntryProgram {
         settings
     }
 
+    fn only_reads(&self, kind: usize) -> bool {
+        [TpccTransaction::OrderStatus, TpccTransaction::StockLevel]
+            .iter()
+            .any(|reading| *reading as usize == kind)
+    }
+
     fn p90_limits(&self) -> Vec<P90Limit> {
         // The specification sets no limits for users without think times.
         let limits = self

@@ -3,7 +3,7 @@
 //! Installs the routines of a profile over a control connection. Must never touch a routine that Prony
 //! has not created, or replace one that is up to date, which another run may be calling.
 
-use super::engine::{EngineSql, statements};
+use super::engine::{EngineSql, RoutineForm, statements};
 use super::profile::{HAMMERDB_46_PROFILE, Profile};
 use super::template::on_one_line;
 use crate::{Error, sql};
@@ -104,10 +104,15 @@ pub fn calls(dialect: SqlDialect, profile: &Profile) -> Vec<String> {
     } else {
         engine.calls
     };
-    statements(&engine.fill(calls, profile, &routine_prefix(profile), true)).collect()
+    let prefix = routine_prefix(profile);
+    statements(&engine.fill(calls, profile, &prefix, RoutineForm::ENGINE)).collect()
 }
 
-pub fn profile_routines(dialect: SqlDialect, profile: &Profile) -> Vec<Routine> {
+pub fn profile_routines(
+    dialect: SqlDialect,
+    profile: &Profile,
+    is_for_babelfish: bool,
+) -> Vec<Routine> {
     let engine = EngineSql::of(dialect);
     let texts = if profile.calls_hammerdb_routines {
         engine.hammerdb_routines
@@ -115,22 +120,30 @@ pub fn profile_routines(dialect: SqlDialect, profile: &Profile) -> Vec<Routine> 
         engine.routines
     };
     let prefix = routine_prefix(profile);
-    let routine = |text: &&str| Routine::parse(&engine.fill(text, profile, &prefix, true));
+    let form = RoutineForm {
+        is_for_babelfish,
+        ..RoutineForm::ENGINE
+    };
+    let routine = |text: &&str| Routine::parse(&engine.fill(text, profile, &prefix, form));
     texts.iter().filter_map(routine).collect()
 }
 
 /// The routines that HammerDB's driver calls. Their names and parameters are HammerDB's, because they
 /// are its driver's interface; their bodies are Prony's.
-pub fn driver_routines(dialect: SqlDialect) -> Vec<Routine> {
+pub fn driver_routines(dialect: SqlDialect, is_for_babelfish: bool) -> Vec<Routine> {
     let engine = EngineSql::of(dialect);
     let function_flags = match dialect {
         // HammerDB calls procedures instead of functions if `pg_storedprocs` is true.
         SqlDialect::PostgreSql => &[true, false][..],
         SqlDialect::MySql | SqlDialect::TransactSql => &[false],
     };
-    let texts = function_flags.iter().flat_map(|function| {
+    let texts = function_flags.iter().flat_map(|is_function| {
+        let form = RoutineForm {
+            is_function: *is_function,
+            is_for_babelfish,
+        };
         let texts = engine.hammerdb_routines.iter();
-        texts.map(|text| engine.fill(text, &HAMMERDB_46_PROFILE, "", *function))
+        texts.map(move |text| engine.fill(text, &HAMMERDB_46_PROFILE, "", form))
     });
     texts.filter_map(|text| Routine::parse(&text)).collect()
 }
@@ -140,7 +153,7 @@ pub fn driver_routines(dialect: SqlDialect) -> Vec<Routine> {
 /// # Errors
 /// The server rejects them, most often for lack of privileges.
 pub fn install(control: &mut Control, profile: &Profile) -> Result<(), Error> {
-    let routines = profile_routines(control.dialect(), profile);
+    let routines = profile_routines(control.dialect(), profile, is_babelfish(control)?);
     install_all(control, &routines)
 }
 
@@ -153,9 +166,18 @@ pub fn install_driver_routines(control: &mut Control) -> Result<(), Error> {
     let engine = EngineSql::of(dialect);
     let mut foreign = InstalledRoutine::query_all(control, INSTALLING_ROUTINES, engine)?;
     foreign.retain(|installed| !installed.is_own);
-    let mut routines = driver_routines(dialect);
+    let mut routines = driver_routines(dialect, is_babelfish(control)?);
     routines.retain(|routine| !foreign.iter().any(|other| routine.matches(other)));
     install_all(control, &routines)
+}
+
+fn is_babelfish(control: &mut Control) -> Result<bool, Error> {
+    if control.dialect() != SqlDialect::TransactSql {
+        return Ok(false);
+    }
+    let query = "select cast(serverproperty('babelfish') as int)";
+    let row = sql::query_row(control, INSTALLING_ROUTINES, query)?;
+    Ok(row.int(0) == Some(1))
 }
 
 fn install_all(control: &mut Control, routines: &[Routine]) -> Result<(), Error> {
@@ -165,7 +187,13 @@ fn install_all(control: &mut Control, routines: &[Routine]) -> Result<(), Error>
     }
     // If two runs start at the same time, the second finds the routines that the first has created.
     let [lock, unlock] = engine.lock;
-    execute(control, lock)?;
+    match execute(control, lock) {
+        // Some Galera clusters have no such lock.
+        Err(error) if control.dialect() == SqlDialect::MySql && error.is_refusal() => {
+            return create_missing(control, engine, routines);
+        }
+        locked => locked?,
+    }
     let created = create_missing(control, engine, routines);
     let unlocked = execute(control, unlock);
     created.and(unlocked)
@@ -276,7 +304,7 @@ mod tests {
             SqlDialect::TransactSql,
         ] {
             for profile in PROFILES.iter().map(|profile| profile.on(dialect)) {
-                let routines = profile_routines(dialect, profile);
+                let routines = profile_routines(dialect, profile, false);
                 let calls = calls(dialect, profile);
                 assert_eq!(
                     calls.len(),
@@ -300,7 +328,7 @@ mod tests {
                     });
                 }
             }
-            let count = driver_routines(dialect).len();
+            let count = driver_routines(dialect, false).len();
             assert_eq!(
                 count,
                 match dialect {

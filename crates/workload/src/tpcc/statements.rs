@@ -3,7 +3,7 @@
 //! The steps of a transaction come in the order of the engine's `statements.sql`, and their text is
 //! exactly the file's, without the types of the parameters.
 
-use super::engine::{EngineSql, statements};
+use super::engine::{EngineSql, RoutineForm, statements};
 use super::input::TpccTransaction;
 use super::parameters::split_types;
 use super::profile::Profile;
@@ -53,7 +53,7 @@ impl StatementSet {
         let mut sections = engine.statements.split("\n----").skip(1);
         let section = sections.nth(kind as usize).unwrap_or_default();
         let (_, section) = section.split_once('\n').unwrap_or_default();
-        let section = engine.fill(section, profile, "", true);
+        let section = engine.fill(section, profile, "", RoutineForm::ENGINE);
         let steps = section.split("\n\n").map(|step| {
             let statements = statements(step).map(|sql| {
                 if pipelined {

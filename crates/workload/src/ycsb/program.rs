@@ -186,6 +186,11 @@ impl Program for YcsbProgram {
         counts.shares(self.shared.options.mix())
     }
 
+    fn only_reads(&self, kind: usize) -> bool {
+        let (operation, _) = self.shared.options.mix().shares[kind];
+        matches!(operation, Operation::Read | Operation::Scan)
+    }
+
     fn has_prologue(&self) -> bool {
         self.shared.has_inserts()
     }

@@ -279,7 +279,7 @@ fn order_numbers_taken_by_hammerdb_are_detected_and_repaired() {
         message.assert_contains("prony check tpcc --repair-sequences");
     }
     let problem_text = database.problems("tpcc").join("\n");
-    problem_text.assert_contains("RepairSequences");
+    problem_text.assert_contains("prony check tpcc --repair-sequences");
     let workload = prony_workload::find("tpcc").expect("listed");
     let mut control = database.control();
     assert_eq!(

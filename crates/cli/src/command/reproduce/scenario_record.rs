@@ -47,7 +47,6 @@ pub fn scenario_document(scenario: &Scenario, steps: &CompletedSteps) -> prony_s
         loaded: steps.load.is_some(),
         prewarmed: steps.prewarmed,
         load: steps.load.clone(),
-        suite: None,
         notes: scenario.notes.clone(),
     }
 }

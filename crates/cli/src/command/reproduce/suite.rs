@@ -7,16 +7,21 @@ use super::commands::ScenarioSettings;
 use super::estimate::{self, PlannedRow};
 use super::{PlannedRun, check_scale, run_request};
 use crate::args::ReproduceArgs;
+use crate::command::compare::complete_runs;
 use crate::command::{output, stored};
 use crate::exit::{Exit, Failure};
-use crate::run::{self, ExperimentPart};
+use crate::experiment::{ExperimentDriver, Schedule};
+use crate::run::{ObserveOptions, RunRequest};
 use prony_judge::reproduced::suite_summary;
 use prony_plan::format_duration;
 use prony_plan::scenario::{Scenario, Suite};
 use prony_report::{Style, experiment, json, suite as view, units};
 use prony_runner::Signals;
-use prony_store::scenario::SuiteRow;
-use prony_store::{Experiment, Run, RunFilter, RunOrder, RunState, RunStore};
+use prony_store::{
+    Experiment, ExperimentKind, Run, RunFilter, RunOrder, RunState, RunStore, RunSummary,
+    SuiteRequest,
+};
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::stderr;
 
@@ -80,21 +85,36 @@ pub fn reproduce_suite(
     }
     // Nothing is lost if stderr is closed.
     let _ = view::write_estimate(&mut stderr(), &Style::of(&stderr()), &estimate);
+    let signals = Signals::listen()?;
+    let mut driver = ExperimentDriver::new(&signals, None);
+    driver.runs.clone_from(&progress.runs);
     if done > 0 {
         output::notice(&format!(
             "Continues {}; --start-over runs all rows again.",
-            progress.experiment_id
+            driver.experiment_id()
         ));
     }
-    let signals = Signals::listen()?;
-    let result = progress.run_rows(args, &rows, arguments, &signals);
+    let open = rows.iter().flat_map(|row| progress.open_runs(*row));
+    let mut schedule = SuiteSchedule {
+        args,
+        arguments,
+        suite,
+        request: progress.request.clone(),
+        run_count: progress.run_count(),
+        open: open.collect(),
+        current: None,
+        loaded: None,
+    };
+    let result = driver.drive(&mut schedule);
+    let id = driver.experiment_id();
+    progress.runs = driver.runs;
+    progress.runs.retain(|run| run.state == RunState::Complete);
     if !args.json
         && let Some(summary) = suite_summary(&progress.runs)
     {
         output::show(|out, style| view::write_summary(out, style, &summary))?;
         output::notice(&format!(
-            "\nAs a page: prony report {} --output suite.html",
-            progress.experiment_id
+            "\nAs a page: prony report {id} --output suite.html"
         ));
     }
     if !progress.planned_rows(&rows).is_empty() {
@@ -137,7 +157,11 @@ fn request_text(args: &ReproduceArgs) -> String {
     let input = &args.flags.input;
     let clients = input.clients.as_ref().map(|clients| clients.value);
     let warmup = input.warmup.as_ref().map(|warmup| warmup.value);
-    let percent = |share: f64| format!("{} %", share * 100.0);
+    // 0.0033333333333333335 % is 1/30,000.
+    let percent = |share: f64| match format!("{}", share * 100.0) {
+        text if text.len() <= 6 => text + " %",
+        _ => format!("1/{}", units::count((1.0 / share).round() as u64)),
+    };
     let parts = [
         args.shrink
             .filter(|share| *share < 1.0)
@@ -162,12 +186,19 @@ fn request_text(args: &ReproduceArgs) -> String {
 struct SuiteProgress {
     suite: &'static Suite,
     /// What the documents of its runs say of the suite.
-    part: SuiteRow,
+    request: SuiteRequest,
     repeats: u32,
-    /// Id of the first run; empty before it.
-    experiment_id: String,
     /// The complete runs.
     runs: Vec<Run>,
+}
+
+/// A run of a row that is not complete.
+#[derive(Clone, Copy)]
+struct OpenRun {
+    scenario: &'static Scenario,
+    repeat: u32,
+    /// From 1, in the order of the document.
+    position: u32,
 }
 
 impl SuiteProgress {
@@ -179,49 +210,32 @@ impl SuiteProgress {
     ) -> Result<SuiteProgress, Failure> {
         let mut progress = SuiteProgress {
             suite,
-            part: SuiteRow {
+            request: SuiteRequest {
                 id: suite.id.clone(),
                 request: request_text(args),
             },
             repeats: args.suite.repeats.unwrap_or(1),
-            experiment_id: String::new(),
             runs: Vec::new(),
         };
         if args.suite.start_over {
             return Ok(progress);
         }
-        let mut summaries = store.list(&RunFilter::default())?.runs;
-        summaries.retain(|run| run.state != RunState::Running);
-        summaries.retain(|run| {
+        let is_own = |run: &&RunSummary| {
             let experiment = run.experiment.as_ref();
-            experiment.is_some_and(|part| {
-                part.variants == suite.rows && part.runs == progress.run_count()
-            })
-        });
+            run.state != RunState::Running
+                && experiment.is_some_and(|experiment| {
+                    experiment.kind == ExperimentKind::Suite(progress.request.clone())
+                        && experiment.variants == suite.rows
+                        && experiment.runs == progress.run_count()
+                })
+        };
         // The newest first.
-        for summary in &summaries {
-            let run = store.load(&summary.id)?;
-            let part = run
-                .scenario
-                .as_ref()
-                .and_then(|scenario| scenario.suite.as_ref());
-            let Some(experiment) = run.experiment.filter(|_| part == Some(&progress.part)) else {
-                continue;
-            };
-            let is_of_suite = |other: &&prony_store::RunSummary| {
-                let other = other.experiment.as_ref();
-                other.is_some_and(|other| other.id == experiment.id)
-            };
-            for summary in summaries.iter().filter(is_of_suite) {
-                progress.add(store.load(&summary.id)?);
+        let listing = store.list(&RunFilter::default())?;
+        if let Some(newest) = listing.runs.iter().find(is_own) {
+            let runs = complete_runs(store, &newest.id)?;
+            if (runs.len() as u32) < progress.run_count() {
+                progress.runs = runs.into_iter().map(Run::without_seconds).collect();
             }
-            progress.experiment_id = experiment.id;
-            break;
-        }
-        let is_complete = progress.runs.len() as u32 >= progress.run_count();
-        if is_complete {
-            progress.runs.clear();
-            progress.experiment_id.clear();
         }
         Ok(progress)
     }
@@ -232,29 +246,19 @@ impl SuiteProgress {
             .saturating_mul(self.repeats)
     }
 
-    /// Position of a repeat of a row, from 1.
-    fn position(&self, row: usize, repeat: u32) -> u32 {
-        u32::try_from(row)
+    /// The runs of a row that are not done.
+    fn open_runs(&self, (row, scenario): NumberedRow) -> impl Iterator<Item = OpenRun> + '_ {
+        let before = u32::try_from(row)
             .unwrap_or(u32::MAX)
-            .saturating_mul(self.repeats)
-            + repeat
-    }
-
-    /// Adds a complete run, unless its position has one; the seconds are not needed here.
-    fn add(&mut self, run: Run) {
-        let position = |run: &Run| run.experiment.as_ref().map(|part| part.position);
-        let is_new = self
-            .runs
-            .iter()
-            .all(|other| position(other) != position(&run));
-        if run.state == RunState::Complete && is_new {
-            self.runs.push(run.without_seconds());
-        }
-    }
-
-    fn is_done(&self, position: u32) -> bool {
-        let mut parts = self.runs.iter().filter_map(|run| run.experiment.as_ref());
-        parts.any(|part| part.position == position)
+            .saturating_mul(self.repeats);
+        let done = self.runs.iter().filter_map(|run| run.experiment.as_ref());
+        let done: Vec<u32> = done.map(|experiment| experiment.position).collect();
+        let runs = (1..=self.repeats).map(move |repeat| OpenRun {
+            scenario,
+            repeat,
+            position: before + repeat,
+        });
+        runs.filter(move |run| !done.contains(&run.position))
     }
 
     /// The selected rows that are not done, with their remaining runs.
@@ -262,12 +266,11 @@ impl SuiteProgress {
         let mut previous = None;
         let mut planned = Vec::new();
         for (row, scenario) in rows {
-            let is_open = |repeat: &u32| !self.is_done(self.position(*row, *repeat));
-            let runs = (1..=self.repeats).filter(is_open).count() as u32;
+            let runs = self.open_runs((*row, scenario)).count() as u32;
             if runs == 0 {
                 continue;
             }
-            let data = self.data_key(scenario);
+            let data = data_key(scenario);
             let loads = match self.suite.keep_data {
                 true if previous == Some(data) => 0,
                 true => 1,
@@ -282,87 +285,67 @@ impl SuiteProgress {
         }
         planned
     }
+}
 
-    /// Which data a row needs: two rows with the same key can use the same tables.
-    fn data_key(&self, scenario: &'static Scenario) -> (&'static str, Option<u64>) {
-        (scenario.data_workload(), scenario.scale)
-    }
+/// Which data a row needs: two rows with the same key can use the same tables.
+fn data_key(scenario: &'static Scenario) -> (&'static str, Option<u64>) {
+    (scenario.data_workload(), scenario.scale)
+}
 
-    /// Runs the rows; what has ended stays stored.
-    fn run_rows(
-        &mut self,
-        args: &ReproduceArgs,
-        rows: &[NumberedRow],
-        arguments: &[OsString],
-        signals: &Signals,
-    ) -> Result<Exit, Failure> {
-        let mut worst = Exit::Success;
-        let mut loaded = None;
-        for (row, scenario) in rows {
-            for repeat in 1..=self.repeats {
-                let position = self.position(*row, repeat);
-                if self.is_done(position) {
-                    continue;
-                }
-                if let Some(signal) = signals.received() {
-                    return Ok(signal.into());
-                }
-                let data = self.data_key(scenario);
-                let keeps_data = self.suite.keep_data && loaded == Some(data);
-                let must_load = !args.no_load && !keeps_data;
-                let part = self.experiment_part(&scenario.id, repeat, position);
-                output::notice(&format!("\n{}", experiment::run_header(&part, None)));
-                let mut planned = PlannedRun::new(args, scenario, must_load, arguments)?;
-                planned.prepare_server(args, signals)?;
-                let exit = self.run_one(args, &mut planned, part, signals)?;
-                planned.clean_up(args)?;
-                loaded = (!args.cleanup).then_some(data);
-                worst = worst.worse(exit);
-            }
-        }
-        Ok(worst)
-    }
+/// The rows that have not run.
+struct SuiteSchedule<'a> {
+    args: &'a ReproduceArgs,
+    arguments: &'a [OsString],
+    suite: &'static Suite,
+    request: SuiteRequest,
+    run_count: u32,
+    open: VecDeque<OpenRun>,
+    /// The run that was decided last, and what was prepared for it.
+    current: Option<(OpenRun, Option<PlannedRun>)>,
+    /// The data that the last run left.
+    loaded: Option<(&'static str, Option<u64>)>,
+}
 
-    fn run_one(
-        &mut self,
-        args: &ReproduceArgs,
-        planned: &mut PlannedRun,
-        experiment: Experiment,
-        signals: &Signals,
-    ) -> Result<Exit, Failure> {
-        if let Some(scenario) = &mut planned.request.purpose.scenario {
-            scenario.suite = Some(self.part.clone());
-        }
-        let part = ExperimentPart {
-            experiment,
-            seed: None,
-            signals,
-            metrics: None,
-        };
-        let result = run::execute(&planned.request, &planned.observe, Some(&part))?;
-        output::show(|out, style| match (args.json, args.output.full) {
-            (true, _) => json::write_line(out, result.run()),
-            (false, true) => result.write_full(out, style),
-            (false, false) => experiment::write_run(out, style, result.run()),
-        })?;
-        let (run, exit) = result.into_stored_run()?;
-        if self.experiment_id.is_empty() {
-            self.experiment_id.clone_from(&run.id);
-        }
-        self.add(run);
-        Ok(exit)
-    }
-
-    fn experiment_part(&self, row: &str, repeat: u32, position: u32) -> Experiment {
-        Experiment {
-            id: self.experiment_id.clone(),
-            variant: row.to_owned(),
-            repeat,
-            position,
-            runs: self.run_count(),
+impl Schedule for SuiteSchedule<'_> {
+    fn next_run(&mut self, _: &[Run]) -> Option<Experiment> {
+        let run = self.open.pop_front()?;
+        self.current = Some((run, None));
+        Some(Experiment {
+            kind: ExperimentKind::Suite(self.request.clone()),
+            variant: run.scenario.id.clone(),
+            repeat: run.repeat,
+            position: run.position,
+            runs: self.run_count,
             order: RunOrder::Sequential,
             variants: self.suite.rows.clone(),
             ..Experiment::default()
+        })
+    }
+
+    fn header(&self, position: &Experiment) -> String {
+        format!("\n{}", experiment::run_header(position, None))
+    }
+
+    fn prepare(
+        &mut self,
+        _: &Experiment,
+        driver: &ExperimentDriver<'_>,
+    ) -> Result<(RunRequest, ObserveOptions), Failure> {
+        let (run, prepared) = self.current.as_mut().expect("a run was decided");
+        let keeps_data = self.suite.keep_data && self.loaded == Some(data_key(run.scenario));
+        let must_load = !self.args.no_load && !keeps_data;
+        let mut planned = PlannedRun::new(self.args, run.scenario, must_load, self.arguments)?;
+        planned.prepare_server(self.args, driver.signals)?;
+        let request = (planned.request.clone(), planned.observe.clone());
+        *prepared = Some(planned);
+        Ok(request)
+    }
+
+    fn clean_up(&mut self) -> Result<(), Failure> {
+        if let Some((run, Some(planned))) = &self.current {
+            planned.clean_up(self.args)?;
+            self.loaded = (!self.args.cleanup).then_some(data_key(run.scenario));
         }
+        Ok(())
     }
 }

@@ -11,7 +11,7 @@ use super::document::Document;
 use super::over_time::{RunOverTime, max_points};
 use super::table::{end_table, start_table, write_text_row};
 use super::{one, percentiles, repeat, scenario, seconds, server, several, start_section};
-use super::{suite, variants};
+use super::{suite, variants, write_verdict_line};
 use crate::html::markup::{Html, Raw, writeln_markup};
 use crate::text::plain;
 use crate::text::verdict::verdict_text;
@@ -250,10 +250,9 @@ fn write_results(
     let sides = PageSides::of(documents);
     suite::write(out, documents)?;
     variants::write(out, documents, &sides, prices)?;
-    let is_suite = |run: &Run| run.scenario.as_ref().is_some_and(|of| of.suite.is_some());
     for row in rows {
         // The runs of a row have one scenario; the first stands for its set-up.
-        if let Some(run) = row.runs.first().filter(|run| !is_suite(run)) {
+        if let Some(run) = row.runs.first().filter(|run| run.suite().is_none()) {
             scenario::write(out, run)?;
         }
     }
@@ -289,13 +288,7 @@ fn write_problems(out: &mut Html, runs: &[&Run]) -> fmt::Result {
             id = id
         )?;
         if let Some((worst, text)) = verdict_text(run) {
-            let class = one::severity_class(worst);
-            writeln_markup!(
-                out,
-                "<p class=\"verdict {}\"><strong>{}</strong></p>",
-                class,
-                text
-            )?;
+            write_verdict_line(out, one::severity_class(worst), &text)?;
         }
         one::write_errors_and_events(out, run)?;
         one::write_checks(out, run)?;

@@ -11,7 +11,7 @@ use super::document::Document;
 use super::embedded::EmbeddedText;
 use super::one::write_check_list;
 use super::start_section;
-use super::table::{end_table, start_table, write_row, write_text_row};
+use super::table::{write_figure_table, write_text_table};
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::plain;
 use crate::text::prices::{NO_TPMC, describe_spread, format_money, ratio_cells, run_count_cell};
@@ -197,21 +197,11 @@ pub fn write(out: &mut Html, prices: &Prices) -> fmt::Result {
                 "in the other",
                 "why it matters",
             ];
-            start_table(out, "Why not", &columns)?;
-            for difference in differences {
-                let between = format!("{} and {}", difference.a, difference.b);
-                write_text_row(
-                    out,
-                    &[
-                        &difference.what,
-                        &between,
-                        &difference.in_a,
-                        &difference.in_b,
-                        &difference.why,
-                    ],
-                )?;
-            }
-            end_table(out)?;
+            let rows = differences.iter().map(|found| {
+                let between = format!("{} and {}", found.a, found.b);
+                [&found.what, &between, &found.in_a, &found.in_b, &found.why].map(String::clone)
+            });
+            write_text_table(out, "Why not", columns, rows)?;
         }
         _ if !prices.points.is_empty() => chart::draw(out, prices)?,
         _ => {}
@@ -249,19 +239,18 @@ fn write_ratios(out: &mut Html, prices: &Prices) -> fmt::Result {
     }
     columns.extend(["rank", "break-even", "frontier"]);
     let caption = format!("Committed transactions per second and their cost in {currency}");
-    start_table(out, &caption, &columns)?;
-    for (index, point) in prices.points.iter().enumerate() {
+    let rows = prices.points.iter().enumerate().map(|(index, point)| {
         let name = format!("{}: {}", index + 1, plain(&point.name()));
-        let mut cells = vec![run_count_cell(point)];
+        let mut cells = vec![name, run_count_cell(point)];
         cells.extend(ratio_cells(point, has_nopm));
         cells.push(or_dash(point.rank, |rank| rank.to_string()));
         cells.push(or_dash(point.break_even, format_money));
         cells.push(or_dash(point.on_frontier, |is_on| {
             if is_on { "yes" } else { "no" }.to_owned()
         }));
-        write_row(out, name, &cells)?;
-    }
-    end_table(out)?;
+        cells
+    });
+    write_figure_table(out, &caption, &columns, rows)?;
     let no_tpmc = if has_nopm {
         format!(" {NO_TPMC}")
     } else {
@@ -299,8 +288,7 @@ fn write_sources(out: &mut Html, points: &[PricePoint]) -> fmt::Result {
         "runs",
         "what was run",
     ];
-    start_table(out, "Sources of the prices and the figures", &columns)?;
-    for point in points {
+    let rows = points.iter().map(|point| {
         let source = format!(
             "{} ({}; entered by {})",
             point.sources.join("; "),
@@ -322,41 +310,19 @@ fn write_sources(out: &mut Html, points: &[PricePoint]) -> fmt::Result {
         if let Some(interval) = point.tps_interval {
             runs += &format!("; TPS: {}", describe_spread(point, interval));
         }
-        let name = point.name();
-        write_text_row(
-            out,
-            &[
-                &name,
-                &price_date(point),
-                &source,
-                &purchase,
-                &runs,
-                &workload,
-            ],
-        )?;
-    }
-    end_table(out)
+        let (name, date) = (point.name(), price_date(point));
+        [name, date, source, purchase, runs, workload]
+    });
+    write_text_table(out, "Sources of the prices and the figures", columns, rows)
 }
 
 /// Writes the table of runs without a price.
 fn write_unpriced_runs(out: &mut Html, prices: &Prices) -> fmt::Result {
-    if prices.unpriced_runs.is_empty() {
-        return Ok(());
-    }
     let columns = ["configuration", "run", "why", "what to do"];
-    start_table(out, "Without a price", &columns)?;
-    for unpriced in &prices.unpriced_runs {
-        write_text_row(
-            out,
-            &[
-                &unpriced.configuration,
-                &unpriced.run,
-                &unpriced.why,
-                &unpriced.advice,
-            ],
-        )?;
-    }
-    end_table(out)
+    let rows = prices.unpriced_runs.iter().map(|found| {
+        [&found.configuration, &found.run, &found.why, &found.advice].map(String::clone)
+    });
+    write_text_table(out, "Without a price", columns, rows)
 }
 
 #[cfg(test)]

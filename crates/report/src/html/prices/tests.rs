@@ -303,7 +303,8 @@ fn the_table_of_a_priced_sweep_has_throughput_for_the_money() {
         run.experiment = Some(prony_store::Experiment {
             id: "e".to_owned(),
             variant: format!("clients-{clients}"),
-            sweep: vec![prony_store::Setting::new("clients", clients.to_string())],
+            kind: prony_store::ExperimentKind::Sweep,
+            point: vec![prony_store::Setting::new("clients", clients.to_string())],
             ..Default::default()
         });
     }

@@ -1,8 +1,9 @@
 //! Tests of the latencies of statements.
 
-use super::super::write_statements;
+use super::super::write_section;
 use crate::printer::Printer;
 use crate::style::Style;
+use crate::text::statements::statements;
 use prony_assertions::TextAssertions;
 use prony_store::{Latency, Run, StatementLatency};
 
@@ -26,7 +27,7 @@ fn statement(name: &str, statements: u32, p99_ns: Option<u64>, share: f64) -> St
 
 fn written(run: &Run) -> String {
     let (mut bytes, style) = (Vec::new(), Style::plain());
-    write_statements(&mut Printer::new(&mut bytes, &style), run).unwrap();
+    write_section(&mut Printer::new(&mut bytes, &style), statements(run)).unwrap();
     String::from_utf8(bytes).unwrap()
 }
 

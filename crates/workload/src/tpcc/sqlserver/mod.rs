@@ -2,8 +2,11 @@
 //!
 //! Procedures execute as many statements as HammerDB's, of the same kind: their cost is most of a transaction's, and a
 //! figure such as NOPM is only comparable with HammerDB's if they are. An update also reads values of its row: with
-//! `@variable = column = value` those that it changes, because `@variable = column` would be the old one on SQL Server,
-//! and the new one on Babelfish, which accepts no semicolon after such an update. Each
+//! `@variable = column = value` those that it changes, because `@variable = column` would be the old one on SQL Server.
+//! On Babelfish it is the new one, `@variable = column = value` is a syntax error beside another column (4.3 drops the
+//! comma), and so are OUTPUT, a semicolon and a variable in the value of another in an update with variables:
+//! `{babelfish:}` is what it takes instead. OUTPUT INTO takes no `inserted.column` inside an expression there: an order's line
+//! is a third statement. Each
 //! returns one row, all NULL for an order with an unused item, and no row counts of the statements inside
 //! (`NOCOUNT`). If a required row is missing, it rolls back and fails with error 50000. After an error of the
 //! server `XACT_ABORT` rolls back, and the error reaches the client unchanged: no procedure turns an error into

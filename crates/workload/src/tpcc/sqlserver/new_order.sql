@@ -11,7 +11,7 @@ begin
     @credit char(2), @next int, @item int, @supply int, @quantity int, @stock int, @at int = 1,
     @number int = 1, @price decimal(6,2), @name varchar(24), @i_data varchar(50), @s_data varchar(50),
     @amount decimal(8,2), @sum decimal(12,2) = 0, @brands varchar(15) = '',
-    @shown varchar(1000) = '', @unused bit = 0;
+    @shown varchar(1000) = '', @unused bit = 0{babelfish:, @dists varchar(240)};
   begin transaction;
   select @w_tax = w_tax from warehouse where w_id = @p_w_id;
   {missing}
@@ -38,14 +38,18 @@ begin
       update stock set{counters:
       s_ytd = s_ytd + @quantity, s_order_cnt = s_order_cnt + 1,
       s_remote_cnt = s_remote_cnt + case when @supply <> @p_w_id then 1 else 0 end,}
-        @stock = s_quantity = s_quantity - @quantity + case when s_quantity - @quantity >= 10 then 0 else 91 end,
-        @s_data = s_data
+        @stock = s_quantity{babelfish:, s_quantity} = s_quantity - @quantity + case
+          when s_quantity - @quantity >= 10 then 0 else 91 end, @s_data = s_data{babelfish:,
+        @dists = ''{districts: + s_dist_{dd}}}{!babelfish:
         output @next - 1, @p_d_id, @p_w_id, @number, @item, @supply, @quantity, @amount,
           case @p_d_id{districts: when {d} then inserted.s_dist_{dd}} end
         into order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, ol_amount,
-          ol_dist_info)
+          ol_dist_info)}
         where s_w_id = @supply and s_i_id = @item
-      {missing}{outputs:
+      {missing}{babelfish:
+      insert into order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, ol_amount,
+        ol_dist_info) values (@next - 1, @p_d_id, @p_w_id, @number, @item, @supply, @quantity, @amount,
+        substring(@dists, 24 * @p_d_id - 23, 24));}{outputs:
       set @sum = @sum + @amount;
       set @brands = @brands + case when charindex('ORIGINAL', @i_data) > 0
         and charindex('ORIGINAL', @s_data) > 0 then 'B' else 'G' end;

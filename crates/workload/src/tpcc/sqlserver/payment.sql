@@ -18,10 +18,10 @@ begin
       from (select c_id, count(*) over () matching, row_number() over (order by c_first, c_id) position
         from customer where c_w_id = @p_c_w_id and c_d_id = @p_c_d_id and c_last = @p_c_last) named
       where position = (matching + 1) / 2;
-  update customer set @balance = c_balance = c_balance - @p_amount{counters:,
+  update customer set @balance = c_balance{babelfish:, c_balance} = c_balance - @p_amount{counters:,
       c_ytd_payment = c_ytd_payment + @p_amount, c_payment_cnt = c_payment_cnt + 1},
-      @data = c_data = case when c_credit = 'BC' then left(concat(@c_id, ' ', @p_c_d_id, ' ', @p_c_w_id, ' ',
-        @p_d_id, ' ', @p_w_id, ' ', @p_amount, '|', c_data), 500) else c_data end,
+      @data = c_data{babelfish:, c_data} = case when c_credit = 'BC' then left(concat(@c_id, ' ', @p_c_d_id, ' ',
+        @p_c_w_id, ' ', @p_d_id, ' ', @p_w_id, ' ', @p_amount, '|', c_data), 500) else c_data end,
       @first = c_first, @middle = c_middle, @last = c_last, @street_1 = c_street_1, @street_2 = c_street_2,
       @city = c_city, @state = c_state, @zip = c_zip, @phone = c_phone, @since = c_since, @credit = c_credit,
       @limit = c_credit_lim, @discount = c_discount

@@ -218,8 +218,8 @@ fn procedures_have_as_many_statements_of_each_kind_as_hammerdbs() {
     let dialect = SqlDialect::TransactSql;
     let of_profiles = PROFILES
         .iter()
-        .map(|profile| profile_routines(dialect, profile.on(dialect)));
-    for routines in of_profiles.chain([driver_routines(dialect)]) {
+        .map(|profile| profile_routines(dialect, profile.on(dialect), false));
+    for routines in of_profiles.chain([driver_routines(dialect, false)]) {
         assert_eq!(routines.len(), expected.len());
         for routine in routines {
             let names: [&[&str]; 5] = [
@@ -237,8 +237,8 @@ fn procedures_have_as_many_statements_of_each_kind_as_hammerdbs() {
     }
     // Two of a new order's are in the loop over its lines.
     for routine in [
-        &profile_routines(dialect, &PROFILES[1])[0],
-        &driver_routines(dialect)[0],
+        &profile_routines(dialect, &PROFILES[1], false)[0],
+        &driver_routines(dialect, false)[0],
     ] {
         let (_, from_loop) = routine.body.split_once("while").expect("a loop");
         let (lines, _) = from_loop
@@ -263,13 +263,13 @@ fn schema_procedures_and_conditions_are_t_sql() {
         texts.extend(Table::ALL.map(|table| table.create(dialect, population)));
     }
     let create = |routine: Routine| (SQL.create)(&routine);
-    let profiles = PROFILES.iter().map(|profile| profile.on(dialect));
-    texts.extend(
-        profiles
-            .flat_map(|profile| profile_routines(dialect, profile))
-            .map(create),
-    );
-    texts.extend(driver_routines(dialect).into_iter().map(create));
+    for is_for_babelfish in [false, true] {
+        let profiles = PROFILES.iter().map(|profile| profile.on(dialect));
+        let routines = |profile| profile_routines(dialect, profile, is_for_babelfish);
+        texts.extend(profiles.flat_map(routines).map(create));
+        let routines = driver_routines(dialect, is_for_babelfish);
+        texts.extend(routines.into_iter().map(create));
+    }
     for text in texts {
         let text = crate::tpcc::template::without_comments(&text);
         assert_eq!(syntax_error(&text), None);

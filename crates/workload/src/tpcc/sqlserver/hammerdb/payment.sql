@@ -18,9 +18,9 @@ begin
         from customer where c_w_id = @p_c_w_id and c_d_id = @p_c_d_id and c_last = @p_c_last) named
       where position = (matching + 1) / 2;
   begin transaction;
-  update customer set @balance = c_balance = c_balance - @p_h_amount,
-      @data = c_data = case when c_credit = 'BC' then left(concat(@c_id, ' ', @p_c_d_id, ' ', @p_c_w_id, ' ',
-        @p_d_id, ' ', @p_w_id, ' ', @p_h_amount, '|', c_data), 500) else c_data end,
+  update customer set @balance = c_balance{babelfish:, c_balance} = c_balance - @p_h_amount,
+      @data = c_data{babelfish:, c_data} = case when c_credit = 'BC' then left(concat(@c_id, ' ', @p_c_d_id, ' ',
+        @p_c_w_id, ' ', @p_d_id, ' ', @p_w_id, ' ', @p_h_amount, '|', c_data), 500) else c_data end,
       @first = c_first, @middle = c_middle, @last = c_last, @street_1 = c_street_1, @street_2 = c_street_2,
       @city = c_city, @state = c_state, @zip = c_zip, @phone = c_phone, @since = c_since, @credit = c_credit,
       @limit = c_credit_lim, @discount = c_discount

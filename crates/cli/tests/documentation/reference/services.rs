@@ -57,8 +57,8 @@ fn section(service: Service) -> String {
         )
     });
     let limit = quirks
-        .rows_per_transaction
-        .map(|rows| format!("A transaction changes {rows} rows at most: `prony load` refuses, and the tables have to be loaded by another tool."));
+        .small_transactions
+        .map(|small| format!("A transaction changes {} rows at most: `prony load` sends the tables of oltp and tpcb in transactions of that size, with their keys from the start, and builds other indexes by `{}`; other tables have to be loaded by another tool.", small.rows, small.create_index));
     let notes = quirks.notes.iter().map(|note| (*note).to_owned());
     let notes: Vec<String> = unsuited.chain(limit).chain(notes).collect();
     let retries_introduction = format!(

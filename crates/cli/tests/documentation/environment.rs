@@ -13,7 +13,6 @@ const INTERNAL: &[&str] = &[
     "PRONY_TEST_PARENT",
     "PRONY_TEST_ROLE",
     "PRONY_TEST_SQLSERVER",
-    "PRONY_WRITE_DOCS",
 ];
 
 /// The names of variables that stand between these characters.

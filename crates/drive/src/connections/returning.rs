@@ -1,0 +1,100 @@
+//! Connections that had to move to another host because their own did not answer: looks whether it answers again, and
+//! then lets each of them return between two transactions.
+//!
+//! In: connections that are up elsewhere, the time. Out: a mark on their records. Must never: give up a connection that works
+//! before its own host has accepted another one.
+
+use super::{ConnectionSlot, Connections, LinkTimer};
+use crate::hosts::ConnectionUse;
+use crate::io::{Io, Slot};
+use crate::link::LinkStep;
+
+/// How often a worker looks whether a host answers again.
+const PROBE_PAUSE_NS: u64 = 1_000_000_000;
+
+/// What looks whether a host answers again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HostProbe {
+    /// The slot of its connection, once it has one.
+    slot: Option<Slot>,
+    /// Whether it is scheduled or under way.
+    is_active: bool,
+}
+
+impl<I: Io> Connections<'_, I> {
+    /// Notes the host at which a connection came up, and that with which its attempt began. Its own host is where it is
+    /// or wanted to be first; it stays that, whichever others it has to use.
+    pub(super) fn note_host(&mut self, slot: Slot, host: u16, wanted: u16) {
+        let connection = &mut self.slots[slot as usize];
+        if !self.routes.returns(connection.connection_use)
+            || self.job.plan.connect_per_transaction
+            || self.job.program.opens_connections()
+        {
+            return;
+        }
+        let home = *connection.home.get_or_insert(wanted);
+        let was_away = std::mem::replace(&mut connection.is_away, host != home);
+        if let Some(connections) = self.hosts.get_mut(usize::from(home)) {
+            connections.returned += u64::from(was_away && host == home);
+        }
+        self.schedule_probes();
+    }
+
+    /// Schedules a look at each host that has connections elsewhere. None is needed before the load.
+    pub(super) fn schedule_probes(&mut self) {
+        if self.stage != super::Stage::Load {
+            return;
+        }
+        for connection in self.slots.iter().filter(|connection| connection.is_away) {
+            let probe = connection.home.map(usize::from);
+            let probe = probe.and_then(|home| self.probes.get_mut(home));
+            if let (Some(probe), Some(home)) = (probe, connection.home)
+                && !probe.is_active
+            {
+                probe.is_active = true;
+                let at_ns = self.clock.now_ns() + PROBE_PAUSE_NS;
+                self.timers.add(at_ns, LinkTimer::Probe(home));
+            }
+        }
+    }
+
+    /// Tries to connect to a host that has connections elsewhere.
+    pub(super) fn begin_probe(&mut self, host: u16) -> Option<(Slot, LinkStep)> {
+        let mut slots = self.slots.iter();
+        if !slots.any(|connection| connection.is_away && connection.home == Some(host)) {
+            self.probes[usize::from(host)].is_active = false;
+            return None;
+        }
+        let slot = match self.probes[usize::from(host)].slot {
+            Some(slot) => slot,
+            None => {
+                let slot = self.io.add_slot();
+                self.slots.push(ConnectionSlot {
+                    connection_use: ConnectionUse::Probe(host),
+                    ..ConnectionSlot::new(self.job.new_conn(), slot, 0)
+                });
+                self.attempts.add_slot();
+                self.probes[usize::from(host)].slot = Some(slot);
+                slot
+            }
+        };
+        Some((slot, self.begin_connect(slot)))
+    }
+
+    /// The host answers again: its connections return between two transactions.
+    pub(super) fn on_probe_up(&mut self, slot: Slot, host: u16) {
+        self.slots[slot as usize].close(&mut self.io, slot);
+        for connection in &self.slots {
+            if connection.is_away && connection.home == Some(host) {
+                connection.conn.set_must_return(true);
+            }
+        }
+        self.end_probe(host);
+    }
+
+    /// Ends an attempt; another one follows while connections are away.
+    pub(super) fn end_probe(&mut self, host: u16) {
+        self.probes[usize::from(host)].is_active = false;
+        self.schedule_probes();
+    }
+}

@@ -1,0 +1,319 @@
+//! What limits the throughput of a run: the CPUs of the server or of the client, locks, storage, connections.
+//!
+//! In: a run, or those of a point of a sweep. Out: `limiter`; the limit that most of the runs show, with its figures.
+//! Must never: name a limit that was not observed.
+
+use crate::checks::{Finding, new_finding};
+use crate::client;
+use crate::formatting::{percent, share, thousands};
+use crate::machine::{server_machine_busy_share, shared_machine_evidence};
+use crate::observations::{self, observed, rows, server_machine_mean};
+use crate::thresholds::{
+    LIMITER_CPU_MIN_BUSY_SHARE, LIMITER_DISK_MIN_BUSY_SHARE, LIMITER_FLOW_CONTROL_MIN_SHARE,
+    LIMITER_MIN_SESSIONS, LIMITER_WAIT_MIN_SHARE,
+};
+use prony_store::{ErrorClass, LimitUse, Run, ServerSecond, Severity};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Share of the clients that a pooler keeps waiting above which its connections are the limit.
+const POOLED_WAITING_MIN_SHARE: f64 = 0.2;
+
+/// What limits a throughput.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limiter {
+    ServerCpus,
+    /// The client: the figure is not the server's.
+    ClientCpus,
+    /// Locks on rows, tables or pages.
+    Locks,
+    /// Disks, or the flush of the log.
+    Storage,
+    /// The server's connections, or those of a pooler.
+    Connections,
+    /// Nothing that was observed.
+    Unknown,
+}
+
+/// A limit, and its figures as a clause.
+type Limit = (Limiter, String);
+
+/// The limit of a point, with its figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LimiterFinding {
+    pub limiter: Limiter,
+    /// The value of the axis of the point where it shows.
+    pub at: String,
+    /// The figures, as a clause: `the CPUs of its machine were 97 % busy`.
+    pub evidence: String,
+}
+
+impl Limiter {
+    /// The limit in words: `the server's CPUs`.
+    pub fn text(self) -> &'static str {
+        match self {
+            Limiter::ServerCpus => "the server's CPUs",
+            Limiter::ClientCpus => "the client",
+            Limiter::Locks => "locks",
+            Limiter::Storage => "storage",
+            Limiter::Connections => "connections",
+            Limiter::Unknown => "something that was not observed",
+        }
+    }
+}
+
+/// The limit that most of the runs show.
+pub(crate) fn limiter(at: &str, runs: &[&Run]) -> LimiterFinding {
+    let mut findings: BTreeMap<Limiter, Vec<String>> = BTreeMap::new();
+    for run in runs {
+        let (limiter, evidence) = limiter_of(run);
+        findings.entry(limiter).or_default().push(evidence);
+    }
+    // Of equally many, the first of the list, which comes before `Unknown`.
+    let most = findings
+        .into_iter()
+        .rev()
+        .max_by_key(|(_, evidence)| evidence.len());
+    let (limiter, mut evidence) =
+        most.unwrap_or((Limiter::Unknown, vec!["no run counts".to_owned()]));
+    LimiterFinding {
+        limiter,
+        at: at.to_owned(),
+        evidence: evidence.swap_remove(0),
+    }
+}
+
+/// The first limit that is known, otherwise the first finding; `None` if there is none.
+pub(crate) fn first_known(
+    findings: impl Iterator<Item = LimiterFinding>,
+) -> Option<LimiterFinding> {
+    let mut first = None;
+    for found in findings {
+        if found.limiter != Limiter::Unknown {
+            return Some(found);
+        }
+        first.get_or_insert(found);
+    }
+    first
+}
+
+fn limiter_of(run: &Run) -> Limit {
+    let first = client_limit(run).or_else(|| connection_limit(run));
+    let is_known = |limit: &Limit| limit.0 != Limiter::Unknown;
+    first
+        .or_else(|| server_limits(run).into_iter().find(is_known))
+        .unwrap_or_else(|| (Limiter::Unknown, what_was_observed(run)))
+}
+
+/// What the server showed, although nothing of it stood out.
+fn what_was_observed(run: &Run) -> String {
+    if observed(run).is_none() {
+        return "the server was not observed".to_owned();
+    }
+    let busy = server_machine_busy_share(run).map(|busy| busy_text(run, busy));
+    let waits = Waits::of(run);
+    let top = waits.and_then(|waits| {
+        let (event, waiting) = waits.top?;
+        Some(waits.text(waiting, event))
+    });
+    let parts: Vec<String> = busy.into_iter().chain(top).collect();
+    match parts.is_empty() {
+        true => "neither CPUs nor waits were observed".to_owned(),
+        false => parts.join(", "),
+    }
+}
+
+/// The most likely limits of the throughput on the side of the server.
+pub(crate) fn check_limits(run: &Run) -> Option<Finding> {
+    let limits: Vec<String> = server_limits(run)
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
+    if limits.is_empty() {
+        return None;
+    }
+    new_finding(
+        Severity::Note,
+        format!("Likely limit: {}.", limits.join("; ")),
+        "Relieve this limit (more CPUs, faster commits to disk, fewer conflicts) to raise the throughput.",
+    )
+}
+
+fn client_limit(run: &Run) -> Option<Limit> {
+    let text = if let Some((_, demand)) = client::cpu_limit(run) {
+        format!("its busiest thread {}", demand.describe())
+    } else {
+        let (_, share) = client::throttling(run)?;
+        format!(
+            "the CPU limit of its control group stopped it for {} of the time",
+            percent(share)
+        )
+    };
+    Some((Limiter::ClientCpus, text))
+}
+
+/// Whether connections were refused, or a pooler lets clients wait.
+fn connection_limit(run: &Run) -> Option<Limit> {
+    let mut errors = run.measured.errors.iter();
+    let refused = errors.find(|error| {
+        // too_many_connections of PostgreSQL, and ER_CON_COUNT_ERROR of MySQL.
+        error.class == ErrorClass::Resources && ["53300", "08004"].contains(&error.code.as_str())
+    });
+    if let Some(refused) = refused {
+        let text = format!("the server refused connections ({})", refused.code);
+        return Some((Limiter::Connections, text));
+    }
+    let active = observations::mean(run, |row| row.active.map(f64::from))?;
+    let clients = f64::from(run.drive.clients);
+    let is_waiting = active < clients * (1.0 - POOLED_WAITING_MIN_SHARE);
+    let is_busy =
+        server_machine_busy_share(run).is_some_and(|busy| busy > LIMITER_CPU_MIN_BUSY_SHARE);
+    (run.server.pooler.is_some() && is_waiting && !is_busy).then(|| {
+        let text = format!("the pooler let {active:.0} of the {clients:.0} clients work at a time");
+        (Limiter::Connections, text)
+    })
+}
+
+fn busy_text(run: &Run, busy: f64) -> String {
+    let shared = match shared_machine_evidence(run) {
+        Some(_) => ", which the client shares,",
+        None => "",
+    };
+    format!(
+        "the CPUs of the server's machine{shared} were {} busy",
+        percent(busy)
+    )
+}
+
+/// What stood out in the observations of the server, the most telling first.
+fn server_limits(run: &Run) -> Vec<Limit> {
+    if observed(run).is_none() {
+        return Vec::new();
+    }
+    let above = |value: Option<f64>, min: f64| value.filter(|value| *value > min);
+    let limit_use = |value: fn(&LimitUse) -> Option<f64>| {
+        observations::mean(run, |row| value(row.limit_use.as_ref()?))
+    };
+    let busy = above(server_machine_busy_share(run), LIMITER_CPU_MIN_BUSY_SHARE);
+    let cpu = limit_use(|limits| limits.cpu_share);
+    let cpu = above(cpu, LIMITER_CPU_MIN_BUSY_SHARE);
+    let disk = server_machine_mean(run, |machine| machine.disk_busy_share);
+    let disk = above(disk, LIMITER_DISK_MIN_BUSY_SHARE);
+    let io = [
+        limit_use(|limits| limits.data_io_share),
+        limit_use(|limits| limits.log_write_share),
+    ];
+    let io = io.into_iter().flatten().reduce(f64::max);
+    let io = above(io, LIMITER_DISK_MIN_BUSY_SHARE);
+    let stopped = observations::mean(run, |row| row.flow_control_share);
+    let stopped = above(stopped, LIMITER_FLOW_CONTROL_MIN_SHARE);
+    let waits = Waits::of(run).and_then(|waits| waits.limit());
+    let limits = [
+        busy.map(|busy| (Limiter::ServerCpus, busy_text(run, busy))),
+        cpu.map(|cpu| {
+            let text = format!("the database used {} of its service's CPU", percent(cpu));
+            (Limiter::ServerCpus, text)
+        }),
+        waits,
+        disk.map(|disk| {
+            let text = format!(
+                "the busiest disk had I/O in progress for {} of the time",
+                percent(disk)
+            );
+            (Limiter::Storage, text)
+        }),
+        io.map(|io| {
+            let text = format!("the database used {} of its service's I/O", percent(io));
+            (Limiter::Storage, text)
+        }),
+        stopped.map(|share| {
+            let text = format!(
+                "flow control stopped the cluster's commits for {} of the time, because a node was behind",
+                percent(share)
+            );
+            (Limiter::Unknown, text)
+        }),
+    ];
+    limits.into_iter().flatten().collect()
+}
+
+/// What active sessions waited for, over all samples.
+#[derive(Clone, Copy)]
+struct Waits<'a> {
+    /// All active sessions, also those that used a CPU.
+    sessions: u64,
+    locks: u64,
+    storage: u64,
+    /// The most frequent wait; waiting for the client does not limit the server.
+    top: Option<(&'a str, u64)>,
+}
+
+impl<'a> Waits<'a> {
+    /// `None` if too few sessions were sampled.
+    fn of(run: &'a Run) -> Option<Waits<'a>> {
+        let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+        for (event, sessions) in rows(run).flat_map(|row| &row.waits) {
+            *sums.entry(event).or_default() += u64::from(*sessions);
+        }
+        let sessions: u64 = sums.values().sum();
+        sums.retain(|event, _| *event != ServerSecond::ON_CPU && !event.starts_with("Client/"));
+        let sum = |is_of: fn(&str) -> bool| {
+            let waiting = sums.iter().filter(|(event, _)| is_of(event));
+            waiting.map(|(_, sessions)| *sessions).sum()
+        };
+        let top = sums.iter().max_by_key(|(_, sessions)| **sessions);
+        (sessions >= LIMITER_MIN_SESSIONS).then(|| Waits {
+            sessions,
+            locks: sum(is_lock),
+            storage: sum(is_storage),
+            top: top.map(|(event, sessions)| (*event, *sessions)),
+        })
+    }
+
+    fn text(&self, waiting: u64, what: &str) -> String {
+        format!(
+            "{} of the {} active sessions in all samples waited for {what}",
+            percent(share(waiting, self.sessions)),
+            thousands(self.sessions),
+        )
+    }
+
+    /// The kind of waits, or the wait, in which more sessions were than the threshold.
+    fn limit(&self) -> Option<Limit> {
+        let (event, waiting) = self.top?;
+        let (limiter, of_kind, kind) = if self.storage > self.locks {
+            (Limiter::Storage, self.storage, "storage")
+        } else {
+            (Limiter::Locks, self.locks, "locks")
+        };
+        let is_most = |sessions| share(sessions, self.sessions) > LIMITER_WAIT_MIN_SHARE;
+        let (limiter, text) = match (is_most(of_kind), of_kind == waiting) {
+            (true, false) => {
+                let what = format!("{kind}, most of them for {event}");
+                (limiter, self.text(of_kind, &what))
+            }
+            (true, true) => (limiter, self.text(waiting, event)),
+            (false, _) if is_most(waiting) => (Limiter::Unknown, self.text(waiting, event)),
+            (false, _) => return None,
+        };
+        Some((limiter, text))
+    }
+}
+
+/// PostgreSQL's wait for the log, which another session writes, is one for storage.
+fn is_storage(event: &str) -> bool {
+    let lower = event.to_ascii_lowercase();
+    ["io/", "log/", "lwlock/walwrite"]
+        .iter()
+        .any(|begin| lower.starts_with(begin))
+        || (lower.starts_with("state/")
+            && ["commit", "flush", "sync"]
+                .iter()
+                .any(|word| lower.contains(word)))
+}
+
+fn is_lock(event: &str) -> bool {
+    let kinds = ["Lock/", "LWLock/", "BufferPin/", "Latch/", "Buffer latch/"];
+    kinds.iter().any(|kind| event.starts_with(kind)) && !is_storage(event)
+}

@@ -1,0 +1,192 @@
+//! What happened at each of several servers: a table, and charts over time.
+//!
+//! In: the endpoints of a Run. Out: a table, and figures with their values. Must never: show a server that was not observed
+//! as idle.
+
+use super::over_time::{RunOverTime, Span};
+use super::timeline::{Axis, ChartLine};
+use super::{chart_fold, statements, write_fold};
+use crate::html::markup::Html;
+use crate::text::endpoints::endpoints;
+use crate::text::plain;
+use crate::units;
+use prony_store::{EndpointFigures, EndpointSecond, ServerSecond};
+use std::fmt;
+
+/// Writes the servers, if there were several.
+pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
+    let run = time.run;
+    statements::write(out, endpoints(run))?;
+    let seconds = run.endpoints.iter().map(|endpoint| endpoint.seconds.len());
+    match seconds.max() {
+        Some(seconds) if seconds > 0 => write_over_time(out, time, seconds),
+        _ => Ok(()),
+    }
+}
+
+/// Draws this many seconds of the servers.
+fn write_over_time(out: &mut Html, time: &RunOverTime<'_>, seconds: usize) -> fmt::Result {
+    let run = time.run;
+    let per_point = seconds.div_ceil(time.max_points).max(1);
+    let points = seconds.div_ceil(per_point);
+    let span = |point: usize| Span {
+        start_s: (point * per_point) as f64,
+        length_s: per_point.min(seconds - point * per_point) as f64,
+    };
+    let timeline = time.timeline("endpoints", (0..points).map(span));
+    let lines = |value: &dyn Fn(usize, &EndpointFigures, usize) -> Option<f64>| {
+        let endpoints = run.endpoints.iter().enumerate();
+        let line = |(index, endpoint): (usize, &EndpointFigures)| {
+            let values = (0..points).map(|point| value(index, endpoint, point));
+            ChartLine::new(plain(&endpoint.address), values)
+        };
+        endpoints.map(line).collect::<Vec<_>>()
+    };
+    let committed = lines(&|_, endpoint, point| {
+        let rows = seconds_of(endpoint, point * per_point, per_point);
+        let committed: u64 = rows.iter().map(|row| row.committed).sum();
+        span(point).rate(committed as f64)
+    });
+    let cpus = lines(&|index, endpoint, point| {
+        // The first server has the readings of the run's own observer.
+        let own = run.observed.as_ref().filter(|_| index == 0);
+        let series = own.map_or(&endpoint.series, |observed| &observed.series);
+        cpus_used(series, &span(point))
+    });
+    let connections = lines(&|_, endpoint, point| {
+        let rows = seconds_of(endpoint, point * per_point, per_point);
+        rows.iter().map(|row| row.connections).min().map(f64::from)
+    });
+    let mut columns = Vec::new();
+    let formats: [(_, _, fn(f64) -> String); 3] = [
+        (&committed, "committed /s", units::rate),
+        (&cpus, "CPUs", units::rate),
+        (&connections, "connections", units::whole),
+    ];
+    for (lines, title, format) in formats {
+        let numbered = (1..).zip(lines);
+        columns.extend(
+            numbered.map(|(number, line)| line.column(format!("{title}, {number}"), format)),
+        );
+    }
+    let mut charts = Html::default();
+    let title = "Throughput of each server, committed transactions per second";
+    timeline.draw(
+        &mut charts,
+        "endpoints-tps",
+        title,
+        committed,
+        Axis::Linear(units::rate),
+    )?;
+    let title = "CPUs that the processes of each server used";
+    timeline.draw(
+        &mut charts,
+        "endpoints-cpu",
+        title,
+        cpus,
+        Axis::Linear(units::rate),
+    )?;
+    let title = "Connections of the run at each server";
+    let axis = Axis::Linear(units::whole);
+    timeline.draw(
+        &mut charts,
+        "endpoints-connections",
+        title,
+        connections,
+        axis,
+    )?;
+    let caption = "Each server over time, numbered as in the table above";
+    timeline.write_table(
+        &mut charts,
+        "The figures of these charts",
+        caption,
+        &columns,
+    )?;
+    write_fold(out, chart_fold(false), "The servers over time", charts)
+}
+
+/// The seconds of a server from `start` on, at most `count`; those that it lacks had neither transactions nor connections.
+fn seconds_of(endpoint: &EndpointFigures, start: usize, count: usize) -> Vec<EndpointSecond> {
+    let second = |index| endpoint.seconds.get(index).copied().unwrap_or_default();
+    (start..start + count).map(second).collect()
+}
+
+/// The CPUs that the server used in this span; `None` if that was not read.
+fn cpus_used(series: &[ServerSecond], span: &Span) -> Option<f64> {
+    let mut used = (0.0, 0.0);
+    for row in series
+        .iter()
+        .filter(|row| span.contains(row.at_s + row.length_s / 2.0))
+    {
+        let cpu_s = row
+            .machine
+            .as_ref()
+            .and_then(|machine| machine.server_cpu_s);
+        if let Some(cpu_s) = cpu_s {
+            used = (used.0 + cpu_s, used.1 + row.length_s);
+        }
+    }
+    (used.1 > 0.0).then(|| used.0 / used.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_assertions::TextAssertions;
+    use prony_store::{MachineSecond, Run, Spread};
+
+    #[test]
+    fn a_page_has_the_servers_if_there_were_several() {
+        let mut out = Html::default();
+        write(&mut out, &RunOverTime::new(&Run::default(), 1, 600)).unwrap();
+        assert_eq!(out, "");
+        let endpoint = |address: &str, tps, lost| EndpointFigures {
+            address: address.to_owned(),
+            tps,
+            lost,
+            ..EndpointFigures::default()
+        };
+        let reading = |at_s, server_cpu_s| ServerSecond {
+            at_s,
+            length_s: 1.0,
+            machine: Some(MachineSecond {
+                server_cpu_s: Some(server_cpu_s),
+                ..MachineSecond::default()
+            }),
+            ..ServerSecond::default()
+        };
+        let mut run = Run {
+            endpoints: vec![endpoint("tcp:<a>:1", 300.0, 0), endpoint("b", 100.0, 4)],
+            ..Run::default()
+        };
+        run.drive.spread = Some(Spread::RoundRobin);
+        run.endpoints[1].not_observed = Some("after the load: refused".to_owned());
+        // Four seconds, of which the second server missed one, in points of two.
+        let second = |committed, connections| EndpointSecond {
+            committed,
+            connections,
+            ..EndpointSecond::default()
+        };
+        run.endpoints[0].seconds = vec![
+            second(300, 4),
+            second(320, 4),
+            second(400, 8),
+            second(300, 4),
+        ];
+        run.endpoints[1].seconds = vec![second(100, 4), second(100, 4), second(0, 0)];
+        run.endpoints[1].series = vec![reading(0.0, 0.5), reading(1.0, 0.7), reading(3.0, 0.5)];
+        run.observed.get_or_insert_default().series = vec![reading(0.0, 1.5)];
+        write(&mut out, &RunOverTime::new(&run, 1, 2)).unwrap();
+        for part in [
+            "tcp:&lt;a&gt;:1",
+            "75 %",
+            "round-robin",
+            "b was not observed after the load: refused.",
+            "Throughput of each server",
+            "<td>310</td><td>100</td><td>1.50</td><td>0.60</td><td>4</td><td>4</td>",
+            "<td>350</td><td>0</td><td>–</td><td>0.50</td><td>4</td><td>0</td>",
+        ] {
+            out.assert_contains(part);
+        }
+    }
+}
