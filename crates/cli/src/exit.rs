@@ -103,6 +103,11 @@ impl Failure {
         }
     }
 
+    /// One problem of the command line or of what it names.
+    pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Failure {
+        Failure::new(Exit::Usage, message, hint)
+    }
+
     /// One problem: an error with its details and hint.
     pub fn of(exit: Exit, error: &dyn UserError) -> Failure {
         Failure::of_parts(exit, error.parts())

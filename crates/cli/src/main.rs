@@ -11,7 +11,6 @@ mod documentation;
 mod exit;
 mod experiment;
 mod run;
-mod shell;
 mod static_binary;
 mod title;
 

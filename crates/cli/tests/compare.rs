@@ -62,7 +62,7 @@ impl Home {
         for (position, variant, tps) in runs {
             self.store_run(&format!("20261121-100{position}"), tps, |run| {
                 run["experiment"] = json!({
-                    "id": "20261121-1001", "variant": variant, "repeat": 1, "position": position,
+                    "id": "20261121-1001", "kind": "variants", "variant": variant, "repeat": 1, "position": position,
                     "runs": 6, "order": "interleaved",
                 });
             });
@@ -85,7 +85,7 @@ fn the_baseline_is_the_first_variant_of_the_plan() {
     ] {
         home.store_run(&format!("20261121-100{position}"), tps, |run| {
             run["experiment"] = json!({
-                "id": "20261121-1001", "variant": variant, "repeat": 1, "position": position,
+                "id": "20261121-1001", "kind": "variants", "variant": variant, "repeat": 1, "position": position,
                 "runs": 6, "order": "random", "variants": ["base", "slow"],
             });
         });
@@ -168,7 +168,7 @@ fn variants_of_one_experiment_may_differ_in_what_the_plan_varies() {
             run["drive"]["protocol"] = json!(protocol);
             run["plan"] = json!({"run": {"protocol": protocol}});
             run["experiment"] = json!({
-                "id": "20261121-2001", "variant": protocol, "repeat": 1, "position": position,
+                "id": "20261121-2001", "kind": "variants", "variant": protocol, "repeat": 1, "position": position,
                 "runs": 6, "order": "interleaved",
             });
         });
@@ -474,7 +474,7 @@ fn check_unfinished(planned: &[&str], message: &str) {
             10_000.0 + f64::from(position),
             |run| {
                 run["experiment"] = json!({
-                    "id": "20261121-3001", "variant": variant, "repeat": 1, "position": position,
+                    "id": "20261121-3001", "kind": "variants", "variant": variant, "repeat": 1, "position": position,
                     "runs": 9, "order": "interleaved", "variants": planned,
                 });
             },
@@ -497,9 +497,9 @@ fn a_sweep_of_more_points_than_letters_has_its_curve_only() {
         home.store_run(&id, 100.0 * f64::from(clients), |run| {
             run["drive"]["clients"] = json!(clients);
             run["experiment"] = json!({
-                "id": "20261121-1001", "variant": format!("clients-{clients}"), "repeat": 1, "position": clients,
+                "id": "20261121-1001", "kind": "sweep", "variant": format!("clients-{clients}"), "repeat": 1, "position": clients,
                 "runs": 27, "order": "sequential",
-                "sweep": [{"name": "clients", "value": clients.to_string()}],
+                "point": [{"name": "clients", "value": clients.to_string()}],
             });
         });
     }

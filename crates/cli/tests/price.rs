@@ -295,7 +295,7 @@ fn add_to_experiment(home: &Home, ids: &[String]) {
         let mut run: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let variant = ["old", "new"][index % 2];
         run["experiment"] = serde_json::json!({
-            "id": ids[0], "variant": variant, "repeat": index / 2 + 1,
+            "id": ids[0], "kind": "variants", "variant": variant, "repeat": index / 2 + 1,
             "position": index + 1, "runs": ids.len(), "order": "sequential", "variants": ["old", "new"],
         });
         std::fs::write(path, run.to_string()).expect("written");

@@ -178,6 +178,8 @@ named_values! {
         Restart = "restart",
         /// The server's role changed between primary and replica.
         Failover = "failover",
+        /// A command of the plan (`--at`), or the signal SIGUSR1.
+        Mark = "mark",
         /// A checkpoint.
         Checkpoint = "checkpoint",
         /// A vacuum of a table.

@@ -440,6 +440,19 @@ pub struct Event {
     pub detail: String,
     /// Number of connections or users it affected.
     pub count: u64,
+    /// What became of the command that ran, if the event is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandResult>,
+}
+
+/// What became of a command that ran during the load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandResult {
+    /// Its exit status, 128 plus its number if a signal ended it; absent if it did not run, or did not end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_status: Option<i32>,
+    /// The end of its output.
+    pub output: String,
 }
 
 /// What a limit on connections belongs to.

@@ -112,8 +112,10 @@ pub enum RequiredFigure {
     },
     /// Failed transactions: their number, or their share of those that ended.
     Errors,
-    /// The longest time in which connections were lost.
+    /// The longest time in which nobody committed, or in which connections were lost.
     Outage,
+    /// The time from the beginning of an outage until the throughput was back.
+    Recovery,
     /// Acknowledged commits that the server lost.
     Lost,
 }
@@ -126,6 +128,7 @@ impl fmt::Display for RequiredFigure {
             RequiredFigure::Metric(name) => f.write_str(name),
             RequiredFigure::Errors => f.write_str("errors"),
             RequiredFigure::Outage => f.write_str("outage"),
+            RequiredFigure::Recovery => f.write_str("recovery"),
             RequiredFigure::Lost => f.write_str("lost"),
             RequiredFigure::Time {
                 kind,
@@ -190,7 +193,7 @@ const FORM: &str = "a figure, a relation and a limit, such as p99<20ms, throughp
                     lost=0, new_order.p99<50ms, server.p95<5ms or throughput>=97% of LABEL";
 
 const FIGURES: &str =
-    "throughput, NOPM, TPM, mean, p50, p90, p95, p99, p99.9, max, errors, outage or lost";
+    "throughput, NOPM, TPM, mean, p50, p90, p95, p99, p99.9, max, errors, outage, recovery or lost";
 
 impl Requirement {
     /// Reads a requirement. Spaces do not matter.
@@ -299,6 +302,7 @@ fn parse_figure(text: &str) -> Result<RequiredFigure, String> {
         "nopm" | "tpm" => RequiredFigure::Metric(text.to_ascii_uppercase()),
         "errors" => RequiredFigure::Errors,
         "outage" => RequiredFigure::Outage,
+        "recovery" => RequiredFigure::Recovery,
         "lost" => RequiredFigure::Lost,
         _ => {
             // p99.9 ends as no other does.
@@ -338,7 +342,7 @@ fn parse_limit(figure: &RequiredFigure, text: &str) -> Result<RequiredLimit, Str
             text.parse().ok().map(RequiredLimit::Count),
             "a whole number",
         ),
-        RequiredFigure::Outage => (
+        RequiredFigure::Outage | RequiredFigure::Recovery => (
             nanoseconds(text).map(RequiredLimit::Time),
             "a time such as 30s",
         ),
@@ -559,6 +563,7 @@ mod tests {
             ("errors = 0", "errors=0"),
             ("lost=0", "lost=0"),
             ("outage<30s", "outage<30s"),
+            ("recovery<2m", "recovery<120s"),
             ("throughput >= 97 % of main", "throughput>=97% of main"),
             ("p99<=110% of release 1", "p99<=110% of release 1"),
             ("not slower than main by 3%", "not slower than main by 3%"),

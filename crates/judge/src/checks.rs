@@ -8,8 +8,9 @@
 
 use crate::{
     burst, client, client_setup, consistency, data, declared, endpoints, errors, foreign_load,
-    growth, housekeeping, ledger, length, limiter, limits, littles_law, machine, machines, memory,
-    pooler, rate, server, service, shares, short_stalls, stall, stamps, steady, tables, workload,
+    growth, housekeeping, ledger, length, limiter, limits, littles_law, machine, machines, marks,
+    memory, pooler, rate, server, service, shares, short_stalls, stall, stamps, steady, tables,
+    workload,
 };
 use prony_store::{Check, FindingKind, Run, Severity};
 
@@ -80,6 +81,9 @@ pub static CHECKS: &[CheckSpec] = checks! {
     "restart": server::check_restart {
         [Invalid] "the server was restarted or changed its role"
         [Note] "it was, if the plan expects an outage"
+    }
+    "marks": marks::check_marks {
+        [Invalid] "a command of the plan (`--at`) failed, did not run or did not end"
     }
     "settings-changed": server::check_settings_changed {
         [Invalid] "a setting that the plan sets had another value after the run"

@@ -166,6 +166,7 @@ mod tests {
             kind,
             detail: "t".to_owned(),
             count: 1,
+            ..Event::default()
         }
     }
 

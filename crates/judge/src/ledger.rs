@@ -19,7 +19,7 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
             "{acknowledged} commits were acknowledged, and it is not known which are there: {reason}"
         );
         let advice = format!(
-            "The table {} is kept. Let the run end by itself, and keep a server reachable after it.",
+            "The table {} is kept: prony check ledger --url URL decides once more.",
             account.table
         );
         return new_finding(Severity::Caveat, finding, advice);
@@ -49,7 +49,7 @@ pub(crate) fn lost_by_ledger(run: &Run) -> Option<u64> {
 }
 
 /// What became of the commits, in a sentence without its end.
-fn ledger_sentence(account: &LedgerAccount) -> String {
+pub fn ledger_sentence(account: &LedgerAccount) -> String {
     let mut text = format!(
         "lost {} of {} acknowledged commits",
         thousands(account.lost),
@@ -73,6 +73,12 @@ fn ledger_sentence(account: &LedgerAccount) -> String {
             text.push_str(&format!("; {} {what}", thousands(number)));
         }
     }
+    if account.unknown > 0 {
+        text.push_str(&format!(
+            "; {} more are there whose replies the killed client may not have got",
+            thousands(account.unknown)
+        ));
+    }
     if account.ambiguous > 0 {
         text.push_str(&format!(
             "; {} without a reply, of which {} are there",
@@ -87,7 +93,7 @@ fn ledger_sentence(account: &LedgerAccount) -> String {
 mod tests {
     use super::*;
     use prony_assertions::TextAssertions;
-    use prony_store::LostCommit;
+    use prony_store::LedgerNumber;
 
     fn severity_and_text(account: LedgerAccount) -> (Severity, String) {
         let run = Run {
@@ -113,7 +119,7 @@ mod tests {
         );
         let lossy = LedgerAccount {
             lost: 2,
-            first_lost: vec![LostCommit {
+            first_lost: vec![LedgerNumber {
                 client: 5,
                 sequence: 211,
             }],

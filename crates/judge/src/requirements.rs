@@ -13,12 +13,13 @@ use crate::compare::sides::{
 use crate::compare::{MEAN_FIGURE, TPS_FIGURE, Unit, differences};
 use crate::experiment::is_counted;
 use crate::growth::lost_commits;
+use crate::outage::{longest_outage_s, recovery_s};
 use crate::percentile_intervals::interval_of;
 use crate::statistics::{ALPHA, moments, series_mean, student};
 use crate::steady::{judged_rows, per_second_rates};
 use prony_store::{
-    Answer, AnswerVerdict, Comparator, EventKind, Latency, RequiredFigure, RequiredLimit,
-    Requirement, RequirementResult, Run, RunState, Second, Severity, Statistic, samples_needed,
+    Answer, AnswerVerdict, Comparator, Latency, RequiredFigure, RequiredLimit, Requirement,
+    RequirementResult, Run, RunState, Second, Severity, Statistic, samples_needed,
 };
 
 /// Least number of repeats whose values alone give an interval.
@@ -245,7 +246,10 @@ fn decide(requirement: &Requirement, run: &Run) -> RequirementResult {
 /// Whether a figure is counted in each run, so that it has no interval.
 fn is_fact(figure: &RequiredFigure) -> bool {
     match figure {
-        RequiredFigure::Errors | RequiredFigure::Outage | RequiredFigure::Lost => true,
+        RequiredFigure::Errors
+        | RequiredFigure::Outage
+        | RequiredFigure::Recovery
+        | RequiredFigure::Lost => true,
         RequiredFigure::Time { statistic, .. } => *statistic == Statistic::Max,
         RequiredFigure::Primary | RequiredFigure::Throughput | RequiredFigure::Metric(_) => false,
     }
@@ -294,7 +298,8 @@ fn figure(requirement: &Requirement, run: &Run) -> Result<Figure, String> {
             RequiredLimit::Share(_) => Ok((all.failed as f64 / all.ended() as f64, None)),
             _ => Ok((all.failed as f64, None)),
         },
-        RequiredFigure::Outage => Ok((longest_outage_ns(run), None)),
+        RequiredFigure::Outage => Ok((longest_outage_s(run) * 1e9, None)),
+        RequiredFigure::Recovery => Ok((recovery_s(run)? * 1e9, None)),
         RequiredFigure::Lost => lost_commits(run).map(|lost| (lost as f64, None)),
         RequiredFigure::Time {
             kind,
@@ -374,17 +379,6 @@ fn time_figure(run: &Run, times: &Latency, statistic: Statistic) -> Result<Figur
         Statistic::P99 => percentile(times.p99_ns),
         Statistic::P999 => percentile(times.p999_ns),
     }
-}
-
-/// The longest time for which connections were lost; 0 if none was.
-fn longest_outage_ns(run: &Run) -> f64 {
-    let end_s = run.window.warmup_s + run.window.measured_s + run.window.drain_s;
-    let outages = run
-        .events
-        .iter()
-        .filter(|event| event.kind == EventKind::Outage);
-    let lengths_s = outages.map(|event| event.until_s.unwrap_or(end_s) - event.at_s);
-    lengths_s.fold(0.0, f64::max) * 1e9
 }
 
 /// The result of repeats from those of each.

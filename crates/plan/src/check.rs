@@ -3,7 +3,7 @@
 //! The result is a [`Plan`] with every default filled in, or a list of all problems. A problem that is only a
 //! consequence of another one is not reported.
 
-use crate::duration::shorten;
+use crate::duration::{format_duration, shorten};
 use crate::input::{InputValue, PlanInput};
 use crate::observe::{ListenAddress, ObservePlan};
 use crate::plan::{Arrival, DrivePlan, Pace, Plan, ServerPlan, Stop, WorkloadPlan};
@@ -48,6 +48,7 @@ impl PlanInput {
         let drive = checker.check_drive();
         let observe = checker.check_observe();
         checker.check_fleet();
+        checker.check_marks(drive.as_ref());
         let problems = checker.problems;
         match (server, workload, drive) {
             (Some(server), Some(workload), Some(drive)) if problems.is_empty() => Ok(Plan {
@@ -73,6 +74,7 @@ impl PlanInput {
                     .clone()
                     .map(|agents| agents.value)
                     .unwrap_or_default(),
+                at: self.at.clone().map(|at| at.value).unwrap_or_default(),
                 ledger: value_or(&self.ledger, false),
                 require: self
                     .require
@@ -328,6 +330,26 @@ impl Checker<'_> {
         if let Some(ledger) = input.ledger.as_ref().filter(|ledger| ledger.value) {
             let message = "agents cannot keep a ledger yet";
             self.report_with_hint(&ledger.location, message, "remove one of the two");
+        }
+    }
+
+    /// Checks that each command can run before the load ends.
+    fn check_marks(&mut self, drive: Option<&DrivePlan>) {
+        let (Some(marks), Some(drive)) = (&self.input.at, drive) else {
+            return;
+        };
+        let Stop::After(window) = drive.stop else {
+            return;
+        };
+        let length = drive.warmup_max.unwrap_or(drive.warmup) + window;
+        for late in marks.value.iter().filter(|mark| mark.at >= length) {
+            let message = format!(
+                "the load ends after {}, before the command at {}",
+                format_duration(length),
+                format_duration(late.at)
+            );
+            let hint = "the time of a command is counted from the start of the load, which is that of the warm-up";
+            self.report_with_hint(&marks.location, message, hint);
         }
     }
 

@@ -6,6 +6,7 @@
 use crate::plan::{Pace, Plan, ServerPlan, Stop};
 use crate::problem::{InputLocation, Problem};
 pub use crate::settings::PlanInput;
+use crate::settings::{Setting, SettingValue};
 use serde_json::{Map, Value, json};
 use std::fmt;
 
@@ -176,6 +177,9 @@ impl PlanInput {
             statement_latency: no_location(drive.statement_latency),
             seed: drive.seed.and_then(no_location),
             expect_outage: no_location(plan.expect_outage),
+            at: Some(plan.at.clone())
+                .filter(|at| !at.is_empty())
+                .and_then(no_location),
             ledger: no_location(plan.ledger),
             require: Some(plan.require.clone())
                 .filter(|require| !require.0.is_empty())
@@ -244,15 +248,7 @@ impl PlanInput {
         for (setting, value, location) in self.given_settings() {
             let value = match setting.path {
                 "server.url" => json!(server),
-                // It may contain a password, as the server's.
-                "server.read_from" => json!("a server for reads"),
-                // The command is not stored: it may contain a password.
-                "experiment.between" | "experiment.restart" => json!("a command"),
-                "fleet.agents" => json!("commands"),
-                // It may contain a password, as the server's.
-                "experiment.via" => json!("a pooler"),
-                "experiment.versus" => json!("another server"),
-                _ => value.to_json(),
+                _ => stored_value(setting, value),
             };
             add(setting.path.to_owned(), value, location);
         }
@@ -273,8 +269,10 @@ impl PlanInput {
             let Some(flag) = &setting.flag else { continue };
             let texts = value.to_texts();
             if flag.value_name.is_some() {
-                let texts = texts.into_iter();
-                arguments.extend(texts.flat_map(|text| [setting.flag_name(), text]));
+                for text in texts {
+                    arguments.push(setting.flag_name());
+                    arguments.extend(text.splitn(flag.value_count(), ' ').map(str::to_owned));
+                }
             } else if texts == [flag.switch_value()] {
                 arguments.push(setting.flag_name());
             }
@@ -296,6 +294,24 @@ impl PlanInput {
             }
         }
         arguments
+    }
+}
+
+/// The value for a document, without what may contain a password: commands, and other servers' URLs.
+pub(crate) fn stored_value(setting: &Setting, value: &dyn SettingValue) -> Value {
+    match setting.path {
+        "experiment.between" | "experiment.restart" => json!("a command"),
+        "fleet.agents" => json!("commands"),
+        "run.at" => {
+            let texts = value.to_texts().into_iter();
+            texts
+                .filter_map(|text| Some(format!("{} a command", text.split_once(' ')?.0)))
+                .collect()
+        }
+        "server.read_from" => json!("a server for reads"),
+        "experiment.via" => json!("a pooler"),
+        "experiment.versus" => json!("another server"),
+        _ => value.to_json(),
     }
 }
 

@@ -14,6 +14,7 @@ mod choice;
 mod duration;
 pub mod experiment;
 mod input;
+mod mark;
 mod observe;
 pub mod plan;
 mod problem;
@@ -37,6 +38,7 @@ pub use choice::Choice;
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use experiment::{Experiment, ExperimentRun, RunOrder, SweepInput, Variant, VariantInput};
 pub use input::{FileInput, InputValue, Located, PlanInput, value_from_flag};
+pub use mark::Mark;
 pub use observe::{ListenAddress, ListenError, ObservePlan};
 pub use plan::{
     Arrival, DrivePlan, IoEngine, Pace, Plan, QueryMode, ReplyWait, ServerPlan, Spread, Stop,

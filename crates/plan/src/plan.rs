@@ -1,6 +1,7 @@
 //! The checked plan of a run, in the units that the other crates use.
 
 use crate::choice::choices;
+use crate::mark::Mark;
 use crate::observe::ObservePlan;
 use prony_document::{Declared, Requirements, ServerSettings};
 use std::collections::BTreeMap;
@@ -30,6 +31,8 @@ pub struct Plan {
     /// Whether the run measures an outage or a stall of the server, such as a failover; if so, neither
     /// makes the run invalid.
     pub expect_outage: bool,
+    /// Commands that run during the load.
+    pub at: Vec<Mark>,
     /// Whether each transaction writes its number, so that each commit can be accounted for.
     pub ledger: bool,
     /// What the result must meet.
@@ -52,6 +55,7 @@ impl Plan {
             drive,
             observe: ObservePlan::disabled(),
             expect_outage: false,
+            at: Vec::new(),
             ledger: false,
             require: Requirements::default(),
             agents: Vec::new(),

@@ -10,7 +10,7 @@ use crate::problem::{InputLocation, Problem, Problems};
 use crate::settings::fact_of_name;
 use crate::suggest;
 use crate::user_error::{ErrorParts, UserError};
-use prony_document::{Declared, Requirement, Requirements, ServerSettings};
+use prony_document::{Declared, ServerSettings};
 use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
@@ -409,15 +409,20 @@ impl<'a, 'i> Section<'a, 'i> {
         settings
     }
 
-    /// Reads a list of requirements.
-    pub(crate) fn read_requirements(&mut self, key: &'static str) -> InputValue<Requirements> {
+    /// Reads a list of strings that `parse` reads, such as this example.
+    pub(crate) fn read_list<T>(
+        &mut self,
+        key: &'static str,
+        example: &str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> InputValue<Vec<T>> {
         let (value, location) = self.read_value(key)?;
         let Some(list) = value.as_array() else {
-            let hint = format!("write {key} = [\"p99<20ms\"]");
+            let hint = format!("write {key} = [\"{example}\"]");
             self.reject_wrong_type(key, location, "a list of strings", value, Some(hint));
             return None;
         };
-        let mut requirements = Requirements::default();
+        let mut items = Vec::new();
         for item in list {
             let path = format!("{}.{key}", self.path);
             let location = self.source.location(item.span().start, path);
@@ -425,13 +430,13 @@ impl<'a, 'i> Section<'a, 'i> {
                 self.reject_wrong_type(key, location, "a string", item.get_ref(), None);
                 continue;
             };
-            match Requirement::parse(text) {
-                Ok(requirement) => requirements.0.push(requirement),
+            match parse(text) {
+                Ok(item) => items.push(item),
                 Err(message) => self.reject(key, Problem::new(location, message)),
             }
         }
         Some(Located {
-            value: requirements,
+            value: items,
             location,
         })
     }

@@ -3,7 +3,7 @@
 //! The caller redacts the server's URL, which is written only where the caller passes it.
 
 use crate::experiment::{MAX_NAME_CHARS, MAX_VARIANTS};
-use crate::input::PlanInput;
+use crate::input::{PlanInput, stored_value};
 use crate::plan::Plan;
 use crate::settings::{
     SETTINGS, Setting, SettingType, TABLES, VARIANT_SETTINGS, VARIANT_TABLES, settings_of_table,
@@ -210,6 +210,9 @@ fn setting_schema(setting: &Setting, with_defaults: bool) -> Value {
         SettingType::Commands => {
             json!({"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}})
         }
+        SettingType::Marks => {
+            json!({"type": "array", "items": {"type": "string", "pattern": r"^\s*[0-9]\S*\s+\S"}})
+        }
         SettingType::ServerSettings => server_settings_schema(),
         SettingType::Facts => {
             let facts = DeclaredFact::ALL.iter();
@@ -299,7 +302,7 @@ pub fn to_json(plan: &Plan, server: &str) -> Value {
         .given_settings()
         .filter(|(setting, ..)| is_stored(setting))
     {
-        document[setting.table()][setting.key()] = value.to_json();
+        document[setting.table()][setting.key()] = stored_value(setting, value);
     }
     for (key, value) in &plan.workload.options {
         document["workload"][key] = toml_to_json(value);

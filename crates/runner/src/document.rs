@@ -314,6 +314,7 @@ fn stored_event(event: &RunEvent, start_ns: u64) -> Event {
         },
         detail: event.detail.clone(),
         count: event.count,
+        ..Event::default()
     }
 }
 

@@ -7,12 +7,12 @@ use crate::after_load;
 use crate::error::Error;
 use crate::job::RunJob;
 use prony_drive::DriveResult;
-use prony_server::Control;
+use prony_server::{Control, Target};
 use prony_session::{
     ActionShare, Db, EntryPlacement, Ledger, LedgerEntry, P90Limit, Program, StatementTable, User,
     UserId,
 };
-use prony_store::{LedgerAccount, LostCommit, SqlDialect};
+use prony_store::{LedgerAccount, LedgerNumber, LedgerState, SqlDialect};
 use prony_workload::describe::Growth;
 use prony_workload::ledger::LedgerTable;
 use std::collections::BTreeSet;
@@ -74,37 +74,76 @@ impl RunLedger {
         }
     }
 
-    /// Reads the table, and accounts for each commit. The table stays if one of them is not accounted for.
-    pub(crate) fn account(&self, job: &RunJob<'_>, drive_result: &DriveResult) -> LedgerAccount {
+    /// What the clients know of their commits, as long as the table was not read.
+    pub(crate) fn state(&self, is_final: bool, not_read: &str) -> LedgerAccount {
+        // In this order: a commit whose outcome is not known is among these before it is the last one.
         let (last, ambiguous) = (self.ledger.last_numbers(), self.ledger.ambiguous());
-        let mut account = LedgerAccount {
+        let is_counted = |entry: &LedgerEntry| entry.sequence <= last[entry.client as usize];
+        let ambiguous = ambiguous.into_iter().filter(is_counted);
+        let ambiguous: Vec<LedgerNumber> = ambiguous
+            .map(|LedgerEntry { client, sequence }| LedgerNumber { client, sequence })
+            .collect();
+        LedgerAccount {
             table: self.table.name().to_owned(),
             acknowledged: last.iter().sum::<u64>() - ambiguous.len() as u64,
             ambiguous: ambiguous.len() as u64,
             unrecorded: self.ledger.unrecorded(),
+            not_read: Some(not_read.to_owned()),
+            client_state: Some(LedgerState {
+                last,
+                ambiguous,
+                is_final,
+            }),
             ..LedgerAccount::default()
-        };
-        let table = self.table.clone();
-        let read = move |control: &mut Control| {
-            let clients = clients_that_differ(&table, control, &last, &ambiguous)?;
-            let has_all = clients.iter().all(ClientAccount::has_all);
-            if has_all {
-                // The account is complete; a table that stays is only untidy.
-                let _ = table.drop(control);
-            }
-            Ok(clients)
-        };
-        let clients = match after_load::why_not_read(job, drive_result) {
-            Some(reason) => Err(reason),
-            None => after_load::read(&job.server.target, ANSWER_TIMEOUT, read),
-        };
-        match clients {
-            Ok(clients) => clients
-                .iter()
-                .for_each(|client| client.add_to(&mut account)),
-            Err(reason) => account.not_read = Some(reason),
         }
-        account
+    }
+
+    /// Reads the table, and accounts for each commit. The table stays if one of them is not accounted for.
+    pub(crate) fn account(&self, job: &RunJob<'_>, drive_result: &DriveResult) -> LedgerAccount {
+        let mut account = self.state(true, "");
+        if let Some(reason) = after_load::why_not_read(job, drive_result) {
+            account.not_read = Some(reason);
+            return account;
+        }
+        decide(&job.server.target, account)
+    }
+}
+
+/// Reads the table of an account that still has what the clients knew, and accounts for each commit. The table and that
+/// knowledge stay if a commit is not accounted for: another server may have it.
+pub fn decide(target: &Target, account: LedgerAccount) -> LedgerAccount {
+    let Some(state) = account.client_state.clone() else {
+        return account;
+    };
+    let table = LedgerTable::named(account.table.clone());
+    let read = move |control: &mut Control| {
+        let clients = clients_that_differ(&table, control, &state)?;
+        if clients.iter().all(ClientAccount::has_all) {
+            // The account is complete; a table that stays is only untidy.
+            let _ = table.drop(control);
+        }
+        Ok(clients)
+    };
+    match after_load::read(target, ANSWER_TIMEOUT, read) {
+        Ok(clients) => {
+            let has_all = clients.iter().all(ClientAccount::has_all);
+            let mut decided = LedgerAccount {
+                table: account.table,
+                acknowledged: account.acknowledged,
+                ambiguous: account.ambiguous,
+                unrecorded: account.unrecorded,
+                client_state: account.client_state.filter(|_| !has_all),
+                ..LedgerAccount::default()
+            };
+            clients
+                .iter()
+                .for_each(|client| client.add_to(&mut decided));
+            decided
+        }
+        Err(reason) => LedgerAccount {
+            not_read: Some(reason),
+            ..account
+        },
     }
 }
 
@@ -116,6 +155,8 @@ struct ClientAccount {
     lost: Vec<u64>,
     duplicated: u64,
     phantom: u64,
+    /// Entries after what a killed client knew last.
+    unknown: u64,
     /// Whether commits between lost ones are there.
     is_scattered: bool,
 }
@@ -138,12 +179,13 @@ impl ClientAccount {
                 .count() as u64,
             is_scattered: found.range(first_lost..last_lost).next().is_some(),
             lost,
+            unknown: 0,
         }
     }
 
     /// Whether every entry is where it must be.
     fn has_all(&self) -> bool {
-        self.lost.is_empty() && self.duplicated == 0 && self.phantom == 0
+        self.lost.is_empty() && self.duplicated + self.phantom + self.unknown == 0
     }
 
     fn add_to(&self, account: &mut LedgerAccount) {
@@ -151,9 +193,10 @@ impl ClientAccount {
         account.lost += self.lost.len() as u64;
         account.duplicated += self.duplicated;
         account.phantom += self.phantom;
+        account.unknown += self.unknown;
         account.clients_scattered += u32::from(self.is_scattered);
         let room = MAX_NAMED.saturating_sub(account.first_lost.len());
-        let named = self.lost.iter().take(room).map(|sequence| LostCommit {
+        let named = self.lost.iter().take(room).map(|sequence| LedgerNumber {
             client: self.client,
             sequence: *sequence,
         });
@@ -166,8 +209,7 @@ impl ClientAccount {
 fn clients_that_differ(
     table: &LedgerTable,
     control: &mut Control,
-    last: &[u64],
-    ambiguous: &[LedgerEntry],
+    state: &LedgerState,
 ) -> Result<Vec<ClientAccount>, prony_workload::Error> {
     let entries = table.clients(control)?;
     let has_exactly = |client: u32, last: u64| {
@@ -178,19 +220,26 @@ fn clients_that_differ(
         }
     };
     let mut accounts = Vec::new();
-    for (client, last) in (0..).zip(last) {
-        let ambiguous = ambiguous.iter().filter(|entry| entry.client == client);
+    for (client, last) in (0..).zip(&state.last) {
+        let ambiguous = state
+            .ambiguous
+            .iter()
+            .filter(|entry| entry.client == client);
         let ambiguous: BTreeSet<u64> = ambiguous.map(|entry| entry.sequence).collect();
         if ambiguous.is_empty() && has_exactly(client, *last) {
             continue;
         }
         let numbers = table.numbers(control, client)?;
-        accounts.push(ClientAccount::of(client, *last, &ambiguous, &numbers));
+        let mut account = ClientAccount::of(client, *last, &ambiguous, &numbers);
+        if !state.is_final {
+            account.unknown = std::mem::take(&mut account.phantom);
+        }
+        accounts.push(account);
     }
     // No client of this run wrote these.
     let foreign = entries
         .iter()
-        .filter(|one| one.client as usize >= last.len());
+        .filter(|one| one.client as usize >= state.last.len());
     accounts.extend(foreign.map(|one| ClientAccount {
         client: one.client,
         phantom: one.entries,

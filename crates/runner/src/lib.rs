@@ -6,6 +6,7 @@
 
 mod after_load;
 mod check_after;
+mod commit_gap;
 mod cpu_frequency;
 pub mod description;
 pub mod doctor;
@@ -17,6 +18,7 @@ mod growth;
 pub mod host;
 mod job;
 mod ledger;
+mod marks;
 mod observing;
 mod prepare;
 mod recording;
@@ -24,6 +26,7 @@ mod refused;
 mod run;
 pub mod scenario_setup;
 mod server_tpm;
+pub mod shell;
 pub mod signals;
 mod statement_latency;
 
@@ -31,6 +34,7 @@ pub use document::ConnectionInfo;
 pub use error::Error;
 pub use growth::GrowthBefore;
 pub use job::{Interrupt, Purpose, RunJob, RunServer, StorePolicy};
+pub use ledger::decide as decide_ledger;
 pub use observing::{Observation, ServerObserverOptions, WithOrigin, read_others};
 pub use prepare::{RunPreparation, prepare};
 pub use recording::{Recording, RecordingLock};

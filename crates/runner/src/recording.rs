@@ -7,8 +7,8 @@ use crate::observing::ServerObserver;
 use prony_drive::LoadStart;
 use prony_measure::{IntervalRow, RunSchedule};
 use prony_store::{
-    HistogramRecorder, Run, RunState, RunStore, RunWriter, Second, SecondSeries, ServerSecond,
-    StoreError,
+    HistogramRecorder, LedgerAccount, Run, RunState, RunStore, RunWriter, Second, SecondSeries,
+    ServerSecond, StoreError,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -64,6 +64,18 @@ impl Recording {
         state
             .as_mut()
             .map_or(no_observations, |state| state.record_server(observer))
+    }
+
+    /// Writes what the clients know of their commits to the journal.
+    pub(crate) fn record_ledger(&self, account: &LedgerAccount) -> Result<(), StoreError> {
+        match self
+            .state()
+            .as_mut()
+            .and_then(|state| state.storage.as_mut())
+        {
+            Some((_, writer)) => writer.write_ledger(account),
+            None => Ok(()),
+        }
     }
 
     /// Ends the recording and returns the document and its writer.

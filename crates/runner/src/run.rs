@@ -1,12 +1,14 @@
 //! Executes one run.
 
 use crate::check_after;
+use crate::commit_gap::CommitGaps;
 use crate::document;
 use crate::endpoints::{EndpointObservers, add_load, endpoints_before};
 use crate::error::Error;
 use crate::fleet::{FleetParts, machines};
 use crate::job::{RunJob, StorePolicy};
 use crate::ledger::RunLedger;
+use crate::marks::Marks;
 use crate::observing::{self, LoadEnd, Observation, ServerObserver};
 use crate::recording::{Recording, RecordingState};
 use crate::refused::{RefusalDetector, Refused};
@@ -20,8 +22,8 @@ use prony_server::Target;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_session::Program;
 use prony_store::{
-    EndpointFigures, MissingObservation, ObservedTopic, Run, RunStore, RunWriter, Second,
-    ServerSecond, StoreError, WarmupEnd,
+    EndpointFigures, MissingObservation, ObservedTopic, RequiredFigure, Run, RunStore, RunWriter,
+    Second, ServerSecond, StoreError, WarmupEnd,
 };
 use prony_workload::{MetricSource, RateMetric};
 use std::path::PathBuf;
@@ -127,6 +129,8 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         refusal_detector: job.ends_if_refused.then(RefusalDetector::default),
         refused: None,
         ledger,
+        marks: None,
+        commit_gaps: measures_gaps(&job).then(CommitGaps::default),
         warming_up: WarmingUp::default(),
         warmup_end: None,
         at_rate: job.plan.drive.pace != Pace::Closed,
@@ -191,6 +195,9 @@ fn drive(
     recorder: &mut RunRecorder<'_>,
 ) -> Result<(DriveResult, Option<FleetParts>), Error> {
     let Some(mut fleet) = fleet else {
+        let gaps = recorder.commit_gaps.clone();
+        let gap_listener = gaps.map(|gaps| move |_: usize| gaps.listener());
+        let gap_listener = gap_listener.as_ref().map(|new| new as _);
         let driven = prony_drive::run(
             &prony_drive::DriveJob {
                 program,
@@ -199,7 +206,7 @@ fn drive(
                 plan: &job.plan.drive,
                 seed: job.seed,
                 interrupt: job.interrupt.flag(),
-                new_sample_listener: job.new_sample_listener,
+                new_sample_listener: job.new_sample_listener.or(gap_listener),
                 service: job.facts.service,
                 on_connect_refused: job.on_connect_refused,
             },
@@ -258,6 +265,17 @@ fn has_reads(job: &RunJob<'_>) -> bool {
     (0..program.kinds().len()).any(|kind| program.only_reads(kind))
 }
 
+/// Whether to measure the longest time without a commit of each client, which costs a few nanoseconds a transaction.
+fn measures_gaps(job: &RunJob<'_>) -> bool {
+    let plan = job.plan;
+    let mut required = plan.require.0.iter().map(|requirement| &requirement.figure);
+    plan.expect_outage
+        || plan.ledger
+        || !plan.at.is_empty()
+        || required
+            .any(|figure| matches!(figure, RequiredFigure::Outage | RequiredFigure::Recovery))
+}
+
 /// Whether to read the server's own transaction count.
 fn must_read_txn_count(job: &RunJob<'_>) -> bool {
     let is_counted_by_server = |metric: &RateMetric| metric.source == MetricSource::ServerCounters;
@@ -288,6 +306,8 @@ struct RunRecorder<'a> {
     refusal_detector: Option<RefusalDetector>,
     refused: Option<Refused>,
     ledger: Option<RunLedger>,
+    marks: Option<Marks>,
+    commit_gaps: Option<CommitGaps>,
     /// The warm-up so far.
     warming_up: WarmingUp,
     /// What ended it.
@@ -350,6 +370,13 @@ impl RunRecorder<'_> {
             &drive_result.hosts,
             run.measured.length_s,
         );
+        run.commit_gap = self
+            .commit_gaps
+            .and_then(|gaps| gaps.longest(drive_result.start.schedule.start_ns));
+        // A command may still be bringing back the server, which is read next.
+        run.events
+            .extend(self.marks.take().into_iter().flat_map(Marks::end));
+        run.events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
         if let Some(growth) = &job.growth {
             run.growth = growth.read_after(job, &drive_result);
         }
@@ -383,6 +410,10 @@ impl Observer for RunRecorder<'_> {
         let (target, facts) = (&self.job.server.target, self.job.facts);
         self.endpoint_observers =
             EndpointObservers::start(&self.endpoints, target, facts, start.schedule);
+        if self.job.store_policy != StorePolicy::DoNotStore {
+            let (marks, target) = (&self.job.plan.at, &self.job.server.target);
+            self.marks = Some(Marks::start(marks, target, start.schedule.start_ns));
+        }
         let result = self.recording.record_start(start);
         self.report_journal_failure(result);
     }
@@ -400,6 +431,11 @@ impl Observer for RunRecorder<'_> {
         }
         let (second, result) = self.recording.record_row(row, schedule);
         self.report_journal_failure(result);
+        if let Some(ledger) = &self.ledger {
+            let state = ledger.state(false, "the run was killed before it could read it");
+            let result = self.recording.record_ledger(&state);
+            self.report_journal_failure(result);
+        }
         if let Some(second) = second.as_ref().filter(|_| self.warmup_is_open) {
             self.warming_up.add(second, self.at_rate);
         }

@@ -7,7 +7,7 @@ use prony_runner::{
     ServerObserverOptions, StorePolicy, prepare,
 };
 use prony_server::{Control, Environment, Target};
-use prony_store::{Declared, Run, RunState, RunStore, StoreError};
+use prony_store::{Declared, EventKind, Run, RunState, RunStore, Severity, StoreError};
 use prony_test_servers::TestControl;
 use prony_workload::{LoadRequest, Workload, find};
 use std::path::{Path, PathBuf};
@@ -63,6 +63,7 @@ fn plan() -> Plan {
         },
         observe: ObservePlan::default(),
         expect_outage: false,
+        at: Vec::new(),
         ledger: false,
         require: Default::default(),
         agents: Vec::new(),
@@ -227,6 +228,42 @@ fn an_observer_is_called_in_order_and_the_run_is_stored() {
     let loaded = load_and_remove(&folder, &run.id);
     assert_eq!(committed_count(&loaded), committed_count(&run));
     assert_eq!(loaded.series.len() as u64, observer.seconds);
+}
+
+#[test]
+fn commands_run_at_their_times_and_are_events_with_their_output() {
+    let (target, mut plan) = create_database("life_marks");
+    plan.at = ["1500ms echo \"$PGDATABASE\"; exit 3 # secret", "1h true"]
+        .map(|mark| mark.parse().expect("a mark"))
+        .to_vec();
+    let (folder, mut observer) = (unused_path("marks"), RecordingObserver::default());
+    let required = (StorePolicy::Required, folder.as_path());
+    let finished = execute_run(&target, &plan, required, &mut observer).expect("runs");
+    std::fs::remove_dir_all(&folder).expect("exists");
+    let run = finished.run;
+    let marks = run
+        .events
+        .iter()
+        .filter(|event| event.kind == EventKind::Mark);
+    let marks: Vec<_> = marks.collect();
+    let result = marks[0].command.as_ref().expect("a command");
+    assert_eq!(
+        (result.exit_status, result.output.as_str()),
+        (Some(3), "life_marks")
+    );
+    assert!(
+        marks[0].at_s >= 1.5 && marks[0].until_s > Some(1.5),
+        "{marks:?}"
+    );
+    let late = marks[1].command.as_ref().expect("a command");
+    assert_eq!(late.exit_status, None, "{marks:?}");
+    let check = run.checks.iter().find(|check| check.id == "marks");
+    assert!(check.is_some_and(|check| check.severity == Severity::Invalid));
+    assert!(
+        !serde_json::to_string(&run)
+            .expect("JSON")
+            .contains("secret")
+    );
 }
 
 #[test]

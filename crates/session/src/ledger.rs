@@ -76,7 +76,7 @@ impl Ledger {
     pub fn last_numbers(&self) -> Vec<u64> {
         self.last
             .iter()
-            .map(|last| last.load(Ordering::Relaxed))
+            .map(|last| last.load(Ordering::Acquire))
             .collect()
     }
 
@@ -237,7 +237,8 @@ impl ClientLedger {
             }
         }
         let last = &self.ledger.last[self.next.client as usize];
-        last.store(self.next.sequence, Ordering::Relaxed);
+        // After the push above, so that who reads the last number first finds what is not known of it.
+        last.store(self.next.sequence, Ordering::Release);
         self.next.sequence += 1;
     }
 }

@@ -62,7 +62,7 @@ pub(crate) fn read_journal(
     let (mut warmup, mut measured) = (None, None);
     let (mut series, mut events) = (Vec::<Second>::new(), Vec::new());
     let (mut server, mut server_events) = (Vec::new(), Vec::new());
-    let mut broken_lines = 0;
+    let (mut ledger, mut broken_lines) = (None, 0);
     let mut second_series = SecondSeries::default();
     let mut histograms = HistogramRecorder::default();
     let mut last_span: Option<Span> = None;
@@ -72,6 +72,7 @@ pub(crate) fn read_journal(
             Ok(JournalLine::Event(event)) => events.push(event),
             Ok(JournalLine::Server(second)) => server.push(*second),
             Ok(JournalLine::ServerEvent(event)) => server_events.push(event),
+            Ok(JournalLine::Ledger(account)) => ledger = Some(*account),
             Ok(JournalLine::Second(line)) => match line.into_row(run.workload.kinds.len()) {
                 // A kill while ten seconds are merged may leave some of them after their sum.
                 Ok(row) if last_span.is_some_and(|last| is_within(row.interval.span, last)) => {}
@@ -90,6 +91,7 @@ pub(crate) fn read_journal(
         }
     }
     set_figures(&mut run, warmup, measured);
+    run.ledger = ledger;
     run.series = series;
     run.histograms = histograms.finish(&run.workload.kinds);
     run.remove_unreliable_parts();

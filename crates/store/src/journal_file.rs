@@ -8,6 +8,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::Builder;
 
 /// A journal that is being written.
 #[derive(Debug)]
@@ -19,6 +21,8 @@ pub(crate) struct JournalFile {
     complete_bytes: u64,
     /// Whether a write has failed.
     has_ended: bool,
+    /// Has the disk store what was written, on a thread of its own.
+    syncer: Option<SyncSender<()>>,
 }
 
 impl JournalFile {
@@ -29,6 +33,23 @@ impl JournalFile {
             file,
             complete_bytes: 0,
             has_ended: false,
+            syncer: None,
+        }
+    }
+
+    /// Has the disk store what was written so far, without waiting for it. A disk that is slower than the calls stores it
+    /// less often; one that fails does so at the next write.
+    pub(crate) fn sync_behind(&mut self) {
+        if self.syncer.is_none()
+            && let Ok(file) = self.file.try_clone()
+        {
+            let (sender, requests) = sync_channel(1);
+            let thread = Builder::new().name("journal".to_owned());
+            let sync = move || requests.iter().for_each(|()| drop(file.sync_data()));
+            self.syncer = thread.spawn(sync).is_ok().then_some(sender);
+        }
+        if let Some(syncer) = &self.syncer {
+            let _ = syncer.try_send(());
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A row's line contains the serialised form of its interval, which `measure` defines and checks.
 
-use crate::run::Run;
+use crate::run::{LedgerAccount, Run};
 use prony_document::{Event, ServerSecond};
 use prony_measure::{
     IntervalRow, InvalidInterval, ProcessHealth, RecorderLayout, SerializedInterval,
@@ -23,6 +23,8 @@ pub(crate) enum JournalLine {
     Server(Box<ServerSecond>),
     /// An event in the server.
     ServerEvent(Event),
+    /// What the clients know of their commits; a later one replaces an earlier one.
+    Ledger(Box<LedgerAccount>),
 }
 
 /// A [`JournalLine::Run`] to write. Borrowed, because a script may have a million statements.

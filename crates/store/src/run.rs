@@ -9,6 +9,7 @@ mod endpoints;
 mod histograms;
 mod ledger;
 mod measured;
+mod outage;
 mod setup;
 mod statements;
 
@@ -18,6 +19,7 @@ pub use endpoints::*;
 pub use histograms::*;
 pub use ledger::*;
 pub use measured::*;
+pub use outage::*;
 pub use setup::*;
 pub use statements::*;
 
@@ -104,6 +106,9 @@ pub struct Run {
     /// What became of each commit; absent if the plan asks for no ledger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger: Option<LedgerAccount>,
+    /// The longest time without a commit; absent unless the plan expects an outage, keeps a ledger or runs commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit_gap: Option<CommitGap>,
     /// What `prony doctor` found before the run; absent if it was not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doctor: Option<DoctorReport>,

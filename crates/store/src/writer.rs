@@ -16,7 +16,7 @@ use crate::group::SecondGroup;
 use crate::id::new_id;
 use crate::journal_file::JournalFile;
 use crate::line::{JournalLine, RunLine, SecondLine};
-use crate::run::Run;
+use crate::run::{LedgerAccount, Run};
 use crate::store::RunStore;
 use prony_document::{Event, RunState, ServerSecond};
 use prony_measure::IntervalRow;
@@ -144,6 +144,17 @@ impl RunWriter {
     /// Writes an event in the server.
     pub fn write_server_event(&mut self, event: &Event) -> Result<(), StoreError> {
         self.append_line(&JournalLine::ServerEvent(event.clone()))
+    }
+
+    /// Writes what the clients know of their commits. It survives the client at once, and the machine after a second or so:
+    /// another thread has the disk store it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_ledger(&mut self, account: &LedgerAccount) -> Result<(), StoreError> {
+        self.append_line(&JournalLine::Ledger(Box::new(account.clone())))?;
+        self.journal.sync_behind();
+        Ok(())
     }
 
     /// Replaces the journal with the finished document. Returns the document's path. A run whose state is still

@@ -37,6 +37,11 @@ impl LedgerTable {
         }
     }
 
+    /// The table of this name, which an account of a run has.
+    pub fn named(name: String) -> LedgerTable {
+        LedgerTable { name }
+    }
+
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -88,6 +88,16 @@ pub struct CheckArgs {
     /// already used, as HammerDB before 4.11 leaves it
     #[arg(long, help_heading = "Data")]
     pub repair_sequences: bool,
+
+    /// With `ledger` in place of the workload: the run whose commits are looked for once more, as after a server that was
+    /// down came back (its id, or last, or a label)
+    #[arg(
+        long,
+        value_name = "RUN",
+        default_value = "last",
+        help_heading = "Data"
+    )]
+    pub run: String,
 }
 
 /// Arguments that `prony check` and `prony clean` share.

@@ -31,7 +31,7 @@ pub use scenarios::{CachedArgs, ReferenceMemory, ReproduceArgs, ScenariosArgs};
 pub use stored::{DiffSettingsArgs, FilterArgs, JudgeArgs, RunsArgs, RunsCommand, ShowArgs, Since};
 pub use trend::TrendArgs;
 
-use crate::exit::{self, Exit, Failure};
+use crate::exit::{self, Failure};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
@@ -207,7 +207,7 @@ impl Default for TimeoutArgs {
 }
 
 /// Parses the command line. Help and version are printed, and returned as an empty failure with
-/// [`Exit::Success`].
+/// [`exit::Exit::Success`].
 pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
     Cli::try_parse_from(arguments)
         .or_else(|error| match join_negative_values(arguments, &error) {
@@ -267,7 +267,7 @@ fn is_url(word: &str) -> bool {
 
 fn misplaced_url_failure(url: &str, hint: &str) -> Failure {
     let message = format!("{url} is a URL: give it with --url");
-    Failure::new(Exit::Usage, message, hint)
+    Failure::usage(message, hint)
 }
 
 /// The message for an invalid command line, with its hint on a second line.
@@ -304,7 +304,7 @@ mod tests {
             "prony check tpcb --url postgres://u:geheim@h/d --url postgres://u:geheim@h/d",
         ] {
             let failure = parse_line(line).unwrap_err();
-            assert_eq!(failure.exit, Exit::Usage, "{line}");
+            assert_eq!(failure.exit, crate::exit::Exit::Usage, "{line}");
             format!("{failure:?}").assert_lacks("geheim");
         }
     }

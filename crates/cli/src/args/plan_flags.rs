@@ -116,17 +116,20 @@ impl<L: FlagList> FromArgMatches for PlanFlags<L> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut input = PlanInput::default();
         for (setting, flag) in settings_with_flags::<L>() {
-            let texts: Vec<&str> = match flag.value_name {
+            let texts: Vec<String> = match flag.value_name {
                 Some(_) => {
-                    let texts = matches.get_many::<String>(flag.long);
-                    texts.unwrap_or_default().map(String::as_str).collect()
+                    let arguments = matches.get_many::<String>(flag.long).unwrap_or_default();
+                    let arguments: Vec<&str> = arguments.map(String::as_str).collect();
+                    let values = arguments.chunks(flag.value_count());
+                    values.map(|parts| parts.join(" ")).collect()
                 }
                 None if !matches.get_flag(flag.long) => Vec::new(),
-                None => vec![flag.switch_value()],
+                None => vec![flag.switch_value().to_owned()],
             };
             if texts.is_empty() {
                 continue;
             }
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             let result = input.set_flag(setting, &texts);
             result.map_err(|message| clap::Error::raw(ErrorKind::ValueValidation, message))?;
         }
@@ -179,10 +182,12 @@ fn flag_argument(setting: &'static Setting, flag: &'static Flag, shows_default: 
     };
     let parser: ValueParser = match &setting.value_type {
         SettingType::Choice(names) => PossibleValuesParser::new(names()).into(),
+        // Its parts are no values by themselves.
+        _ if flag.value_count() > 1 => ValueParser::string(),
         _ => ValueParser::new(move |text: &str| check_value(setting, text)),
     };
     argument
-        .value_name(value_name)
+        .value_names(value_name.split(' '))
         .value_parser(parser)
         .action(append_if(flag.is_list))
 }

@@ -66,7 +66,7 @@ pub(super) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
         ),
         _ => (first_lines(error), see_help(&path)),
     };
-    Failure::new(Exit::Usage, message, hint)
+    Failure::usage(message, hint)
 }
 
 /// A part of an error as text; the parts of a list on lines of their own.

@@ -11,6 +11,6 @@ use std::io::{stdin, stdout};
 pub fn agent(_: &AgentArgs) -> Result<Exit, Failure> {
     match prony_fleet::serve(stdin(), stdout(), this_machine(), this_build()) {
         Ok(()) => Ok(Exit::Success),
-        Err(error) => Err(Failure::new(Exit::Usage, error.to_string(), "")),
+        Err(error) => Err(Failure::usage(error.to_string(), "")),
     }
 }

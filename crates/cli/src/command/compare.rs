@@ -49,10 +49,6 @@ impl LoadedSide {
     }
 }
 
-fn usage_failure(message: impl Into<String>, hint: impl Into<String>) -> Failure {
-    Failure::new(Exit::Usage, message, hint)
-}
-
 /// The runs that a name selects if it is the name of a run of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameScope {
@@ -95,7 +91,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         let message = "--despite and --unsure pass exclude each other";
         let hint =
             "no requirement passes on figures that are not comparable: leave one of the two out";
-        return Err(usage_failure(message, hint));
+        return Err(Failure::usage(message, hint));
     }
     if let Some(format) = args.format {
         answers::check_format(format, &requirements)?;
@@ -163,7 +159,7 @@ fn show_search(found: &CapacityResult, args: &CompareArgs) -> Result<Exit, Failu
     if is_more_requested {
         let message = "the runs are the steps of a search, which has one answer and no sides";
         let hint = "prony find --resume answers other requirements";
-        return Err(usage_failure(message, hint));
+        return Err(Failure::usage(message, hint));
     }
     output::show(|out, style| match args.json {
         true => json::write_pretty(out, found),
@@ -190,7 +186,7 @@ fn show_curve_only(sides: &[LoadedSide], args: &CompareArgs) -> Result<Exit, Fai
             true => format!("name at most {MAX_SIDES}, or none of these options for a sweep"),
             false => format!("name at most {MAX_SIDES}"),
         };
-        return Err(usage_failure(message, hint));
+        return Err(Failure::usage(message, hint));
     };
     output::show(|out, style| experiment::write_curves(out, style, &sweep))?;
     output::notice(&format!(
@@ -270,7 +266,7 @@ fn check_primary_figure(comparison: &SidesComparison, args: &CompareArgs) -> Res
             names.sort_unstable();
             names.dedup();
             let message = format!("not all sides have the figure {name}");
-            Err(usage_failure(message, figure_hint(name, &names)).at("--figure"))
+            Err(Failure::usage(message, figure_hint(name, &names)).at("--figure"))
         }
         _ => Ok(()),
     }
@@ -331,7 +327,7 @@ fn load_all_sides(store: &RunStore, names: &[String]) -> Result<Vec<LoadedSide>,
             _ => "there are fewer than two sides",
         };
         let hint = "name at least two runs, or an experiment with at least two variants";
-        return Err(usage_failure(message, hint));
+        return Err(Failure::usage(message, hint));
     }
     for (index, side) in sides.iter().enumerate() {
         let earlier_runs = sides[..index].iter().flat_map(|side| &side.runs);
@@ -340,7 +336,7 @@ fn load_all_sides(store: &RunStore, names: &[String]) -> Result<Vec<LoadedSide>,
             if !run.id.is_empty() && earlier_ids.contains(&run.id.as_str()) {
                 let message = format!("the run {} is named twice", run.id);
                 let hint = "a run counts only once";
-                return Err(usage_failure(message, hint));
+                return Err(Failure::usage(message, hint));
             }
             earlier_ids.push(&run.id);
         }
@@ -359,7 +355,7 @@ pub(crate) fn load_sides(
     if let Some(names) = comma_separated(name) {
         let runs: Vec<Run> = names.into_iter().map(load).collect::<Result<_, _>>()?;
         return if runs.is_empty() {
-            Err(usage_failure(
+            Err(Failure::usage(
                 "a side has no run",
                 "name runs between the commas",
             ))

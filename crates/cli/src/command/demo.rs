@@ -17,8 +17,7 @@ const CLIENTS: u64 = 16;
 /// Runs tpcb on a throw-away server.
 pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     if args.url.is_some() {
-        return Err(Failure::new(
-            Exit::Usage,
+        return Err(Failure::usage(
             "the demo starts a PostgreSQL of its own; Prony has no throw-away MySQL, MariaDB or SQL Server",
             "use a server with prony load WORKLOAD --url URL, and then prony run WORKLOAD --url URL",
         ));

@@ -33,11 +33,7 @@ pub fn check_replaceable(
         return Ok(());
     }
     let message = format!("the file exists, and its content is not {kind}");
-    let failure = Failure::new(
-        Exit::Usage,
-        message,
-        "use another name, or remove the file first",
-    );
+    let failure = Failure::usage(message, "use another name, or remove the file first");
     Err(failure.at(path.display().to_string()))
 }
 

@@ -57,14 +57,14 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     if input.is_experiment() {
         let message = "the plan has variants, a sweep or repeats, and find varies the rate itself";
         let hint = "find needs a plan of one run";
-        return Err(Failure::new(Exit::Usage, message, hint).at(subject));
+        return Err(Failure::usage(message, hint).at(subject));
     }
     // Any rate shows what is wrong with the others.
     let checked = plan::check_runnable(step_input(&input, Some(1.0), MIN_STEP), subject)?;
     let requirements = checked.require.0.clone();
     if let Some(reason) = requirements.iter().find_map(capacity::refusal) {
         let message = "what is required says nothing about a highest rate";
-        return Err(Failure::new(Exit::Usage, message, reason).at("--require"));
+        return Err(Failure::usage(message, reason).at("--require"));
     }
     let metrics = run::listen_for_prometheus(&observe_options(&input, &checked))?;
     let signals = Signals::listen()?;
@@ -233,14 +233,14 @@ impl Finder<'_> {
                 });
                 let message = format!("{} is no step of this search{reason}", run.id);
                 let hint = "resume a search with the settings that it had";
-                return Err(Failure::new(Exit::Usage, message, hint).at("--resume"));
+                return Err(Failure::usage(message, hint).at("--resume"));
             }
             let step = capacity::judge_step(run, &self.requirements);
             self.steps.push(step);
         }
         if runs.is_empty() {
             let message = format!("the search {name} has no complete step");
-            return Err(Failure::new(Exit::Usage, message, "start it again").at("--resume"));
+            return Err(Failure::usage(message, "start it again").at("--resume"));
         }
         let runs: Vec<Run> = runs.into_iter().map(Run::without_seconds).collect();
         self.unchecked.clone_from(&runs);
@@ -311,7 +311,7 @@ fn check_same(earlier: &[Run], own: &Run, input: &PlanInput) -> Result<(), Failu
             earlier.id
         );
         let hint = "resume a search with the settings, the server and the data that it had";
-        return Err(Failure::new(Exit::Usage, message, hint).at("--resume"));
+        return Err(Failure::usage(message, hint).at("--resume"));
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ fn check(args: &FleetCheckArgs) -> Result<Exit, Failure> {
     let agents = args.flags.input.agents.as_ref();
     let Some(agents) = agents.map(|agents| &agents.value[..]) else {
         let hint = "name each machine by the command that reaches it: --agent 'ssh vm1'";
-        return Err(Failure::new(Exit::Usage, "no machine is named", hint));
+        return Err(Failure::usage("no machine is named", hint));
     };
     let url = args.flags.url();
     let target = server::resolve_target(url)?;

@@ -15,11 +15,7 @@ pub fn judge(args: &JudgeArgs) -> Result<Exit, Failure> {
     let (mut run, document) = store.load_from(&args.run)?;
     if run.state == RunState::Running {
         let message = format!("the run {} is still in progress", run.id);
-        return Err(Failure::new(
-            Exit::Usage,
-            message,
-            "judge it when it has ended",
-        ));
+        return Err(Failure::usage(message, "judge it when it has ended"));
     }
     let former = FormerJudgement {
         rules_version: run.rules_version,

@@ -142,7 +142,7 @@ pub fn announce(
         }
         Decision::Ask(what) => match asks_to_go_on(&format!("Load {what}? [y/N] "), signals)? {
             true => Ok(()),
-            false => Err(Failure::new(Exit::Usage, "nothing was loaded", "")),
+            false => Err(Failure::usage("nothing was loaded", "")),
         },
         Decision::DoesNotFit { .. } => Err(refusal(&size, &decision)),
     }
@@ -176,7 +176,7 @@ fn refusal(size: &LoadSize, decision: &Decision) -> Failure {
         ),
         _ => (String::new(), String::new(), String::new()),
     };
-    Failure::new(Exit::Usage, message, hint).at(place)
+    Failure::usage(message, hint).at(place)
 }
 
 /// Asks on the terminal; only `y` or `yes` agrees.

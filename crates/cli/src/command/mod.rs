@@ -14,6 +14,7 @@ mod find;
 mod fleet;
 mod generate;
 mod judge;
+mod ledger;
 pub mod load;
 mod load_size;
 pub mod output;

@@ -48,7 +48,7 @@ pub fn read_plan(file: &Path) -> Result<PlanInput, Failure> {
     let text = std::fs::read_to_string(file).map_err(|error| {
         let hint = "a plan is a TOML file; `prony plan schema` describes it";
         let message = format!("cannot read the plan: {}", system_error(&error));
-        Failure::new(Exit::Usage, message, hint).at(&name)
+        Failure::usage(message, hint).at(&name)
     })?;
     let mut input =
         PlanInput::from_toml(&name, &text).map_err(|problems| failure(&name, problems))?;

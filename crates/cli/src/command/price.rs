@@ -54,7 +54,7 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
         })
         .collect();
     let mut prices = prony_judge::price::price(&measured, &price_options(args)?)
-        .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))?;
+        .map_err(|error| Failure::usage(error.to_string(), error.hint()))?;
     // Notes come after more severe remarks.
     prices.remarks.extend(notes);
     output::show(|out, style| {
@@ -110,7 +110,7 @@ fn load_sheets(args: &PriceArgs, store: &RunStore) -> Result<Vec<PriceSheet>, Fa
             "give --sheet FILE, or write {}; Prony knows no prices, and prony price --help shows a sheet",
             store.folder().join(DEFAULT_SHEET).display()
         );
-        Failure::new(Exit::Usage, "no price sheet is given", hint)
+        Failure::usage("no price sheet is given", hint)
     })?;
     Ok(vec![load_sheet(&sheet)?])
 }
@@ -132,7 +132,7 @@ pub fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
     let text = std::fs::read_to_string(file).map_err(|error| {
         let hint = "a price sheet is a TOML file, as prony price --help shows it";
         let message = format!("cannot read the price sheet: {}", system_error(&error));
-        Failure::new(Exit::Usage, message, hint).at(&name)
+        Failure::usage(message, hint).at(&name)
     })?;
     Ok(SheetText { file: name, text })
 }
@@ -344,7 +344,7 @@ fn assign_side(
                 "give CONFIGURATION={id} with one of: {}; or name it in the sheet, as runs = [\"{id}\"]",
                 configuration_names(sheets),
             );
-            return Err(Failure::new(Exit::Usage, message, hint));
+            return Err(Failure::usage(message, hint));
         }
     }
     Ok(assignment)
@@ -367,5 +367,5 @@ fn unknown_configuration_failure(name: &str, sheets: &[PriceSheet]) -> Failure {
         Some(similar) => format!("did you mean {similar}? In all, {all}"),
         None => all,
     };
-    Failure::new(Exit::Usage, message, hint)
+    Failure::usage(message, hint)
 }

@@ -110,7 +110,7 @@ fn priced_page(args: &ReportArgs, store: &RunStore) -> Result<ReportPage, Failur
     };
     html::check_price_inputs(&runs, &price_inputs).map_err(|error| {
         let hint = "give all prices in one currency";
-        Failure::new(Exit::Usage, error.to_string(), hint)
+        Failure::usage(error.to_string(), hint)
     })?;
     Ok(ReportPage {
         runs,

@@ -135,11 +135,7 @@ fn expected_cached(args: &RunArgs, plan: &Plan) -> Result<Option<CachedShare>, F
     let ServerPlan::Url(url) = &plan.server else {
         let message =
             "--expect-cached needs a running server, and the embedded one is not started yet";
-        return Err(Failure::new(
-            Exit::Usage,
-            message,
-            "name a server with --url",
-        ));
+        return Err(Failure::usage(message, "name a server with --url"));
     };
     let mut control = server::connect(&server::resolve_target(Some(url))?)?;
     let exporter_url = plan.observe.server_metrics.as_deref();

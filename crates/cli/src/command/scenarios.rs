@@ -94,11 +94,7 @@ pub fn unknown_scenario_failure(error: &UnknownScenario) -> Failure {
 
 fn no_script_failure(id: &str) -> Failure {
     let hint = "scenarios of the workload script have one: `prony scenarios script`";
-    Failure::new(
-        Exit::Usage,
-        format!("the scenario {id} has no script"),
-        hint,
-    )
+    Failure::usage(format!("the scenario {id} has no script"), hint)
 }
 
 fn print_script(scenario: &Scenario) -> Result<Exit, Failure> {

@@ -67,7 +67,7 @@ pub fn choose_scale(
     let bytes_per_scale = workload.bytes_per_scale(control.dialect(), plan);
     let bytes_per_scale = bytes_per_scale.ok_or_else(|| {
         let message = format!("--cached: the size of the data of {} is unknown", plan.name);
-        Failure::new(Exit::Usage, message, "give --scale")
+        Failure::usage(message, "give --scale")
     })?;
     let cached = cached_share(control, share, args.cached_of, exporter_url)?;
     let scale = scale_for_memory(cached.of_bytes, share, bytes_per_scale);
@@ -110,7 +110,7 @@ fn reference_memory(
     if memory == Some(ReferenceMemory::Memory) {
         let message = "the memory of the server's machine is unknown";
         let hint = "name its node_exporter (--server-metrics), or compare with its cache (--cached-of cache)";
-        return Err(Failure::new(Exit::Usage, message, hint));
+        return Err(Failure::usage(message, hint));
     }
     let connection_failure =
         |error: prony_server::control::Error| Failure::of(Exit::Connect, &error);
@@ -124,7 +124,7 @@ fn reference_memory(
     let bytes = server_state.cache_bytes.filter(|bytes| *bytes > 0);
     let bytes = bytes.ok_or_else(|| {
         let message = format!("--cached: the server does not report the size of {name}");
-        Failure::new(Exit::Usage, message, "give --scale")
+        Failure::usage(message, "give --scale")
     })?;
     Ok((name.to_owned(), bytes))
 }

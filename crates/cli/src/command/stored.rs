@@ -193,8 +193,7 @@ fn show_argument(name: &str, run: &Run) -> String {
 fn print_hdr_log(run: &Run) -> Result<Exit, Failure> {
     let log = HdrLog::of(run).map_err(|error| {
         let message = format!("{}: {error}", run.id);
-        Failure::new(
-            Exit::Usage,
+        Failure::usage(
             message,
             "prony show RUN --percentiles prints the percentiles that the document has",
         )

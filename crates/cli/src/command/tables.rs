@@ -3,7 +3,7 @@
 //! Print the findings of a check, or the dropped tables. A check never changes data, unless a repair is
 //! requested.
 
-use super::{output, server};
+use super::{ledger, output, server};
 use crate::args::{CheckArgs, TablesArgs};
 use crate::exit::{Exit, Failure};
 use prony_report::data::{self, DataFinding, TableSize};
@@ -12,12 +12,19 @@ use prony_runner::{Signals, signals};
 use prony_workload::remedy::{Commands, LoadSpec, Remedy};
 use prony_workload::{Error, FindingState, LOAD_UNFINISHED, TableFacts};
 
+/// What is checked in place of a workload: the commits of a run.
+const LEDGER: &str = "ledger";
+
 /// Checks the data, and prints the findings and the sizes of the tables.
 pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let CheckArgs {
         tables: args,
         repair_sequences,
+        run,
     } = args;
+    if args.workload == LEDGER {
+        return ledger::check(args, run);
+    }
     let workload = server::find_workload(&args.workload)?;
     let url = args.flags.url();
     let target = server::target_with_timeout(url, &args.timeout)?;

@@ -97,7 +97,7 @@ fn load(store: &RunStore, args: &TrendArgs) -> Result<Trend, Failure> {
         };
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         let hint = compare::figure_hint(figure.unwrap_or_default(), &names);
-        Failure::new(Exit::Usage, message, hint).at("--figure")
+        Failure::usage(message, hint).at("--figure")
     })?;
     let compared = compare_all(store, &builder, &listing.runs);
     for (summary, compared) in listing.runs.iter().zip(compared) {
@@ -153,14 +153,14 @@ fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Re
         if ![&*run.workload.name, run.workload.display_name()].contains(&&*args.workload) {
             let message = format!("{} is a run of {}", run.id, run.workload.name);
             let hint = format!("name a run of {}", args.workload);
-            return Err(Failure::new(Exit::Usage, message, hint).at("--like"));
+            return Err(Failure::usage(message, hint).at("--like"));
         }
         return if can_be_reference(&run) {
             Ok(run)
         } else {
             let hint = format!("prony show {} has the reason", run.id);
             let message = "the figures of this run must not be used";
-            Err(Failure::new(Exit::Usage, message, hint).at("--like"))
+            Err(Failure::usage(message, hint).at("--like"))
         };
     }
     for summary in runs {
@@ -200,7 +200,7 @@ fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Re
                  LABEL sets one"
             .to_owned(),
     };
-    Err(Failure::new(Exit::Usage, message, hint))
+    Err(Failure::usage(message, hint))
 }
 
 fn load_judged(store: &RunStore, id: &str) -> Result<Run, StoreError> {

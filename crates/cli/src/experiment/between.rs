@@ -4,9 +4,9 @@
 
 use crate::command::{output, server};
 use crate::exit::{Exit, Failure};
-use crate::shell::{self, POLL_INTERVAL};
 use prony_plan::{Experiment, ServerPlan, format_duration};
 use prony_runner::Signals;
+use prony_runner::shell::{self, POLL_INTERVAL};
 use std::thread::sleep;
 
 /// Runs the command, if there is one, and then pauses, except before the first run. A signal ends the command or the pause early.

@@ -102,8 +102,8 @@ impl<'a> ExperimentDriver<'a> {
             let result = self.execute(&request, &observe, position)?;
             schedule.show(request.format, &result)?;
             let (run, exit) = result.into_stored_run()?;
-            schedule.clean_up()?;
             self.add(run);
+            schedule.clean_up()?;
             worst = worst.worse(exit);
         }
         Ok(worst)

@@ -37,7 +37,7 @@ pub fn check_urls(experiment: &Experiment) -> Result<(), Failure> {
             POOLED_VARIANT if direct.is_some_and(|direct| direct != protocol) => {
                 let message = "the pooler of --via speaks another protocol than the server";
                 let hint = "give the URL of a pooler in front of this server";
-                return Err(Failure::new(Exit::Usage, message, hint));
+                return Err(Failure::usage(message, hint));
             }
             _ => {}
         }

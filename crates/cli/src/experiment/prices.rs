@@ -3,7 +3,7 @@
 //! `judge` computes the figures as for `prony price`; a point without a configuration has no price.
 
 use crate::command::price::{parse_sheet, read_sheet, today};
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use prony_judge::price::{MeasuredConfiguration, PriceOptions, PriceSheet, price};
 use prony_judge::sweep::Sweep;
 use prony_plan::{Experiment, Variant};
@@ -35,7 +35,7 @@ pub fn load_sheet(experiment: &Experiment) -> Result<Option<PriceSheet>, Failure
                 "name one of its configurations (configuration = \"...\"): {}",
                 known.join(", ")
             );
-            return Err(Failure::new(Exit::Usage, message, hint).at(file));
+            return Err(Failure::usage(message, hint).at(file));
         }
     }
     Ok(Some(sheet))
@@ -85,7 +85,7 @@ pub fn add_prices(
         demand: None,
     };
     let prices = price(&measured, &options)
-        .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))?;
+        .map_err(|error| Failure::usage(error.to_string(), error.hint()))?;
     sweep.add_prices(&prices);
     let unpriced = prices.unpriced_runs.iter();
     let mut notes: Vec<String> = unpriced

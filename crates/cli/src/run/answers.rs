@@ -97,7 +97,7 @@ pub fn check_figures(
                 true => "require figures that it has, such as throughput>5000/s".to_owned(),
                 false => format!("it has {}", names.join(", ")),
             };
-            return Err(Failure::new(Exit::Usage, message, hint).at("--require"));
+            return Err(Failure::usage(message, hint).at("--require"));
         }
     }
     Ok(())
@@ -144,5 +144,5 @@ pub fn check_format(format: ResultFormat, requirements: &[Requirement]) -> Resul
     }
     let message = "this format prints answers, and nothing is required";
     let hint = "say what is required, such as --require 'p99<20ms'";
-    Err(Failure::new(Exit::Usage, message, hint).at("--format"))
+    Err(Failure::usage(message, hint).at("--format"))
 }

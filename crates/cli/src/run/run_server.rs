@@ -89,7 +89,7 @@ fn tcp_target_of(target: &Target) -> Result<Option<Target>, Failure> {
     if target.endpoints.len() > 1 {
         let hint = "name one unix socket in the URL";
         let message = "--tcp-sample needs one server, but several hosts are named";
-        return Err(Failure::new(Exit::Usage, message, hint));
+        return Err(Failure::usage(message, hint));
     }
     let mut endpoint = endpoint.clone();
     endpoint.address = Address::Tcp((Ipv4Addr::LOCALHOST, endpoint.port).into());

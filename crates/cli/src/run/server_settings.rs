@@ -7,8 +7,8 @@
 use crate::command::reproduce::{fail_if_interrupted, wait_until_it_answers};
 use crate::command::{output, server};
 use crate::exit::{Exit, Failure};
-use crate::shell;
 use prony_plan::{Plan, Spread, UserError};
+use prony_runner::shell;
 use prony_runner::{RunServer, Signals};
 use prony_server::control::Error as ControlError;
 use prony_server::settings::{
@@ -157,7 +157,7 @@ impl ChangedServer {
                 );
                 let hint =
                     "name the command that restarts it: restart = \"...\" under [experiment]";
-                Err(Failure::new(Exit::Usage, message, hint))
+                Err(Failure::usage(message, hint))
             }
             _ => Ok(()),
         }

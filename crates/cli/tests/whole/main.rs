@@ -7,6 +7,7 @@ mod benchmark;
 mod commit_counts;
 mod common;
 mod documentation;
+mod drills;
 mod endpoints;
 mod find;
 mod fleet;

@@ -55,6 +55,7 @@ const WHY_OTHER_CLIENT: &str = "the client's own cost is part of every figure";
 const WHY_STATEMENT_LATENCY: &str =
     "measuring each statement costs the client CPU time in every round trip";
 const WHY_LEDGER: &str = "a ledger costs the server an insert in every transaction";
+const WHY_COMMANDS: &str = "a failover or a kill is part of one run's figures";
 const WHY_OTHER_WINDOW: &str =
     "a longer window is more likely to include rare events (a checkpoint, a vacuum)";
 const WHY_OTHER_WARMUP: &str = "caches fill and statements are planned at the start of a run";
@@ -62,9 +63,19 @@ pub(super) const WHY_IT_MAY_EXPLAIN: &str = "it may explain a difference";
 
 use Severity::{Caveat, Invalid, Note};
 
+/// The times of the commands that the plan runs during the load.
+fn commands(run: &Run) -> String {
+    let times = run.plan["run"]["at"].as_array().into_iter().flatten();
+    let times: Vec<&str> = times.filter_map(|time| time.as_str()).collect();
+    if times.is_empty() {
+        return "none".to_owned();
+    }
+    times.join(", ")
+}
+
 /// All properties except settings. Each workload declares its own settings; those of the server are compared
 /// separately.
-pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 26] {
+pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 27] {
     let (workload, drive, server) = (&run.workload, &run.drive, &run.server);
     let connections = if drive.connect_per_transaction {
         "one for each transaction"
@@ -126,6 +137,12 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 26] {
             WHY_STATEMENT_LATENCY,
         ),
         property("ledger", Caveat, ledger, WHY_LEDGER),
+        property(
+            "commands during the load",
+            Invalid,
+            commands(run),
+            WHY_COMMANDS,
+        ),
         property("measured", Caveat, measured, WHY_OTHER_WINDOW),
         property("warm-up", Caveat, warmup, WHY_OTHER_WARMUP),
         property(

@@ -12,6 +12,7 @@ fn with_event(kind: EventKind, at_s: f64, until_s: Option<f64>) -> Run {
         kind,
         detail: "the relation is gone".to_owned(),
         count: 3,
+        ..Event::default()
     });
     run
 }

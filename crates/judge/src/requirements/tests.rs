@@ -67,7 +67,7 @@ fn what_is_counted_decides_in_any_run() {
     run.events.push(Event {
         at_s: 20.0,
         until_s: Some(23.5),
-        kind: EventKind::Outage,
+        kind: prony_store::EventKind::Outage,
         ..Event::default()
     });
     assert_eq!(answered(run.clone(), "outage<4s").0, AnswerVerdict::Pass);

@@ -61,6 +61,57 @@ fn limits_are_inclusive() {
 }
 
 #[test]
+fn a_server_for_reads_needs_a_server_of_its_own() {
+    let with_reads = |url: Option<&str>, share| PlanInput {
+        read_from: value_from_flag("--read-from", url.map(str::to_owned)),
+        read_share: value_from_flag("--read-share", share),
+        ..tpcb_input()
+    };
+    let plan = with_reads(Some("postgres://b/d"), Some(25))
+        .check()
+        .unwrap();
+    let read_from = ServerPlan::Url("postgres://b/d".to_owned());
+    assert_eq!(
+        (plan.read_from, plan.drive.read_share),
+        (Some(read_from), 25)
+    );
+    assert_problem(with_reads(Some(""), None), "--read-from", "is empty");
+    assert_problem(
+        with_reads(None, Some(25)),
+        "--read-share",
+        "has no effect without read_from",
+    );
+    let with_embedded = PlanInput {
+        embedded: value_from_flag("--embedded", Some(true)),
+        ..with_reads(Some("postgres://b/d"), None)
+    };
+    assert_problem(
+        with_embedded,
+        "--read-from",
+        "read_from and embedded (--embedded) exclude each other",
+    );
+    let with_agents = PlanInput {
+        agents: value_from_flag("--agent", Some(vec!["env".to_owned()])),
+        ..with_reads(Some("postgres://b/d"), None)
+    };
+    assert_problem(
+        with_agents,
+        "--read-from",
+        "agents cannot use a server for reads yet",
+    );
+    // The replicas of another server are not those of this one.
+    let other = PlanInput {
+        url: value_from_flag("--url", Some("postgres://c/d".to_owned())),
+        ..PlanInput::default()
+    };
+    let file = PlanInput {
+        url: value_from_flag("file", Some("postgres://a/d".to_owned())),
+        ..with_reads(Some("postgres://b/d"), Some(25))
+    };
+    assert_eq!(file.overlay(other).check().unwrap().read_from, None);
+}
+
+#[test]
 fn threads_and_tcp_sample_are_at_most_the_clients() {
     let with_threads = |threads, tcp_sample| PlanInput {
         clients: value_from_flag("--clients", Some(4)),

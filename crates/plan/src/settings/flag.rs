@@ -7,7 +7,7 @@ pub struct Flag {
     pub long: &'static str,
     /// One-letter name.
     pub short: Option<char>,
-    /// Name of the value in the help; `None` for a switch.
+    /// Name of the value in the help, or of its parts, each of which is an argument; `None` for a switch.
     pub value_name: Option<&'static str>,
     /// Whether it may be repeated; its values are then one text, a line each.
     pub is_list: bool,
@@ -18,6 +18,11 @@ pub struct Flag {
 }
 
 impl Flag {
+    /// How many arguments follow the flag.
+    pub fn value_count(&self) -> usize {
+        self.value_name.map_or(0, |names| names.split(' ').count())
+    }
+
     /// The value, as text, to which a switch sets its setting.
     pub fn switch_value(&self) -> &'static str {
         match self.help_if_it_turns_off {

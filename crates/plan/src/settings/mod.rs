@@ -15,6 +15,7 @@ use crate::check::{MAX_CLIENTS, MAX_SCALE, MAX_THREADS};
 use crate::choice::Choice;
 use crate::experiment::{MAX_REPEATS, RunOrder, SweepInput, VariantInput};
 use crate::input::{FileInput, InputValue, Located, value_from_flag};
+use crate::mark::Mark;
 use crate::plan::{Arrival, DrivePlan, IoEngine, Plan, QueryMode, ReplyWait, Spread, WorkloadPlan};
 use crate::problem::{InputLocation, Problem};
 use crate::section::Section;
@@ -113,6 +114,8 @@ pub enum SettingType {
     Requirements,
     /// Commands, one of which starts a program on another machine.
     Commands,
+    /// Commands, each with the time at which it runs ([`Mark`]).
+    Marks,
 }
 
 const fn count_up_to(max: u32) -> SettingType {
@@ -298,7 +301,7 @@ settings! {
         value_flag(SERVER_HEADING, "spread", "SPREAD"),
         Varies(&["endpoints"]);
     /// The share of the read-only transactions that the server of --read-from takes, in per cent; the others stay with the
-    /// server of the URL
+    /// server of the URL [default: 100]
     run.read_share => read_share: u64, SettingType::WholeNumber { min: 1, max: 100 },
         value_flag(SERVER_HEADING, "read-share", "PERCENT"),
         Varies(&["endpoints"]);
@@ -336,6 +339,12 @@ settings! {
     run.expect_outage => expect_outage: bool, SettingType::Bool,
         switch(RESULT_HEADING, "expect-outage", None),
         Free("it changes the verdict on a run, not the run");
+    /// Run a command with sh during the load, at this time from its start, such as 60s, or 0s for at once: a failover, a
+    /// kill, a switch. Result and charts show when it ran, its exit status and its output, and a failed one makes the run
+    /// invalid; PGHOST and the like (MYSQL_HOST) name the server. SIGUSR1 sent to Prony sets a mark without a command
+    run.at => at: Vec<Mark>, SettingType::Marks,
+        list_flag(RESULT_HEADING, "at", "TIME COMMAND"),
+        Varies(&["commands during the load"]);
     /// Write the number of each transaction into a table, in the transaction itself, and account after the run for
     /// each commit: acknowledged, lost, doubled, or not known until then. It costs a statement for each transaction;
     /// workloads of Prony's own statements on PostgreSQL, MySQL and MariaDB
@@ -465,7 +474,6 @@ fn defaults() -> PlanInput {
     // It depends on the window.
     defaults.warmup = None;
     defaults.embedded = value_from_flag("", Some(false));
-    defaults.read_share = value_from_flag("", Some(plan.drive.read_share.into()));
     defaults.arrival = value_from_flag("", Some(Arrival::default()));
     defaults.order = value_from_flag("", Some(RunOrder::default()));
     defaults.pause = value_from_flag("", Some(Duration::ZERO));

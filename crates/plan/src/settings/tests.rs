@@ -12,6 +12,7 @@ fn every_flag_sets_its_setting_and_no_other() {
             SettingType::ServerSettings => "work_mem=7MB",
             SettingType::Requirements => "p99<7ms",
             SettingType::Commands => "ssh vm1\nssh vm2",
+            SettingType::Marks => "7s kill -9 1",
             _ => "7",
         };
         let mut input = PlanInput::default();
@@ -80,6 +81,7 @@ fn plan_with(setting: &Setting) -> (String, Value) {
         (SettingType::Facts, _) => serde_json::json!({"cpus": "16", "region": "eu"}),
         (SettingType::ServerSettings, _) => serde_json::json!({"a.b": "x y", "work_mem": "7MB"}),
         (SettingType::Commands, _) => serde_json::json!(["ssh vm1", "ssh vm2"]),
+        (SettingType::Marks, _) => serde_json::json!(["1s kill -9 1", "2s sleep 1 && ./promote"]),
         (SettingType::Requirements, _) => serde_json::json!(["p99<20ms", "lost=0"]),
         (SettingType::Duration, _) => Value::from("67s"),
         (SettingType::Choice(names), default) => {
@@ -128,6 +130,10 @@ fn every_setting_reaches_the_checked_plan_the_written_file_and_the_document() {
         assert_eq!(check(&written), plan, "{}", setting.path);
         // A command may contain a password.
         if !["server", "fleet"].contains(&setting.table()) {
+            let value = match setting.path {
+                "run.at" => serde_json::json!(["1s a command", "2s a command"]),
+                _ => value,
+            };
             let document = crate::to_json(&plan, URL);
             assert_eq!(
                 document[setting.table()][setting.key()],

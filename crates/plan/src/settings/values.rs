@@ -6,7 +6,8 @@ use super::SettingType;
 use crate::check::{MAX_DURATION, MAX_RATE_TPS};
 use crate::choice::Choice;
 use crate::duration::{format_duration, format_number, parse_duration, shorten};
-use crate::input::InputValue;
+use crate::input::{InputValue, Located};
+use crate::mark::Mark;
 use crate::rate::strip_rate_unit;
 use crate::section::Section;
 use crate::suggest::nearest;
@@ -277,7 +278,9 @@ impl SettingValue for ServerSettings {
 
 impl SettingValue for Requirements {
     fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<Requirements> {
-        section.read_requirements(key)
+        let Located { value, location } = section.read_list(key, "p99<20ms", Requirement::parse)?;
+        let value = Requirements(value);
+        Some(Located { value, location })
     }
 
     fn from_text(text: &str, _value_type: &SettingType) -> Result<Requirements, String> {
@@ -322,6 +325,28 @@ impl SettingValue for Vec<String> {
         let hint = "a command that reaches a machine, such as \"ssh vm1\"";
         let is_empty = self.is_empty() || self.iter().any(|command| command.trim().is_empty());
         is_empty.then(|| ("has an empty command".to_owned(), Some(hint)))
+    }
+}
+
+impl SettingValue for Vec<Mark> {
+    fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<Vec<Mark>> {
+        section.read_list(key, "60s ./failover.sh", str::parse)
+    }
+
+    fn from_text(text: &str, _value_type: &SettingType) -> Result<Vec<Mark>, String> {
+        Ok(vec![text.parse()?])
+    }
+
+    fn add(&mut self, next: Vec<Mark>) {
+        self.extend(next);
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self.to_texts())
+    }
+
+    fn to_texts(&self) -> Vec<String> {
+        self.iter().map(Mark::to_string).collect()
     }
 }
 

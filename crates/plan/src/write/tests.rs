@@ -416,6 +416,7 @@ proptest! {
         let is_splittable = drive.tcp_sample == 0;
         let agents = is_splittable.then(|| "ssh vm1".to_owned()).into_iter().collect();
         let plan = Plan {
+            read_from: None,
             name: Some("written".to_owned()),
             declared,
             settings,
@@ -424,6 +425,7 @@ proptest! {
             drive,
             observe: ObservePlan { server, server_metrics: None, metrics_listen },
             expect_outage,
+            at: is_splittable.then(|| "1s ./promote".parse().unwrap()).into_iter().collect(),
             ledger: expect_outage && !is_splittable,
             require: Requirements(requirement.into_iter().collect()),
             agents,

@@ -7,6 +7,7 @@ use super::drawing::Drawing;
 use super::figure::{Figure, Plot};
 use super::scale::Scale;
 use super::table::write_table;
+use super::write_absent;
 use crate::html::markup::{Html, writeln_markup};
 use crate::text::latency::{
     FROM_SCHEDULE, FROM_START, RESPONSE, SPLIT, intervals_text, latency_table, names_and_latencies,
@@ -33,7 +34,7 @@ pub fn write(out: &mut Html, run: &Run, number: usize) -> fmt::Result {
     };
     match histogram_bars(&all_kinds.response) {
         Ok(bars) => draw_histogram(out, number, &bars, &all_kinds.response),
-        Err(error) => writeln_markup!(out, "<p class=\"absent\">No distribution: {}.</p>", error),
+        Err(error) => write_absent(out, "No distribution", &error),
     }
 }
 

@@ -58,17 +58,15 @@ fn write_over_time(out: &mut Html, time: &RunOverTime<'_>, seconds: usize) -> fm
         rows.iter().map(|row| row.connections).min().map(f64::from)
     });
     let mut columns = Vec::new();
-    let formats: [(_, _, fn(f64) -> String); 3] = [
-        (&committed, "committed /s", units::rate),
-        (&cpus, "CPUs", units::rate),
-        (&connections, "connections", units::whole),
-    ];
-    for (lines, title, format) in formats {
+    let mut add = |lines: &[ChartLine], title: &str, format: fn(f64) -> String| {
         let numbered = (1..).zip(lines);
         columns.extend(
             numbered.map(|(number, line)| line.column(format!("{title}, {number}"), format)),
         );
-    }
+    };
+    add(&committed, "committed /s", units::rate);
+    add(&cpus, "CPUs", units::rate);
+    add(&connections, "connections", units::whole);
     let mut charts = Html::default();
     let title = "Throughput of each server, committed transactions per second";
     timeline.draw(

@@ -9,7 +9,8 @@ use super::figure::{Plot, write_legend};
 use super::over_time::{HistogramPoint, RunOverTime};
 use super::scale::Scale;
 use super::timeline::{Axis, Chart, ChartLine, Column};
-use crate::html::markup::{Html, markup, writeln_markup};
+use super::write_absent;
+use crate::html::markup::{Html, markup};
 use crate::units;
 use prony_store::TransactionTime;
 use std::fmt::{self, Write};
@@ -24,7 +25,7 @@ pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
     let points = match time.histograms(TransactionTime::Response, None) {
         Ok(points) => points,
         Err(reason) => {
-            return writeln_markup!(out, "<p class=\"absent\">No heat map: {}.</p>", reason);
+            return write_absent(out, "No heat map", &reason);
         }
     };
     if points.is_empty() {

@@ -5,7 +5,8 @@
 
 use super::over_time::{HistogramPoint, RunOverTime};
 use super::timeline::{Axis, ChartLine};
-use crate::html::markup::{Html, writeln_markup};
+use super::write_absent;
+use crate::html::markup::Html;
 use crate::text::plain;
 use crate::units;
 use prony_store::TransactionTime;
@@ -29,11 +30,7 @@ pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
     let kinds = match kinds(time) {
         Ok(kinds) => kinds,
         Err(reason) => {
-            return writeln_markup!(
-                out,
-                "<p class=\"absent\">No kinds over time: {}.</p>",
-                reason
-            );
+            return write_absent(out, "No kinds over time", &reason);
         }
     };
     let Some((_, points)) = kinds.first() else {

@@ -28,15 +28,18 @@ pub enum MarkKind {
     Failures,
     /// Other events: outages, restarts, backups.
     OtherEvent,
+    /// What the user did: a command of the plan, or a signal.
+    User,
 }
 
 impl MarkKind {
     /// All kinds, in the order of their rows.
-    pub const ALL: [MarkKind; 4] = [
+    pub const ALL: [MarkKind; 5] = [
         MarkKind::Checkpoint,
         MarkKind::Housekeeping,
         MarkKind::Failures,
         MarkKind::OtherEvent,
+        MarkKind::User,
     ];
 
     /// The letter on the chart, and its meaning.
@@ -45,6 +48,7 @@ impl MarkKind {
             MarkKind::Checkpoint => ("C", "checkpoint"),
             MarkKind::Housekeeping => ("V", "vacuum or analyze"),
             MarkKind::Failures => ("×", "transactions failed"),
+            MarkKind::User => ("M", "command of the plan, or SIGUSR1"),
             MarkKind::OtherEvent => ("!", "outage, restart, backup or another event"),
         }
     }
@@ -53,6 +57,7 @@ impl MarkKind {
         match event.kind {
             EventKind::Checkpoint => MarkKind::Checkpoint,
             EventKind::Vacuum | EventKind::Analyze => MarkKind::Housekeeping,
+            EventKind::Mark => MarkKind::User,
             _ => MarkKind::OtherEvent,
         }
     }
@@ -82,8 +87,11 @@ pub fn events_by_time(run: &Run) -> Vec<&Event> {
 /// The marks on the charts of a run; `end_s` is the end of their time axis.
 pub fn marks(run: &Run, end_s: f64) -> Vec<EventMark> {
     let event_marks = events_by_time(run).into_iter().map(|event| {
-        let lasts_to_end =
-            event.kind == EventKind::Outage || MarkKind::of(event) != MarkKind::OtherEvent;
+        let is_routine = matches!(
+            MarkKind::of(event),
+            MarkKind::Checkpoint | MarkKind::Housekeeping
+        );
+        let lasts_to_end = event.kind == EventKind::Outage || is_routine;
         let default_end_s = if lasts_to_end { end_s } else { event.at_s };
         EventMark {
             kind: MarkKind::of(event),

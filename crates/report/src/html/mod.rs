@@ -380,6 +380,11 @@ fn write_fold(
     )
 }
 
+/// Writes what is absent, and why.
+fn write_absent(out: &mut Html, what: &str, why: &str) -> fmt::Result {
+    writeln_markup!(out, "<p class=\"absent\">{}: {}.</p>", what, why)
+}
+
 /// Writes a verdict in the colour of its class.
 fn write_verdict_line(out: &mut Html, class: &str, text: &str) -> fmt::Result {
     writeln_markup!(

@@ -14,6 +14,7 @@ use crate::text::answer::answer_lines;
 use crate::text::counts::{KINDS, describe_counts, kind_table, metric_meaning};
 use crate::text::findings::{describe_event, failed_in_warmup, finding_word, worst_first};
 use crate::text::machines::machines;
+use crate::text::outage::outage_text;
 use crate::text::plain;
 use crate::text::setup::{client_health_sentences, server_name, setup_lines};
 use crate::text::statements::statements as statement_section;
@@ -197,6 +198,9 @@ fn write_verdict(out: &mut Html, run: &Run) -> fmt::Result {
         out.push_str("<p><strong>Nothing was measured.</strong></p>\n");
     }
     writeln_markup!(out, "<p>{}</p>", describe_counts(run))?;
+    if let Some(text) = outage_text(run) {
+        writeln_markup!(out, "<p>{}</p>", text)?;
+    }
     scenario::write(out, run)?;
     match kind_table(run) {
         Some(table) => write_table(out, KINDS, &table),

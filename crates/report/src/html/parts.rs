@@ -5,7 +5,8 @@
 
 use super::over_time::{HistogramPoint, RunOverTime};
 use super::timeline::{Axis, ChartLine};
-use crate::html::markup::{Html, writeln_markup};
+use super::write_absent;
+use crate::html::markup::Html;
 use crate::units;
 use prony_store::TransactionTime;
 use std::fmt;
@@ -30,11 +31,7 @@ pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
     let parts = match parts(time) {
         Ok(parts) => parts,
         Err(reason) => {
-            return writeln_markup!(
-                out,
-                "<p class=\"absent\">No parts of the service time over time: {}.</p>",
-                reason
-            );
+            return write_absent(out, "No parts of the service time over time", &reason);
         }
     };
     if parts.iter().all(Vec::is_empty) {

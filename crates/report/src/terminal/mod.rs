@@ -20,6 +20,7 @@ use crate::text::answer::{answer_format, answer_lines};
 use crate::text::counts::{describe_counts, per_scale_text, throughput_by_second, throughput_text};
 use crate::text::endpoints::endpoints;
 use crate::text::machines::machines;
+use crate::text::outage::outage_text;
 use crate::text::server::describe_server;
 use crate::text::setup::{client_health_sentences, server_name, setup_lines};
 use crate::text::statements::statements;
@@ -139,6 +140,9 @@ fn write_headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
         out.line(format!("  {}", out.style.bold(&figure)))?;
     }
     out.paragraph(&describe_counts(run))?;
+    if let Some(text) = outage_text(run) {
+        out.paragraph(&text)?;
+    }
     write_throughput_bars(out, run)?;
     verdict::write_verdict(out, run)
 }

@@ -35,7 +35,12 @@ pub(crate) fn describe_event(event: &Event) -> (String, String) {
         number => format!(" ({} affected)", count(number)),
     };
     let text = format!("{}{affected}: {}", event.kind.name(), plain(&event.detail));
-    (time, text.trim_end_matches([':', ' ']).to_owned())
+    let text = text.trim_end_matches([':', ' ']).to_owned();
+    let output = event.command.as_ref();
+    match output.and_then(|result| result.output.lines().last()) {
+        Some(line) => (time, format!("{text}; it printed: {}", plain(line))),
+        None => (time, text),
+    }
 }
 
 /// Checks, the worst first, and doubt before scope.

@@ -11,6 +11,7 @@ pub(crate) mod endpoints;
 pub(crate) mod findings;
 pub(crate) mod latency;
 pub(crate) mod machines;
+pub(crate) mod outage;
 pub(crate) mod prices;
 pub(crate) mod scenario;
 pub(crate) mod server;

@@ -106,6 +106,7 @@ fn observed_run() -> Run {
             kind: prony_store::EventKind::Checkpoint,
             detail: "timed </desc><script>throw 1</script>".into(),
             count: 1,
+            ..Event::default()
         }],
         ..Observed::default()
     });

@@ -207,6 +207,7 @@ pub fn closed() -> Run {
             kind: EventKind::Outage,
             detail: "connections lost until restored".into(),
             count: 64,
+            ..Event::default()
         }],
         timing: Timing {
             parts_source: ServiceTimePartsSource::KernelTimestamps,

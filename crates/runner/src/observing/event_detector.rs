@@ -167,6 +167,7 @@ fn event(kind: EventKind, detail: &str, at_s: f64, until_s: Option<f64>) -> Even
         kind,
         detail: detail.to_owned(),
         count: 1,
+        ..Event::default()
     }
 }
 

@@ -26,18 +26,39 @@ pub struct LedgerAccount {
     pub clients_scattered: u32,
     /// The first lost commits, by client and number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub first_lost: Vec<LostCommit>,
+    pub first_lost: Vec<LedgerNumber>,
     /// Transactions that committed without an entry, such as single statements outside a block.
     #[serde(default)]
     pub unrecorded: u64,
     /// Why the table was not read, so that nothing is known of what is there; absent if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_read: Option<String>,
+    /// What the clients knew last, by which `prony check ledger` decides once more; absent if every commit is accounted for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_state: Option<LedgerState>,
+    /// Entries after what the client knew last: a client that was killed may or may not have got their replies.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unknown: u64,
 }
 
-/// An acknowledged commit that the server does not have.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// What the clients of a run knew of their commits at some time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LedgerState {
+    /// The highest number of each client whose transaction had ended.
+    pub last: Vec<u64>,
+    /// Those of them whose reply did not arrive.
+    pub ambiguous: Vec<LedgerNumber>,
+    /// Whether the load had ended, so that there are no later commits.
+    pub is_final: bool,
+}
+
+/// The number of a transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LostCommit {
+pub struct LedgerNumber {
     /// The client, from 0.
     pub client: u32,
     /// The number of the client's transaction, from 1.

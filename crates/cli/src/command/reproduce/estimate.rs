@@ -6,7 +6,7 @@ use super::super::load_size::ASSUMED_LOAD_BYTES_PER_S;
 use super::commands::ScenarioSettings;
 use crate::args::ReproduceArgs;
 use crate::command::{price, server, stored};
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use prony_judge::price::PriceSheet;
 use prony_plan::scenario::{PublishedMetric, Scenario, Suite};
 use prony_plan::sheet::{Configuration, HOURS_PER_MONTH};
@@ -132,11 +132,7 @@ fn configuration<'a>(
         return named.next().map(Some).ok_or_else(|| {
             let names: Vec<&str> = configurations.iter().map(|one| one.name.as_str()).collect();
             let message = format!("no configuration of the sheet is named {name}");
-            Failure::new(
-                Exit::Usage,
-                message,
-                format!("there are: {}", names.join(", ")),
-            )
+            Failure::usage(message, format!("there are: {}", names.join(", ")))
         });
     }
     if let [only] = configurations.as_slice() {

@@ -138,13 +138,11 @@ impl PlannedRun {
 fn check_scale(args: &ReproduceArgs, scenario: &Scenario) -> Result<(), Failure> {
     let is_chosen = args.scale.is_some() || args.cached.cached.is_some();
     match scenario.scale {
-        None if !is_chosen => Err(Failure::new(
-            Exit::Usage,
+        None if !is_chosen => Err(Failure::usage(
             format!("the document does not state the scale of {}", scenario.id),
             "choose it: --scale N, or --cached 100% for as much data as fits into memory",
         )),
-        Some(published) if args.scale.is_some() => Err(Failure::new(
-            Exit::Usage,
+        Some(published) if args.scale.is_some() => Err(Failure::usage(
             format!(
                 "--scale: the scale of {} is published: {}",
                 scenario.id,
@@ -241,7 +239,7 @@ fn choose_clients(
                     units::count(limit),
                 );
                 let hint = "raise the server's max_connections, or use fewer clients";
-                Err(Failure::new(Exit::Usage, message, hint))
+                Err(Failure::usage(message, hint))
             }
             _ => Ok(requested),
         };

@@ -4,11 +4,11 @@
 
 use crate::command::{output, server};
 use crate::exit::{Exit, Failure};
-use crate::shell;
 use prony_plan::scenario::Scenario;
 use prony_report::units;
 use prony_runner::Signals;
 use prony_runner::scenario_setup::{self, Prewarm};
+use prony_runner::shell;
 use prony_server::control::Error;
 use prony_server::{Control, Target};
 use std::time::{Duration, Instant};

@@ -38,8 +38,7 @@ pub fn refuse_suite_flags(args: &ReproduceArgs) -> Result<(), Failure> {
     ];
     match flags.into_iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
-        Some((flag, _)) => Err(Failure::new(
-            Exit::Usage,
+        Some((flag, _)) => Err(Failure::usage(
             format!("{flag} is for suites, and {} is none", args.id),
             "`prony scenarios` lists the suites",
         )),
@@ -58,11 +57,7 @@ pub fn reproduce_suite(
     let rows = selected_rows(args, suite)?;
     if args.output.no_store {
         let message = "--no-store: the table of a suite is made of stored runs";
-        return Err(Failure::new(
-            Exit::Usage,
-            message,
-            "set PRONY_HOME to another folder",
-        ));
+        return Err(Failure::usage(message, "set PRONY_HOME to another folder"));
     }
     for (_, scenario) in &rows {
         check_scale(args, scenario)?;
@@ -146,7 +141,7 @@ fn selected_rows(args: &ReproduceArgs, suite: &Suite) -> Result<Vec<NumberedRow>
             only.join(" or ")
         );
         let hint = format!("`prony scenarios {}` lists its rows", suite.id);
-        return Err(Failure::new(Exit::Usage, message, hint));
+        return Err(Failure::usage(message, hint));
     }
     Ok(rows)
 }

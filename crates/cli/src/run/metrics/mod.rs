@@ -106,7 +106,7 @@ impl Drop for MetricsServer {
 
 fn bind(listen: &ListenAddress, origin: &str) -> Result<TcpListener, Failure> {
     let usage = |message: String, hint: &str| {
-        Failure::new(Exit::Usage, format!("{origin}: {message}"), hint.to_owned())
+        Failure::usage(format!("{origin}: {message}"), hint.to_owned())
     };
     let addresses = (listen.host.as_str(), listen.port).to_socket_addrs();
     let addresses = addresses.map_err(|error| {

@@ -1,0 +1,35 @@
+//! `prony check ledger`: decides once more, later, what became of the commits of a stored run.
+//!
+//! Must never: change the document of the run.
+
+use super::{output, server, stored};
+use crate::args::TablesArgs;
+use crate::exit::{Exit, Failure};
+use prony_judge::ledger::ledger_sentence;
+use prony_runner::{Signals, decide_ledger};
+
+/// Reads the ledger's table, and prints what became of each commit that the run's clients knew of.
+pub fn check(args: &TablesArgs, run: &str) -> Result<Exit, Failure> {
+    let (run, _) = stored::open_store()?.load_from(run)?;
+    let account = run.ledger.filter(|account| account.client_state.is_some());
+    let account = account.ok_or_else(|| {
+        let message = format!("there is nothing to decide for the run {}", run.id);
+        let hint = "a run has something to decide if it kept a ledger (--ledger) and could not read it, or found commits \
+                    missing; name another one with --run";
+        Failure::new(Exit::Data, message, hint)
+    })?;
+    let target = server::target_with_timeout(args.flags.url(), &args.timeout)?;
+    Signals::listen()?;
+    // A server that cannot be reached has a message with a hint of its own.
+    drop(server::connect(&target)?);
+    let decided = decide_ledger(&target, account);
+    if let Some(reason) = &decided.not_read {
+        let hint =
+            "name the server on which the run's transactions were, or the one that took its place";
+        return Err(Failure::new(Exit::Data, reason.clone(), hint));
+    }
+    let sentence = ledger_sentence(&decided);
+    output::show(|out, _| writeln!(out, "{}: {sentence}.", run.id))?;
+    let is_even = decided.lost + decided.duplicated + decided.phantom == 0;
+    Ok(if is_even { Exit::Success } else { Exit::Data })
+}

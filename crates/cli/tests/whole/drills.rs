@@ -1,0 +1,126 @@
+//! What a run does to a server on purpose, and what it says of it.
+
+use crate::common::{
+    TestBench, last_run, ok_stdout, own_postgres, parse_run, start_run, stderr_text, stored_runs,
+    wait_until,
+};
+use prony_store::{EventKind, Run, Severity};
+
+#[test]
+fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
+    let server = own_postgres();
+    let bench = TestBench::on(&server, "drill");
+    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let postmaster = server.pid().expect("it runs");
+    let hang = format!(
+        "all=\"{postmaster} $(cat /proc/{postmaster}/task/{postmaster}/children)\"; \
+         kill -STOP $all; sleep 1.5; kill -CONT $all; echo \"$PGDATABASE goes on\""
+    );
+    let mut command = bench.command(
+        "run tpcb --clients 4 --duration 5s --warmup 0s --expect-outage --ledger --json \
+         --require outage>1s --at 2s",
+    );
+    let refused = command
+        .arg(&hang)
+        .args(["--url", &bench.url])
+        .output()
+        .expect("it starts");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr_text(&refused).contains("outage is better if it is lower"));
+
+    let mut command = bench.command(
+        "run tpcb --clients 4 --duration 5s --warmup 0s --expect-outage --ledger \
+         --require outage<1s --at 2s",
+    );
+    let output = command
+        .arg(&hang)
+        .args(["--url", &bench.url])
+        .output()
+        .expect("it starts");
+    let output = bench.assert_no_password(output);
+    assert_eq!(output.status.code(), Some(8), "{}", stderr_text(&output));
+    let run = last_run(&bench);
+    let mark = run
+        .events
+        .iter()
+        .find(|event| event.kind == EventKind::Mark);
+    let mark = mark.expect("a mark");
+    let result = mark.command.as_ref().expect("a command");
+    assert_eq!(
+        (result.exit_status, result.output.as_str()),
+        (Some(0), "drill goes on")
+    );
+    let gap = run.commit_gap.as_ref().expect("measured");
+    let length_s = gap.until_s.expect("it ended") - gap.from_s;
+    assert!(length_s > 1.0, "{gap:?}");
+    let over = mark.until_s.expect("it ended");
+    assert!(
+        gap.from_s < over && gap.until_s > Some(mark.at_s),
+        "{gap:?} {mark:?}"
+    );
+    assert!(
+        gap.clients.min_s > 1.0 && gap.clients.not_back == 0,
+        "{gap:?}"
+    );
+    let answer = run.answer.as_ref().expect("required");
+    assert_eq!(
+        answer.verdict,
+        prony_store::AnswerVerdict::Fail,
+        "{answer:?}"
+    );
+    assert_eq!(run.ledger.as_ref().map(|account| account.lost), Some(0));
+    let screen = ok_stdout(&bench.prony_without_server("show last"));
+    assert!(screen.contains("Nobody committed for"), "{screen}");
+
+    let mut failing =
+        bench.command("run tpcb --clients 1 --duration 1s --warmup 0s --json --at 100ms");
+    let output = failing
+        .arg("echo no server >&2; exit 3")
+        .args(["--url", &bench.url])
+        .output();
+    let run = parse_run(&output.expect("it starts"));
+    let check = run.checks.iter().find(|check| check.id == "marks");
+    let check = check.expect("it failed");
+    assert_eq!(check.severity, Severity::Invalid);
+    assert!(
+        check.finding.contains("exit status: 3: no server"),
+        "{check:?}"
+    );
+}
+
+#[test]
+fn the_account_of_commits_survives_the_client() {
+    let bench = TestBench::new("ledger_killed");
+    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let mut command = bench.command("run tpcb --clients 4 --duration 60s --ledger");
+    command.args(["--url", &bench.url]);
+    let (mut child, _) = start_run(command);
+    let knows_commits = |run: &Run| run.ledger.as_ref().is_some_and(|it| it.acknowledged > 10);
+    wait_until(&bench.home, knows_commits);
+    child.kill().expect("it runs");
+    child.wait().expect("it ended");
+    let run = &stored_runs(&bench.home)[0];
+    let account = run.ledger.as_ref().expect("in the journal");
+    let check = || {
+        let output = bench.prony("check ledger --run last");
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+        )
+    };
+    let (code, text) = check();
+    let acknowledged = account.acknowledged;
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("lost 0 of "), "{acknowledged} {text}");
+
+    // What the client knew of is looked for one by one.
+    let table = &account.table;
+    let delete = format!("delete from {table} where client = 1 and sequence in (2, 3)");
+    bench.control().execute(&delete).expect("they are there");
+    let (code, text) = check();
+    assert_eq!(code, Some(4), "{text}");
+    assert!(
+        text.contains("lost 2 of ") && text.contains("number 2 of client 1"),
+        "{text}"
+    );
+}

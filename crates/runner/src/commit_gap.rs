@@ -1,0 +1,237 @@
+//! The longest time without a commit, over all clients and of each.
+//!
+//! In: the samples of each worker. Out: a [`CommitGap`]. Must never: count the time before a client's first commit, which
+//! is that of connecting, or take a client's last transaction, which the end of the load cuts off, for an outage.
+
+use prony_drive::SampleListener;
+use prony_measure::{Gap, Outcome, Sample};
+use prony_store::{ClientGaps, CommitGap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Shorter times without a commit of a worker are not kept.
+const KEPT_NS: u64 = 100_000_000;
+/// How long a client, or all of them, must be without a commit at the end of the load to count as not back.
+const NOT_BACK_NS: u64 = 1_000_000_000;
+
+/// What the workers of a run have seen.
+#[derive(Clone, Default)]
+pub(crate) struct CommitGaps(Arc<Mutex<Vec<WorkerGaps>>>);
+
+impl CommitGaps {
+    /// The listener of a worker.
+    pub(crate) fn listener(&self) -> Box<dyn SampleListener> {
+        Box::new(GapListener {
+            gaps: WorkerGaps::default(),
+            all: self.clone(),
+        })
+    }
+
+    /// The longest time without a commit; `None` if there were fewer than two.
+    pub(crate) fn longest(&self, start_ns: u64) -> Option<CommitGap> {
+        let workers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let common = workers
+            .iter()
+            .map(WorkerGaps::with_ends)
+            .reduce(|a, b| common(&a, &b));
+        let after_first = common?.into_iter().filter(|gap| gap.start_ns > 0);
+        let longest = after_first.max_by_key(Gap::length_ns)?;
+        let end_ns = workers.iter().map(|worker| worker.ended_ns).max()?;
+        let clients = workers.iter().flat_map(|worker| &worker.clients);
+        let mut clients: Vec<(u64, bool)> = clients
+            .filter(|client| client.last_ns > 0)
+            .map(|client| client.longest(end_ns))
+            .collect();
+        clients.sort_unstable();
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let at = |index: usize| clients.get(index).map_or(0.0, |(ns, _)| seconds(*ns));
+        let is_over = longest.end_ns < end_ns || longest.length_ns() < NOT_BACK_NS;
+        Some(CommitGap {
+            from_s: seconds(longest.start_ns.saturating_sub(start_ns)),
+            until_s: is_over.then(|| seconds(longest.end_ns.saturating_sub(start_ns))),
+            clients: ClientGaps {
+                min_s: at(0),
+                p50_s: at(clients.len().saturating_sub(1) / 2),
+                max_s: at(clients.len().saturating_sub(1)),
+                not_back: clients.iter().filter(|(_, is_back)| !is_back).count() as u32,
+            },
+        })
+    }
+}
+
+/// What one worker has seen.
+#[derive(Default)]
+struct WorkerGaps {
+    first_ns: u64,
+    last_ns: u64,
+    ended_ns: u64,
+    /// Times without a commit, in order.
+    gaps: Vec<Gap>,
+    /// By number of the client; clients of other workers have no commit.
+    clients: Vec<ClientGap>,
+}
+
+impl WorkerGaps {
+    /// The times without a commit, with those before the first and after the last one: another worker may have had
+    /// commits then.
+    fn with_ends(&self) -> Vec<Gap> {
+        let before = Gap {
+            start_ns: 0,
+            end_ns: self.first_ns,
+        };
+        let after = Gap {
+            start_ns: self.last_ns,
+            end_ns: self.ended_ns,
+        };
+        let inner = self.gaps.iter().copied();
+        std::iter::once(before)
+            .chain(inner)
+            .chain([after])
+            .collect()
+    }
+}
+
+/// One client's commits.
+#[derive(Clone, Copy, Default)]
+struct ClientGap {
+    /// The last commit; 0: none yet.
+    last_ns: u64,
+    longest_ns: u64,
+}
+
+impl ClientGap {
+    /// The longest time without a commit, nanoseconds, and whether it was over before the end of the load.
+    fn longest(&self, end_ns: u64) -> (u64, bool) {
+        let open_ns = end_ns.saturating_sub(self.last_ns);
+        if open_ns > NOT_BACK_NS && open_ns > self.longest_ns {
+            (open_ns, false)
+        } else {
+            (self.longest_ns, true)
+        }
+    }
+}
+
+struct GapListener {
+    gaps: WorkerGaps,
+    all: CommitGaps,
+}
+
+impl SampleListener for GapListener {
+    fn started(&mut self, _start_ns: u64) {}
+
+    fn sample(&mut self, client: u32, sample: &Sample) {
+        if sample.outcome != Outcome::Committed {
+            return;
+        }
+        let (now_ns, worker) = (sample.ended_ns, &mut self.gaps);
+        if worker.last_ns == 0 {
+            worker.first_ns = now_ns;
+        } else if now_ns.saturating_sub(worker.last_ns) >= KEPT_NS {
+            worker.gaps.push(Gap {
+                start_ns: worker.last_ns,
+                end_ns: now_ns,
+            });
+        }
+        worker.last_ns = worker.last_ns.max(now_ns);
+        let index = client as usize;
+        if index >= worker.clients.len() {
+            worker.clients.resize(index + 1, ClientGap::default());
+        }
+        let client = &mut worker.clients[index];
+        if client.last_ns > 0 {
+            client.longest_ns = client.longest_ns.max(now_ns.saturating_sub(client.last_ns));
+        }
+        client.last_ns = now_ns;
+    }
+
+    fn ended(&mut self, now_ns: u64) {
+        let mut gaps = std::mem::take(&mut self.gaps);
+        gaps.ended_ns = now_ns;
+        if gaps.last_ns > 0 {
+            let mut all = self.all.0.lock().unwrap_or_else(PoisonError::into_inner);
+            all.push(gaps);
+        }
+    }
+}
+
+/// The times that are in both lists, which are in order.
+fn common(a: &[Gap], b: &[Gap]) -> Vec<Gap> {
+    let (mut in_both, mut a, mut b) = (Vec::new(), a.iter().peekable(), b.iter().peekable());
+    while let (Some(one), Some(other)) = (a.peek(), b.peek()) {
+        let gap = Gap {
+            start_ns: one.start_ns.max(other.start_ns),
+            end_ns: one.end_ns.min(other.end_ns),
+        };
+        if gap.start_ns < gap.end_ns {
+            in_both.push(gap);
+        }
+        if one.end_ns < other.end_ns {
+            a.next();
+        } else {
+            b.next();
+        }
+    }
+    in_both
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn commit(listener: &mut dyn SampleListener, client: u32, at_ns: u64) {
+        listener.sample(
+            client,
+            &Sample {
+                kind: 0,
+                outcome: Outcome::Committed,
+                scheduled_ns: at_ns,
+                started_ns: at_ns,
+                ended_ns: at_ns,
+                connect_ns: 0,
+                retries: 0,
+                parts: None,
+            },
+        );
+    }
+
+    #[test]
+    fn nobody_commits_only_while_no_worker_does() {
+        let gaps = CommitGaps::default();
+        let [mut one, mut other] = [gaps.listener(), gaps.listener()];
+        for at in [11, 12, 18, 19] {
+            commit(&mut *one, 0, at * SECOND);
+        }
+        for at in [13, 17, 19] {
+            commit(&mut *other, 1, at * SECOND);
+        }
+        // A client that does not come back.
+        commit(&mut *other, 3, 12 * SECOND);
+        one.ended(20 * SECOND);
+        other.ended(20 * SECOND);
+        let longest = gaps.longest(10 * SECOND).expect("commits");
+        assert_eq!((longest.from_s, longest.until_s), (3.0, Some(7.0)));
+        let clients = longest.clients;
+        assert_eq!(
+            (clients.min_s, clients.p50_s, clients.max_s),
+            (4.0, 6.0, 8.0)
+        );
+        assert_eq!(clients.not_back, 1);
+    }
+
+    #[test]
+    fn an_outage_without_an_end_is_told_from_the_last_transaction() {
+        for (last, until_s) in [(19 * SECOND, Some(10.0)), (13 * SECOND, None)] {
+            let gaps = CommitGaps::default();
+            let mut worker = gaps.listener();
+            commit(&mut *worker, 0, 12 * SECOND);
+            commit(&mut *worker, 0, last);
+            worker.ended(20 * SECOND);
+            let longest = gaps.longest(10 * SECOND).expect("commits");
+            assert_eq!(longest.until_s.is_none(), until_s.is_none(), "{longest:?}");
+        }
+        let nothing = CommitGaps::default();
+        nothing.listener().ended(20 * SECOND);
+        assert_eq!(nothing.longest(0), None);
+    }
+}

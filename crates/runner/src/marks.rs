@@ -1,0 +1,148 @@
+//! Commands that run during the load, and marks that the user sets with SIGUSR1.
+//!
+//! In: the marks of the plan, the start of the load, signals. Out: an event for each. Must never: store the text of a
+//! command, which may contain a password, or end a command before its end unless Prony itself is to end.
+
+use crate::shell;
+use crate::signals;
+use prony_drive::clock::Clock;
+use prony_plan::{Mark, format_duration};
+use prony_server::Target;
+use prony_store::{CommandResult, Event, EventKind};
+use signal_hook::consts::SIGUSR1;
+use signal_hook::iterator::{Handle, Signals};
+use std::os::unix::process::ExitStatusExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::{Duration, Instant};
+
+/// How long commands are waited for after the load.
+const MAX_WAIT: Duration = Duration::from_secs(120);
+
+/// Tells the waiting threads, at its drop, that the load has ended: also in a run that fails, no command begins after it.
+struct LoadEnded(Arc<AtomicBool>);
+
+impl Drop for LoadEnded {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The marks of a run in progress.
+pub(crate) struct Marks {
+    load_ended: LoadEnded,
+    commands: Vec<(Mark, JoinHandle<Event>)>,
+    signals: Option<(Handle, JoinHandle<Vec<Event>>)>,
+}
+
+impl Marks {
+    /// Begins to wait for the time of each mark; `start_ns` is the start of the load.
+    pub(crate) fn start(marks: &[Mark], target: &Target, start_ns: u64) -> Marks {
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let commands = marks.iter().map(|mark| {
+            let (own, has_ended) = (mark.clone(), Arc::clone(&has_ended));
+            let variables = target.client_environment();
+            let thread = spawn(move || run(&own, &variables, start_ns, &has_ended));
+            (mark.clone(), thread)
+        });
+        Marks {
+            commands: commands.collect(),
+            load_ended: LoadEnded(has_ended),
+            // Without it, SIGUSR1 ends the process, as before.
+            signals: Signals::new([SIGUSR1]).ok().map(|mut signals| {
+                let handle = signals.handle();
+                let wait = move || signals.forever().map(|_| signal_event(start_ns)).collect();
+                (handle, spawn(wait))
+            }),
+        }
+    }
+
+    /// The events, in the order of the marks, after the end of the load. Waits for commands that have begun.
+    pub(crate) fn end(self) -> Vec<Event> {
+        drop(self.load_ended);
+        let deadline = Instant::now() + MAX_WAIT;
+        let mut events = Vec::new();
+        for (mark, thread) in self.commands {
+            while !thread.is_finished() && Instant::now() < deadline {
+                sleep(shell::POLL_INTERVAL);
+            }
+            let event = if thread.is_finished() {
+                thread.join().ok()
+            } else {
+                None
+            };
+            let detail = "had not ended two minutes after the load";
+            let at_s = mark.at.as_secs_f64();
+            events.push(event.unwrap_or_else(|| command_event(&mark, at_s, detail)));
+        }
+        if let Some((handle, thread)) = self.signals {
+            handle.close();
+            events.extend(thread.join().unwrap_or_default());
+        }
+        events
+    }
+}
+
+/// Runs the command of a mark at its time.
+fn run(
+    mark: &Mark,
+    variables: &[(&'static str, String)],
+    start_ns: u64,
+    has_ended: &AtomicBool,
+) -> Event {
+    loop {
+        let elapsed = elapsed_since(start_ns);
+        if elapsed >= mark.at {
+            break;
+        }
+        if has_ended.load(Ordering::Relaxed) {
+            let detail = "did not run: the load ended before";
+            return command_event(mark, elapsed.as_secs_f64(), detail);
+        }
+        sleep(shell::POLL_INTERVAL.min(mark.at - elapsed));
+    }
+    let at_s = elapsed_since(start_ns).as_secs_f64();
+    let variables: Vec<(&str, &str)> = variables
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    let must_end = || signals::received().is_some();
+    match shell::run_captured(&mark.command, &variables, &must_end) {
+        Ok((status, output)) => Event {
+            until_s: Some(elapsed_since(start_ns).as_secs_f64()),
+            command: Some(CommandResult {
+                // As a shell counts the end by a signal.
+                exit_status: status.code().or(status.signal().map(|signal| 128 + signal)),
+                output,
+            }),
+            ..command_event(mark, at_s, &format!("ended with {status}"))
+        },
+        Err(error) => command_event(mark, at_s, &format!("cannot be started: {error}")),
+    }
+}
+
+/// The event of a command that has not ended.
+fn command_event(mark: &Mark, at_s: f64, detail: &str) -> Event {
+    Event {
+        at_s,
+        until_s: None,
+        kind: EventKind::Mark,
+        detail: format!("the command at {} {detail}", format_duration(mark.at)),
+        count: 0,
+        command: Some(CommandResult::default()),
+    }
+}
+
+fn signal_event(start_ns: u64) -> Event {
+    Event {
+        at_s: elapsed_since(start_ns).as_secs_f64(),
+        kind: EventKind::Mark,
+        detail: "SIGUSR1".to_owned(),
+        ..Event::default()
+    }
+}
+
+fn elapsed_since(start_ns: u64) -> Duration {
+    Duration::from_nanos(Clock::System.now_ns().saturating_sub(start_ns))
+}

@@ -1,0 +1,31 @@
+//! How long nobody could commit.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The longest time without a commit, in a run that expects an outage, keeps a ledger or runs commands. The load's
+/// beginning does not count, up to the first commit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CommitGap {
+    /// The last commit of any client before it, seconds from the start of the load.
+    pub from_s: f64,
+    /// The first commit after it; absent if there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until_s: Option<f64>,
+    /// The longest time between two commits of each client, from the client with the shortest to that with the longest.
+    pub clients: ClientGaps,
+}
+
+/// Percentiles over clients of their longest time without a commit, seconds. A client that did not commit again counts
+/// up to the end of the load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientGaps {
+    /// Of the client with the shortest one.
+    pub min_s: f64,
+    /// Median.
+    pub p50_s: f64,
+    /// Of the client with the longest one.
+    pub max_s: f64,
+    /// Clients that did not commit again before the end.
+    pub not_back: u32,
+}
