@@ -64,16 +64,6 @@ impl TestDatabase {
         TestDatabase::at(&server.url_for("root", name))
     }
 
-    /// The database of the first SQL Server in `PRONY_TEST_SQLSERVER`. If the variable is not set, prints that the test
-    /// is skipped, and returns `None`.
-    pub fn sql_server() -> Option<TestDatabase> {
-        let Ok(urls) = std::env::var("PRONY_TEST_SQLSERVER") else {
-            eprintln!("skipped: PRONY_TEST_SQLSERVER names no SQL Server");
-            return None;
-        };
-        Some(TestDatabase::at(urls.split_whitespace().next()?))
-    }
-
     /// Drops the database when the test ends, by a statement on a connection to this database.
     #[must_use]
     pub fn dropped_by(mut self, database: &TestDatabase, statement: String) -> TestDatabase {

@@ -208,6 +208,16 @@ pub fn assert_all_committed(outcome: &RunOutcome, committed: u64, context: &str)
     assert_eq!(outcome.committed, committed, "{context}");
 }
 
+/// The database of the first SQL Server in `PRONY_TEST_SQLSERVER`. If the variable is not set, prints that the test is
+/// skipped, and returns `None`.
+pub fn sql_server() -> Option<TestDatabase> {
+    let Ok(urls) = std::env::var("PRONY_TEST_SQLSERVER") else {
+        eprintln!("skipped: PRONY_TEST_SQLSERVER names no SQL Server");
+        return None;
+    };
+    Some(TestDatabase::at(urls.split_whitespace().next()?))
+}
+
 /// A PostgreSQL that a test may stop.
 pub fn private_postgres() -> EmbeddedPostgres {
     let installation = embedded::find().expect("a PostgreSQL");

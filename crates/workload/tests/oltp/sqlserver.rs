@@ -5,7 +5,7 @@ use prony_assertions::TextAssertions;
 
 #[test]
 fn tables_are_loaded_by_bulk_streams_on_sql_server() {
-    let Some(database) = TestDatabase::sql_server() else {
+    let Some(database) = sql_server() else {
         return;
     };
     let options = [("tables", "2"), ("table_size", "2000")];

@@ -27,7 +27,7 @@ static DATABASE: Mutex<()> = Mutex::new(());
 
 /// The database in the environment, which the test has for itself; `None`, with a message, without one.
 fn database() -> Option<(TestDatabase, MutexGuard<'static, ()>)> {
-    let database = TestDatabase::sql_server()?;
+    let database = sql_server()?;
     let guard = DATABASE.lock().unwrap_or_else(PoisonError::into_inner);
     let cleaned = database.clean("tpcc");
     cleaned.expect("drops the tables of an earlier test");

@@ -6,7 +6,7 @@ use prony_plan::QueryMode;
 
 #[test]
 fn every_workload_runs_in_every_protocol_on_sql_server() {
-    let Some(database) = TestDatabase::sql_server() else {
+    let Some(database) = sql_server() else {
         return;
     };
     let report = load(&database, 2, 2);
