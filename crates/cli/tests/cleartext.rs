@@ -1,5 +1,6 @@
 //! Prony warns if it sends a cleartext password to another host.
 
+use prony_assertions::TextAssertions;
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
@@ -92,27 +93,21 @@ fn a_cleartext_password_to_another_host_warns_once() {
     const WARNING: &str = "prony: warning: the password was sent to";
     let loopback = IpAddr::from([127, 0, 0, 1]);
     let loopback_stderr = stderr_of_check(loopback, start_server(loopback), "");
-    assert!(
-        loopback_stderr.contains("no statements here"),
-        "{loopback_stderr}"
-    );
-    assert!(!loopback_stderr.contains(WARNING), "{loopback_stderr}");
+    loopback_stderr.assert_contains("no statements here");
+    loopback_stderr.assert_lacks(WARNING);
     let Some(address) = own_address() else {
         eprintln!("skipped: this machine has no address but the loopback");
         return;
     };
     let port = start_server(address);
     let remote_stderr = stderr_of_check(address, port, "");
-    assert!(
-        remote_stderr.contains("no statements here"),
-        "{remote_stderr}"
-    );
+    remote_stderr.assert_contains("no statements here");
     assert_eq!(remote_stderr.matches(WARNING).count(), 1, "{remote_stderr}");
-    assert!(remote_stderr.contains("sslmode=require"), "{remote_stderr}");
-    assert!(!remote_stderr.contains(PASSWORD), "{remote_stderr}");
+    remote_stderr.assert_contains("sslmode=require");
+    remote_stderr.assert_lacks(PASSWORD);
     let refused_stderr = stderr_of_check(address, port, "require_auth=scram-sha-256");
     let reason =
         "authentication method requirement \"scram-sha-256\" failed: server requested a cleartext";
-    assert!(refused_stderr.contains(reason), "{refused_stderr}");
-    assert!(!refused_stderr.contains(WARNING), "{refused_stderr}");
+    refused_stderr.assert_contains(reason);
+    refused_stderr.assert_lacks(WARNING);
 }

@@ -6,6 +6,7 @@ mod home;
 
 use document::new_run;
 use home::Home;
+use prony_assertions::TextAssertions;
 use serde_json::{Value, json};
 
 impl Home {
@@ -90,8 +91,8 @@ fn the_baseline_is_the_first_variant_of_the_plan() {
         });
     }
     let text = home.run(&["compare", "last", "--fail-if-slower", "3%"], 8);
-    assert!(text.contains("  base  3 runs"), "{text}");
-    assert!(text.contains("slow is slower by"), "{text}");
+    text.assert_contains("  base  3 runs");
+    text.assert_contains("slow is slower by");
     // The page has all runs of the experiment, and its variants in the plan's order.
     let page = home.run(&["report", "last", "--output", "-"], 0);
     let variants = page.split("<caption>The variants, by the medians").nth(1);
@@ -109,15 +110,11 @@ fn an_experiment_is_named_by_any_of_its_runs() {
     home.store_experiment();
     for name in ["20261121-1001", "20261121-1004"] {
         let text = home.run(&["compare", name], 0);
-        assert!(
-            text.starts_with("COMPARABLE\n  base              3 runs: tpcb, scale 10, 8 clients\n"),
-            "{text}"
+        text.assert_starts_with(
+            "COMPARABLE\n  base              3 runs: tpcb, scale 10, 8 clients\n",
         );
-        assert!(text.contains("big \\x1b[31m<b>|  3 runs"), "{text}");
-        assert!(
-            text.contains("<b>| is faster by 10.0 % (95 % interval"),
-            "{text}"
-        );
+        text.assert_contains("big \\x1b[31m<b>|  3 runs");
+        text.assert_contains("<b>| is faster by 10.0 % (95 % interval");
         assert!(!text.contains('\u{1b}'), "{text}");
     }
     // Among several sides, the id of the first run of an experiment names the whole experiment, and the id of
@@ -137,7 +134,7 @@ fn an_experiment_is_named_by_any_of_its_runs() {
     // The newest run belongs to no experiment.
     let single_run = home.prony(&["compare", "last"]);
     assert_eq!(single_run.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&single_run.stderr).contains("only one side"));
+    String::from_utf8_lossy(&single_run.stderr).assert_contains("only one side");
 }
 
 #[test]
@@ -158,10 +155,8 @@ fn comparing_an_incomplete_experiment_reads_no_documents_of_other_runs() {
     file.set_modified(meta.modified().expect("a time"))
         .expect("it is set");
     let text = home.run(&["compare", "20261121-1001"], 0);
-    assert!(
-        text.contains("COMPARABLE, WITH 2 CAVEATS") && text.contains("5 runs of all sides"),
-        "{text}"
-    );
+    text.assert_contains("COMPARABLE, WITH 2 CAVEATS");
+    text.assert_contains("5 runs of all sides");
 }
 
 #[test]
@@ -179,12 +174,9 @@ fn variants_of_one_experiment_may_differ_in_what_the_plan_varies() {
         });
     }
     let text = home.run(&["compare", "20261121-2001"], 0);
-    assert!(
-        text.starts_with("COMPARABLE\n")
-            && text.contains("Because this is what the experiment varied"),
-        "{text}"
-    );
-    assert!(text.contains("TPS: no difference found"), "{text}");
+    text.assert_starts_with("COMPARABLE\n");
+    text.assert_contains("Because this is what the experiment varied");
+    text.assert_contains("TPS: no difference found");
     // Other differences still make runs not comparable.
     home.store_run("20261121-2007", 10_000.0, |run| {
         run["drive"]["protocol"] = json!("simple");
@@ -201,15 +193,13 @@ fn repeats_are_separated_by_commas_and_a_duplicate_is_an_error() {
         "20261121-1002,20261121-1003,20261121-1006",
     ];
     let text = home.run(&["compare", a, b], 0);
-    assert!(
-        text.contains("<b>| is faster by 10.0 %") && text.contains("assuming a normal"),
-        "{text}"
-    );
+    text.assert_contains("<b>| is faster by 10.0 %");
+    text.assert_contains("assuming a normal");
     for (side_a, side_b) in [("20261121-1001,20261121-1001", b), (a, "20261121-1004")] {
         let output = home.prony(&["compare", side_a, side_b]);
         assert_eq!(output.status.code(), Some(2));
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(stderr.contains("is named twice"), "{stderr}");
+        stderr.assert_contains("is named twice");
     }
     assert_eq!(
         home.prony(&["compare", a, "none,such"]).status.code(),
@@ -228,16 +218,13 @@ fn a_side_of_runs_that_are_not_repeats_is_not_comparable() {
     });
     let mixed = "20261121-1001,20261121-1108";
     let text = home.run(&["compare", mixed, "20261121-1002"], 7);
-    assert!(text.starts_with("NOT COMPARABLE\n"), "{text}");
-    assert!(
-        text.contains("The runs of A are not repeats of each other"),
-        "{text}"
-    );
+    text.assert_starts_with("NOT COMPARABLE\n");
+    text.assert_contains("The runs of A are not repeats of each other");
     // Which figures there are is no question then.
     let unknown = ["compare", mixed, "20261121-1002", "--figure", "nope"];
     home.run(&unknown, 7);
     let limit = ["compare", mixed, "20261121-1002", "--fail-if-slower", "1%"];
-    assert!(!home.run(&limit, 7).contains("required"));
+    home.run(&limit, 7).assert_lacks("required");
 }
 
 #[test]
@@ -249,14 +236,15 @@ fn a_slower_side_has_its_own_exit_code() {
         "20261121-1002,20261121-1003,20261121-1006",
     ];
     let slower = ["compare", big, base, "--fail-if-slower", "3%"];
-    assert!(home.run(&slower, 8).starts_with("FAIL: TPS 90.9 % of A's"));
+    home.run(&slower, 8)
+        .assert_starts_with("FAIL: TPS 90.9 % of A's");
     let faster = ["compare", base, big, "--fail-if-slower", "3%"];
-    assert!(home.run(&faster, 0).starts_with("PASS: TPS"));
+    home.run(&faster, 0).assert_starts_with("PASS: TPS");
     // B is about 9.1 % slower, too close to 9 % to decide.
     let undecided = ["compare", big, base, "--fail-if-slower", "9%"];
-    assert!(home.run(&undecided, 9).starts_with("UNDECIDED: TPS"));
+    home.run(&undecided, 9).assert_starts_with("UNDECIDED: TPS");
     let passing = [&undecided[..], &["--unsure", "pass"]].concat();
-    assert!(home.run(&passing, 0).starts_with("UNDECIDED: TPS"));
+    home.run(&passing, 0).assert_starts_with("UNDECIDED: TPS");
     // With one run per side, a limit is always undecided, which fails, however large the difference is.
     home.store_run("20261121-1108", 4_000.0, |_| ());
     for limit in ["3%", "99%"] {
@@ -272,7 +260,7 @@ fn a_slower_side_has_its_own_exit_code() {
             .split_whitespace()
             .collect::<Vec<_>>()
             .join(" ");
-        assert!(text.contains("a side has 1 run"), "{text}");
+        text.assert_contains("a side has 1 run");
     }
     // If one limit is exceeded and another is undecided, the exit code is that of the exceeded limit.
     let two_limits = [&slower[..], &["--fail-if-p99-above", "8200us"]].concat();
@@ -309,10 +297,7 @@ fn the_primary_figure_can_be_chosen() {
     let unknown_figure = home.prony(&["compare", "20261121-1001", "--figure", "NOPM"]);
     assert_eq!(unknown_figure.status.code(), Some(2));
     let stderr = String::from_utf8_lossy(&unknown_figure.stderr).into_owned();
-    assert!(
-        stderr.contains("name one of TPS, mean response, p99"),
-        "{stderr}"
-    );
+    stderr.assert_contains("name one of TPS, mean response, p99");
 }
 
 /// Runs of 9,900 to 10,100 transactions per second have a 99th percentile of about 9 ms.
@@ -354,30 +339,22 @@ fn markdown_and_junit_are_written() {
     let home = Home::new("forms");
     home.store_experiment();
     let text = home.run(&["compare", "20261121-1001", "--markdown"], 0);
-    assert!(
-        text.starts_with(
-            "**COMPARABLE**\n\n- TPS: big &#92;x1b&#91;31m&#60;b&#62;&#124; is faster by 10.0 %"
-        ),
-        "{text}"
+    text.assert_starts_with(
+        "**COMPARABLE**\n\n- TPS: big &#92;x1b&#91;31m&#60;b&#62;&#124; is faster by 10.0 %",
     );
-    assert!(
-        text.contains("| TPS | 10,000 | 11,000 | +10.0 % | +"),
-        "{text}"
-    );
+    text.assert_contains("| TPS | 10,000 | 11,000 | +10.0 % | +");
     assert!(!text.contains("<b>") && !text.contains('\u{1b}'), "{text}");
 
     let file = home.0.join("junit.xml").display().to_string();
     for _ in 0..2 {
         let text = home.run(&["compare", "20261121-1001", "--junit", &file], 0);
-        assert!(text.starts_with("COMPARABLE\n"), "{text}");
+        text.assert_starts_with("COMPARABLE\n");
     }
     let file_text = std::fs::read_to_string(&file).expect("it is there");
     let printed = home.run(&["compare", "20261121-1001", "--junit", "-"], 0);
     assert_eq!(file_text, printed);
-    assert!(
-        printed.starts_with("<?xml") && printed.contains("failures=\"0\""),
-        "{printed}"
-    );
+    printed.assert_starts_with("<?xml");
+    printed.assert_contains("failures=\"0\"");
     assert!(
         printed.contains("&lt;b&gt;|") && !printed.contains('\u{1b}'),
         "{printed}"
@@ -386,10 +363,8 @@ fn markdown_and_junit_are_written() {
     let document = home.0.join("runs/20261121-1001.json").display().to_string();
     let refused = home.prony(&["compare", "20261121-1001", "--junit", &document]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(
-        home.run(&["compare", "20261121-1001"], 0)
-            .starts_with("COMPARABLE\n")
-    );
+    home.run(&["compare", "20261121-1001"], 0)
+        .assert_starts_with("COMPARABLE\n");
     let absent = home.0.join("absent/x.xml");
     let absent = absent.to_str().expect("UTF-8");
     let unwritable = home.prony(&["compare", "20261121-1001", "--junit", absent]);
@@ -472,7 +447,7 @@ fn no_undecided_limit_passes() {
     assert_eq!(codes(), [9, 9, 9], "no response time at a rate");
     let text = home.run(&[&["compare"], &sides[..], &limits[0][..]].concat(), 9);
     let text = text.replace('\n', " ");
-    assert!(text.contains("at a rate, the throughput is"), "{text}");
+    text.assert_contains("at a rate, the throughput is");
 }
 
 /// A variant whose runs all failed to finish is no side of the comparison; its limits are not kept. Nor are those of an
@@ -509,7 +484,7 @@ fn check_unfinished(planned: &[&str], message: &str) {
     home.run(&limit, 9);
     let output = home.prony(&limit);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(stderr.contains(message), "{stderr}");
+    stderr.assert_contains(message);
     home.run(&[&limit[..], &["--unsure", "pass"]].concat(), 0);
     home.run(&["compare", "20261121-3001"], 0);
 }
@@ -531,10 +506,7 @@ fn a_sweep_of_more_points_than_letters_has_its_curve_only() {
     let shown = home.prony(&["compare", "20261121-1001"]);
     assert_eq!(shown.status.code(), Some(0), "{shown:?}");
     let [text, notice] = [&shown.stdout, &shown.stderr].map(|text| String::from_utf8_lossy(text));
-    assert!(text.contains("Sweep of clients over 27 points"), "{text}");
-    assert!(
-        notice.contains("are not compared with the first one"),
-        "{notice}"
-    );
+    text.assert_contains("Sweep of clients over 27 points");
+    notice.assert_contains("are not compared with the first one");
     home.run(&["compare", "20261121-1001", "--markdown"], 2);
 }

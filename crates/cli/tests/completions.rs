@@ -2,6 +2,7 @@
 //!
 //! bash is required. zsh, fish and mandoc are used if they are installed; a test without its program says so.
 
+use prony_assertions::TextAssertions;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -130,7 +131,7 @@ fn bash_completes_names_of_workloads_and_scenarios_and_values_of_options() {
     // Names are not the only valid values: a plan file is one too.
     let output = run(PRONY, &["run", "no-such-plan.toml"]);
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(stderr.contains("no-such-plan.toml"), "{stderr}");
+    stderr.assert_contains("no-such-plan.toml");
 }
 
 #[test]
@@ -148,11 +149,8 @@ fn zsh_accepts_its_completions() {
             .lines()
             .find(|line| line.starts_with("':workload_or_plan "))
             .expect("the argument of `prony run`");
-        assert!(
-            run_argument.contains("workloads:workload:(tpcb ")
-                && run_argument.ends_with(r#"_files -g \"*.toml\""}' \"#),
-            "{run_argument}"
-        );
+        run_argument.assert_contains("workloads:workload:(tpcb ");
+        run_argument.assert_ends_with(r#"_files -g \"*.toml\""}' \"#);
     }
 }
 
@@ -229,11 +227,8 @@ fn each_command_has_a_man_page_with_its_flags() {
             .all(|line| line.starts_with("  prony compare ")),
         "{examples}"
     );
-    assert!(
-        overview.contains(".SH EXIT STATUS\n.nf\n  0    success\n"),
-        "{overview}"
-    );
-    assert!(!overview.contains(".SH EXTRA"), "{overview}");
+    overview.assert_contains(".SH EXIT STATUS\n.nf\n  0    success\n");
+    overview.assert_lacks(".SH EXTRA");
     assert!(
         pages.join("prony-plan-check.1").exists(),
         "a page for a nested command"

@@ -1,8 +1,9 @@
 //! `prony doctor` in a network namespace with bad settings, on real servers, and with a run.
 
+use prony_assertions::TextAssertions;
 use prony_server::{Control, Environment, resolve};
 use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject, Run};
-use prony_test_servers::{shared_mariadb, shared_postgres};
+use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
@@ -114,14 +115,11 @@ fn more_clients_than_the_server_accepts_are_bad() {
     assert!(line("  bad      max-connections: "), "{text}");
     assert!(line("  ok       server-version: PostgreSQL "), "{text}");
     assert!(line("  caution  server-location: this machine. "), "{text}");
-    assert!(text.contains(" statements)"), "{text}");
-    assert!(
-        text.contains("$ psql -c 'ALTER SYSTEM SET max_connections = "),
-        "{text}"
-    );
+    text.assert_contains(" statements)");
+    text.assert_contains("$ psql -c 'ALTER SYSTEM SET max_connections = ");
     let few = examine("2");
     let text = String::from_utf8(few.stdout).unwrap();
-    assert!(text.contains("  ok       max-connections: "), "{text}");
+    text.assert_contains("  ok       max-connections: ");
 }
 
 /// Tables of the probe that are left in a database.
@@ -134,7 +132,7 @@ fn probe_tables(control: &mut Control) -> Option<String> {
 fn new_database(name: &str) -> (String, Control) {
     let server = shared_postgres();
     let create = format!("create database {name}");
-    connect(&server.url()).execute(&create).unwrap();
+    connect(&server.url()).run(create);
     let url = server.url_for(name);
     let control = connect(&url);
     (url, control)
@@ -151,28 +149,18 @@ fn the_storage_of_postgresql_is_probed_and_the_table_is_dropped() {
     // Without a large table, only commits are probed, and the others say why.
     let report = probe_storage(&url);
     let commits = finding(&report, "commit-latency");
-    assert!(
-        commits.value.starts_with("p50 ") && commits.value.contains(" commit"),
-        "{commits:?}"
-    );
+    commits.value.assert_starts_with("p50 ");
+    commits.value.assert_contains(" commit");
     assert!(commits.subject == DoctorSubject::Server && commits.state != DoctorState::Unknown);
     for id in ["sequential-read", "random-read"] {
         let read = finding(&report, id);
         assert_eq!(read.state, DoctorState::Unknown, "{read:?}");
-        assert!(
-            read.reason.contains("no table of 16 MB or more"),
-            "{read:?}"
-        );
+        read.reason.assert_contains("no table of 16 MB or more");
     }
     // 40,000 rows of half a page are more than the server's cache.
     control
-        .execute(
-            "create table large (filler text); alter table large alter filler set storage plain",
-        )
-        .unwrap();
-    control
-        .execute("insert into large select repeat('x', 4000) from generate_series(1, 80000)")
-        .unwrap();
+        .run("create table large (filler text); alter table large alter filler set storage plain");
+    control.run("insert into large select repeat('x', 4000) from generate_series(1, 80000)");
     let report = probe_storage(&url);
     for id in ["sequential-read", "random-read"] {
         let read = finding(&report, id);
@@ -189,13 +177,11 @@ fn the_storage_of_postgresql_is_probed_and_the_table_is_dropped() {
 #[test]
 fn a_user_who_may_not_create_a_table_is_told_so() {
     let (url, mut control) = new_database("refusing");
-    control
-        .execute("alter database refusing set default_transaction_read_only = on")
-        .unwrap();
+    control.run("alter database refusing set default_transaction_read_only = on");
     let report = probe_storage(&url);
     let commits = finding(&report, "commit-latency");
     assert_eq!(commits.state, DoctorState::Unknown, "{commits:?}");
-    assert!(commits.reason.contains("read-only"), "{commits:?}");
+    commits.reason.assert_contains("read-only");
 }
 
 #[test]
@@ -203,7 +189,7 @@ fn the_storage_of_mariadb_is_probed() {
     let url = shared_mariadb().url();
     let report = probe_storage(&url);
     let commits = finding(&report, "commit-latency");
-    assert!(commits.value.starts_with("p50 "), "{commits:?}");
+    commits.value.assert_starts_with("p50 ");
     assert_eq!(probe_tables(&mut connect(&url)).as_deref(), Some("0"));
 }
 
@@ -211,18 +197,14 @@ fn the_storage_of_mariadb_is_probed() {
 fn an_interrupted_probe_drops_its_table() {
     let (url, mut control) = new_database("interrupted");
     // The creation of the table waits, so that the signal arrives during the probe.
-    control
-        .execute(
-            "create function wait() returns event_trigger language plpgsql as \
+    control.run(
+        "create function wait() returns event_trigger language plpgsql as \
              $$ begin perform pg_sleep(1); end $$",
-        )
-        .unwrap();
-    control
-        .execute(
-            "create event trigger wait on ddl_command_end when tag in ('CREATE TABLE') \
+    );
+    control.run(
+        "create event trigger wait on ddl_command_end when tag in ('CREATE TABLE') \
              execute function wait()",
-        )
-        .unwrap();
+    );
     let mut child = Command::new(PRONY)
         .args(["doctor", "--url", &url, "--watch", "0s", "--probe-storage"])
         .env("PRONY_HOME", std::env::temp_dir())
@@ -264,11 +246,9 @@ fn mariadb_is_examined() {
     let unknown = of_server.filter(|f| f.state == DoctorState::Unknown);
     let unknown = unknown.filter(|f| !["data-size", "round-trip"].contains(&&*f.id));
     assert_eq!(unknown.count(), 0, "{report:?}");
-    assert!(
-        finding(&report, "server-version")
-            .value
-            .starts_with("MariaDB ")
-    );
+    finding(&report, "server-version")
+        .value
+        .assert_starts_with("MariaDB ");
     assert_eq!(finding(&report, "max-connections").state, DoctorState::Ok);
 }
 
@@ -277,7 +257,7 @@ fn execute(url: &str, sql: &str) {
     let target = resolve(url, &Environment::without_home("nobody")).unwrap();
     let mut control = Control::connect(&target).unwrap();
     for statement in sql.split(';').filter(|sql| !sql.trim().is_empty()) {
-        control.execute(statement).unwrap();
+        control.run(statement);
     }
 }
 
@@ -419,6 +399,6 @@ fn a_run_stores_the_findings_and_a_run_without_them_differs_in_a_note() {
     let show = format!("show {} --full", examined.id);
     let shown = prony(&show).output().unwrap();
     let text = String::from_utf8_lossy(&shown.stdout).into_owned();
-    assert!(text.contains("  doctor   "), "{text}");
+    text.assert_contains("  doctor   ");
     std::fs::remove_dir_all(home).unwrap();
 }

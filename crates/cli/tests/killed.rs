@@ -6,6 +6,7 @@ mod home;
 
 use document::new_run;
 use home::Home;
+use prony_assertions::TextAssertions;
 use serde_json::json;
 
 impl Home {
@@ -22,10 +23,7 @@ fn a_journal_with_only_a_header_has_no_figures_and_is_not_valid() {
     let line = json!({ "run": new_run() });
     home.write_file("runs/20261121-1001.jsonl", &format!("{line}\n"));
     let listed = home.run(&["runs"], 0);
-    assert!(
-        listed.contains("partial") && listed.contains("–"),
-        "{listed}"
-    );
+    listed.assert_contains("partial").assert_contains("–");
     let stdout = home.run(&["show", "last", "--full"], 0);
     for expected in [
         "PARTIAL RESULT",
@@ -36,10 +34,10 @@ fn a_journal_with_only_a_header_has_no_figures_and_is_not_valid() {
         "worst loop delay unknown",
         "unknown; network unknown",
     ] {
-        assert!(stdout.contains(expected), "{expected}: {stdout}");
+        stdout.assert_contains(expected);
     }
     for false_zero in ["Valid", "0 transactions", "0 ns", " 0 s"] {
-        assert!(!stdout.contains(false_zero), "{false_zero}: {stdout}");
+        stdout.assert_lacks(false_zero);
     }
 }
 
@@ -65,13 +63,10 @@ fn a_killed_run_is_judged_when_read_and_its_document_stays_unchanged() {
     let path = home.0.join("runs/20261121-1001.json");
     let document = std::fs::read(&path).expect("it is there");
     let stdout = home.run(&["show", "20261121-1001", "--full"], 0);
-    assert!(
-        stdout.contains("Partial: the run ended early; no other problems were found."),
-        "{stdout}"
-    );
-    assert!(stdout.contains("note     one-host"), "{stdout}");
+    stdout.assert_contains("Partial: the run ended early; no other problems were found.");
+    stdout.assert_contains("note     one-host");
     let compared = home.run(&["compare", "20261121-1001", "20261121-1002"], 0);
-    assert!(compared.contains("partial-run"), "{compared}");
+    compared.assert_contains("partial-run");
     let sheet = home.write_file(
         "sheet.toml",
         "[sheet]\ncurrency = \"EUR\"\nregion = \"r\"\nterm = \"t\"\nas_of = \"2026-11\"\nsource = \"s\"\n\
@@ -79,15 +74,12 @@ fn a_killed_run_is_judged_when_read_and_its_document_stays_unchanged() {
          quantity = 1\nunit_price = 100\nper = \"month\"\n",
     );
     let priced = home.run(&["price", "--sheet", &sheet, "20261121-1001"], 0);
-    assert!(
-        priced.contains("the runs have findings: partial-run"),
-        "{priced}"
-    );
+    priced.assert_contains("the runs have findings: partial-run");
     let page = home.0.join("page.html").display().to_string();
     home.run(&["report", "20261121-1001", "--output", &page], 0);
     let page_text = std::fs::read_to_string(&page).expect("it is there");
-    assert!(page_text.contains("Partial: the run ended early; no other problems were found."));
+    page_text.assert_contains("Partial: the run ended early; no other problems were found.");
     let verified = home.run(&["verify", &page], 0);
-    assert!(verified.contains("are unchanged"), "{verified}");
+    verified.assert_contains("are unchanged");
     assert_eq!(std::fs::read(&path).expect("it is there"), document);
 }

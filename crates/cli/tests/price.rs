@@ -6,6 +6,7 @@ mod home;
 
 use document::new_run;
 use home::Home;
+use prony_assertions::TextAssertions;
 use serde_json::json;
 
 impl Home {
@@ -63,8 +64,8 @@ fn runs_are_compared_and_priced() {
     let home = Home::new("priced");
     let (small, big) = (home.store(10_000.0, 15.0), home.store(25_000.0, 8.0));
     let compared = home.run(&["compare", &small, &big], 0);
-    assert!(compared.starts_with("COMPARABLE"), "{compared}");
-    assert!(compared.contains("+150.0 %"), "{compared}");
+    compared.assert_starts_with("COMPARABLE");
+    compared.assert_contains("+150.0 %");
 
     let prices = home.write_file("sheet.toml", &sheet([&small, &big], "2026-11"));
     let text = home.run(&["price", "--sheet", &prices, "--json"], 0);
@@ -78,21 +79,18 @@ fn runs_are_compared_and_priced() {
     let load = [
         "price", "--rate", "20000tps", "--p99", "20ms", "--sheet", &prices,
     ];
-    assert!(
-        home.run(&load, 0)
-            .contains("  big: 300.00 EUR per month, by one run.")
-    );
+    home.run(&load, 0)
+        .assert_contains("  big: 300.00 EUR per month, by one run.");
     let load = [
         "price", "--rate", "5000", "--p99", "20ms", "--sheet", &prices,
     ];
-    assert!(
-        home.run(&load, 0)
-            .contains("  small: 100.00 EUR per month, by one run.")
-    );
+    home.run(&load, 0)
+        .assert_contains("  small: 100.00 EUR per month, by one run.");
     let load = [
         "price", "--rate", "20000tps", "--p99", "5ms", "--sheet", &prices,
     ];
-    assert!(home.run(&load, 7).contains("None, according to these runs"));
+    home.run(&load, 7)
+        .assert_contains("None, according to these runs");
 }
 
 #[test]
@@ -105,12 +103,10 @@ fn the_default_sheet_is_read_and_configurations_are_not_guessed() {
     let guess = home.prony(&["price", "last"]);
     assert_eq!(guess.status.code(), Some(2));
     let stderr = String::from_utf8_lossy(&guess.stderr).into_owned();
-    assert!(stderr.contains("small, big"), "{stderr}");
+    stderr.assert_contains("small, big");
     let text = home.run(&["price", "small=last"], 0);
-    assert!(
-        text.contains("old-prices") && text.contains("durability-unknown"),
-        "{text}"
-    );
+    text.assert_contains("old-prices");
+    text.assert_contains("durability-unknown");
     let future = home.write_file("future.toml", &sheet([&small, &small], "9999"));
     let text = home.run(&["price", "small=last", "--sheet", &future], 7);
     let words: Vec<_> = text.split_whitespace().collect();
@@ -132,7 +128,7 @@ fn the_default_sheet_is_read_and_configurations_are_not_guessed() {
     ];
     let refused = home.prony(&both);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("does not convert currencies"));
+    String::from_utf8_lossy(&refused.stderr).assert_contains("does not convert currencies");
 }
 
 #[test]
@@ -186,7 +182,7 @@ fn show_names_the_file_that_was_read() {
     let stored = home.0.join("runs").join(format!("{id}.json"));
     let expected = format!("Read from {}\n", stored.display());
     let text = home.run(&["show", "last", "--full"], 0);
-    assert!(text.ends_with(&expected));
+    text.assert_ends_with(&expected);
     // A copy in the current folder is another file, although its id is that of a run in the store.
     std::fs::copy(&stored, home.0.join("copy.json")).expect("a copy");
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_prony"))
@@ -197,7 +193,7 @@ fn show_names_the_file_that_was_read() {
         .output()
         .expect("it starts");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(text.ends_with("Read from copy.json\n"), "{text}");
+    text.assert_ends_with("Read from copy.json\n");
 }
 
 #[test]
@@ -210,19 +206,19 @@ fn an_implausible_output_of_another_tool_has_exit_code_7() {
          tps = 10000.000000 (without initial connection time)\n";
     let plausible = home.write_file("pgbench.out", report);
     let text = home.run(&["audit", &plausible], 0);
-    assert!(text.contains("no problems found"), "{text}");
+    text.assert_contains("no problems found");
     let json: serde_json::Value =
         serde_json::from_str(&home.run(&["audit", &plausible, "--json"], 0)).expect("JSON");
     assert_eq!(json["runs"][0]["reported"]["clients"], 64);
     let wrong = home.write_file("wrong.out", &report.replace("clients: 64", "clients: 32"));
     let text = home.run(&["audit", &wrong], 7);
-    assert!(text.contains("littles-law"), "{text}");
+    text.assert_contains("littles-law");
     let cut = home.write_file(
         "cut.out",
         "transaction type: <builtin: TPC-B (sort of)>\nscaling",
     );
     let text = home.run(&["audit", &cut], 7);
-    assert!(text.contains("truncated"), "{text}");
+    text.assert_contains("truncated");
 }
 
 #[test]
@@ -262,16 +258,17 @@ fn a_report_with_prices_is_verified_with_its_sheet() {
         "2019, OLD",
         "a letter (",
     ] {
-        assert!(html.contains(line), "{line}");
+        html.assert_contains(line);
     }
-    assert!(home.run(&["verify", &page], 0).contains("are unchanged"));
+    home.run(&["verify", &page], 0)
+        .assert_contains("are unchanged");
     let changed = html.replace("300.00 EUR per month", "200.00 EUR per month");
     std::fs::write(&page, changed).expect("written");
     home.run(&["verify", &page], 7);
     // Without a sheet, the page has no section of prices.
     home.run(&["report", &small, &big, "--output", &page], 0);
     let plain = std::fs::read_to_string(&page).expect("it is written");
-    assert!(!plain.contains("What throughput costs"));
+    plain.assert_lacks("What throughput costs");
     let unknown = home.write_file("unknown.toml", &sheet(["x", "y"], "2019"));
     for (arguments, expected) in [
         (
@@ -285,7 +282,7 @@ fn a_report_with_prices_is_verified_with_its_sheet() {
         let output = home.prony(&[&arguments[..], &["--output", &page]].concat());
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
-        assert!(errors.contains(expected), "{expected}: {errors}");
+        errors.assert_contains(expected);
     }
     assert_eq!(std::fs::read_to_string(&page).expect("still there"), plain);
 }
@@ -364,7 +361,7 @@ fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
         "small (old)     3 ",
         "big (new)       3 ",
     ] {
-        assert!(load.contains(line), "{line}:\n{load}");
+        load.assert_contains(line);
     }
     let page = home.0.join("report.html").display().to_string();
     let arguments = [
@@ -376,7 +373,7 @@ fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
         ">1 small (old), 3 runs</text>",
         ">2 big (new), 3 runs</text>",
     ] {
-        assert!(html.contains(line), "{line}");
+        html.assert_contains(line);
     }
     home.run(&["verify", &page], 0);
 }
@@ -428,10 +425,7 @@ fn variants_without_a_configuration_are_listed_and_the_others_priced() {
     assert_eq!(points, [("small".to_owned(), 11_000.0, 3)]);
     let remark = remarks.iter().find(|(id, _)| id == "variant-unpriced");
     let (_, finding) = remark.expect("it is listed");
-    assert!(
-        finding.contains("the variant new was measured"),
-        "{finding}"
-    );
+    finding.assert_contains("the variant new was measured");
     // If the sheet names no run of the experiment, there is nothing to price.
     home.run(&["price", "--sheet", &prices, experiment], 2);
 }
@@ -482,12 +476,12 @@ fn a_remark_says_that_a_run_selects_its_repeats() {
     );
     assert!(words.join(" ").contains(&expected), "{text}");
     let alone = home.run(&["price", "--sheet", &prices, &format!("{small},")], 0);
-    assert!(!alone.contains("repeats-taken"), "{alone}");
+    alone.assert_lacks("repeats-taken");
     // `prony report` prints the remark when it writes the page.
     let page = home.0.join("report.html").display().to_string();
     let output = home.prony(&["report", &small, "--sheet", &prices, "--output", &page]);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(stderr.contains("selects all 3 repeats"), "{stderr}");
+    stderr.assert_contains("selects all 3 repeats");
 }
 
 #[test]
@@ -505,11 +499,9 @@ fn a_load_that_one_repeat_did_not_sustain_has_a_caveat() {
         "in 2 of 3 runs",
         "load-not-always-held",
     ] {
-        assert!(text.contains(line), "{line}:\n{text}");
+        text.assert_contains(line);
     }
     let text = load("9000tps");
-    assert!(
-        !text.contains("did not sustain") && text.contains(" yes "),
-        "{text}"
-    );
+    text.assert_lacks("did not sustain");
+    text.assert_contains(" yes ");
 }

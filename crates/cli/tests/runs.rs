@@ -6,6 +6,7 @@ mod home;
 
 use document::new_run;
 use home::Home;
+use prony_assertions::TextAssertions;
 use serde_json::json;
 
 /// Stores a complete run.
@@ -66,29 +67,26 @@ fn labels_and_notes_are_shown_and_do_not_change_the_document() {
     );
     home.run(&["runs", "note", "last", "the newest"], 0);
     let listed = home.run(&["runs"], 0);
-    assert!(listed.contains("[before\\x1b[2J vacuum]\n"), "{listed}");
-    assert!(listed.contains("\n  the newest\n"), "{listed}");
+    listed.assert_contains("[before\\x1b[2J vacuum]\n");
+    listed.assert_contains("\n  the newest\n");
     assert!(!listed.contains('\u{1b}'), "{listed:?}");
     let labelled = home.run(&["runs", "--label", "before\\x1b[2J vacuum"], 0);
     assert_eq!(ids(&labelled), ["20261121-1002"]);
     let stdout = home.run(&["show", "20261121-1002"], 0);
-    assert!(
-        stdout.ends_with(
-            "\n20261121-1002 [before\\x1b[2J vacuum]: prony show 20261121-1002 --full\n"
-        ),
-        "{stdout}"
+    stdout.assert_ends_with(
+        "\n20261121-1002 [before\\x1b[2J vacuum]: prony show 20261121-1002 --full\n",
     );
     let full = home.run(&["show", "20261121-1002", "--full"], 0);
-    assert!(full.starts_with("label: before\\x1b[2J vacuum\n"), "{full}");
+    full.assert_starts_with("label: before\\x1b[2J vacuum\n");
     let newest = home.run(&["show", "last"], 0);
-    assert!(newest.contains("\n  note    the newest\n"), "{newest}");
+    newest.assert_contains("\n  note    the newest\n");
     assert_eq!(home.run(&["show", "before\\x1b[2J vacuum"], 0), stdout);
     home.run(&["runs", "label", "last", "before\\x1b[2J vacuum"], 0);
     home.run(&["show", "before\\x1b[2J vacuum"], 2);
     home.run(&["runs", "label", "last", ""], 0);
     assert_eq!(std::fs::read(&path).expect("it is there"), before);
     home.run(&["runs", "label", "20261121-1002", ""], 0);
-    assert!(!home.run(&["runs"], 0).contains("vacuum"));
+    home.run(&["runs"], 0).assert_lacks("vacuum");
     home.run(&["runs", "label", "20261121", "of several"], 2);
 }
 
@@ -138,10 +136,7 @@ fn a_huge_rate_is_printed_in_short_form() {
     ]);
     let text = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(2), "{text}");
-    assert!(
-        text.contains("is 1e300") && !text.contains("0000000000"),
-        "{text}"
-    );
+    text.assert_contains("is 1e300").assert_lacks("0000000000");
 }
 
 #[test]
@@ -153,7 +148,7 @@ fn very_many_wrong_options_are_counted() {
     let output = home.prony(&arguments);
     let text = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{text}");
-    assert!(text.contains("and 50 more problems"), "{text}");
+    text.assert_contains("and 50 more problems");
 }
 
 /// Stores a complete run of 60 s on a unix socket, judged by these rules with one finding.
@@ -206,10 +201,7 @@ fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
     assert_eq!(stored["checks"][0]["kind"], "scope");
     assert_eq!(stored["measured"]["kinds"][0]["committed"], 96_000);
     let again = home.run(&["judge", "last"], 0);
-    assert!(
-        again.contains("Against rules of version 5: the same findings."),
-        "{again}"
-    );
+    again.assert_contains("Against rules of version 5: the same findings.");
     home.run(&["judge", "nothing"], 2);
 }
 
@@ -230,11 +222,8 @@ fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
     store_judged_run(&home, "20261121-1002", 5);
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let shown = words(home.run(&["show", "20261121-1002"], 0));
-    assert!(
-        shown.contains(
-            "not those of its figures: former (caveat), no-split (note), one-host (note)"
-        ),
-        "{shown}"
+    shown.assert_contains(
+        "not those of its figures: former (caveat), no-split (note), one-host (note)",
     );
     assert_eq!(home.run(&["runs"], 0).matches("invalid").count(), 2);
     home.run(&["judge", "20261121-1001", "--again"], 0);
@@ -248,18 +237,18 @@ fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
     std::fs::write(&path, document.replace("1600.0", "16000.0")).expect("it is written");
     let contradiction = "tps of all in the window is 16000, computed 1600";
     let shown = words(home.run(&["show", "20261121-1002"], 0));
-    assert!(shown.contains("Invalid (contradiction)"), "{shown}");
-    assert!(shown.contains(contradiction), "{shown}");
-    assert!(home.run(&["runs"], 0).contains("invalid"));
+    shown.assert_contains("Invalid (contradiction)");
+    shown.assert_contains(contradiction);
+    home.run(&["runs"], 0).assert_contains("invalid");
     let compared = home.run(&["compare", "20261121-1001", "20261121-1002"], 7);
-    assert!(compared.contains("contradiction"), "{compared}");
+    compared.assert_contains("contradiction");
     home.run(&["report", "20261121-1002", "--output", &page], 0);
     let text = std::fs::read_to_string(&page).expect("a page");
-    assert!(text.contains(contradiction), "{text}");
+    text.assert_contains(contradiction);
     let output = home.prony(&["verify", &page]);
     let errors = words(String::from_utf8_lossy(&output.stderr).into_owned());
     assert_eq!(output.status.code(), Some(7), "{errors}");
-    assert!(errors.contains(contradiction), "{errors}");
+    errors.assert_contains(contradiction);
     // Without its findings a run is not valid, but judged.
     let unjudged = document.replace("\"rules_version\":5", "\"rules_version\":null");
     let mut unjudged: serde_json::Value = serde_json::from_str(&unjudged).expect("JSON");
@@ -267,13 +256,13 @@ fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
     unjudged["measured"]["kinds"][0]["busy_s"] = json!(1.0);
     std::fs::write(&path, unjudged.to_string()).expect("it is written");
     let shown = home.run(&["show", "20261121-1002"], 0);
-    assert!(shown.contains("Invalid (littles-law)"), "{shown}");
-    assert!(home.run(&["runs"], 0).contains("invalid"));
+    shown.assert_contains("Invalid (littles-law)");
+    home.run(&["runs"], 0).assert_contains("invalid");
     unjudged["rules_version"] = json!(4);
     std::fs::write(&path, unjudged.to_string()).expect("it is written");
     let shown = home.run(&["show", "20261121-1002"], 0);
-    assert!(shown.contains("Not judged by this version"), "{shown}");
-    assert!(home.run(&["runs"], 0).contains("not judged"));
+    shown.assert_contains("Not judged by this version");
+    home.run(&["runs"], 0).assert_contains("not judged");
 }
 
 #[test]

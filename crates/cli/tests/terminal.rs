@@ -5,6 +5,7 @@ mod document;
 mod home;
 
 use home::Home;
+use prony_assertions::TextAssertions;
 use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, start};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -184,17 +185,13 @@ fn views_of_a_document_send_no_control_characters() {
         return;
     };
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(text.contains("\\x1b]0;owned\\x07\\x1b[2J"), "{text:?}");
+    text.assert_contains("\\x1b]0;owned\\x07\\x1b[2J");
     let colours = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[1;31m"];
     let without_colours = colours
         .iter()
         .fold(text, |text, code| text.replace(code, ""));
-    assert!(
-        !without_colours
-            .replace("\r\n", "\n")
-            .contains(is_terminal_control),
-        "{without_colours:?}"
-    );
+    let shown = without_colours.replace("\r\n", "\n");
+    assert!(!shown.contains(is_terminal_control), "{shown:?}");
 }
 
 /// Opens a pseudo-terminal; returns the user's and the program's end.
@@ -228,7 +225,7 @@ fn output_of_scripts_sends_no_control_characters() {
     child.wait().expect("it ends");
     let terminal_output = String::from_utf8(terminal_output).expect("UTF-8");
     let expected = "\x1b[1;31mred\x1b[0m \\x1b]0;owned\\x07 \\x1b[2J \\x9b";
-    assert!(terminal_output.contains(expected), "{terminal_output:?}");
+    terminal_output.assert_contains(expected);
 }
 
 /// The command that loads 157 GB on a canned server, whose free space is not known.
@@ -293,14 +290,11 @@ fn a_large_load_is_confirmed_on_a_terminal_and_refused_without_one() {
     };
     let (code, shown) = answered("no\n");
     assert_eq!(code, Some(2), "{shown}");
-    assert!(shown.contains("prony: nothing was loaded"), "{shown}");
+    shown.assert_contains("prony: nothing was loaded");
     // The canned server does not know the catalog, so that the load begins and fails.
     let (code, shown) = answered("y\n");
     assert!(matches!(code, Some(3 | 6)), "{code:?}: {shown}");
     let (code, shown) = answered("");
     assert!(matches!(code, Some(143) | None), "{code:?}: {shown}");
-    assert!(
-        shown.contains("ended by SIGTERM: nothing was loaded"),
-        "{shown}"
-    );
+    shown.assert_contains("ended by SIGTERM: nothing was loaded");
 }

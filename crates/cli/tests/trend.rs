@@ -6,6 +6,7 @@ mod home;
 
 use document::new_run;
 use home::Home;
+use prony_assertions::TextAssertions;
 use serde_json::{Value, json};
 
 /// Stores a complete run of 60 s on the `day` of a month, modified by `change`.
@@ -78,9 +79,9 @@ fn home_with_history(name: &str) -> Home {
 fn the_runs_since_the_last_change_answer_what_is_required() {
     let home = home_with_history("trend-require");
     let text = home.run(&["trend", "tpcb", "--require", "throughput>950/s"], 8);
-    assert!(text.starts_with("FAIL: throughput 90"), "{text}");
+    text.assert_starts_with("FAIL: throughput 90");
     let text = home.run(&["trend", "tpcb", "--require", "throughput>850/s"], 0);
-    assert!(text.starts_with("PASS: throughput 90"), "{text}");
+    text.assert_starts_with("PASS: throughput 90");
     for day in 1..=6 {
         let run = format!("202611{day:02}-1000-tpcb");
         home.run(&["runs", "label", &run, "release"], 0);
@@ -100,13 +101,10 @@ fn the_runs_since_the_last_change_answer_what_is_required() {
 fn a_change_is_dated_and_explained_and_other_runs_are_left_out() {
     let home = home_with_history("trend");
     let text = home.run(&["trend", "tpcb"], 0);
-    assert!(
-        text.starts_with("tpcb: TPS of 18 runs, 2026-11-01 to 2026-11-20\n"),
-        "{text}"
-    );
-    assert!(text.contains("20261113-1000-tpcb"), "{text}");
-    assert!(text.contains("18.1"), "{text}");
-    assert!(text.contains("- clients 64, not 8"), "{text}");
+    text.assert_starts_with("tpcb: TPS of 18 runs, 2026-11-01 to 2026-11-20\n");
+    text.assert_contains("20261113-1000-tpcb");
+    text.assert_contains("18.1");
+    text.assert_contains("- clients 64, not 8");
     assert!(!text.contains('\u{1b}'), "{text:?}");
     let json = home.run(&["trend", "tpcb", "--json"], 0);
     let trend: Value = serde_json::from_str(&json).expect("JSON");
@@ -130,27 +128,18 @@ fn a_change_is_dated_and_explained_and_other_runs_are_left_out() {
 fn filters_and_another_reference_select_the_runs() {
     let home = home_with_history("trend-filters");
     let since = home.run(&["trend", "tpcb", "--since", "2026-11-14T00:00:00Z"], 0);
-    assert!(
-        since.contains("Too few runs to find a change: the median is 90"),
-        "{since}"
-    );
+    since.assert_contains("Too few runs to find a change: the median is 90");
     home.run(&["runs", "label", "20261102-1000", "nightly"], 0);
     let labelled = home.run(&["trend", "tpcb", "--label", "nightly"], 0);
-    assert!(labelled.starts_with("tpcb: TPS of 1 run\n"), "{labelled}");
+    labelled.assert_starts_with("tpcb: TPS of 1 run\n");
     let like = home.run(&["trend", "tpcb", "--like", "20261105-1000"], 0);
-    assert!(like.starts_with("tpcb: TPS of 1 run\n"), "{like}");
-    assert!(
-        like.contains("- clients 8, not 64 (18 runs, such as"),
-        "{like}"
-    );
+    like.assert_starts_with("tpcb: TPS of 1 run\n");
+    like.assert_contains("- clients 8, not 64 (18 runs, such as");
     let p99 = home.run(&["trend", "tpcb", "--figure", "p99", "-n", "9"], 0);
-    assert!(
-        p99.starts_with("tpcb: p99 response time of 9 runs"),
-        "{p99}"
-    );
+    p99.assert_starts_with("tpcb: p99 response time of 9 runs");
     let unknown = home.prony(&["trend", "tpcb", "--figure", "p98"]);
     assert_eq!(unknown.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&unknown.stderr).contains("TPS, mean response"));
+    String::from_utf8_lossy(&unknown.stderr).assert_contains("TPS, mean response");
     home.run(&["trend", "tpcc"], 2);
     home.run(&["trend", "tpcb", "--like", "20261116-1000"], 2);
 }
@@ -165,7 +154,7 @@ fn the_page_replaces_only_an_older_page() {
     }
     let page = std::fs::read_to_string(&path).expect("a page");
     assert_eq!(page.matches("<circle ").count(), 18);
-    assert!(page.contains("18.1") && !page.contains("<b>"), "{page}");
+    page.assert_contains("18.1").assert_lacks("<b>");
     assert_eq!(home.run(&["trend", "tpcb", "--output", "-"], 0), page);
     std::fs::write(&path, "notes").expect("it is written");
     home.run(&["trend", "tpcb", "--output", file], 2);
@@ -180,8 +169,5 @@ fn a_history_of_invalid_runs_says_where_the_reasons_are() {
     let output = home.prony(&["trend", "tpcb"]);
     assert_eq!(output.status.code(), Some(2));
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        stderr.contains("prony judge 20261103-1000-tpcb --again"),
-        "{stderr}"
-    );
+    stderr.assert_contains("prony judge 20261103-1000-tpcb --again");
 }

@@ -3,6 +3,7 @@
 
 mod common;
 
+use prony_assertions::TextAssertions;
 use std::ffi::OsString;
 
 use prony_dialect::pgbench::{
@@ -96,25 +97,23 @@ fn copy_freezes_rows_only_where_pgbench_does() {
         "copy pgbench_branches from stdin with (freeze on)"
     );
     assert_eq!(level_18[2], plain);
-    assert!(!joined_statements(17, "-i", 150_000).contains("insert"));
+    joined_statements(17, "-i", 150_000).assert_lacks("insert");
 }
 
 #[test]
 fn tables_match_each_level() {
     let partitioned = "-i -I t --partitions=2 --unlogged-tables";
-    assert!(
-        joined_statements(17, partitioned, 0).contains("create unlogged table pgbench_branches")
-    );
+    joined_statements(17, partitioned, 0).assert_contains("create unlogged table pgbench_branches");
     let level_18 = joined_statements(18, partitioned, 0);
-    assert!(level_18.contains("create table pgbench_branches"));
-    assert!(level_18.contains("create unlogged table pgbench_accounts_1\n"));
+    level_18.assert_contains("create table pgbench_branches");
+    level_18.assert_contains("create unlogged table pgbench_accounts_1\n");
     let hash_partitioned =
         joined_statements(13, "-i -I t --partitions=2 --partition-method=hash", 0);
-    assert!(hash_partitioned.ends_with("with (modulus 2, remainder 1) with (fillfactor=100)\n"));
+    hash_partitioned.assert_ends_with("with (modulus 2, remainder 1) with (fillfactor=100)\n");
     let with_tablespaces =
         joined_statements(18, "-i -I tp --tablespace=a\"b --index-tablespace=I", 0);
-    assert!(with_tablespaces.contains(" tablespace \"a\"\"b\"\n"));
-    assert!(with_tablespaces.contains("add primary key (bid) using index tablespace \"I\""));
+    with_tablespaces.assert_contains(" tablespace \"a\"\"b\"\n");
+    with_tablespaces.assert_contains("add primary key (bid) using index tablespace \"I\"");
 }
 
 #[test]

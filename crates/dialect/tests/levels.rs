@@ -1,6 +1,7 @@
 //! The complete report at each level, character by character, from the same figures; `recorded.rs` compares reports with
 //! those of the real pgbench.
 
+use prony_assertions::TextAssertions;
 use std::path::PathBuf;
 
 use prony_dialect::pgbench::{
@@ -307,7 +308,7 @@ fn reports_without_successes_end_early() {
         last_line(17, &run),
         "number of failed transactions: 8 (100.000%)"
     );
-    assert!(report_at(18, &run).contains("latency average = 1000.000 ms (including failures)\n"));
+    report_at(18, &run).assert_contains("latency average = 1000.000 ms (including failures)\n");
     assert_eq!(
         last_line(18, &run),
         "tps = 0.000000 (without initial connection time)"
@@ -322,8 +323,8 @@ fn percentiles_add_lines_and_change_no_others() {
     after.scripts[0].counts.percentiles_ms = vec![(50.0, 1.25)];
     for major in 13..=19 {
         let text = report_at(major, &after);
-        assert!(text.contains("\nlatency p50 = 1.500 ms\nlatency p99.9 = 12.346 ms\nrate limit"));
-        assert!(text.contains("\n - latency p50 = 1.250 ms\n"));
+        text.assert_contains("\nlatency p50 = 1.500 ms\nlatency p99.9 = 12.346 ms\nrate limit");
+        text.assert_contains("\n - latency p50 = 1.250 ms\n");
         let without_percentiles: String = text
             .split_inclusive('\n')
             .filter(|line| !line.contains("latency p"))

@@ -3,6 +3,7 @@
 //! The records contain sysbench's output. The tests parse figures from a record; the output for these figures
 //! must be the record.
 
+use prony_assertions::TextAssertions;
 use prony_dialect::sysbench::{
     Compat, Counters, Fairness, Histogram, Latency, Progress, QueueState, Report, bucket_value_ms,
     checkpoint_text, progress_text, report_text,
@@ -103,7 +104,7 @@ fn a_report_after_a_forced_shutdown_counts_unfinished_events() {
     let printed = report_text(&figures, Compat::V1_0);
     let expected =
         "per sec.)\n\nNumber of unfinished transactions on forced shutdown: 2\n\nGeneral";
-    assert!(printed.contains(expected), "{printed}");
+    printed.assert_contains(expected);
 }
 
 #[test]

@@ -4,8 +4,7 @@
 //! that folder and a line with Prony's parts; `scripts/parts-by-capture` compares them. Must never: use a
 //! server that it did not start.
 
-use prony_drive::{DriveJob, LoadStart, Observer, run};
-use prony_measure::{IntervalRow, RunSchedule};
+use prony_drive::{DriveJob, run};
 use prony_plan::{DrivePlan, QueryMode, Stop};
 use prony_server::{Environment, Target, resolve};
 use prony_session::{Db, DbError, Outcome, Program, User, UserExit, UserId};
@@ -112,13 +111,6 @@ async fn select(mut db: Db, statements: &[Statement], mut random: u64) -> Result
     }
 }
 
-struct NullObserver;
-
-impl Observer for NullObserver {
-    fn started(&mut self, _: &LoadStart) {}
-    fn interval_ended(&mut self, _: &IntervalRow, _: &RunSchedule) {}
-}
-
 fn capture(port: u16, file: &Path) -> Child {
     let child = Command::new("dumpcap")
         .args(["-q", "-P", "-i", "lo", "-s", "128", "-B", "256", "-f"])
@@ -141,18 +133,9 @@ fn measure(target: &Target, case: &Case, clients: u32, seconds: u64) -> String {
         ..DrivePlan::default()
     };
     let program = Selects::new(case);
-    let job = DriveJob {
-        program: &program,
-        target,
-        tcp_target: None,
-        plan: &plan,
-        seed: 1,
-        interrupt: &AtomicBool::new(false),
-        new_sample_listener: None,
-        service: None,
-        on_connect_refused: None,
-    };
-    let driven = run(&job, &mut NullObserver).expect("the run starts");
+    let interrupt = AtomicBool::new(false);
+    let job = DriveJob::new(&program, target, &plan, &interrupt);
+    let driven = run(&job, &mut ()).expect("the run starts");
     let measured = &driven.collected.measured;
     let tally = measured.all_kinds();
     let parts = tally.parts.as_ref().expect("TCP has timestamps");

@@ -58,7 +58,6 @@ impl ConnectAttempts {
         self.queued_slots.pop_front()
     }
 
-    /// Whether the attempt of a slot has a deadline.
     pub fn has_deadline(&self, slot: Slot) -> bool {
         self.slots[slot as usize].deadline_ns != u64::MAX
     }

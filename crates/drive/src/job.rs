@@ -36,6 +36,28 @@ pub struct DriveJob<'a> {
     pub on_connect_refused: Option<OnConnectRefused<'a>>,
 }
 
+impl<'a> DriveJob<'a> {
+    /// A run of one program on one target that nobody listens to, with seed 1.
+    pub fn new(
+        program: &'a dyn Program,
+        target: &'a Target,
+        plan: &'a DrivePlan,
+        interrupt: &'a AtomicBool,
+    ) -> DriveJob<'a> {
+        DriveJob {
+            program,
+            target,
+            tcp_target: None,
+            plan,
+            seed: 1,
+            interrupt,
+            new_sample_listener: None,
+            service: None,
+            on_connect_refused: None,
+        }
+    }
+}
+
 /// Called with the reasons why a connection was refused, one for each route that was tried.
 pub type OnConnectRefused<'a> = &'a (dyn Fn(&[ConnectFailure]) + Sync);
 
@@ -54,9 +76,9 @@ pub trait Observer {
     /// All users are ready. They start after this call, so that the observer's output precedes that of users.
     fn ready(&mut self) {}
     /// The load starts at the time in `start`. Users may have started already.
-    fn started(&mut self, start: &LoadStart);
+    fn started(&mut self, _start: &LoadStart) {}
     /// A second is complete.
-    fn interval_ended(&mut self, row: &IntervalRow, schedule: &RunSchedule);
+    fn interval_ended(&mut self, _row: &IntervalRow, _schedule: &RunSchedule) {}
     /// The window of a timed run ended a while ago, and some of its transactions have not ended; called once.
     fn draining(&mut self) {}
     /// Whether the load is steady; called after each row of a warm-up that goes on until it is
@@ -71,6 +93,9 @@ pub trait Observer {
         None
     }
 }
+
+/// Watches nothing.
+impl Observer for () {}
 
 /// The state of a run when its load starts.
 #[derive(Clone, Debug)]

@@ -111,7 +111,6 @@ pub struct ScratchBuffers {
 }
 
 impl Link {
-    /// Creates a link that is down.
     pub fn down() -> Self {
         Link {
             phase: Phase::Down,

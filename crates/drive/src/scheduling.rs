@@ -56,7 +56,6 @@ impl Cpus {
 }
 
 impl Scheduling {
-    /// The scheduling of a slice of the run.
     pub fn new(job: &DriveJob, slice: &RunSlice, cpus: Cpus) -> Scheduling {
         let (clients, workers) = (slice.clients.len(), slice.threads() as usize);
         Scheduling::choose(job.plan, is_on_this_host(job), clients, workers, cpus)

@@ -5,7 +5,7 @@
 mod support;
 
 use prony_allocations::allocations;
-use prony_drive::io::sim::{Answer, Machine};
+use prony_drive::io::sim::Machine;
 use prony_drive::{LoadStart, Observer, run_simulated};
 use prony_measure::{IntervalRow, RunSchedule};
 use prony_session::{Db, Outcome, User};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use support::{
-    CONFLICT, ClosureProgram, PgServer, drive, job, plan, replies_after, send, simulate, target,
+    CONFLICT, ClosureProgram, admit_all, drive, job, plan, replies_after, send, simulate, target,
     user, with_timestamps,
 };
 
@@ -100,12 +100,9 @@ fn a_failed_transaction_allocates_only_its_error_and_the_message() {
             unreachable!("the count is endless")
         })
     });
-    let server = PgServer {
-        refuse: |_| false,
-        statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| {
-            answers.push(send(10_000, CONFLICT));
-        },
-    };
+    let server = admit_all(|_, _, _, answers| {
+        answers.push(send(10_000, CONFLICT));
+    });
     let driven = drive(&program, &plan(1, 0.9), server);
     assert!(
         driven.collected.measured.all_kinds().failed > WARMUP_TRANSACTIONS + COUNTED_TRANSACTIONS

@@ -184,7 +184,6 @@ fn failure(kind: FailureKind, error: &dyn UserError) -> AgentFailure {
     AgentFailure::new(kind, error.parts())
 }
 
-/// Statements of a probe.
 const PROBE_STATEMENTS: usize = 50;
 
 /// Measures the way to the server.

@@ -38,7 +38,6 @@ pub struct Fleet {
     pub(crate) arrivals: Receiver<(usize, Arrival)>,
 }
 
-/// One agent.
 pub(crate) struct Agent {
     /// Its number and command, for messages; without passwords.
     pub name: String,
@@ -365,6 +364,7 @@ fn check_build(agent: &str, theirs: &Build, ours: &Build) -> Result<(), Error> {
 mod tests {
     use super::*;
     use crate::frame::{GREETING, write_frame};
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn an_agent_of_this_machine_is_this_program_and_others_the_one_in_the_path() {
@@ -412,14 +412,8 @@ mod tests {
         std::fs::write(&file, &answer[..GREETING.len() + 5]).expect("a file");
         let half = start_error(&format!("cat {}; exit 4;", file.display()));
         std::fs::remove_file(&file).expect("a file");
-        assert!(
-            of_another_run.contains("it sent a frame of another run"),
-            "{of_another_run}"
-        );
-        assert!(
-            half.contains("its command ended with exit code 4"),
-            "{half}"
-        );
+        of_another_run.assert_contains("it sent a frame of another run");
+        half.assert_contains("its command ended with exit code 4");
     }
 
     #[test]
@@ -443,8 +437,8 @@ mod tests {
             let error = check_build("agent 1", &theirs, &ours)
                 .unwrap_err()
                 .to_string();
-            assert!(error.contains("agent 1 is prony 0.1"), "{error}");
-            assert!(error.contains("install the same build"), "{error}");
+            error.assert_contains("agent 1 is prony 0.1");
+            error.assert_contains("install the same build");
         }
     }
 }

@@ -1,40 +1,27 @@
-//! Drives a run with the agents of a fleet, and merges their rows.
+//! Drives a run with the agents of a fleet: prepares them, starts them at one moment, and gives each agent's share.
 //!
-//! In: a plan, and the agents. Out: what [`prony_drive::run`] returns, and each agent's share. Must never: give a result
-//! without an agent that is lost, or merge a row that does not belong to the run.
+//! In: a plan, and the agents. Out: what [`prony_drive::run`] returns, and each agent's share. Must never: start agents
+//! that would do different work.
 
 use crate::agent::{describe_work, url_of};
-use crate::carrier::Arrival;
 use crate::clock::ClockReading;
-use crate::coordinator::{Fleet, POLL_INTERVAL, no_answer, server_login};
+use crate::coordinator::{Fleet, server_login};
 use crate::error::{Error, FailureKind};
-use crate::message::{
-    FinishedPart, FromAgent, PartHost, PartRoundTrips, PartRow, ReadyPart, RowCounts, RunPart,
-    ToAgent, WorkDescription, add_counts,
-};
+use crate::load::{Load, Part};
+use crate::message::{FromAgent, ReadyPart, RunPart, ToAgent, WorkDescription};
 use prony_drive::clock::Clock;
-use prony_drive::{
-    DriveResult, EngineKind, HostTotals, LoadStart, Observer, RunEvent, RunSlice, drain_report_ns,
-    run_schedule,
-};
-use prony_measure::{
-    Collector, IntervalRow, InvalidInterval, RecorderLayout, RoundTripTimes, RunPhase, RunSchedule,
-    Totals,
-};
-use prony_plan::{ErrorParts, Plan, Stop, to_toml};
+use prony_drive::{DriveResult, EngineKind, LoadStart, Observer, RunSlice, run_schedule};
+use prony_measure::Totals;
+use prony_plan::{ErrorParts, Plan, to_toml};
 use prony_server::Target;
 use prony_store::Host;
 use prony_workload::ReadyWorkload;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The time from the start signal to the common start, besides eight of the longest round trips.
 const START_DELAY: Duration = Duration::from_millis(150);
-/// How long the other agents may take to end when the run has failed or is interrupted.
-const STOP_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long after window and grace period an agent must have ended.
-const END_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A run for a fleet.
 pub struct FleetJob<'a> {
@@ -43,7 +30,6 @@ pub struct FleetJob<'a> {
     pub target: &'a Target,
     /// The program and the data as the coordinator reads them.
     pub ready_workload: &'a ReadyWorkload,
-    /// The server's version.
     pub server_version: &'a str,
     pub seed: u64,
     /// When set, the run ends at once.
@@ -286,310 +272,6 @@ fn load_start(plan: &Plan, ready: &[ReadyPart], start_ns: u64) -> LoadStart {
         schedule: run_schedule(&plan.drive, start_ns),
         layout: first.layout,
     }
-}
-
-/// What one agent has delivered.
-struct Part {
-    /// Its rows of the window.
-    measured: Totals,
-    rows: u64,
-    counts: RowCounts,
-    start_delay_ns: Option<u64>,
-    has_ended: bool,
-    lost: Option<String>,
-}
-
-/// A load in progress.
-struct Load<'a> {
-    fleet: &'a mut Fleet,
-    job: &'a FleetJob<'a>,
-    observer: &'a mut dyn Observer,
-    start: LoadStart,
-    collector: Collector,
-    parts: Vec<Part>,
-    events: Vec<RunEvent>,
-    shares: Vec<(u64, u64)>,
-    hosts: Vec<HostTotals<u64>>,
-    round_trips: Option<RoundTripTimes<u64>>,
-    start_delay_ns: u64,
-    failure: Option<String>,
-    /// When the agents were told to stop.
-    stopped: Option<Instant>,
-}
-
-impl<'a> Load<'a> {
-    fn new(
-        fleet: &'a mut Fleet,
-        job: &'a FleetJob<'a>,
-        slices: &[RunSlice],
-        start: LoadStart,
-        observer: &'a mut dyn Observer,
-    ) -> Load<'a> {
-        let threads: Vec<usize> = slices
-            .iter()
-            .map(|slice| slice.threads() as usize)
-            .collect();
-        let part = |_: &RunSlice| Part {
-            measured: Totals::new(start.schedule.window_start_ns(), start.layout),
-            rows: 0,
-            counts: RowCounts::default(),
-            start_delay_ns: None,
-            has_ended: false,
-            lost: None,
-        };
-        Load {
-            fleet,
-            job,
-            observer,
-            collector: Collector::of_processes(start.schedule, start.layout, &threads),
-            parts: slices.iter().map(part).collect(),
-            start,
-            events: Vec::new(),
-            shares: Vec::new(),
-            hosts: Vec::new(),
-            round_trips: None,
-            start_delay_ns: 0,
-            failure: None,
-            stopped: None,
-        }
-    }
-
-    /// Collects rows until all agents have ended or are lost.
-    fn collect(&mut self) {
-        let stop = self.job.plan.drive.stop;
-        let mut drain_report_ns = drain_report_ns(&self.start, stop);
-        let hard_end_ns = hard_end_ns(self.job.plan, &self.start.schedule);
-        while self.parts.iter().any(|part| !part.has_ended) {
-            if self.job.interrupt.load(Ordering::Relaxed) {
-                self.stop();
-            }
-            match self.fleet.next_arrival(POLL_INTERVAL) {
-                Some((index, arrival)) => self.take(index, arrival),
-                None => {
-                    let now_ns = Clock::System.now_ns();
-                    if now_ns >= drain_report_ns {
-                        drain_report_ns = u64::MAX;
-                        self.observer.draining();
-                    }
-                    self.lose_silent(now_ns > hard_end_ns);
-                }
-            }
-            while let Some(row) = self.collector.next_row() {
-                self.observer.interval_ended(&row, &self.start.schedule);
-                self.collector.recycle(row);
-                if self.failure.is_none()
-                    && let Some(reason) = self.observer.reason_to_end()
-                {
-                    self.fail(reason);
-                }
-            }
-        }
-    }
-
-    /// Ends the run, with the results so far.
-    fn fail(&mut self, reason: String) {
-        self.failure.get_or_insert(reason);
-        self.stop();
-    }
-
-    /// Tells all agents to stop, once.
-    fn stop(&mut self) {
-        if self.stopped.is_some() {
-            return;
-        }
-        self.stopped = Some(Instant::now());
-        for (agent, part) in self.fleet.agents.iter().zip(&self.parts) {
-            if !part.has_ended {
-                // If it is gone, that arrives.
-                let _ = agent.carrier.send(&ToAgent::Stop);
-            }
-        }
-    }
-
-    /// The run cannot be whole without this agent: ends it.
-    fn lose(&mut self, index: usize, reason: String) {
-        if self.parts[index].has_ended {
-            return;
-        }
-        let agent = &mut self.fleet.agents[index];
-        let reason = agent.reason_of_loss(reason);
-        agent.carrier.kill();
-        let sentence = format!("{} was lost: {reason}", agent.name);
-        self.parts[index].has_ended = true;
-        self.parts[index].lost = Some(reason);
-        self.collector.end_worker(index);
-        self.fail(sentence);
-    }
-
-    /// Loses agents that say nothing, and those that do not end.
-    fn lose_silent(&mut self, must_have_ended: bool) {
-        let is_overdue = self
-            .stopped
-            .is_some_and(|since| since.elapsed() > STOP_TIMEOUT);
-        for index in 0..self.parts.len() {
-            let heard = self.fleet.agents[index].heard;
-            if self.parts[index].has_ended {
-                // Its silence no longer matters.
-            } else if heard.elapsed() > crate::carrier::SILENCE_MAX {
-                self.lose(index, no_answer());
-            } else if is_overdue || must_have_ended {
-                self.lose(index, "it did not end in time".to_owned());
-            }
-        }
-    }
-
-    fn take(&mut self, index: usize, arrival: Arrival) {
-        let result = match arrival {
-            Arrival::Message(FromAgent::Row(row)) => self.add_row(index, *row),
-            Arrival::Message(FromAgent::Finished(part)) => self.end_part(index, *part),
-            Arrival::Message(FromAgent::Failed(failure)) => Err(failure.problem),
-            Arrival::Message(_) => Ok(()),
-            Arrival::Lost(reason) | Arrival::NotAnAgent(reason) => Err(reason),
-        };
-        if let Err(reason) = result {
-            self.lose(index, reason);
-        }
-    }
-
-    /// Merges a row.
-    ///
-    /// # Errors
-    /// Why it is not a row of the run.
-    fn add_row(&mut self, index: usize, row: PartRow) -> Result<(), String> {
-        let part = &mut self.parts[index];
-        if part.has_ended {
-            return Ok(());
-        }
-        let row = read_row(row, &self.start.schedule, self.start.layout)
-            .map_err(|error| format!("it sent a second that is not one of the run: {error}"))?;
-        if row.interval.span.phase == RunPhase::Measured {
-            part.measured.add(&row);
-        }
-        part.rows += 1;
-        add_counts(&mut part.counts, &row);
-        self.collector.add_row(index, row);
-        Ok(())
-    }
-
-    /// Takes the end of an agent's part, and checks that all that it counted has arrived.
-    fn end_part(&mut self, index: usize, finished: FinishedPart) -> Result<(), String> {
-        let part = &mut self.parts[index];
-        if part.has_ended {
-            return Ok(());
-        }
-        if (finished.rows, finished.counts) != (part.rows, part.counts) {
-            return Err(format!(
-                "it counted {:?} transactions in {} seconds, and {:?} in {} arrived",
-                finished.counts, finished.rows, part.counts, part.rows
-            ));
-        }
-        if let Some(drain) = finished.drain {
-            let row = read_row(drain, &self.start.schedule, self.start.layout)
-                .map_err(|error| format!("it sent an end that is not one of the run: {error}"))?;
-            self.collector.add_row(index, row);
-        }
-        self.add_totals(finished.hosts, finished.round_trips)
-            .map_err(|error| format!("it sent totals that are not those of the run: {error}"))?;
-        let part = &mut self.parts[index];
-        part.has_ended = true;
-        part.start_delay_ns = Some(finished.start_delay_ns);
-        self.start_delay_ns = self.start_delay_ns.max(finished.start_delay_ns);
-        self.collector.end_worker(index);
-        let start_ns = self.start.schedule.start_ns;
-        let events = finished.events.into_iter();
-        self.events
-            .extend(events.map(|event| event.into_event(start_ns)));
-        let shares = self.shares.len().max(finished.shares.len());
-        self.shares.resize(shares, (0, 0));
-        for (sum, (count, total)) in self.shares.iter_mut().zip(finished.shares) {
-            *sum = (sum.0.saturating_add(count), sum.1.saturating_add(total));
-        }
-        if let Some(failure) = finished.failure {
-            let agent = &self.fleet.agents[index].name;
-            let sentence = format!("{agent}: {failure}");
-            self.fail(sentence);
-        }
-        Ok(())
-    }
-
-    /// Adds what an agent measured of each host and of each statement.
-    fn add_totals(
-        &mut self,
-        hosts: Vec<PartHost>,
-        round_trips: Option<PartRoundTrips>,
-    ) -> Result<(), InvalidInterval> {
-        let count = self.job.target.hosts().len();
-        if !hosts.is_empty() && hosts.len() != count {
-            return Err(InvalidInterval::Layout);
-        }
-        if !hosts.is_empty() {
-            self.hosts.resize_with(count, HostTotals::default);
-        }
-        for (sum, host) in self.hosts.iter_mut().zip(hosts) {
-            sum.add(&host.into_totals()?);
-        }
-        if let Some(round_trips) = round_trips {
-            let statements = self
-                .job
-                .ready_workload
-                .program
-                .statement_table()
-                .statements()
-                .len();
-            let sum = self.round_trips.get_or_insert_default();
-            round_trips.add_to(sum, statements)?;
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> (DriveResult, Vec<Part>, Vec<(u64, u64)>) {
-        let collected = self.collector.finish();
-        for row in &collected.rows {
-            self.observer.interval_ended(row, &self.start.schedule);
-        }
-        self.events.sort_by_key(|event| event.from_ns);
-        let driven = DriveResult {
-            start: self.start,
-            start_delay_ns: self.start_delay_ns,
-            collected,
-            events: self.events,
-            round_trips: self.round_trips,
-            hosts: self.hosts,
-            interrupted: self.job.interrupt.load(Ordering::Relaxed),
-            failure: self.failure,
-        };
-        (driven, self.parts, self.shares)
-    }
-}
-
-fn read_row(
-    row: PartRow,
-    schedule: &RunSchedule,
-    layout: RecorderLayout,
-) -> Result<IntervalRow, InvalidInterval> {
-    let now_ns = Clock::System.now_ns();
-    let interval = row
-        .interval
-        .into_interval_of_run(schedule, layout, now_ns)?;
-    Ok(IntervalRow {
-        interval: Box::new(interval),
-        worker_cpu_ns: row.worker_cpu_ns,
-        process: row.process,
-    })
-}
-
-/// When all agents must have ended, by the plan.
-fn hard_end_ns(plan: &Plan, schedule: &RunSchedule) -> u64 {
-    let time = match plan.drive.stop {
-        Stop::After(time) | Stop::NoStartsAfter(time) => time,
-        Stop::SharedTransactions { within, .. } => within,
-        Stop::Transactions(_) => return u64::MAX,
-    };
-    let after_start = time
-        .saturating_add(plan.drive.grace)
-        .saturating_add(END_TIMEOUT);
-    let after_start_ns = u64::try_from(after_start.as_nanos()).unwrap_or(u64::MAX);
-    schedule.window_start_ns().saturating_add(after_start_ns)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod coordinator;
 mod driving;
 mod error;
 mod frame;
+mod load;
 mod message;
 
 pub use agent::{AgentError, serve};

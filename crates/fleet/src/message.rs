@@ -14,7 +14,6 @@ use prony_store::{Build, Host};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A message to an agent.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum ToAgent {
     /// The first one, from a coordinator of this build.
@@ -35,14 +34,12 @@ pub(crate) enum ToAgent {
     End,
 }
 
-/// A message from an agent.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum FromAgent {
     /// The answer to [`ToAgent::Hello`].
     Welcome(Box<AgentDescription>),
     /// The number of a [`ToAgent::Ping`], and the time of the agent's clock, nanoseconds.
     Pong(u32, u64),
-    /// The agent is there.
     Alive,
     /// The answer to [`ToAgent::Probe`].
     Probed(ServerProbe),
@@ -80,7 +77,6 @@ pub(crate) struct ServerLogin {
     pub database: String,
 }
 
-/// A part of a run.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct RunPart {
     /// The plan as a TOML file, with the server's URL.
@@ -161,7 +157,6 @@ impl AgentFailure {
     }
 }
 
-/// One row of an agent.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct PartRow {
     pub interval: SerializedInterval,
@@ -182,7 +177,6 @@ impl PartRow {
 /// Counts of transactions in all rows: committed, rolled back, failed, skipped.
 pub(crate) type RowCounts = [u64; 4];
 
-/// Adds the counts of a row.
 pub(crate) fn add_counts(counts: &mut RowCounts, row: &IntervalRow) {
     for tally in &row.interval.kinds {
         let of_kind = [

@@ -78,6 +78,7 @@ pub(crate) fn check_network(run: &Run) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::sample::{healthy, observed_mut, observed_run};
+    use prony_assertions::TextAssertions;
 
     fn check_of(governor: &str, driver: &str, limit_mhz: u64) -> Option<Severity> {
         let mut run = healthy();
@@ -125,6 +126,6 @@ mod tests {
         assert_eq!(set(0.69), None);
         let check = set(0.85).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
-        assert!(check.finding.contains("85 %"), "{check:?}");
+        check.finding.assert_contains("85 %");
     }
 }

@@ -40,6 +40,7 @@ pub(crate) fn check_consistency(run: &Run) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::sample::healthy;
+    use prony_assertions::TextAssertions;
     use prony_store::{ConsistencyCheck, ConsistencyFinding};
 
     fn finding(id: &str, state: ConsistencyState) -> ConsistencyFinding {
@@ -67,7 +68,7 @@ mod tests {
         let check = check_of(&[Ok, Wrong, Wrong]).unwrap();
         assert_eq!(check.severity, Severity::Invalid);
         let text = "balances: 5 rows, expected 6 (and 1 other condition)";
-        assert!(check.finding.contains(text), "{check:?}");
+        check.finding.assert_contains(text);
     }
 
     #[test]
@@ -79,6 +80,6 @@ mod tests {
         });
         let check = check_consistency(&run).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
-        assert!(check.finding.contains("closed the connection"), "{check:?}");
+        check.finding.assert_contains("closed the connection");
     }
 }

@@ -15,7 +15,7 @@ const CONTRADICTION: &str = "contradiction";
 
 /// The finding that figures of the document contradict one another, once it was judged; `None` if they do not.
 pub fn contradiction(run: &Run) -> Option<&Check> {
-    run.checks.iter().find(|check| check.id == CONTRADICTION)
+    run.check(CONTRADICTION)
 }
 
 /// Adds the finding `contradiction` if figures of the document contradict one another, or its stored findings the

@@ -217,6 +217,7 @@ pub(crate) fn check_durability(run: &Run) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::sample::{healthy, observed_mut, observed_run};
+    use prony_assertions::TextAssertions;
     use prony_store::Product;
     use prony_store::{Description, Durability, Replica};
 
@@ -254,11 +255,8 @@ mod tests {
         assert_eq!(check_data_scale(&healthy()), None, "not observed");
         let mut run = with_tables(|tables| tables[0].rows = Some(5_000_000));
         let check = check_data_scale(&run).unwrap();
-        assert!(check.finding.contains("about 5,000,000 rows"), "{check:?}");
-        assert!(
-            check.finding.contains("scale 100 has 10,000,000"),
-            "{check:?}"
-        );
+        check.finding.assert_contains("about 5,000,000 rows");
+        check.finding.assert_contains("scale 100 has 10,000,000");
         run.server.product = Some(Product::MARIADB);
         assert_eq!(
             check_data_scale(&run),
@@ -295,10 +293,9 @@ mod tests {
         let many_added = with_tables(|tables| tables[1].rows = Some(1_100_000));
         let check = check_data_grown(&many_added).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
-        assert!(
-            check.finding.contains("1,100,000 rows to pgbench_history"),
-            "{check:?}"
-        );
+        check
+            .finding
+            .assert_contains("1,100,000 rows to pgbench_history");
         let mut tpcc = with_tables(|tables| tables[1].name = "orders".to_owned());
         tpcc.workload.description = Some(Description {
             tables: vec![ScaledTable {
@@ -315,12 +312,10 @@ mod tests {
         orders(&mut tpcc, 3_100_000);
         assert_eq!(check_data_grown(&tpcc), None);
         orders(&mut tpcc, 3_500_000);
-        assert!(
-            check_data_grown(&tpcc)
-                .unwrap()
-                .finding
-                .contains("500,000 rows to orders")
-        );
+        check_data_grown(&tpcc)
+            .unwrap()
+            .finding
+            .assert_contains("500,000 rows to orders");
     }
 
     #[test]
@@ -333,12 +328,10 @@ mod tests {
             (None, None)
         );
         let dead = with_tables(|tables| tables[0].dead_rows = Some(4_000_000));
-        assert!(
-            check_dead_rows(&dead)
-                .unwrap()
-                .finding
-                .contains("4,000,000 rows of pgbench_accounts")
-        );
+        check_dead_rows(&dead)
+            .unwrap()
+            .finding
+            .assert_contains("4,000,000 rows of pgbench_accounts");
         let few_dead = with_tables(|tables| tables[0].dead_rows = Some(1_000_000));
         assert_eq!(check_dead_rows(&few_dead), None);
         let never_analyzed = with_tables(|tables| {
@@ -362,13 +355,13 @@ mod tests {
         let check = check_durability(&run).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
         let expected = "Durability class D3, unlogged tables not known";
-        assert!(check.finding.starts_with(expected), "{check:?}");
-        assert!(check.advice.contains("pg_class"), "{check:?}");
+        check.finding.assert_starts_with(expected);
+        check.advice.assert_contains("pg_class");
         for engine in [Product::MYSQL, Product::MARIADB] {
             run.server.product = Some(engine);
             let advice = check_durability(&run).unwrap().advice;
-            assert!(advice.contains("information_schema"), "{advice}");
-            assert!(!advice.contains("pg_class"), "{advice}");
+            advice.assert_contains("information_schema");
+            advice.assert_lacks("pg_class");
         }
         assert_eq!(check_durability(&observed_run()), None);
     }
@@ -392,7 +385,8 @@ mod tests {
         ] {
             let (check, class) = (check_of(class).expect("a finding"), class.name());
             assert_eq!(check.severity, Severity::Caveat);
-            assert!(check.finding.contains(class) && check.finding.contains("(fsync off)"));
+            check.finding.assert_contains(class);
+            check.finding.assert_contains("(fsync off)");
         }
         assert_eq!(
             (check_of(DurabilityClass::D3), check_of(DurabilityClass::D4)),

@@ -60,6 +60,7 @@ fn contradictions(run: &Run) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::sample::{observed_mut, observed_run};
+    use prony_assertions::TextAssertions;
     use prony_store::Replica;
 
     #[test]
@@ -97,7 +98,7 @@ mod tests {
             let mut run = run.clone();
             declare(&mut run, name, value);
             let finding = check_declared(&run).expect(name).finding;
-            assert!(finding.ends_with(&format!(": {text}.")), "{finding}");
+            finding.assert_ends_with(&format!(": {text}."));
         }
         run.observed = None;
         declare(&mut run, "cpus", "16");

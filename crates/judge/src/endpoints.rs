@@ -61,6 +61,7 @@ pub(crate) fn check_endpoints(run: &Run) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::sample::healthy;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn servers_without_connections_and_lost_ones_are_named() {
@@ -82,7 +83,7 @@ mod tests {
         let absent = [endpoint("a", 8, 0, 4), endpoint("b", 0, 0, 0)];
         let (severity, text) = found(&absent, Spread::RoundRobin).unwrap();
         assert_eq!(severity, Severity::Caveat);
-        assert!(text.ends_with("began: b."), "{text}");
+        text.assert_ends_with("began: b.");
         assert_eq!(found(&absent, Spread::First), None);
         let lost = [endpoint("a", 4, 0, 4), endpoint("b", 4, 4, 0)];
         let (severity, text) = found(&lost, Spread::Random).unwrap();

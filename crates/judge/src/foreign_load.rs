@@ -244,6 +244,7 @@ fn foreign_commit_share(run: &Run) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::sample::{observed_mut, observed_run};
+    use prony_assertions::TextAssertions;
 
     fn group(database: &str, application: &str, recent: u32, busy: u32) -> SessionGroup {
         SessionGroup {
@@ -285,16 +286,14 @@ mod tests {
         assert_eq!(severity(600, &few), Some(Severity::Caveat));
         let check = check_foreign_load(&with_sessions(600, &busy)).unwrap();
         let expected = "20 % were not this run's (database shop, user u, program app: 9.0)";
-        assert!(check.finding.contains(expected), "{check:?}");
+        check.finding.assert_contains(expected);
         // A second run in the same database.
         let two = group("bench", "prony", 129, 72);
         let mut run = with_sessions(600, &[two]);
         run.workload.description = Some(prony_store::Description::default());
         let check = check_foreign_load(&run).unwrap();
-        assert!(
-            check.finding.contains("50 %") && check.finding.contains("as this run"),
-            "{check:?}"
-        );
+        check.finding.assert_contains("50 %");
+        check.finding.assert_contains("as this run");
     }
 
     #[test]
@@ -318,12 +317,9 @@ mod tests {
         assert_eq!(finding(vec![], vec![], 1_000), None, "monitoring");
         let (severity, text) = finding(rival(), rival(), 9).unwrap();
         assert_eq!(severity, Severity::Caveat);
-        assert!(
-            text.contains("(database shop, user u, program app)"),
-            "{text}"
-        );
+        text.assert_contains("(database shop, user u, program app)");
         let (_, text) = finding(vec![], vec![], 9_000_000).unwrap();
-        assert!(text.contains("of the server's commits"), "{text}");
+        text.assert_contains("of the server's commits");
     }
 
     #[test]
@@ -339,9 +335,8 @@ mod tests {
         set(&mut run, 4_000);
         let check = check_foreign_load(&run).unwrap();
         assert_eq!(check.severity, Severity::Invalid);
-        assert!(
-            check.finding.contains("20 % of the server's commits"),
-            "{check:?}"
-        );
+        check
+            .finding
+            .assert_contains("20 % of the server's commits");
     }
 }

@@ -195,6 +195,7 @@ fn balance(reading: &GrowthReading) -> (Balance, String) {
 mod tests {
     use super::*;
     use crate::sample::{healthy, observed_mut, observed_run};
+    use prony_assertions::TextAssertions;
     use prony_store::Event;
 
     const COMMITTED: u64 = 1_000;
@@ -340,7 +341,7 @@ mod tests {
                 run.growth
             );
             if let (Some(check), Some((_, text))) = (check, expected) {
-                assert!(check.finding.contains(text), "{check:?}");
+                check.finding.assert_contains(text);
                 let names_workloads = check.advice.contains("use a workload");
                 let is_countable = run.growth.iter().any(|reading| !reading.kinds.is_empty());
                 assert!(!(names_workloads && is_countable), "{check:?}");

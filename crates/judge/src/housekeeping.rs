@@ -157,6 +157,7 @@ pub fn unobserved_maintenance(run: &Run) -> Option<String> {
 mod tests {
     use super::*;
     use crate::sample::{healthy, observed_mut, observed_run};
+    use prony_assertions::TextAssertions;
 
     fn event(kind: EventKind, at_s: f64, until_s: Option<f64>) -> Event {
         Event {
@@ -181,17 +182,12 @@ mod tests {
         ];
         let check = check_checkpoint(&run).expect("none is complete");
         assert_eq!(check.severity, Severity::Caveat);
-        assert!(
-            check.finding.contains("and 2 others only in part"),
-            "{check:?}"
-        );
+        check.finding.assert_contains("and 2 others only in part");
         observed_mut(&mut run).events.clear();
-        assert!(
-            check_checkpoint(&run)
-                .unwrap()
-                .finding
-                .contains("window, while 6.0 GB")
-        );
+        check_checkpoint(&run)
+            .unwrap()
+            .finding
+            .assert_contains("window, while 6.0 GB");
         observed_mut(&mut run).missing = vec![prony_store::MissingObservation::new(
             ObservedTopic::Checkpoints,
             "",
@@ -213,11 +209,10 @@ mod tests {
             .push(event(EventKind::Vacuum, 20.0, Some(30.0)));
         let check = check_maintenance(&run).expect("a vacuum");
         assert_eq!(check.severity, Severity::Note);
-        assert!(
-            check.finding.contains("vacuum of t (from 20 s to 30 s)"),
-            "{check:?}"
-        );
-        assert!(check.finding.contains("took 1.7 %"), "{check:?}");
+        check
+            .finding
+            .assert_contains("vacuum of t (from 20 s to 30 s)");
+        check.finding.assert_contains("took 1.7 %");
         observed_mut(&mut run)
             .events
             .push(event(EventKind::Vacuum, 100.0, Some(400.0)));
@@ -225,10 +220,7 @@ mod tests {
         observed_mut(&mut run).events = vec![event(EventKind::Backup, 600.0, None)];
         let check = check_maintenance(&run).expect("a backup");
         assert_eq!(check.severity, Severity::Caveat);
-        assert!(
-            check.finding.contains("(from 600 s to the end)"),
-            "{check:?}"
-        );
+        check.finding.assert_contains("(from 600 s to the end)");
         observed_mut(&mut run).events = vec![event(EventKind::Backup, 1.0, Some(5.0))];
         assert_eq!(check_maintenance(&run), None, "it was over before");
     }
@@ -239,9 +231,8 @@ mod tests {
         let after = observed_mut(&mut run).after.as_mut().unwrap();
         after.tables[0].vacuums = Some(4);
         let check = check_maintenance(&run).expect("three more than before");
-        assert!(
-            check.finding.contains("3 vacuums or analyzes too short"),
-            "{check:?}"
-        );
+        check
+            .finding
+            .assert_contains("3 vacuums or analyzes too short");
     }
 }

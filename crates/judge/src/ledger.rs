@@ -92,6 +92,7 @@ pub fn ledger_sentence(account: &LedgerAccount) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_store::LedgerNumber;
 
     fn severity_and_text(account: LedgerAccount) -> (Severity, String) {
@@ -126,12 +127,7 @@ mod tests {
         };
         let (severity, text) = severity_and_text(lossy);
         assert_eq!(severity, Severity::Invalid);
-        assert!(
-            text.starts_with(
-                "lost 2 of 4,376 acknowledged commits, of each client an unbroken series; the first is number 211 of client 5;"
-            ),
-            "{text}"
-        );
+        text.assert_starts_with("lost 2 of 4,376 acknowledged commits, of each client an unbroken series; the first is number 211 of client 5;");
         let unread = LedgerAccount {
             not_read: Some("no server".to_owned()),
             ..complete.clone()

@@ -181,6 +181,7 @@ mod tests {
     use super::*;
     use crate::checks::find_check;
     use crate::sample::{healthy, observed_run, with_series};
+    use prony_assertions::TextAssertions;
     use prony_store::{Description, MinimumDuration};
 
     #[test]
@@ -192,17 +193,14 @@ mod tests {
         run.ended_because = Some("interrupted (SIGINT)".to_owned());
         let check = check_partial_run(&run).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
-        assert!(
-            check.finding.contains("early: interrupted (SIGINT). "),
-            "{check:?}"
-        );
+        check
+            .finding
+            .assert_contains("early: interrupted (SIGINT). ");
         run.state = RunState::Running;
-        assert!(
-            check_partial_run(&run)
-                .unwrap()
-                .finding
-                .contains("still in progress")
-        );
+        check_partial_run(&run)
+            .unwrap()
+            .finding
+            .assert_contains("still in progress");
     }
 
     #[test]
@@ -230,19 +228,14 @@ mod tests {
         run.measured.length_s = 19.9;
         let check = check_not_judged(&run).unwrap();
         assert_eq!(check.severity, Severity::Note);
-        assert!(
-            check.finding.starts_with("Not judged: steadiness"),
-            "{check:?}"
-        );
-        assert!(!check.finding.contains("client's part"), "{check:?}");
+        check.finding.assert_starts_with("Not judged: steadiness");
+        check.finding.assert_lacks("client's part");
         let split = run.measured.kinds[0].parts.as_mut().unwrap();
         split.client_wait.samples = 99;
-        assert!(
-            check_not_judged(&run)
-                .unwrap()
-                .finding
-                .contains("client's part")
-        );
+        check_not_judged(&run)
+            .unwrap()
+            .finding
+            .assert_contains("client's part");
     }
 
     #[test]
@@ -256,7 +249,7 @@ mod tests {
         };
         assert_eq!(ids(&run), ["checkpoint"]);
         let finding = housekeeping::check_checkpoint(&run).unwrap().finding;
-        assert!(finding.contains("the measured window of 60 s"), "{finding}");
+        finding.assert_contains("the measured window of 60 s");
         run.observed.as_mut().unwrap().events[0].until_s = Some(69.0);
         run.observed.as_mut().unwrap().events[0].at_s = 11.0;
         assert_eq!(ids(&run), ["duration"]);

@@ -133,6 +133,7 @@ fn all_kinds(run: &Run) -> Option<&KindFigures> {
 mod tests {
     use super::*;
     use crate::sample::{healthy, observed_run};
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn a_healthy_run_has_no_findings() {
@@ -166,10 +167,7 @@ mod tests {
             run.checks = checks;
             judge_if_unjudged(&mut run);
             let finding = &run.checks[0].finding;
-            assert!(
-                finding.contains("its findings are not those of its figures: steal ("),
-                "{finding}"
-            );
+            finding.assert_contains("its findings are not those of its figures: steal (");
             assert_eq!(run.checks[1..], judged.checks);
         }
         run = healthy();
@@ -217,7 +215,7 @@ mod tests {
         let ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
         assert_eq!(ids, ["nothing-committed", "partial-run"]);
         for check in &checks {
-            assert!(check.finding.contains("Nothing was measured"), "{check:?}");
+            check.finding.assert_contains("Nothing was measured");
         }
         // The store writes the kinds of the workload with zeros.
         let zeros = KindFigures {
@@ -254,7 +252,7 @@ mod tests {
         assert_eq!(checks[0].id, "nothing-committed");
         for check in checks {
             let text = check.finding + &check.advice;
-            assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+            text.assert_lacks("NaN").assert_lacks("inf");
         }
     }
 }

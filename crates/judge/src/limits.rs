@@ -49,6 +49,7 @@ fn describe_if_exceeded(run: &Run, limit: &ResponseTimeLimit) -> Option<String> 
 mod tests {
     use super::*;
     use crate::sample::healthy;
+    use prony_assertions::TextAssertions;
     use prony_store::{KindFigures, Latency};
 
     #[test]
@@ -78,15 +79,9 @@ mod tests {
             });
         }
         let finding = check(&run).expect("a payment of 79 s").finding;
-        assert!(
-            finding.ends_with("limits: payment 79.0 s, 5 s allowed."),
-            "{finding}"
-        );
+        finding.assert_ends_with("limits: payment 79.0 s, 5 s allowed.");
         run.measured.kinds[2].response.p90_ns = Some(81_000_000_000);
         let finding = check(&run).expect("payments and deliveries").finding;
-        assert!(
-            finding.contains("; delivery (deferred) 81.0 s, 80 s"),
-            "{finding}"
-        );
+        finding.assert_contains("; delivery (deferred) 81.0 s, 80 s");
     }
 }

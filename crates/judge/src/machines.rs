@@ -102,6 +102,7 @@ fn check_start_skew(run: &Run) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::sample::healthy;
+    use prony_assertions::TextAssertions;
 
     fn run_of(parts: [MachinePart; 2]) -> Run {
         let mut run = healthy();
@@ -137,13 +138,9 @@ mod tests {
         );
         let slow = check_machines(&run_of([with(100.0, 1e6), with(49.0, 1e6)])).expect("one");
         assert_eq!(slow.severity, Severity::Note);
-        assert!(slow.finding.contains("machine 2 ("), "{}", slow.finding);
+        slow.finding.assert_contains("machine 2 (");
         let far = check_machines(&run_of([with(60.0, 2.1e6), with(100.0, 1e6)])).expect("one");
-        assert!(
-            far.finding.contains("server time of machine 1 ("),
-            "{}",
-            far.finding
-        );
+        far.finding.assert_contains("server time of machine 1 (");
         // A single machine has no others.
         let mut single = run_of([with(1.0, 1e9), with(1.0, 1.0)]);
         single.machines.truncate(1);
@@ -164,15 +161,7 @@ mod tests {
         };
         let lost = check_machines(&run_of([part(200_000), lost])).expect("a finding");
         assert_eq!(lost.severity, Severity::Invalid);
-        assert!(
-            lost.finding.contains("with machine 2 ("),
-            "{}",
-            lost.finding
-        );
-        assert!(
-            lost.finding.contains("has not answered for 3 s"),
-            "{}",
-            lost.finding
-        );
+        lost.finding.assert_contains("with machine 2 (");
+        lost.finding.assert_contains("has not answered for 3 s");
     }
 }

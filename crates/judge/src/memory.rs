@@ -109,6 +109,7 @@ fn swapped_bytes_per_s(
 mod tests {
     use super::*;
     use crate::sample::{healthy, observed_mut, observed_run};
+    use prony_assertions::TextAssertions;
 
     fn run(data: u64, cache: u64, memory: u64) -> Run {
         let mut run = observed_run();
@@ -133,10 +134,7 @@ mod tests {
     fn a_cache_as_installed_is_a_note() {
         let check = check_untuned(&run(259_000_000, 134_000_000, 25_000_000_000)).unwrap();
         assert_eq!(check.severity, Severity::Note);
-        assert!(
-            check.finding.contains("134 MB, 0.54 % of the 25 GB"),
-            "{check:?}"
-        );
+        check.finding.assert_contains("134 MB, 0.54 % of the 25 GB");
         let tuned = run(9_000_000_000, 6_000_000_000, 25_000_000_000);
         assert_eq!(check_untuned(&tuned), None);
         let cached = run(100_000_000, 134_000_000, 25_000_000_000);
@@ -158,21 +156,16 @@ mod tests {
         swap_at(&mut run, 3_000_000);
         let check = check_swap(&run).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
-        assert!(
-            check
-                .finding
-                .contains("server's machine swapped 3.0 MB per second"),
-            "{check:?}"
-        );
+        check
+            .finding
+            .assert_contains("server's machine swapped 3.0 MB per second");
         swap_at(&mut run, 0);
         for row in &mut observed_mut(&mut run).series {
             row.client.get_or_insert_default().swap_bytes = Some(5_000_000);
         }
-        assert!(
-            check_swap(&run)
-                .unwrap()
-                .finding
-                .contains("client's machine")
-        );
+        check_swap(&run)
+            .unwrap()
+            .finding
+            .assert_contains("client's machine");
     }
 }

@@ -88,7 +88,7 @@ pub(crate) fn is_of_others(check: &str) -> bool {
 /// CPU time of the server for each committed transaction, nanoseconds; `None` if it was not observed, or if other clients
 /// had a part in it.
 pub(crate) fn server_cpu_ns(run: &Run) -> Option<f64> {
-    if run.checks.iter().any(|check| check.id == FOREIGN_LOAD) {
+    if run.check(FOREIGN_LOAD).is_some() {
         return None;
     }
     let cpus = observations::mean(run, observations::server_cpus)?;

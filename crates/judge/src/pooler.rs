@@ -36,6 +36,7 @@ mod tests {
     use super::*;
     use crate::compare::{Verdict, compare};
     use crate::sample::healthy;
+    use prony_assertions::TextAssertions;
     use prony_store::{FoundPooler, Pooler};
 
     #[test]
@@ -53,7 +54,7 @@ mod tests {
         let found = check_pooler(&pooled).unwrap();
         assert_eq!(found.severity, Severity::Note);
         for part in ["PgBouncer", "unsupported startup", "several connections"] {
-            assert!(found.finding.contains(part), "{}", found.finding);
+            found.finding.assert_contains(part);
         }
         let comparison = compare(&direct, &pooled, false);
         assert_eq!(comparison.verdict, Verdict::WithCaveats);

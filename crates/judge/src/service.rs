@@ -116,6 +116,7 @@ pub(crate) fn check_hot_rows(run: &Run) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::sample::healthy;
+    use prony_assertions::TextAssertions;
     use prony_store::Observed;
 
     #[test]
@@ -127,18 +128,8 @@ mod tests {
             MissingObservation::absent_from(Service::Dolt).collect();
         let check = check_absent(&run).unwrap();
         assert_eq!(check.severity, Severity::Note);
-        assert!(
-            check.finding.starts_with(
-                "Dolt does not have: start of the server (Dolt's Uptime is a constant: its start is unknown); status, "
-            ),
-            "{check:?}"
-        );
-        assert!(
-            check.finding.ends_with(
-                " Not checked for want of these: checkpoint, durability, restart, server-commits, statistics."
-            ),
-            "{check:?}"
-        );
+        check.finding.assert_starts_with("Dolt does not have: start of the server (Dolt's Uptime is a constant: its start is unknown); status, ");
+        check.finding.assert_ends_with(" Not checked for want of these: checkpoint, durability, restart, server-commits, statistics.");
         assert_eq!(why_absent(&run, ObservedTopic::Vacuums), None);
     }
 
@@ -150,11 +141,10 @@ mod tests {
         assert_eq!(check_hot_rows(&run), None);
         run.server.service = Some(Service::AuroraDsql);
         let check = check_hot_rows(&run).unwrap();
-        assert!(
-            check.finding.starts_with("tpcb does badly on Aurora DSQL")
-                && check.finding.contains("OC000"),
-            "{check:?}"
-        );
+        check
+            .finding
+            .assert_starts_with("tpcb does badly on Aurora DSQL");
+        check.finding.assert_contains("OC000");
         run.workload.name = "ycsb".to_owned();
         assert_eq!(check_hot_rows(&run), None);
     }

@@ -151,6 +151,7 @@ fn percent_with_decimal(share: f64) -> String {
 mod tests {
     use super::*;
     use crate::sample::healthy;
+    use prony_assertions::TextAssertions;
 
     fn check_share(part: u64, whole: u64, expected: f64, minimum: Option<f64>) -> Option<Finding> {
         let mut run = healthy();
@@ -179,7 +180,7 @@ mod tests {
         }
         let finding = check_share(50, 10_000, 0.6, None).unwrap().finding;
         let expected = "by last name of payments: 50 of 10,000, 0.5 %, with 60.0 % expected";
-        assert!(finding.contains(expected), "{finding}");
+        finding.assert_contains(expected);
         assert_eq!(check_share(0, 0, 0.6, None), None, "nothing was counted");
         assert_eq!(check_share(3, 10, 0.6, None), None, "too few to judge");
     }
@@ -211,7 +212,7 @@ mod tests {
         let expected = "Shares are off: writes of queries: 3,999,999 of 20,000,000, 20.0 %, with \
              4,000,000 expected.";
         assert_eq!(note.finding, expected);
-        assert!(note.advice.contains("prony check"), "{note:?}");
+        note.advice.assert_contains("prony check");
         run.shares = vec![writes(3_959_000, Some(0.2))];
         assert_eq!(check(&run).expect("far off").severity, Severity::Caveat);
         run.shares = vec![writes(1, None)];
@@ -222,10 +223,9 @@ mod tests {
     fn a_share_below_the_minimum_by_chance_is_a_note() {
         let check = check_share(4_290, 10_000, 10.0 / 23.0, Some(0.43)).expect("below");
         assert_eq!(check.severity, Severity::Note);
-        assert!(
-            check.finding.contains("42.9 %, with at least 43.0 %"),
-            "{check:?}"
-        );
+        check
+            .finding
+            .assert_contains("42.9 %, with at least 43.0 %");
         assert_eq!(check_share(4_300, 10_000, 10.0 / 23.0, Some(0.43)), None);
         let check = check_share(40_900, 100_000, 10.0 / 23.0, Some(0.43)).expect("off");
         assert_eq!(check.severity, Severity::Caveat);

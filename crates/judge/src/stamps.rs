@@ -107,6 +107,7 @@ pub(crate) fn check_no_split(run: &Run) -> Option<Finding> {
 mod tests {
     use super::*;
     use crate::sample::healthy;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn unreliable_timestamps_are_a_caveat_above_the_threshold() {
@@ -118,17 +119,15 @@ mod tests {
         run.timing.doubtful = 450;
         let check = check_stamps(&run).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
-        assert!(check.finding.starts_with("0.50 % of"), "{check:?}");
+        check.finding.assert_starts_with("0.50 % of");
         // When most are impossible, the others are no basis for a split.
         run.timing.impossible = 100_000;
         run.remove_unreliable_parts();
         assert!(run.measured.kinds.iter().all(|kind| kind.parts.is_none()));
         let check = check_stamps(&run).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
-        assert!(
-            check.finding.starts_with("50 % of") && check.finding.contains("is not reported"),
-            "{check:?}"
-        );
+        check.finding.assert_starts_with("50 % of");
+        check.finding.assert_contains("is not reported");
         assert_eq!(check_no_split(&run), None);
         run.timing = Default::default();
         assert_eq!(check_stamps(&run), None, "there are no timestamps");
@@ -139,12 +138,10 @@ mod tests {
         let mut run = healthy();
         assert_eq!(check_clock_steps(&run), None);
         run.timing.clock_steps = 2;
-        assert!(
-            check_clock_steps(&run)
-                .unwrap()
-                .finding
-                .ends_with("2 times.")
-        );
+        check_clock_steps(&run)
+            .unwrap()
+            .finding
+            .assert_ends_with("2 times.");
     }
 
     #[test]
@@ -157,18 +154,15 @@ mod tests {
         run.drive.network = Some(Network::Unix);
         let check = check_no_split(&run).unwrap();
         assert_eq!(check.severity, Severity::Note);
-        assert!(
-            check
-                .finding
-                .contains("known (unix sockets have no timestamps):"),
-            "{check:?}"
-        );
-        assert!(check.advice.contains("--tcp-sample 8 "), "{check:?}");
+        check
+            .finding
+            .assert_contains("known (unix sockets have no timestamps):");
+        check.advice.assert_contains("--tcp-sample 8 ");
         run.drive.network = Some(Network::Tcp);
         run.timing.parts_source = ServiceTimePartsSource::default();
         let check = check_no_split(&run).unwrap();
-        assert!(check.finding.contains("not known: it"), "{check:?}");
-        assert!(!check.advice.contains("--tcp-sample"), "{check:?}");
+        check.finding.assert_contains("not known: it");
+        check.advice.assert_lacks("--tcp-sample");
         run.measured.kinds[0].committed = 0;
         assert_eq!(check_no_split(&run), None);
     }

@@ -185,6 +185,7 @@ fn statement_words(run: &Run) -> BTreeSet<String> {
 mod tests {
     use super::*;
     use crate::sample::{observed_mut, observed_run};
+    use prony_assertions::TextAssertions;
 
     /// A run with these tables before and after.
     fn with_ids(before: &[(&str, &str)], after: &[(&str, &str)]) -> Run {
@@ -220,12 +221,9 @@ mod tests {
         assert_eq!(check.severity, Severity::Invalid);
         let expected = "pgbench_accounts (replaced by others of the same name); pgbench_history \
                     (replaced, emptied or rewritten).";
-        assert!(check.finding.contains(expected), "{check:?}");
+        check.finding.assert_contains(expected);
         let check = check_tables_replaced(&with_ids(&BEFORE, &BEFORE[1..])).expect("dropped");
-        assert!(
-            check.finding.contains("pgbench_accounts (dropped)"),
-            "{check:?}"
-        );
+        check.finding.assert_contains("pgbench_accounts (dropped)");
         // Tables that the run does not use, and new tables, do not matter.
         let mut unused_replaced = BEFORE.to_vec();
         unused_replaced[2].1 = "17003/17003";
@@ -288,7 +286,7 @@ mod tests {
         after[0].1 = "16384/17001/pgbench_accounts";
         let check = check_tables_replaced(&with_ids(&before, &after)).expect("emptied");
         let expected = "pgbench_accounts_1 (replaced, emptied or rewritten)";
-        assert!(check.finding.contains(expected), "{check:?}");
+        check.finding.assert_contains(expected);
     }
 
     #[test]
@@ -316,13 +314,13 @@ mod tests {
             check_tables_replaced(&run_of_calls(&after)).expect("a table that the routine may use");
         assert_eq!(check.severity, Severity::Invalid);
         let expected = "during the run: pgbench_history (replaced, emptied or rewritten). Not";
-        assert!(check.finding.contains(expected), "{check:?}");
+        check.finding.assert_contains(expected);
         // The tables that a script's routines use are not known.
         let mut script = run_of_calls(&BEFORE[..2]);
         script.workload.description = None;
         let check = check_tables_replaced(&script).expect("a table that it may use");
         assert_eq!(check.severity, Severity::Caveat);
-        assert!(check.finding.contains("name no table"), "{check:?}");
+        check.finding.assert_contains("name no table");
         // The description names only the first of numbered tables, and the document lists only the first
         // statements.
         let mut numbered = with_ids(
@@ -361,10 +359,7 @@ mod tests {
         );
         let emptied = with_sizes(100_000_000, 16_384);
         let check = check_tables_replaced(&emptied).expect("it is empty");
-        assert!(
-            check.finding.contains("less than half of its size"),
-            "{check:?}"
-        );
+        check.finding.assert_contains("less than half of its size");
         assert_eq!(
             check_tables_replaced(&with_sizes(100_000, 16_384)),
             None,

@@ -273,6 +273,7 @@ pub fn differences_at_change(before: &Run, after: &Run) -> Vec<Difference> {
 mod tests {
     use super::*;
     use crate::sample::healthy;
+    use prony_assertions::TextAssertions;
     use prony_store::RunState;
 
     fn run(number: usize, tps: f64) -> Run {
@@ -358,12 +359,9 @@ mod tests {
             .iter()
             .map(|run| run.reason.as_str())
             .collect();
-        assert!(reasons[0].starts_with("clients "), "{reasons:?}");
-        assert!(reasons[1].starts_with("in progress"), "{reasons:?}");
-        assert!(
-            reasons[2].starts_with("nothing was committed"),
-            "{reasons:?}"
-        );
+        reasons[0].assert_starts_with("clients ");
+        reasons[1].assert_starts_with("in progress");
+        reasons[2].assert_starts_with("nothing was committed");
         assert!(!can_be_reference(&runs[1]) && can_be_reference(&runs[5]));
         let mut builder = TrendBuilder::new(&runs[5], Some(P99_FIGURE)).unwrap();
         builder.add(&runs[3], 3);

@@ -60,6 +60,7 @@ pub(crate) fn remarks(run: &Run) -> Vec<Check> {
 mod tests {
     use super::*;
     use crate::sample::healthy;
+    use prony_assertions::TextAssertions;
     use prony_store::Remark;
 
     fn description_mut(run: &mut Run) -> &mut Description {
@@ -74,21 +75,17 @@ mod tests {
         run.workload.scale = 63;
         let check = check_contention(&run).expect("64 clients");
         assert_eq!(check.severity, Severity::Caveat);
-        assert!(
-            check
-                .finding
-                .starts_with("64 clients shared 63 branches: each transaction"),
-            "{check:?}"
-        );
+        check
+            .finding
+            .assert_starts_with("64 clients shared 63 branches: each transaction");
         let branches = description_mut(&mut run).contention.as_mut();
         branches.expect("branches").clients_per_scale = 10;
         assert_eq!(check_contention(&run), None);
         run.workload.scale = 6;
         let check = check_contention(&run).expect("more than ten each");
-        assert!(
-            check.advice.starts_with("Load at a scale of 7 or more,"),
-            "{check:?}"
-        );
+        check
+            .advice
+            .assert_starts_with("Load at a scale of 7 or more,");
         description_mut(&mut run).contention = None;
         assert_eq!(check_contention(&run), None);
     }

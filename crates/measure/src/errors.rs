@@ -16,7 +16,6 @@ pub const EXAMPLE_MAX_BYTES: usize = 400;
 /// One type of error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorEntry {
-    /// Kind of transaction.
     pub kind: TxnKind,
     pub class: ErrorClass,
     /// SQLSTATE or error number.

@@ -72,6 +72,7 @@ fn check_header_and_counts(bytes: &[u8]) -> Result<(), &'static str> {
 mod tests {
     use super::*;
     use hdrhistogram::serialization::V2DeflateSerializer;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn a_histogram_survives_encoding() {
@@ -105,7 +106,6 @@ mod tests {
         }
     }
 
-    /// A histogram with this payload.
     fn with_payload(payload: &[u8]) -> String {
         let mut histogram = Histogram::<u64>::new_with_bounds(1, HISTOGRAM_MAX_NS, 3).unwrap();
         histogram.record(1).unwrap();
@@ -150,12 +150,12 @@ mod tests {
         let serialized = V2DeflateSerializer::new().serialize(&histogram, &mut compressed);
         assert!(serialized.is_ok());
         let error = decode_histogram::<u64>(&STANDARD.encode(compressed)).unwrap_err();
-        assert!(error.contains("uncompressed"), "{error}");
+        error.assert_contains("uncompressed");
         for (highest, digits) in [(u64::MAX, 3), (HISTOGRAM_MAX_NS, 5)] {
             let mut fine = Histogram::<u64>::new_with_bounds(1, highest, digits).unwrap();
             fine.record(1).unwrap();
             let error = decode_histogram::<u64>(&encode_histogram(&fine)).unwrap_err();
-            assert!(error.contains("more buckets"), "{error}");
+            error.assert_contains("more buckets");
         }
     }
 }

@@ -41,7 +41,6 @@ pub struct ServiceTimeParts {
 /// One finished transaction. All times are nanoseconds on the run's clock (`drive::clock`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Kind of the transaction.
     pub kind: TxnKind,
     /// How it ended.
     pub outcome: Outcome,

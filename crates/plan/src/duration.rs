@@ -174,6 +174,7 @@ pub fn format_duration(duration: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use proptest::prelude::*;
 
     #[test]
@@ -217,10 +218,7 @@ mod tests {
             assert!(parse_duration(text).is_err(), "{text}");
         }
         let fraction = parse_duration("1.5s").unwrap_err().to_string();
-        assert!(
-            fraction.starts_with("'1.5s' has a fraction; write"),
-            "{fraction}"
-        );
+        fraction.assert_starts_with("'1.5s' has a fraction; write");
     }
 
     #[test]

@@ -319,6 +319,7 @@ pub(crate) fn stored_value(setting: &Setting, value: &dyn SettingValue) -> Value
 mod tests {
     use super::*;
     use crate::plan::{ServerPlan, Stop};
+    use prony_assertions::TextAssertions;
     use std::time::Duration;
 
     const FILE: &str = "[server]\nembedded = true\n[workload]\nname = \"tpcb\"\nbranches = 3\n\
@@ -384,11 +385,8 @@ mod tests {
             ..PlanInput::default()
         };
         let problems = file().overlay(flags).check().unwrap_err().to_string();
-        assert!(problems.contains("--transactions: "), "{problems}");
-        assert!(
-            problems.contains("--clients: must be from 1 to 1000000, is 0"),
-            "{problems}"
-        );
+        problems.assert_contains("--transactions: ");
+        problems.assert_contains("--clients: must be from 1 to 1000000, is 0");
     }
 
     #[test]
@@ -416,8 +414,8 @@ mod tests {
             workload: value_from_flag("tpcb", Some("tpcb".to_owned())),
             ..PlanInput::default()
         };
-        assert!(!format!("{input:?}").contains("secret"));
+        format!("{input:?}").assert_lacks("secret");
         let plan = input.check().unwrap();
-        assert!(!format!("{plan:?}").contains("secret"));
+        format!("{plan:?}").assert_lacks("secret");
     }
 }

@@ -144,6 +144,7 @@ impl fmt::Display for ListenAddress {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use proptest::prelude::*;
 
     #[test]
@@ -181,7 +182,7 @@ mod tests {
         ] {
             let error = text.parse::<ListenAddress>().unwrap_err();
             assert!(error.to_string().contains(expected), "{text}: {error}");
-            assert!(!error.to_string().contains("geheim"), "{error}");
+            error.to_string().assert_lacks("geheim");
         }
     }
 

@@ -149,6 +149,7 @@ impl fmt::Display for Problems {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn a_location_is_on_one_line() {
@@ -185,9 +186,6 @@ mod tests {
         let problems = Problems::sorted(many.collect());
         assert_eq!(problems.0.len(), MAX_PROBLEMS + 1);
         let last = problems.0[MAX_PROBLEMS].to_string();
-        assert!(
-            last.starts_with("p.toml:100:1 (x): and 99900 problems"),
-            "{last}"
-        );
+        last.assert_starts_with("p.toml:100:1 (x): and 99900 problems");
     }
 }

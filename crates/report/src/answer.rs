@@ -110,6 +110,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_store::{Requirement, RequirementResult};
 
     fn answers() -> [(String, Answer); 1] {
@@ -144,7 +145,7 @@ mod tests {
             "name=\"errors&lt;0.1%\"",
             "<failure message=\"FAIL: errors 2.0 %, required below 0.10 %\"/>",
         ] {
-            assert!(text.contains(part), "{part}: {text}");
+            text.assert_contains(part);
         }
         // It meets what is required, and must not be used.
         let [(_, mut answer)] = answers();
@@ -153,6 +154,6 @@ mod tests {
         let cases = test_cases(&answer, false);
         let failed: Vec<bool> = cases.iter().map(|case| case.failed).collect();
         assert_eq!(failed, [false, true]);
-        assert!(cases[1].message.contains("must not be used"));
+        cases[1].message.assert_contains("must not be used");
     }
 }

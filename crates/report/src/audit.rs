@@ -115,6 +115,7 @@ pub fn write_json(out: &mut dyn Write, runs: &[AuditedRun]) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::sample_run::written;
+    use prony_assertions::TextAssertions;
 
     fn entry(reported: ReportedRun) -> AuditedRun {
         let run = reported.to_run();
@@ -143,23 +144,23 @@ mod tests {
                 &[entry(reported.clone()), entry(reported)],
             )
         });
-        assert!(text.starts_with("1 of 2: pgbench, "), "{text}");
-        assert!(
-            text.contains("script <b>.sql") && text.contains("trouble"),
-            "{text}"
-        );
+        text.assert_starts_with("1 of 2: pgbench, ");
+        text.assert_contains("script <b>.sql");
+        text.assert_contains("trouble");
         assert!(
             !text.contains('\u{1b}') && !text.contains('\u{7}'),
             "{text}"
         );
-        assert!(text.contains("Little's law"), "{text}");
+        text.assert_contains("Little's law");
     }
 
     #[test]
     fn a_run_without_figures_is_reported() {
         let mut out = Vec::new();
         write(&mut out, &Style::plain(), &[entry(ReportedRun::default())]).unwrap();
-        assert!(String::from_utf8(out).unwrap().contains("no usable figure"));
+        String::from_utf8(out)
+            .unwrap()
+            .assert_contains("no usable figure");
         let mut out = Vec::new();
         write_json(&mut out, &[entry(ReportedRun::default())]).unwrap();
         let read: serde_json::Value = serde_json::from_slice(&out).unwrap();

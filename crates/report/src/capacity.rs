@@ -273,6 +273,7 @@ fn verdict_text(step: &CapacityStep) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_judge::capacity::Capacity;
     use prony_judge::sweep::LimiterFinding;
     use prony_store::Requirement;
@@ -330,30 +331,24 @@ mod tests {
         let mut cut = found();
         (cut.is_unfinished, cut.capacity.state) = (true, CapacityState::Unknown);
         let text = written(&cut);
-        assert!(text.contains("ended early, after 2 steps: "), "{text}");
-        assert!(text.contains("--resume\n  20261121-1 "), "{text}");
-        assert!(!text.contains("No step decided"), "{text}");
+        text.assert_contains("ended early, after 2 steps: ");
+        text.assert_contains("--resume\n  20261121-1 ");
+        text.assert_lacks("No step decided");
     }
 
     #[test]
     fn the_answer_is_the_first_line_and_the_steps_are_sorted_by_rate() {
         let text = written(&found());
         let first = "4,310 /s (4,180 to 4,420) at p99 below 20.0 ms; limit: the server's CPUs\n";
-        assert!(text.starts_with(first), "{text}");
+        text.assert_starts_with(first);
         let [low, high] = [
             "4,180     4,180  1.00 ms  12.1 ms         97 %  pass",
             "fail: the load fell behind",
         ]
         .map(|part| text.find(part).unwrap_or_else(|| panic!("{part}:\n{text}")));
         assert!(low < high, "{text}");
-        assert!(
-            text.contains("At 4,420 /s, the CPUs of its machine were 97 % busy."),
-            "{text}"
-        );
-        assert!(
-            text.ends_with("prony report 20261121-1 --output curve.html\n"),
-            "{text}"
-        );
+        text.assert_contains("At 4,420 /s, the CPUs of its machine were 97 % busy.");
+        text.assert_ends_with("prony report 20261121-1 --output curve.html\n");
     }
 
     #[test]
@@ -366,7 +361,7 @@ mod tests {
             "at least 4,180 /s at p99 below 20.0 ms; limit: the client, not the server; not to be relied on: steal"
         );
         let text = written(&limited);
-        assert!(text.contains("pass; invalid (steal)"), "{text}");
+        text.assert_contains("pass; invalid (steal)");
     }
 
     #[test]
@@ -403,7 +398,7 @@ mod tests {
             ),
         ] {
             for part in parts {
-                assert!(text.contains(part), "{part}:\n{text}");
+                text.assert_contains(part);
             }
         }
     }

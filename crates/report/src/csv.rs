@@ -287,6 +287,7 @@ mod tests {
     use super::*;
     use crate::sample_run;
     use crate::sample_run::written;
+    use prony_assertions::TextAssertions;
 
     fn lines(write: fn(&mut dyn Write, &Run) -> io::Result<()>, run: &Run) -> Vec<String> {
         let text = written(|out| write(out, run));
@@ -315,7 +316,7 @@ mod tests {
         assert_eq!(lines.len(), 1 + run.series.len());
         let columns = lines[0].split(',').count();
         assert!(lines.iter().all(|line| line.split(',').count() == columns));
-        assert!(lines[1].starts_with("0,1,warmup,"));
+        lines[1].assert_starts_with("0,1,warmup,");
     }
 
     #[test]
@@ -343,11 +344,7 @@ mod tests {
         let empty: Vec<&str> = lines[2].split(',').collect();
         assert_eq!(empty.len(), titles.len());
         assert!(empty[2..].iter().all(|cell| cell.is_empty()), "{empty:?}");
-        assert!(
-            lines[1].ends_with(",\"IO/WalSync 3; Lock/a, b 2\",LCK_M 0.5; WRITELOG 1.25"),
-            "{}",
-            lines[1]
-        );
+        lines[1].assert_ends_with(",\"IO/WalSync 3; Lock/a, b 2\",LCK_M 0.5; WRITELOG 1.25");
         let cells: Vec<&str> = lines[1].split(',').collect();
         let cell = |title: &str| {
             let column = titles.iter().position(|column| *column == title);
@@ -369,7 +366,7 @@ mod tests {
         let mut run = sample_run::closed();
         run.measured.kinds[0].response.p999_ns = None;
         let lines = lines(write_percentiles, &run);
-        assert!(lines[1].starts_with("all,response,"));
+        lines[1].assert_starts_with("all,response,");
         let cells: Vec<&str> = lines[1].split(',').collect();
         assert_eq!(cells[9], "");
         assert_eq!(cells.len(), lines[0].split(',').count());
@@ -389,7 +386,7 @@ mod tests {
         let lines = lines(write_metrics, &run);
         assert_eq!(lines[0], "name,value,per_scale,note,title");
         assert_eq!(lines[1], "NOPM,54818.5,548.185,,\"new orders, committed\"");
-        assert!(lines[2].starts_with("TPS,27700,"), "{}", lines[2]);
+        lines[2].assert_starts_with("TPS,27700,");
     }
 
     #[test]

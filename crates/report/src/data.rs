@@ -137,6 +137,7 @@ pub fn write_table_sizes(
 mod tests {
     use super::*;
     use crate::sample_run::written;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn wrong_findings_stand_out_without_colour() {
@@ -161,9 +162,9 @@ mod tests {
         };
         let text =
             written(|out| write_table_sizes(out, &Style::plain(), &[table("a"), table("b")]));
-        assert!(text.contains("1,200"), "{text}");
-        assert!(text.contains("3.0 MB") && text.contains("1.0 MB"), "{text}");
-        assert!(!text.contains("dead rows"), "{text}");
+        text.assert_contains("1,200");
+        text.assert_contains("3.0 MB").assert_contains("1.0 MB");
+        text.assert_lacks("dead rows");
     }
 
     #[test]

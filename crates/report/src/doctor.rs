@@ -130,6 +130,7 @@ pub fn write_fix_script(out: &mut dyn Write, report: &DoctorReport) -> io::Resul
 mod tests {
     use super::*;
     use crate::sample_run::written;
+    use prony_assertions::TextAssertions;
 
     fn report() -> DoctorReport {
         let finding = |id: &str, state, value: &str| DoctorFinding {
@@ -192,11 +193,13 @@ The server
         let commands: Vec<&str> = commands.copied().collect();
         // A line break in a text does not make a command of its rest.
         assert_eq!(commands, ["sysctl -w a=1", "sysctl -w b=2"]);
-        assert!(script.contains("# Restart rm -rf /\n"), "{script}");
-        assert!(script.contains("\n# swapoff -a\n"), "{script}");
-        assert!(!script.contains("mtu"), "{script}");
+        script.assert_contains("# Restart rm -rf /\n");
+        script.assert_contains("\n# swapoff -a\n");
+        script.assert_lacks("mtu");
         let mut out = Vec::new();
         write_fix_script(&mut out, &DoctorReport::default()).unwrap();
-        assert!(String::from_utf8(out).unwrap().contains("nothing to mend"));
+        String::from_utf8(out)
+            .unwrap()
+            .assert_contains("nothing to mend");
     }
 }

@@ -315,6 +315,7 @@ fn variants_that_count(runs: &[Run]) -> usize {
 mod tests {
     use super::*;
     use crate::sample_run::{closed, open_partial, written};
+    use prony_assertions::TextAssertions;
     use prony_judge::experiment::{all_have_nopm, variants};
 
     /// The run as part of an experiment.
@@ -365,10 +366,10 @@ mod tests {
             "0 of 1",
             "must not be used: run\n  2.",
         ] {
-            assert!(text.contains(part), "{part}:\n{text}");
+            text.assert_contains(part);
         }
         // Interrupted in the first run of the second variant.
-        assert!(!text.contains("prony compare"), "{text}");
+        text.assert_lacks("prony compare");
         assert_eq!(shown(&[closed()], &["a"]).matches("Spread").count(), 0);
     }
 
@@ -384,13 +385,10 @@ mod tests {
                 .any(|check| check.severity == Severity::Caveat)
         );
         let text = shown(&[run.clone()], &["old"]);
-        assert!(
-            text.contains("3 failed; valid, too short to judge steadiness  2026"),
-            "{text}"
-        );
+        text.assert_contains("3 failed; valid, too short to judge steadiness  2026");
         run.checks[0].kind = Some(prony_store::FindingKind::Doubt);
         let text = shown(&[run], &["old"]);
-        assert!(text.contains("3 failed; 1 doubt, too short"), "{text}");
+        text.assert_contains("3 failed; 1 doubt, too short");
     }
 
     #[test]
@@ -401,7 +399,7 @@ mod tests {
             in_experiment("new", 2, closed()),
         ];
         let text = shown(&two_variants, &["old", "new"]);
-        assert!(text.contains(suggestion), "{text}");
+        text.assert_contains(suggestion);
         let (answer, table) = text.split_once("medians of the runs").expect("a table");
         assert!(
             answer.contains("\nCOMPARABLE"),
@@ -413,10 +411,7 @@ mod tests {
             in_experiment("old", 2, closed()),
         ];
         for names in [&["old", "new"][..], &["old"]] {
-            assert!(
-                !shown(&one_variant, names).contains("prony compare"),
-                "{names:?}"
-            );
+            shown(&one_variant, names).assert_lacks("prony compare");
         }
     }
 
@@ -424,8 +419,8 @@ mod tests {
     fn a_run_shows_its_position_in_an_experiment() {
         let run = in_experiment("new", 2, closed());
         let text = written(|out| crate::terminal::write_full(out, &Style::plain(), &run, None));
-        assert!(text.contains("part of"), "{text}");
-        assert!(text.contains("run 2 of 3, variant new, repeat 2"), "{text}");
+        text.assert_contains("part of");
+        text.assert_contains("run 2 of 3, variant new, repeat 2");
     }
 
     #[test]

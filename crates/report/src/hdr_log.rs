@@ -125,6 +125,7 @@ mod tests {
     use base64::engine::general_purpose::STANDARD;
     use hdrhistogram::serialization::Deserializer;
     use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+    use prony_assertions::TextAssertions;
 
     /// Decodes a log with HdrHistogram's reader: tag, start, length and histogram per line.
     fn read(text: &str) -> Vec<(Option<String>, f64, f64, Histogram<u64>)> {
@@ -166,11 +167,8 @@ mod tests {
         let started = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_215_222_125);
         let log = HdrLog::of(&run).unwrap();
         let text = written(|out| log.write(out, Some(started)));
-        assert!(text.starts_with("#[Histogram log format version 1.3]\n#[Prony 0.1.0: run 2026"));
-        assert!(
-            text.contains("#[BaseTime: 1795215222.125 (seconds since epoch)]\n"),
-            "{text}"
-        );
+        text.assert_starts_with("#[Histogram log format version 1.3]\n#[Prony 0.1.0: run 2026");
+        text.assert_contains("#[BaseTime: 1795215222.125 (seconds since epoch)]\n");
         let lines = read(&text);
         let tags: Vec<Option<&str>> = lines.iter().map(|line| line.0.as_deref()).collect();
         let sanitised = "pay__by_card_";
@@ -193,7 +191,7 @@ mod tests {
     fn missing_and_invalid_histograms_are_errors() {
         let mut run = sample_run::closed();
         let error = HdrLog::of(&run).err().expect("no histograms");
-        assert!(error.contains("no histograms"), "{error}");
+        error.assert_contains("no histograms");
         let mut invalid = latency_of((1..100).map(|n| (n, 1)));
         invalid.samples = 5;
         run.measured.kinds[0].response = invalid;

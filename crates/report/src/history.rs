@@ -168,6 +168,7 @@ pub fn write_annotation(
 mod tests {
     use super::*;
     use crate::sample_run::{closed, written};
+    use prony_assertions::TextAssertions;
     use prony_store::{Annotation, Experiment, RunState, Severity};
 
     fn summary() -> RunSummary {
@@ -198,9 +199,9 @@ mod tests {
             ..summary()
         };
         let text = shown(&[run]);
-        assert!(text.starts_with("run "));
+        text.assert_starts_with("run ");
         let line = text.lines().nth(1).unwrap();
-        assert!(line.contains("–") && line.contains("running"), "{line}");
+        line.assert_contains("–").assert_contains("running");
     }
 
     #[test]
@@ -238,7 +239,7 @@ mod tests {
         };
         let text = shown(&[summary(), invalid]);
         let expected = "\n  experiment 3/10 a-long-name-of-a-variant\n";
-        assert!(text.contains(expected), "{text}");
+        text.assert_contains(expected);
         assert_eq!(text.matches("doubts").count(), 1, "{text}");
         assert_eq!(text.matches("invalid").count(), 1, "{text}");
     }
@@ -254,17 +255,14 @@ mod tests {
         };
         let text = shown(&[labelled("base")]);
         let row = "20261120-233342-tpcb-7f3a  3 h    64  27,700 TPS  9.24 ms  doubts   base\n  3 failed\n";
-        assert!(text.ends_with(row), "{text}");
+        text.assert_ends_with(row);
         let new_orders = RunSummary {
             nopm: Some(54_818.0),
             ..summary()
         };
-        assert!(shown(&[new_orders]).contains("  54,818 NOPM  "));
+        shown(&[new_orders]).assert_contains("  54,818 NOPM  ");
         let text = shown(&[labelled("a label that is too long for its column")]);
-        assert!(
-            text.contains("\n  [a label that is too long for its column]\n"),
-            "{text}"
-        );
+        text.assert_contains("\n  [a label that is too long for its column]\n");
     }
 
     #[test]
@@ -276,21 +274,21 @@ mod tests {
             ..summary()
         };
         let text = shown(std::slice::from_ref(&run));
-        assert!(text.lines().next().unwrap().contains("p99 ok  "), "{text}");
+        text.lines().next().unwrap().assert_contains("p99 ok  ");
         let line = "\n  1,203 failed, p99 60.0 ms; all attempts, p99 45.0 ms\n";
-        assert!(text.contains(line), "{text}");
+        text.assert_contains(line);
         let few = RunSummary {
             failed: Some(3),
             failed_p99_ns: None,
             attempts_p99_ns: None,
             ..run
         };
-        assert!(shown(&[few]).contains("\n  3 failed\n"));
+        shown(&[few]).assert_contains("\n  3 failed\n");
         let none = RunSummary {
             failed: Some(0),
             ..summary()
         };
-        assert!(!shown(&[none]).contains("failed"));
+        shown(&[none]).assert_lacks("failed");
     }
 
     #[test]

@@ -223,6 +223,7 @@ enum Speed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     fn progress(step: &str, done: u64, at_s: f64) -> LoadStepProgress {
         LoadStepProgress {
@@ -287,9 +288,9 @@ mod tests {
             ..Style::plain()
         };
         let text = output(style);
-        assert!(text.contains("━━━─────────"));
-        assert!(text.contains("50,000 /s, 15 s left"));
-        assert!(text.ends_with("loaded\n"));
+        text.assert_contains("━━━─────────");
+        text.assert_contains("50,000 /s, 15 s left");
+        text.assert_ends_with("loaded\n");
     }
 
     /// The lines that a terminal of this width shows of a step.
@@ -338,8 +339,8 @@ mod tests {
 
     #[test]
     fn there_is_no_remaining_time_in_the_first_second() {
-        assert!(!terminal_lines(100)[1].contains("left"));
-        assert!(terminal_lines(100)[2].contains("left"));
+        terminal_lines(100)[1].assert_lacks("left");
+        terminal_lines(100)[2].assert_contains("left");
     }
 
     #[test]

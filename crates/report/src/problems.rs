@@ -81,6 +81,7 @@ fn write_details(out: &mut dyn Write, style: &Style, problem: &Problem) -> io::R
 mod tests {
     use super::*;
     use crate::sample_run::written;
+    use prony_assertions::TextAssertions;
 
     fn problem(message: &str) -> Problem {
         Problem {
@@ -104,9 +105,9 @@ mod tests {
     fn all_problems_are_listed() {
         let five: Vec<Problem> = (1..=5).map(|i| problem(&format!("mistake {i}"))).collect();
         let text = written(|out| write_problems(out, &Style::plain(), "plan.toml", &five));
-        assert!(text.starts_with("prony: plan.toml has 5 problems\n"));
+        text.assert_starts_with("prony: plan.toml has 5 problems\n");
         for i in 1..=5 {
-            assert!(text.contains(&format!("- mistake {i}\n")));
+            text.assert_contains(&format!("- mistake {i}\n"));
         }
     }
 
@@ -129,9 +130,6 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         let raw = |c: char| c != '\n' && c != '\t' && crate::visible::is_control(c);
         assert!(!text.contains(raw), "{text:?}");
-        assert!(
-            text.contains("FATAL: \\x1b]0;title\\x07\\x1b[2Jno\n"),
-            "{text:?}"
-        );
+        text.assert_contains("FATAL: \\x1b]0;title\\x07\\x1b[2Jno\n");
     }
 }

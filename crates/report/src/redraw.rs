@@ -102,6 +102,7 @@ fn erase_rows(rows: usize) -> String {
 mod tests {
     use super::Redraw;
     use crate::style::{Size, Style};
+    use prony_assertions::TextAssertions;
 
     const PLAIN: Style = Style {
         color: false,
@@ -140,7 +141,7 @@ mod tests {
         assert_eq!(take(&mut view), format!("\r\x1b[2K{line}\n"));
         // The escaped line takes one row.
         view.clear().unwrap();
-        assert!(take(&mut view).starts_with("\x1b[1A\r"));
+        take(&mut view).assert_starts_with("\x1b[1A\r");
     }
 
     #[test]
@@ -217,7 +218,7 @@ mod tests {
         resize(&mut view, 40);
         view.clear().unwrap();
         let text = take(&mut view);
-        assert!(text.starts_with("\x1b[4A"), "{text:?}");
+        text.assert_starts_with("\x1b[4A");
         assert_eq!(text.matches("\x1b[2K").count(), 4, "{text:?}");
     }
 }

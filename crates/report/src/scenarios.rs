@@ -299,6 +299,7 @@ fn availability(kind: HighAvailability, zones: Option<u32>) -> String {
 mod tests {
     use super::*;
     use crate::sample_run::written;
+    use prony_assertions::TextAssertions;
     use prony_plan::scenario::{find_scenario, find_suite};
 
     fn much(_: &Scenario) -> Option<String> {
@@ -322,9 +323,9 @@ mod tests {
             "{shown}"
         );
         assert!(lines[3].contains('–'), "{shown}");
-        assert!(shown.contains("\n  alloydb-select-only  "), "{shown}");
+        shown.assert_contains("\n  alloydb-select-only  ");
         let shown = written(|out| write_suite(out, &Style::plain(), suites[0], &[], much));
-        assert!(shown.contains("\n  Source: AlloyDB-"), "{shown}");
+        shown.assert_contains("\n  Source: AlloyDB-");
     }
 
     #[test]
@@ -344,7 +345,7 @@ mod tests {
             "  prony load tpcb\n",
             "hot-set-ro.sql\n  ",
         ] {
-            assert!(shown.contains(part), "{part:?}: {shown}");
+            shown.assert_contains(part);
         }
     }
 }

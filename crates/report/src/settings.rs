@@ -220,13 +220,14 @@ fn server_values(run: &Run) -> Vec<NamedValue> {
 mod tests {
     use super::*;
     use crate::sample_run::{closed, written};
+    use prony_assertions::TextAssertions;
     use serde_json::json;
 
     #[test]
     fn differing_settings_are_listed_by_group_and_equal_ones_counted() {
         let (a, mut b) = (closed(), closed());
         let text = |a: &Run, b: &Run| written(|out| write(out, &Style::plain(), a, b));
-        assert!(text(&a, &b).contains("\nNo setting differs; "));
+        text(&a, &b).assert_contains("\nNo setting differs; ");
         b.drive.clients = 128;
         b.server
             .settings

@@ -251,6 +251,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::sample_run::{closed, written};
     use crate::terminal::reproduced::tests::run_with_scenario;
+    use prony_assertions::TextAssertions;
     use prony_judge::reproduced::suite_summary;
     use prony_store::{Experiment, ExperimentKind, Run, SuiteRequest};
 
@@ -289,21 +290,12 @@ pub(crate) mod tests {
     #[test]
     fn rows_have_deviations_only_if_they_ran_as_published() {
         let text = shown(&run_in_suite(1.0));
-        assert!(
-            text.contains("tpcb-cached 1 TPS 20,359 27,700 +36.1 % warm\n"),
-            "{text}"
-        );
-        assert!(text.contains("other not run\n"), "{text}");
+        text.assert_contains("tpcb-cached 1 TPS 20,359 27,700 +36.1 % warm\n");
+        text.assert_contains("other not run\n");
         let text = shown(&run_in_suite(0.001));
-        assert!(
-            text.contains("20,359 27,700 not comparable warm\n"),
-            "{text}"
-        );
-        assert!(
-            text.replace('\n', " ")
-                .contains("such a row had less data than published"),
-            "{text}"
-        );
+        text.assert_contains("20,359 27,700 not comparable warm\n");
+        text.replace('\n', " ")
+            .assert_contains("such a row had less data than published");
     }
 
     #[test]
@@ -337,7 +329,7 @@ pub(crate) mod tests {
             "at least 60 GB of data",
             "no price sheet is given",
         ] {
-            assert!(text.contains(part), "{part}: {text}");
+            text.assert_contains(part);
         }
         estimate.prices = Some(SheetUsed {
             file: "prices.toml".to_owned(),
@@ -345,10 +337,7 @@ pub(crate) mod tests {
             remarks: Vec::new(),
         });
         let text = shown(&estimate);
-        assert!(
-            text.contains("by prices.toml: 2.00 EUR. 1 row has no price in it."),
-            "{text}"
-        );
+        text.assert_contains("by prices.toml: 2.00 EUR. 1 row has no price in it.");
         assert!(suite_summary(&[closed()]).is_none());
     }
 }

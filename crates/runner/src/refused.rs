@@ -173,6 +173,7 @@ impl RefusalDetector {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_measure::{Interval, ProcessHealth, RecorderLayout, RunPhase, Span};
 
     /// The transactions of a kind: committed, then failed by code.
@@ -257,6 +258,6 @@ mod tests {
         }
         let too_many =
             "Can't create more than max_prepared_stmt_count statements (current value: 9)";
-        assert!(hint("42000", too_many).contains("--protocol simple"));
+        hint("42000", too_many).assert_contains("--protocol simple");
     }
 }

@@ -167,6 +167,7 @@ impl Prewarm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn an_index_is_created_unless_it_exists() {
@@ -175,11 +176,8 @@ mod tests {
             "CREATE INDEX IF NOT EXISTS \"history_aid_idx\" ON \"history\" (\"aid\")"
         );
         let text = create_index_statement(SqlDialect::TransactSql, "it's", "k");
-        assert!(text.contains("object_id('[it''s]')"), "{text}");
-        assert!(text.contains("name = 'it''s_k_idx'"), "{text}");
-        assert!(
-            text.ends_with("CREATE INDEX [it's_k_idx] ON [it's] ([k])"),
-            "{text}"
-        );
+        text.assert_contains("object_id('[it''s]')");
+        text.assert_contains("name = 'it''s_k_idx'");
+        text.assert_ends_with("CREATE INDEX [it's_k_idx] ON [it's] ([k])");
     }
 }

@@ -8,6 +8,7 @@ use prony_runner::{
 };
 use prony_server::{Control, Environment, Target};
 use prony_store::{Declared, EventKind, Run, RunState, RunStore, Severity, StoreError};
+use prony_test_servers::TestControl;
 use prony_workload::{LoadRequest, Workload, find};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +24,7 @@ fn create_database(name: &str) -> (Target, Plan) {
     let resolve = |url: &str| prony_server::resolve(url, &environment).expect("a good URL");
     let mut control = Control::connect(&resolve(&server.url_for("postgres"))).expect("connects");
     let create = format!("create database {name}");
-    control.execute(&create).expect("creates a database");
+    control.run(create);
     let target = resolve(&server.url_for(name));
     let plan = plan();
     let request = LoadRequest {

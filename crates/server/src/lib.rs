@@ -10,6 +10,7 @@ pub mod embedded;
 pub mod error;
 mod mysql;
 pub mod observe;
+mod option_values;
 pub mod postgres;
 pub mod secrets;
 pub mod settings;

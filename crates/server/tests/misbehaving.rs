@@ -1,5 +1,6 @@
 //! The control connection against misbehaving servers; each server is a thread that executes a script.
 
+use prony_assertions::TextAssertions;
 use prony_server::control::{BlockingConnection, Control, Error, FailureCause};
 use prony_server::{Environment, Target, resolve};
 use prony_wire::QueryMode;
@@ -120,7 +121,7 @@ fn invalid_replies_to_a_log_in_are_errors() {
         (b"E\0\0\0\x06S\0", "failed: "),
     ] {
         let text = connect_error(no_tls, vec![vec![ReadStartup, send(bytes)]]);
-        assert!(text.contains(expected), "{text}");
+        text.assert_contains(expected);
     }
 }
 
@@ -141,7 +142,7 @@ fn invalid_replies_to_an_ssl_request_are_errors() {
         ),
     ] {
         let text = connect_error(require_tls, vec![vec![ReadSslRequest, send(bytes)]]);
-        assert!(text.contains(expected), "{text}");
+        text.assert_contains(expected);
         assert!(
             !text.contains("wrong password"),
             "an unauthenticated message is shown: {text}"
@@ -154,10 +155,8 @@ fn invalid_replies_to_an_ssl_request_are_errors() {
         send(&[b'x'; 100]),
     ];
     let text = connect_error(require_tls, vec![script]);
-    assert!(
-        text.contains("SSL error") && text.contains("Does the server speak TLS"),
-        "{text}"
-    );
+    text.assert_contains("SSL error");
+    text.assert_contains("Does the server speak TLS");
 }
 
 #[test]
@@ -264,7 +263,7 @@ fn a_script_connection_respects_target_session_attrs() {
     let next_server = serve(vec![vec![ReadStartup, send(WRONG_PASSWORD)]]);
     let ports = [standby.port, next_server.port];
     let text = script_connection_error(&ports, "target_session_attrs=read-write");
-    assert!(text.contains("session is read-only"), "{text}");
+    text.assert_contains("session is read-only");
     assert!(
         text.contains("wrong password"),
         "the next host was not tried: {text}"
@@ -303,13 +302,13 @@ fn a_script_connection_queries_properties_that_the_log_in_does_not_report() {
         let server = serve(vec![script(&steps)]);
         let text =
             script_connection_error(&[server.port], &format!("target_session_attrs={attribute}"));
-        assert!(text.contains(expected), "{text}");
+        text.assert_contains(expected);
         server.thread.join().unwrap();
     }
     let silent = serve(vec![script(&[WaitForClose])]);
     let options = "target_session_attrs=primary connect_timeout=2";
     let text = script_connection_error(&[silent.port], options);
-    assert!(text.contains("failed: "), "{text}");
+    text.assert_contains("failed: ");
     silent.thread.join().unwrap();
 }
 
@@ -319,7 +318,7 @@ fn connecting_to_a_silent_server_ends_at_connect_timeout() {
     let error = Control::connect(&target(&[server.port], "sslmode=disable connect_timeout=2"))
         .err()
         .unwrap();
-    assert!(error.to_string().contains("timeout expired"), "{error}");
+    error.to_string().assert_contains("timeout expired");
     let Error::Connect(failures) = error else {
         panic!()
     };
@@ -359,7 +358,7 @@ fn replies_that_violate_the_protocol_are_errors() {
         ]]);
         let mut control = Control::connect(&target(&[server.port], "sslmode=disable")).unwrap();
         let error = control.query("SELECT 1").unwrap_err();
-        assert!(error.to_string().contains(expected), "{error}");
+        error.to_string().assert_contains(expected);
         assert!(error.is_lost());
         assert!(matches!(control.query("SELECT 1"), Err(Error::Dead)));
         server.thread.join().unwrap();

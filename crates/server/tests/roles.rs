@@ -2,7 +2,7 @@
 //! the account that creates them is no superuser.
 
 use prony_server::{Control, Environment, database, resolve};
-use prony_test_servers::shared_postgres;
+use prony_test_servers::{TestControl, shared_postgres};
 use prony_wire::Secret;
 
 fn connect(url: &str) -> Control {
@@ -22,12 +22,8 @@ fn an_account_that_creates_a_role_can_create_a_database_for_it() {
     for url in urls {
         let (admin, user) = ("Rds Admin", "owner \"of\" tables");
         let mut control = connect(&url);
-        control
-            .execute("create role \"Rds Admin\" createdb createrole")
-            .expect("a role");
-        control
-            .execute("set session authorization \"Rds Admin\"")
-            .expect("superusers may");
+        control.run("create role \"Rds Admin\" createdb createrole");
+        control.run("set session authorization \"Rds Admin\"");
         // A second build finds the role.
         for _ in 0..2 {
             database::create_or_alter_role(&mut control, user, &Secret::new("sesame"))

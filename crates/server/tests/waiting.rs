@@ -1,6 +1,7 @@
 //! How long the control connection waits for a silent server: at most as long as the user's limit,
 //! and without a limit as long as the server answers new connections.
 
+use prony_assertions::TextAssertions;
 use prony_server::control::{Control, Error, StopSignal};
 use prony_server::{Environment, Target, resolve};
 use std::io::{Read, Write};
@@ -59,8 +60,8 @@ fn a_server_that_answers_no_connection_counts_as_lost() {
     assert!(matches!(error, Error::Silent(_)), "{error}");
     assert!(error.is_lost() && error.is_silent());
     let text = error.to_string();
-    assert!(text.contains("the server stopped answering"), "{text}");
-    assert!(text.contains("failed: timeout expired"), "{text}");
+    text.assert_contains("the server stopped answering");
+    text.assert_contains("failed: timeout expired");
     assert!(matches!(control.execute("SELECT 1"), Err(Error::Dead)));
     drop(server.join().unwrap());
 }
@@ -117,7 +118,7 @@ fn check_counts_as_lost(second_status: &'static [u8], expected: &str) {
     let error = control.execute("SELECT 1").unwrap_err();
     assert!(error.is_silent() && error.is_lost(), "{error}");
     let text = error.to_string();
-    assert!(text.contains(expected), "{text}");
+    text.assert_contains(expected);
     drop(server.join().unwrap());
 }
 
@@ -175,7 +176,7 @@ fn a_probe_does_not_outlast_the_limit_of_the_wait() {
     let (listener, target) = listen_for("target_session_attrs=read-write connect_timeout=2");
     let server = thread::spawn(move || (accept_login(&listener), listener));
     let error = Control::connect(&target).err().unwrap().to_string();
-    assert!(error.contains("timed out"), "{error}");
+    error.assert_contains("timed out");
     drop(server.join().unwrap());
 }
 
@@ -229,7 +230,7 @@ fn a_connection_dropped_by_the_network_counts_as_lost() {
     });
     let error = control.execute("SELECT 1").unwrap_err();
     assert!(error.is_silent() && error.is_lost(), "{error}");
-    assert!(error.to_string().contains("not acknowledged"), "{error}");
+    error.to_string().assert_contains("not acknowledged");
 }
 
 /// The waits for a reply, for the server to read COPY data, and for the end of a login.
@@ -291,7 +292,7 @@ fn notices_before_the_end_of_a_log_in_are_bounded() {
         let environment = Environment::new("tester", Path::new("/"));
         let target = resolve(&conninfo, &environment).unwrap();
         let error = Control::connect(&target).err().unwrap().to_string();
-        assert!(error.contains(expected), "{error}");
+        error.assert_contains(expected);
         server.join().unwrap();
     }
 }

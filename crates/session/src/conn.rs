@@ -45,7 +45,6 @@ pub enum UserPhase {
     Unusable,
 }
 
-/// The user's current transaction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CurrentTransaction {
     pub kind: TxnKind,

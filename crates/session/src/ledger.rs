@@ -147,7 +147,7 @@ impl ClientLedger {
     /// Notes a statement of the transaction.
     pub(crate) fn note(&mut self, statement: &Statement) {
         self.has_changed |= statement.effect() == Effect::Writes;
-        self.is_in_block |= begins_block(statement);
+        self.is_in_block |= statement.begins_block();
     }
 
     /// The statement and the values of the entry to send before `statement`, if that ends a transaction block
@@ -170,7 +170,7 @@ impl ClientLedger {
     ) -> Option<(&Statement, [Value<'static>; 2])> {
         if self.ledger.placement != EntryPlacement::InRequest
             || self.is_written
-            || batch.clone().any(begins_block)
+            || batch.clone().any(Statement::begins_block)
             || !batch.any(|statement| statement.effect() == Effect::Writes)
         {
             return None;
@@ -275,15 +275,6 @@ fn combine(statement: &Statement, insert: &Statement, is_in_block: bool) -> Stat
         .with_id(id)
 }
 
-fn begins_block(statement: &Statement) -> bool {
-    let word = statement.sql().trim_start().get(..5);
-    word.is_some_and(|word| {
-        ["begin", "start"]
-            .iter()
-            .any(|begin| word.eq_ignore_ascii_case(begin))
-    })
-}
-
 /// Whether a statement of SQL Server can be executed in a block that it does not know of: a procedure that rolls back
 /// would end the block, which is an error.
 fn can_be_in_block(statement: &Statement) -> bool {
@@ -356,7 +347,7 @@ mod tests {
         client.settle(Settlement::Committed);
         client.note(&update);
         client.settle(Settlement::Committed);
-        let (begin, select) = (ids.add("BEGIN"), ids.add("SELECT 1"));
+        let (begin, select) = (ids.add("/* tag */ BEGIN"), ids.add("SELECT 1"));
         assert!(
             client
                 .entry_of_request([&begin, &update].into_iter())

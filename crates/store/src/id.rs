@@ -71,15 +71,16 @@ pub(crate) fn epoch_ns(started_at: &str) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn ids_sort_by_time_and_are_safe() {
         let id = new_id("2026-11-20T23:33:42.125+01:00", "tpcb");
-        assert!(id.starts_with("20261120-233342-tpcb-"), "{id}");
+        id.assert_starts_with("20261120-233342-tpcb-");
         assert_eq!(id.len(), "20261120-233342-tpcb-7f3a".len());
         let hostile = new_id("../../etc", "../../x \u{1b}[2J/ÄÖ");
         assert!(is_id(&hostile) && hostile.contains("-x-2j-"), "{hostile}");
-        assert!(new_id("", "///").contains("-run-"));
+        new_id("", "///").assert_contains("-run-");
         for invalid in ["", ".hidden", "a/b", "-n", "a\nb", "ä", &"x".repeat(101)] {
             assert!(!is_id(invalid), "{invalid}");
         }

@@ -124,6 +124,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// The finding of a check; `None` if it has nothing to report.
+    pub fn check(&self, id: &str) -> Option<&Check> {
+        self.checks.iter().find(|check| check.id == id)
+    }
+
     /// The machine that drove the clients, or the first of several; if there is none, one with empty fields.
     pub fn machine(&self) -> &ClientMachine {
         self.machines.first().unwrap_or(&UNKNOWN_MACHINE)

@@ -3,6 +3,7 @@
 mod common;
 
 use common::*;
+use prony_assertions::TextAssertions;
 use prony_document::Product;
 use prony_store::*;
 use std::os::unix::fs::PermissionsExt;
@@ -127,7 +128,7 @@ fn a_run_is_found_by_a_label_that_looks_like_a_path_and_labels_are_lines() {
     store.annotate(&id, &annotation).unwrap();
     assert_eq!(store.load(label).unwrap().id, id);
     let error = store.load("feature/y").unwrap_err().to_string();
-    assert!(error.contains("feature/y"), "{error}");
+    error.assert_contains("feature/y");
     prony_store::check_label(label).expect("a label");
     for wrong in ["", "last", "a\nb", " a", &"a".repeat(101)] {
         assert!(prony_store::check_label(wrong).is_err(), "{wrong:?}");

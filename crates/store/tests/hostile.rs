@@ -4,6 +4,7 @@
 mod common;
 
 use common::*;
+use prony_assertions::TextAssertions;
 use prony_store::*;
 use serde_json::Value;
 
@@ -29,7 +30,7 @@ fn a_truncated_document_is_an_error_wherever_it_ends() {
         let error = load_bytes(&folder, "a.json", &bytes[..end])
             .unwrap_err()
             .to_string();
-        assert!(error.contains("a.json is not a run of Prony"), "{error}");
+        error.assert_contains("a.json is not a run of Prony");
         assert!(
             error.contains("ends in the middle"),
             "cut at {end}: {error}"
@@ -55,7 +56,7 @@ fn a_newer_document_is_refused_even_if_its_structure_is_unknown() {
     }
     let foreign = br#"{"schema_version": "3.0", "all": "different"}"#;
     let error = load_bytes(&folder, "a.json", foreign).unwrap_err();
-    assert!(error.to_string().contains("newer Prony"), "{error}");
+    error.to_string().assert_contains("newer Prony");
     let text = error.to_string();
     let (message, hint) = text.split_once("; ").expect("a hint");
     assert!(message.contains("this one reads"), "{text}");
@@ -88,7 +89,7 @@ fn foreign_files_are_reported_as_such() {
         .store()
         .load(folder.path().to_str().unwrap())
         .unwrap_err();
-    assert!(error.to_string().contains("regular file"), "{error}");
+    error.to_string().assert_contains("regular file");
     assert!(folder.store().load("/dev/zero").is_err());
 }
 

@@ -5,6 +5,7 @@
 mod common;
 
 use common::*;
+use prony_assertions::TextAssertions;
 use prony_store::*;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -146,12 +147,10 @@ fn a_kill_loses_at_most_the_last_second() {
         (run.id.as_str(), run.state),
         (id.as_str(), RunState::Partial)
     );
-    assert!(
-        run.ended_because
-            .as_ref()
-            .unwrap()
-            .starts_with("interrupted")
-    );
+    run.ended_because
+        .as_ref()
+        .unwrap()
+        .assert_starts_with("interrupted");
     assert_eq!(run.measured.length_s, 3.0);
     assert_eq!(
         run.measured.kinds, measured.kinds,
@@ -222,10 +221,7 @@ fn a_broken_line_in_a_journal_loses_only_its_second() {
     let tps = all.committed as f64 / 4.0;
     assert!((run.measured.kinds[0].tps - tps).abs() < 0.02 * tps);
     let reason = run.ended_because.unwrap();
-    assert!(
-        reason.contains("1 line of the journal could not be read"),
-        "{reason}"
-    );
+    reason.assert_contains("1 line of the journal could not be read");
 }
 
 #[test]
@@ -294,8 +290,8 @@ fn child_whose_disk_is_full() {
     let error = writer.write_second(&rows[1], LOAD_START_NS).unwrap_err();
     assert!(matches!(error, StoreError::JournalEnded(_)));
     let error = error.to_string();
-    assert!(error.starts_with("cannot write "), "{error}");
-    assert!(error.contains("the run continues in memory"), "{error}");
+    error.assert_starts_with("cannot write ");
+    error.assert_contains("the run continues in memory");
     // The full disk is reported once, and ends the journal.
     writer.write_second(&rows[2], LOAD_START_NS).unwrap();
     limit(libc::RLIM_INFINITY);
@@ -309,8 +305,8 @@ fn child_whose_disk_is_full() {
     let document = finished(&rows, &collected);
     let error = writer.finish(&document).unwrap_err().to_string();
     limit(libc::RLIM_INFINITY);
-    assert!(error.starts_with("cannot write "), "{error}");
-    assert!(error.contains("its journal has 1 of 4 s"), "{error}");
+    error.assert_starts_with("cannot write ");
+    error.assert_contains("its journal has 1 of 4 s");
     println!("failed {}", run.id);
 }
 
@@ -325,7 +321,7 @@ fn a_full_disk_ends_the_journal_with_its_last_complete_second() {
     assert_eq!((run.state, run.series.len()), (RunState::Partial, 1));
     assert_eq!(run.measured.length_s, 1.0);
     let reason = run.ended_because.unwrap();
-    assert!(reason.contains("or the disk was full"), "{reason}");
+    reason.assert_contains("or the disk was full");
     assert_eq!(
         std::fs::read_dir(folder.runs()).unwrap().count(),
         1,

@@ -3,6 +3,7 @@
 mod common;
 
 use common::*;
+use prony_assertions::TextAssertions;
 use prony_store::*;
 
 #[test]
@@ -307,7 +308,7 @@ fn a_folder_that_cannot_be_written_is_an_error_with_the_path() {
     let store = RunStore::open(Some(&file.join("store"))).unwrap();
     let error = store.begin(&mut run()).unwrap_err().to_string();
     for expected in ["cannot create the folder", "file/store", "set PRONY_HOME"] {
-        assert!(error.contains(expected), "{error}");
+        error.assert_contains(expected);
     }
 }
 
@@ -328,10 +329,7 @@ fn the_folder_is_private() {
 fn a_scenario_survives_storing_and_other_runs_have_none() {
     use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure};
     let without_scenario = serde_json::to_string(&Run::default()).unwrap();
-    assert!(
-        without_scenario.contains("\"scenario\":null"),
-        "{without_scenario}"
-    );
+    without_scenario.assert_contains("\"scenario\":null");
     let scenario = Scenario {
         id: "tpcb-cached".into(),
         published: vec![PublishedFigure {

@@ -5,11 +5,13 @@
 //! behind.
 
 pub mod canned;
+mod database;
 mod galera;
 mod mariadb;
 mod pgbouncer;
 mod postgres;
 
+pub use database::{TestControl, TestDatabase};
 pub use galera::Galera;
 pub use mariadb::{MariaDb, MariaDbOptions, shared_mariadb};
 pub use pgbouncer::PgBouncer;

@@ -3,6 +3,8 @@
 //! In: bytes from a socket, or bytes to send. Out: plain bytes, or bytes for the socket. Must never:
 //! do I/O, read a clock, or depend on how the network splits or joins the bytes.
 
+use crate::ConnectError;
+use crate::login::TlsParts;
 use ring::digest;
 use rustls::{ClientConnection, Error as TlsError};
 use std::io::{Read, Write};
@@ -66,7 +68,7 @@ impl Channel {
             Channel::Tls(connection) => {
                 // Encode in pieces, to limit how much encrypted data the connection buffers.
                 for piece in plain.chunks(64 * 1024) {
-                    // The writer has no limit (see `Channel::tls`), so it takes the whole piece.
+                    // The writer has no limit (see `Channel::start_tls`), so it takes the whole piece.
                     let _ = connection.writer().write_all(piece);
                     flush(connection, to_socket);
                 }
@@ -74,11 +76,19 @@ impl Channel {
         }
     }
 
-    /// Wraps a new client connection; appends its first message to `to_socket`.
-    pub fn tls(mut connection: ClientConnection, to_socket: &mut Vec<u8>) -> Channel {
+    /// Begins TLS; appends its first message to `to_socket`.
+    ///
+    /// # Errors
+    /// The login has no configuration of TLS, or it is unusable.
+    pub fn start_tls(
+        tls: Option<TlsParts>,
+        to_socket: &mut Vec<u8>,
+    ) -> Result<Channel, ConnectError> {
+        let (config, name) = tls.ok_or(ConnectError::TlsNotConfigured)?;
+        let mut connection = ClientConnection::new(config, name).map_err(ConnectError::Tls)?;
         connection.set_buffer_limit(None);
         flush(&mut connection, to_socket);
-        Channel::Tls(Box::new(connection))
+        Ok(Channel::Tls(Box::new(connection)))
     }
 
     /// Appends the closing alert of TLS; the socket may be closed once `to_socket` is sent.

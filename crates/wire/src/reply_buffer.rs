@@ -42,7 +42,6 @@ impl RowBudget {
         self.end_max = self.max_bytes;
     }
 
-    /// Whether rows of this reply were dropped.
     pub(crate) fn has_dropped(&self) -> bool {
         self.end_max < self.max_bytes
     }

@@ -49,6 +49,7 @@ pub struct Statement {
     /// determine it again.
     tds_form: StatementForm,
     effect: Effect,
+    begins_block: bool,
     wants_columns: bool,
     is_joined: bool,
 }
@@ -201,6 +202,11 @@ impl Statement {
         self.effect
     }
 
+    /// Whether its first word begins a transaction block.
+    pub fn begins_block(&self) -> bool {
+        self.begins_block
+    }
+
     /// The pieces of the text between placeholders, each with the index of the value that follows, if any.
     pub fn parts(&self) -> impl Iterator<Item = (&[u8], Option<usize>)> {
         let (bytes, placeholders) = (self.bytes(), &self.placeholders);
@@ -240,30 +246,37 @@ impl StatementIds {
     }
 
     fn add_bytes(&mut self, sql: &[u8]) -> Statement {
-        let placeholders = find_placeholders(sql);
-        let display_text = String::from_utf8_lossy(sql);
-        let non_utf8_bytes = match display_text {
+        let text = String::from_utf8_lossy(sql);
+        let non_utf8_bytes = match text {
             Cow::Borrowed(_) => None,
             Cow::Owned(_) => Some(sql.into()),
         };
-        let statement = Statement {
+        let mut statement = self.create(text.into(), sql);
+        statement.non_utf8_bytes = non_utf8_bytes;
+        statement.placeholders = find_placeholders(sql);
+        let placeholders = statement.placeholders.iter();
+        let counts = placeholders.map(|placeholder| placeholder.value_index + 1);
+        statement.parameter_count = counts.max().unwrap_or(0);
+        statement.with_tds_form()
+    }
+
+    /// A statement without parameters, from the bytes of its text.
+    fn create(&mut self, sql: Arc<str>, bytes: &[u8]) -> Statement {
+        let first_word = first_word(&bytes[skip_blanks_and_comments(bytes, 0)..]);
+        Statement {
             id: self.next_free_id(),
-            effect: effect(sql),
-            sql: display_text.into(),
-            non_utf8_bytes,
-            parameter_count: placeholders
-                .iter()
-                .map(|placeholder| placeholder.value_index + 1)
-                .max()
-                .unwrap_or(0),
-            placeholders,
+            effect: effect(bytes),
+            begins_block: is_one_of(first_word, &["begin", "start"]),
+            sql,
+            non_utf8_bytes: None,
+            placeholders: Box::default(),
+            parameter_count: 0,
             types: Box::default(),
             converts_values: false,
             tds_form: StatementForm::default(),
             wants_columns: false,
             is_joined: false,
-        };
-        statement.with_tds_form()
+        }
     }
 
     /// Creates a statement with `?` as placeholders, one for each value, in order. They are converted to
@@ -278,19 +291,8 @@ impl StatementIds {
     /// unchanged, without the values.
     pub fn add_unparsed(&mut self, sql: impl Into<Arc<str>>, parameter_count: u16) -> Statement {
         let sql = sql.into();
-        let statement = Statement {
-            id: self.next_free_id(),
-            effect: effect(sql.as_bytes()),
-            sql,
-            non_utf8_bytes: None,
-            placeholders: Box::default(),
-            parameter_count,
-            types: Box::default(),
-            converts_values: false,
-            tds_form: StatementForm::default(),
-            wants_columns: false,
-            is_joined: false,
-        };
+        let mut statement = self.create(Arc::clone(&sql), sql.as_bytes());
+        statement.parameter_count = parameter_count;
         statement.with_tds_form()
     }
 
@@ -363,26 +365,27 @@ pub(crate) fn skip_blanks_and_comments(sql: &[u8], mut at: usize) -> usize {
 
 /// The effect of a statement, judged by its first word.
 fn effect_of_first_word(sql: &[u8]) -> Effect {
-    const READS: [&[u8]; 8] = [
-        b"select",
-        b"show",
-        b"begin",
-        b"start",
-        b"rollback",
-        b"abort",
-        b"set",
-        b"values",
+    const READS: &[&str] = &[
+        "select", "show", "begin", "start", "rollback", "abort", "set", "values",
     ];
-    let letters = sql.iter().take_while(|byte| byte.is_ascii_alphabetic());
-    let word = &sql[..letters.count()];
-    let is_word = |name: &&[u8]| word.eq_ignore_ascii_case(name);
-    if READS.iter().any(is_word) {
+    let word = first_word(sql);
+    if is_one_of(word, READS) {
         Effect::Reads
-    } else if is_word(&&b"commit"[..]) || is_word(&&b"end"[..]) {
+    } else if is_one_of(word, &["commit", "end"]) {
         Effect::Commits
     } else {
         Effect::Writes
     }
+}
+
+fn first_word(sql: &[u8]) -> &[u8] {
+    let letters = sql.iter().take_while(|byte| byte.is_ascii_alphabetic());
+    &sql[..letters.count()]
+}
+
+fn is_one_of(word: &[u8], names: &[&str]) -> bool {
+    let mut names = names.iter();
+    names.any(|name| word.eq_ignore_ascii_case(name.as_bytes()))
 }
 
 /// The same SQL with `$1`, `$2`... in place of each `?` outside quoted text, quoted names and comments.

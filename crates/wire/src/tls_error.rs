@@ -86,6 +86,7 @@ fn split_type_names(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use rustls::{AlertDescription, OtherError, PeerIncompatible};
     use std::sync::Arc;
 
@@ -113,8 +114,8 @@ mod tests {
             presented: vec!["DnsName(\"MyHost\")".to_owned()],
         });
         let description = describe_tls_error(&error);
-        assert!(description.contains("\"MyHost\""), "{description}");
-        assert!(description.contains("\"myHost\""), "{description}");
+        description.assert_contains("\"MyHost\"");
+        description.assert_contains("\"myHost\"");
     }
 
     #[test]

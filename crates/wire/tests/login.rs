@@ -4,6 +4,7 @@
 mod common;
 
 use common::cuts;
+use prony_assertions::TextAssertions;
 use prony_wire::Secret;
 use prony_wire::postgres::{
     AuthMethods, ChannelBinding, ConnectError, Handshake, HandshakeStep, Login, Session, TlsUse,
@@ -77,13 +78,11 @@ fn recorded_logins_succeed_at_every_split() {
             let session = result.unwrap().expect("a session");
             assert_eq!(sent, answer);
             assert_eq!(session.parameters.get("in_hot_standby"), Some("off"));
-            assert!(
-                session
-                    .parameters
-                    .get("server_version")
-                    .unwrap()
-                    .starts_with("15.")
-            );
+            session
+                .parameters
+                .get("server_version")
+                .unwrap()
+                .assert_starts_with("15.");
             assert_eq!(session.parameters.get("session_authorization"), Some(user));
             assert!(session.cancel.backend_pid > 0);
             assert_eq!(session.cancel.secret.len(), 4);
@@ -121,7 +120,7 @@ fn recorded_refusals_are_reported_at_every_split() {
             let error = error.server_error().expect("the server's error");
             assert_eq!(error.code(), code);
             assert_eq!(error.severity, "FATAL");
-            assert!(error.message.contains(expected), "{error}");
+            error.message.assert_contains(expected);
         }
     }
 }
@@ -225,7 +224,7 @@ fn malformed_messages_are_errors() {
     for (bytes, expected) in cases {
         let (_, result) = replay(login("x"), &[bytes]);
         let text = result.expect_err(expected).to_string();
-        assert!(text.contains(expected), "{text}");
+        text.assert_contains(expected);
     }
 }
 
@@ -237,7 +236,10 @@ fn an_endless_startup_is_an_error() {
     handshake.receive(b"R\0\0\0\x08\0\0\0\0", &mut out).unwrap();
     let batch = b"S\0\0\0\x0caaa\0bbb\0".repeat(1000);
     let result = (0..1000).find_map(|_| handshake.receive(&batch, &mut out).err());
-    assert!(result.expect("an end").to_string().contains("does not end"));
+    result
+        .expect("an end")
+        .to_string()
+        .assert_contains("does not end");
 }
 
 #[test]
@@ -253,7 +255,7 @@ fn a_name_with_a_zero_byte_is_refused() {
 #[test]
 fn a_password_is_never_shown() {
     let text = format!("{:?}", login("x"));
-    assert!(!text.contains("secret"), "{text}");
+    text.assert_lacks("secret");
 }
 
 proptest! {

@@ -1,5 +1,6 @@
 //! Tests of TLS and SCRAM with an in-memory rustls server, whose bytes arrive in pieces of every size.
 
+use prony_assertions::TextAssertions;
 use prony_wire::login::{LoginProgress, TlsParts};
 use prony_wire::postgres::connector::Connector;
 use prony_wire::postgres::{ChannelBinding, ConnectError, Login, Session, TlsUse};
@@ -228,10 +229,7 @@ fn scram_plus_succeeds_over_both_tls_versions_in_chunks_of_every_size() {
             let hash = digest::digest(&digest::SHA256, &pair.certificate);
             assert_eq!(channel.server_end_point().as_deref(), Some(hash.as_ref()));
             let text = channel.description().unwrap();
-            assert!(
-                text.starts_with("TLSv1.") && text.contains(" TLS_"),
-                "{text}"
-            );
+            text.assert_starts_with("TLSv1.").assert_contains(" TLS_");
         }
     }
 }
@@ -278,10 +276,9 @@ fn a_wrong_password_and_an_impostor_have_different_errors() {
     server.impostor = true;
     server.password = "a guess";
     let error = run_login(&pair, &mut server, secret_login(), 1000).unwrap_err();
-    assert!(
-        error.to_string().contains("incorrect server signature"),
-        "{error}"
-    );
+    error
+        .to_string()
+        .assert_contains("incorrect server signature");
 }
 
 #[test]

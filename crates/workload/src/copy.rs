@@ -13,7 +13,6 @@ use prony_server::{CopyIn, control};
 /// Bytes of rows written at a time; `CopyIn` sends several such chunks in one message.
 const CHUNK_BYTES: usize = 16 * 1024;
 
-/// The rows of one COPY.
 pub trait RowSource {
     /// Whether all rows have been written.
     fn is_done(&self) -> bool;

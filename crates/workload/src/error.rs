@@ -213,6 +213,7 @@ impl Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn text_consists_of_problem_and_advice() {
@@ -276,9 +277,9 @@ mod tests {
         let hint = Some("read the log; then again".to_owned());
         assert_eq!(with_advice.parts().hint, hint);
         let text = failed.to_string();
-        assert!(text.contains(
-            "\n\tbefore or while processing the request.\n  left behind: half\n  hint: again"
-        ));
+        text.assert_contains(
+            "\n\tbefore or while processing the request.\n  left behind: half\n  hint: again",
+        );
     }
 
     #[test]

@@ -36,6 +36,7 @@ pub fn foreign_table_error(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn one_difference_is_named() {
@@ -46,8 +47,8 @@ mod tests {
             ("k,id,pad", "its columns are in another order"),
         ] {
             let error = foreign_table_error("t", columns, "id,k,pad", None).to_string();
-            assert!(error.contains(difference), "{error}");
-            assert!(error.contains("hint: rename it"), "{error}");
+            error.assert_contains(difference);
+            error.assert_contains("hint: rename it");
         }
     }
 }

@@ -30,7 +30,6 @@ pub struct ClientEntries {
 }
 
 impl LedgerTable {
-    /// The table of the run with this id.
     pub fn of_run(id: &str) -> LedgerTable {
         let id = id.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
         LedgerTable {

@@ -111,7 +111,6 @@ impl LoadNote {
         }
     }
 
-    /// The finding that a load is unfinished.
     pub fn unfinished_finding(&self, load: LoadSpec) -> Finding {
         let remedy = Remedy::Continue(load, "with the options of that load");
         wrong_finding(LOAD_UNFINISHED, self.unfinished_message(usize::MAX), remedy)
@@ -121,6 +120,7 @@ impl LoadNote {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn notes_of_every_stage_are_parsed_back() {
@@ -130,7 +130,7 @@ mod tests {
                 description: "rows 3, seed 7; old".to_owned(),
                 stage,
             };
-            assert!(note.text().ends_with(text), "{}", note.text());
+            note.text().assert_ends_with(text);
             assert_eq!(LoadNote::parse(&note.text()), Some(note));
         }
         assert_eq!(LoadNote::parse("a user's comment; loaded"), None);

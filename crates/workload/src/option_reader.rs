@@ -18,7 +18,6 @@ pub struct OptionReader<'a> {
 }
 
 impl<'a> OptionReader<'a> {
-    /// A reader of this plan's options.
     pub fn new(plan: &'a WorkloadPlan, specs: &'static [OptionSpec]) -> Self {
         OptionReader {
             plan: Some(plan),

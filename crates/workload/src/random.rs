@@ -148,7 +148,6 @@ pub struct RunGenerators {
     pub clients: Vec<Random>,
     /// The default seed of hashes, unless it is set explicitly.
     pub default_seed: Option<i64>,
-    /// Generators of each thread.
     pub threads: Vec<ThreadRandom>,
 }
 

@@ -96,6 +96,7 @@ fn nearest_name<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use std::collections::HashSet;
 
     #[test]
@@ -128,17 +129,11 @@ mod tests {
             ("tpcc_standard", "\"tpcc\""),
         ] {
             let message = find(name).err().expect("unknown").to_string();
-            assert!(
-                message.contains(&format!("did you mean {suggestion}?")),
-                "{message}"
-            );
+            message.assert_contains(&format!("did you mean {suggestion}?"));
         }
         let message = find("banana").err().expect("unknown").to_string();
-        assert!(!message.contains("did you mean"), "{message}");
-        assert!(
-            message.contains("`prony workloads` lists them"),
-            "{message}"
-        );
+        message.assert_lacks("did you mean");
+        message.assert_contains("`prony workloads` lists them");
     }
 
     #[test]
@@ -155,6 +150,7 @@ mod tests {
         let problems = unknown_option_problems(workload, &plan);
         assert_eq!(problems.len(), 2);
         let problem = |index: usize| problems[index].problem();
-        assert!(problem(0).contains("\"filler\"") && problem(1).contains("\"warehouses\""));
+        problem(0).assert_contains("\"filler\"");
+        problem(1).assert_contains("\"warehouses\"");
     }
 }

@@ -11,7 +11,6 @@ pub type LoadOption = (&'static str, String);
 /// A load that a remedy refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadSpec {
-    /// The workload to load.
     pub workload: &'static str,
     /// The workload under whose name the tables are loaded and dropped.
     pub dataset: &'static str,

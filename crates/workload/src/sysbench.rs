@@ -27,7 +27,6 @@ pub enum Driver {
 /// Errors of MySQL after which an event is restarted. For PostgreSQL the list is fixed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IgnoredErrors {
-    /// All errors.
     All,
     /// Errors with these numbers.
     Codes(Vec<u32>),
@@ -52,7 +51,6 @@ impl Driver {
         }
     }
 
-    /// An error as this driver reports it.
     pub fn describe_error(self, error: &DbError) -> ReportedError {
         let (number, message) = match (self, error.number) {
             (Driver::Pgsql, _) => (0, error.message.as_str()),
@@ -75,7 +73,6 @@ impl Driver {
 }
 
 impl IgnoredErrors {
-    /// Whether errors with this number are ignored.
     pub fn contains(&self, number: u32) -> bool {
         match self {
             IgnoredErrors::All => true,

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 /// One user's share of all 32-bit numbers, in pseudo-random order.
 #[derive(Clone, Debug)]
 pub struct UniqueNumbers {
-    /// The index of the next number.
     next_index: u32,
     /// Difference of two consecutive indexes of the user.
     step: u32,
@@ -63,9 +62,7 @@ pub struct UniqueInRange {
 /// A user's position in a range.
 #[derive(Clone, Copy, Debug)]
 struct RangePosition {
-    /// The index of the next number.
     next_index: u64,
-    /// The number of the last draw from the range.
     last_draw: u64,
 }
 

@@ -260,7 +260,6 @@ pub struct LoadReport {
     pub phases: Vec<(crate::LoadPhase, f64)>,
     /// Seconds of the whole load, including connecting.
     pub seconds: f64,
-    /// The loaded tables.
     pub tables: Vec<TableFacts>,
     /// The method, as text: `one transaction, COPY FREEZE`.
     pub method: String,

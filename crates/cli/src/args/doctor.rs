@@ -70,6 +70,7 @@ impl DoctorArgs {
 mod tests {
     use crate::args::{Cli, Command};
     use clap::Parser;
+    use prony_assertions::TextAssertions;
     use prony_plan::{cpu_count, default_threads};
 
     #[test]
@@ -98,7 +99,7 @@ mod tests {
             (["--threads", "9"], "9 threads are more than the 8 clients"),
         ] {
             let problems = load(&arguments).unwrap_err();
-            assert!(problems.contains(message), "{problems}");
+            problems.assert_contains(message);
         }
     }
 }

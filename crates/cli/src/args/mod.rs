@@ -283,6 +283,7 @@ pub(crate) fn usage_error(arguments: &[&str]) -> String {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+    use prony_assertions::TextAssertions;
 
     fn parse_line(line: &str) -> Result<Command, Failure> {
         let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
@@ -304,7 +305,7 @@ mod tests {
         ] {
             let failure = parse_line(line).unwrap_err();
             assert_eq!(failure.exit, crate::exit::Exit::Usage, "{line}");
-            assert!(!format!("{failure:?}").contains("geheim"), "{failure:?}");
+            format!("{failure:?}").assert_lacks("geheim");
         }
     }
 
@@ -343,9 +344,9 @@ mod tests {
         ] {
             let failure = parse_line(line).unwrap_err();
             let text = format!("{failure:?}");
-            assert!(text.contains(&format!("did you mean {guess}")), "{text}");
+            text.assert_contains(&format!("did you mean {guess}"));
         }
         let failure = parse_line("prony run tpcb --x 5").unwrap_err();
-        assert!(!format!("{failure:?}").contains("did you mean"));
+        format!("{failure:?}").assert_lacks("did you mean");
     }
 }

@@ -154,6 +154,7 @@ pub(super) fn answer_format(text: &str) -> Result<ResultFormat, String> {
 mod tests {
     use crate::args::usage_error;
     use clap::Parser;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn an_invalid_number_is_an_error_with_the_valid_range() {
@@ -164,8 +165,8 @@ mod tests {
             &["--repeats", "x"],
         ] {
             let message = usage_error(&[base, arguments].concat());
-            assert!(message.contains("must be from 1 to 1000"), "{message}");
-            assert!(!message.contains("-- -1"), "{message}");
+            message.assert_contains("must be from 1 to 1000");
+            message.assert_lacks("-- -1");
         }
         for name in [
             "--clients",

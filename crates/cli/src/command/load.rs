@@ -248,6 +248,7 @@ impl Progress for ProgressView {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn the_summary_names_the_requested_workload() {
@@ -269,7 +270,7 @@ mod tests {
             ),
         ] {
             let text = load_summary(server::find_workload(name).expect("it is known"), &report);
-            assert!(text.starts_with(prefix), "{text}");
+            text.assert_starts_with(prefix);
         }
     }
 }

@@ -220,6 +220,7 @@ fn asks_to_go_on(question: &str, signals: &Signals) -> Result<bool, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     fn size(scale: u64, free: Result<u64, &str>, replaced: u64) -> LoadSize {
         LoadSize {
@@ -245,15 +246,14 @@ mod tests {
         );
         let elsewhere = size(1, Err("the server runs on another machine"), 0);
         let text = elsewhere.describe();
-        assert!(
-            text.ends_with("free space not known: the server runs on another machine."),
-            "{text}"
-        );
+        text.assert_ends_with("free space not known: the server runs on another machine.");
         let unknown = LoadSize {
             bytes: None,
             ..elsewhere
         };
-        assert!(unknown.describe().contains("bytes these take is not known"));
+        unknown
+            .describe()
+            .assert_contains("bytes these take is not known");
         assert_eq!(unknown.decide(), Decision::Load);
     }
 
@@ -269,11 +269,9 @@ mod tests {
             failure.problems[0].message,
             "the data does not fit: 1.6 GB are free"
         );
-        assert!(
-            failure.problems[0]
-                .hint
-                .starts_with("use --scale 100 or less")
-        );
+        failure.problems[0]
+            .hint
+            .assert_starts_with("use --scale 100 or less");
         // The tables that it replaces make room.
         assert_eq!(
             size(200, Ok(1_570_000_000), 1_570_000_000).decide(),
@@ -285,7 +283,7 @@ mod tests {
         };
         assert_eq!(what, "157 GB in about 1 h 5 min");
         let refused = refusal(&large, &large.decide());
-        assert!(refused.problems[0].hint.contains("--yes"), "{refused:?}");
+        refused.problems[0].hint.assert_contains("--yes");
         assert_eq!(size(6_000, Err("elsewhere"), 0).decide(), Decision::Load);
     }
 }

@@ -113,6 +113,7 @@ pub fn workload_failure(error: &Error, url: Option<&str>, signals: Option<&Signa
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn an_unresolvable_host_is_an_unreachable_server() {
@@ -127,15 +128,13 @@ mod tests {
     fn a_semicolon_in_a_message_does_not_begin_the_hint() {
         let failure = resolve_target(Some("host=a.invalid,b.invalid user=u")).unwrap_err();
         let problem = &failure.problems[0];
-        assert!(
-            problem.message.contains("a.invalid") && problem.message.contains("; "),
-            "{problem:?}"
-        );
-        assert!(problem.message.contains("b.invalid"), "{problem:?}");
-        assert!(problem.hint.starts_with("check the host"), "{problem:?}");
+        problem.message.assert_contains("a.invalid");
+        problem.message.assert_contains("; ");
+        problem.message.assert_contains("b.invalid");
+        problem.hint.assert_starts_with("check the host");
 
         let failure = resolve_target(Some("host=h user=u sslmode='a; b'")).unwrap_err();
         let problem = &failure.problems[0];
-        assert!(problem.message.contains("\"a; b\""), "{problem:?}");
+        problem.message.assert_contains("\"a; b\"");
     }
 }

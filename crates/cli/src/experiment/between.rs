@@ -81,6 +81,7 @@ fn failure(reason: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_plan::{PlanInput, value_from_flag};
 
     fn experiment(script: &str) -> Experiment {
@@ -109,9 +110,7 @@ mod tests {
             run_between(&experiment("exit 3 # secret"), &position(2), &signals).unwrap_err();
         assert_eq!(failed.exit, Exit::Unexpected);
         let message = &failed.problems[0].message;
-        assert!(
-            message.contains("exit status: 3") && !message.contains("secret"),
-            "{message}"
-        );
+        message.assert_contains("exit status: 3");
+        message.assert_lacks("secret");
     }
 }

@@ -5,6 +5,7 @@ use crate::common::{
     TestBench, WAIT_TIMEOUT, any_committed, last_run, ok_stdout, own_postgres, query_number,
     send_signal, start_run, stderr_text, total_figures, wait_until,
 };
+use prony_assertions::TextAssertions;
 use prony_store::RunState;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Output};
@@ -51,7 +52,7 @@ fn a_run_is_reported_and_stored() {
     assert_eq!((run.state, run.drive.seed), (RunState::Complete, 5));
     assert_eq!(total_figures(&run.measured).committed, 80);
     let arguments = run.request["arguments"].to_string();
-    assert!(arguments.contains("--random-seed=5"), "{arguments}");
+    arguments.assert_contains("--random-seed=5");
 }
 
 /// Before and after its run, a tool reads what others do.
@@ -63,9 +64,10 @@ fn a_run_beside_other_clients_says_so() {
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     let has_finding = |id: &str| {
         let run = last_run(&bench);
-        let after = run.observed.expect("read").after.expect("read");
+        let after = run.observed.as_ref().expect("read").after.as_ref();
+        let after = after.expect("read");
         assert!(after.commits.is_some());
-        run.checks.iter().any(|check| check.id == id)
+        run.check(id).is_some()
     };
     let arguments = "-n -S -c 2 -T 2";
     pgbench(&bench, arguments);
@@ -170,8 +172,8 @@ fn an_interrupted_run_prints_its_report_and_dies_from_the_signal() {
             stderr_text(&output)
         );
         let report = String::from_utf8_lossy(&output.stdout);
-        assert!(report.contains("\ntps = "), "{report}");
-        assert!(stderr_text(&output).contains("the above results are incomplete"));
+        report.assert_contains("\ntps = ");
+        stderr_text(&output).assert_contains("the above results are incomplete");
         let run = last_run(&bench);
         assert_eq!(run.state, RunState::Partial);
         assert!(total_figures(&run.measured).committed > 0);
@@ -221,11 +223,11 @@ fn exit_on_abort_ends_the_run_and_names_the_thread() {
     let output = pgbench(&bench, "-n -c 2 -j 2 -T 300 --exit-on-abort -f one.sql");
     assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
     let stderr = stderr_text(&output);
-    assert!(stderr.contains("error in thread 1\n"), "{stderr}");
-    assert!(stderr.contains("division by zero"), "{stderr}");
+    stderr.assert_contains("error in thread 1\n");
+    stderr.assert_contains("division by zero");
     let run = last_run(&bench);
     let reason = run.ended_because.unwrap_or_default();
-    assert!(reason.contains("could not continue"), "{reason}");
+    reason.assert_contains("could not continue");
 }
 
 #[test]
@@ -235,10 +237,7 @@ fn invalid_utf_8_is_refused() {
     let output = pgbench(&bench, "-n -t 1 -f raw.sql");
     assert_eq!(output.status.code(), Some(1));
     let stderr = stderr_text(&output);
-    assert!(
-        stderr.contains("file \"raw.sql\": it is not text"),
-        "{stderr}"
-    );
+    stderr.assert_contains("file \"raw.sql\": it is not text");
 }
 
 #[test]

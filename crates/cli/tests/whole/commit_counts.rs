@@ -7,7 +7,7 @@ use crate::common::{
 };
 use crate::relay::Relay;
 use prony_store::{Figures, Run};
-use prony_test_servers::{MariaDb, MariaDbOptions};
+use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
 use std::path::PathBuf;
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -252,9 +252,7 @@ fn reported_commits_match_rows_on_postgres() {
 #[test]
 fn reported_commits_match_rows_on_mariadb() {
     let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
-    connect(&server.url())
-        .execute("create database account")
-        .expect("a database");
+    connect(&server.url()).run("create database account");
     let (password, port) = (server.password().reveal().to_owned(), server.port());
     let home = std::env::temp_dir().join(format!("prony-my-account-{}", std::process::id()));
     std::fs::create_dir_all(&home).expect("a folder");

@@ -1,10 +1,11 @@
 //! Fixtures of the tests: a separate database and store for each test, and the program started on
 //! them.
 
+use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_server::{Control, Environment, resolve};
-use prony_store::{Figures, KindFigures, Run, RunFilter, RunState, RunStore};
-use prony_test_servers::shared_postgres;
+use prony_store::{Figures, KindFigures, Run, RunFilter, RunState, RunStore, Severity};
+use prony_test_servers::{TestControl, shared_postgres};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -35,7 +36,7 @@ impl TestBench {
         restore_signals();
         let mut control = connect(&server.url());
         let sql = format!("CREATE DATABASE {name}");
-        control.execute(&sql).expect("a database");
+        control.run(sql);
         let home = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&home).expect("a folder");
         let password = server.password().reveal().to_owned();
@@ -282,7 +283,14 @@ pub fn io_engines(bench: &TestBench) -> Vec<&'static str> {
     }
     let stderr = stderr_text(&probe);
     assert_eq!(probe.status.code(), Some(2), "{stderr}");
-    assert!(stderr.contains("--io ring: "), "{stderr}");
+    stderr.assert_contains("--io ring: ");
     eprintln!("only epoll is tested: {stderr}");
     vec!["epoll"]
+}
+
+/// Asserts the severity of a check; absent if it has nothing to report.
+#[track_caller]
+pub fn assert_severity(run: &Run, id: &str, expected: Option<Severity>) {
+    let severity = run.check(id).map(|check| check.severity);
+    assert_eq!(severity, expected, "{:?}", run.checks);
 }

@@ -5,6 +5,7 @@ use crate::common::{
     prony_command, query_number, send_signal, start_run, stderr_text, total_figures, wait_until,
 };
 use crate::lost_commits::start_standby;
+use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{EndpointFigures, Run, Spread};
 use prony_test_servers::{MariaDb, MariaDbOptions};
@@ -91,7 +92,7 @@ fn connections_are_spread_and_go_on_at_other_servers_when_one_is_killed() {
         .collect();
     assert!(!ids.contains(&"server-commits"), "{:?}", spread.checks);
     let shown = ok_stdout(&bench.prony_without_server("show last --full"));
-    assert!(shown.contains("by the rule round-robin"), "{shown}");
+    shown.assert_contains("by the rule round-robin");
 
     let random = run("--spread random --clients 6");
     let at_start: u32 = random
@@ -143,10 +144,10 @@ fn connections_are_spread_and_go_on_at_other_servers_when_one_is_killed() {
         [3, 0, 4]
     );
     let reason = endpoints[1].not_observed.as_ref().expect("it is dead");
-    assert!(reason.starts_with("after the load: "), "{reason}");
-    let check = killed.checks.iter().find(|check| check.id == "endpoints");
+    reason.assert_starts_with("after the load: ");
+    let check = killed.check("endpoints");
     let check = check.expect("it is named");
-    assert!(check.finding.contains("2 connections went on"), "{check:?}");
+    check.finding.assert_contains("2 connections went on");
     // Each second has its share, and each server beside the first was read in each second.
     let lost = &endpoints[1].seconds;
     assert!(lost.iter().any(|second| second.committed > 0));
@@ -214,7 +215,7 @@ fn connections_return_to_a_server_that_answers_again() {
     );
     let check = back.checks.iter().find(|check| check.id == "endpoints");
     let finding = &check.expect("it is named").finding;
-    assert!(finding.contains("2 connections came back"), "{finding}");
+    finding.assert_contains("2 connections came back");
 }
 
 #[test]
@@ -277,10 +278,8 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
     }
     let shown = ok_stdout(&bench.prony_without_server("show last --full"));
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        shown.contains(", reads") && shown.contains("100 % of the read-only"),
-        "{shown}"
-    );
+    shown.assert_contains(", reads");
+    shown.assert_contains("100 % of the read-only");
 
     // A share, with transactions that open their own connections.
     let share = "select-only --transactions 200 --read-share 25 --json";
@@ -296,10 +295,7 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
     let refused = run("tpcb --duration 1s");
     assert_ne!(refused.status.code(), Some(0));
     let text = stderr_text(&refused);
-    assert!(
-        text.contains("no transaction of tpcb is known to only read"),
-        "{text}"
-    );
+    text.assert_contains("no transaction of tpcb is known to only read");
 
     // The user says which of their own transactions read.
     let plan = bench.home.join("own.toml");

@@ -1,6 +1,7 @@
 //! The highest rate at which a real server meets what is required.
 
 use crate::common::{TestBench, ok_stdout, stderr_text};
+use prony_assertions::TextAssertions;
 use prony_store::{ExperimentKind, RunFilter, RunStore, Setting};
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ fn a_rate_is_found_and_its_steps_are_one_experiment_with_a_curve() {
     let steps = document["steps"].as_array().expect("steps");
     assert!((2..=8).contains(&steps.len()), "{document}");
     let messages = stderr_text(&output);
-    assert!(messages.contains("step 2: "), "{messages}");
+    messages.assert_contains("step 2: ");
     if let Some(low) = document["capacity"]["low"].as_f64() {
         let passed = steps.iter().find(|step| step["rate"] == low);
         let achieved = passed.expect("its step")["achieved"].as_f64();
@@ -78,7 +79,7 @@ fn a_rate_is_found_and_its_steps_are_one_experiment_with_a_curve() {
     let output = bench.prony_without_server("compare last");
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(8), "{output:?}");
-    assert!(text.starts_with("less than "), "{text}");
+    text.assert_starts_with("less than ");
     let page = bench.home.join("curve.html").display().to_string();
     ok_stdout(&bench.prony_without_server(&format!("report last --output {page}")));
     let page = std::fs::read_to_string(page).expect("a page");
@@ -105,12 +106,9 @@ fn a_limit_that_no_rate_meets_fails_and_one_that_says_nothing_is_refused() {
     ));
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(8), "{output:?}");
-    assert!(
-        text.starts_with("less than 200 /s at max below 1.00 µs"),
-        "{text}"
-    );
+    text.assert_starts_with("less than 200 /s at max below 1.00 µs");
     for part in ["server CPUs  verdict", "\n  200 ", "\n  400 ", "  fail: "] {
-        assert!(text.contains(part), "{part}:\n{text}");
+        text.assert_contains(part);
     }
     let output = bench.prony("find select-only --require throughput>5");
     assert_eq!(output.status.code(), Some(2), "{output:?}");

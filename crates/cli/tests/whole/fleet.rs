@@ -4,6 +4,7 @@ use crate::common::{
     TestBench, any_committed, last_run, ok_stdout, query_number, send_signal, stderr_text,
     total_figures,
 };
+use prony_assertions::TextAssertions;
 use prony_store::{ClientMachine, MachinePart, Run, RunState, Severity};
 use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
@@ -199,13 +200,13 @@ fn a_lost_agent_ends_the_run_and_its_result_is_invalid() {
         assert!(since.elapsed() < Duration::from_secs(30), "{signal}");
         assert_eq!(output.status.code(), Some(5), "{}", stderr_text(&output));
         let stdout = String::from_utf8_lossy(&output.stdout);
-        assert!(stdout.contains("PARTIAL RESULT"), "{stdout}");
+        stdout.assert_contains("PARTIAL RESULT");
         let run = last_run(&bench);
         assert_eq!(run.state, RunState::Partial);
         let because = run.ended_because.clone().unwrap_or_default();
-        assert!(because.contains("agent 2 (env FLEET_OF_TEST"), "{because}");
-        assert!(because.contains(reason), "{because}");
-        let check = run.checks.iter().find(|check| check.id == "machines");
+        because.assert_contains("agent 2 (env FLEET_OF_TEST");
+        because.assert_contains(reason);
+        let check = run.check("machines");
         assert_eq!(check.map(|check| check.severity), Some(Severity::Invalid));
         assert_all_end(&name, 2, Duration::from_secs(10));
     }
@@ -253,7 +254,7 @@ fn what_is_no_agent_of_this_build_is_refused() {
         let output = execute(&bench, command);
         let stderr = stderr_text(&output);
         assert_eq!(output.status.code(), Some(code), "{stderr}");
-        assert!(stderr.contains(expected), "{stderr}");
+        stderr.assert_contains(expected);
     }
     for (arguments, expected) in [
         ("run select-only --embedded", "throw-away server"),
@@ -277,7 +278,7 @@ fn what_is_no_agent_of_this_build_is_refused() {
         let output = execute(&bench, command);
         let stderr = stderr_text(&output);
         assert_eq!(output.status.code(), Some(2), "{stderr}");
-        assert!(stderr.contains(expected), "{stderr}");
+        stderr.assert_contains(expected);
     }
     let script = command(
         &bench,
@@ -286,10 +287,7 @@ fn what_is_no_agent_of_this_build_is_refused() {
         "run script -b select-only --duration 1s",
     );
     let stderr = stderr_text(&execute(&bench, script));
-    assert!(
-        stderr.contains("scripts cannot be run by agents yet"),
-        "{stderr}"
-    );
+    stderr.assert_contains("scripts cannot be run by agents yet");
     // Without its table, an agent says what the coordinator would say.
     assert!(last_run_is_missing(&bench));
 }
@@ -323,7 +321,7 @@ fn an_agent_that_ends_at_any_time_ends_the_run() {
         assert!(since.elapsed() < Duration::from_secs(30), "{time}");
         let text = stderr_text(&output) + &String::from_utf8_lossy(&output.stdout);
         assert!(matches!(output.status.code(), Some(3 | 5)), "{text}");
-        assert!(text.contains("agent 2 (timeout -s KILL"), "{text}");
+        text.assert_contains("agent 2 (timeout -s KILL");
         assert_all_end("early", 1, Duration::from_secs(10));
     }
 }
@@ -455,11 +453,7 @@ fn agents_are_reached_by_ssh() {
     let unknown = command_with_path(&bench, &[&agent("elsewhere.invalid")], arguments);
     let output = execute(&bench, unknown);
     assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
-    assert!(
-        stderr_text(&output).contains("elsewhere.invalid"),
-        "{}",
-        stderr_text(&output)
-    );
+    stderr_text(&output).assert_contains("elsewhere.invalid");
 }
 
 #[test]
@@ -504,11 +498,11 @@ fn the_machines_of_a_fleet_are_examined() {
     let rows: Vec<&str> = stdout.lines().skip(1).collect();
     assert_eq!(rows.len(), 2, "{stdout}");
     for row in rows {
-        assert!(row.contains("±") && row.contains("µs"), "{stdout}");
+        row.assert_contains("±").assert_contains("µs");
     }
     let without = bench.prony("fleet check");
     assert_eq!(without.status.code(), Some(2));
-    assert!(stderr_text(&without).contains("no machine is named"));
+    stderr_text(&without).assert_contains("no machine is named");
 }
 
 fn last_run_is_missing(bench: &TestBench) -> bool {

@@ -5,6 +5,7 @@ use crate::common::{
     TestBench, any_committed, files_below, last_run, ok_stdout, send_signal, start_run,
     stderr_text, wait_until,
 };
+use prony_assertions::TextAssertions;
 use prony_store::RunState;
 use std::io::Read;
 use std::process::Child;
@@ -51,25 +52,23 @@ fn a_full_disk_is_reported_during_the_run() {
         messages.push(byte[0]);
     }
     let messages = String::from_utf8_lossy(&messages);
-    assert!(
-        messages.contains("prony: cannot write ") && messages.contains("the run continues"),
-        "{messages}"
-    );
+    messages.assert_contains("prony: cannot write ");
+    messages.assert_contains("the run continues");
     assert!(child.try_wait().expect("its state").is_none());
     send_signal(&child, "-INT");
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     // The exit code is that of the interrupt; a message reports that the run is not stored completely.
     assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
     let messages = stderr_text(&output);
-    assert!(messages.contains("its journal has "), "{messages}");
-    assert!(!messages.contains("all there is"), "{messages}");
+    messages.assert_contains("its journal has ");
+    messages.assert_lacks("all there is");
     let stdout = String::from_utf8_lossy(&output.stdout);
-    assert!(stdout.contains("transactions/s committed"), "{stdout}");
+    stdout.assert_contains("transactions/s committed");
 
-    assert!(ok_stdout(&bench.prony_without_server("runs")).contains("partial"));
+    ok_stdout(&bench.prony_without_server("runs")).assert_contains("partial");
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(any_committed(&run));
     let reason = run.ended_because.expect("a reason");
-    assert!(reason.contains("or the disk was full"), "{reason}");
+    reason.assert_contains("or the disk was full");
 }

@@ -6,8 +6,9 @@ use crate::common::{
     send_signal, stderr_text, wait_until,
 };
 use crate::relay::Relay;
+use prony_assertions::TextAssertions;
 use prony_store::RunState;
-use prony_test_servers::{shared_mariadb, shared_postgres};
+use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
@@ -31,7 +32,7 @@ fn start_relays(bench: &TestBench, name: &str) -> [(Relay, String, &'static str)
     );
     let server = shared_mariadb();
     let sql = format!("create database if not exists {name}");
-    connect(&server.url()).execute(&sql).expect("a database");
+    connect(&server.url()).run(sql);
     let maria = Relay::to_port(server.port());
     let password = server.password().reveal();
     let maria_url = format!("mysql://prony:{password}@127.0.0.1:{}/{name}", maria.port);
@@ -109,10 +110,10 @@ fn a_load_over_a_frozen_connection_ends_and_reports_remaining_tables() {
         let output = wait_without_password(&bench, child);
         let stderr = stderr_text(&output);
         assert_eq!(output.status.code(), Some(6), "{stderr}");
-        assert!(stderr.contains("the server stopped answering"), "{stderr}");
-        assert!(stderr.contains("timeout expired"), "{stderr}");
-        assert!(stderr.contains("left behind: "), "{stderr}");
-        assert!(stderr.contains("check that the server is up"), "{stderr}");
+        stderr.assert_contains("the server stopped answering");
+        stderr.assert_contains("timeout expired");
+        stderr.assert_contains("left behind: ");
+        stderr.assert_contains("check that the server is up");
     }
 }
 
@@ -135,8 +136,8 @@ fn a_load_ends_if_only_its_own_connections_are_frozen() {
             let output = wait_without_password(&bench, child);
             let stderr = stderr_text(&output);
             assert_eq!(output.status.code(), Some(6), "{stderr}");
-            assert!(stderr.contains(message), "{stderr}");
-            assert!(stderr.contains("left behind: "), "{stderr}");
+            stderr.assert_contains(message);
+            stderr.assert_contains("left behind: ");
         }
     }
 }
@@ -151,7 +152,7 @@ fn the_server_ends_the_sessions_of_a_killed_load() {
     }
     let mut other = bench.control();
     let create = "begin; create table pgbench_accounts (aid int)";
-    other.execute(create).expect("a table that nobody sees yet");
+    other.run(create);
     let child = start_command(&bench, "load tpcb --scale 1", &bench.url);
     let waiting = "select count(*) from pg_stat_activity \
                    where datname = current_database() and wait_event_type = 'Lock'";
@@ -179,8 +180,8 @@ fn the_first_signal_ends_a_load_over_a_frozen_connection() {
             let output = wait_without_password(&bench, child);
             let stderr = stderr_text(&output);
             assert_eq!(output.status.code(), Some(code), "{stderr}");
-            assert!(stderr.contains("the load was stopped"), "{stderr}");
-            assert!(stderr.contains("left behind: "), "{stderr}");
+            stderr.assert_contains("the load was stopped");
+            stderr.assert_contains("left behind: ");
             if name == "-INT" {
                 break;
             }
@@ -199,7 +200,7 @@ fn commands_end_if_the_login_is_never_answered() {
             let output = wait_without_password(&bench, child);
             let stderr = stderr_text(&output);
             assert_eq!(output.status.code(), Some(3), "{stderr}");
-            assert!(stderr.contains("timeout expired"), "{stderr}");
+            stderr.assert_contains("timeout expired");
         }
     }
 }
@@ -230,8 +231,8 @@ fn commands_end_if_the_server_answers_logins_but_no_statements() {
     );
     let stderr = stderr_text(&output);
     assert_eq!(output.status.code(), Some(3), "{stderr}");
-    assert!(stderr.contains("the server stopped answering"), "{stderr}");
-    assert!(stderr.contains("timeout expired"), "{stderr}");
+    stderr.assert_contains("the server stopped answering");
+    stderr.assert_contains("timeout expired");
 }
 
 #[test]
@@ -256,7 +257,7 @@ fn the_first_signal_ends_a_wait_for_a_login() {
             let output = wait_without_password(&bench, child);
             let stderr = stderr_text(&output);
             assert_eq!(output.status.code(), Some(130), "{arguments}: {stderr}");
-            assert!(stderr.contains("interrupted"), "{stderr}");
+            stderr.assert_contains("interrupted");
         }
     }
 }
@@ -280,7 +281,7 @@ fn commands_wait_for_a_busy_server_until_a_signal() {
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     let mut lock_holder = bench.control();
     let lock = "BEGIN; LOCK TABLE pgbench_accounts IN ACCESS EXCLUSIVE MODE";
-    lock_holder.execute(lock).expect("a lock");
+    lock_holder.run(lock);
     let children = [
         ("check tpcb", "a check changes nothing"),
         ("clean tpcb", "`prony clean tpcb --url URL`"),
@@ -314,10 +315,10 @@ fn commands_wait_for_a_busy_server_until_a_signal() {
         let output = wait_without_password(&bench, child);
         let stderr = stderr_text(&output);
         assert_eq!(output.status.code(), Some(130), "{stderr}");
-        assert!(stderr.contains("interrupted"), "{stderr}");
-        assert!(stderr.contains(message), "{stderr}");
+        stderr.assert_contains("interrupted");
+        stderr.assert_contains(message);
     }
-    lock_holder.execute("ROLLBACK").expect("it ends");
+    lock_holder.run("ROLLBACK");
     assert_eq!(
         query_number(&mut observer, "SELECT count(*) FROM pgbench_accounts"),
         100_000
@@ -336,10 +337,7 @@ fn a_run_over_a_frozen_connection_waits_only_for_the_grace() {
     relay.freeze();
     let output = wait_without_password(&bench, child);
     let stderr = stderr_text(&output);
-    assert!(
-        stderr.contains("have not ended yet, for at most 2.00 s"),
-        "{stderr}"
-    );
+    stderr.assert_contains("have not ended yet, for at most 2.00 s");
     let run = last_run(&bench);
     assert_eq!(run.measured.unfinished, 2, "{stderr}");
     // The observation after the run does not wait another grace period.
@@ -468,14 +466,10 @@ fn an_interrupted_tpcc_load_gives_one_instruction() {
     let text = String::from_utf8_lossy(&checked.stdout).into_owned() + &stderr_text(&checked);
     // Lines are wrapped at the width of the terminal.
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("continues it"), "{text}");
-    assert!(text.contains("see load-unfinished above"), "{text}");
+    text.assert_contains("continues it");
+    text.assert_contains("see load-unfinished above");
     assert_eq!(text.matches("prony load").count(), 1, "{text}");
-    assert!(
-        !text.contains("load again") && !text.contains("load it again"),
-        "{text}"
-    );
-    connect(&shared_postgres().url())
-        .execute("DROP DATABASE one_instruction WITH (FORCE)")
-        .expect("it is dropped");
+    text.assert_lacks("load again");
+    text.assert_lacks("load it again");
+    connect(&shared_postgres().url()).run("DROP DATABASE one_instruction WITH (FORCE)");
 }

@@ -1,6 +1,7 @@
 //! `prony pgbench -i`: tables, messages and exit codes.
 
 use crate::common::{TestBench, WAIT_TIMEOUT, ok_stdout, query_number, send_signal, stderr_text};
+use prony_assertions::TextAssertions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
@@ -67,7 +68,7 @@ fn tables_and_messages_do_not_depend_on_the_number_of_connections() {
         let options = "-s 2 -I dtpfgg --foreign-keys --partitions=3";
         let output = initialize(&bench, options, jobs);
         ok_stdout(&output);
-        assert!(stderr_text(&output).contains("creating 3 partitions...\n"));
+        stderr_text(&output).assert_contains("creating 3 partitions...\n");
         ok_stdout(&bench.prony("check tpcb"));
         let rows = query_number(
             &mut bench.control(),
@@ -85,7 +86,7 @@ fn compatibility_with_18_detects_partitioned_tables() {
         let output = command.env("PRONY_PGBENCH_COMPAT", "18").output();
         let output = bench.assert_no_password(output.expect("it starts"));
         ok_stdout(&output);
-        assert!(stderr_text(&output).contains("tuples (100%) of pgbench_accounts done"));
+        stderr_text(&output).assert_contains("tuples (100%) of pgbench_accounts done");
         ok_stdout(&bench.prony("check tpcb"));
     }
 }
@@ -113,14 +114,8 @@ fn errors_of_the_server_are_printed_as_pgbench_prints_them() {
         let output = initialize(&bench, "-I g", jobs);
         assert_eq!(output.status.code(), Some(1));
         let messages = stderr_text(&output);
-        assert!(
-            messages.contains("\nERROR:  new row for relation"),
-            "{messages}"
-        );
-        assert!(
-            messages.ends_with("\npgbench: error: PQendcopy failed\n"),
-            "{messages}"
-        );
+        messages.assert_contains("\nERROR:  new row for relation");
+        messages.assert_ends_with("\npgbench: error: PQendcopy failed\n");
     }
 }
 
@@ -146,7 +141,7 @@ fn a_signal_cancels_the_load_and_leaves_no_connection() {
         stderr.read_to_string(&mut messages).expect("text");
         let status = child.wait().expect("it ends");
         assert_eq!(status.code(), Some(code), "{jobs} {name}: {messages}");
-        assert!(messages.contains("Cancel request sent\n"), "{messages}");
+        messages.assert_contains("Cancel request sent\n");
         let started = Instant::now();
         while query_number(&mut bench.control(), sessions_sql) > 0 {
             assert!(started.elapsed() < WAIT_TIMEOUT, "a session remains");
@@ -185,7 +180,7 @@ fn a_required_password_is_prompted_for() {
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
         let messages = stderr_text(&output);
         assert_eq!(output.status.code(), Some(code), "{messages}");
-        assert!(messages.starts_with("Password: "), "{messages}");
+        messages.assert_starts_with("Password: ");
         let is_missing = messages.contains("fe_sendauth: no password supplied");
         assert_eq!(is_missing, typed_password.is_empty(), "{messages}");
     }

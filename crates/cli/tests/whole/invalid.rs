@@ -1,12 +1,14 @@
 //! Runs are invalid if the server stalled, was unreachable, or its tables were replaced.
 
 use crate::common::{
-    TestBench, any_committed, ok_stdout, own_postgres, parse_run, start_run, stderr_text,
-    wait_until,
+    TestBench, any_committed, assert_severity, ok_stdout, own_postgres, parse_run, start_run,
+    stderr_text, wait_until,
 };
 use crate::maria;
 use crate::relay::Relay;
+use prony_assertions::TextAssertions;
 use prony_store::{Run, Severity};
+use prony_test_servers::TestControl;
 use std::process::Child;
 use std::time::Duration;
 
@@ -18,11 +20,6 @@ fn loaded_bench(name: &str) -> TestBench {
     let bench = TestBench::new(name);
     ok_stdout(&bench.prony("load tpcb --scale 2"));
     bench
-}
-
-fn check_severity(run: &Run, id: &str) -> Option<Severity> {
-    let check = run.checks.iter().find(|check| check.id == id);
-    check.map(|check| check.severity)
 }
 
 fn expects_outage(run: &Run) -> bool {
@@ -63,31 +60,19 @@ fn a_locked_table_is_a_stall_unless_an_outage_is_expected() {
         wait_until(&bench.home, has_started);
     }
     let mut control = bench.control();
-    control
-        .execute("begin; lock table pgbench_accounts")
-        .expect("a lock");
+    control.run("begin; lock table pgbench_accounts");
     for is_outage_expected in [false, true] {
         wait_until(&bench.home, |run| {
             expects_outage(run) == is_outage_expected && is_stalled(run)
         });
     }
-    control.execute("commit").expect("the lock is released");
+    control.run("commit");
 
     let run = wait_for_run(&bench, plain_run, 7);
-    assert_eq!(
-        check_severity(&run, "stall"),
-        Some(Severity::Invalid),
-        "{:?}",
-        run.checks
-    );
+    assert_severity(&run, "stall", Some(Severity::Invalid));
     let output = outage_run.wait_with_output().expect("it ends");
     let run = parse_run(&bench.assert_no_password(output));
-    assert_eq!(
-        check_severity(&run, "stall"),
-        Some(Severity::Note),
-        "{:?}",
-        run.checks
-    );
+    assert_severity(&run, "stall", Some(Severity::Note));
 }
 
 #[test]
@@ -103,12 +88,7 @@ fn a_temporarily_frozen_server_makes_a_run_invalid() {
     wait_until(&bench.home, is_stalled);
     server.thaw();
     let run = wait_for_run(&bench, child, 7);
-    assert_eq!(
-        check_severity(&run, "stall"),
-        Some(Severity::Invalid),
-        "{:?}",
-        run.checks
-    );
+    assert_severity(&run, "stall", Some(Severity::Invalid));
 }
 
 #[test]
@@ -130,50 +110,28 @@ fn a_temporary_network_outage_makes_a_run_invalid() {
         child
     };
     let run = wait_for_run(&bench, start_and_cut(""), 7);
-    assert_eq!(
-        check_severity(&run, "outage"),
-        Some(Severity::Invalid),
-        "{:?}",
-        run.checks
-    );
+    assert_severity(&run, "outage", Some(Severity::Invalid));
     let output = start_and_cut("--expect-outage")
         .wait_with_output()
         .expect("it ends");
     let run = parse_run(&bench.assert_no_password(output));
-    assert_eq!(
-        check_severity(&run, "outage"),
-        Some(Severity::Note),
-        "{:?}",
-        run.checks
-    );
+    assert_severity(&run, "outage", Some(Severity::Note));
 }
 
 #[test]
 fn tables_that_are_reloaded_during_a_run_make_it_invalid() {
     let bench = loaded_bench("replaced");
     let valid_run = bench.run("run select-only --clients 2 --duration 1s");
-    assert_eq!(
-        check_severity(&valid_run, "tables-replaced"),
-        None,
-        "{:?}",
-        valid_run.checks
-    );
+    assert_severity(&valid_run, "tables-replaced", None);
     let arguments = "run select-only --clients 2 --rate 20 --duration 20s --warmup 0s --json";
     let child = bench.start_long_run(arguments, any_committed);
     ok_stdout(&bench.prony("load tpcb --scale 2"));
     let run = wait_for_run(&bench, child, 7);
-    assert_eq!(
-        check_severity(&run, "tables-replaced"),
-        Some(Severity::Invalid),
-        "{:?}",
-        run.checks
-    );
+    assert_severity(&run, "tables-replaced", Some(Severity::Invalid));
     let text = ok_stdout(&bench.prony_without_server("show last --full"));
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        line.contains("pgbench_accounts, ") && line.contains("(replaced by others"),
-        "{text}"
-    );
+    line.assert_contains("pgbench_accounts, ");
+    line.assert_contains("(replaced by others");
 }
 
 #[test]
@@ -183,12 +141,7 @@ fn tables_that_are_reloaded_on_mariadb_make_a_run_invalid() {
     let run_arguments = "run oltp_point_select --clients 2 --duration 1s --json";
     ok_stdout(&bench.prony(load_arguments));
     let valid_run = parse_run(&bench.prony(run_arguments));
-    assert_eq!(
-        check_severity(&valid_run, "tables-replaced"),
-        None,
-        "{:?}",
-        valid_run.checks
-    );
+    assert_severity(&valid_run, "tables-replaced", None);
     let mut command =
         bench.command("run oltp_point_select --clients 2 --duration 20s --warmup 0s --json");
     command.args(["--url", bench.url()]);
@@ -197,6 +150,5 @@ fn tables_that_are_reloaded_on_mariadb_make_a_run_invalid() {
     ok_stdout(&bench.prony(load_arguments));
     let output = child.wait_with_output().expect("it ends");
     let run = parse_run(&output);
-    let severity = check_severity(&run, "tables-replaced");
-    assert_eq!(severity, Some(Severity::Invalid), "{:?}", run.checks);
+    assert_severity(&run, "tables-replaced", Some(Severity::Invalid));
 }

@@ -5,6 +5,7 @@ use crate::documentation::repository_root;
 use crate::logins::create_certificates;
 use crate::maria::MariaTestBench;
 use crate::poolers::bench_with_pooler;
+use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{EventKind, Run, Service};
 use prony_test_servers::{Galera, MariaDb, MariaDbOptions, shared_mariadb, shared_postgres};
@@ -69,11 +70,8 @@ fn durability_is_varied_on_purpose_and_answered() {
         return;
     };
     let why = "synchronous_commit on off durability D3 D1 Because this is what the experiment varied on purpose";
-    assert!(text.contains(why), "{text}");
-    assert!(
-        text.contains("durable") && text.contains("relaxed"),
-        "{text}"
-    );
+    text.assert_contains(why);
+    text.assert_contains("durable").assert_contains("relaxed");
 }
 
 #[test]
@@ -87,9 +85,8 @@ fn a_ledger_is_varied_on_purpose_and_answered() {
     assert_eq!(kept.count() * 2, runs.len());
     // "Varied on purpose": it is no caveat.
     if let Some(text) = compared(&bench) {
-        assert!(
-            text.contains("ledger none kept Because this is what the experiment varied on purpose"),
-            "{text}"
+        text.assert_contains(
+            "ledger none kept Because this is what the experiment varied on purpose",
         );
     }
 }
@@ -117,10 +114,7 @@ fn tls_is_varied_by_the_url_alone() {
     let Some(text) = compared(&bench) else {
         return;
     };
-    assert!(
-        text.contains("Because this is what the experiment varied on purpose"),
-        "{text}"
-    );
+    text.assert_contains("Because this is what the experiment varied on purpose");
 }
 
 #[test]
@@ -340,5 +334,5 @@ fn a_node_of_a_galera_cluster_is_compared_with_a_server_alone() {
         3,
         "{messages}"
     );
-    assert!(!messages.contains("warning"), "{messages}");
+    messages.assert_lacks("warning");
 }

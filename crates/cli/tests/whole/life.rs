@@ -4,6 +4,7 @@ use crate::common::{
     TestBench, WAIT_TIMEOUT, last_run, ok_stdout, parse_run, send_signal, start_run, stderr_text,
     total_figures,
 };
+use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -17,7 +18,7 @@ fn the_main_commands_work_in_sequence() {
     let bench = TestBench::new("whole");
     let without_tables = bench.prony("run tpcb --duration 1s");
     assert_eq!(without_tables.status.code(), Some(4), "no tables yet");
-    assert!(ok_stdout(&bench.prony("load tpcb --scale 2 --jobs 2")).contains("pgbench_accounts"));
+    ok_stdout(&bench.prony("load tpcb --scale 2 --jobs 2")).assert_contains("pgbench_accounts");
     let different_scale = bench.prony("run tpcb --scale 3 --duration 1s");
     assert_eq!(different_scale.status.code(), Some(4), "a different scale");
     assert_eq!(
@@ -46,12 +47,9 @@ fn the_main_commands_work_in_sequence() {
 
     let open_loop_report =
         ok_stdout(&bench.prony("run select-only --rate 200 --duration 2s --warmup 1s --full"));
-    assert!(
-        open_loop_report.contains("from the scheduled start")
-            && open_loop_report.contains("Stored in"),
-        "{open_loop_report}"
-    );
-    assert!(ok_stdout(&bench.prony("check tpcb")).contains("balances-accounts-history"));
+    open_loop_report.assert_contains("from the scheduled start");
+    open_loop_report.assert_contains("Stored in");
+    ok_stdout(&bench.prony("check tpcb")).assert_contains("balances-accounts-history");
     assert_eq!(
         ok_stdout(&bench.prony_without_server("runs"))
             .lines()
@@ -67,8 +65,8 @@ fn the_main_commands_work_in_sequence() {
         "three seconds"
     );
     let stdout = ok_stdout(&bench.prony_without_server(&format!("show {} --full", run.id)));
-    assert!(stdout.contains("transactions/s committed"), "{stdout}");
-    assert!(ok_stdout(&bench.prony("clean tpcb")).contains("pgbench_accounts"));
+    stdout.assert_contains("transactions/s committed");
+    ok_stdout(&bench.prony("clean tpcb")).assert_contains("pgbench_accounts");
 }
 
 #[test]
@@ -81,7 +79,7 @@ fn a_signal_ends_a_run_with_its_partial_result() {
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
         assert_eq!(output.status.code(), Some(code));
         let stdout = String::from_utf8_lossy(&output.stdout);
-        assert!(stdout.contains("PARTIAL RESULT"), "{stdout}");
+        stdout.assert_contains("PARTIAL RESULT");
         let run = last_run(&bench);
         assert_eq!(run.state, RunState::Partial);
         assert!(total_figures(&run.measured).committed > 0);
@@ -139,8 +137,8 @@ fn refused_and_invalid_runs_have_their_own_exit_codes() {
     let output = bench.assert_no_password(command.output().expect("it starts"));
     assert_eq!(output.status.code(), Some(7), "{}", stderr_text(&output));
     let stdout = String::from_utf8_lossy(&output.stdout);
-    assert!(stdout.contains("this figure must not be"), "{stdout}");
-    assert!(stdout.contains("failed: cannot execute UPDATE"), "{stdout}");
+    stdout.assert_contains("this figure must not be");
+    stdout.assert_contains("failed: cannot execute UPDATE");
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Complete);
     assert_eq!(run.checks[0].id, "nothing-committed");
@@ -157,7 +155,7 @@ fn a_killed_run_keeps_its_measurements() {
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(!run.series.is_empty() && total_figures(&run.measured).committed > 0);
-    assert!(ok_stdout(&bench.prony_without_server("runs")).contains("partial"));
+    ok_stdout(&bench.prony_without_server("runs")).assert_contains("partial");
     // The run was killed before its checks, so they are computed when it is read.
     let ids: Vec<&str> = run.checks.iter().map(|check| check.id.as_str()).collect();
     assert!(
@@ -168,10 +166,8 @@ fn a_killed_run_keeps_its_measurements() {
     assert!(!ids.contains(&"nothing-committed"), "{ids:?}");
     assert!(expected.iter().all(|id| ids.contains(id)), "{ids:?}");
     let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
-    assert!(
-        stdout.contains("PARTIAL RESULT") && !stdout.contains("Valid: nothing"),
-        "{stdout}"
-    );
+    stdout.assert_contains("PARTIAL RESULT");
+    stdout.assert_lacks("Valid: nothing");
 }
 
 #[test]
@@ -202,16 +198,13 @@ fn an_interrupted_load_of_a_throw_away_server_leaves_nothing() {
     let bench = TestBench::new("throwaway_load");
     let arguments = "run tpcb --embedded --scale 200 --clients 2 --duration 1s";
     let (child, first_lines) = start_run(bench.command(arguments));
-    assert!(first_lines.starts_with("Started "), "{first_lines}");
+    first_lines.assert_starts_with("Started ");
     send_signal(&child, "-INT");
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
     let stderr = stderr_text(&output);
     let message = "left behind: nothing (the throw-away server is removed)";
-    assert!(
-        stderr.contains(message) && !stderr.contains("tables with"),
-        "{stderr}"
-    );
+    stderr.assert_contains(message).assert_lacks("tables with");
     assert_eq!(stderr.matches("left behind").count(), 1, "{stderr}");
 }
 
@@ -252,7 +245,7 @@ fn a_signal_ends_the_start_of_a_throw_away_server() {
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     let stderr = stderr_text(&output);
     assert_eq!(output.status.code(), Some(130), "{stderr}");
-    assert!(stderr.contains("interrupted while preparing"), "{stderr}");
+    stderr.assert_contains("interrupted while preparing");
 }
 
 /// The embedded server and its directory are removed when the command ends.
@@ -262,10 +255,7 @@ fn a_run_on_a_throw_away_server_leaves_nothing() {
     let arguments = "run tpcb --embedded --scale 1 --clients 2 --duration 1s --tcp-sample 1 --full";
     let output = bench.prony_without_server(arguments);
     let stdout = ok_stdout(&output);
-    assert!(
-        stdout.contains("kernel timestamps on 1 of 2 clients"),
-        "{stdout}"
-    );
+    stdout.assert_contains("kernel timestamps on 1 of 2 clients");
     let stderr = String::from_utf8_lossy(&output.stderr);
     let line = stderr
         .lines()
@@ -313,6 +303,6 @@ fn all_threads_use_epoll_if_the_rings_exceed_locked_memory() {
     // Kernels before 6.13 do not count the rings, so io_uring may be used.
     if run.drive.io == "epoll" {
         let reason = &run.drive.io_reason;
-        assert!(reason.contains("more locked memory"), "{reason}");
+        reason.assert_contains("more locked memory");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::common::{TestBench, stderr_text};
 use crate::maria::MariaTestBench;
+use prony_assertions::TextAssertions;
 
 /// More data than any machine of a test has room for: 31 PB of accounts.
 const HUGE: &str = "load tpcb --scale 2000000000";
@@ -22,8 +23,8 @@ fn a_load_says_its_size_and_is_refused_if_it_cannot_fit() {
     let loaded = stderr_text(&bench.prony("load tpcb --scale 1"));
     let expected =
         "Loading about 100,011 rows, 16 MB with indexes; about 1 s at an assumed 40 MB a second; ";
-    assert!(loaded.contains(expected), "{loaded}");
-    assert!(loaded.contains(" are free in /"), "{loaded}");
+    loaded.assert_contains(expected);
+    loaded.assert_contains(" are free in /");
     let message = refused(&bench.prony(HUGE));
     for part in [
         "200,022,000,000,000 rows",
@@ -32,18 +33,18 @@ fn a_load_says_its_size_and_is_refused_if_it_cannot_fit() {
         "hint: use --scale ",
         "make room, or load anyway with --yes",
     ] {
-        assert!(message.contains(part), "{part}: {message}");
+        message.assert_contains(part);
     }
     // The tables are as they were.
     assert_eq!(bench.prony("check tpcb").status.code(), Some(0));
     let rows = stderr_text(&bench.prony("load oltp_read_write --scale 2 -o table_size=300"));
-    assert!(rows.contains("Loading about 600 rows, "), "{rows}");
+    rows.assert_contains("Loading about 600 rows, ");
 }
 
 #[test]
 fn the_room_for_mariadbs_tables_is_that_of_its_data_directory() {
     let bench = MariaTestBench::new("load_size");
     let message = refused(&bench.prony("load tpcc --scale 100000"));
-    assert!(message.contains("the data does not fit: "), "{message}");
-    assert!(message.contains(" are free in /"), "{message}");
+    message.assert_contains("the data does not fit: ");
+    message.assert_contains(" are free in /");
 }

@@ -4,7 +4,9 @@
 use crate::common::{
     TestBench, connect, io_engines, ok_stdout, parse_run, query_number, stderr_text, total_figures,
 };
+use prony_assertions::TextAssertions;
 use prony_server::embedded::{self, EmbeddedOptions};
+use prony_test_servers::TestControl;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -57,10 +59,10 @@ impl TlsServer {
         let installation = embedded::find().expect("PostgreSQL's programs");
         let server = embedded::EmbeddedPostgres::start(&installation, &options).expect("it starts");
         let bench = TestBench::on(&server, "logins");
-        connect(&server.url()).execute(ROLES_SQL).expect("roles");
+        connect(&server.url()).run(ROLES_SQL);
         ok_stdout(&bench.prony("load tpcb --scale 1"));
         let grant = "GRANT ALL ON ALL TABLES IN SCHEMA public TO public";
-        bench.control().execute(grant).expect("grants");
+        bench.control().run(grant);
         let file = |name: &str, text: String| {
             let path = bench.home.join(name);
             std::fs::write(&path, text).expect("a file");
@@ -148,7 +150,7 @@ fn clients_support_every_login_method() {
             } else {
                 "TLSv1.3"
             };
-            assert!(tls.starts_with(version), "{tls}");
+            tls.assert_starts_with(version);
             assert_eq!((&*run.drive.io, &*run.server.user), (*engine, user));
         }
     }

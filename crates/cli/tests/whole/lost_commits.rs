@@ -5,8 +5,10 @@ use crate::common::{
     query_number, start_run, wait_until,
 };
 use crate::maria::MariaTestBench;
+use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Check, ConsistencyState, GrowthReading, Run, Severity};
+use prony_test_servers::TestControl;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -15,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// The finding about lost commits.
 fn finding(run: &Run) -> Option<&Check> {
-    run.checks.iter().find(|check| check.id == "lost-commits")
+    run.check("lost-commits")
 }
 
 fn growth_of(reading: &GrowthReading) -> u64 {
@@ -31,7 +33,7 @@ fn assert_lost(run: &Run) -> u64 {
     assert!(lost > 0, "nothing is missing: {reading:?} {:?}", run.checks);
     let check = finding(run).unwrap_or_else(|| panic!("not found: {reading:?} {:?}", run.checks));
     assert_eq!(check.severity, Severity::Invalid);
-    assert!(check.finding.contains("missing on the server"), "{check:?}");
+    check.finding.assert_contains("missing on the server");
     lost
 }
 
@@ -51,7 +53,7 @@ fn lost_of_ledger(run: &Run) -> u64 {
         growth_of(reading),
         "{account:?} {reading:?}"
     );
-    let check = run.checks.iter().find(|check| check.id == "ledger");
+    let check = run.check("ledger");
     let expected = if account.lost > 0 {
         Severity::Invalid
     } else {
@@ -168,7 +170,7 @@ fn rows_that_disappear_or_never_appeared_are_found_and_rows_of_others_refused() 
     let run_with = |sql: &str| {
         let sql = sql.to_owned();
         disturbed_run(&bench, &bench.url, "--duration 3s", || {
-            bench.control().execute(&sql).expect("a disturbance");
+            bench.control().run(sql);
         })
     };
     let run = run_with(
@@ -181,15 +183,12 @@ fn rows_that_disappear_or_never_appeared_are_found_and_rows_of_others_refused() 
     );
     let check = finding(&run).expect("others wrote");
     assert_eq!(check.severity, Severity::Caveat);
-    assert!(
-        check.finding.contains("9 too many. Others wrote"),
-        "{check:?}"
-    );
+    check.finding.assert_contains("9 too many. Others wrote");
 
     let drop_inserts = "create function forget() returns trigger language plpgsql as \
          $$ begin if new.delta % 10 = 0 then return null; end if; return new; end $$; \
          create trigger forget before insert on pgbench_history for each row execute function forget()";
-    control.execute(drop_inserts).expect("a liar");
+    control.run(drop_inserts);
     let run = bench.run("run tpcb --clients 2 --transactions 100");
     assert_lost(&run);
 }
@@ -305,7 +304,7 @@ fn a_ledger_accounts_for_each_commit() {
     );
     let refused = postgres.prony("run select-only --clients 1 --duration 1s --ledger");
     assert_ne!(refused.status.code(), Some(0));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("no ledger"));
+    String::from_utf8_lossy(&refused.stderr).assert_contains("no ledger");
 }
 
 #[test]
@@ -343,9 +342,7 @@ fn a_failover_to_a_standby_that_lags_loses_commits() {
             std::thread::sleep(Duration::from_millis(1_500));
             kill_at_once(&primary);
             signal(receiver, libc::SIGCONT);
-            on_standby
-                .execute("select pg_promote(wait => false)")
-                .expect("it is promoted");
+            on_standby.run("select pg_promote(wait => false)");
         },
     );
     assert!(lost_of_ledger(&run) > 0);
@@ -377,7 +374,7 @@ fn a_crash_loses_commits_only_if_they_are_not_durable() {
     let crash = |durability: &str| {
         let mut control = connect(&server.url());
         let set = format!("alter database crash set synchronous_commit = {durability}");
-        control.execute(&set).expect("a setting");
+        control.run(set);
         drop(control);
         disturbed_run(
             &bench,

@@ -1,7 +1,8 @@
 //! `prony sysbench` with Lua scripts.
 
 use crate::common::{assert_hidden, connect};
-use prony_test_servers::{shared_mariadb, shared_postgres};
+use prony_assertions::TextAssertions;
+use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ impl LuaBench {
     pub fn maria(name: &str) -> LuaBench {
         let server = shared_mariadb();
         let sql = format!("create database {name}");
-        connect(&server.url()).execute(&sql).expect("a database");
+        connect(&server.url()).run(sql);
         let password = server.password().reveal().to_owned();
         let arguments = [
             "--mysql-host=127.0.0.1".to_owned(),
@@ -36,7 +37,7 @@ impl LuaBench {
     pub fn postgres(name: &str) -> LuaBench {
         let server = shared_postgres();
         let sql = format!("create database {name}");
-        connect(&server.url()).execute(&sql).expect("a database");
+        connect(&server.url()).run(sql);
         let password = server.password().reveal().to_owned();
         let arguments = [
             "--db-driver=pgsql".to_owned(),
@@ -154,7 +155,7 @@ fn threads_that_cannot_be_created_are_reported() {
     });
     let thread: u32 = thread_number.expect(&printed).parse().expect("a number");
     assert!((1..200).contains(&thread), "{printed}");
-    assert!(!printed.contains("panicked"), "{printed}");
+    printed.assert_lacks("panicked");
 }
 
 #[test]
@@ -183,12 +184,9 @@ fn queries_outside_of_threads_are_counted() {
         let counts = "        read:                            105\n        \
                       write:                           9\n        \
                       other:                           1\n";
-        assert!(out.contains(counts), "{out}");
-        assert!(
-            out.contains("transactions:                        5 "),
-            "{out}"
-        );
-        assert!(out.ends_with("rows\t9\n"), "{out}");
+        out.assert_contains(counts);
+        out.assert_contains("transactions:                        5 ");
+        out.assert_ends_with("rows\t9\n");
     }
 }
 
@@ -213,11 +211,8 @@ fn a_script_can_extend_the_bundled_ones() {
         let sizes = "--tables=2 --table-size=100 --threads=2";
         let (status, out, _) = bench.sysbench(&format!("./mine.lua {sizes} prepare"));
         assert_eq!(status, 0, "{out}");
-        assert!(out.contains("Initializing worker threads...\n\n"), "{out}");
-        assert!(
-            out.contains("Creating a secondary index on 'sbtest2'...\n"),
-            "{out}"
-        );
+        out.assert_contains("Initializing worker threads...\n\n");
+        out.assert_contains("Creating a secondary index on 'sbtest2'...\n");
         let arguments =
             format!("./mine.lua {sizes} --events=20 --time=0 --extra=3 --point-selects=4 run");
         let (status, out, _) = bench.sysbench(&arguments);
@@ -230,23 +225,17 @@ fn a_script_can_extend_the_bundled_ones() {
             "    transactions:                        20     (",
             "    ignored errors:                      0      (0.00 per sec.)\n",
         ] {
-            assert!(out.contains(line), "{line}\n{out}");
+            out.assert_contains(line);
         }
         let (status, out, _) = bench.sysbench("./mine.lua help");
         assert_eq!(status, 0);
-        assert!(out.contains("mine.lua options:\n"), "{out}");
-        assert!(
-            out.contains("  --extra=N                     An option of its own [2]\n"),
-            "{out}"
-        );
+        out.assert_contains("mine.lua options:\n");
+        out.assert_contains("  --extra=N                     An option of its own [2]\n");
         let (status, _, err) = bench.sysbench("./mine.lua --nosuch=1 run");
         assert_eq!((status, err.as_str()), (1, "invalid option: --nosuch=1\n"));
         let (status, out, _) = bench.sysbench(&format!("./mine.lua {sizes} cleanup"));
         assert_eq!(status, 0);
-        assert!(
-            out.ends_with("Dropping table 'sbtest1'...\nDropping table 'sbtest2'...\n"),
-            "{out}"
-        );
+        out.assert_ends_with("Dropping table 'sbtest1'...\nDropping table 'sbtest2'...\n");
     }
 }
 
@@ -278,8 +267,8 @@ fn a_script_can_write_its_own_reports() {
         "{out}"
     );
     assert!(report.starts_with("    \"threads\": "), "{out}");
-    assert!(out.ends_with("  }\n]\ndone\n"), "{out}");
-    assert!(!out.contains("SQL statistics"), "{out}");
+    out.assert_ends_with("  }\n]\ndone\n");
+    out.assert_lacks("SQL statistics");
 }
 
 #[test]
@@ -293,7 +282,7 @@ fn queries_of_thread_init_are_counted() {
     let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
     // sysbench 1.0.20 counts the queries in the same way.
     let expected = "read: 16 write: 0 other: 4 total: 20 transactions: 12 ";
-    assert!(out.contains(expected), "{out}");
+    out.assert_contains(expected);
 }
 
 const JSON_REPORTS_SCRIPT: &str = r#"
@@ -316,7 +305,7 @@ fn the_json_list_is_closed_before_the_final_report() {
     assert_eq!(status, 0, "{out}");
     let tail = "\n  }\n]\nerrors events latency_avg latency_max latency_min latency_pct latency_sum other reads \
                 reconnects threads_running time_interval time_total writes\nsysbench 1.0.20\n";
-    assert!(out.ends_with(tail), "{out}");
+    out.assert_ends_with(tail);
     assert_eq!(out.matches("\n]\n").count(), 1, "{out}");
 }
 
@@ -347,7 +336,7 @@ fn errors_of_scripts_are_printed_as_sysbench_prints_them() {
         // them ends the run.
         let (status, out, _) = bench.sysbench("./bad.lua --threads=16 --time=10 run");
         assert_eq!(status, 1);
-        assert!(out.ends_with(expected), "{out}");
+        out.assert_ends_with(expected);
     }
     // An error in thread_done does not suppress the report.
     bench.write(
@@ -359,18 +348,15 @@ fn errors_of_scripts_are_printed_as_sysbench_prints_them() {
         assert_eq!(status, 0, "{out}");
         let expected = "Threads started!\n\nFATAL: `thread_done' function failed: ./late.lua:1: late\n\
                     (last message repeated 1 times)\n";
-        assert!(out.contains(expected) && out.ends_with("all\n"), "{out}");
-        assert!(out.contains("Threads fairness:"), "{out}");
+        out.assert_contains(expected).assert_ends_with("all\n");
+        out.assert_contains("Threads fairness:");
     }
     bench.write("loop.lua", "function event()\n  while true do end\nend");
     let time_limit = [("PRONY_LUA_PATIENCE", "1")];
     let (status, out, _) = bench.sysbench_with("./loop.lua run", &time_limit);
     assert_eq!(status, 1);
-    assert!(
-        out.ends_with("failed: ./loop.lua:2: the script has run too long without making a request; is this an infinite \
-             loop? The limit is PRONY_LUA_PATIENCE, in seconds\n"),
-        "{out}"
-    );
+    out.assert_ends_with("failed: ./loop.lua:2: the script has run too long without making a request; is this an infinite \
+             loop? The limit is PRONY_LUA_PATIENCE, in seconds\n");
     bench.write(
         "grow.lua",
         "function event()\n  local t = {} while true do t[#t + 1] = {} end\nend",
@@ -378,11 +364,8 @@ fn errors_of_scripts_are_printed_as_sysbench_prints_them() {
     let limits = [("PRONY_LUA_MEMORY", "32"), ("PRONY_LUA_PATIENCE", "600")];
     let (status, out, _) = bench.sysbench_with("./grow.lua run", &limits);
     assert_eq!(status, 1);
-    assert!(
-        out.ends_with(
-            "not enough memory: a state of the script may use 32 MiB (PRONY_LUA_MEMORY)\n"
-        ),
-        "{out}"
+    out.assert_ends_with(
+        "not enough memory: a state of the script may use 32 MiB (PRONY_LUA_MEMORY)\n",
     );
     let (status, _, err) = bench.sysbench("./grow.lua nosuch");
     assert_eq!((status, err.as_str()), (1, "Unknown command: nosuch\n"));
@@ -428,7 +411,7 @@ fn the_first_signal_ends_a_script_in_an_endless_loop() {
     }
     let status = child.wait().expect("it ends");
     let output = output.expect("it ends within a minute").expect("text");
-    assert!(!output.contains("FATAL"), "{output}");
+    output.assert_lacks("FATAL");
     assert_eq!(status.signal(), Some(15));
 }
 
@@ -443,13 +426,8 @@ fn a_run_with_a_script_that_cannot_be_interrupted_is_stored() {
     let time_limit = [("PRONY_LUA_PATIENCE", "3")];
     let (status, out, _) = bench.sysbench_with("./stuck.lua --time=0 --events=0 run", &time_limit);
     assert_eq!(status, 1, "{out}");
-    assert!(
-        out.ends_with(
-            "FATAL: a script has run too long without making a request, and cannot be interrupted; the limit is \
-             PRONY_LUA_PATIENCE, in seconds\n"
-        ),
-        "{out}"
-    );
+    out.assert_ends_with("FATAL: a script has run too long without making a request, and cannot be interrupted; the limit is \
+             PRONY_LUA_PATIENCE, in seconds\n");
     assert_eq!(bench.stored_extensions(), ["json"]);
     bench.write(
         "early.lua",
@@ -478,7 +456,7 @@ fn the_hot_row_of_the_white_paper_runs() {
         }
         let (status, out, err) = bench.sysbench(&format!("{test} run"));
         assert_eq!(status, 0, "{out}{err}");
-        assert!(err.contains("the --test option is deprecated"), "{err}");
-        assert!(out.contains("    transactions:  "), "{out}");
+        err.assert_contains("the --test option is deprecated");
+        out.assert_contains("    transactions:  ");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::common::connect;
 use crate::lua::LuaBench;
+use prony_assertions::TextAssertions;
 use prony_test_servers::shared_mariadb;
 
 const VERSION_LINES: &str = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\n";
@@ -56,7 +57,7 @@ fn options_of_a_script_have_values_of_their_type() {
     );
     // The help shows the script name as given on the command line, with or without its extension.
     let (_, out, _) = bench.sysbench("options help");
-    assert!(out.contains("options options:\n  --file=FILENAME"), "{out}");
+    out.assert_contains("options options:\n  --file=FILENAME");
 }
 
 const COMMANDS_SCRIPT: &str = r#"
@@ -96,10 +97,7 @@ fn commands_run_in_the_lua_state_that_read_the_script() {
     // An error in done() does not fail the run, because its figures were reported.
     let (status, out, _) = bench.sysbench("mine.lua --events=1 run");
     assert_eq!(status, 0, "{out}");
-    assert!(
-        out.ends_with("FATAL: `done' function failed: mine.lua:8: late\n"),
-        "{out}"
-    );
+    out.assert_ends_with("FATAL: `done' function failed: mine.lua:8: late\n");
     assert_eq!(out.matches("read\t0\n").count(), 2, "{out}");
     // A module's name is reported as it was typed.
     bench.write("empty.lua", "");
@@ -135,7 +133,7 @@ fn each_failing_hook_is_reported() {
     let arguments = "check.lua --time=2 --events=0 --report-checkpoints=1 run";
     let (_, out, _) = bench.sysbench(arguments);
     let expected = "Threads started!\n\n[ 1s ] Checkpoint report:\nmine\t1\nmine\t0\n";
-    assert!(out.ends_with(expected), "{out}");
+    out.assert_ends_with(expected);
 }
 
 const CLOSED_SCRIPT: &str = r#"
@@ -258,10 +256,7 @@ fn errors_of_text_protocol_statements_show_the_statement() {
         bench.write("text.lua", script);
         let (status, out, _) = bench.sysbench("text.lua --db-ps-mode=disable run");
         assert_eq!(status, 1);
-        assert!(
-            out.contains(&format!("{expected}FATAL: `thread_run'")),
-            "{out}"
-        );
+        out.assert_contains(&format!("{expected}FATAL: `thread_run'"));
     }
 }
 
@@ -312,28 +307,19 @@ fn version_1_1_has_additional_output_and_functions() {
     let (status, out, _) =
         bench.sysbench_with("empty.lua --time=1 --warmup-time=1 run", &version_1_1);
     assert_eq!(status, 0, "{out}");
-    assert!(
-        out.contains("Threads started!\n\nWarming up for 1 seconds...\n\n\nThroughput:\n"),
-        "{out}"
-    );
+    out.assert_contains("Threads started!\n\nWarming up for 1 seconds...\n\n\nThroughput:\n");
     let (_, out, _) = bench.sysbench_with("empty.lua --warmup-time=-1 run", &version_1_1);
-    assert!(
-        out.ends_with("FATAL: Invalid value for --warmup-time: -1.\n\n"),
-        "{out}"
-    );
+    out.assert_ends_with("FATAL: Invalid value for --warmup-time: -1.\n\n");
     bench.write("jit.lua", "print('jit', (jit.status()))");
     for (command, is_on) in [("off", false), ("on", true)] {
         let (_, out, _) =
             bench.sysbench_with(&format!("--luajit-cmd={command} jit.lua"), &version_1_1);
-        assert!(out.ends_with(&format!("jit\t{is_on}\n")), "{out}");
+        out.assert_ends_with(&format!("jit\t{is_on}\n"));
     }
     let (status, out, _) = bench.sysbench_with("--luajit-cmd=bogus jit.lua", &version_1_1);
     assert_eq!(status, 1, "{out}");
     let expected = "unknown luaJIT command or jit.* modules not installed\n";
-    assert!(
-        out.ends_with(expected) && !out.contains("jit.bogus"),
-        "{out}"
-    );
+    out.assert_ends_with(expected).assert_lacks("jit.bogus");
     bench.write(
         "call.lua",
         "function prepare() local con = sysbench.sql.driver():connect()\n\
@@ -345,8 +331,5 @@ fn version_1_1_has_additional_output_and_functions() {
     );
     let (status, out, _) = bench.sysbench_with("call.lua prepare", &version_1_1);
     assert_eq!(status, 0, "{out}");
-    assert!(
-        out.ends_with("\n\n1\n2\ntrue\tnil\tfalse\tnil\n7\n"),
-        "{out}"
-    );
+    out.assert_ends_with("\n\n1\n2\ntrue\tnil\tfalse\tnil\n7\n");
 }

@@ -2,6 +2,7 @@
 
 use crate::lua::LuaBench;
 use crate::lua_connections::without_server;
+use prony_assertions::TextAssertions;
 
 #[test]
 fn a_script_that_blocks_its_thread_gets_one_warning() {
@@ -74,5 +75,5 @@ fn commands_of_threads_that_share_a_worker_run_in_parallel() {
     let arguments = "together.lua --threads=40 --events=0 --time=0 run";
     let (status, out, err) = bench.sysbench_with(arguments, &[("PRONY_LUA_PATIENCE", "600")]);
     assert_eq!(status, 0, "{out}{err}");
-    assert!(!err.contains("had to wait"), "{err}");
+    err.assert_lacks("had to wait");
 }

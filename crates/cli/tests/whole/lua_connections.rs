@@ -2,6 +2,7 @@
 
 use crate::common::connect;
 use crate::lua::LuaBench;
+use prony_assertions::TextAssertions;
 use prony_test_servers::{MariaDb, MariaDbOptions, shared_mariadb};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::path::Path;
@@ -41,14 +42,8 @@ fn a_script_that_does_not_connect_needs_no_server() {
         let is_block_warning = |line: &&str| line.starts_with("prony: the script ran for ");
         let messages: Vec<&str> = err.lines().filter(|line| !is_block_warning(line)).collect();
         assert_eq!((status, messages), (0, vec![]), "{arguments} {out}");
-        assert!(
-            out.contains("Threads started!\n\n\nGeneral statistics:\n"),
-            "{out}"
-        );
-        assert!(
-            out.contains("total number of events:              100\n"),
-            "{out}"
-        );
+        out.assert_contains("Threads started!\n\n\nGeneral statistics:\n");
+        out.assert_contains("total number of events:              100\n");
         let (status, out, _) = bench.sysbench(&format!("{arguments} ./none.lua hi"));
         assert_eq!((status, out.ends_with("\n\nhi\n")), (0, true), "{out}");
         let (status, out, _) = bench.sysbench(&format!("{arguments} --threads=3 ./none.lua all"));
@@ -110,10 +105,8 @@ fn a_legacy_script_connects_at_its_first_query() {
     assert_eq!(status, 1);
     let expected =
         "FATAL: `thread_run' function failed: ./late.lua:2: Failed to connect to the database\n";
-    assert!(
-        out.contains("Threads started!\n\nFATAL: unable to connect") && out.ends_with(expected),
-        "{out}"
-    );
+    out.assert_contains("Threads started!\n\nFATAL: unable to connect");
+    out.assert_ends_with(expected);
 }
 
 #[test]
@@ -131,14 +124,8 @@ fn connections_are_opened_and_closed_within_events() {
         let arguments = "./within.lua --threads=3 --events=30 --time=0 run";
         let (status, out, _) = bench.sysbench(arguments);
         assert_eq!(status, 0, "{out}");
-        assert!(
-            out.contains("read:                            60\n"),
-            "{out}"
-        );
-        assert!(
-            out.contains("reconnects:                          0 "),
-            "{out}"
-        );
+        out.assert_contains("read:                            60\n");
+        out.assert_contains("reconnects:                          0 ");
     }
 }
 
@@ -181,7 +168,7 @@ fn the_last_repeated_message_has_no_count() {
     // As in sysbench, the count is printed before the next message only.
     let expected = "FATAL: invalid database driver name: 'x'\n(last message repeated 2 times)\n\
                 FATAL: invalid database driver name: 'y'\n";
-    assert!(out.ends_with(expected), "{out}");
+    out.assert_ends_with(expected);
 }
 
 /// Creates a CA of this name and a certificate for `localhost` signed by it. Returns the CA's certificate, the
@@ -266,7 +253,7 @@ fn tls_follows_the_mysql_options() {
     ] {
         let (status, out, err) = bench.sysbench(&format!("--mysql-ssl=on {option} {arguments}"));
         assert_eq!(status, 0, "{out}");
-        assert!(out.contains("Ssl_version\tTLSv1.3\n"), "{out}");
+        out.assert_contains("Ssl_version\tTLSv1.3\n");
         assert!(
             err.starts_with(notice) && err.is_empty() == notice.is_empty(),
             "{err}"
@@ -359,10 +346,8 @@ fn check_server_without_tls(authority: &str, certificate: &str, key: &str) {
     let (status, out, _) = bench.sysbench("--mysql-ssl=on ./tls.lua run");
     assert_eq!(status, 1);
     let expected = "FATAL: error 2026: ";
-    assert!(
-        out.contains(expected) && out.contains("does not support SSL"),
-        "{out}"
-    );
+    out.assert_contains(expected);
+    out.assert_contains("does not support SSL");
     let (status, out, _) = bench.sysbench("./tls.lua --events=1 --time=0 run");
     assert_eq!(status, 0, "{out}");
 }

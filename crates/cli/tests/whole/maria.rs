@@ -4,9 +4,10 @@ use crate::common::{
     assert_hidden, connect, ok_stdout, parse_run, prony_command, query_number, send_signal,
     start_run, stderr_text, total_figures, wait_until,
 };
+use prony_assertions::TextAssertions;
 use prony_server::Control;
 use prony_store::{Product, Run, ServerSecond};
-use prony_test_servers::{MariaDb, MariaDbOptions, shared_mariadb};
+use prony_test_servers::{MariaDb, MariaDbOptions, TestControl, shared_mariadb};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -24,7 +25,7 @@ impl MariaTestBench {
 
     pub fn on(server: &MariaDb, name: &str) -> MariaTestBench {
         let sql = format!("create database {name}");
-        connect(&server.url()).execute(&sql).expect("a database");
+        connect(&server.url()).run(sql);
         let home = std::env::temp_dir().join(format!("prony-my-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&home).expect("a folder");
         let password = server.password().reveal().to_owned();
@@ -73,10 +74,7 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
     let bench = MariaTestBench::new("whole");
     let loaded =
         ok_stdout(&bench.prony("load oltp_read_write --scale 2 -o table_size=3000 --jobs 2"));
-    assert!(
-        loaded.contains("Loaded oltp_read_write, scale 2: 6,000 rows"),
-        "{loaded}"
-    );
+    loaded.assert_contains("Loaded oltp_read_write, scale 2: 6,000 rows");
     for protocol in ["simple", "prepared"] {
         let arguments = format!(
             "run oltp_read_write --clients 4 --transactions 25 --protocol {protocol} --json"
@@ -85,7 +83,7 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
         assert_eq!(total_figures(&run.measured).committed, 100, "{protocol}");
         assert_eq!(total_figures(&run.measured).failed, 0, "{protocol}");
         assert_eq!(run.server.product, Some(Product::MARIADB));
-        assert!(run.server.version.contains("MariaDB"), "{:?}", run.server);
+        run.server.version.assert_contains("MariaDB");
         for name in [
             "sync_binlog",
             "innodb_flush_log_at_trx_commit",
@@ -104,14 +102,8 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
         );
     }
     let stdout = ok_stdout(&bench.prony_with("show last --full", &[]));
-    assert!(
-        stdout.contains("oltp_read_write, scale 2, on MariaDB "),
-        "{stdout}"
-    );
-    assert!(
-        stdout.contains("innodb_flush_log_at_trx_commit 1"),
-        "{stdout}"
-    );
+    stdout.assert_contains("oltp_read_write, scale 2, on MariaDB ");
+    stdout.assert_contains("innodb_flush_log_at_trx_commit 1");
     ok_stdout(&bench.prony("check oltp_read_write"));
     let cleaned = ok_stdout(&bench.prony("clean oltp_read_write"));
     assert_eq!(cleaned, "Dropped sbtest1, sbtest2.\n");
@@ -188,8 +180,8 @@ fn a_run_on_mariadb_records_its_server() {
 fn tpcc_on_mariadb_is_loaded_run_checked_and_cleaned() {
     let bench = MariaTestBench::new("orders");
     let loaded = ok_stdout(&bench.prony("load tpcc --scale 1 --jobs 1"));
-    assert!(loaded.contains("Loaded tpcc, scale 1: 5"), "{loaded}");
-    assert!(loaded.contains("in one transaction per part"), "{loaded}");
+    loaded.assert_contains("Loaded tpcc, scale 1: 5");
+    loaded.assert_contains("in one transaction per part");
     for mode in ["procedures", "statements", "pipelined"] {
         let arguments = format!("run tpcc --mode {mode} --clients 2 -T 5s --json");
         // Each transaction ends with one COMMIT or ROLLBACK; sessions of concurrent tests add to the count.
@@ -214,9 +206,9 @@ fn tpcc_on_mariadb_is_loaded_run_checked_and_cleaned() {
         assert_eq!(run.workload.setting("mode"), Some(mode));
     }
     let checked = ok_stdout(&bench.prony("check tpcc"));
-    assert!(checked.contains("condition-12"), "{checked}");
+    checked.assert_contains("condition-12");
     let cleaned = ok_stdout(&bench.prony("clean tpcc"));
-    assert!(cleaned.contains("order_line"), "{cleaned}");
+    cleaned.assert_contains("order_line");
 }
 
 #[test]
@@ -240,11 +232,7 @@ fn errors_of_mariadb_are_reported() {
     let url = bench.url.replace(&bench.password, wrong_password);
     let output = bench.prony_with("run oltp_insert", &["--url", &url]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
-    assert!(
-        stderr_text(&output).contains("Access denied"),
-        "{}",
-        stderr_text(&output)
-    );
+    stderr_text(&output).assert_contains("Access denied");
     assert_hidden(wrong_password, &output, &bench.home);
 }
 
@@ -268,13 +256,13 @@ fn defaults_of_the_servers_sessions_do_not_matter() {
     let mut control = connect(bench.url());
     let set_time_limit = |control: &mut Control, seconds: &str| {
         let sql = format!("set global max_statement_time = {seconds}");
-        control.execute(&sql).unwrap();
+        control.run(sql);
     };
     set_time_limit(&mut control, "0.05");
     ok_stdout(&bench.prony("load tpcc --scale 1"));
     let checked = ok_stdout(&bench.prony("check tpcc"));
     set_time_limit(&mut control, "0");
-    assert!(checked.contains("history has a key"), "{checked}");
+    checked.assert_contains("history has a key");
     // The second run finds the procedures of the first.
     for _ in 0..2 {
         let output = bench.prony("run tpcc --clients 2 --transactions 20 --no-observe --json");
@@ -294,12 +282,10 @@ fn defaults_of_the_servers_sessions_do_not_matter() {
         .query_value("select @@global.sql_mode")
         .unwrap()
         .unwrap();
-    control
-        .execute(
-            "set global completion_type = 2, global sql_select_limit = 1, \
+    control.run(
+        "set global completion_type = 2, global sql_select_limit = 1, \
              global sql_mode = 'PAD_CHAR_TO_FULL_LENGTH,SIMULTANEOUS_ASSIGNMENT,ORACLE'",
-        )
-        .unwrap();
+    );
     ok_stdout(&bench.prony("load oltp_read_write -o table_size=100"));
     for workload in ["oltp_point_select", "oltp_read_write"] {
         let arguments = "--clients 1 --transactions 50 --check-after --json";
@@ -307,12 +293,10 @@ fn defaults_of_the_servers_sessions_do_not_matter() {
         assert_eq!(total_figures(&run.measured).committed, 50);
     }
     ok_stdout(&bench.prony("check oltp_read_write"));
-    control
-        .execute(&format!(
-            "set global completion_type = 1, global sql_select_limit = 18446744073709551615, \
+    control.run(format!(
+        "set global completion_type = 1, global sql_select_limit = 18446744073709551615, \
              global sql_mode = '{usual}'"
-        ))
-        .unwrap();
+    ));
     assert_independent_of_init_connect(bench, control);
 }
 

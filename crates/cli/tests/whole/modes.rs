@@ -1,6 +1,7 @@
 //! Prony's counts equal the server's in every protocol mode, on every I/O engine.
 
 use crate::common::{TestBench, WAIT_TIMEOUT, io_engines, ok_stdout, query_number, total_figures};
+use prony_assertions::TextAssertions;
 use prony_server::Control;
 use prony_store::{Choice, Figures, Run, RunState};
 use std::time::{Duration, Instant};
@@ -159,7 +160,7 @@ fn assert_counts_agree(database: &str, workload: &str, reads: u64, writes_histor
         }
     }
     let stdout = ok_stdout(&bench.prony("check tpcb"));
-    assert!(stdout.contains("balances-accounts-history"), "{stdout}");
+    stdout.assert_contains("balances-accounts-history");
 }
 
 #[test]

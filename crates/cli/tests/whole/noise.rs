@@ -1,6 +1,7 @@
 //! Comparisons on a machine whose CPUs others use.
 
 use crate::common::{TestBench, ok_stdout, own_postgres, stored_runs};
+use prony_assertions::TextAssertions;
 use prony_store::Severity;
 use std::process::{Child, Command};
 
@@ -46,14 +47,9 @@ fn an_experiment_beside_busy_neighbours_still_says_something() {
     drop(neighbours);
     let runs = stored_runs(&bench.home);
     assert_eq!(runs.len(), 6, "it goes on: {printed}");
-    assert!(
-        printed.contains(", noise ") && printed.contains("  noise\n"),
-        "{printed}"
-    );
-    assert!(
-        printed.contains("All figures and differences: prony compare "),
-        "{printed}"
-    );
+    printed.assert_contains(", noise ");
+    printed.assert_contains("  noise\n");
+    printed.assert_contains("All figures and differences: prony compare ");
     let is_disturbed = |run: &&prony_store::Run| {
         let mut checks = run.checks.iter();
         checks.any(|check| check.id == "neighbours" && check.severity == Severity::Invalid)
@@ -72,10 +68,8 @@ fn an_experiment_beside_busy_neighbours_still_says_something() {
         assert_eq!(gate.status.code(), Some(7));
         return;
     }
-    assert!(
-        words.contains("RUNS INVALID (neighbours") && words.contains("by pairs that took turns"),
-        "{compared}"
-    );
+    words.assert_contains("RUNS INVALID (neighbours");
+    words.assert_contains("by pairs that took turns");
     for part in [
         "server CPU: ",
         "3 pairs of runs",

@@ -2,12 +2,14 @@
 //! unavailable.
 
 use crate::common::{
-    TestBench, connect, last_run, ok_stdout, own_postgres, parse_run, send_signal, stderr_text,
-    total_figures, wait_until,
+    TestBench, assert_severity, connect, last_run, ok_stdout, own_postgres, parse_run, send_signal,
+    stderr_text, total_figures, wait_until,
 };
+use prony_assertions::TextAssertions;
 use prony_store::{
     DurabilityClass, EventKind, Observed, ObservedTopic, Run, RunState, ServerSecond, Severity,
 };
+use prony_test_servers::TestControl;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread::JoinHandle;
@@ -35,11 +37,6 @@ fn has_seconds(run: &Run, count: usize) -> bool {
 fn has_event(run: &Run, kind: EventKind) -> bool {
     let mut events = run.observed.iter().flat_map(|observed| &observed.events);
     events.any(|event| event.kind == kind)
-}
-
-fn check_severity(run: &Run, id: &str) -> Option<Severity> {
-    let check = run.checks.iter().find(|check| check.id == id);
-    check.map(|check| check.severity)
 }
 
 #[test]
@@ -72,7 +69,7 @@ fn a_run_records_its_server() {
         server_commits >= committed_by_clients && server_commits < committed_by_clients + 2_000,
         "{server_commits} {committed_by_clients}"
     );
-    assert_eq!(check_severity(&run, "server-commits"), None);
+    assert_severity(&run, "server-commits", None);
 
     // The server runs on this machine, so its CPU and memory are observed.
     assert_eq!(observed.machine.shared, Some(true));
@@ -85,14 +82,8 @@ fn a_run_records_its_server() {
     assert!(cost.query_s > 0.0 && cost.client_cpu_s > Some(0.0) && cost.server_cpu_s.is_some());
 
     let text = ok_stdout(&bench.prony_without_server("show last --full"));
-    assert!(
-        text.contains("The server, in the measured window"),
-        "{text}"
-    );
-    assert!(
-        text.contains("durability class D3 (a crash loses no commit), replication not visible"),
-        "{text}"
-    );
+    text.assert_contains("The server, in the measured window");
+    text.assert_contains("durability class D3 (a crash loses no commit), replication not visible");
 }
 
 #[test]
@@ -100,7 +91,7 @@ fn a_run_records_seconds_and_events_of_its_server() {
     let bench = loaded_bench("watched_rows");
     let arguments = "run tpcb --clients 2 --duration 5m --warmup 0s";
     let child = bench.start_long_run(arguments, |run| has_seconds(run, 1));
-    bench.control().execute("checkpoint").expect("a checkpoint");
+    bench.control().run("checkpoint");
     let is_observed = |run: &Run| has_event(run, EventKind::Checkpoint) && has_seconds(run, 3);
     wait_until(&bench.home, is_observed);
     send_signal(&child, "-INT");
@@ -155,19 +146,16 @@ fn observation_can_be_disabled() {
     assert!(observed.before.is_none());
     assert_only_the_machine_is_read(&run);
     let stdout = ok_stdout(&bench.prony_without_server("show last"));
-    assert!(!stdout.contains("no problems were found"), "{stdout}");
+    stdout.assert_lacks("no problems were found");
     let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
-    assert!(
-        stdout.contains("not observed: --no-observe was given"),
-        "{stdout}"
-    );
+    stdout.assert_contains("not observed: --no-observe was given");
 }
 
 /// Checks that a run has the usage of its machine, by which neighbours are found, and nothing from a connection to the
 /// server.
 fn assert_only_the_machine_is_read(run: &Run) {
     let observed = observation_of(run);
-    assert_eq!(check_severity(run, "unobserved"), Some(Severity::Note));
+    assert_severity(run, "unobserved", Some(Severity::Note));
     assert_eq!(observed.cost.as_ref().unwrap().queries, 0);
     assert!(observed.machine.cpus.is_some() && !observed.series.is_empty());
     // A row in which sessions of the server ended does not know the CPU time of its processes.
@@ -196,7 +184,7 @@ fn start_rivals(bench: &TestBench, sql: &'static str, pause: Duration) -> Vec<Jo
     let start = |_| {
         let mut session = bench.control();
         let rename = "set application_name = 'rival'";
-        session.execute(rename).expect("it has a name");
+        session.run(rename);
         std::thread::spawn(move || {
             while Instant::now() < until {
                 session.query(sql).expect("it answers");
@@ -214,7 +202,7 @@ fn other_clients_are_named() {
         TestBench::new("foreign_clients"),
     );
     let mut idle = other.control();
-    idle.execute("select 1").expect("an idle session");
+    idle.run("select 1");
     let long = |bench: &TestBench| {
         start_rivals(
             bench,
@@ -234,10 +222,10 @@ fn other_clients_are_named() {
         for rival in rivals {
             rival.join().expect("it ends");
         }
-        let check = run.checks.iter().find(|check| check.id == "foreign-load");
+        let check = run.check("foreign-load");
         let check = check.expect("other clients are found");
         let expected = format!("database {database}, user postgres, program rival:");
-        assert!(check.finding.contains(&expected), "{check:?}");
+        check.finding.assert_contains(&expected);
     }
     // A second run in the same database looks like this one.
     let rival = bench.start_long_run("run tpcb --clients 4 --duration 5m --warmup 0s", |run| {
@@ -247,9 +235,9 @@ fn other_clients_are_named() {
     send_signal(&rival, "-INT");
     rival.wait_with_output().expect("it ends");
     let run = parse_run(&output);
-    let check = run.checks.iter().find(|check| check.id == "foreign-load");
+    let check = run.check("foreign-load");
     let check = check.expect("the other run is found");
-    assert!(check.finding.contains("as this run"), "{check:?}");
+    check.finding.assert_contains("as this run");
 }
 
 #[test]
@@ -341,11 +329,7 @@ fn a_remote_machine_is_observed_through_its_node_exporter() {
         let arguments = format!("run select-only --duration 1s --server-metrics {url}");
         let output = bench.prony(&arguments);
         assert_eq!(output.status.code(), Some(exit), "{}", stderr_text(&output));
-        assert!(
-            stderr_text(&output).contains("--server-metrics"),
-            "{}",
-            stderr_text(&output)
-        );
+        stderr_text(&output).assert_contains("--server-metrics");
     }
 }
 
@@ -384,7 +368,7 @@ fn a_role_without_privileges_runs_and_missing_observations_are_listed() {
         topics,
         [ObservedTopic::OtherRolesWaits, ObservedTopic::Checkpoints]
     );
-    assert_eq!(check_severity(&run, "unobserved"), Some(Severity::Note));
+    assert_severity(&run, "unobserved", Some(Severity::Note));
 }
 
 #[test]
@@ -392,9 +376,7 @@ fn a_restart_during_a_run_makes_it_invalid() {
     let server = own_postgres();
     let bench = TestBench::on(&server, "watched_restart");
     ok_stdout(&bench.prony("load tpcb --scale 2"));
-    connect(&server.url())
-        .execute("checkpoint")
-        .expect("a checkpoint");
+    connect(&server.url()).run("checkpoint");
     // Server start times have a resolution of seconds; the loads above took longer.
     let arguments = "run tpcb --clients 2 --duration 5m --warmup 0s";
     let child = bench.start_long_run(arguments, |run| has_seconds(run, 5));
@@ -403,9 +385,9 @@ fn a_restart_during_a_run_makes_it_invalid() {
     send_signal(&child, "-INT");
     bench.assert_no_password(child.wait_with_output().expect("it ends"));
     let run = last_run(&bench);
-    let restart = run.checks.iter().find(|check| check.id == "restart");
+    let restart = run.check("restart");
     let restart = restart.unwrap_or_else(|| panic!("{:?}", run.checks));
     assert_eq!(restart.severity, Severity::Invalid);
     let text = ok_stdout(&bench.prony_without_server("show last --full"));
-    assert!(text.contains("Invalid (restart"), "{text}");
+    text.assert_contains("Invalid (restart");
 }

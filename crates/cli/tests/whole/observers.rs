@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use prony_assertions::TextAssertions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
@@ -29,7 +30,7 @@ fn scrape(address: &str) -> String {
     let mut answer = String::new();
     socket.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
-    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+    head.assert_starts_with("HTTP/1.1 200 OK\r\n");
     body.to_owned()
 }
 
@@ -58,7 +59,7 @@ fn prometheus_can_scrape_a_run() {
     let address = line.strip_prefix("prony: metrics at http://");
     let address = address.and_then(|text| text.trim_end().strip_suffix("/metrics"));
     let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
-    assert!(address.starts_with("127.0.0.1:"), "{address}");
+    address.assert_starts_with("127.0.0.1:");
     // A client that connects and sends nothing does not block other scrapes.
     let _idle_client = TcpStream::connect(&address).expect("it listens");
     // All metric families appear after the load has started and the server was observed.
@@ -90,7 +91,8 @@ fn prometheus_can_scrape_a_run() {
             "prony_response_seconds_bucket{kind=\"tpcb\",le=\"+Inf\"}",
         );
         assert_eq!(count, bucket_count);
-        assert!(body.contains("workload=\"tpcb\"") && body.contains("product=\"postgresql\""));
+        body.assert_contains("workload=\"tpcb\"");
+        body.assert_contains("product=\"postgresql\"");
         assert!(!body.contains(&bench.password), "{body}");
         let busy = sum_samples(body, "prony_server_cpu_busy_ratio ").expect("the server's CPU");
         assert!((0.0..=1.0).contains(&busy), "{busy}");
@@ -108,10 +110,7 @@ fn prometheus_can_scrape_a_run() {
         stderr_text(&second_run)
     );
     let messages = stderr_text(&second_run);
-    assert!(
-        messages.contains(&format!("--metrics-listen: {address} is in use")),
-        "{messages}"
-    );
+    messages.assert_contains(&format!("--metrics-listen: {address} is in use"));
 
     send_signal(&child, "-INT");
     let mut messages = String::new();
@@ -156,10 +155,7 @@ fn prometheus_can_scrape_between_the_runs_of_an_experiment() {
     let address = address.unwrap_or_else(|| panic!("{messages}")).to_owned();
     let first_run = last_run(&bench);
     let (body, second_body) = (scrape(&address), scrape(&address));
-    assert!(
-        body.contains(&format!("run=\"{}\"", first_run.id)),
-        "{body}"
-    );
+    body.assert_contains(&format!("run=\"{}\"", first_run.id));
     assert_eq!(body, second_body);
     std::fs::write(&continue_file, "").unwrap();
     stderr.read_to_string(&mut messages).expect("text");
@@ -227,25 +223,15 @@ fn a_plan_can_disable_observation() {
                 [observe]\nserver = false\nmetrics_listen = \"0\"\n";
     std::fs::write(&plan, text).unwrap();
     let output = bench.prony(&format!("run {} --json", plan.display()));
-    assert!(
-        stderr_text(&output).contains("prony: metrics at http://127.0.0.1:"),
-        "{}",
-        stderr_text(&output)
-    );
+    stderr_text(&output).assert_contains("prony: metrics at http://127.0.0.1:");
     let run = parse_run(&output);
     let observed = run.observed.as_ref().expect("an observation");
     let off = observed.off.as_deref().expect("a reason");
-    assert!(
-        off.starts_with("the plan disables it (") && off.ends_with(":7:10 (observe.server))"),
-        "{off}"
-    );
+    off.assert_starts_with("the plan disables it (");
+    off.assert_ends_with(":7:10 (observe.server))");
     let output = bench.prony_without_server("show last --csv-server");
     assert_eq!(ok_stdout(&output).lines().count(), 1, "only a header");
-    assert!(
-        stderr_text(&output).contains("was not observed"),
-        "{}",
-        stderr_text(&output)
-    );
+    stderr_text(&output).assert_contains("was not observed");
 }
 
 #[test]
@@ -273,13 +259,13 @@ fn distributions_and_server_seconds_can_be_exported() {
         tags.push(interval.tag().map(|tag| tag.as_str().to_owned()));
     }
     assert_eq!(tags, [None, Some("tpcb".to_owned())]);
-    assert!(log.contains("#[BaseTime: "), "{log}");
+    log.assert_contains("#[BaseTime: ");
 
     let csv = ok_stdout(&bench.prony_without_server("show last --csv-server"));
     let seconds = run.observed.expect("an observation").series.len();
     assert!(seconds > 0);
     assert_eq!(csv.lines().count(), 1 + seconds, "{csv}");
-    assert!(csv.starts_with("at_s,seconds,commits,"), "{csv}");
+    csv.assert_starts_with("at_s,seconds,commits,");
 }
 
 /// Runs the program on a pseudo-terminal created by script(1); returns what it wrote to the terminal.

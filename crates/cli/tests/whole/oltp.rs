@@ -1,6 +1,7 @@
 //! sysbench's workloads end to end: options, query counts, and a run with a wrong ratio of queries.
 
 use crate::common::{TestBench, last_run, ok_stdout, stderr_text, total_figures};
+use prony_assertions::TextAssertions;
 use prony_store::{Run, Severity};
 
 fn query_share<'a>(run: &'a Run, name: &str) -> &'a prony_store::ObservedShare {
@@ -11,7 +12,7 @@ fn query_share<'a>(run: &'a Run, name: &str) -> &'a prony_store::ObservedShare {
 
 /// The check of the shares; absent if they are as expected.
 fn shares_check(run: &Run) -> Option<&prony_store::Check> {
-    run.checks.iter().find(|check| check.id == "shares")
+    run.check("shares")
 }
 
 #[test]
@@ -19,10 +20,7 @@ fn the_result_counts_reads_writes_and_other_queries() {
     let bench = TestBench::new("oltp_counts");
     let loaded =
         ok_stdout(&bench.prony("load oltp_read_write --scale 2 -o table_size=3000 --jobs 2"));
-    assert!(
-        loaded.contains("Loaded oltp_read_write, scale 2: 6,000 rows"),
-        "{loaded}"
-    );
+    loaded.assert_contains("Loaded oltp_read_write, scale 2: 6,000 rows");
     let arguments = "run oltp_read_write --clients 1 --transactions 200 -o rand_type=uniform";
     let run = bench.run(arguments);
     let committed = total_figures(&run.measured).committed;
@@ -60,10 +58,7 @@ fn the_result_counts_reads_writes_and_other_queries() {
     assert_eq!(row("reads")[1..3], ["2,800", "2,800"], "{stdout}");
     assert_eq!(row("writes")[1..3], ["800", "800"], "{stdout}");
     let checked = ok_stdout(&bench.prony("check oltp_point_select"));
-    assert!(
-        checked.starts_with("oltp_read_write, scale 2\n"),
-        "{checked}"
-    );
+    checked.assert_starts_with("oltp_read_write, scale 2\n");
     let cleaned = ok_stdout(&bench.prony("clean oltp_insert"));
     assert_eq!(cleaned, "Dropped sbtest1, sbtest2.\n");
 }
@@ -79,14 +74,11 @@ fn a_run_with_a_wrong_ratio_has_a_caveat() {
     let run = bench.run("run oltp_read_write --clients 2 --transactions 50 -o rand_type=uniform");
     let check = shares_check(&run).expect("updates and deletes met no row");
     assert_eq!(check.severity, Severity::Caveat);
-    assert!(
-        check
-            .finding
-            .starts_with("Shares are off: writes of queries: "),
-        "{check:?}"
-    );
-    assert!(check.finding.contains("with 400 expected"), "{check:?}");
-    assert!(check.advice.contains("prony check"), "{check:?}");
+    check
+        .finding
+        .assert_starts_with("Shares are off: writes of queries: ");
+    check.finding.assert_contains("with 400 expected");
+    check.advice.assert_contains("prony check");
     assert!(query_share(&run, "writes").count < 400);
     let output = bench.prony("check oltp_read_write");
     assert_eq!(output.status.code(), Some(4), "{}", stderr_text(&output));
@@ -106,21 +98,13 @@ fn all_invalid_options_are_reported() {
             "rand_type = zipf is not known",
             "2 tables and a scale of 3 contradict each other",
         ] {
-            assert!(stderr.contains(problem), "{problem}: {stderr}");
+            stderr.assert_contains(problem);
         }
     }
     let output = bench.prony("run oltp_insert -o range_sized=5 -o delay");
-    assert!(
-        stderr_text(&output).contains("an option is given as NAME=VALUE"),
-        "{}",
-        stderr_text(&output)
-    );
+    stderr_text(&output).assert_contains("an option is given as NAME=VALUE");
     let output = bench.prony("run oltp_insert -o range_sized=5");
-    assert!(
-        stderr_text(&output).contains("did you mean \"range_size\"?"),
-        "{}",
-        stderr_text(&output)
-    );
+    stderr_text(&output).assert_contains("did you mean \"range_size\"?");
 }
 
 #[test]

@@ -5,9 +5,10 @@
 use crate::common::{
     connect, ok_stdout, parse_run, prony_command, send_signal, start_run, total_figures,
 };
+use prony_assertions::TextAssertions;
 use prony_server::Control;
 use prony_store::{Product, Run};
-use prony_test_servers::shared_mariadb;
+use prony_test_servers::{TestControl, shared_mariadb};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -124,9 +125,9 @@ fn set_and_put_back(root: &mut Control, bench: &OtherVersionTestBench) {
     let messages = String::from_utf8_lossy(&output.stderr);
     let persists = root.product() == Product::MYSQL && root.server_version() >= 80_000;
     if !persists {
-        assert!(messages.contains("the command of `between`"), "{messages}");
+        messages.assert_contains("the command of `between`");
     } else {
-        assert!(messages.contains("put back on the server"), "{messages}");
+        messages.assert_contains("put back on the server");
         let sql = "select count(*) from performance_schema.persisted_variables";
         assert_eq!(
             root.query_value(sql).unwrap().as_deref(),
@@ -149,7 +150,7 @@ fn run_tpcc_with_keys(root: &mut Control, bench: &OtherVersionTestBench, engine:
         ("mysql", _) => {
             let refused = bench.prony("load tpcc --scale 1 -o history_key=always");
             let stderr = String::from_utf8_lossy(&refused.stderr).into_owned();
-            assert!(stderr.contains("from 8.0.23 on"), "{stderr}");
+            stderr.assert_contains("from 8.0.23 on");
             return run_tpcc(bench, None);
         }
         _ => return run_tpcc(bench, None),
@@ -237,24 +238,18 @@ fn run_sysbench(bench: &OtherVersionTestBench, server: &str, database: &str) {
         )
     };
     let prepared = sysbench_stdout("oltp_read_write prepare");
-    assert!(
-        prepared.contains("Creating a secondary index on 'sbtest2'"),
-        "{prepared}"
-    );
+    prepared.assert_contains("Creating a secondary index on 'sbtest2'");
     let output = sysbench_stdout("--events=50 --time=60 oltp_read_write run");
-    assert!(
-        output.contains("transactions:                        50"),
-        "{output}"
-    );
+    output.assert_contains("transactions:                        50");
     let cleaned = sysbench_stdout("oltp_read_write cleanup");
-    assert!(cleaned.contains("Dropping table 'sbtest1'"), "{cleaned}");
+    cleaned.assert_contains("Dropping table 'sbtest1'");
 }
 
 /// Clients of another database whose statements are so short that most readings find them idle.
 fn run_beside_others(root: &mut Control, bench: &OtherVersionTestBench, name: &str) {
     let rival_name = format!("{name}_rival");
     let create = format!("create database {rival_name}");
-    root.execute(&create).expect("a database");
+    root.run(create);
     let rival_url = bench.url.replacen(name, &rival_name, 1);
     let rival = OtherVersionTestBench::new(rival_url, &rival_name);
     for bench in [bench, &rival] {
@@ -271,10 +266,10 @@ fn run_beside_others(root: &mut Control, bench: &OtherVersionTestBench, name: &s
     let of_rival = groups.filter(|group| group.database == rival_name);
     let busy: u32 = of_rival.map(|group| group.busy).sum();
     assert!(busy as usize > series.len(), "{busy} in {} s", series.len());
-    let check = run.checks.iter().find(|check| check.id == "foreign-load");
+    let check = run.check("foreign-load");
     let check = check.unwrap_or_else(|| panic!("{}: {:?}", bench.url, run.observed));
     let expected = format!("database {rival_name}, user root");
-    assert!(check.finding.contains(&expected), "{check:?}");
+    check.finding.assert_contains(&expected);
     root.execute(&format!("drop database {rival_name}"))
         .expect("it is dropped");
 }

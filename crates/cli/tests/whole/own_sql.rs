@@ -5,6 +5,7 @@ use crate::common::{
     total_figures,
 };
 use crate::maria::MariaTestBench;
+use prony_assertions::TextAssertions;
 use prony_server::Control;
 use prony_store::{Run, RunState};
 use prony_test_servers::canned::{CannedProtocol, Conversation, start};
@@ -120,7 +121,7 @@ fn own_transactions_run_in_every_mode_of_postgres() {
         );
     }
     let shown = ok_stdout(&bench.prony_without_server("show last"));
-    assert!(shown.starts_with("orders, "), "{shown}");
+    shown.assert_starts_with("orders, ");
 }
 
 #[test]
@@ -179,7 +180,7 @@ fn what_the_server_refuses_is_found_before_the_load() {
     );
     let double = refused("\\set id random(1, 9) + 0.5\nSELECT n FROM t WHERE id = :id;");
     let expected = format!("{prefix}, line 2: invalid input syntax for type integer: ");
-    assert!(double.starts_with(&expected), "{double}");
+    double.assert_starts_with(&expected);
     // PostgreSQL prepares utility statements without looking at what they name.
     assert_eq!(
         refused("SELECT 1;\nVACUUM (ANALYZE) t, ts;"),
@@ -190,10 +191,9 @@ fn what_the_server_refuses_is_found_before_the_load() {
         refused("SET work_memm = '4MB';"),
         format!("{prefix}, line 1: {unknown}")
     );
-    assert!(refused("VACUM t;").starts_with(&format!("{prefix}, line 1: syntax error")));
-    assert!(
-        refused("BEGIN;\nVACUUM t;\nCOMMIT;").contains("line 2, has a statement that PostgreSQL")
-    );
+    refused("VACUM t;").assert_starts_with(&format!("{prefix}, line 1: syntax error"));
+    refused("BEGIN;\nVACUUM t;\nCOMMIT;")
+        .assert_contains("line 2, has a statement that PostgreSQL");
     assert_eq!(
         refused("SET work_mem = '4MB';\nBEGIN;\nSELECT 1;\nEND;\nVACUUM t;"),
         ""
@@ -242,7 +242,7 @@ fn mariadb_refuses_before_the_load_too() {
         refused("BEGIN;\nSELECT * FROM ts;\nCOMMIT;"),
         format!("{prefix}, line 2: Table 'own_sql_refused.ts' doesn't exist (42S02)")
     );
-    assert!(refused("SELEC 1;").starts_with(&format!("{prefix}, line 1: You have an error")));
+    refused("SELEC 1;").assert_starts_with(&format!("{prefix}, line 1: You have an error"));
     let own = "CREATE TEMPORARY TABLE IF NOT EXISTS own (id int);\nSELECT * FROM own;";
     assert_eq!(refused(own), "");
 }

@@ -3,6 +3,7 @@
 use crate::common::{
     TestBench, assert_hidden, files_below, ok_stdout, send_signal, start_run, stderr_text,
 };
+use prony_assertions::TextAssertions;
 use prony_test_servers::shared_postgres;
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -100,7 +101,7 @@ fn a_right_password_appears_nowhere() {
         );
         let title = std::fs::read(format!("/proc/{}/cmdline", child.id())).expect("its title");
         let title = String::from_utf8_lossy(&title);
-        assert!(title.contains("select-only\0"), "{title}");
+        title.assert_contains("select-only\0");
         assert!(!title.contains(&bench.password), "{source:?}: {title}");
         let journals = files_below(&bench.home.join("runs"));
         assert!(!journals.is_empty(), "there is no journal");
@@ -168,5 +169,5 @@ fn pgbench_names_the_file_of_a_refused_password() {
     assert_eq!(output.status.code(), Some(1));
     let stderr = stderr_text(&output);
     let line = format!("\npassword retrieved from file \"{}\"\n", path.display());
-    assert!(stderr.contains(&line), "{stderr}");
+    stderr.assert_contains(&line);
 }

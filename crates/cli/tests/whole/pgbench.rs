@@ -1,6 +1,7 @@
 //! The installed pgbench on tables created by `prony load`, and Prony on tables created by pgbench.
 
 use crate::common::{TestBench, ok_stdout, total_figures};
+use prony_assertions::TextAssertions;
 use prony_server::embedded;
 use std::process::Command;
 
@@ -26,7 +27,7 @@ fn pgbench(bench: &TestBench, arguments: &str) {
 /// Asserts that `prony check` passes and the history table has `history_rows` rows.
 fn assert_checked(bench: &TestBench, history_rows: u64) {
     let stdout = ok_stdout(&bench.prony("check tpcb"));
-    assert!(stdout.contains("balances-accounts-history"), "{stdout}");
+    stdout.assert_contains("balances-accounts-history");
     let rows = bench
         .control()
         .query_value("SELECT count(*) FROM pgbench_history");

@@ -1,6 +1,7 @@
 //! Runs through a pooler: it is named, nothing is misjudged, and its price is measured.
 
 use crate::common::{TestBench, ok_stdout, parse_run, stderr_text, stored_runs};
+use prony_assertions::TextAssertions;
 use prony_store::Pooler;
 use prony_test_servers::{PgBouncer, shared_postgres};
 
@@ -44,16 +45,13 @@ fn a_run_through_a_pooler_names_it_and_is_not_misjudged() {
     // Its sessions report their commits late.
     assert!(!ids.contains(&"server-commits"), "{:?}", pooled.checks);
     let shown = ok_stdout(&bench.prony_without_server("show last"));
-    assert!(shown.contains("through PgBouncer"), "{shown}");
+    shown.assert_contains("through PgBouncer");
     // Before 1.21 it cannot keep prepared statements, and before 1.24 it does not unless it is told.
     if PgBouncer::version() < Some((1, 24)) {
         let output = run("run tpcb --clients 8 --duration 5s --protocol prepared");
         let text = stderr_text(&output).replace("\n        ", " ");
-        assert!(text.contains("use --protocol simple or extended"), "{text}");
-        assert!(
-            text.contains("1.21 on with max_prepared_statements"),
-            "{text}"
-        );
+        text.assert_contains("use --protocol simple or extended");
+        text.assert_contains("1.21 on with max_prepared_statements");
     }
     ok_stdout(&run(
         "run tpcb --clients 8 --transactions 20 --protocol extended",
@@ -77,7 +75,7 @@ fn via_measures_a_pooler_against_the_server_itself() {
         "run 3 of 4: variant pooler, repeat 2",
         "run 4 of 4: variant direct, repeat 2",
     ] {
-        assert!(messages.contains(line), "{line}:\n{messages}");
+        messages.assert_contains(line);
     }
     let runs = stored_runs(&bench.home);
     let poolers: Vec<_> = runs.iter().map(|run| run.server.pooler.is_some()).collect();
@@ -88,7 +86,7 @@ fn via_measures_a_pooler_against_the_server_itself() {
             "TPS: ",
             "sessions of clients through PgBouncer",
         ] {
-            assert!(printed.contains(part), "{part}:\n{printed}");
+            printed.assert_contains(part);
         }
     }
     let id = &runs[0].experiment.as_ref().unwrap().id;
@@ -102,6 +100,6 @@ fn via_measures_a_pooler_against_the_server_itself() {
         "{compared}"
     );
     if !printed.contains("Not counted") {
-        assert!(!compared.contains("NOT COMPARABLE"), "{compared}");
+        compared.assert_lacks("NOT COMPARABLE");
     }
 }

@@ -4,7 +4,9 @@ use crate::common::{
     TestBench, WAIT_TIMEOUT, ok_stdout, own_postgres, send_signal, start_run, stderr_text,
     stored_runs, total_figures,
 };
+use prony_assertions::TextAssertions;
 use prony_store::{Choice, Run, RunState};
+use prony_test_servers::TestControl;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
@@ -45,7 +47,7 @@ fn variants_are_run_interleaved_as_one_experiment() {
         "run 3 of 4: variant prepared, repeat 2",
         "run 4 of 4: variant simple, repeat 2",
     ] {
-        assert!(messages.contains(line), "{line}:\n{messages}");
+        messages.assert_contains(line);
     }
     let runs = stored_runs(&bench.home);
     assert_eq!(runs.len(), 4);
@@ -76,26 +78,19 @@ fn variants_are_run_interleaved_as_one_experiment() {
         assert_eq!(source.is_some(), protocol == "simple", "{settings}");
     }
     let compare_command = format!("prony compare {}", runs[0].id);
-    assert!(
-        printed.contains("4 runs, interleaved order") && printed.contains(&compare_command),
-        "{printed}"
-    );
+    printed.assert_contains("4 runs, interleaved order");
+    printed.assert_contains(&compare_command);
     // The printed command succeeds: differences between the variants are intended.
     let comparison = ok_stdout(&bench.prony_without_server(&format!("compare {}", runs[0].id)));
-    assert!(
-        comparison.starts_with("COMPARABLE, WITH ")
-            && comparison.contains("this is what the experiment varied"),
-        "{comparison}"
-    );
+    comparison.assert_starts_with("COMPARABLE, WITH ");
+    comparison.assert_contains("this is what the experiment varied");
     for part in ["  simple    ", "  prepared  ", "prepared, median"] {
-        assert!(comparison.contains(part), "{part}:\n{comparison}");
+        comparison.assert_contains(part);
     }
-    assert!(!comparison.contains("Why they do not"), "{comparison}");
+    comparison.assert_lacks("Why they do not");
     let listed = ok_stdout(&bench.prony_without_server("runs"));
-    assert!(
-        listed.contains("1/4 simple") && listed.contains("3/4 prepared"),
-        "{listed}"
-    );
+    listed.assert_contains("1/4 simple");
+    listed.assert_contains("3/4 prepared");
 }
 
 #[test]
@@ -124,10 +119,8 @@ fn json_output_of_repeats_has_one_document_per_line() {
     let unstored = ok_stdout(
         &bench.prony("run select-only --transactions 20 --repeats 2 --keep-going --no-store"),
     );
-    assert!(
-        unstored.contains("2 runs") && !unstored.contains("prony compare"),
-        "{unstored}"
-    );
+    unstored.assert_contains("2 runs");
+    unstored.assert_lacks("prony compare");
     assert_eq!(stored_runs(&bench.home).len(), 4);
 }
 
@@ -173,28 +166,24 @@ fn a_failing_command_between_runs_ends_the_experiment() {
     let output = bench.prony(&format!("run {plan} --require errors=0"));
     assert_eq!(output.status.code(), Some(1), "{}", stderr_text(&output));
     let messages = stderr_text(&output);
-    assert!(
-        messages.contains("experiment.between") && messages.contains("exit status: 1"),
-        "{messages}"
-    );
-    assert!(!messages.contains("hunter2"), "{messages}");
+    messages.assert_contains("experiment.between");
+    messages.assert_contains("exit status: 1");
+    messages.assert_lacks("hunter2");
     let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(printed.contains("2 of 4 runs"), "{printed}");
+    printed.assert_contains("2 of 4 runs");
     for variant in ["simple", "prepared"] {
         let unfinished =
             format!("{variant}: UNDECIDED: errors 0, required 0; 1 of 2 runs were completed");
-        assert!(printed.contains(&unfinished), "{printed}");
+        printed.assert_contains(&unfinished);
     }
     let calls = std::fs::read_to_string(&log).expect("it ran");
     assert_eq!(calls, "simple/1\nprepared/1\nprepared/2\n");
     let _ = std::fs::remove_file(&log);
     let runs = stored_runs(&bench.home);
     assert_eq!(runs.len(), 2);
-    assert!(
-        !serde_json::to_string(&runs[1])
-            .expect("JSON")
-            .contains("hunter2")
-    );
+    serde_json::to_string(&runs[1])
+        .expect("JSON")
+        .assert_lacks("hunter2");
 }
 
 /// The first repeat finds the data inconsistent, which the pause before the second repairs.
@@ -216,25 +205,21 @@ fn an_experiment_continues_after_an_invalid_repeat() {
     let server = own_postgres();
     let (bench, plan) = with_plan(TestBench::on(&server, "repaired"), &plan);
     let mut control = bench.control();
-    control
-        .execute("update pgbench_branches set bbalance = bbalance + 1")
-        .expect("an update");
+    control.run("update pgbench_branches set bbalance = bbalance + 1");
     let (child, _) = start_run(run_command(&bench, &plan, "--check-after"));
     let started = Instant::now();
     while !waiting.exists() {
         assert!(started.elapsed() < WAIT_TIMEOUT, "the first run ends");
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    control
-        .execute("update pgbench_branches set bbalance = bbalance - 1")
-        .expect("an update");
+    control.run("update pgbench_branches set bbalance = bbalance - 1");
     std::fs::write(&repaired, "").expect("a file");
     let (code, printed) = wait_for_end(child, &bench);
     assert_eq!(code, Some(7), "{printed}");
     let runs = stored_runs(&bench.home);
     let invalid: Vec<bool> = runs
         .iter()
-        .map(|run| run.checks.iter().any(|check| check.id == "consistency"))
+        .map(|run| run.check("consistency").is_some())
         .collect();
     assert_eq!(invalid, [true, false], "{printed}");
     let states = runs[1].consistency.as_ref().expect("it was checked");
@@ -257,9 +242,7 @@ fn an_experiment_ends_if_every_run_is_invalid_by_the_same_check() {
         .replace("keep_going = true\n", "");
     let (bench, plan) = bench_with_plan("always_invalid", &plan.replace("= 2", "= 3"));
     let mut control = bench.control();
-    control
-        .execute("update pgbench_branches set bbalance = bbalance + 1")
-        .expect("an update");
+    control.run("update pgbench_branches set bbalance = bbalance + 1");
     let output = bench.prony(&format!("run {plan} --check-after"));
     let (printed, messages) = (
         String::from_utf8_lossy(&output.stdout),
@@ -267,11 +250,9 @@ fn an_experiment_ends_if_every_run_is_invalid_by_the_same_check() {
     );
     assert_eq!(output.status.code(), Some(7), "{messages}");
     let expected = "prony: the experiment ends after 2 of 6 runs: each is invalid by ";
-    assert!(messages.contains(expected), "{messages}");
-    assert!(
-        printed.contains("2 of 6 runs") && !printed.contains("prony compare"),
-        "{printed}"
-    );
+    messages.assert_contains(expected);
+    printed.assert_contains("2 of 6 runs");
+    printed.assert_lacks("prony compare");
     assert_eq!(stored_runs(&bench.home).len(), 2);
 }
 
@@ -296,15 +277,13 @@ fn an_interrupt_ends_the_run_and_the_experiment() {
         &PLAN.replace("transactions = 40", "duration = \"5m\"\nwarmup = \"0s\""),
     );
     let (child, messages) = start_run(run_command(&bench, &plan, ""));
-    assert!(messages.contains("run 1 of 4"), "{messages}");
+    messages.assert_contains("run 1 of 4");
     send_signal(&child, "-INT");
     let (code, printed) = wait_for_end(child, &bench);
     assert_eq!(code, Some(130), "{printed}");
-    assert!(
-        printed.contains("ended early") && printed.contains("1 of 4 runs"),
-        "{printed}"
-    );
-    assert!(!printed.contains("prony compare"), "{printed}");
+    printed.assert_contains("ended early");
+    printed.assert_contains("1 of 4 runs");
+    printed.assert_lacks("prony compare");
     let runs = stored_runs(&bench.home);
     assert_eq!((runs.len(), runs[0].state), (1, RunState::Partial));
 }
@@ -360,7 +339,7 @@ fn errors_of_all_variants_are_reported_before_the_first_run() {
             "bogus",
             "(variant forth)",
         ] {
-            assert!(messages.contains(part), "{part}:\n{messages}");
+            messages.assert_contains(part);
         }
     }
     assert_eq!(stored_runs(&bench.home).len(), 0);
@@ -382,15 +361,13 @@ fn two_servers_take_turns_and_are_compared_at_the_end() {
         "run 2 of 4: variant B",
         "run 4 of 4: variant A",
     ] {
-        assert!(messages.contains(order), "{messages}");
+        messages.assert_contains(order);
     }
     let (answer, table) = printed.split_once("medians of the runs").expect("a table");
     // Others on the machine may make runs invalid.
     if !printed.contains("Not counted") {
-        assert!(
-            answer.contains("\nCOMPARABLE") && answer.contains("TPS: "),
-            "{printed}"
-        );
+        answer.assert_contains("\nCOMPARABLE");
+        answer.assert_contains("TPS: ");
     }
     assert!(table.contains("prony compare 2"), "{printed}");
 }

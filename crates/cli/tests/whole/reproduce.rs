@@ -5,6 +5,7 @@ use crate::common::{
     total_figures,
 };
 use crate::maria;
+use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Choice, Run};
 use std::process::{Output, Stdio};
@@ -41,51 +42,32 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
     );
     // Prony detects that the command did not restart the server. The command's output is not part of the
     // result.
-    assert!(
-        progress.contains("heard\n") && !result.contains("heard"),
-        "{progress}"
-    );
-    assert!(
-        progress.contains("The restart command did not restart the server"),
-        "{progress}"
-    );
-    assert!(
-        progress.contains("prony load tpcb --url postgres://"),
-        "{progress}"
-    );
-    assert!(progress.contains("--scale 2 --clients 3 "), "{progress}");
-    assert!(progress.contains("Checked the loaded data"), "{progress}");
-    assert!(progress.contains("Dropped pgbench_"), "{progress}");
+    progress.assert_contains("heard\n");
+    result.assert_lacks("heard");
+    progress.assert_contains("The restart command did not restart the server");
+    progress.assert_contains("prony load tpcb --url postgres://");
+    progress.assert_contains("--scale 2 --clients 3 ");
+    progress.assert_contains("Checked the loaded data");
+    progress.assert_contains("Dropped pgbench_");
     let stdout = single_spaced(&result);
-    assert!(
-        stdout.contains("Compared with the scenario tpcb-cached"),
-        "{stdout}"
-    );
-    assert!(stdout.contains("TPS 20,359 "), "{stdout}");
-    assert!(stdout.contains("latency stddev 13.6 "), "{stdout}");
+    stdout.assert_contains("Compared with the scenario tpcb-cached");
+    stdout.assert_contains("TPS 20,359 ");
+    stdout.assert_contains("latency stddev 13.6 ");
     for fact in [
         "high availability multi-zone unknown",
         "region us-central1 unknown",
         "client's machine E2-standard-16, 64 GB, 16 CPUs",
     ] {
-        assert!(stdout.contains(fact), "{fact}: {stdout}");
+        stdout.assert_contains(fact);
     }
-    assert!(stdout.contains("clients 256 clients 3 clients"), "{stdout}");
-    assert!(stdout.contains("measured 65 min 3 s"), "{stdout}");
+    stdout.assert_contains("clients 256 clients 3 clients");
+    stdout.assert_contains("measured 65 min 3 s");
     // Only the size of the workload's tables is reported.
-    assert!(
-        stdout.contains("scale 2, 3") && !stdout.contains("whole database"),
-        "{stdout}"
-    );
-    assert!(
-        stdout.contains("caches restarted before the load not restarted"),
-        "{stdout}"
-    );
+    stdout.assert_contains("scale 2, 3");
+    stdout.assert_lacks("whole database");
+    stdout.assert_contains("caches restarted before the load not restarted");
     let stored_view = single_spaced(&ok_stdout(&bench.prony_without_server("show last --full")));
-    assert!(
-        stored_view.contains("Compared with the scenario tpcb-cached"),
-        "{stored_view}"
-    );
+    stored_view.assert_contains("Compared with the scenario tpcb-cached");
     let run = last_run(&bench);
     assert_eq!(
         (run.workload.name.as_str(), run.workload.scale),
@@ -111,7 +93,7 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
         "load: vacuum 615 ",
         "load: keys 326 ",
     ] {
-        assert!(stdout.contains(phase), "{phase}: {stdout}");
+        stdout.assert_contains(phase);
         assert!(
             !stdout.contains(&format!("{phase}not known")),
             "{phase}: {stdout}"
@@ -128,14 +110,11 @@ fn a_scenario_of_a_cloud_machine_lists_the_settings_that_differ() {
     // 23 machines and two suites of them.
     assert_eq!(listed.matches("Aiven-2019").count(), 25, "{listed}");
     let listed = single_spaced(&listed);
-    assert!(listed.contains("100 11 to 13 TPS per dollar"), "{listed}");
+    listed.assert_contains("100 11 to 13 TPS per dollar");
     let details = ok_stdout(&bench.prony_without_server("scenarios aiven-450-gcp-20x120"));
     let details = single_spaced(&details);
-    assert!(
-        details.contains("shared_buffers 20% of memory, wal_level replica, work_mem 32MB")
-            && details.contains("backup overhead 10 %"),
-        "{details}"
-    );
+    details.assert_contains("shared_buffers 20% of memory, wal_level replica, work_mem 32MB");
+    details.assert_contains("backup overhead 10 %");
     let arguments =
         "reproduce aiven-450-gcp-20x120 --shrink 1/25000 --duration 2s --clients 2 --cleanup";
     let stdout = single_spaced(&ok_stdout(&bench.prony(arguments)));
@@ -146,9 +125,9 @@ fn a_scenario_of_a_cloud_machine_lists_the_settings_that_differ() {
         "measured 60 min 2 s",
         "setting work_mem 32MB work_mem 4MB",
     ] {
-        assert!(stdout.contains(expected), "{expected}: {stdout}");
+        stdout.assert_contains(expected);
     }
-    assert!(!stdout.contains("setting wal_level"), "{stdout}");
+    stdout.assert_lacks("setting wal_level");
     let run = last_run(&bench);
     assert_eq!(run.drive.protocol, Some(prony_store::QueryMode::Simple));
     let original = &stored_scenario(&run).original;
@@ -175,9 +154,9 @@ fn a_tpcc_scenario_is_compared_with_published_metrics() {
         .collect();
     assert_eq!(names, ["NOPM", "TPM", "TPS"]);
     let stdout = single_spaced(&ok_stdout(&bench.prony_without_server("show last --full")));
-    assert!(stdout.contains("NOPM 252,970 "), "{stdout}");
-    assert!(stdout.contains("data 3,200 warehouses scale 1"), "{stdout}");
-    assert!(!stdout.contains("whole database"), "{stdout}");
+    stdout.assert_contains("NOPM 252,970 ");
+    stdout.assert_contains("data 3,200 warehouses scale 1");
+    stdout.assert_lacks("whole database");
 }
 
 #[test]
@@ -187,11 +166,7 @@ fn a_hot_set_scenario_counts_statements() {
         "reproduce hotset-2c16g-0.05b-rw --shrink 1/1000 --duration 3s --clients 2 --json";
     let output = bench.prony(arguments);
     let run = parse_run(&output);
-    assert!(
-        stderr_text(&output).contains("Vacuuming."),
-        "{}",
-        stderr_text(&output)
-    );
+    stderr_text(&output).assert_contains("Vacuuming.");
     assert_eq!(
         (run.workload.name.as_str(), run.workload.scale),
         ("script", 1)
@@ -199,7 +174,7 @@ fn a_hot_set_scenario_counts_statements() {
     assert_eq!(stored_scenario(&run).qps_statements_per_txn, Some(5));
     let statements = &run.workload.statements;
     assert_eq!(statements.len(), 7, "{statements:?}");
-    assert!(run.plan.to_string().contains("range=50000"), "{}", run.plan);
+    run.plan.to_string().assert_contains("range=50000");
     // The published figure is compared with five statements per transaction.
     let qps = total_figures(&run.measured).tps * 5.0;
     let figure = format!(
@@ -209,8 +184,8 @@ fn a_hot_set_scenario_counts_statements() {
     let stdout = single_spaced(&ok_stdout(&bench.prony_without_server("show last --full")));
     assert!(stdout.contains(&figure), "{figure}: {stdout}");
     let reason = "this run had less data, fewer clients, a shorter window than published";
-    assert!(stdout.contains(reason), "{stdout}");
-    assert!(!stdout.contains("whole database"), "{stdout}");
+    stdout.assert_contains(reason);
+    stdout.assert_lacks("whole database");
     // Transactions use only accounts of the hot set.
     let outside_sql = "SELECT count(*) FROM pgbench_history WHERE aid > 50000";
     assert_eq!(query_number(&mut bench.control(), outside_sql), 0);
@@ -240,16 +215,10 @@ fn a_mysql_scenario_runs_on_mariadb() {
     let arguments = "reproduce mysql80-rw-1c1g-cached --shrink 1/400 --duration 3s --clients 2";
     let output = bench.prony(arguments);
     let stdout = single_spaced(&ok_stdout(&output));
-    assert!(stdout.contains("reads 432,922 "), "{stdout}");
-    assert!(
-        stdout.contains("server ApsaraDB RDS for MySQL, MariaDB 10."),
-        "{stdout}"
-    );
-    assert!(
-        stdout.contains("32 tables of 25,000 rows scale 1 of 2,000 rows"),
-        "{stdout}"
-    );
-    assert!(!stdout.contains("whole database"), "{stdout}");
+    stdout.assert_contains("reads 432,922 ");
+    stdout.assert_contains("server ApsaraDB RDS for MySQL, MariaDB 10.");
+    stdout.assert_contains("32 tables of 25,000 rows scale 1 of 2,000 rows");
+    stdout.assert_lacks("whole database");
     let run = parse_run(&bench.prony_with("show last --json", &[]));
     let queries = run.measured.queries.as_ref().expect("counted");
     assert!(queries.reads > 0 && stored_scenario(&run).prewarmed);
@@ -267,14 +236,8 @@ fn the_server_limits_clients_and_the_option_cached_determines_the_scale() {
     let arguments = "reproduce select-only-64vcpu --cached 100% --cached-of cache --duration 3s";
     let output = bench.prony(arguments);
     let (stdout, progress) = (single_spaced(&ok_stdout(&output)), stderr_text(&output));
-    assert!(
-        progress.contains("instead of 256: the server has no more free connections"),
-        "{progress}"
-    );
-    assert!(
-        progress.contains("of which 100 % fits into shared_buffers"),
-        "{progress}"
-    );
+    progress.assert_contains("instead of 256: the server has no more free connections");
+    progress.assert_contains("of which 100 % fits into shared_buffers");
     let run = last_run(&bench);
     assert!(
         (5..20).contains(&run.drive.clients),
@@ -288,8 +251,8 @@ fn the_server_limits_clients_and_the_option_cached_determines_the_scale() {
         (cached.of_bytes as f64 / 15.7e6).floor() as u64
     );
     let sentence = "Requested cached share 100.0 % was requested.";
-    assert!(stdout.contains(sentence), "{stdout}");
-    assert!(stdout.contains(" of the pages were found. "), "{stdout}");
+    stdout.assert_contains(sentence);
+    stdout.assert_contains(" of the pages were found. ");
     // The data has the expected size within 10 %.
     let sql = "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class WHERE relname ~ '^pgbench_[a-z]*$'";
     let size = query_number(&mut bench.control(), sql) as f64;
@@ -301,15 +264,9 @@ fn the_server_limits_clients_and_the_option_cached_determines_the_scale() {
     let arguments =
         "run select-only --clients 2 --duration 3s --expect-cached 30% --expect-cached-of cache";
     let stdout = single_spaced(&ok_stdout(&bench.prony(arguments)));
-    assert!(
-        stdout.contains("Requested cached share 30.0 % was requested."),
-        "{stdout}"
-    );
-    assert!(
-        stdout.contains("That does not match the request."),
-        "{stdout}"
-    );
-    assert!(!stdout.contains("Compared with the scenario"), "{stdout}");
+    stdout.assert_contains("Requested cached share 30.0 % was requested.");
+    stdout.assert_contains("That does not match the request.");
+    stdout.assert_lacks("Compared with the scenario");
     // Invalid options are refused before the tables are replaced.
     for (option, expected) in [
         ("--threads 0", "--threads"),
@@ -368,46 +325,26 @@ fn assert_restart_detected(bench: &TestBench, server: &EmbeddedPostgres) {
     let run = parse_run(&bench.assert_no_password(output));
     assert!(stored_scenario(&run).restarted && stored_scenario(&run).loaded);
     let stdout = single_spaced(&ok_stdout(&bench.prony_without_server("show last --full")));
-    assert!(
-        !stdout.contains("caches restarted before the load"),
-        "{stdout}"
-    );
+    stdout.assert_lacks("caches restarted before the load");
 }
 
 #[test]
 fn requests_that_no_scenario_fits_are_errors() {
     let bench = TestBench::new("scenario_none");
     let script = ok_stdout(&bench.prony_without_server("scenarios hotset-2c16g-0.1b-ro --script"));
-    assert!(
-        script.contains("\n\\set aid random_gaussian(1, :range, 10.0)\n"),
-        "{script}"
-    );
+    script.assert_contains("\n\\set aid random_gaussian(1, :range, 10.0)\n");
     let output = bench.prony("reproduce mssql-2012-s2.large");
     assert_eq!(output.status.code(), Some(2));
     let error = stderr_text(&output);
-    assert!(
-        error.contains("does not state the scale of mssql-2012-s2.large"),
-        "{error}"
-    );
+    error.assert_contains("does not state the scale of mssql-2012-s2.large");
     let output = bench.prony("reproduce tpcc-16vcpu-cached --scale 3");
     assert_eq!(output.status.code(), Some(2));
     let error = stderr_text(&output);
-    assert!(
-        error.contains("--scale: the scale of tpcc-16vcpu-cached is published"),
-        "{error}"
-    );
+    error.assert_contains("--scale: the scale of tpcc-16vcpu-cached is published");
     let output = bench.prony("reproduce tpbc-cached");
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        stderr_text(&output).contains("did you mean tpcb-cached"),
-        "{}",
-        stderr_text(&output)
-    );
+    stderr_text(&output).assert_contains("did you mean tpcb-cached");
     let output = bench.prony("load hot-row --cached 30%");
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        stderr_text(&output).contains("give --scale"),
-        "{}",
-        stderr_text(&output)
-    );
+    stderr_text(&output).assert_contains("give --scale");
 }

@@ -1,6 +1,7 @@
 //! What a user requires of a run: the answer on the screen, in the document, for CI servers, and as exit code.
 
 use crate::common::{TestBench, last_run, ok_stdout, stderr_text, stored_runs};
+use prony_assertions::TextAssertions;
 use prony_store::AnswerVerdict;
 
 /// What is counted decides however noisy the machine is: no run misses these limits by chance.
@@ -16,16 +17,13 @@ fn counted_limits_are_missed_in_any_run() {
         text
     };
     let text = printed("--require errors<1000000 --label nightly");
-    assert!(text.starts_with("FAIL: max "), "{text}");
-    assert!(
-        text.contains("errors 0, required below 1,000,000"),
-        "{text}"
-    );
+    text.assert_starts_with("FAIL: max ");
+    text.assert_contains("errors 0, required below 1,000,000");
     let answer = last_run(&bench).answer.expect("an answer");
     assert_eq!(answer.verdict, AnswerVerdict::Fail);
     assert_eq!(answer.results[0].verdict, AnswerVerdict::Fail);
     let listed = ok_stdout(&bench.prony_without_server("runs --label nightly --json"));
-    assert!(listed.contains("\"answer\": \"FAIL\""), "{listed}");
+    listed.assert_contains("\"answer\": \"FAIL\"");
     let text = printed("--format github");
     assert!(
         text.starts_with("::error title=prony ") && text.lines().count() == 1,
@@ -33,7 +31,7 @@ fn counted_limits_are_missed_in_any_run() {
     );
     let text = printed("--format junit");
     for part in ["name=\"max&lt;1us\"", "failures=\"1\""] {
-        assert!(text.contains(part), "{text}");
+        text.assert_contains(part);
     }
 }
 
@@ -88,7 +86,7 @@ fn what_cannot_be_answered_or_run_is_refused_before_the_first_run() {
     ] {
         let output = bench.prony(&format!("{run} {options}"));
         assert_eq!(output.status.code(), Some(code), "{output:?}");
-        assert!(stderr_text(&output).contains(part), "{output:?}");
+        stderr_text(&output).assert_contains(part);
         assert!(stored_runs(&bench.home).is_empty(), "{options}");
     }
 }

@@ -2,7 +2,9 @@
 //! and user-written scripts.
 
 use crate::common::{TestBench, ok_stdout, query_number, stderr_text, total_figures};
+use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
+use prony_test_servers::TestControl;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
@@ -45,9 +47,7 @@ fn builtin_scripts_equal_the_native_workloads() {
             let options = format!("--clients 1 --transactions 30 --seed 42 --protocol {mode}");
             let run_and_read_history = |program: &str| {
                 let mut control = bench.control();
-                control
-                    .execute("TRUNCATE pgbench_history")
-                    .expect("empties");
+                control.run("TRUNCATE pgbench_history");
                 let run = bench.run(&format!("run {program} {options}"));
                 assert_eq!(
                     total_figures(&run.measured).committed,
@@ -73,9 +73,9 @@ fn builtin_scripts_equal_the_native_workloads() {
 fn variables_conditions_gset_and_sleep_work() {
     let bench = TestBench::new("script_language");
     let mut control = bench.control();
-    control
-        .execute("CREATE TABLE seen (mode text, n bigint, half double precision, flag boolean, txt text)")
-        .expect("a table");
+    control.run(
+        "CREATE TABLE seen (mode text, n bigint, half double precision, flag boolean, txt text)",
+    );
     let path = write_script(
         &bench,
         "all.sql",
@@ -155,7 +155,7 @@ fn combined_statements_and_pipelines_work() {
          INSERT INTO sums VALUES (:n);\nEND;\n\\endpipeline\n",
     );
     for mode in ["extended", "prepared"] {
-        control.execute("TRUNCATE sums").expect("empties");
+        control.run("TRUNCATE sums");
         let run = bench.run(&format!(
             "run script -f {pipeline} --clients 2 --transactions 4 --protocol {mode}"
         ));
@@ -223,10 +223,7 @@ fn errors_that_end_a_user_are_reported() {
         "SELECT 1 AS x \\gset got_\nSELECT :got_y;\n",
     );
     let (_, detail) = run_until_aborted(&bench, &format!("run script -f {path} -c 1 -t 1"));
-    assert!(
-        detail.contains(":2: undefined variable \"got_y\""),
-        "{detail}"
-    );
+    detail.assert_contains(":2: undefined variable \"got_y\"");
     // A failed statement is a failed transaction, and the user continues.
     let path = write_script(&bench, "fails.sql", "BEGIN;\nSELECT 1 / 0;\nEND;\n");
     let run = bench.run(&format!(
@@ -256,10 +253,8 @@ fn a_statement_that_no_run_can_execute_ends_the_run() {
         let stderr = stderr_text(&output);
         assert_eq!(output.status.code(), Some(4), "{stderr}");
         let expected = format!("Prony cannot execute {path}: ");
-        assert!(
-            stderr.contains(&expected) && stderr.contains("COPY is not supported"),
-            "{stderr}"
-        );
+        stderr.assert_contains(&expected);
+        stderr.assert_contains("COPY is not supported");
     }
 }
 
@@ -286,18 +281,11 @@ fn the_script_workload_has_no_tables() {
             .split_whitespace()
             .collect::<Vec<_>>()
             .join(" ");
-        assert!(
-            stderr.contains("the script workload has no tables of its own"),
-            "{stderr}"
-        );
-        assert!(stderr.contains(hint), "{stderr}");
+        stderr.assert_contains("the script workload has no tables of its own");
+        stderr.assert_contains(hint);
     }
     let output = bench.prony("run script -b select-only --transactions 1");
-    assert!(
-        stderr_text(&output).contains("prony load tpcb"),
-        "{}",
-        stderr_text(&output)
-    );
+    stderr_text(&output).assert_contains("prony load tpcb");
 }
 
 #[test]
@@ -307,7 +295,7 @@ fn a_script_may_have_more_statements_than_16_bits_number() {
     let mut pgbench = bench.command("pgbench -n -t 1 -f");
     let output = pgbench.args([&script, &bench.socket_url]).output();
     let stdout = ok_stdout(&output.expect("it runs"));
-    assert!(stdout.contains("processed: 1/1\n"), "{stdout}");
+    stdout.assert_contains("processed: 1/1\n");
     let run = bench.run(&format!(
         "run script --file {script} --transactions 1 --clients 1 --protocol extended"
     ));
@@ -326,5 +314,5 @@ fn a_dialect_that_waits_after_its_time_says_for_whom() {
     let line = lines.find(|line| line.contains("the time is over; waiting"));
     child.kill().expect("it still waits");
     child.wait().expect("it ends");
-    assert!(line.expect("a line").contains("the server at "));
+    line.expect("a line").assert_contains("the server at ");
 }

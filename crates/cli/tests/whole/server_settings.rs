@@ -6,6 +6,7 @@ use crate::common::{
 };
 use crate::maria::MariaTestBench;
 use crate::poolers::bench_with_pooler;
+use prony_assertions::TextAssertions;
 use prony_store::{DurabilityClass, Run, RunState};
 use prony_test_servers::{MariaDb, MariaDbOptions};
 use std::path::Path;
@@ -45,7 +46,7 @@ fn a_setting_of_the_sessions_is_varied_and_compared_on_purpose() {
         "[variants.on]\n[variants.off.settings]\nsynchronous_commit = \"off\"\nwork_mem = \"8MB\"\n",
     );
     let checked = ok_stdout(&bench.prony_without_server(&format!("plan check {plan}")));
-    assert!(checked.contains("synchronous_commit"), "{checked}");
+    checked.assert_contains("synchronous_commit");
     ok_stdout(&bench.prony(&format!("run {plan}")));
     let runs = stored_runs(&bench.home);
     let expected = ["on", "off", "off", "on"].map(|name| (name.to_owned(), name.to_owned()));
@@ -67,7 +68,7 @@ fn a_setting_of_the_sessions_is_varied_and_compared_on_purpose() {
         );
     }
     let comparison = ok_stdout(&bench.prony_without_server(&format!("compare {}", runs[0].id)));
-    assert!(comparison.starts_with("COMPARABLE"), "{comparison}");
+    comparison.assert_starts_with("COMPARABLE");
     let words: Vec<&str> = comparison.split_whitespace().collect();
     let why = "this is what the experiment varied on purpose";
     assert!(words.join(" ").contains(why), "{comparison}");
@@ -103,15 +104,13 @@ fn figures_are_shown_despite_another_durability_and_no_requirement_passes() {
         words.starts_with("NOT COMPARABLE, shown despite synchronous_commit (on against off"),
         "{shown}"
     );
-    assert!(
-        shown.contains("durability (D3 against D1") && shown.contains("TPS"),
-        "{shown}"
-    );
+    shown.assert_contains("durability (D3 against D1");
+    shown.assert_contains("TPS");
     // It holds whatever the figures are.
     let gate = bench.prony_without_server(&format!("{despite} --require errors<=100000"));
     let printed = String::from_utf8_lossy(&gate.stdout);
     assert_eq!(gate.status.code(), Some(9), "{printed}");
-    assert!(printed.starts_with("UNDECIDED"), "{printed}");
+    printed.assert_starts_with("UNDECIDED");
     let json = ok_stdout(&bench.prony_without_server(&format!("{despite} --json")));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["verdict"], "not_comparable");
@@ -140,7 +139,7 @@ fn what_compare_will_refuse_is_said_before_the_first_run() {
     let expected =
         "prony compare will refuse to compare b with a: workload tpcb against select-only";
     let checked = ok_stdout(&bench.prony_without_server(&format!("plan check {plan}")));
-    assert!(checked.contains(expected), "{checked}");
+    checked.assert_contains(expected);
     let output = bench.prony(&format!("run {plan}"));
     ok_stdout(&output);
     let messages = stderr_text(&output);
@@ -249,7 +248,7 @@ fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_er
         let messages = stderr_text(&output);
         assert_eq!(output.status.code(), Some(3), "{messages}");
         let holder = "another run has changed the settings of the server (process ";
-        assert!(messages.contains(holder), "{messages}");
+        messages.assert_contains(holder);
         assert_eq!(shown().as_deref(), Some("off"));
     }
     send_signal(&child, "-INT");
@@ -397,17 +396,17 @@ fn mariadb_sets_sessions_and_the_server_and_puts_the_server_back() {
     assert_eq!(shown(), before);
     let compare = format!("compare {}", runs[0].id);
     let comparison = ok_stdout(&bench.prony_with(&compare, &[]));
-    assert!(comparison.starts_with("COMPARABLE"), "{comparison}");
+    comparison.assert_starts_with("COMPARABLE");
     let mut other = connect(&server.url());
     other.query("select get_lock('prony settings', 0)").unwrap();
     let setting = "run oltp_read_write --transactions 9 --setting innodb_flush_log_at_trx_commit=2";
     let messages = stderr_text(&bench.prony(setting));
     let holder = "has changed the settings of the server (connection ";
-    assert!(messages.contains(holder), "{messages}");
+    messages.assert_contains(holder);
     assert_eq!(shown(), before);
     let output =
         bench.prony("run oltp_read_write --transactions 9 --setting performance_schema=ON");
     let messages = stderr_text(&output);
     assert_eq!(output.status.code(), Some(2), "{messages}");
-    assert!(messages.contains("the command of `between`"), "{messages}");
+    messages.assert_contains("the command of `between`");
 }

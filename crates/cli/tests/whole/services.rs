@@ -2,6 +2,7 @@
 //! to be absent, and its misleading values are not judged.
 
 use crate::common::{ok_stdout, prony_command, stderr_text};
+use prony_assertions::TextAssertions;
 use prony_store::{ObservedTopic, Run, Service};
 use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, Row, start};
 use std::path::PathBuf;
@@ -424,7 +425,7 @@ fn check(mock: &Mock) {
     let name = mock.service.name();
     let (run, terminal, page) = run_on(mock);
     assert_eq!(run.server.service, Some(mock.service), "{name}");
-    assert!(terminal.contains(name), "{name}: {terminal}");
+    terminal.assert_contains(name);
     let observed = run.observed.as_ref().expect("an observation");
     let before = observed.before.as_ref().expect("a state before");
     for (topic, why) in mock.service.absent() {
@@ -555,10 +556,7 @@ fn a_load_keeps_to_what_aurora_dsql_can_do_and_repeats_what_lost_a_conflict() {
     let oltp = "oltp_update_index --scale 6 -o table_size=1";
     let loaded = load(&format!("{oltp} -o auto_inc=off"));
     let text = ok_stdout(&loaded);
-    assert!(
-        text.contains("INSERTs of up to 3000 rows, each a transaction"),
-        "{text}"
-    );
+    text.assert_contains("INSERTs of up to 3000 rows, each a transaction");
     for (workload, hint) in [
         (oltp, "-o auto_inc=off"),
         ("ycsb", "Aurora DSQL changes at most 3000 rows"),

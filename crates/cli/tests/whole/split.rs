@@ -1,6 +1,7 @@
 //! The parts of the service time if most clients use a unix socket.
 
 use crate::common::{TestBench, io_engines, ok_stdout, parse_run, stderr_text, total_figures};
+use prony_assertions::TextAssertions;
 
 #[test]
 fn a_tcp_sample_measures_the_parts_of_the_service_time_of_a_unix_socket() {
@@ -44,7 +45,7 @@ fn a_tcp_sample_measures_the_parts_of_the_service_time_of_a_unix_socket() {
         );
 
         let stdout = ok_stdout(&execute("--tcp-sample 2 --full"));
-        assert!(stdout.contains("2 of 6 clients"), "{stdout}");
+        stdout.assert_contains("2 of 6 clients");
         let run = parse_run(&execute("--json"));
         assert_eq!(run.drive.network, Some(prony_store::Network::Unix));
         assert!(

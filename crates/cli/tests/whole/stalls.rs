@@ -3,7 +3,9 @@
 use crate::common::{
     TestBench, ok_stdout, own_postgres, parse_run, query_number, start_run, wait_until,
 };
+use prony_assertions::TextAssertions;
 use prony_store::{Check, Run, Severity};
+use prony_test_servers::TestControl;
 use std::process::Child;
 use std::time::Duration;
 
@@ -22,7 +24,7 @@ fn start(bench: &TestBench, duration: &str) -> Child {
 }
 
 fn finding<'a>(run: &'a Run, id: &str) -> Option<&'a Check> {
-    let check = run.checks.iter().find(|check| check.id == id);
+    let check = run.check(id);
     check.filter(|check| check.severity >= Severity::Caveat)
 }
 
@@ -35,14 +37,12 @@ fn short_stalls_and_a_stopped_session_are_named() {
 
     let child = start(&bench, "20s");
     for _ in 0..4 {
-        control
-            .execute("begin; lock table pgbench_accounts; select pg_sleep(0.5); commit")
-            .expect("a lock");
+        control.run("begin; lock table pgbench_accounts; select pg_sleep(0.5); commit");
         std::thread::sleep(Duration::from_secs(3));
     }
     let run = parse_run(&child.wait_with_output().expect("it ends"));
     let check = finding(&run, "short-stall").unwrap_or_else(|| panic!("{:?}", run.checks));
-    assert!(check.finding.starts_with("All clients waited"), "{check:?}");
+    check.finding.assert_starts_with("All clients waited");
 
     std::fs::remove_dir_all(&bench.home).expect("a store");
     let child = start(&bench, "14s");
@@ -59,5 +59,5 @@ fn short_stalls_and_a_stopped_session_are_named() {
     signal(libc::SIGCONT);
     let run = parse_run(&child.wait_with_output().expect("it ends"));
     let check = finding(&run, "client-stall").unwrap_or_else(|| panic!("{:?}", run.checks));
-    assert!(check.finding.contains(" of 8 waited "), "{check:?}");
+    check.finding.assert_contains(" of 8 waited ");
 }

@@ -1,6 +1,7 @@
 //! Latencies per statement, end to end.
 
 use crate::common::{TestBench, last_run, ok_stdout, total_figures};
+use prony_assertions::TextAssertions;
 
 #[test]
 fn each_statement_of_a_transaction_has_its_latency() {
@@ -67,7 +68,7 @@ fn each_statement_of_a_transaction_has_its_latency() {
     let run = bench.run(arguments);
     assert_eq!(run.statements, None);
     let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
-    assert!(!stdout.contains("Latency of statements"), "{stdout}");
+    stdout.assert_lacks("Latency of statements");
 }
 
 #[test]
@@ -124,5 +125,5 @@ fn statements_of_all_tables_share_a_name_and_texts_of_scripts_are_not_measured()
     let run = bench.run("run oltp_insert --clients 1 --transactions 10 --statement-latency");
     assert_eq!(run.statements, Some(Vec::new()));
     let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
-    assert!(stdout.contains("None was measured"), "{stdout}");
+    stdout.assert_contains("None was measured");
 }

@@ -4,6 +4,7 @@ use crate::common::{
     TestBench, WAIT_TIMEOUT, any_committed, ok_stdout, send_signal, stderr_text, stored_runs,
     wait_until,
 };
+use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
 use std::io::Read;
 use std::process::Stdio;
@@ -52,7 +53,7 @@ fn a_suite_is_estimated_stopped_continued_and_shown_as_one_table() {
         "run 1 of 3: variant tpcc-64vcpu-30pct, repeat 1",
         "The same command continues the suite.",
     ] {
-        assert!(progress.contains(expected), "{expected}: {progress}");
+        progress.assert_contains(expected);
     }
     let states: Vec<(String, RunState)> = stored_runs(&bench.home)
         .iter()
@@ -66,9 +67,9 @@ fn a_suite_is_estimated_stopped_continued_and_shown_as_one_table() {
 
     let output = bench.prony(SUITE);
     let (table, progress) = (ok_stdout(&output), stderr_text(&output));
-    assert!(progress.contains("1 row is done already"), "{progress}");
-    assert!(progress.contains("Continues 20"), "{progress}");
-    assert!(!progress.contains("run 1 of 3"), "{progress}");
+    progress.assert_contains("1 row is done already");
+    progress.assert_contains("Continues 20");
+    progress.assert_lacks("run 1 of 3");
     let runs = stored_runs(&bench.home);
     let complete: Vec<&str> = runs
         .iter()
@@ -96,10 +97,8 @@ fn a_suite_is_estimated_stopped_continued_and_shown_as_one_table() {
 
     // It is complete: the same command would begin again, and so would another size.
     let again = ok_stdout(&bench.prony(&format!("{SUITE} --estimate")));
-    assert!(
-        again.contains("3 runs: about") && !again.contains("done already"),
-        "{again}"
-    );
+    again.assert_contains("3 runs: about");
+    again.assert_lacks("done already");
     let json = ok_stdout(&bench.prony(&format!("{SUITE} --estimate --json")));
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["rows"].as_array().map(Vec::len), Some(3), "{json}");
@@ -134,14 +133,11 @@ fn check_table(table: &str) {
     for (row, figure) in [(rows[0], "NOPM 589,598"), (rows[2], "TPS 467,583")] {
         assert!(lines[row].join(" ").contains(figure), "{table}");
     }
-    assert!(table.contains("not comparable"), "{table}");
-    assert!(!table.contains("+") && !table.contains(" -"), "{table}");
+    table.assert_contains("not comparable");
+    table.assert_lacks("+").assert_lacks(" -");
     let flat = table.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("load time 2,205"), "{flat}");
-    assert!(
-        flat.contains("such a row had a shorter window, fewer clients, less data"),
-        "{flat}"
-    );
+    flat.assert_contains("load time 2,205");
+    flat.assert_contains("such a row had a shorter window, fewer clients, less data");
 }
 
 /// The page has the same table, and is unchanged when it is verified.
@@ -155,7 +151,7 @@ fn check_page(bench: &TestBench, id: &str) {
         "<td>589,598</td>",
         "not comparable",
     ] {
-        assert!(text.contains(expected), "{expected}");
+        text.assert_contains(expected);
     }
     ok_stdout(&bench.prony_without_server(&format!("verify {}", page.display())));
 }
@@ -167,7 +163,7 @@ fn rows_of_one_size_share_their_data_and_only_selects_rows() {
     let output = bench.prony(arguments);
     let table = ok_stdout(&output);
     assert_eq!(stderr_text(&output).matches("prony load tpcb").count(), 1);
-    assert!(table.contains("hotset-4c32g-0.1b-rw"), "{table}");
+    table.assert_contains("hotset-4c32g-0.1b-rw");
     assert!(
         table.contains("not run"),
         "the other rows are listed: {table}"
@@ -190,11 +186,7 @@ fn rows_of_one_size_share_their_data_and_only_selects_rows() {
     );
     // All selected rows are done: nothing is run again.
     let output = bench.prony(arguments);
-    assert!(
-        stderr_text(&output).contains("2 rows are done already"),
-        "{}",
-        stderr_text(&output)
-    );
+    stderr_text(&output).assert_contains("2 rows are done already");
     assert_eq!(stored_runs(&bench.home).len(), 4);
     let output = bench.prony(&format!("{arguments} --no-store"));
     assert_eq!(output.status.code(), Some(2));

@@ -1,6 +1,7 @@
 //! Sweeps on a real server: every point is run, the curve is printed, compared and drawn, and has prices.
 
 use crate::common::{TestBench, ok_stdout, own_postgres, stderr_text, stored_runs};
+use prony_assertions::TextAssertions;
 use prony_store::{ExperimentKind, RunFilter, RunStore, Setting};
 use serde_json::Value;
 
@@ -55,17 +56,14 @@ fn each_point_is_repeated_and_the_curve_is_printed_compared_and_drawn() {
         path("sweep.toml")
     ));
     let (printed, messages) = (ok_stdout(&output), stderr_text(&output));
-    assert!(
-        messages.contains("run 4 of 6: variant clients-4, repeat 2"),
-        "{messages}"
-    );
+    messages.assert_contains("run 4 of 6: variant clients-4, repeat 2");
     for part in [
         "Sweep of clients over 3 points",
         "95 % interval",
         "TPS per USD a month",
         "prony report",
     ] {
-        assert!(printed.contains(part), "{part}:\n{printed}");
+        printed.assert_contains(part);
     }
     let store = RunStore::open(Some(&bench.home)).expect("a store");
     let stored = store.list(&RunFilter::default()).expect("a listing").runs;
@@ -78,7 +76,7 @@ fn each_point_is_repeated_and_the_curve_is_printed_compared_and_drawn() {
         let given = &run.request["given"]["run.clients"];
         assert_eq!(given["value"].to_string(), clients);
         let place = given["place"].as_str().unwrap_or_default();
-        assert!(place.ends_with("(sweep.clients)"), "{place}");
+        place.assert_ends_with("(sweep.clients)");
     }
     let compared = ok_stdout(&bench.prony_without_server("compare last --json"));
     let document: Value = serde_json::from_str(&compared).expect("JSON");
@@ -102,10 +100,7 @@ fn each_point_is_repeated_and_the_curve_is_printed_compared_and_drawn() {
     }
     assert!(document["sweep"]["curves"][0]["knee_state"].is_string());
     let compared = ok_stdout(&bench.prony_without_server("compare last"));
-    assert!(
-        compared.contains("Sweep of clients over 3 points"),
-        "{compared}"
-    );
+    compared.assert_contains("Sweep of clients over 3 points");
     let page = path("sweep.html");
     ok_stdout(&bench.prony_without_server(&format!("report last --output {page}")));
     ok_stdout(&bench.prony_without_server(&format!("verify {page}")));
@@ -136,10 +131,10 @@ fn options_machines_and_mistakes_are_checked_before_the_first_run() {
         bench.assert_no_password(output)
     };
     let printed = ok_stdout(&run(&format!("{} --no-observe", path("machines.toml"))));
-    assert!(printed.contains("Sweep of cpus over 2 points"), "{printed}");
+    printed.assert_contains("Sweep of cpus over 2 points");
     let checked =
         ok_stdout(&bench.prony_without_server(&format!("plan check {}", path("machines.toml"))));
-    assert!(checked.contains("1 repeat of 2 variants"), "{checked}");
+    checked.assert_contains("1 repeat of 2 variants");
     for (arguments, expected) in [
         (
             "select-only --sweep clients=1,x",
@@ -153,11 +148,7 @@ fn options_machines_and_mistakes_are_checked_before_the_first_run() {
     ] {
         let output = run(&format!("{arguments} --duration 1s"));
         assert_eq!(output.status.code(), Some(2), "{arguments}: {output:?}");
-        assert!(
-            stderr_text(&output).contains(expected),
-            "{}",
-            stderr_text(&output)
-        );
+        stderr_text(&output).assert_contains(expected);
     }
     std::fs::write(path("sheet.toml"), SHEET).expect("a file");
     let priced = format!("{plan}[sweep]\nprices = \"{}\"\n", path("sheet.toml"));
@@ -165,7 +156,7 @@ fn options_machines_and_mistakes_are_checked_before_the_first_run() {
     let output = run(&path("priced.toml"));
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     let message = stderr_text(&output);
-    assert!(message.contains("has no configuration large"), "{message}");
+    message.assert_contains("has no configuration large");
     std::fs::remove_dir_all(folder).expect("it is removed");
 }
 
@@ -185,7 +176,7 @@ fn a_sweep_over_the_size_of_the_data_loads_them_or_is_refused_before_the_first_r
     assert_eq!(refused.status.code(), Some(2));
     let messages = stderr_text(&refused);
     for text in ["data of the scales 1 and 2 on one server", "$PRONY_SCALE"] {
-        assert!(messages.contains(text), "{text}: {messages}");
+        messages.assert_contains(text);
     }
     assert!(stored_runs(&bench.home).is_empty());
 

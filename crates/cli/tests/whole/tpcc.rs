@@ -1,8 +1,10 @@
 //! The tpcc workload end to end: its metrics, shares and comparability.
 
 use crate::common::{TestBench, last_run, ok_stdout, query_number, stderr_text, total_figures};
+use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{IndustryMetric, Run};
+use prony_test_servers::TestControl;
 
 /// Starts a separate server without other sessions, because TPM counts the transactions of all databases.
 fn start_server() -> EmbeddedPostgres {
@@ -59,7 +61,10 @@ fn tpm_is_reported_with_nopm() {
     let tpm = find_rate(&run, "TPM").expect("it can be read").value;
     let nopm = find_rate(&run, "NOPM").expect("new orders");
     assert_eq!(run.rates[0], *nopm, "NOPM is the first rate");
-    assert!(nopm.note.as_deref().expect("far above").contains("unpaced"));
+    nopm.note
+        .as_deref()
+        .expect("far above")
+        .assert_contains("unpaced");
 
     assert_eq!(last_run(&bench), run, "it is stored");
     let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
@@ -72,13 +77,13 @@ fn tpm_is_reported_with_nopm() {
     assert!(position(" TPM ") < position("transactions/s committed"));
     assert_shares(&run, &stdout);
     // The data was loaded with the profile standard, and the profile hammerdb does not maintain one counter.
-    let population = run.checks.iter().find(|check| check.id == "population");
+    let population = run.check("population");
     let finding = &population.expect("loaded without a profile").finding;
-    assert!(finding.contains("The profile hammerdb ran on customers of the population standard"));
+    finding.assert_contains("The profile hammerdb ran on customers of the population standard");
     let checked = ok_stdout(&bench.prony("check tpcc"));
     let text = checked.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        text.contains("note condition-12: c_balance + c_ytd_payment is the delivered amount: not")
+    text.assert_contains(
+        "note condition-12: c_balance + c_ytd_payment is the delivered amount: not",
     );
     assert!(text.contains("not expected to hold here"), "{checked}");
     assert!(text.contains("ok condition-11:"), "{checked}");
@@ -88,7 +93,7 @@ fn tpm_is_reported_with_nopm() {
         .filter_map(|line| line.split(',').next())
         .collect();
     assert_eq!(names, ["name", "NOPM", "TPM", "TPS"]);
-    assert!(table.contains(&format!("\nTPM,{tpm},")), "{table}");
+    table.assert_contains(&format!("\nTPM,{tpm},"));
 }
 
 #[test]
@@ -102,18 +107,12 @@ fn tpm_is_omitted_if_it_cannot_be_counted() {
     };
     assert_no_tpm(&bench.run("run tpcc --clients 1 --duration 1s"));
     assert_no_tpm(&bench.run("run tpcc --clients 1 --transactions 50"));
-    control
-        .execute("create role clerk login password 'clerk-only'")
-        .expect("a role");
-    control
-        .execute(
-            "grant usage on schema \"My bench\" to clerk; \
+    control.run("create role clerk login password 'clerk-only'");
+    control.run(
+        "grant usage on schema \"My bench\" to clerk; \
              grant all on all tables in schema \"My bench\" to clerk",
-        )
-        .expect("rights");
-    control
-        .execute("revoke select on pg_stat_database from public")
-        .expect("no rights");
+    );
+    control.run("revoke select on pg_stat_database from public");
     let output = bench
         .command("run tpcc --clients 1 --duration 4s --json")
         .args(["--url", &bench.socket_url.replace("postgres@", "clerk@")])
@@ -122,7 +121,7 @@ fn tpm_is_omitted_if_it_cannot_be_counted() {
     let run: Run = serde_json::from_str(&ok_stdout(&output)).expect("a document");
     assert_eq!(run.server.user, "clerk", "{}", stderr_text(&output));
     assert_no_tpm(&run);
-    assert!(!ok_stdout(&bench.prony_without_server("show last --full")).contains("TPM"));
+    ok_stdout(&bench.prony_without_server("show last --full")).assert_lacks("TPM");
     assert!(query_number(&mut control, "select count(*) from orders") > 30_000);
 }
 
@@ -168,8 +167,8 @@ fn different_profiles_and_modes_are_not_comparable() {
         assert!(names.iter().any(|other| other == name), "{name}: {names:?}");
         let output = bench.prony_without_server(&format!("compare {first} {other}"));
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(text.starts_with("NOT COMPARABLE"), "{text}");
-        assert!(text.contains(name) && !text.contains("NOPM"), "{text}");
+        text.assert_starts_with("NOT COMPARABLE");
+        text.assert_contains(name).assert_lacks("NOPM");
     }
     let unknown_run = bench.prony_without_server(&format!("compare {first} none-such"));
     assert_eq!(
@@ -209,9 +208,9 @@ fn assert_shares(run: &Run, stdout: &str) {
         Some(0.6)
     );
     assert_eq!(share_of("of another warehouse", "payments").count, 0);
-    let check = run.checks.iter().find(|check| check.id == "shares");
+    let check = run.check("shares");
     assert_eq!(check, None);
-    assert!(stdout.contains("Shares over the whole run"), "{stdout}");
+    stdout.assert_contains("Shares over the whole run");
     assert!(
         !stdout.to_lowercase().contains("tpmc"),
         "tpmC is reserved for audited results"

@@ -5,7 +5,9 @@ use crate::common::{
     TestBench, WAIT_TIMEOUT, any_committed, ok_stdout, own_postgres, query_number, send_signal,
     start_run, stderr_text, total_figures, wait_until,
 };
+use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState};
+use prony_test_servers::TestControl;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
@@ -24,7 +26,7 @@ fn assert_failed(output: &Output, code: i32, parts: &[&str]) {
     for part in parts {
         assert!(unwrapped.contains(part), "no `{part}` in {messages}");
     }
-    assert!(!messages.contains("panicked"), "{messages}");
+    messages.assert_lacks("panicked");
 }
 
 #[test]
@@ -47,19 +49,14 @@ fn wrong_schemas_and_roles_are_reported() {
         .iter()
         .find(|check| check.id == "contention");
     let finding = &contention.expect("one warehouse").finding;
-    assert!(
-        finding.starts_with("5 clients shared 1 warehouse:"),
-        "{finding}"
-    );
+    finding.assert_starts_with("5 clients shared 1 warehouse:");
     assert!(total_figures(&crowded_run.measured).committed > 0);
 
     let mut control = bench.control();
-    control
-        .execute(
-            "create role stranger login password 'let-me-in'; \
+    control.run(
+        "create role stranger login password 'let-me-in'; \
              grant usage on schema public to stranger; revoke create on schema public from public",
-        )
-        .expect("a role");
+    );
     let restricted_url = bench.url.replace(
         &format!("postgres:{}@", bench.password),
         "stranger:let-me-in@",
@@ -69,12 +66,8 @@ fn wrong_schemas_and_roles_are_reported() {
         "grant select on item to stranger;",
     ];
     assert_failed(&run_as(&bench, run, &restricted_url), 4, &expected);
-    control
-        .execute("grant all on all tables in schema public to stranger")
-        .expect("rights");
-    control
-        .execute("drop function prony_tpcc_standard_payment")
-        .expect("drops the function");
+    control.run("grant all on all tables in schema public to stranger");
+    control.run("drop function prony_tpcc_standard_payment");
     let expected = [
         "installing the functions of tpcc",
         "as the owner",
@@ -104,7 +97,7 @@ fn wrong_schemas_and_roles_are_reported() {
     for command in [run, "load tpcc --scale 1", "check tpcc", "clean tpcc"] {
         let output = run_as(&bench, command, &wrong_password);
         assert_failed(&output, 3, &expected);
-        assert!(!stderr_text(&output).contains("let-me-out"));
+        stderr_text(&output).assert_lacks("let-me-out");
     }
     let unknown_role = restricted_url.replace("stranger:", "nobody:");
     assert_failed(
@@ -129,7 +122,7 @@ fn an_interrupted_load_can_be_continued_and_refuses_runs() {
     let mut command = bench.command("load tpcc --scale 3 --jobs 2");
     command.args(["--url", &bench.url]);
     let mut control = bench.control();
-    control.execute(LOCK_TRIGGER_SQL).expect("a trigger");
+    control.run(LOCK_TRIGGER_SQL);
     let lock = "select pg_advisory_lock(815)";
     control.query(lock).expect("a lock");
     let (child, _) = start_run(command);
@@ -146,14 +139,12 @@ fn an_interrupted_load_can_be_continued_and_refuses_runs() {
         130,
         &["`prony load tpcc --scale 3 --url URL` with the same options continues it"],
     );
-    control
-        .execute("drop event trigger held")
-        .expect("drops the trigger");
+    control.run("drop event trigger held");
     let advice = "`prony load tpcc --scale 3 --url URL` continues it";
     assert_failed(&bench.prony("run tpcc --duration 1s"), 4, &[advice]);
     assert_failed(&bench.prony("check tpcc"), 4, &[]);
     assert_failed(&bench.prony("load tpcc --scale 2"), 4, &[advice]);
-    assert!(ok_stdout(&bench.prony("load tpcc --scale 3")).contains("continued: "));
+    ok_stdout(&bench.prony("load tpcc --scale 3")).assert_contains("continued: ");
     ok_stdout(&bench.prony("check tpcc"));
 }
 

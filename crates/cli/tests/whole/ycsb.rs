@@ -1,22 +1,20 @@
 //! YCSB end to end: the mix of operations, inserted rows, and comparability.
 
 use crate::common::{TestBench, last_run, ok_stdout, stderr_text, total_figures};
+use prony_assertions::TextAssertions;
 
 #[test]
 fn ycsb_is_loaded_run_checked_and_cleaned() {
     let bench = TestBench::new("ycsb");
     let loaded = ok_stdout(&bench.prony("load ycsb --scale 3"));
-    assert!(
-        loaded.contains("Loaded ycsb, scale 3: 3,000 rows"),
-        "{loaded}"
-    );
+    loaded.assert_contains("Loaded ycsb, scale 3: 3,000 rows");
     let mut ids = Vec::new();
     let arguments = "run ycsb --clients 4 --threads 2 --transactions 100 -o workload";
     for letter in ["a", "b", "c", "d", "e", "f"] {
         let run = bench.run(&format!("{arguments}={letter}"));
         assert_eq!(total_figures(&run.measured).committed, 400, "{letter}");
         assert!(
-            !run.checks.iter().any(|check| check.id == "shares"),
+            !run.check("shares").is_some(),
             "{letter}: the shares of the operations are wrong"
         );
         assert_eq!(
@@ -27,17 +25,13 @@ fn ycsb_is_loaded_run_checked_and_cleaned() {
         ids.push(run.id);
     }
     let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
-    assert!(stdout.contains("read-modify-write"), "{stdout}");
+    stdout.assert_contains("read-modify-write");
     let refused = bench.prony_without_server(&format!("compare {} {}", ids[0], ids[1]));
     assert_eq!(refused.status.code(), Some(7), "{}", stderr_text(&refused));
     let checked = ok_stdout(&bench.prony("check ycsb"));
-    assert!(checked.contains("records were inserted since"), "{checked}");
+    checked.assert_contains("records were inserted since");
     let cleaned = ok_stdout(&bench.prony("clean ycsb"));
     assert_eq!(cleaned, "Dropped usertable.\n");
     let unknown = bench.prony("run ycsb-a");
-    assert!(
-        stderr_text(&unknown).contains("did you mean \"ycsb\"?"),
-        "{}",
-        stderr_text(&unknown)
-    );
+    stderr_text(&unknown).assert_contains("did you mean \"ycsb\"?");
 }

@@ -148,7 +148,6 @@ impl TimeProfile {
         })
     }
 
-    /// The profile's text.
     pub fn text(&self) -> String {
         let mut text = format!(
             "{} Hammerdb Time Profile Report @ {}\n{SEPARATOR_LINE}",

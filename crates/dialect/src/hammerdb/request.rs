@@ -135,7 +135,6 @@ pub struct BuildRequest {
     pub has_history_key: bool,
     /// Where to print and log lines.
     pub output: OutputOptions,
-    /// The job's identifier.
     pub job_id: String,
 }
 
@@ -161,7 +160,6 @@ pub struct SchemaRequest {
     pub warehouses: u64,
     /// Where to print and log lines.
     pub output: OutputOptions,
-    /// The job's identifier.
     pub job_id: String,
 }
 
@@ -213,7 +211,6 @@ pub struct RunRequest {
     pub tpm_first: bool,
     /// Where to print and log lines.
     pub output: OutputOptions,
-    /// The job's identifier.
     pub job_id: String,
 }
 

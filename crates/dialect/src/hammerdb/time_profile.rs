@@ -102,7 +102,6 @@ pub(super) fn read_figures(profile: &mut [Section], line: &str) {
     }
 }
 
-/// Adds a time profile to the reported run.
 pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
     let users: Vec<&Section> = sections
         .iter()

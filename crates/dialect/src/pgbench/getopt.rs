@@ -11,7 +11,6 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 pub(crate) struct LongOption {
     /// The option's name without the dashes.
     pub name: &'static str,
-    /// Whether the option takes a value.
     pub takes_value: bool,
     /// The key that the parser returns: the key of the short option with the same meaning, or a long key.
     pub key: Key,

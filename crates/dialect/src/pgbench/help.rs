@@ -66,6 +66,7 @@ fn push_option(text: &mut String, option: &str, description: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn each_level_lists_its_own_options() {
@@ -77,13 +78,14 @@ mod tests {
             "Common options:",
             "Report bugs to",
         ] {
-            assert!(text(15).contains(heading), "{heading}");
+            text(15).assert_contains(heading);
         }
-        assert!(text(14).contains("--report-latencies") && !text(14).contains("--max-tries"));
-        assert!(text(16).contains("-d, --debug") && text(17).contains("-d, --dbname"));
-        assert!(
-            text(19).contains("--continue-on-error") && !text(18).contains("--continue-on-error")
-        );
+        text(14).assert_contains("--report-latencies");
+        text(14).assert_lacks("--max-tries");
+        text(16).assert_contains("-d, --debug");
+        text(17).assert_contains("-d, --dbname");
+        text(19).assert_contains("--continue-on-error");
+        text(18).assert_lacks("--continue-on-error");
         for major in 13..=19 {
             let widest = text(major).lines().map(str::len).max();
             assert!(widest <= Some(95), "{major}: {widest:?}");

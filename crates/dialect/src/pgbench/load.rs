@@ -129,6 +129,7 @@ pub fn done_line(steps: &[(char, f64)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     fn new_progress(
         major: u16,
@@ -166,15 +167,11 @@ mod tests {
     fn quiet_prints_at_intervals_and_at_the_end() {
         let mut load = new_progress(18, Table::Accounts, 1, true, false);
         assert_eq!(load.advance(100, 0.1), "");
-        assert!(
-            load.advance(50_000, 5.2)
-                .contains("(50%) of pgbench_accounts done")
-        );
+        load.advance(50_000, 5.2)
+            .assert_contains("(50%) of pgbench_accounts done");
         assert_eq!(load.advance(60_000, 9.0), "");
-        assert!(
-            load.advance(100_000, 9.5)
-                .starts_with("100000 of 100000 tuples (100%)")
-        );
+        load.advance(100_000, 9.5)
+            .assert_starts_with("100000 of 100000 tuples (100%)");
         assert_eq!(load.advance(100_000, 9.6), "");
     }
 
@@ -184,7 +181,7 @@ mod tests {
         let longer = load.advance(100_000, 1000.0);
         let shorter = load.advance(200_000, 1.0);
         assert_eq!(longer.len(), shorter.len());
-        assert!(shorter.ends_with(" \r"));
+        shorter.assert_ends_with(" \r");
         assert_eq!(load.finish(), "\n");
         let mut named = new_progress(18, Table::Accounts, 1, false, true);
         assert_eq!(named.finish(), "");

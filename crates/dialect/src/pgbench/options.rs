@@ -68,7 +68,6 @@ impl PartitionMethod {
 /// Where a script is read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScriptSource {
-    /// A builtin script.
     Builtin(&'static Builtin),
     /// A file, or standard input for `-`; reports print the name as typed.
     File(PathBuf),

@@ -216,7 +216,6 @@ impl ReportReader {
         Some(parsed.is_some())
     }
 
-    /// Reads a line with a number in its key.
     fn read_numbered_line(&mut self, key: &str, value: &str) -> Option<bool> {
         if let Some(remaining) = key.strip_prefix("latency p") {
             let (percentile, remaining) = leading_number(remaining)?;

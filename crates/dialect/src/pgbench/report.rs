@@ -315,7 +315,6 @@ impl ReportWriter<'_> {
         to_us(self.run.duration_ns + connecting_ns)
     }
 
-    /// Transactions per second.
     fn tps(&self, transactions: u64) -> String {
         format_fixed(transactions as f64 / (self.elapsed_us() / 1e6), 6)
     }

@@ -79,6 +79,7 @@ pub fn parse_percentiles(name: &str, value: &str) -> Result<Vec<f64>, InvalidSet
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn percentiles_are_sorted_and_checked() {
@@ -96,10 +97,8 @@ mod tests {
         let env = |name: &str| (name == "PRONY_LOAD_JOBS").then(|| "4".to_owned());
         assert_eq!(EnvSettings::read(env).unwrap().load_jobs, Some(4));
         let error = EnvSettings::read(|_| Some("0".into())).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .starts_with("PRONY_PGBENCH_PERCENTILES: \"0\"")
-        );
+        error
+            .to_string()
+            .assert_starts_with("PRONY_PGBENCH_PERCENTILES: \"0\"");
     }
 }

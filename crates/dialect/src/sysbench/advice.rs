@@ -115,13 +115,14 @@ mod tests {
     use super::*;
     use crate::sysbench::Compat;
     use crate::sysbench::spec::find_general_option;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn each_driver_has_its_own_advice() {
         let mysql = |number| advice(Driver::Mysql, number, "42P01").unwrap_or_default();
         let pgsql = |state| advice(Driver::Pgsql, 1045, state).unwrap_or_default();
-        assert!(mysql(1045).contains("--mysql-password"));
-        assert!(pgsql("28P01").contains("--pgsql-password"));
+        mysql(1045).assert_contains("--mysql-password");
+        pgsql("28P01").assert_contains("--pgsql-password");
         assert_eq!((mysql(1), pgsql("XXXXX")), ("", ""));
         assert_eq!((mysql(1146), pgsql("42P01")), ("", ""));
         for driver in [Driver::Mysql, Driver::Pgsql] {
@@ -143,7 +144,7 @@ mod tests {
             let advice_text = advice(Driver::Mysql, number, "").expect("advice");
             let code = if number == 1062 { 1062 } else { 2013 };
             let option_text = format!("--mysql-ignore-errors={default},{code} ");
-            assert!(advice_text.contains(&option_text), "{advice_text}");
+            advice_text.assert_contains(&option_text);
         }
     }
 
@@ -151,9 +152,8 @@ mod tests {
     #[test]
     fn the_option_that_forbids_a_statement_is_not_guessed() {
         let advice_text = advice(Driver::Mysql, 1290, "HY000").expect("advice");
-        assert!(
-            advice_text.contains("a server option") && advice_text.contains("names the option")
-        );
-        assert!(!advice_text.contains("is read-only"));
+        advice_text.assert_contains("a server option");
+        advice_text.assert_contains("names the option");
+        advice_text.assert_lacks("is read-only");
     }
 }

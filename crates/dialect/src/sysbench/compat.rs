@@ -70,6 +70,7 @@ impl Compat {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn the_variable_selects_the_version() {
@@ -79,7 +80,7 @@ mod tests {
         assert_eq!(Compat::read(Some("1.1")), Ok(Compat::V1_1));
         for invalid in ["1", "0.5", "1.10", "2.0"] {
             let error = Compat::read(Some(invalid)).unwrap_err().to_string();
-            assert!(error.contains("use 1.0 or 1.1"), "{error}");
+            error.assert_contains("use 1.0 or 1.1");
         }
     }
 }

@@ -26,7 +26,6 @@ pub fn bucket_value_ms(bucket: usize) -> f64 {
     (bucket as f64 / density() + LOWEST_MS.ln()).exp()
 }
 
-/// The bucket of a time in ms.
 fn bucket_of_ms(time_ms: f64) -> usize {
     if time_ms.is_nan() || time_ms <= LOWEST_MS {
         return 0;

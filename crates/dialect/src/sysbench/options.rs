@@ -30,7 +30,6 @@ pub struct NativeCommand {
     pub name: String,
     /// Never [`Command::Help`].
     pub command: Command,
-    /// The general options.
     pub settings: GeneralOptions,
     /// All options of the test, with defaults; options without a value are omitted.
     pub options: BTreeMap<&'static str, toml::Value>,
@@ -52,13 +51,11 @@ pub enum ScriptSource {
 pub struct ScriptCommand {
     /// Printed first: warnings and the banner.
     pub preamble: Output,
-    /// The script.
     pub source: ScriptSource,
     /// The script's name on the command line.
     pub name: String,
     /// The command: the second operand of the command line.
     pub command: Option<String>,
-    /// The general options.
     pub settings: GeneralOptions,
     /// The values of all general options, by name with `_`, except the passwords, which `settings` contains.
     pub values: BTreeMap<String, String>,

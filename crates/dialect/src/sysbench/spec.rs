@@ -56,7 +56,6 @@ impl ValueType {
 pub struct OptionSpec {
     /// The name as help prints it.
     pub name: &'static str,
-    /// The type of the option's value.
     pub value_type: ValueType,
     /// The default; `None` if help prints no default.
     pub default: Option<&'static str>,

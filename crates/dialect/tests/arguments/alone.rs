@@ -1,6 +1,7 @@
 //! Tests that do not need the real pgbench: each error names the program, and levels differ.
 
 use crate::test_host::TestHost;
+use prony_assertions::TextAssertions;
 use prony_dialect::pgbench::{Invocation, Level, parse_args};
 use std::ffi::OsString;
 
@@ -62,15 +63,13 @@ fn levels_differ_in_options_and_messages() {
         error(15, "--report-latencies"),
         "pgbench: unrecognized option '--report-latencies'\npgbench: hint: Try \"pgbench --help\" for more information.\n"
     );
-    assert!(error(19, "-j 0").contains("-j/--jobs must be in range 1..2147483647"));
-    assert!(error(19, "-c 0").contains("-c/--client must be"));
-    assert!(
-        error(18, "-c 5000").contains("need at least 5003 open files, but system limit is 4096")
-    );
+    error(19, "-j 0").assert_contains("-j/--jobs must be in range 1..2147483647");
+    error(19, "-c 0").assert_contains("-c/--client must be");
+    error(18, "-c 5000").assert_contains("need at least 5003 open files, but system limit is 4096");
     assert!(parse(18, "-c 2000").is_ok());
-    assert!(error(16, "--exit-on-abort").contains("unrecognized"));
-    assert!(error(18, "--continue-on-error").contains("unrecognized"));
-    assert!(error(18, "-d one two").contains("too many command-line arguments (first is \"two\")"));
+    error(16, "--exit-on-abort").assert_contains("unrecognized");
+    error(18, "--continue-on-error").assert_contains("unrecognized");
+    error(18, "-d one two").assert_contains("too many command-line arguments (first is \"two\")");
     let run = |major, line: &str| match parse(major, line) {
         Ok(Invocation::Run(options)) => options,
         other => panic!("{other:?}"),

@@ -2,6 +2,7 @@
 
 use crate::hammer::backend::FakeBackend;
 use crate::support::{lines, run_file, run_input};
+use prony_assertions::TextAssertions;
 use prony_dialect::hammerdb::{Console, Invocation, Session, Settings, parse_args};
 
 #[test]
@@ -81,7 +82,7 @@ fn input_waits_for_complete_commands_and_continues_after_errors() {
 fn deleting_prints_the_question_and_its_answer() {
     let (backend, _) = run_file("deleteschema\nvudestroy");
     assert_eq!(backend.delete_requests.len(), 1);
-    assert!(backend.memory.out.starts_with("Script cleared\n\rDeleting schema with 1 Virtual User\nDo you want to delete the TPCC TPROC-C schema and role TPCC\n in host LOCALHOST:5432 under user POSTGRES?\n\rEnter yes or no: replied yes\n\rVuser 1 created - WAIT IDLE\n\r"));
+    backend.memory.out.assert_starts_with("Script cleared\n\rDeleting schema with 1 Virtual User\nDo you want to delete the TPCC TPROC-C schema and role TPCC\n in host LOCALHOST:5432 under user POSTGRES?\n\rEnter yes or no: replied yes\n\rVuser 1 created - WAIT IDLE\n\r");
 }
 
 #[test]
@@ -96,10 +97,10 @@ fn arguments_select_the_input() {
         parse_args(&["tcl", "auto", "x.tcl"]),
         Ok(Invocation::Auto("x.tcl".to_owned()))
     );
-    assert!(
-        parse_args(&["py", "auto", "x.py"])
-            .unwrap_err()
-            .contains("Python")
-    );
-    assert!(parse_args(&["auto"]).unwrap_err().starts_with("Usage:"));
+    parse_args(&["py", "auto", "x.py"])
+        .unwrap_err()
+        .assert_contains("Python");
+    parse_args(&["auto"])
+        .unwrap_err()
+        .assert_starts_with("Usage:");
 }

@@ -2,6 +2,7 @@
 
 use crate::hammer::backend::FakeBackend;
 use crate::support::{BUILD_SCRIPT, lines, run_file, run_input};
+use prony_assertions::TextAssertions;
 use prony_dialect::hammerdb::{Driver, Settings};
 use prony_document::Product;
 
@@ -33,11 +34,9 @@ fn the_guides_build_script_requests_a_build() {
     assert!(!out.contains("AlloyDB"), "a password was printed: {out}");
     // As recorded from HammerDB: an input line that prints nothing adds two line ends, and a line end
     // precedes the output of a command.
-    assert!(out.starts_with(
-        "\n\n\n\n\nDatabase set to PostgreSQL\n\r\n\nBenchmark set to TPC-C for PostgreSQL\n\r\n\n\n\n\n\nChanged connection:pg_host from localhost to 10.0.0.5 for PostgreSQL\n\r\n"
-    ));
+    out.assert_starts_with("\n\n\n\n\nDatabase set to PostgreSQL\n\r\n\nBenchmark set to TPC-C for PostgreSQL\n\r\n\n\n\n\n\nChanged connection:pg_host from localhost to 10.0.0.5 for PostgreSQL\n\r\n");
     let tail = "ALL VIRTUAL USERS COMPLETE\n\r\n\nwaittocomplete command has been deprecated and is not required for version v4.6\n\r\n\nvudestroy success\n\r\n\nShutting down HammerDB CLI\n";
-    assert!(out.ends_with(tail), "{out}");
+    out.assert_ends_with(tail);
     let printed = lines(out);
     let start = printed
         .iter()
@@ -54,8 +53,8 @@ fn the_guides_build_script_requests_a_build() {
             "Vuser 1 created - WAIT IDLE",
         ]
     );
-    assert!(out.contains("Vuser 11 created - WAIT IDLE\n\rLogging activated\nto /tmp/hammerdb.log\n\rVuser 1:RUNNING\n\rVuser 1:CREATING TPCC SCHEMA\n\rVuser 1:CREATING DATABASE tpcc under OWNER tpcc\n\rVuser 1:TPCC SCHEMA COMPLETE\n\rVuser 1:FINISHED SUCCESS\n\r"));
-    assert!(out.contains("Value postgres for tpcc:pg_superuser is the same as existing value postgres, no change made\n\r"));
+    out.assert_contains("Vuser 11 created - WAIT IDLE\n\rLogging activated\nto /tmp/hammerdb.log\n\rVuser 1:RUNNING\n\rVuser 1:CREATING TPCC SCHEMA\n\rVuser 1:CREATING DATABASE tpcc under OWNER tpcc\n\rVuser 1:TPCC SCHEMA COMPLETE\n\rVuser 1:FINISHED SUCCESS\n\r");
+    out.assert_contains("Value postgres for tpcc:pg_superuser is the same as existing value postgres, no change made\n\r");
 }
 
 const RUN_SCRIPT: &str = "
@@ -106,27 +105,25 @@ fn the_guides_run_script_requests_a_run() {
     );
     assert_eq!(request.login.user, "postgres");
     assert_eq!(request.login.password.reveal(), "AlloyDB#123");
-    assert!(
-        !format!(
-            "{request:?} {settings:?}",
-            settings = backend.saved_settings
-        )
-        .contains("AlloyDB")
-    );
+    format!(
+        "{request:?} {settings:?}",
+        settings = backend.saved_settings
+    )
+    .assert_lacks("AlloyDB");
 
     let out = &backend.memory.out;
-    assert!(!out.contains("AlloyDB"));
-    assert!(out.contains(
-        "Value timed for tpcc:pg_driver is the same as existing value timed, no change made\n\r\n"
-    ));
-    assert!(out.contains("Script loaded, Type \"print script\" to view\n\r\n\nVuser 1 created MONITOR - WAIT IDLE\n\rVuser 2 created - WAIT IDLE\n\r"));
-    assert!(out.contains("Vuser 257 created - WAIT IDLE\n\r257 Virtual Users Created with Monitor VU\n\r\n\nVuser 1:RUNNING\n\rVuser 1:Beginning rampup time of 10 minutes\n\r"));
+    out.assert_lacks("AlloyDB");
+    out.assert_contains(
+        "Value timed for tpcc:pg_driver is the same as existing value timed, no change made\n\r\n",
+    );
+    out.assert_contains("Script loaded, Type \"print script\" to view\n\r\n\nVuser 1 created MONITOR - WAIT IDLE\n\rVuser 2 created - WAIT IDLE\n\r");
+    out.assert_contains("Vuser 257 created - WAIT IDLE\n\r257 Virtual Users Created with Monitor VU\n\r\n\nVuser 1:RUNNING\n\rVuser 1:Beginning rampup time of 10 minutes\n\r");
     let results: Vec<&str> = out.lines().filter(|line| line.contains("NOPM")).collect();
     assert_eq!(
         results,
         ["\rVuser 1:TEST RESULT : System achieved 252970 NOPM from 582385 PostgreSQL TPM"]
     );
-    assert!(out.contains("\rALL VIRTUAL USERS COMPLETE\n\rjobid=6B00C84B660B03E283635333\n"));
+    out.assert_contains("\rALL VIRTUAL USERS COMPLETE\n\rjobid=6B00C84B660B03E283635333\n");
 }
 
 /// The commands and the texts of the recorded session with MariaDB.
@@ -189,7 +186,7 @@ fn mariadb_uses_its_own_settings() {
     assert_eq!((rampup_min, duration_min, checkpoint), (0, 1, false));
     assert_eq!(backend.delete_requests[0].owner.database, "tpcc");
     let out = &backend.memory.out;
-    assert!(!out.contains("s3cret"), "{out}");
+    out.assert_lacks("s3cret");
     let printed = lines(out);
     for expected in [
         "Database set to MariaDB",

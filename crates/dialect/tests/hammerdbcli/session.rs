@@ -2,26 +2,23 @@
 
 use crate::hammer::backend::FakeBackend;
 use crate::support::{BUILD_SCRIPT, lines, run_file, run_input};
+use prony_assertions::TextAssertions;
 use prony_dialect::hammerdb::Settings;
 
 #[test]
 fn the_printed_dictionary_matches_hammerdb() {
     let (backend, status) = run_file("dbset db pg\ndiset connection pg_port 6202\nprint dict");
     assert_eq!(status, 0);
-    assert!(backend.memory.out.starts_with("Database set to PostgreSQL\n\rChanged connection:pg_port from 5432 to 6202 for PostgreSQL\n\rDictionary Settings for PostgreSQL\nconnection {\n pg_host    = localhost\n pg_port    = 6202\n pg_sslmode = prefer\n}\ntpcc       {\n pg_count_ware       = 1\n pg_num_vu           = 1\n pg_superuser        = postgres\n pg_superuserpass    = ********\n pg_defaultdbase     = postgres\n"));
-    assert!(
-        backend
-            .memory
-            .out
-            .ends_with(" pg_async_delay      = 1000\n pg_connect_pool     = false\n}\n")
-    );
+    backend.memory.out.assert_starts_with("Database set to PostgreSQL\n\rChanged connection:pg_port from 5432 to 6202 for PostgreSQL\n\rDictionary Settings for PostgreSQL\nconnection {\n pg_host    = localhost\n pg_port    = 6202\n pg_sslmode = prefer\n}\ntpcc       {\n pg_count_ware       = 1\n pg_num_vu           = 1\n pg_superuser        = postgres\n pg_superuserpass    = ********\n pg_defaultdbase     = postgres\n");
+    backend
+        .memory
+        .out
+        .assert_ends_with(" pg_async_delay      = 1000\n pg_connect_pool     = false\n}\n");
     let (backend, _) = run_file("dbset db maria\nprint dict");
-    assert!(
-        backend
-            .memory
-            .out
-            .contains("\n maria_ssl_windows_capath = C:\\mysql\\certs\n")
-    );
+    backend
+        .memory
+        .out
+        .assert_contains("\n maria_ssl_windows_capath = C:\\mysql\\certs\n");
 }
 
 #[test]
@@ -58,12 +55,10 @@ fn error_messages_match_hammerdb() {
     );
     let (backend, status) = run_file("dbset db pg\nnosuchcommand 1");
     assert_eq!(status, 1);
-    assert!(
-        backend
-            .memory
-            .error
-            .starts_with("invalid command name \"nosuchcommand\"\n")
-    );
+    backend
+        .memory
+        .error
+        .assert_starts_with("invalid command name \"nosuchcommand\"\n");
 }
 
 #[test]
@@ -160,7 +155,7 @@ fn a_failed_build_prints_the_reason() {
         ..FakeBackend::default()
     };
     run_input(&mut backend, Settings::default(), "buildschema\nvustatus\n");
-    assert!(backend.memory.out.contains("\rVuser 1:RUNNING\n\rError in Virtual User 1: Database tpcc exists but is not empty\n\rVuser 1:FINISHED FAILED\n\rALL VIRTUAL USERS COMPLETE\n\r\n\n1 = FINISH FAILED\n\n"));
+    backend.memory.out.assert_contains("\rVuser 1:RUNNING\n\rError in Virtual User 1: Database tpcc exists but is not empty\n\rVuser 1:FINISHED FAILED\n\rALL VIRTUAL USERS COMPLETE\n\r\n\n1 = FINISH FAILED\n\n");
 }
 
 #[test]
@@ -168,7 +163,7 @@ fn settings_persist_without_passwords() {
     let mut backend = FakeBackend::default();
     run_input(&mut backend, Settings::default(), BUILD_SCRIPT);
     let stored = serde_json::to_string(&backend.saved_settings).unwrap();
-    assert!(!stored.contains("AlloyDB"), "{stored}");
+    stored.assert_lacks("AlloyDB");
     let restored: Settings = serde_json::from_str(&stored).unwrap();
     let mut backend = FakeBackend::default();
     run_input(
@@ -176,10 +171,10 @@ fn settings_persist_without_passwords() {
         restored,
         "diset tpcc pg_count_ware 576\nprint vuconf\n",
     );
-    assert!(backend.memory.out.contains(
-        "Value 576 for tpcc:pg_count_ware is the same as existing value 576, no change made"
-    ));
-    assert!(backend.memory.out.contains("Log Output = 1\n"));
+    backend.memory.out.assert_contains(
+        "Value 576 for tpcc:pg_count_ware is the same as existing value 576, no change made",
+    );
+    backend.memory.out.assert_contains("Log Output = 1\n");
     // Settings stored by an older or newer version must not prevent a start.
     let partial: Settings = serde_json::from_str("{\"database\":\"pg\",\"new\":1}").unwrap();
     assert_eq!(partial, Settings::default());

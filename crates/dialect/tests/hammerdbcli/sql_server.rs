@@ -2,6 +2,7 @@
 
 use crate::hammer::backend::FakeBackend;
 use crate::support::{lines, run_file};
+use prony_assertions::TextAssertions;
 use prony_dialect::hammerdb::{Driver, Login, RunLine, SqlServerConnection, read_output};
 use prony_document::Product;
 
@@ -81,7 +82,7 @@ fn the_sample_scripts_request_a_build_a_run_and_a_deletion() {
     assert_eq!(names(&run.superuser), ("tester".into(), "shop".into()));
     assert_eq!(backend.delete_requests[0].superuser.database, "master");
     let out = &backend.memory.out;
-    assert!(!format!("{out}{run:?}{:?}", backend.saved_settings).contains("s3cret"));
+    format!("{out}{run:?}{:?}", backend.saved_settings).assert_lacks("s3cret");
     let printed = lines(out);
     for expected in [
         "SETTING CONFIGURATION",
@@ -139,8 +140,8 @@ tpcc       {
  mssqls_driver           = timed
 ";
     let out = &backend.memory.out;
-    assert!(out.contains(expected), "{out}");
-    assert!(out.ends_with(" mssqls_connect_pool     = false\n}\n"));
+    out.assert_contains(expected);
+    out.assert_ends_with(" mssqls_connect_pool     = false\n}\n");
 }
 
 /// The host and port of the build that this script requests.
@@ -213,7 +214,7 @@ fn unsupported_settings_are_refused_in_words() {
     let (backend, _) = run_file("dbset db ora");
     let out = &backend.memory.out;
     let expected = "does not support Oracle, choose one from mssqls mysql pg maria";
-    assert!(out.contains(expected), "{out}");
+    out.assert_contains(expected);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::hammer::backend::FakeBackend;
 use crate::support::*;
+use prony_assertions::TextAssertions;
 use prony_dialect::hammerdb::text::{
     assigned_warehouses, counter_entry, counter_line, counter_log_header, log_entry, log_header,
 };
@@ -137,13 +138,11 @@ fn the_time_profile_matches_xtprof() {
         summary: procs,
     };
     let text = profile.text();
-    assert!(text.starts_with("PostgreSQL Hammerdb Time Profile Report @ Fri Nov 20 22:24:08 UTC 2026\n+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+\n>>>>> VIRTUAL USER 2 : ELAPSED TIME : 59885ms\n>>>>> PROC: NEWORD\nCALLS: 55132\tMIN: 0.160ms\tAVG: 0.542ms\tMAX: 184.070ms\tTOTAL: 29908.957ms\nP99: 4.270ms\tP95: 1.271ms\tP50: 0.324ms\tSD: 1831.759\tRATIO: 49.944%\n>>>>> PROC: OSTAT\n"), "{text}");
-    assert!(
-        text.contains(
-            "\n>>>>> SUMMARY OF 1 ACTIVE VIRTUAL USERS : MEDIAN ELAPSED TIME : 59885ms\n"
-        )
+    text.assert_starts_with("PostgreSQL Hammerdb Time Profile Report @ Fri Nov 20 22:24:08 UTC 2026\n+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+\n>>>>> VIRTUAL USER 2 : ELAPSED TIME : 59885ms\n>>>>> PROC: NEWORD\nCALLS: 55132\tMIN: 0.160ms\tAVG: 0.542ms\tMAX: 184.070ms\tTOTAL: 29908.957ms\nP99: 4.270ms\tP95: 1.271ms\tP50: 0.324ms\tSD: 1831.759\tRATIO: 49.944%\n>>>>> PROC: OSTAT\n");
+    text.assert_contains(
+        "\n>>>>> SUMMARY OF 1 ACTIVE VIRTUAL USERS : MEDIAN ELAPSED TIME : 59885ms\n",
     );
-    assert!(text.ends_with("RATIO: 2.387%\n+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+\n"));
+    text.assert_ends_with("RATIO: 2.387%\n+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+\n");
 }
 
 #[test]
@@ -158,11 +157,9 @@ fn the_transaction_counter_applies_to_the_following_runs() {
     assert_eq!(counter.log_path.as_deref(), Some("/tmp/hdbtcount.log"));
     assert_eq!(backend.runs[2].counter, None);
     let out = &backend.memory.out;
-    assert!(out.starts_with(
-        "Transaction Counter refresh rate set to 30\n\rTransaction Counter log to temp set to 1\n\r"
-    ));
-    assert!(out.contains("Transaction Counter logging activated to /tmp/hdbtcount.log\n\rTransaction Counter Started\n\r"));
-    assert!(out.contains("Stopping Transaction Counter\n\rClosed Transaction Counter Log\n\rProny's hammerdbcli does not support metstart"));
+    out.assert_starts_with("Transaction Counter refresh rate set to 30\n\rTransaction Counter log to temp set to 1\n\r");
+    out.assert_contains("Transaction Counter logging activated to /tmp/hdbtcount.log\n\rTransaction Counter Started\n\r");
+    out.assert_contains("Stopping Transaction Counter\n\rClosed Transaction Counter Log\n\rProny's hammerdbcli does not support metstart");
     assert_eq!(
         counter_log_header("D"),
         "Hammerdb Transaction Counter Log @ D\n+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+\n"
@@ -197,12 +194,10 @@ fn build_lines_name_the_schema_in_capitals() {
 fn compat_selects_the_profile() {
     assert_eq!(select_profile(None).unwrap().0, "hammerdb");
     assert_eq!(select_profile(Some("4.6")).unwrap().0, "hammerdb-4.6");
-    assert!(
-        select_profile(Some("4.6"))
-            .unwrap()
-            .1
-            .contains("hammerdb-4.6")
-    );
+    select_profile(Some("4.6"))
+        .unwrap()
+        .1
+        .assert_contains("hammerdb-4.6");
     assert!(select_profile(Some("5")).is_err());
 }
 

@@ -1,6 +1,7 @@
 //! Valid command lines and their values.
 
 use crate::support::*;
+use prony_assertions::TextAssertions;
 use prony_dialect::sysbench::{
     Command, Compat, IgnoredErrors, Invocation, ScriptSource, help, run_header,
 };
@@ -213,12 +214,13 @@ fn help_and_version_are_printed() {
         assert!(text.lines().any(|help_line| help_line == line), "{line}");
     }
     assert_eq!(text.lines().count(), 79);
-    assert!(!text.contains("--warmup-time") && !text.contains("zipfian"));
+    text.assert_lacks("--warmup-time").assert_lacks("zipfian");
     let text = help(Compat::V1_1);
-    assert!(text.contains("--warmup-time=N") && text.contains("[uniform]"));
-    assert!(!text.contains("num-threads") && !text.contains("rand-spec"));
+    text.assert_contains("--warmup-time=N");
+    text.assert_contains("[uniform]");
+    text.assert_lacks("num-threads").assert_lacks("rand-spec");
     let text = print(Compat::V1_0, "select_random_ranges help");
-    assert!(text.starts_with(&format!("{BANNER}select_random_ranges options:\n")));
+    text.assert_starts_with(&format!("{BANNER}select_random_ranges options:\n"));
     for line in [
         "  --auto_inc[=on|off]           Use AUTO_INCREMENT column as Primary Key (for MySQL), or its alternatives in other DBMS. When disabled, use client-generated IDs [on]",
         "  --delta=N                     Size of BETWEEN ranges [5]",
@@ -249,9 +251,12 @@ fn version_1_1_has_different_defaults() {
     );
     let plain = parse_native_of(Compat::V1_1, "oltp_insert run");
     assert_eq!(plain.settings.random.distribution, "uniform");
-    assert!(plain.preamble.stdout.starts_with("sysbench 1.1.0 (using"));
+    plain
+        .preamble
+        .stdout
+        .assert_starts_with("sysbench 1.1.0 (using");
     let error = parse(Compat::V1_1, "oltp_insert --rand-type=special run").unwrap_err();
-    assert!(error.to_string().contains("distribution: special."));
+    error.to_string().assert_contains("distribution: special.");
 }
 
 #[test]
@@ -281,15 +286,15 @@ Forcing shutdown in 40 seconds
 
 "
     );
-    assert!(!header("--forced-shutdown=30 --time=0 --events=1").contains("Forcing"));
+    header("--forced-shutdown=30 --time=0 --events=1").assert_lacks("Forcing");
 }
 
 #[test]
 fn passwords_are_never_printed() {
     let command = parse_native("--mysql-password=hunter2 --pgsql-password=hunter2 oltp_insert run");
-    assert!(!format!("{command:?}").contains("hunter2"));
+    format!("{command:?}").assert_lacks("hunter2");
     let command = parse_script("--mysql-password=hunter2 --oltp-passwd=hunter2 ./my.lua run");
-    assert!(!format!("{command:?}").contains("hunter2"));
+    format!("{command:?}").assert_lacks("hunter2");
     assert_eq!(command.extras[0].value.as_deref(), Some("hunter2"));
     // The value of a misspelt option is not printed either.
     let error = error_output("--mysql-passwd=hunter2 oltp_insert run");

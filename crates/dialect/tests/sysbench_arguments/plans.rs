@@ -1,6 +1,7 @@
 //! The plans that command lines of sysbench produce, and the messages of commands and errors.
 
 use crate::support::{parse, parse_native, parse_native_of};
+use prony_assertions::TextAssertions;
 use prony_dialect::sysbench::{
     BUNDLED_TESTS, Command, Compat, DatabaseOptions, Driver, Endpoint, IgnoredErrors, LogLevel,
     ProgramCost, command_header, creating_index, creating_table, drive_plan, dropping_table,
@@ -170,7 +171,9 @@ fn unsupported_options_are_reported() {
         ("--mysql-dry-run oltp_insert run", "--mysql-dry-run"),
         ("--mysql-compression oltp_insert run", "not compressed"),
     ] {
-        assert!(reason(Compat::V1_1, line).expect(line).contains(part));
+        reason(Compat::V1_1, line)
+            .expect(line)
+            .assert_contains(part);
     }
 }
 
@@ -216,7 +219,7 @@ fn ports_must_be_numbers() {
         let line = format!("--mysql-host=h --mysql-port={invalid} oltp_insert run");
         let error = parse(Compat::V1_0, &line).expect_err("no port");
         let message = format!("FATAL: Invalid value for --mysql-port: {reported}.\n");
-        assert!(error.0.stdout.ends_with(&message), "{error:?}");
+        error.0.stdout.assert_ends_with(&message);
         // PostgreSQL's driver and sockets do not use the port.
         for option in ["--db-driver=pgsql", "--mysql-socket=/x"] {
             database(&format!("{option} --mysql-host=h --mysql-port={invalid}"));
@@ -252,7 +255,7 @@ fn command_headers_match_sysbench() {
     assert_eq!(header("oltp_insert prepare"), "");
     assert_eq!(header("--threads=2 oltp_insert cleanup"), "");
     assert_eq!(header("--threads=2 bulk_insert prepare"), "");
-    assert!(header("oltp_insert run").ends_with(workers));
+    header("oltp_insert run").assert_ends_with(workers);
     assert_eq!(creating_table("sbtest1"), "Creating table 'sbtest1'...\n");
     assert_eq!(
         inserting_rows(1000, "sbtest1"),

@@ -10,22 +10,25 @@ mod language;
 use hammer::MemoryHost;
 use prony_dialect::hammerdb::tcl::{Flow, Interp};
 
-/// Scripts and the results of tclsh 8.6.13: the value, or the first line of the error.
-type Cases = [(&'static str, Result<&'static str, &'static str>)];
-
-fn check_results(cases: &Cases) {
-    let mut failures = Vec::new();
-    for (script, expected) in cases {
-        let (_, result) = run(script);
+/// Checks scripts, whose lines begin with `% `, against the results of tclsh 8.6.13: the line after a script has its
+/// value, or after `! ` the first line of its error.
+fn check_results(transcript: &str) {
+    let (mut script, mut failures) = (Vec::new(), Vec::new());
+    for line in transcript.lines() {
+        if let Some(text) = line.strip_prefix("% ") {
+            script.push(text);
+            continue;
+        }
+        let text = std::mem::take(&mut script).join("\n");
+        assert_ne!(text, "", "{line} belongs to no script");
+        let (_, result) = run(&text);
         let result = match &result {
-            Ok(value) => Ok(value.lines().next().unwrap_or("")),
-            Err(Flow::Error(message)) => Err(message.lines().next().unwrap_or("")),
-            Err(other) => panic!("{script}: {other:?}"),
+            Ok(value) => value.lines().next().unwrap_or("").to_owned(),
+            Err(Flow::Error(message)) => format!("! {}", message.lines().next().unwrap_or("")),
+            Err(other) => panic!("{text}: {other:?}"),
         };
-        if result != *expected {
-            failures.push(format!(
-                "{script}\n  tclsh {expected:?}\n  Prony {result:?}"
-            ));
+        if result != line {
+            failures.push(format!("{text}\n  tclsh {line:?}\n  Prony {result:?}"));
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));

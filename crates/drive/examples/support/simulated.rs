@@ -4,8 +4,7 @@
 //! Neither uses a socket or a real clock, because callgrind's counts of two builds are compared.
 
 use prony_drive::io::sim::{Action, Answer, Machine, SimServer};
-use prony_drive::{DriveJob, DriveResult, LoadStart, Observer, run_simulated};
-use prony_measure::{IntervalRow, RunSchedule};
+use prony_drive::{DriveJob, DriveResult, run_simulated};
 use prony_plan::DrivePlan;
 use prony_server::{Environment, resolve};
 use prony_session::Program;
@@ -37,13 +36,6 @@ impl<R: FnMut(&[u8]) -> &'static [u8]> SimServer for PgServer<R> {
     }
 }
 
-struct SilentObserver;
-
-impl Observer for SilentObserver {
-    fn started(&mut self, _: &LoadStart) {}
-    fn interval_ended(&mut self, _: &IntervalRow, _: &RunSchedule) {}
-}
-
 /// Runs a program on a simulated server.
 pub fn simulate(
     program: &dyn Program,
@@ -52,21 +44,13 @@ pub fn simulate(
 ) -> DriveResult {
     let environment = Environment::new("tester", &std::env::temp_dir());
     let target = resolve("host=127.0.0.1 sslmode=disable user=tester", &environment);
-    let job = DriveJob {
-        program,
-        target: &target.expect("a target"),
-        tcp_target: None,
-        plan,
-        seed: 1,
-        interrupt: &AtomicBool::new(false),
-        new_sample_listener: None,
-        service: None,
-        on_connect_refused: None,
-    };
+    let interrupt = AtomicBool::new(false);
+    let target = target.expect("a target");
+    let job = DriveJob::new(program, &target, plan, &interrupt);
     let machine = Machine {
         send_cost_ns: 1_000,
         has_timestamps: true,
         ..Machine::default()
     };
-    run_simulated(&job, machine, server, &mut SilentObserver).expect("the run starts")
+    run_simulated(&job, machine, server, &mut ()).expect("the run starts")
 }

@@ -43,7 +43,6 @@ impl Buffers {
         self.entries.start.as_ptr() as u64
     }
 
-    /// Number of buffers.
     pub fn count(&self) -> u16 {
         self.count
     }

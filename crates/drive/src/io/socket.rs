@@ -290,6 +290,7 @@ pub fn receive_with_timestamp(fd: RawFd, into: &mut [u8]) -> (isize, Option<u64>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use std::path::PathBuf;
 
     #[test]
@@ -298,7 +299,7 @@ mod tests {
         assert!(RawAddress::new(&short).is_ok());
         let long = Address::Unix(PathBuf::from("/x".repeat(60)));
         let message = RawAddress::new(&long).err().unwrap().to_string();
-        assert!(message.contains("too long"), "{message}");
+        message.assert_contains("too long");
     }
 
     #[test]

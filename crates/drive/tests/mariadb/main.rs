@@ -5,12 +5,13 @@
 #[allow(dead_code)]
 mod support;
 
+use prony_assertions::TextAssertions;
 use prony_drive::{DriveJob, DriveResult, RunEventKind, run};
 use prony_measure::ErrorClass;
 use prony_plan::{DrivePlan, IoEngine, QueryMode, Stop};
 use prony_server::{Control, Environment, Target, resolve};
 use prony_session::{Db, DbError, Outcome, Program, User, UserId};
-use prony_test_servers::{MariaDb, MariaDbOptions, shared_mariadb};
+use prony_test_servers::{MariaDb, MariaDbOptions, TestControl, shared_mariadb};
 use prony_wire::{Statement, StatementIds, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -135,9 +136,9 @@ async fn count(
 fn prepare(url: &str, name: &str) -> (Control, Target) {
     let mut control = Control::connect(&target(url)).expect("connects");
     for statement in ["drop database if exists", "create database"] {
-        control.execute(&format!("{statement} {name}")).unwrap();
+        control.run(format!("{statement} {name}"));
     }
-    control.execute(&format!("use {name}")).unwrap();
+    control.run(format!("use {name}"));
     control
         .execute("create table counts (id int primary key, n bigint not null, note varchar(100))")
         .unwrap();
@@ -207,24 +208,20 @@ fn every_mode_on_servers_listed_in_prony_test_mysql() {
     }
     for url in urls.split_whitespace() {
         let mut control = Control::connect(&target(url)).unwrap();
-        control
-            .execute("create database if not exists test")
-            .unwrap();
+        control.run("create database if not exists test");
         // The URL names only the account and the port; it uses TLS if the server supports it.
         let url = format!("{}/test", url.trim_end_matches('/'));
         check_every_mode(&url);
         check_every_mode(&format!("{url}?ssl-mode=DISABLED"));
-        control.execute("drop database drive_modes").unwrap();
+        control.run("drop database drive_modes");
     }
 }
 
 /// Waits until each client has incremented its counter this many times.
 fn wait_until_each_counts(control: &mut Control, increments: u64) {
-    control
-        .execute("drop table if exists counts_before")
-        .unwrap();
+    control.run("drop table if exists counts_before");
     let copy = "create table counts_before select id, n from counts";
-    control.execute(copy).unwrap();
+    control.run(copy);
     let sql = format!(
         "select count(*) from counts join counts_before b using (id) where counts.n >= b.n + {increments}"
     );
@@ -392,7 +389,7 @@ fn deadlocks_are_counted_in_their_error_class() {
             (ErrorClass::Deadlock, b"40001"),
             "{entry:?}"
         );
-        assert!(entry.example.contains("Deadlock"), "{entry:?}");
+        entry.example.assert_contains("Deadlock");
     }
     // The server rolled back the failed transactions.
     let sum = sum_of_counts(&mut control);

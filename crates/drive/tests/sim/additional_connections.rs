@@ -1,6 +1,7 @@
 //! Users that open their connections themselves, or have several.
 
 use crate::support::*;
+use prony_assertions::TextAssertions;
 use prony_drive::io::sim::{Answer, Machine, SimServer};
 use prony_drive::{DriveJob, DriveResult, Error, RunEventKind, run_simulated};
 use prony_session::{Db, Program, User, UserExit, UserId};
@@ -62,7 +63,7 @@ fn a_transaction_can_use_several_connections() {
 fn a_refused_connection_is_reported() {
     let (driven, refusals) = run(3, |_| true);
     let error = driven.expect_err("the server refuses all");
-    assert!(error.to_string().contains("refused"), "{error}");
+    error.to_string().assert_contains("refused");
     assert!(refusals >= 1);
 }
 
@@ -125,15 +126,12 @@ async fn loses_idle_connection(mut db: Db) -> Result<(), UserExit> {
 #[test]
 fn closing_a_lost_connection_ends_its_outage() {
     let program = OpensConnections(|_, db| user(loses_idle_connection(db)));
-    let server = PgServer {
-        refuse: |_| false,
-        statement: |slot, _: &[u8], _, answers: &mut Vec<Answer>| {
-            answers.push(send(2 * MS, DONE));
-            if slot == 1 {
-                answers.push(close(3 * MS));
-            }
-        },
-    };
+    let server = admit_all(|slot, _, _, answers| {
+        answers.push(send(2 * MS, DONE));
+        if slot == 1 {
+            answers.push(close(3 * MS));
+        }
+    });
     let driven = run_on(&program, 1, 1.0, with_timestamps(), server);
     let outages: Vec<_> = driven
         .events
@@ -178,7 +176,7 @@ async fn retries_until_connected(id: UserId, mut db: Db) -> Result<(), UserExit>
     } else {
         let mut tries = 0;
         while let Err(error) = other.open_connection().await {
-            assert!(error.message.contains("Too many open files"), "{error}");
+            error.message.assert_contains("Too many open files");
             tries += 1;
             assert!(tries < 10_000, "the other user makes no progress");
         }

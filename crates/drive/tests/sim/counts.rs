@@ -4,7 +4,7 @@
 //! second.
 
 use crate::support::*;
-use prony_drive::io::sim::{Answer, SimServer};
+use prony_drive::io::sim::SimServer;
 use prony_drive::{DriveResult, LoadStart, Observer, run_simulated};
 use prony_measure::{IntervalRow, QueryCounts, QueryKind, RunSchedule};
 use prony_plan::{DrivePlan, Stop};
@@ -108,18 +108,15 @@ fn a_program_that_counts_no_queries_reports_none() {
 /// A server that answers after a millisecond, except from 0.8 to 1.2 s, when it answers nobody, and 1.7 to 1.9 s, when it
 /// does not answer the first client.
 fn server_with_stalls() -> impl SimServer + Send {
-    PgServer {
-        refuse: |_| false,
-        statement: |slot, _: &[u8], now_ns, answers: &mut Vec<Answer>| {
-            let now_ms = now_ns / MS;
-            let until_ms = match now_ms {
-                800..1_200 => 1_200,
-                1_700..1_900 if slot == 0 => 1_900,
-                _ => now_ms + 1,
-            };
-            answers.push(send(until_ms * MS - now_ns, DONE));
-        },
-    }
+    admit_all(|slot, _, now_ns, answers| {
+        let now_ms = now_ns / MS;
+        let until_ms = match now_ms {
+            800..1_200 => 1_200,
+            1_700..1_900 if slot == 0 => 1_900,
+            _ => now_ms + 1,
+        };
+        answers.push(send(until_ms * MS - now_ns, DONE));
+    })
 }
 
 #[test]

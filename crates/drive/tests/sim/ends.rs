@@ -1,8 +1,8 @@
 //! Runs that end early, and transactions in flight at the end.
 
 use crate::support::*;
+use prony_assertions::TextAssertions;
 use prony_drive::DriveJob;
-use prony_drive::io::sim::Answer;
 use prony_measure::InFlight;
 use prony_session::{Db, Outcome, User};
 use std::sync::Arc;
@@ -80,21 +80,18 @@ fn a_transaction_cut_off_after_a_write_outside_a_block_may_have_committed() {
     let program = ClosureProgram(|id: prony_session::UserId, db: Db| -> User {
         user(writes_and_waits(id.client, db))
     });
-    let server = PgServer {
-        refuse: |_| false,
-        statement: |slot, bytes: &[u8], _, answers: &mut Vec<Answer>| {
-            let contains = |word: &str| {
-                bytes
-                    .windows(word.len())
-                    .any(|window| window == word.as_bytes())
-            };
-            if contains("pg_sleep") {
-                return;
-            }
-            let in_block = matches!(slot, 2 | 3) && !contains("ROLLBACK");
-            answers.push(send(MS, if in_block { IN_BLOCK } else { DONE }));
-        },
-    };
+    let server = admit_all(|slot, bytes, _, answers| {
+        let contains = |word: &str| {
+            bytes
+                .windows(word.len())
+                .any(|window| window == word.as_bytes())
+        };
+        if contains("pg_sleep") {
+            return;
+        }
+        let in_block = matches!(slot, 2 | 3) && !contains("ROLLBACK");
+        answers.push(send(MS, if in_block { IN_BLOCK } else { DONE }));
+    });
     let driven = drive(&program, &plan(5, 0.1), server);
     assert!(driven.events.is_empty(), "{:?}", driven.events);
     let excluded = driven.collected.measured.excluded;
@@ -173,7 +170,7 @@ fn a_panic_in_a_worker_keeps_the_figures_so_far() {
         replies_after(100 * MS),
     )
     .unwrap();
-    assert!(driven.failure.unwrap().contains("a worker panicked"));
+    driven.failure.unwrap().assert_contains("a worker panicked");
     let committed: u64 = observer.rows.iter().map(|row| row.0).sum();
     assert!(committed >= 19, "{committed}");
 }

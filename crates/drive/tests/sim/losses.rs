@@ -1,6 +1,7 @@
 //! Database errors, and lost connections.
 
 use crate::support::*;
+use prony_assertions::TextAssertions;
 use prony_drive::RunEventKind;
 use prony_drive::io::sim::Answer;
 use prony_measure::ErrorClass;
@@ -11,13 +12,10 @@ use std::time::Duration;
 #[test]
 fn errors_are_counted_by_class() {
     let mut count = 0;
-    let server = PgServer {
-        refuse: |_| false,
-        statement: move |_, _: &[u8], _, answers: &mut Vec<Answer>| {
-            count += 1;
-            answers.push(send(MS, if count % 10 == 0 { CONFLICT } else { DONE }));
-        },
-    };
+    let server = admit_all(move |_, _, _, answers| {
+        count += 1;
+        answers.push(send(MS, if count % 10 == 0 { CONFLICT } else { DONE }));
+    });
     let driven = drive(&Selects::new(), &plan(2, 1.0), server);
     let tally = driven.collected.measured.all_kinds();
     let share = tally.failed as f64 / (tally.committed + tally.failed) as f64;
@@ -62,16 +60,13 @@ fn the_run_continues_after_an_outage() {
 fn a_late_event_of_a_lost_connection_does_not_affect_the_new_one() {
     // The loss is reported twice in one iteration: by the send and by the receive.
     let mut lost = false;
-    let server = PgServer {
-        refuse: |_| false,
-        statement: move |_, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
-            if now_ns < 500 * MS || std::mem::replace(&mut lost, true) {
-                answers.push(send(MS, DONE));
-            } else {
-                answers.extend([close(MS), close(MS)]);
-            }
-        },
-    };
+    let server = admit_all(move |_, _, now_ns, answers| {
+        if now_ns < 500 * MS || std::mem::replace(&mut lost, true) {
+            answers.push(send(MS, DONE));
+        } else {
+            answers.extend([close(MS), close(MS)]);
+        }
+    });
     let driven = drive(&Selects::new(), &plan(1, 1.0), server);
     assert_eq!(driven.collected.measured.all_kinds().failed, 1);
     let outage = &driven.events[0];
@@ -85,15 +80,12 @@ fn users_that_wait_for_a_start_keep_waiting_when_their_connections_are_lost() {
     // connections.
     let mut plan = plan(4, 2.0);
     plan.pace = evenly(10.0);
-    let server = PgServer {
-        refuse: |_| false,
-        statement: |_, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
-            answers.push(send(2 * MS, DONE));
-            if now_ns < 400 * MS {
-                answers.push(close(1000 * MS - now_ns));
-            }
-        },
-    };
+    let server = admit_all(|_, _, now_ns, answers| {
+        answers.push(send(2 * MS, DONE));
+        if now_ns < 400 * MS {
+            answers.push(close(1000 * MS - now_ns));
+        }
+    });
     let driven = drive(&Selects::new(), &plan, server);
     let measured = &driven.collected.measured;
     let tally = measured.all_kinds();
@@ -109,13 +101,10 @@ fn users_that_wait_for_a_start_keep_waiting_when_their_connections_are_lost() {
 
 #[test]
 fn the_loss_of_a_connection_after_the_reply_to_its_commit_is_not_ambiguous() {
-    let server = PgServer {
-        refuse: |_| false,
-        statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| {
-            answers.push(send(MS, DONE));
-            answers.push(close(2 * MS));
-        },
-    };
+    let server = admit_all(|_, _, _, answers| {
+        answers.push(send(MS, DONE));
+        answers.push(close(2 * MS));
+    });
     let program = repeat(|db| {
         Box::pin(async move {
             // The connection is lost while the next transaction sleeps, before its first statement.
@@ -133,13 +122,10 @@ fn the_loss_of_a_connection_after_the_reply_to_its_commit_is_not_ambiguous() {
 #[test]
 fn an_idle_connection_that_is_lost_is_reopened_and_no_transaction_fails() {
     // The server ends each session half a second after its reply; the next start is a second away.
-    let server = PgServer {
-        refuse: |_| false,
-        statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| {
-            answers.push(send(MS, DONE));
-            answers.push(close(500 * MS));
-        },
-    };
+    let server = admit_all(|_, _, _, answers| {
+        answers.push(send(MS, DONE));
+        answers.push(close(500 * MS));
+    });
     let mut plan = plan(1, 5.2);
     plan.pace = evenly(1.0);
     let driven = drive(&Selects::new(), &plan, server);
@@ -155,13 +141,10 @@ fn an_idle_connection_that_is_lost_is_reopened_and_no_transaction_fails() {
 
 #[test]
 fn a_commit_in_flight_when_the_connection_is_lost_is_ambiguous() {
-    let server = PgServer {
-        refuse: |_| false,
-        statement: |_, bytes: &[u8], _, answers: &mut Vec<Answer>| {
-            let commit = bytes.windows(6).any(|word| word == b"COMMIT");
-            answers.push(if commit { close(MS) } else { send(MS, DONE) });
-        },
-    };
+    let server = admit_all(|_, bytes, _, answers| {
+        let commit = bytes.windows(6).any(|word| word == b"COMMIT");
+        answers.push(if commit { close(MS) } else { send(MS, DONE) });
+    });
     let program = repeat(|db| {
         Box::pin(async move {
             db.query("BEGIN").await?;
@@ -177,21 +160,18 @@ fn a_commit_in_flight_when_the_connection_is_lost_is_ambiguous() {
 
 /// The error class of a transaction in a block whose connection is lost before the reply to this text.
 fn class_of_lost_text(text: &'static str) -> ErrorClass {
-    let server = PgServer {
-        refuse: |_| false,
-        statement: move |_, bytes: &[u8], _, answers: &mut Vec<Answer>| {
-            let has = |word: &str| {
-                bytes
-                    .windows(word.len())
-                    .any(|window| window == word.as_bytes())
-            };
-            answers.push(match (has(text), has("ROLLBACK")) {
-                (true, _) => close(MS),
-                (_, true) => send(MS, DONE),
-                _ => send(MS, IN_BLOCK),
-            });
-        },
-    };
+    let server = admit_all(move |_, bytes, _, answers| {
+        let has = |word: &str| {
+            bytes
+                .windows(word.len())
+                .any(|window| window == word.as_bytes())
+        };
+        answers.push(match (has(text), has("ROLLBACK")) {
+            (true, _) => close(MS),
+            (_, true) => send(MS, DONE),
+            _ => send(MS, IN_BLOCK),
+        });
+    });
     let program = ClosureProgram(move |_, mut db: prony_session::Db| -> prony_session::User {
         user(async move {
             loop {
@@ -228,13 +208,10 @@ fn a_commit_sent_as_text_is_recognised() {
 /// statement.
 #[test]
 fn a_loss_after_a_write_outside_a_block_is_ambiguous() {
-    let server = PgServer {
-        refuse: |_| false,
-        statement: |_, bytes: &[u8], _, answers: &mut Vec<Answer>| {
-            let sleeps = bytes.windows(8).any(|word| word == b"pg_sleep");
-            answers.push(if sleeps { close(MS) } else { send(MS, DONE) });
-        },
-    };
+    let server = admit_all(|_, bytes, _, answers| {
+        let sleeps = bytes.windows(8).any(|word| word == b"pg_sleep");
+        answers.push(if sleeps { close(MS) } else { send(MS, DONE) });
+    });
     let program = repeat(|db| {
         Box::pin(async move {
             let mut statements = StatementIds::new();
@@ -253,12 +230,9 @@ fn a_loss_after_a_write_outside_a_block_is_ambiguous() {
 
 #[test]
 fn a_protocol_violation_closes_the_connection() {
-    let server = PgServer {
-        refuse: |_| false,
-        statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| {
-            answers.push(send(MS, b"Z\0\0\0\x03"));
-        },
-    };
+    let server = admit_all(|_, _, _, answers| {
+        answers.push(send(MS, b"Z\0\0\0\x03"));
+    });
     let driven = drive(&Selects::new(), &plan(1, 1.0), server);
     let measured = &driven.collected.measured;
     assert_eq!(measured.all_kinds().committed, 0);
@@ -266,11 +240,7 @@ fn a_protocol_violation_closes_the_connection() {
     // closes all connections.
     assert_eq!(measured.all_kinds().failed, 5);
     let entry = measured.errors.entries()[0].clone();
-    assert!(
-        entry.example.contains("the server sent"),
-        "{}",
-        entry.example
-    );
+    entry.example.assert_contains("the server sent");
 }
 
 /// The user would restart the transaction again and again, as sysbench does with ignored errors.

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use prony_drive::RunEventKind;
-use prony_drive::io::sim::{Answer, SimServer};
+use prony_drive::io::sim::SimServer;
 use prony_plan::{Arrival, Pace, Stop};
 use std::time::Duration;
 
@@ -21,12 +21,9 @@ fn plan_with_shared_starts(
 
 /// A server that takes a hundred times as long for the replies of client 0.
 fn slow_for_client_0() -> impl SimServer + Send {
-    PgServer {
-        refuse: |_| false,
-        statement: |slot, _: &[u8], _, answers: &mut Vec<Answer>| {
-            answers.push(send(if slot == 0 { 100 * MS } else { MS }, DONE));
-        },
-    }
+    admit_all(|slot, _, _, answers| {
+        answers.push(send(if slot == 0 { 100 * MS } else { MS }, DONE));
+    })
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Servers that are slow to accept a client, or refuse it.
 
 use crate::support::*;
+use prony_assertions::TextAssertions;
 use prony_drive::io::sim::{Action, Answer, SimServer};
 use prony_drive::{DriveResult, Error, RunEventKind};
 use prony_plan::{DrivePlan, Stop};
@@ -263,7 +264,7 @@ fn a_full_backlog_does_not_extend_the_time_to_connect() {
     let (server, program) = (FullBacklog { free_places: 1 }, Selects::new());
     let driven = simulate_with_timeout(2, "127.0.0.1", &program, &plan(2, 1.0), server);
     let error = driven.map(drop).expect_err("one client is not accepted");
-    assert!(error.to_string().contains("1 of 2 connections"), "{error}");
+    error.to_string().assert_contains("1 of 2 connections");
 
     // The same with the second connection of a user.
     let server = FullBacklog { free_places: 1 };
@@ -292,6 +293,6 @@ fn a_server_that_refuses_all_connections_is_an_error_before_the_run() {
     };
     let error = simulate(&Selects::new(), &plan(2, 1.0), with_timestamps(), server).unwrap_err();
     let text = error.to_string();
-    assert!(text.contains("0 of 2 connections"), "{text}");
-    assert!(text.contains("Connection refused"), "{text}");
+    text.assert_contains("0 of 2 connections");
+    text.assert_contains("Connection refused");
 }

@@ -1,7 +1,7 @@
 //! The parts of a response time: send wait, server time, client wait.
 
 use crate::support::*;
-use prony_drive::io::sim::{Answer, Machine};
+use prony_drive::io::sim::Machine;
 use prony_session::Outcome;
 use prony_wire::StatementIds;
 
@@ -59,13 +59,10 @@ fn server_time_is_corrected_for_the_position_in_the_batch() {
 fn server_times_are_upper_bounds_if_other_data_follows_the_reply_or_a_batch_shares_a_round_trip() {
     // The reply, and a notice that reaches the client before it reads.
     const NOTICE: &[u8] = b"N\0\0\0\x0eSNOTICE\0\0\0";
-    let server = PgServer {
-        refuse: |_| false,
-        statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| {
-            answers.push(send(MS, DONE));
-            answers.push(send(2 * MS, NOTICE));
-        },
-    };
+    let server = admit_all(|_, _, _, answers| {
+        answers.push(send(MS, DONE));
+        answers.push(send(2 * MS, NOTICE));
+    });
     let machine = Machine {
         stall_ns: 5 * MS,
         ..with_timestamps()

@@ -81,16 +81,13 @@ fn skipped_starts_count_towards_a_clients_number_of_transactions() {
 
 #[test]
 fn without_reconnects_a_client_ends_when_its_connection_is_lost() {
-    let server = PgServer {
-        refuse: |_| false,
-        statement: |slot, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
-            if slot == 1 && now_ns > 500 * MS {
-                answers.push(close(0));
-            } else {
-                answers.push(send(MS, DONE));
-            }
-        },
-    };
+    let server = admit_all(|slot, _, now_ns, answers| {
+        if slot == 1 && now_ns > 500 * MS {
+            answers.push(close(0));
+        } else {
+            answers.push(send(MS, DONE));
+        }
+    });
     let mut plan = plan_with_starts_for_1_s(3);
     plan.reconnect = false;
     let driven = drive(&Selects::new(), &plan, server);

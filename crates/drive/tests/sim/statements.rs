@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use prony_drive::DriveResult;
-use prony_drive::io::sim::{Answer, Machine};
+use prony_drive::io::sim::Machine;
 use prony_measure::Distribution;
 use prony_plan::{DrivePlan, Stop};
 use prony_session::{Db, DbError, Outcome, Program, StatementTable, User, UserExit, UserId};
@@ -109,14 +109,11 @@ fn drive(
     reply: impl Fn(u64) -> (u64, &'static [u8]) + Send,
 ) -> DriveResult {
     let mut requests = 0;
-    let server = PgServer {
-        refuse: |_| false,
-        statement: move |_, _: &[u8], _, answers: &mut Vec<Answer>| {
-            let (delay_ns, bytes) = reply(requests);
-            requests += 1;
-            answers.push(send(delay_ns, bytes));
-        },
-    };
+    let server = admit_all(move |_, _, _, answers| {
+        let (delay_ns, bytes) = reply(requests);
+        requests += 1;
+        answers.push(send(delay_ns, bytes));
+    });
     let program = Shared(FourRequests::new(has_prologue));
     let (driven, _) = simulate(&program, plan, Machine::default(), server).unwrap();
     driven

@@ -61,14 +61,19 @@ impl<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)> SimServer for PgServer<F> {
     }
 }
 
-/// A server that answers every statement after a fixed time.
-pub fn replies_after(delay_ns: u64) -> impl SimServer + Send {
+/// A server that admits everyone.
+pub fn admit_all<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)>(statement: F) -> PgServer<F> {
     PgServer {
         refuse: |_| false,
-        statement: move |_, _: &[u8], _, answers: &mut Vec<Answer>| {
-            answers.push(send(delay_ns, DONE));
-        },
+        statement,
     }
+}
+
+/// A server that answers every statement after a fixed time.
+pub fn replies_after(delay_ns: u64) -> impl SimServer + Send {
+    admit_all(move |_, _, _, answers| {
+        answers.push(send(delay_ns, DONE));
+    })
 }
 
 /// A program whose users execute one statement per transaction, without end.
@@ -199,17 +204,7 @@ impl Observer for TestObserver {
 /// A job with seed 1 that is never interrupted.
 pub fn job<'a>(program: &'a dyn Program, plan: &'a DrivePlan, target: &'a Target) -> DriveJob<'a> {
     static NEVER: AtomicBool = AtomicBool::new(false);
-    DriveJob {
-        program,
-        target,
-        tcp_target: None,
-        plan,
-        seed: 1,
-        interrupt: &NEVER,
-        new_sample_listener: None,
-        service: None,
-        on_connect_refused: None,
-    }
+    DriveJob::new(program, target, plan, &NEVER)
 }
 
 pub fn simulate(

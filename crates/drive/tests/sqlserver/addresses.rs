@@ -1,6 +1,7 @@
 //! `MultiSubnetFailover`: all addresses of a server are tried at once.
 
 use super::*;
+use prony_assertions::TextAssertions;
 use prony_server::Endpoint;
 use prony_server::target::Address;
 use std::net::{SocketAddr, TcpStream};
@@ -103,24 +104,19 @@ fn the_failure_of_every_address_is_reported() {
     let text = error.expect("no address answers").to_string();
     for address in addresses {
         let port = format!("({}), port {}", address.ip(), address.port());
-        assert!(text.contains(&port), "{text}");
+        text.assert_contains(&port);
     }
-    assert!(
-        text.contains("refused") && !text.contains("geheim"),
-        "{text}"
-    );
+    text.assert_contains("refused").assert_lacks("geheim");
     // An answer ends the search: the password is not sent to a second server.
     let (port, received) = start(mock(Encryption::NotSupported));
     let (second_port, second) = start(mock(Encryption::NotSupported));
     let url = format!("sqlserver://sa:geheim@127.0.0.1:{port}?{OPTIONS}");
     let other = SocketAddr::from(([127, 0, 0, 1], second_port));
     let error = Control::connect(&target_with(&[other], &url)).err();
-    assert!(
-        error
-            .expect("a wrong password")
-            .to_string()
-            .contains("Login failed")
-    );
+    error
+        .expect("a wrong password")
+        .to_string()
+        .assert_contains("Login failed");
     let logins = |received: &Mutex<Received>| received.lock().unwrap().logins.len();
     assert_eq!(logins(&received) + logins(&second), 1);
 }

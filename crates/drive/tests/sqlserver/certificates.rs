@@ -1,6 +1,7 @@
 //! Certificates of servers whose TLS handshake is inside of TDS packets.
 
 use super::*;
+use prony_assertions::TextAssertions;
 
 /// A server with a certificate for the name `db.example`, and the file of the certificate.
 fn start_server(name: &str) -> (u16, Arc<Mutex<Received>>, std::path::PathBuf) {
@@ -43,10 +44,7 @@ fn a_trusted_certificate_must_have_the_name_of_the_host_or_the_one_that_the_user
     );
     let error = Control::connect(&target(&url)).err().expect("another name");
     let text = error.to_string();
-    assert!(
-        text.contains("certificate") && !text.contains("Sesame1"),
-        "{text}"
-    );
+    text.assert_contains("certificate").assert_lacks("Sesame1");
     assert!(
         received.lock().unwrap().logins.is_empty(),
         "no password was sent"

@@ -8,6 +8,7 @@ mod strict;
 #[allow(dead_code)]
 mod support;
 
+use prony_assertions::TextAssertions;
 use prony_document::Product;
 use prony_drive::{DriveResult, run};
 use prony_plan::{DrivePlan, IoEngine, QueryMode, Stop};
@@ -17,6 +18,7 @@ use prony_tds_server::{
     Column, Config, Datum, Encryption, Listener, Outcome as Reply, Procedure, Received, Request,
     TestCertificate, Type,
 };
+use prony_test_servers::TestControl;
 use prony_wire::{Statement, StatementIds, Value};
 use std::sync::{Arc, Mutex};
 use support::{TestObserver, engines, job, plan, user};
@@ -267,7 +269,7 @@ fn routed_logins_load_the_other_server() {
         .err()
         .expect("closed")
         .to_string();
-    assert!(error.contains(&format!("port {closed}")), "{error}");
+    error.assert_contains(&format!("port {closed}"));
 }
 
 #[test]
@@ -278,10 +280,7 @@ fn a_refused_login_shows_the_servers_reason_and_no_password() {
         .err()
         .expect("refused")
         .to_string();
-    assert!(
-        error.contains("Login failed") && !error.contains("geheim"),
-        "{error}"
-    );
+    error.assert_contains("Login failed").assert_lacks("geheim");
 }
 
 #[test]
@@ -307,7 +306,7 @@ fn a_deadlock_is_a_failed_transaction_that_may_be_repeated() {
     let measured = &driven.collected.measured;
     assert_eq!(measured.all_kinds().committed, 0);
     let errors = format!("{:?}", measured.errors.entries());
-    assert!(errors.contains("Deadlock"), "{errors}");
+    errors.assert_contains("Deadlock");
 }
 
 /// `PRONY_TEST_SQLSERVER` holds URLs of accounts that may create tables, separated by spaces.
@@ -321,9 +320,7 @@ fn every_mode_on_servers_listed_in_prony_test_sqlserver() {
         let target = target(url);
         let mut control = Control::connect(&target).unwrap();
         let _ = control.execute("drop table prony_counts");
-        control
-            .execute("create table prony_counts (id int primary key, n bigint not null)")
-            .unwrap();
+        control.run("create table prony_counts (id int primary key, n bigint not null)");
         for id in 0..CLIENTS {
             control
                 .execute(&format!("insert into prony_counts values ({id}, 0)"))
@@ -345,6 +342,6 @@ fn every_mode_on_servers_listed_in_prony_test_sqlserver() {
                 assert_eq!(sum, Some(expected.to_string()), "{mode:?} {io:?}");
             }
         }
-        control.execute("drop table prony_counts").unwrap();
+        control.run("drop table prony_counts");
     }
 }

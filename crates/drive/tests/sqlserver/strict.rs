@@ -1,6 +1,7 @@
 //! `encrypt=strict`: TLS precedes everything, and the certificate is verified (TDS 8.0).
 
 use super::*;
+use prony_assertions::TextAssertions;
 
 /// A server with TDS 8.0, the options that trust its certificate, and what it received.
 struct StrictServer {
@@ -95,7 +96,7 @@ fn a_strict_connection_verifies_the_certificate_in_any_case() {
         let error = Control::connect(&target(&server.url(&options))).err();
         let text = error.expect("refused").to_string();
         assert!(text.contains("certificate"), "{options}: {text}");
-        assert!(!text.contains("Sesame1"), "{text}");
+        text.assert_lacks("Sesame1");
     }
     assert!(server.received.lock().unwrap().logins.is_empty());
 }

@@ -167,6 +167,7 @@ pub fn open(login: &Login) -> Result<(Target, Control), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_dialect::hammerdb::{SqlServerConnection, Ssl};
     use prony_document::Product;
     use prony_server::SslMode;
@@ -225,7 +226,7 @@ mod tests {
         ];
         assert_options(&login, &tls_options);
         let error = target(&login).expect_err("no such file");
-        assert!(error.contains("/c/") && !error.contains("p@ss"), "{error}");
+        error.assert_contains("/c/").assert_lacks("p@ss");
     }
 
     #[test]
@@ -268,6 +269,6 @@ mod tests {
         let target = target(&login).expect("valid settings");
         let error = connect(&target, &login).err().expect("no server listens");
         let expected = "Connection to server tcp:127.0.0.1:9 as sbtest failed\n";
-        assert!(error.starts_with(expected), "{error}");
+        error.assert_starts_with(expected);
     }
 }

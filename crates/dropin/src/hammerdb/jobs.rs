@@ -154,6 +154,7 @@ fn json(value: &impl Serialize) -> Result<String, String> {
 mod tests {
     use super::super::job::{RoutineTiming, VuserTiming};
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_dialect::hammerdb::Settings;
 
     const ID: &str = "6B00CA12660B03E243032343";
@@ -214,10 +215,7 @@ mod tests {
         let counts = jobs(&[ID, "tcount"]).expect("two counts");
         assert_eq!(counts.matches(": 18").count(), 2, "{counts}");
         let dictionary = jobs(&[ID, "dict"]).expect("settings");
-        assert!(
-            dictionary.contains("\"pg_pass\": \"********\""),
-            "{dictionary}"
-        );
+        dictionary.assert_contains("\"pg_pass\": \"********\"");
         assert!(jobs(&[ID, "delete"]).is_ok());
         assert_eq!(jobs(&[ID]), Err(format!("Jobid {ID} does not exist")));
         std::fs::remove_dir_all(folder).expect("the folder exists");
@@ -247,11 +245,11 @@ mod tests {
         let timings = execute(&storage, &[ID, "timing"]).expect("timings");
         let begin =
             "{\n  \"PAYMENT\": {\n    \"elapsed_ms\": \"62108.0\",\n    \"calls\": \"393\",\n";
-        assert!(timings.starts_with(begin), "{timings}");
-        assert!(timings.contains("\"NEWORD\": {"), "{timings}");
+        timings.assert_starts_with(begin);
+        timings.assert_contains("\"NEWORD\": {");
         for vuser in ["2", "vu=2"] {
             let output = execute(&storage, &[ID, "timing", vuser]).expect("one user's timings");
-            assert!(output.starts_with("{\n  \"SLEV\": {"), "{output}");
+            output.assert_starts_with("{\n  \"SLEV\": {");
         }
         let error = format!("No Timing Data for VU 9 for JOB {ID}: jobs jobid timing vuid");
         assert_eq!(execute(&storage, &[ID, "timing", "9"]), Err(error));

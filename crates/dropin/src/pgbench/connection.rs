@@ -168,6 +168,7 @@ fn connect_error(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_dialect::pgbench::Level;
 
     fn options(host: &str, port: &str, user: &str, dbname: &str) -> ConnectionOptions {
@@ -249,7 +250,7 @@ mod tests {
             assert_eq!(describe(&connection, &env), expected, "{connection:?}");
         }
         let env_with_appname = env.with("PGAPPNAME", "n");
-        assert!(describe(&options("", "", "", "d"), &env_with_appname).ends_with(" n"));
+        describe(&options("", "", "", "d"), &env_with_appname).assert_ends_with(" n");
     }
 
     #[test]

@@ -117,6 +117,7 @@ impl Host for ProcessHost<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn scripts_are_loaded_in_order_and_errors_name_the_file() {
@@ -143,7 +144,7 @@ mod tests {
         }
         std::fs::write(&path, "\\set x 1 +").expect("a file");
         let broken = host.load_script(&path).expect_err("no expression");
-        assert!(broken.contains(": syntax error"), "{broken}");
+        broken.assert_contains(": syntax error");
         std::fs::remove_file(&path).expect("the file exists");
         assert_eq!(host.script_files.scripts.len(), 2);
     }

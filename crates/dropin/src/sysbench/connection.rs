@@ -187,6 +187,7 @@ pub fn connect_failure_lines(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_dialect::sysbench::{Compat, Host, Invocation, parse_args};
     use prony_server::ProtocolOptions;
     use std::path::{Path, PathBuf};
@@ -231,7 +232,7 @@ mod tests {
         );
         let password = target.endpoints[0].password.as_ref();
         assert_eq!(password.map(prony_wire::Secret::reveal), Some("g/@h"));
-        assert!(!format!("{target:?}").contains("g/@h"));
+        format!("{target:?}").assert_lacks("g/@h");
     }
 
     #[test]
@@ -249,10 +250,7 @@ mod tests {
         let mut invalid = options.clone();
         invalid.pgsql.sslmode = Some("often".to_owned());
         let error = super::target(&invalid, 30).expect_err("invalid ssl mode");
-        assert!(
-            error.contains("often") && !error.contains("command line"),
-            "{error}"
-        );
+        error.assert_contains("often").assert_lacks("command line");
     }
 
     #[test]
@@ -269,10 +267,7 @@ mod tests {
         options.mysql.ssl = "often".to_owned();
         let error = target(&options, 30).expect_err("invalid ssl mode");
         let expected = "invalid ssl-mode value: \"often\" (from the options)";
-        assert!(
-            error.contains(expected) && !error.contains("URL"),
-            "{error}"
-        );
+        error.assert_contains(expected).assert_lacks("URL");
     }
 
     #[test]

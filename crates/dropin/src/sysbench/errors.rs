@@ -20,7 +20,6 @@ pub struct SysbenchErrorPolicy {
     ignored: IgnoredErrors,
     /// The flag that ends the run; the first fatal error sets it.
     stop_flag: Arc<AtomicBool>,
-    /// Whether an error ended the run.
     has_ended_run: AtomicBool,
 }
 

@@ -30,7 +30,6 @@ pub struct BundledCommand<'a> {
 }
 
 impl BundledCommand<'_> {
-    /// The number of tables.
     pub fn table_count(&self) -> u32 {
         let tables = self.plan.options.get("tables");
         let tables = tables.and_then(toml::Value::as_integer);

@@ -1,6 +1,7 @@
 //! Published figures, and outputs that cannot be right.
 
 use super::*;
+use prony_assertions::TextAssertions;
 use prony_store::{QueryCounts, Relation, RelationKind};
 
 fn ids(audit: &Audit) -> Vec<&str> {
@@ -44,11 +45,7 @@ fn littles_law_holds_for_every_published_pair() {
         assert!(gap.abs() < 0.001, "{tps}: {gap}");
         let audit = audit_of(pgbench(clients, tps, mean_ms));
         assert_eq!(ids(&audit), [""; 0], "{tps}");
-        assert!(
-            audit.examined[0].starts_with("Little's law: "),
-            "{:?}",
-            audit.examined
-        );
+        audit.examined[0].assert_starts_with("Little's law: ");
     }
 }
 
@@ -58,17 +55,11 @@ fn a_wrong_number_of_clients_violates_littles_law() {
     let audit = audit_of(pgbench(256, 17_460.0, 21.992));
     assert_eq!(ids(&audit), ["littles-law"]);
     assert_eq!(audit.checks[0].severity, Severity::Invalid);
-    assert!(
-        audit.checks[0].finding.contains("383.98 of 256 clients"),
-        "{:?}",
-        audit.checks
-    );
+    audit.checks[0]
+        .finding
+        .assert_contains("383.98 of 256 clients");
     let audit = audit_of(pgbench(384, 17_460.0, 10.996));
-    assert!(
-        audit.checks[0].finding.contains("50 % too few"),
-        "{:?}",
-        audit.checks
-    );
+    audit.checks[0].finding.assert_contains("50 % too few");
 }
 
 #[test]
@@ -93,7 +84,7 @@ fn a_derived_mean_must_follow_from_clients_time_and_transactions() {
     };
     let healthy = audit_of(printed(32.0));
     assert_eq!(ids(&healthy), [""; 0], "{healthy:?}");
-    assert!(healthy.examined[0].contains("derived"), "{healthy:?}");
+    healthy.examined[0].assert_contains("derived");
     // If the line with tps is missing, the throughput is computed from count and time.
     let without_tps = |mean_ms: f64| ReportedRun {
         tps: None,
@@ -104,7 +95,7 @@ fn a_derived_mean_must_follow_from_clients_time_and_transactions() {
         let audit = audit_of(printed(mean_ms));
         assert_eq!(ids(&audit), ["littles-law"], "{mean_ms}");
         assert_eq!(audit.checks[0].severity, Severity::Invalid);
-        assert!(audit.checks[0].finding.contains("32.000 ms"), "{audit:?}");
+        audit.checks[0].finding.assert_contains("32.000 ms");
         assert!(ids(&audit_of(without_tps(2.0 * mean_ms))).contains(&"littles-law"));
     }
     // The derived mean includes failed transactions and the time for connecting.
@@ -155,7 +146,7 @@ fn littles_law_is_not_checked_with_a_schedule_connecting_or_failures() {
         change(&mut run);
         let audit = audit_of(run);
         assert!(!ids(&audit).contains(&"littles-law"), "{audit:?}");
-        assert!(audit.examined[0].contains("not checked"), "{audit:?}");
+        audit.examined[0].assert_contains("not checked");
     }
 }
 
@@ -267,16 +258,10 @@ fn two_of_the_published_mixes_are_inconsistent() {
     assert_eq!(caught, [(6, "5.7"), (7, "5.6")]);
     let audit = audit_of(sysbench(8, 1_074_525, 307_036));
     let finding = &audit.checks[0].finding;
-    assert!(
-        finding.contains("the writes imply 7.21 more transactions"),
-        "{finding}"
-    );
+    finding.assert_contains("the writes imply 7.21 more transactions");
     let audit = audit_of(sysbench(16, 1_040_154, 295_768));
     let finding = &audit.checks[0].finding;
-    assert!(
-        finding.contains("the reads imply 354.71 more transactions"),
-        "{finding}"
-    );
+    finding.assert_contains("the reads imply 354.71 more transactions");
 }
 
 #[test]
@@ -297,7 +282,7 @@ fn errors_and_unfinished_transactions_explain_excess_reads_but_not_writes() {
     let mut without_mix = sysbench(2, 1, 1);
     without_mix.reads_and_writes_per_txn = None;
     let audit = audit_of(without_mix);
-    assert!(audit.examined[0].contains("not checked"), "{audit:?}");
+    audit.examined[0].assert_contains("not checked");
 }
 
 #[test]
@@ -345,11 +330,11 @@ fn a_low_nopm_share_is_a_caveat_and_a_high_one_is_invalid() {
     };
     let large = share(42_337.0, 49_444.0).unwrap();
     assert_eq!(large.severity, Severity::Invalid);
-    assert!(large.finding.contains("85.63 % of TPM"), "{large:?}");
-    assert!(!large.advice.contains("committed"), "{large:?}");
+    large.finding.assert_contains("85.63 % of TPM");
+    large.advice.assert_lacks("committed");
     let small = share(42_337.0, 149_444.0).unwrap();
     assert_eq!(small.severity, Severity::Caveat);
-    assert!(small.advice.contains("else committed"), "{small:?}");
+    small.advice.assert_contains("else committed");
     // The lag of the server's statistics in a short run.
     assert_eq!(
         share(46_500.0, 100_000.0).unwrap().severity,

@@ -1,6 +1,7 @@
 use super::*;
 use crate::sample::with_series;
 use crate::steady::check_drift;
+use prony_assertions::TextAssertions;
 use prony_plan::SplitMix;
 use prony_store::{Event, MachineSecond, Observed, ServerSecond};
 
@@ -36,13 +37,10 @@ fn credits_that_run_out_are_named_with_the_time_and_both_levels() {
             fall.at_s
         );
         assert!((fall.from / 4_000.0 - 1.0).abs() < 0.05 && (fall.to / 1_500.0 - 1.0).abs() < 0.05);
-        assert!(
-            finding
-                .finding
-                .contains("Likely limit: burst credits or throttling"),
-            "{finding:?}"
-        );
-        assert!(finding.finding.contains("and stayed there"), "{finding:?}");
+        finding
+            .finding
+            .assert_contains("Likely limit: burst credits or throttling");
+        finding.finding.assert_contains("and stayed there");
         assert_eq!(
             check_drift(&with_series(&counts)),
             None,
@@ -60,7 +58,7 @@ fn throttling_that_comes_and_goes_is_found() {
         |second| if second % 200 < 100 { 4.0 } else { 2.0 },
     );
     let finding = found(&counts).expect("falls");
-    assert!(finding.finding.contains("more times later"), "{finding:?}");
+    finding.finding.assert_contains("more times later");
 }
 
 #[test]
@@ -106,10 +104,7 @@ fn what_the_server_did_explains_a_fall_and_steal_is_told() {
         ..Observed::default()
     });
     let finding = check_burst(&run).unwrap().finding;
-    assert!(
-        finding.contains("withheld 40 % of the server's CPU time after it, and 0 % before"),
-        "{finding}"
-    );
+    finding.assert_contains("withheld 40 % of the server's CPU time after it, and 0 % before");
     let event = |at_s: f64| Event {
         at_s,
         kind: EventKind::Backup,

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sample::{healthy, observed_mut, observed_run, with_series};
+use prony_assertions::TextAssertions;
 
 #[test]
 fn a_busy_thread_limits_the_client() {
@@ -13,13 +14,11 @@ fn a_busy_thread_limits_the_client() {
     assert_eq!(finding(None), None, "an unknown value is not reported");
     let finding = |busy| finding(Some(busy));
     assert_eq!(finding(0.89), None);
-    assert!(finding(0.95).unwrap().contains("close to its limit"));
-    assert!(finding(0.98).unwrap().contains("used 98 % of a CPU"));
-    assert!(
-        finding(0.98)
-            .unwrap()
-            .starts_with("The client was the limit")
-    );
+    finding(0.95).unwrap().assert_contains("close to its limit");
+    finding(0.98).unwrap().assert_contains("used 98 % of a CPU");
+    finding(0.98)
+        .unwrap()
+        .assert_starts_with("The client was the limit");
     let severity = |busy| {
         let mut run = healthy();
         run.machine_mut().health.busiest_thread_share = Some(busy);
@@ -37,12 +36,9 @@ fn waiting_for_a_cpu_counts_as_cpu_use() {
     run.machine_mut().health.run_queue_s = Some(80.4);
     assert_eq!(check_client_limit(&run), None);
     let check = check_client_headroom(&run).expect("83 % of a CPU");
-    assert!(
-        check.finding.contains(
-            "used 16 % of a CPU and waited for one for 67 % of the time, 83 % together, which leaves \
-             room for about 1.2 times"
-        ),
-        "{check:?}"
+    check.finding.assert_contains(
+        "used 16 % of a CPU and waited for one for 67 % of the time, 83 % together, which leaves \
+             room for about 1.2 times",
     );
     run.machine_mut().health.busiest_thread_share = Some(0.40);
     assert_eq!(
@@ -58,14 +54,14 @@ fn waiting_for_a_cpu_counts_as_cpu_use() {
 #[test]
 fn the_advice_fits_the_machine() {
     let mut run = healthy();
-    assert!(more_threads_advice(&run).contains("--threads 4 instead of 2"));
+    more_threads_advice(&run).assert_contains("--threads 4 instead of 2");
     run.machine_mut().host.cpus = 2;
-    assert!(more_threads_advice(&run).contains("more than its 2 CPUs"));
+    more_threads_advice(&run).assert_contains("more than its 2 CPUs");
     run.drive.threads = 64;
-    assert!(more_threads_advice(&run).contains("more clients and threads"));
+    more_threads_advice(&run).assert_contains("more clients and threads");
     run.drive.threads = 48;
     run.machine_mut().host.cpus = 96;
-    assert!(more_threads_advice(&run).contains("--threads 64 instead of 48"));
+    more_threads_advice(&run).assert_contains("--threads 64 instead of 48");
 }
 
 #[test]
@@ -76,7 +72,7 @@ fn threads_waiting_for_a_cpu_are_reported() {
     assert_eq!(check_run_queue(&run), None);
     run.machine_mut().health.run_queue_s = Some(12.0);
     let check = check_run_queue(&run).unwrap();
-    assert!(check.finding.contains("10 % of the time"), "{check:?}");
+    check.finding.assert_contains("10 % of the time");
     run.machine_mut().health.run_queue_s = None;
     assert_eq!(
         check_run_queue(&run),
@@ -99,11 +95,8 @@ fn replies_that_wait_in_the_client_are_reported() {
     assert_eq!(check_with(4.3e5, 99), None);
     let check = check_with(3.8e6, 1000).unwrap();
     assert_eq!(check.severity, Severity::Caveat);
-    assert!(
-        check.finding.contains("7.60 ms, 3.80 ms (50 %)"),
-        "{check:?}"
-    );
-    assert!(check.advice.contains("--threads 4"), "{check:?}");
+    check.finding.assert_contains("7.60 ms, 3.80 ms (50 %)");
+    check.advice.assert_contains("--threads 4");
     assert!(check_with(4.3e5, 100).is_some());
     let mut unsplit = healthy();
     unsplit.measured.kinds[0].parts = None;
@@ -128,7 +121,7 @@ fn headroom_is_reported_below_the_limit() {
     assert_eq!(check_at(0.49), None);
     let check = check_at(0.75).unwrap();
     assert_eq!(check.severity, Severity::Note);
-    assert!(check.finding.contains("about 1.3 times"), "{check:?}");
+    check.finding.assert_contains("about 1.3 times");
     assert_eq!(check_at(0.95), None, "client-limit reports it");
 }
 
@@ -143,18 +136,14 @@ fn a_busy_client_machine_and_throttling_are_reported() {
         let client = row.client.get_or_insert_default();
         (client.busy_share, client.throttled_s) = (Some(0.8), Some(0.05));
     }
-    assert!(
-        check_client_machine(&run)
-            .unwrap()
-            .finding
-            .contains("80 % busy")
-    );
-    assert!(
-        check_throttled(&run)
-            .unwrap()
-            .finding
-            .contains("5.0 % of the time")
-    );
+    check_client_machine(&run)
+        .unwrap()
+        .finding
+        .assert_contains("80 % busy");
+    check_throttled(&run)
+        .unwrap()
+        .finding
+        .assert_contains("5.0 % of the time");
     for row in &mut observed_mut(&mut run).series {
         row.client.get_or_insert_default().throttled_s = Some(0.2);
     }
@@ -190,7 +179,7 @@ fn long_loop_iterations_are_reported() {
         None
     );
     let check = check_loop_delay(&with_iterations(6_000_000, Some(9_000_000))).unwrap();
-    assert!(check.finding.contains("6.00 ms or more"), "{check:?}");
+    check.finding.assert_contains("6.00 ms or more");
     assert_eq!(check_loop_delay(&with_iterations(6_000_000, None)), None);
     let mut split = with_iterations(6_000_000, Some(9_000_000));
     split.measured.kinds[0].parts = healthy().measured.kinds[0].parts.clone();

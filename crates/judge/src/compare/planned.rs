@@ -82,6 +82,7 @@ fn planned_run(variant: &PlannedVariant) -> Run {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use serde_json::json;
 
     #[test]
@@ -105,10 +106,8 @@ mod tests {
         assert_eq!(planned_refusals(&[a(), scaled]), []);
         let elsewhere = planned_refusals(&[a(), variant("b", "tpcb", "postgres://other/d")]);
         assert!(!elsewhere[0].is_certain, "{elsewhere:?}");
-        assert!(
-            elsewhere[0]
-                .sentence
-                .starts_with("b has another URL than a: ")
-        );
+        elsewhere[0]
+            .sentence
+            .assert_starts_with("b has another URL than a: ");
     }
 }

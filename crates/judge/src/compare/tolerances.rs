@@ -105,6 +105,7 @@ mod tests {
     use super::*;
     use crate::compare::{Verdict, compare};
     use crate::sample::{healthy, healthy_at_rate, observed_mut, observed_run};
+    use prony_assertions::TextAssertions;
     use prony_store::{RoundTrip, ServerAddress, WarmupEnd};
 
     fn verdict(run: &Run, change: impl Fn(&mut Run)) -> Verdict {
@@ -140,7 +141,7 @@ mod tests {
         let mut other = healthy();
         other.drive.clients = 65;
         let differences = compare(&healthy(), &other, false).differences;
-        assert!(differences[0].why.contains("5 %"), "{differences:?}");
+        differences[0].why.assert_contains("5 %");
     }
 
     #[test]

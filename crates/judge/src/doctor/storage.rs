@@ -136,6 +136,7 @@ fn describe(read: &ReadProbe) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_store::DoctorState;
 
     fn read(bytes: u64, times_ns: Vec<u64>) -> Result<ReadProbe, String> {
@@ -170,11 +171,10 @@ mod tests {
             good.iter().all(|(state, _)| *state == DoctorState::Ok),
             "{good:?}"
         );
-        assert!(
-            good[0].1.contains("p50 1.10 ms, p99 1.20 ms (200 commits)"),
-            "{good:?}"
-        );
-        assert!(good[1].1.contains("336 MB/s"), "{good:?}");
+        good[0]
+            .1
+            .assert_contains("p50 1.10 ms, p99 1.20 ms (200 commits)");
+        good[1].1.assert_contains("336 MB/s");
         let slow = states(StorageProbe {
             commits_ns: Ok(vec![12_000_000; 50]),
             sequential: read(64 << 20, vec![2_000_000_000]),
@@ -200,7 +200,7 @@ mod tests {
         ];
         let found: Vec<DoctorState> = cached.iter().map(|(state, _)| *state).collect();
         assert_eq!(found, expected, "{cached:?}");
-        assert!(cached[0].1.contains("fsync is off"), "{cached:?}");
+        cached[0].1.assert_contains("fsync is off");
     }
 
     #[test]
@@ -212,10 +212,9 @@ mod tests {
                 .all(|(state, _)| *state == DoctorState::Unknown),
             "{refused:?}"
         );
-        assert!(
-            refused[1].1.contains("Not measured: it was not tried"),
-            "{refused:?}"
-        );
+        refused[1]
+            .1
+            .assert_contains("Not measured: it was not tried");
         assert_eq!(findings(&DatabaseFacts::default()), []);
     }
 }

@@ -1,6 +1,7 @@
 //! A fit machine and server have no findings beyond `ok`; each bad setting has one.
 
 use super::*;
+use prony_assertions::TextAssertions;
 use prony_store::{CpuFrequency, Product};
 
 mod remedies;
@@ -284,10 +285,7 @@ fn receive_queues_are_compared_with_the_cpus() {
         .iter()
         .find_map(|found| found.command.clone());
     let command = command.unwrap();
-    assert!(
-        command.contains("/sys/class/net/eth0/queues/rx-*; do echo ff >"),
-        "{command}"
-    );
+    command.assert_contains("/sys/class/net/eth0/queues/rx-*; do echo ff >");
     assert_eq!(
         network::cpu_mask(&(0..40).collect::<Vec<_>>()),
         "ff,ffffffff"

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sample::healthy;
+use prony_assertions::TextAssertions;
 
 fn with_event(kind: EventKind, at_s: f64, until_s: Option<f64>) -> Run {
     let mut run = healthy();
@@ -24,7 +25,7 @@ fn a_run_without_commits_is_invalid() {
     run.measured.kinds[0].failed = 9;
     let check = check_nothing_committed(&run).unwrap();
     assert_eq!(check.severity, Severity::Invalid);
-    assert!(check.finding.contains("60.0 s (9 failed)"), "{check:?}");
+    check.finding.assert_contains("60.0 s (9 failed)");
 }
 
 #[test]
@@ -69,14 +70,15 @@ fn errors_of_a_connection_pooler_get_their_own_advice() {
         ..ErrorCount::default()
     };
     run.measured.errors = vec![error("42P05")];
-    assert!(
-        check_errors(&run)
-            .unwrap()
-            .advice
-            .contains("--protocol simple")
-    );
+    check_errors(&run)
+        .unwrap()
+        .advice
+        .assert_contains("--protocol simple");
     run.measured.errors = vec![error("40P01")];
-    assert!(!check_errors(&run).unwrap().advice.contains("--protocol"));
+    check_errors(&run)
+        .unwrap()
+        .advice
+        .assert_lacks("--protocol");
 }
 
 #[test]
@@ -92,22 +94,13 @@ fn outages_in_the_window_are_reported() {
     );
     let check = check_outage(&with_event(EventKind::Outage, 20.0, Some(22.5))).unwrap();
     assert_eq!(check.severity, Severity::Caveat);
-    assert!(
-        check.finding.contains("1 outage, the longest 2.5 s"),
-        "{check:?}"
-    );
-    assert!(
-        check.finding.contains("up to 3 connections down"),
-        "{check:?}"
-    );
-    assert!(
-        check.finding.contains("for 0.20 % of the window"),
-        "{check:?}"
-    );
+    check.finding.assert_contains("1 outage, the longest 2.5 s");
+    check.finding.assert_contains("up to 3 connections down");
+    check.finding.assert_contains("for 0.20 % of the window");
     let check = check_outage(&with_event(EventKind::Outage, 60.0, None)).unwrap();
-    assert!(check.finding.contains("longest 10.0 s"), "{check:?}");
+    check.finding.assert_contains("longest 10.0 s");
     assert_eq!(check.severity, Severity::Invalid, "it lasted to the end");
-    assert!(check.finding.contains("From 60.0 s on"), "{check:?}");
+    check.finding.assert_contains("From 60.0 s on");
     let check = check_outage(&with_event(EventKind::Outage, 69.5, None)).unwrap();
     assert_eq!(check.severity, Severity::Caveat, "just before the end");
 }
@@ -125,15 +118,12 @@ fn a_long_outage_makes_the_run_invalid() {
     run.events[0].count = 64;
     let check = check_outage(&run).unwrap();
     assert_eq!(check.severity, Severity::Invalid);
-    assert!(
-        check.finding.contains("for 37 % of the window"),
-        "{check:?}"
-    );
-    assert!(check.advice.contains("--expect-outage"), "{check:?}");
+    check.finding.assert_contains("for 37 % of the window");
+    check.advice.assert_contains("--expect-outage");
     run.plan = serde_json::json!({ "run": { "expect_outage": true } });
     let check = check_outage(&run).unwrap();
     assert_eq!(check.severity, Severity::Note);
-    assert!(!check.advice.contains("--expect-outage"), "{check:?}");
+    check.advice.assert_lacks("--expect-outage");
     // Half of the clients, repeatedly, as if one of two threads lost its connections.
     run.plan = serde_json::Value::Null;
     run.events.clear();
@@ -197,9 +187,6 @@ fn users_that_ended_early_are_reported() {
     // A user that ended in the warm-up is reported, because it is missing in the window.
     let check = check_users_ended(&with_event(EventKind::UserEnded, 1.0, None)).unwrap();
     assert_eq!(check.severity, Severity::Caveat);
-    assert!(
-        check.finding.starts_with("3 users of 64 ended"),
-        "{check:?}"
-    );
-    assert!(check.finding.ends_with("the relation is gone"), "{check:?}");
+    check.finding.assert_starts_with("3 users of 64 ended");
+    check.finding.assert_ends_with("the relation is gone");
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::sample::healthy;
+use prony_assertions::TextAssertions;
 use prony_store::{ErrorClass, ErrorCount, Event, EventKind, PlannedEnd, SecondPhase, Setting};
 
 fn run_with_gap(gap: f64) -> Run {
@@ -40,11 +41,8 @@ fn a_gap_of_two_per_cent_is_tolerated() {
         );
     }
     let finding = check(&run_with_gap(-0.25)).unwrap().finding;
-    assert!(finding.contains("48.00 busy clients"), "{finding}");
-    assert!(
-        finding.contains("64 clients ran (25 % too few)"),
-        "{finding}"
-    );
+    finding.assert_contains("48.00 busy clients");
+    finding.assert_contains("64 clients ran (25 % too few)");
 }
 
 #[test]
@@ -59,15 +57,12 @@ fn a_stalled_server_at_the_end_is_not_a_client_error() {
     run.series = (0..60)
         .map(|s| second(if s < 30 { 32_000 } else { 0 }))
         .collect();
-    assert!(check(&run).unwrap().advice.contains("report it"));
+    check(&run).unwrap().advice.assert_contains("report it");
     run.measured.unfinished = 64;
     let stalled = check(&run).unwrap();
     assert_eq!(stalled.severity, Severity::Invalid);
-    assert!(
-        stalled.finding.contains("64 transactions in flight"),
-        "{stalled:?}"
-    );
-    assert!(!stalled.advice.contains("report it"), "{stalled:?}");
+    stalled.finding.assert_contains("64 transactions in flight");
+    stalled.advice.assert_lacks("report it");
 }
 
 #[test]
@@ -77,10 +72,9 @@ fn cpu_waits_excuse_a_small_gap() {
     run.machine_mut().health.run_queue_s = Some(24.0);
     let finding = check(&run).unwrap();
     assert_eq!(finding.severity, Severity::Caveat);
-    assert!(
-        finding.finding.contains("had none for 20 % of the time"),
-        "{finding:?}"
-    );
+    finding
+        .finding
+        .assert_contains("had none for 20 % of the time");
     run.machine_mut().health.run_queue_s = Some(3.0);
     assert_eq!(
         severity(&run),
@@ -101,8 +95,8 @@ fn cpu_waits_do_not_excuse_a_large_gap() {
         run.machine_mut().health.run_queue_s = Some(run_queue_s);
         let check = check(&run).unwrap();
         assert_eq!(check.severity, Severity::Invalid, "{run_queue_s}");
-        assert!(check.finding.contains("had none for"), "{check:?}");
-        assert!(!check.advice.contains("bug in Prony"), "{check:?}");
+        check.finding.assert_contains("had none for");
+        check.advice.assert_lacks("bug in Prony");
     }
 }
 
@@ -149,10 +143,10 @@ fn a_stall_at_the_end_of_a_killed_run_is_detected() {
     run.series = vec![idle_second; seconds as usize];
     let finding = check(&run).unwrap().finding;
     let expected = format!("nothing ended in the last {seconds:.1} s, with transactions in flight");
-    assert!(finding.contains(&expected), "{finding}");
+    finding.assert_contains(&expected);
     run.state = RunState::Complete;
     let finding = check(&run).unwrap().finding;
-    assert!(finding.ends_with("by Little's law."), "{finding}");
+    finding.assert_ends_with("by Little's law.");
 }
 
 #[test]
@@ -213,24 +207,30 @@ fn a_long_transaction_at_an_edge_of_a_short_window_is_no_error_of_prony() {
         run
     };
     let mut at_end = one_client(6.7);
-    assert!(check(&at_end).unwrap().advice.contains("bug in Prony"));
+    check(&at_end)
+        .unwrap()
+        .advice
+        .assert_contains("bug in Prony");
     at_end.measured.in_flight_s = Some(3.3);
     let found = check(&at_end).unwrap();
     assert_eq!(found.severity, Severity::Invalid);
-    assert!(
-        found.finding.contains("had taken 3.30 s of it"),
-        "{found:?}"
-    );
-    assert!(!found.advice.contains("Prony"), "{found:?}");
+    found.finding.assert_contains("had taken 3.30 s of it");
+    found.advice.assert_lacks("Prony");
     // A small part of the missing time explains nothing.
     at_end.measured.in_flight_s = Some(1.0);
-    assert!(check(&at_end).unwrap().advice.contains("bug in Prony"));
+    check(&at_end)
+        .unwrap()
+        .advice
+        .assert_contains("bug in Prony");
     let mut at_start = one_client(13.29);
     at_start.measured.in_flight_s = Some(0.0);
-    assert!(check(&at_start).unwrap().advice.contains("bug in Prony"));
+    check(&at_start)
+        .unwrap()
+        .advice
+        .assert_contains("bug in Prony");
     at_start.measured.kinds[0].response.max_ns = 3_300_000_000;
     let found = check(&at_start).unwrap();
-    assert!(found.finding.contains("(3.30 s) at an edge"), "{found:?}");
+    found.finding.assert_contains("(3.30 s) at an edge");
     assert_eq!(found.severity, Severity::Invalid);
 }
 
@@ -246,7 +246,7 @@ fn one_long_transaction_does_not_explain_the_time_of_all_clients() {
     response.histogram = prony_store::encode_histogram(&histogram);
     let sum_s = sum_of_longest_s(response, 64);
     assert!((sum_s - 3.552).abs() < 0.01, "{sum_s}");
-    assert!(check(&run).unwrap().advice.contains("bug in Prony"));
+    check(&run).unwrap().advice.assert_contains("bug in Prony");
     histogram.record_n(3_300_000_000, 40).unwrap();
     run.measured.kinds[0].response.histogram = prony_store::encode_histogram(&histogram);
     assert_eq!(severity(&run), Some(Severity::Caveat));

@@ -3,6 +3,7 @@
 use super::*;
 use crate::sample::{healthy, observed_mut, observed_run};
 use crate::thresholds::COUNTED_SHARE_INVALID_MIN_S;
+use prony_assertions::TextAssertions;
 
 #[test]
 fn steal_on_the_client_machine_is_reported() {
@@ -12,7 +13,7 @@ fn steal_on_the_client_machine_is_reported() {
     run.machine_mut().health.steal_share = Some(0.034);
     let check = check_steal(&run).unwrap();
     assert_eq!(check.severity, Severity::Caveat);
-    assert!(check.finding.contains("3.4 %"), "{check:?}");
+    check.finding.assert_contains("3.4 %");
     run.machine_mut().health.steal_share = Some(0.02);
     assert_eq!(check_steal(&run).unwrap().severity, Severity::Note);
     run.machine_mut().health.steal_share = Some(0.11);
@@ -59,12 +60,10 @@ fn a_shared_machine_is_a_note() {
     }
     let mut run = healthy();
     run.server.embedded = true;
-    assert!(
-        check_one_host(&run)
-            .unwrap()
-            .finding
-            .contains("Prony started")
-    );
+    check_one_host(&run)
+        .unwrap()
+        .finding
+        .assert_contains("Prony started");
 }
 
 #[test]
@@ -84,7 +83,7 @@ fn a_busy_shared_machine_is_a_caveat() {
     run.machine_mut().health.cpu_system_s = Some(2_000.0);
     let check = check_one_host(&run).unwrap();
     assert_eq!(check.severity, Severity::Caveat);
-    assert!(check.finding.contains("95 % busy"), "{check:?}");
+    check.finding.assert_contains("95 % busy");
     assert_eq!(check_one_host(&observed_run()), None);
 }
 
@@ -104,28 +103,19 @@ fn waits_on_a_shared_machine_are_reported_once() {
     assert_eq!(ids(&run), ["one-host", "client-headroom"]);
     let check = check_one_host(&run).unwrap();
     assert_eq!(check.severity, Severity::Caveat);
-    assert!(
-        check
-            .finding
-            .contains("waited for a CPU for 67 % of the time. Of"),
-        "{check:?}"
-    );
-    assert!(
-        check.finding.contains("7.60 ms, 3.80 ms (50 %)"),
-        "{check:?}"
-    );
-    assert!(check.advice.contains("Use the server time"), "{check:?}");
+    check
+        .finding
+        .assert_contains("waited for a CPU for 67 % of the time. Of");
+    check.finding.assert_contains("7.60 ms, 3.80 ms (50 %)");
+    check.advice.assert_contains("Use the server time");
     run.machine_mut().health.batch = Some(prony_store::BatchScheduling {
         active: 2,
         ..Default::default()
     });
     let check = check_one_host(&run).unwrap();
-    assert!(
-        check
-            .finding
-            .contains("partly by design: 2 workers ran under SCHED_BATCH"),
-        "{check:?}"
-    );
+    check
+        .finding
+        .assert_contains("partly by design: 2 workers ran under SCHED_BATCH");
     assert_eq!(
         ids(&run),
         ["one-host"],
@@ -143,7 +133,10 @@ fn steal_on_the_server_machine_is_reported() {
     for row in &mut observed_mut(&mut run).series {
         row.machine.get_or_insert_default().steal_share = Some(0.05);
     }
-    assert!(check_server_steal(&run).unwrap().finding.contains("5.0 %"));
+    check_server_steal(&run)
+        .unwrap()
+        .finding
+        .assert_contains("5.0 %");
     for row in &mut observed_mut(&mut run).series {
         row.machine.get_or_insert_default().steal_share = Some(0.2);
     }
@@ -200,10 +193,9 @@ fn cpu_use_of_other_processes_is_reported() {
     assert_eq!(check_neighbours(&with_server_cpu(Some(9.0))), None);
     let check = check_neighbours(&with_server_cpu(Some(4.8))).unwrap();
     assert_eq!(check.severity, Severity::Caveat);
-    assert!(
-        check.finding.starts_with("Other processes used 40 % of"),
-        "{check:?}"
-    );
+    check
+        .finding
+        .assert_starts_with("Other processes used 40 % of");
     assert_eq!(check_neighbours(&with_server_cpu(None)), None, "not known");
     // 79 % of the CPUs are used by others, on a machine that is 95 % busy.
     let mut crowded = with_server_cpu(Some(2.56));
@@ -212,10 +204,9 @@ fn cpu_use_of_other_processes_is_reported() {
     }
     let check = check_neighbours(&crowded).unwrap();
     assert_eq!(check.severity, Severity::Invalid);
-    assert!(
-        check.finding.starts_with("Other processes used 79 % of"),
-        "{check:?}"
-    );
+    check
+        .finding
+        .assert_starts_with("Other processes used 79 % of");
     // Two seconds of a short run may be a burst of another process.
     let observed = observed_mut(&mut crowded);
     observed

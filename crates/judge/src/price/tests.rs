@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sample::{healthy, observed_mut, observed_run};
+use prony_assertions::TextAssertions;
 
 mod comparability;
 mod repeats;
@@ -125,7 +126,7 @@ fn throughput_for_the_money_is_compared_with_the_published_one() {
             item.currency = currency.to_owned();
         }
         let text = remark(&sheet, &reproduced).expect("a remark");
-        assert!(text.contains(expected), "{text}");
+        text.assert_contains(expected);
         assert_eq!(remark(&sheet, &run("y", 4_500.0)), None);
     }
 }
@@ -294,11 +295,9 @@ fn replicas_paid_for_must_match_those_observed() {
     assert_eq!(prices.points[0].replicas_measured, Some(1));
     assert!(prices.points[0].durability.is_some());
     assert_eq!(prices.unpriced_runs.len(), 1);
-    assert!(
-        prices.unpriced_runs[0]
-            .why
-            .contains("pays for 0 replicas, but the run had 1")
-    );
+    prices.unpriced_runs[0]
+        .why
+        .assert_contains("pays for 0 replicas, but the run had 1");
     // If the runs have no replica data, the replicas paid for still have to be equal.
     let runs = [(0, run("x", 1.0)), (1, run("y", 2.0))];
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
@@ -416,11 +415,9 @@ fn the_cheapest_configuration_that_sustains_a_load_is_found() {
             .find(|candidate| candidate.point == index)
             .unwrap()
     };
-    assert!(
-        candidate(3).why.contains("99th percentile was 30.0 ms"),
-        "{:?}",
-        candidate(3)
-    );
+    candidate(3)
+        .why
+        .assert_contains("99th percentile was 30.0 ms");
     assert_eq!((candidate(3).count, candidate(3).cost), (None, None));
     assert_eq!(
         (candidate(0).count, candidate(0).cost),
@@ -432,7 +429,7 @@ fn the_cheapest_configuration_that_sustains_a_load_is_found() {
     let prices = price(&measurements(&sheet, &[(1, at_lower_rate)]), &with_demand).unwrap();
     let candidate = &prices.answer.unwrap().candidates[0];
     assert_eq!((candidate.sustains, candidate.count), (false, None));
-    assert!(candidate.why.contains("limited to 5000"), "{candidate:?}");
+    candidate.why.assert_contains("limited to 5000");
     // A run without a percentile proves nothing about that percentile.
     let mut without_p99 = run("a", 40_000.0);
     without_p99.measured.kinds[0].response.p99_ns = None;
@@ -521,12 +518,10 @@ fn each_variant_is_a_point_priced_by_the_median_of_its_repeats() {
     assert_near(base.tps, 10_000.0);
     assert_near(new.tps, 20_500.0);
     let remark = |id: &str| prices.remarks.iter().find(|remark| remark.id == id);
-    assert!(
-        remark("repeats-missing")
-            .unwrap()
-            .finding
-            .contains("based on 2 of 3 repeats of its variant")
-    );
+    remark("repeats-missing")
+        .unwrap()
+        .finding
+        .assert_contains("based on 2 of 3 repeats of its variant");
     assert_eq!(prices.ranking.as_ref().unwrap().frontier, [1]);
     // The same name in a different experiment is a different variant.
     let runs = [

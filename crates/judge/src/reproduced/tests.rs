@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sample::healthy as run;
+use prony_assertions::TextAssertions;
 use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure, Scenario, ScenarioLoad};
 use prony_store::{
     DeclaredFact, IndustryMetric, QueryCounts, ServerSecond, ServerState, TableState,
@@ -140,10 +141,8 @@ fn reads_per_write_other_than_published_are_reported_with_the_retries() {
     assert_eq!(reads_per_write(14_000, 0, 3), None);
     let (published, measured) = reads_per_write(28_000, 4_500, 1_000).expect("a difference");
     assert_eq!(published, "3.50");
-    assert!(
-        measured.starts_with("6.22: ") && measured.contains("1,000"),
-        "{measured}"
-    );
+    measured.assert_starts_with("6.22: ");
+    measured.assert_contains("1,000");
     let (_, measured) = reads_per_write(28_000, 4_500, 0).expect("a difference");
     assert_eq!(measured, "6.22");
 }

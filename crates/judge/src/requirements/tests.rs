@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sample::{healthy, with_series};
+use prony_assertions::TextAssertions;
 use prony_store::{Check, Event, GrowthReading, KindFigures};
 
 fn requirement(text: &str) -> Requirement {
@@ -46,9 +47,9 @@ fn a_figure_is_decided_by_its_whole_interval() {
     // Too few seconds for an interval.
     let (answer, result) = answered(with_series(&[16_000; 5]), "throughput>15000");
     assert_eq!(answer, AnswerVerdict::Undecided);
-    assert!(result.reason.unwrap().contains("20 whole seconds"));
+    result.reason.unwrap().assert_contains("20 whole seconds");
     let (_, result) = answered(steady(), "absent_kind.p99<1ms");
-    assert!(result.reason.unwrap().contains("absent_kind"));
+    result.reason.unwrap().assert_contains("absent_kind");
 }
 
 #[test]

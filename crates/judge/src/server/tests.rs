@@ -3,6 +3,7 @@
 use super::*;
 use crate::limiter::check_limits;
 use crate::sample::{healthy, observed_mut, observed_run};
+use prony_assertions::TextAssertions;
 use prony_store::{Event, FoundPooler, MissingObservation, Product};
 
 fn with_commits(server_commits: u64) -> Run {
@@ -24,7 +25,7 @@ fn commit_counts_of_client_and_server_agree() {
     );
     let check = check_server_commits(&with_commits(9_600_000)).unwrap();
     assert_eq!(check.severity, Severity::Invalid);
-    assert!(check.finding.contains("counted 9,600,000"), "{check:?}");
+    check.finding.assert_contains("counted 9,600,000");
     assert_eq!(severity(&with_commits(9_860_000)), None);
     assert_eq!(severity(&with_commits(9_900_000)), Some(Severity::Caveat));
     let mut sleeping = with_commits(5_000);
@@ -92,10 +93,9 @@ fn a_restart_or_failover_is_reported() {
     });
     let check = check_restart(&run).unwrap();
     assert_eq!(check.severity, Severity::Invalid);
-    assert!(
-        check.finding.contains("at 42 s the server was the primary"),
-        "{check:?}"
-    );
+    check
+        .finding
+        .assert_contains("at 42 s the server was the primary");
     let mut run = observed_run();
     let after = observed_mut(&mut run).after.as_mut().unwrap();
     after.started_unix_s = Some(1_795_000_500.0);
@@ -136,12 +136,10 @@ fn the_limits_of_the_throughput_are_reported() {
     }
     let check = check_limits(&run).unwrap();
     assert_eq!(check.severity, Severity::Note);
-    assert!(
-        check.finding.contains("95 % busy; 75 %") && check.finding.contains("; the busiest disk"),
-        "{check:?}"
-    );
+    check.finding.assert_contains("95 % busy; 75 %");
+    check.finding.assert_contains("; the busiest disk");
     let waited = "75 % of the 24,000 active sessions in all samples waited for Lock/tuple";
-    assert!(check.finding.contains(waited), "{check:?}");
+    check.finding.assert_contains(waited);
     for row in &mut observed_mut(&mut run).series {
         row.waits = [("CPU".to_owned(), 1), ("Client/ClientRead".to_owned(), 30)].into();
         row.machine = None;
@@ -165,10 +163,7 @@ fn too_few_sessions_are_not_judged() {
     assert_eq!(bottleneck_finding(3), None);
     assert_eq!(bottleneck_finding(19), None);
     let finding = bottleneck_finding(20).expect("enough sessions");
-    assert!(
-        finding.contains("100 % of the 20 active sessions"),
-        "{finding}"
-    );
+    finding.assert_contains("100 % of the 20 active sessions");
 }
 
 #[test]
@@ -203,17 +198,12 @@ fn missing_observations_are_reported() {
     ));
     let check = check_unobserved(&run).unwrap();
     assert_eq!(check.severity, Severity::Note);
-    assert!(
-        check.finding.ends_with("Not observed: checkpoints."),
-        "{check:?}"
-    );
+    check.finding.assert_ends_with("Not observed: checkpoints.");
     observed_mut(&mut run).off = Some("--no-observe was given".to_owned());
-    assert!(
-        check_unobserved(&run)
-            .unwrap()
-            .finding
-            .contains("--no-observe")
-    );
+    check_unobserved(&run)
+        .unwrap()
+        .finding
+        .assert_contains("--no-observe");
     assert_eq!(check_limits(&run), None);
 }
 
@@ -232,7 +222,7 @@ fn a_setting_of_the_plan_must_last_and_others_that_matter_are_named() {
     let planned = changed("max_wal_size").expect("a finding");
     assert_eq!(planned.severity, Severity::Invalid);
     let text = "during the run: max_wal_size from 5GB to 6GB.";
-    assert!(planned.finding.ends_with(text), "{planned:?}");
+    planned.finding.assert_ends_with(text);
     let other = changed("shared_buffers").map(|found| found.severity);
     assert_eq!(other, Some(Severity::Caveat));
     assert_eq!(changed("log_min_messages"), None);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sample::with_series;
+use prony_assertions::TextAssertions;
 use prony_store::Gap;
 
 /// 64 clients with transactions of 4 ms for 30 s, in which the server stands still at these times.
@@ -136,7 +137,7 @@ fn stalls_across_and_of_whole_seconds_are_one() {
     let whole = with_stalls(&[(12.8, 1.5), (20.9, 2.3), (28.9, 2.3)]);
     assert_eq!(check_short_stall(&whole), None);
     let finding = stall::check(&whole).unwrap().finding;
-    assert!(finding.contains(" They came every 8.0 s."), "{finding}");
+    finding.assert_contains(" They came every 8.0 s.");
     // A server that is stopped until the end.
     let mut at_end = with_stalls(&[(39.2, 0.8)]);
     assert_eq!(severity(&at_end), None);
@@ -160,10 +161,9 @@ fn a_client_that_stands_still_while_others_go_on_is_named() {
         regular.series[at].max_ns = 400_000_000;
     }
     let check = check_client_stall(&regular).unwrap();
-    assert!(
-        check.finding.contains("waited 0.40 s every 5.0 s (5 times"),
-        "{check:?}"
-    );
+    check
+        .finding
+        .assert_contains("waited 0.40 s every 5.0 s (5 times");
     regular.series[18].max_ns = 20_000_000;
     regular.series[8].max_ns = 20_000_000;
     regular.series[5].max_ns = 400_000_000;
@@ -175,12 +175,10 @@ fn a_client_that_stands_still_while_others_go_on_is_named() {
     // Until the end of the window.
     let mut at_end = with_stalls(&[]);
     at_end.measured.in_flight_max_s = Some(7.0);
-    assert!(
-        check_client_stall(&at_end)
-            .unwrap()
-            .finding
-            .contains("waited 7.00 s, 33.0 s")
-    );
+    check_client_stall(&at_end)
+        .unwrap()
+        .finding
+        .assert_contains("waited 7.00 s, 33.0 s");
     // All transactions of the workload vary as much.
     let mut varying = run.clone();
     varying

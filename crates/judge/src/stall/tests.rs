@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sample::{healthy, with_series};
+use prony_assertions::TextAssertions;
 use prony_store::Event;
 use serde_json::json;
 
@@ -16,13 +17,10 @@ fn stalled_seconds_are_counted_and_their_times_reported() {
     run.measured.length_s = 100.0;
     let check = check(&run).expect("a stall");
     assert_eq!(check.severity, Severity::Caveat);
-    assert!(check.finding.contains("In 4 of 20 seconds"), "{check:?}");
+    check.finding.assert_contains("In 4 of 20 seconds");
     let named = "from 13 s to 16 s and from 22 s to 23 s after";
-    assert!(check.finding.contains(named), "{check:?}");
-    assert!(
-        check.finding.contains("seconds with 1,000 or more"),
-        "{check:?}"
-    );
+    check.finding.assert_contains(named);
+    check.finding.assert_contains("seconds with 1,000 or more");
 }
 
 #[test]
@@ -88,7 +86,7 @@ fn a_stall_in_an_expected_outage_is_a_note() {
     run.plan = json!({ "run": { "expect_outage": true } });
     let check = check(&run).expect("it is named");
     assert_eq!(check.severity, Severity::Note);
-    assert!(check.advice.contains("expects an outage"), "{check:?}");
+    check.advice.assert_contains("expects an outage");
 }
 
 #[test]
@@ -162,12 +160,9 @@ fn rows_of_ten_seconds_are_judged_by_their_rate() {
     run.series[4_000].committed = 0;
     let check = check(&run).expect("a stall");
     assert_eq!(check.severity, Severity::Caveat);
-    assert!(
-        check.finding.contains("In 10 of 10,800 seconds"),
-        "{check:?}"
-    );
-    assert!(check.finding.contains("from 7600 s to 7610 s"), "{check:?}");
-    assert!(check.finding.contains("seconds with 1,0"), "{check:?}");
+    check.finding.assert_contains("In 10 of 10,800 seconds");
+    check.finding.assert_contains("from 7600 s to 7610 s");
+    check.finding.assert_contains("seconds with 1,0");
 }
 
 #[test]
@@ -236,5 +231,5 @@ fn long_lists_of_stretches_are_shortened() {
         counts[index] = 0;
     }
     let finding = check(&with_series(&counts)).expect("stalls").finding;
-    assert!(finding.contains("2 more times"), "{finding}");
+    finding.assert_contains("2 more times");
 }

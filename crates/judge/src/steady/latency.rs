@@ -127,6 +127,7 @@ fn describe(seconds: usize, name: &str, change: &Change) -> String {
 mod tests {
     use super::*;
     use crate::sample::with_series;
+    use prony_assertions::TextAssertions;
 
     /// A run of 60 s whose median, 95th and 99th percentile are `level` times 2, 5 and 8 ms. The argument of
     /// `level` is the time, from 0 at the first second to 1 at the last.
@@ -148,16 +149,10 @@ mod tests {
         let climbing = run(true, |at| 200_f64.powf(at));
         let check = check(&climbing).expect("2 ms climb to 400 ms");
         assert_eq!(check.severity, Severity::Invalid);
-        assert!(
-            check
-                .finding
-                .contains("the median response time rose from 2."),
-            "{check:?}"
-        );
-        assert!(
-            check.finding.contains("the 99th percentile rose"),
-            "{check:?}"
-        );
+        check
+            .finding
+            .assert_contains("the median response time rose from 2.");
+        check.finding.assert_contains("the 99th percentile rose");
         assert!(
             crate::judge(&climbing)
                 .iter()
@@ -183,10 +178,9 @@ mod tests {
     fn the_time_of_a_step_is_reported() {
         let check = check(&run(true, |at| if at < 0.5 { 1.0 } else { 1.5 })).unwrap();
         assert_eq!(check.severity, Severity::Invalid);
-        assert!(
-            check.finding.contains("in one step 30 s into the window"),
-            "{check:?}"
-        );
+        check
+            .finding
+            .assert_contains("in one step 30 s into the window");
     }
 
     #[test]

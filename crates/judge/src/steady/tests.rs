@@ -1,6 +1,7 @@
 use super::*;
 use crate::checks::find_check;
 use crate::sample::{healthy, observed_mut, observed_run, with_series};
+use prony_assertions::TextAssertions;
 use prony_store::SessionGroup;
 use serde_json::json;
 
@@ -56,8 +57,8 @@ fn a_warm_up_inside_the_window_is_reported() {
     let cold = run(60, |at| if at < 12 { 9_000.0 } else { 16_000.0 });
     let check = check_warm_up(&cold).expect("a warm-up");
     assert_eq!(check.severity, Severity::Caveat);
-    assert!(check.finding.contains("first 12 s"), "{check:?}");
-    assert!(check.finding.contains("44 % less"), "{check:?}");
+    check.finding.assert_contains("first 12 s");
+    check.finding.assert_contains("44 % less");
     assert_eq!(check.advice, "Warm up for longer: --warmup 28s.");
     assert_eq!(ids(&cold), ["warm-up"], "the warm-up explains the rest");
     // Two slow seconds of an hour do not matter.
@@ -113,11 +114,11 @@ fn falling_throughput_is_drift() {
     let falling = run(120, |at| 16_000.0 - 25.0 * at as f64);
     let check = check_drift(&falling).expect("a drift");
     assert_eq!(check.severity, Severity::Invalid, "more than 10 %");
-    assert!(check.finding.contains("fell by 18 %"), "{check:?}");
+    check.finding.assert_contains("fell by 18 %");
     // Relative to its start, not to the mean of the window; the bins average 98 % a little.
     let nearly_all = run(120, |at| 16_000.0 * (1.0 - 0.98 * at as f64 / 119.0));
     let check = check_drift(&nearly_all).expect("a drift");
-    assert!(check.finding.contains("fell by 96 %"), "{check:?}");
+    check.finding.assert_contains("fell by 96 %");
     let severity = |slope: f64| {
         let falling = run(120, move |at| 16_000.0 - slope * at as f64);
         check_drift(&falling).map(|check| check.severity)
@@ -141,7 +142,7 @@ fn a_step_late_in_the_window_is_drift() {
     let step = run(120, |at| if at < 90 { 16_000.0 } else { 14_000.0 });
     let check = check_drift(&step).expect("a step");
     assert_eq!(check.severity, Severity::Caveat, "a quarter of the window");
-    assert!(check.finding.contains("in a step 90 s into"), "{check:?}");
+    check.finding.assert_contains("in a step 90 s into");
 }
 
 #[test]
@@ -215,7 +216,7 @@ fn load_that_comes_and_goes_with_a_change_is_named() {
         let plain = with_load(&|_, _| {});
         assert!(!plain.finding.contains("In these seconds") && plain.advice != END_RIVAL);
         let always = with_load(&|row, _| row.other_commits = Some(2_000));
-        assert!(!always.finding.contains("In these seconds"), "{always:?}");
+        always.finding.assert_lacks("In these seconds");
         let sessions = with_load(&|row, is_busy| {
             row.sessions = vec![SessionGroup {
                 database: "shop".to_owned(),
@@ -227,18 +228,18 @@ fn load_that_comes_and_goes_with_a_change_is_named() {
         });
         let expected = " sessions of others (database shop, user u, program app) were busy in the \
                         server, in the other seconds 0.0.";
-        assert!(sessions.finding.ends_with(expected), "{sessions:?}");
+        sessions.finding.assert_ends_with(expected);
         assert_eq!(sessions.advice, END_RIVAL);
         let commits =
             with_load(&|row, is_busy| row.other_commits = Some(if is_busy { 2_000 } else { 3 }));
         let expected =
             " transactions per second committed in other databases, in the other seconds 3.";
-        assert!(commits.finding.contains(expected), "{commits:?}");
+        commits.finding.assert_contains(expected);
         let cpu = with_load(&|row, is_busy| {
             let machine = row.machine.get_or_insert_default();
             machine.server_cpu_s = Some(if is_busy { 4.8 } else { 11.2 });
         });
         let expected = " % of the CPUs of the server's machine, in the other seconds 0 %.";
-        assert!(cpu.finding.contains(expected), "{cpu:?}");
+        cpu.finding.assert_contains(expected);
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::price::{MeasuredConfiguration, PriceDate, PriceOptions, PriceSheet, price};
 use crate::sample::{observed_mut, observed_run};
+use prony_assertions::TextAssertions;
 use prony_store::{
     Check, DeclaredFact, Experiment, ExperimentKind, FoundPooler, MachineSecond, RunState, Severity,
 };
@@ -92,7 +93,7 @@ fn a_plateau_has_a_knee_with_its_figures_and_the_servers_cpus_as_limit() {
         (limiter.limiter, limiter.at.as_str()),
         (Limiter::ServerCpus, "8")
     );
-    assert!(limiter.evidence.contains("95 % busy"), "{limiter:?}");
+    limiter.evidence.assert_contains("95 % busy");
 }
 
 #[test]
@@ -139,10 +140,8 @@ fn each_limit_is_named_by_what_was_observed() {
     assert_eq!(pooled.0, Limiter::Connections, "{pooled:?}");
     let other = limit(|run| set_waits(run, "IPC/SyncRep"));
     assert_eq!(other.0, Limiter::Unknown);
-    assert!(
-        other.1.contains("50 % busy") && other.1.contains("IPC/SyncRep"),
-        "{other:?}"
-    );
+    other.1.assert_contains("50 % busy");
+    other.1.assert_contains("IPC/SyncRep");
     let unobserved = limit(|run| run.observed = None);
     assert_eq!(
         unobserved,

@@ -1,5 +1,6 @@
 use super::*;
 use crate::input::value_from_flag;
+use prony_assertions::TextAssertions;
 
 fn tpcb_input() -> PlanInput {
     PlanInput {
@@ -149,7 +150,7 @@ fn a_rate_and_an_arrival_make_the_pace() {
     assert_problem(with_rate(None, Some(Arrival::Even)), "--arrival", message);
     for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 1.1e9] {
         let problems = with_rate(Some(rate), None).check().unwrap_err().0;
-        assert!(problems[0].message.starts_with("must be above 0"));
+        problems[0].message.assert_starts_with("must be above 0");
     }
 }
 
@@ -313,12 +314,9 @@ fn mistakes_in_observe_settings_are_reported() {
         ("clients = 3\n", "clients belongs under [run]"),
     ] {
         let message = problems_of(lines);
-        assert!(message.contains(expected), "{message}");
+        message.assert_contains(expected);
     }
     let secret = problems_of("server_metrics = \"http://u:geheim@db1\"\n");
-    assert!(
-        secret.contains("must not hold a user or a password"),
-        "{secret}"
-    );
-    assert!(!secret.contains("geheim"), "{secret}");
+    secret.assert_contains("must not hold a user or a password");
+    secret.assert_lacks("geheim");
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::{PlanInput, Problems, ServerPlan, Stop, value_from_flag};
+use prony_assertions::TextAssertions;
 use prony_document::DeclaredFact;
 use std::time::Duration;
 
@@ -83,12 +84,10 @@ fn variants_override_the_plan_and_keep_the_order_of_the_file() {
             (4, Some(3))
         );
     }
-    assert!(!format!("{experiment:?}").contains("secret"));
+    format!("{experiment:?}").assert_lacks("secret");
     let stored = plan_input(TWO_VARIANTS).to_json("").to_string();
-    assert!(
-        stored.contains("experiment.repeats") && !stored.contains("secret"),
-        "{stored}"
-    );
+    stored.assert_contains("experiment.repeats");
+    stored.assert_lacks("secret");
 }
 
 #[test]
@@ -147,10 +146,8 @@ fn a_pooler_makes_two_variants_that_differ_by_the_url() {
     assert_eq!(direct.plan.declared, pooled.plan.declared);
     assert!(!pooled.plan.declared.is_empty());
     let stored = plan_input(&text).to_json("").to_string();
-    assert!(
-        stored.contains("experiment.via") && !stored.contains("secret"),
-        "{stored}"
-    );
+    stored.assert_contains("experiment.via");
+    stored.assert_lacks("secret");
 
     // By a flag, with the repeats and the order that are given.
     let flags = PlanInput {
@@ -168,8 +165,8 @@ fn a_pooler_makes_two_variants_that_differ_by_the_url() {
     ] {
         let problems = plan_input(excluded).overlay(flags.clone());
         let problems = problems.check_experiment().unwrap_err().to_string();
-        assert!(problems.contains("--via: via and "), "{problems}");
-        assert!(problems.contains("exclude each other"), "{problems}");
+        problems.assert_contains("--via: via and ");
+        problems.assert_contains("exclude each other");
     }
 }
 
@@ -187,14 +184,14 @@ fn two_servers_are_two_variants() {
         ("B", &url("postgres://ann:secret@g/d")),
     ];
     assert_eq!(sides.collect::<Vec<_>>(), expected);
-    assert!(!plan_input(base).to_json("").to_string().contains("secret"));
+    plan_input(base)
+        .to_json("")
+        .to_string()
+        .assert_lacks("secret");
     let problems = check(&format!("{base}via = \"postgres://p/d\"\n"))
         .unwrap_err()
         .to_string();
-    assert!(
-        problems.contains("versus and via exclude each other"),
-        "{problems}"
-    );
+    problems.assert_contains("versus and via exclude each other");
 }
 
 #[test]
@@ -363,10 +360,7 @@ fn two_variants_may_be_identical_unless_a_flag_makes_them_identical() {
     assert!(check(&different).is_ok());
     let message = plan_input(&different).overlay(flags()).check_experiment();
     let message = message.expect_err("the flag overrides both").to_string();
-    assert!(
-        message.contains("(variants.b): is the same as variant a"),
-        "{message}"
-    );
+    message.assert_contains("(variants.b): is the same as variant a");
 }
 
 #[test]
@@ -383,16 +377,12 @@ fn an_experiment_needs_at_least_two_variants() {
         ),
     ] {
         let message = problems(&text);
-        assert!(
-            message.contains(expected) && message.contains("[variants.base]"),
-            "{message}"
-        );
+        message.assert_contains(expected);
+        message.assert_contains("[variants.base]");
     }
     let message = problems(&format!("{base}[variants.a.run]\nclients = 9\n"));
-    assert!(
-        message.contains("is the only variant") && message.contains("[variants.base]"),
-        "{message}"
-    );
+    message.assert_contains("is the only variant");
+    message.assert_contains("[variants.base]");
     for text in ["variants = 5\n", "[variants]\na = 5\nb = 6\n"] {
         let message = problems(&format!(
             "{text}{base}",
@@ -402,20 +392,14 @@ fn an_experiment_needs_at_least_two_variants() {
                 base
             }
         ));
-        assert!(message.contains("must be a table"), "{message}");
+        message.assert_contains("must be a table");
     }
     let misspelt = problems(&format!(
         "{base}[variant.a]\n[variant.b]\n[experimnet]\nrepeats = 0\n"
     ));
-    assert!(misspelt.contains("did you mean [variants]?"), "{misspelt}");
-    assert!(
-        misspelt.contains("did you mean [experiment]?"),
-        "{misspelt}"
-    );
-    assert!(
-        misspelt.contains("(experimnet.repeats): must be from 1"),
-        "{misspelt}"
-    );
+    misspelt.assert_contains("did you mean [variants]?");
+    misspelt.assert_contains("did you mean [experiment]?");
+    misspelt.assert_contains("(experimnet.repeats): must be from 1");
 }
 
 #[test]
@@ -430,18 +414,9 @@ fn the_variants_may_name_the_workload_if_all_of_them_do() {
         .collect();
     assert_eq!(names, ["tpcb", "select-only"]);
     let message = problems("[variants.a.workload]\nname = \"tpcb\"\n[variants.b]\n[variants.c]\n");
-    assert!(
-        message.contains("(workload.name): is missing (variant b, c)"),
-        "{message}"
-    );
+    message.assert_contains("(workload.name): is missing (variant b, c)");
     let message = problems("[variants.b]\n[variants.c.run]\nclients = 9\n");
-    assert!(
-        message.contains("(workload.name): is missing\n"),
-        "{message}"
-    );
+    message.assert_contains("(workload.name): is missing\n");
     let message = problems("repeats = 3\n[workload]\nname = \"tpcb\"\n");
-    assert!(
-        message.contains("repeats belongs under [experiment]"),
-        "{message}"
-    );
+    message.assert_contains("repeats belongs under [experiment]");
 }

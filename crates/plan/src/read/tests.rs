@@ -1,5 +1,6 @@
 use crate::problem::Problems;
 use crate::{Plan, PlanInput};
+use prony_assertions::TextAssertions;
 use proptest::prelude::*;
 
 fn check(text: &str) -> Result<Plan, Problems> {
@@ -21,10 +22,7 @@ fn variants_beyond_the_limit_are_not_read() {
     let input = PlanInput::from_toml("p.toml", &text).expect("it is TOML");
     assert_eq!(input.variants.len(), 101);
     let problems = input.check_experiment().expect_err("too many").to_string();
-    assert!(
-        problems.contains("(variants.v100): exceeds the limit of 100 variants"),
-        "{problems}"
-    );
+    problems.assert_contains("(variants.v100): exceeds the limit of 100 variants");
 }
 
 #[test]
@@ -63,31 +61,22 @@ p.toml:14:8 (run.rate): must be above 0 and at most 1000000000, is 0
 fn the_content_of_a_misspelt_table_is_checked() {
     let message = problems("[wrokload]\nname = \"tpcb\"\n[rnu]\nclients = 0\n");
     assert_eq!(message.matches("did you mean [").count(), 2, "{message}");
-    assert!(
-        message.contains("p.toml:4:11 (rnu.clients): must be from 1"),
-        "{message}"
-    );
-    assert!(!message.contains("missing"), "{message}");
+    message.assert_contains("p.toml:4:11 (rnu.clients): must be from 1");
+    message.assert_lacks("missing");
 }
 
 #[test]
 fn hints_name_the_right_table() {
     let message =
         problems("clients = 3\n[workload]\nname = \"tpcb\"\nthreads = 2\n[run]\nscale = 3\n");
-    assert!(message.contains("clients belongs under [run]"), "{message}");
-    assert!(message.contains("it belongs under [run]"), "{message}");
-    assert!(
-        message.contains("scale belongs under [workload]"),
-        "{message}"
-    );
+    message.assert_contains("clients belongs under [run]");
+    message.assert_contains("it belongs under [run]");
+    message.assert_contains("scale belongs under [workload]");
     let message =
         problems("[workload]\nname = \"tpcb\"\n[run]\njobs = 4\nbanana = 1\nhost = \"h\"\n");
-    assert!(message.contains("did you mean threads?"), "{message}");
-    assert!(message.contains("[run] has clients, threads"), "{message}");
-    assert!(
-        message.contains("did you mean url under [server]?"),
-        "{message}"
-    );
+    message.assert_contains("did you mean threads?");
+    message.assert_contains("[run] has clients, threads");
+    message.assert_contains("did you mean url under [server]?");
 }
 
 #[test]
@@ -95,19 +84,19 @@ fn problems_that_follow_from_another_are_not_reported() {
     // threads > the default of 8 clients is not a problem if clients could not be read.
     for clients in ["cleints = 64", "clients = \"64\"", "clients = 0"] {
         let message = problems(&format!("{WITH_NAME}[run]\nthreads = 16\n{clients}\n"));
-        assert!(!message.contains("more than"), "{message}");
+        message.assert_lacks("more than");
     }
     let message = problems(&format!(
         "{WITH_NAME}[run]\narrival = \"even\"\nrate = \"5\"\n"
     ));
-    assert!(!message.contains("without a rate"), "{message}");
+    message.assert_lacks("without a rate");
     for name in ["nmae = \"tpcb\"", "name = 5"] {
         let message = problems(&format!("[workload]\n{name}\n"));
-        assert!(!message.contains("missing"), "{message}");
+        message.assert_lacks("missing");
     }
     let message = problems("workload = 5\n");
     assert_eq!(message.lines().count(), 2, "{message}");
-    assert!(message.contains("(workload): must be a table"), "{message}");
+    message.assert_contains("(workload): must be a table");
 }
 
 #[test]
@@ -116,17 +105,15 @@ fn a_syntax_error_is_the_only_problem_and_its_message_quotes_no_text() {
     let error = PlanInput::from_toml("p.toml", text).unwrap_err();
     assert_eq!(error.0.len(), 1);
     let message = error.to_string();
-    assert!(message.starts_with("p.toml:2:"), "{message}");
-    assert!(message.contains("is not TOML: "), "{message}");
+    message.assert_starts_with("p.toml:2:");
+    message.assert_contains("is not TOML: ");
     let escape = "[workload]\nname = \"sql\"\nsql = \"\"\"\n\\set n 1\n\"\"\"\n";
     let message = PlanInput::from_toml("p.toml", escape)
         .unwrap_err()
         .to_string();
-    assert!(
-        message.contains("p.toml:4:2") && message.contains("between '''"),
-        "{message}"
-    );
-    assert!(!message.contains("secret"), "{message}");
+    message.assert_contains("p.toml:4:2");
+    message.assert_contains("between '''");
+    message.assert_lacks("secret");
 }
 
 #[test]
@@ -134,8 +121,8 @@ fn a_password_is_never_quoted() {
     let text = "[server]\nurl = [\"postgres://u:secret@h/d\"]\npassword = \"secret\"\n\
                 [workload]\nname = \"tpcb\"\n[run]\nclients = \"secret\"\nduration = [\"secret\"]\n";
     let message = problems(text);
-    assert!(!message.contains("secret"), "{message}");
-    assert!(message.contains("did you mean url?"), "{message}");
+    message.assert_lacks("secret");
+    message.assert_contains("did you mean url?");
 }
 
 #[test]
@@ -165,28 +152,19 @@ fn numbers_are_read_in_every_notation() {
     let message = problems(&format!(
         "{WITH_NAME}[run]\nclients = -5\nseed = 18446744073709551616\nwarmup = -1\n"
     ));
-    assert!(message.contains("must not be negative, is -5"), "{message}");
-    assert!(
-        message.contains("must be at most 18446744073709551615"),
-        "{message}"
-    );
-    assert!(
-        message.contains("(run.warmup): '-1' is not a duration"),
-        "{message}"
-    );
+    message.assert_contains("must not be negative, is -5");
+    message.assert_contains("must be at most 18446744073709551615");
+    message.assert_contains("(run.warmup): '-1' is not a duration");
     let message = problems(&format!("{WITH_NAME}[run]\nwarmup = \"a; b\"\n"));
-    assert!(
-        message.contains("(run.warmup): 'a; b' is not a duration\n  hint: write a duration as"),
-        "{message}"
-    );
+    message.assert_contains("(run.warmup): 'a; b' is not a duration\n  hint: write a duration as");
 }
 
 #[test]
 fn columns_count_characters_and_crlf_is_accepted() {
     let text = "workload.name = \"tpcb\"\r\nrun = { \"öäü\" = 1, io = 5 }\r\n";
     let message = problems(text);
-    assert!(message.contains("p.toml:2:9 (run.öäü)"), "{message}");
-    assert!(message.contains("p.toml:2:25 (run.io)"), "{message}");
+    message.assert_contains("p.toml:2:9 (run.öäü)");
+    message.assert_contains("p.toml:2:25 (run.io)");
 }
 
 /// Unknown keys in one long line and in lines of their own: the time grows with their number, not with its square.
@@ -201,17 +179,14 @@ fn many_unknown_keys_are_located_and_summarised() {
         "workload.name = \"tpcb\"\n[run]\n{}\n",
         quoted("\n")
     ));
-    assert!(lines.contains("p.toml:52:1 (run.öä_49)"), "{lines}");
-    assert!(
-        lines.contains("p.toml:103:1 (run.öä_100): and 2900 problems"),
-        "{lines}"
-    );
+    lines.assert_contains("p.toml:52:1 (run.öä_49)");
+    lines.assert_contains("p.toml:103:1 (run.öä_100): and 2900 problems");
     let one_line = problems(&format!(
         "workload.name = \"tpcb\"\nrun = {{ {} }}\n",
         quoted(", ")
     ));
     // 9 characters before the keys, 12 for each of the first ten and 13 for each of the next 89.
-    assert!(one_line.contains("p.toml:2:1286 (run.öä_99)"), "{one_line}");
+    one_line.assert_contains("p.toml:2:1286 (run.öä_99)");
 }
 
 const EXAMPLE: &str = include_str!("../../../../plans/open-loop-rate.toml");

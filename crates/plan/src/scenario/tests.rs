@@ -1,6 +1,7 @@
 //! Tests that the tables are complete and their figures consistent, and of the sizes of scenarios.
 
 use super::*;
+use prony_assertions::TextAssertions;
 
 fn figure(scenario: &Scenario, metric: PublishedMetric) -> Option<f64> {
     let mut figures = scenario.figures.iter();
@@ -141,7 +142,7 @@ fn rows_inherit_the_values_of_their_group() {
     assert_eq!(row.options["table_size"].as_integer(), Some(25_000));
     let row = find_scenario("tpcc-64vcpu-30pct").expect("listed");
     assert_eq!(row.notes.len(), 3);
-    assert!(row.notes[0].contains("12,800"), "{:?}", row.notes);
+    row.notes[0].assert_contains("12,800");
     assert_eq!(row.warmup, Some(Duration::from_secs(600)));
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::problem::Problems;
+use prony_assertions::TextAssertions;
 
 const VALID: &str = r#"
 [sheet]
@@ -184,12 +185,9 @@ fn conflicting_currencies_and_duplicate_names_are_rejected() {
     let text = VALID.replacen("per = \"year\"", "per = \"year\"\ncurrency = \"USD\"", 1);
     let messages = problems(&text);
     assert_eq!(messages.len(), 1, "{messages:?}");
-    assert!(
-        messages[0].contains("USD differs from EUR (p.toml:3:12"),
-        "{messages:?}"
-    );
+    messages[0].assert_contains("USD differs from EUR (p.toml:3:12");
     let text = VALID.replacen("name = \"own\"", "name = \"small\"", 1);
-    assert!(problems(&text)[0].contains("another configuration is already named \"small\""));
+    problems(&text)[0].assert_contains("another configuration is already named \"small\"");
 }
 
 #[test]

@@ -3,6 +3,7 @@ use crate::{
     Arrival, DrivePlan, IoEngine, ListenAddress, ObservePlan, Pace, QueryMode, ServerPlan, Stop,
     WorkloadPlan,
 };
+use prony_assertions::TextAssertions;
 use prony_document::{Declared, DeclaredFact, Requirement, Requirements, ServerSettings};
 use proptest::prelude::*;
 use std::path::Path;
@@ -134,10 +135,7 @@ fn transactions_are_written_as_they_were_read() {
     let problems = read(&text.replace("look.sql", "no.sql"))
         .unwrap_err()
         .to_string();
-    assert!(
-        problems.contains("cannot read no.sql: no such file"),
-        "{problems}"
-    );
+    problems.assert_contains("cannot read no.sql: no such file");
 }
 
 #[test]
@@ -264,7 +262,7 @@ fn json_has_every_key_and_no_password() {
     let text = "[server]\nurl = \"postgres://u:secret@h/d\"\n[workload]\nname = \"tpcb\"\n\
                 day = 2026-11-20\n[run]\nrate = 5000\n";
     let json = to_json(&checked_plan("p", text), "postgres://u@h/d");
-    assert!(!json.to_string().contains("secret"));
+    json.to_string().assert_lacks("secret");
     assert_eq!(json["server"], "postgres://u@h/d");
     assert_eq!(
         json["workload"],
@@ -292,24 +290,17 @@ fn toml_omits_the_server_unless_its_url_is_passed() {
     let text = "[server]\nurl = \"postgres://u:secret@h/d\"\n[workload]\nname = \"tpcb\"\n";
     let plan = checked_plan("p", text);
     let without_server = to_toml(&plan, None).unwrap();
-    assert!(
-        !without_server.contains("[server]") && !without_server.contains("secret"),
-        "{without_server}"
-    );
+    without_server.assert_lacks("[server]");
+    without_server.assert_lacks("secret");
     let with_server = to_toml(&plan, Some("postgres://u@h/d")).unwrap();
-    assert!(
-        with_server.contains("url = \"postgres://u@h/d\""),
-        "{with_server}"
-    );
+    with_server.assert_contains("url = \"postgres://u@h/d\"");
     let embedded = Plan {
         server: ServerPlan::Embedded,
         ..plan
     };
-    assert!(
-        to_toml(&embedded, None)
-            .unwrap()
-            .contains("embedded = true")
-    );
+    to_toml(&embedded, None)
+        .unwrap()
+        .assert_contains("embedded = true");
 }
 
 fn any_option() -> impl Strategy<Value = toml::Value> {

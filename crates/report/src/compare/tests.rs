@@ -5,6 +5,7 @@ mod names;
 
 use super::*;
 use crate::sample_run::{closed, written};
+use prony_assertions::TextAssertions;
 use prony_judge::compare::sides::{CompareOptions, Side, compare_sides};
 use prony_judge::requirements::answer_side;
 use prony_store::{IndustryMetric, Requirement};
@@ -90,17 +91,10 @@ const FASTER: [f64; 3] = [10_900.0, 11_000.0, 11_100.0];
 #[test]
 fn comparable_runs_have_a_ratio_and_a_caution() {
     let views = compare_runs(&[vec![run("a", 10_000.0)], vec![run("b", 11_000.0)]]);
-    assert!(
-        views.text.starts_with("COMPARABLE, WITH 1 CAVEAT\n"),
-        "{}",
-        views.text
-    );
-    assert!(
-        views.text.contains("+10.0 %") && views.text.contains("One run per side"),
-        "{}",
-        views.text
-    );
-    assert!(views.text.contains("repeats"), "{}", views.text);
+    views.text.assert_starts_with("COMPARABLE, WITH 1 CAVEAT\n");
+    views.text.assert_contains("+10.0 %");
+    views.text.assert_contains("One run per side");
+    views.text.assert_contains("repeats");
     let unwrapped = views.text.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
         "TPS: A 10,000, B 11,000 (+10.0 %); no statement about a difference: 1 run per side.",
@@ -121,15 +115,8 @@ fn comparable_runs_have_a_ratio_and_a_caution() {
     );
     let several = compare_runs(&[vec![run("a", 10_000.0)], runs("b", &STEADY)]);
     let sentence = several.json["told"][0].as_str().unwrap();
-    assert!(
-        sentence.ends_with("(+0.0 %); no statement about a difference: A has 1 run."),
-        "{sentence}"
-    );
-    assert!(
-        several.text.contains("5 runs per side are"),
-        "{}",
-        several.text
-    );
+    sentence.assert_ends_with("(+0.0 %); no statement about a difference: A has 1 run.");
+    several.text.assert_contains("5 runs per side are");
 }
 
 /// However far apart the seconds of two single runs are, they are not a basis for a verdict.
@@ -158,13 +145,10 @@ fn seconds_of_single_runs_give_no_verdict() {
 #[test]
 fn repeats_are_reported_with_their_interval() {
     let views = compare_named("", &[runs("a", &STEADY), runs("b", &FASTER)]);
-    assert!(views.text.starts_with("COMPARABLE\n"), "{}", views.text);
+    views.text.assert_starts_with("COMPARABLE\n");
     let tps = "TPS: B is faster by 10.0 % (95 % interval 7.";
-    assert!(
-        views.text.contains(tps) && views.text.contains("3 runs each, assuming"),
-        "{}",
-        views.text
-    );
+    views.text.assert_contains(tps);
+    views.text.assert_contains("3 runs each, assuming");
     assert!(
         views
             .text
@@ -172,31 +156,19 @@ fn repeats_are_reported_with_their_interval() {
         "{}",
         views.text
     );
-    assert!(!views.text.contains("One run"));
+    views.text.assert_lacks("One run");
     let one_against_three = compare_runs(&[runs("a", &STEADY), runs("b", &[9_950.0])]).text;
-    assert!(
-        one_against_three.contains("One run of B: ") && !one_against_three.contains("per side:"),
-        "{one_against_three}"
-    );
+    one_against_three.assert_contains("One run of B: ");
+    one_against_three.assert_lacks("per side:");
     let views = compare_runs(&[runs("a", &FASTER), runs("b", &STEADY)]);
-    assert!(
-        views.text.contains("TPS: B is slower by 9.1 %"),
-        "{}",
-        views.text
-    );
+    views.text.assert_contains("TPS: B is slower by 9.1 %");
     let equal_sides = compare_runs(&[
         runs("a", &STEADY),
         runs("b", &[9_950.0, 10_000.0, 10_060.0]),
     ]);
     let sentence = equal_sides.json["told"][0].as_str().unwrap();
-    assert!(
-        sentence.starts_with("TPS: no difference found between A and B (95 % interval -"),
-        "{sentence}"
-    );
-    assert!(
-        sentence.ends_with(" or more would probably have been found."),
-        "{sentence}"
-    );
+    sentence.assert_starts_with("TPS: no difference found between A and B (95 % interval -");
+    sentence.assert_ends_with(" or more would probably have been found.");
 }
 
 #[test]
@@ -220,8 +192,8 @@ fn incomparable_runs_have_no_ratio() {
     b.workload.settings = vec![prony_store::Setting::new("profile", "\u{1b}[31mhammerdb")];
     b.server.version = "9".repeat(200);
     let views = compare_runs(&[vec![a], vec![b]]);
-    assert!(views.text.starts_with("NOT COMPARABLE\n"), "{}", views.text);
-    assert!(views.text.contains("profile"), "{}", views.text);
+    views.text.assert_starts_with("NOT COMPARABLE\n");
+    views.text.assert_contains("profile");
     for text in [&views.text, &views.markdown, &views.xml] {
         assert!(
             !text.contains("| change |")
@@ -229,15 +201,12 @@ fn incomparable_runs_have_no_ratio() {
                 && !text.contains('\u{1b}'),
             "{text}"
         );
-        assert!(!text.contains("TPS") && !text.contains("10.0 %"), "{text}");
+        text.assert_lacks("TPS").assert_lacks("10.0 %");
     }
     let long = views.text.lines().find(|line| line.chars().count() > 100);
     assert_eq!(long, None);
-    assert!(
-        views.xml.contains("failures=\"1\"") && views.xml.contains("tests=\"1\""),
-        "{}",
-        views.xml
-    );
+    views.xml.assert_contains("failures=\"1\"");
+    views.xml.assert_contains("tests=\"1\"");
     assert_eq!(views.json["verdict"], "not_comparable");
 }
 
@@ -253,7 +222,7 @@ fn each_reason_names_the_properties_that_differ() {
         "\n  TLS: encryption costs CPU time at both ends.\n",
         "\n  threads: the client's own cost is part of every figure.\n",
     ] {
-        assert!(text.contains(line), "{text}");
+        text.assert_contains(line);
     }
     let properties = ["a", "b", "c", "d"].map(str::to_owned);
     assert_eq!(list_properties(&properties[..3]), "a, b, c");
@@ -274,10 +243,10 @@ fn only_the_first_notes_are_listed_for_a_person() {
         vec![with_settings("a", 10_000.0)],
         vec![with_settings("b", 11_000.0)],
     ]);
-    assert!(views.text.contains("setting_19"), "{}", views.text);
-    assert!(!views.text.contains("setting_20"), "{}", views.text);
-    assert!(views.text.contains("80 more: --json"), "{}", views.text);
-    assert!(views.json.to_string().contains("setting_99"));
+    views.text.assert_contains("setting_19");
+    views.text.assert_lacks("setting_20");
+    views.text.assert_contains("80 more: --json");
+    views.json.to_string().assert_contains("setting_99");
 }
 
 #[test]
@@ -326,35 +295,20 @@ fn what_is_required_is_answered_first() {
     let sides = |tps: &[f64]| [runs("a", &STEADY), runs("b", tps)];
     let required = ["not slower than A by 3%"];
     let views = compare_required("", &sides(&[9_000.0, 9_100.0, 9_050.0]), &required, true);
-    assert!(
-        views.text.starts_with("FAIL: TPS 90.5 % of A's ("),
-        "{}",
-        views.text
-    );
-    assert!(
-        views.markdown.starts_with("- FAIL: TPS"),
-        "{}",
-        views.markdown
-    );
-    assert!(
-        views.xml.contains("failures=\"1\"") && views.xml.contains("<failure message=\"FAIL: TPS"),
-        "{}",
-        views.xml
-    );
+    views.text.assert_starts_with("FAIL: TPS 90.5 % of A's (");
+    views.markdown.assert_starts_with("- FAIL: TPS");
+    views.xml.assert_contains("failures=\"1\"");
+    views.xml.assert_contains("<failure message=\"FAIL: TPS");
     let views = compare_required("", &sides(&STEADY), &required, false);
-    assert!(
-        views.text.starts_with("PASS: TPS 100.0 % of A's"),
-        "{}",
-        views.text
-    );
-    assert!(views.xml.contains("failures=\"0\""));
+    views.text.assert_starts_with("PASS: TPS 100.0 % of A's");
+    views.xml.assert_contains("failures=\"0\"");
     let undecided = sides(&[9_600.0, 9_700.0, 9_800.0]);
     let single = [vec![run("a", 10_000.0)], vec![run("b", 4_000.0)]];
     for (pass_undecided, failures) in [(true, "failures=\"0\""), (false, "failures=\"1\"")] {
         for sides in [&undecided[..], &single] {
             let views = compare_required("", sides, &required, pass_undecided);
-            assert!(views.text.starts_with("UNDECIDED: TPS "), "{}", views.text);
-            assert!(views.xml.contains(failures), "{}", views.xml);
+            views.text.assert_starts_with("UNDECIDED: TPS ");
+            views.xml.assert_contains(failures);
             assert_eq!(views.json["answers"][0]["answer"]["verdict"], "UNDECIDED");
         }
     }
@@ -362,15 +316,9 @@ fn what_is_required_is_answered_first() {
     let sides = [runs("a", &FASTER), runs("b", &STEADY), runs("c", &FASTER)];
     let views = compare_required("", &sides, &["p99<=105% of A"], false);
     let lines: Vec<&str> = views.markdown.lines().take(2).collect();
-    assert!(
-        lines[0].starts_with("- B: FAIL: p99 110.") && lines[1].starts_with("- C: PASS: p99 100.0"),
-        "{lines:?}"
-    );
-    assert!(
-        views.text.starts_with("B: FAIL: p99 110."),
-        "{}",
-        views.text
-    );
+    lines[0].assert_starts_with("- B: FAIL: p99 110.");
+    lines[1].assert_starts_with("- C: PASS: p99 100.0");
+    views.text.assert_starts_with("B: FAIL: p99 110.");
 }
 
 #[test]
@@ -400,7 +348,7 @@ fn four_variants_fit_a_screen() {
         "All runs are too short",
         "Holm",
     ] {
-        assert!(text.contains(part), "{part}: {text}");
+        text.assert_contains(part);
     }
     let mut lines = text.lines();
     let row = lines.find(|line| line.trim_start().starts_with("wal ") && line.contains('%'));
@@ -418,7 +366,7 @@ fn each_of_several_sides_has_its_own_row() {
         "97.5 % interval",
         "Holm",
     ] {
-        assert!(views.text.contains(part), "{part}: {}", views.text);
+        views.text.assert_contains(part);
     }
     assert_eq!(views.xml.matches("<testsuite ").count(), 2);
     assert!(

@@ -68,6 +68,7 @@ mod tests {
     use super::*;
     use crate::html::{PageContents, VerifyError, verify, write_contents};
     use crate::sample_run::{closed, test_build, written};
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn a_page_names_its_run_and_no_label_can_be_changed() {
@@ -83,14 +84,11 @@ mod tests {
             ..PageContents::default()
         };
         let page = written(|out| write_contents(out, &contents, &test_build()));
-        assert!(page.contains(
-            "<strong>&lt;b&gt;release &lt;/b&gt;</strong> before &quot;the&quot; switch</p>"
-        ));
-        let id = &contents.runs[0].id;
-        assert!(
-            page.contains(&format!("2026-11-29 12:10 UTC · 64 clients · run {id}</p>")),
-            "{page}"
+        page.assert_contains(
+            "<strong>&lt;b&gt;release &lt;/b&gt;</strong> before &quot;the&quot; switch</p>",
         );
+        let id = &contents.runs[0].id;
+        page.assert_contains(&format!("2026-11-29 12:10 UTC · 64 clients · run {id}</p>"));
         let verified = verify(&page, &test_build()).expect("unchanged");
         assert_eq!(verified.documents[0].annotation, annotations[0]);
         let changed = page.replace("before &quot;", "after &quot;");

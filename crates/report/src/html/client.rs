@@ -59,6 +59,7 @@ mod tests {
     use super::*;
     use crate::html::over_time::max_points;
     use crate::sample_run::closed;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn points_have_the_worst_of_their_seconds() {
@@ -78,6 +79,6 @@ mod tests {
         let mut out = Html::default();
         write(&mut out, &RunOverTime::new(&closed(), 1, max_points(1))).unwrap();
         assert_eq!(out.matches("data-table=\"client-1\"").count(), 3);
-        assert!(out.contains("<td>900 µs</td>"), "{out}");
+        out.assert_contains("<td>900 µs</td>");
     }
 }

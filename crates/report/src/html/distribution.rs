@@ -186,11 +186,12 @@ fn draw_histogram(
 mod tests {
     use super::*;
     use crate::sample_run::{closed, latency_of};
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn a_latency_without_a_histogram_has_no_bars() {
         let error = histogram_bars(&Latency::default()).unwrap_err();
-        assert!(error.contains("no histogram"), "{error}");
+        error.assert_contains("no histogram");
     }
 
     #[test]
@@ -213,11 +214,8 @@ mod tests {
         run.measured.kinds[0].response.histogram = "<script>".into();
         let mut out = Html::default();
         write(&mut out, &run, 1).unwrap();
-        assert!(
-            out.contains("No distribution: a histogram is not base64"),
-            "{out}"
-        );
-        assert!(out.contains("<th scope=\"row\">client wait</th>"), "{out}");
-        assert!(!out.contains("<script>"), "{out}");
+        out.assert_contains("No distribution: a histogram is not base64");
+        out.assert_contains("<th scope=\"row\">client wait</th>");
+        out.assert_lacks("<script>");
     }
 }

@@ -204,6 +204,7 @@ pub fn write_effects(
 mod tests {
     use super::*;
     use crate::sample_run::closed;
+    use prony_assertions::TextAssertions;
 
     fn row(value: Option<f64>, interval: Option<[f64; 2]>) -> DotRow {
         DotRow {
@@ -225,7 +226,7 @@ mod tests {
         draw(&mut out, "d", "Dots", &rows, Some(0.0), units::rate).unwrap();
         assert_eq!(out.matches("<circle").count(), 2);
         assert_eq!(out.matches("class=\"spread\"").count(), 1);
-        assert!(!out.contains("<b>") && !out.contains("NaN"), "{out}");
+        out.assert_lacks("<b>").assert_lacks("NaN");
         let mut out = Html::default();
         draw(
             &mut out,
@@ -256,6 +257,6 @@ mod tests {
         let mut out = Html::default();
         write_runs(&mut out, &[document.clone(), document], &names).unwrap();
         assert_eq!(out.matches(">run 2</text>").count(), 2, "{out}");
-        assert!(out.contains(">27,700 /s</text>"), "{out}");
+        out.assert_contains(">27,700 /s</text>");
     }
 }

@@ -130,6 +130,7 @@ fn cpus_used(series: &[ServerSecond], span: &Span) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_store::{MachineSecond, Run, Spread};
 
     #[test]
@@ -183,7 +184,7 @@ mod tests {
             "<td>310</td><td>100</td><td>1.50</td><td>0.60</td><td>4</td><td>4</td>",
             "<td>350</td><td>0</td><td>–</td><td>0.50</td><td>4</td><td>0</td>",
         ] {
-            assert!(out.contains(part), "{part}: {out}");
+            out.assert_contains(part);
         }
     }
 }

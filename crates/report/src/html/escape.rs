@@ -78,6 +78,7 @@ impl Markup for EmbeddedJson<'_> {
 mod tests {
     use super::*;
     use crate::html::markup::markup;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn names_get_line_breaks_and_stay_escaped() {
@@ -95,11 +96,8 @@ mod tests {
             !safe.contains(['<', '>', '"', '\'', '\u{1b}', '\u{202e}']),
             "{safe}"
         );
-        assert!(
-            safe.starts_with("&lt;/td&gt;&lt;script&gt;alert(&quot;1"),
-            "{safe}"
-        );
-        assert!(safe.contains("x&amp; "), "{safe}");
+        safe.assert_starts_with("&lt;/td&gt;&lt;script&gt;alert(&quot;1");
+        safe.assert_contains("x&amp; ");
         assert_eq!(Escaped(12.5).to_string(), "12.5");
     }
 

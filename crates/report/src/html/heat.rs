@@ -124,6 +124,7 @@ mod tests {
     use super::*;
     use crate::html::over_time::max_points;
     use crate::sample_run::{closed, with_part_histograms};
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn every_interval_is_a_column_of_its_transactions() {
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!(path.matches('z').count(), run.series.len(), "{path}");
         let others = out.matches("class=\"heat h4\"").count();
         assert_eq!(others, 1, "only the legend has another shade: {out}");
-        assert!(out.contains("<td>1.25 ms</td>"), "{out}");
+        out.assert_contains("<td>1.25 ms</td>");
     }
 
     #[test]
@@ -155,9 +156,6 @@ mod tests {
         let mut run = with_part_histograms();
         run.series.pop();
         write(&mut out, &RunOverTime::new(&run, 1, max_points(1))).unwrap();
-        assert!(
-            out.contains("No heat map: the histograms cover more seconds"),
-            "{out}"
-        );
+        out.assert_contains("No heat map: the histograms cover more seconds");
     }
 }

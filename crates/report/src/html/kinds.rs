@@ -67,6 +67,7 @@ mod tests {
     use super::*;
     use crate::html::over_time::max_points;
     use crate::sample_run::with_part_histograms;
+    use prony_assertions::TextAssertions;
     use prony_store::HistogramSeries;
 
     #[test]
@@ -84,13 +85,10 @@ mod tests {
         times[1].kind = Some("new order".into());
         times[1].time = TransactionTime::Response;
         write(&mut out, &RunOverTime::new(&run, 1, max_points(1))).unwrap();
-        assert!(
-            out.contains("<th scope=\"col\">pay&lt;b&gt;, p99</th>"),
-            "{out}"
-        );
-        assert!(!out.contains("<b>"), "{out}");
+        out.assert_contains("<th scope=\"col\">pay&lt;b&gt;, p99</th>");
+        out.assert_lacks("<b>");
         let row = "<td>27,400</td><td>1.25 ms</td><td>27,400</td><td>1.00 ms</td>";
-        assert!(out.contains(row), "{out}");
+        out.assert_contains(row);
         assert_eq!(out.matches("class=\"area ").count(), 2);
     }
 }

@@ -183,6 +183,7 @@ pub fn write_legend(out: &mut Html, marks: &[EventMark]) -> fmt::Result {
 mod tests {
     use super::*;
     use crate::sample_run::closed;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn consecutive_failures_are_one_mark() {
@@ -200,7 +201,7 @@ mod tests {
         assert_eq!((marks[0].kind, marks[0].end_s), (MarkKind::OtherEvent, 2.4));
         let mut text = Html::default();
         write_legend(&mut text, &marks).unwrap();
-        assert!(text.contains("×") && !text.contains("checkpoint"), "{text}");
+        text.assert_contains("×").assert_lacks("checkpoint");
     }
 
     #[test]
@@ -221,7 +222,7 @@ mod tests {
         let out = drawing.html;
         // The marks are 0.6 units apart and 1 unit wide: together they are one band over the whole plot.
         assert_eq!(out.matches('M').count(), 1, "{out}");
-        assert!(out.contains("M0.0 40H600.4V200H0.0z"), "{out}");
+        out.assert_contains("M0.0 40H600.4V200H0.0z");
         assert!(
             out.matches("<text").count() <= 51,
             "{}",

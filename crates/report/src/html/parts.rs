@@ -68,6 +68,7 @@ mod tests {
     use super::*;
     use crate::html::over_time::max_points;
     use crate::sample_run::{closed, with_part_histograms};
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn means_are_stacked_and_medians_are_not() {
@@ -98,9 +99,6 @@ mod tests {
         let mut run = with_part_histograms();
         run.series.pop();
         write(&mut out, &RunOverTime::new(&run, 1, max_points(1))).unwrap();
-        assert!(
-            out.contains("cover more seconds than the document"),
-            "{out}"
-        );
+        out.assert_contains("cover more seconds than the document");
     }
 }

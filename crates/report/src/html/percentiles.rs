@@ -179,6 +179,7 @@ fn write_table(
 mod tests {
     use super::*;
     use crate::sample_run::latency_of;
+    use prony_assertions::TextAssertions;
 
     /// A latency of the times from 1 µs to `samples` µs.
     fn uniform(samples: u64) -> Latency {
@@ -246,6 +247,6 @@ mod tests {
         };
         assert_eq!(page_of(&uniform(5)), "");
         let out = page_of(&uniform(5_000));
-        assert!(out.contains("&lt;b&gt;") && !out.contains("<b>"), "{out}");
+        out.assert_contains("&lt;b&gt;").assert_lacks("<b>");
     }
 }

@@ -46,16 +46,14 @@ fn latest_start_s(run: &Run) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::sample_run::{closed, with_part_histograms};
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn the_control_is_hidden_until_the_script_runs() {
         let mut out = Html::default();
         write(&mut out, &with_part_histograms(), 2).unwrap();
-        assert!(
-            out.starts_with("<div class=\"recut\" data-run=\"1\" hidden>"),
-            "{out}"
-        );
-        assert!(out.contains("max=\"4\" step=\"1\" value=\"1\""), "{out}");
+        out.assert_starts_with("<div class=\"recut\" data-run=\"1\" hidden>");
+        out.assert_contains("max=\"4\" step=\"1\" value=\"1\"");
     }
 
     #[test]

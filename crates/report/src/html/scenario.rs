@@ -80,6 +80,7 @@ mod tests {
     use crate::html::verify;
     use crate::sample_run::{closed, test_build, written};
     use crate::terminal::reproduced::tests::run_with_scenario;
+    use prony_assertions::TextAssertions;
     use prony_store::Run;
     use prony_store::scenario::CachedShare;
 
@@ -114,13 +115,13 @@ mod tests {
             "said &lt;/p&gt;&lt;script&gt;of it",
             "30.0 % was requested.",
         ] {
-            assert!(verdict.contains(expected), "{expected}:\n{verdict}");
+            verdict.assert_contains(expected);
         }
         assert!(verify(&page, &test_build()).is_ok());
     }
 
     #[test]
     fn a_run_without_a_scenario_has_no_comparison() {
-        assert!(!page_of(&closed()).contains("Compared with the scenario"));
+        page_of(&closed()).assert_lacks("Compared with the scenario");
     }
 }

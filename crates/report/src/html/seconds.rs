@@ -159,6 +159,7 @@ mod tests {
     use super::*;
     use crate::html::over_time::max_points;
     use crate::sample_run::closed;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn merged_seconds_have_the_highest_percentile_and_the_total_rate() {
@@ -182,13 +183,13 @@ mod tests {
         }
         let mut out = Html::default();
         write(&mut out, &RunOverTime::new(&run, 1, max_points(1))).unwrap();
-        assert!(out.contains("99th percentile, of up to 14 s"), "{out}");
-        assert!(out.contains("<td>70.0 ms of 12 s</td>"), "{out}");
+        out.assert_contains("99th percentile, of up to 14 s");
+        out.assert_contains("<td>70.0 ms of 12 s</td>");
         assert!(
             out.contains("<td>4.00 ms</td>"),
             "the 95th percentile of the second: {out}"
         );
-        assert!(!out.contains("A gap in a line"), "{out}");
+        out.assert_lacks("A gap in a line");
     }
 
     #[test]
@@ -204,7 +205,7 @@ mod tests {
         let mut out = Html::default();
         write(&mut out, &RunOverTime::new(&run, 1, max_points(1))).unwrap();
         assert!(out.matches("<tr data-at").count() <= max_points(1));
-        assert!(out.contains("Each point of the first two charts covers 144 seconds"));
+        out.assert_contains("Each point of the first two charts covers 144 seconds");
         assert!(out.len() < 300_000, "{}", out.len());
     }
 }

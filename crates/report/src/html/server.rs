@@ -192,6 +192,7 @@ mod tests {
     use super::*;
     use crate::html::over_time::max_points;
     use crate::sample_run::closed;
+    use prony_assertions::TextAssertions;
     use prony_store::{MissingObservation, ServerSecond};
 
     fn reading(at_s: u32, waits: &[(&str, u32)]) -> ServerSecond {
@@ -217,12 +218,12 @@ mod tests {
 
     #[test]
     fn missing_observations_are_listed_with_reasons() {
-        assert!(section_text(None).contains("was not observed"));
+        section_text(None).assert_contains("was not observed");
         let unobserved = Observed {
             off: Some("requested <b>not</b> to".into()),
             ..Observed::default()
         };
-        assert!(section_text(Some(unobserved)).contains("requested &lt;b&gt;not"));
+        section_text(Some(unobserved)).assert_contains("requested &lt;b&gt;not");
         let text = section_text(Some(Observed {
             series: vec![reading(0, &[("IO/WalSync", 3)]), reading(1, &[])],
             missing: vec![MissingObservation::new(
@@ -231,13 +232,12 @@ mod tests {
             )],
             ..Observed::default()
         }));
-        assert!(
-            text.contains("CPU of the server&#39;s machine, share of all its CPUs: not observed"),
-            "{text}"
+        text.assert_contains(
+            "CPU of the server&#39;s machine, share of all its CPUs: not observed",
         );
-        assert!(text.contains("machine (another host)"), "{text}");
-        assert!(text.contains("IO/WalSync: 0 to 3"), "{text}");
-        assert!(text.contains("<td>–</td>"), "{text}");
+        text.assert_contains("machine (another host)");
+        text.assert_contains("IO/WalSync: 0 to 3");
+        text.assert_contains("<td>–</td>");
     }
 
     #[test]
@@ -294,16 +294,10 @@ mod tests {
             series: rows,
             ..Observed::default()
         }));
-        assert!(
-            text.contains("Sessions waiting on average, by wait type, stacked"),
-            "{text}"
-        );
-        assert!(text.contains("class=\"area a4\""), "{text}");
-        assert!(
-            text.contains("A 6.00, B 5.00, C 4.00, D 3.00, all others 3.00"),
-            "{text}"
-        );
-        assert!(!text.contains("by wait event"), "{text}");
+        text.assert_contains("Sessions waiting on average, by wait type, stacked");
+        text.assert_contains("class=\"area a4\"");
+        text.assert_contains("A 6.00, B 5.00, C 4.00, D 3.00, all others 3.00");
+        text.assert_lacks("by wait event");
     }
 
     #[test]
@@ -319,15 +313,12 @@ mod tests {
             }))
         };
         let text = charts(&rows);
-        assert!(text.contains("pages found: 99 % to 99 %"), "{text}");
-        assert!(text.contains("connections: 7 to 7"), "{text}");
-        assert!(!text.contains("Replication lag"), "{text}");
+        text.assert_contains("pages found: 99 % to 99 %");
+        text.assert_contains("connections: 7 to 7");
+        text.assert_lacks("Replication lag");
         rows[1].replication_lag_s = Some(2.5);
         let text = charts(&rows);
-        assert!(
-            text.contains("<figcaption id=\"lag-1-t\">Replication lag<"),
-            "{text}"
-        );
+        text.assert_contains("<figcaption id=\"lag-1-t\">Replication lag<");
         assert!(
             text.contains("class=\"area a0\""),
             "waits are stacked: {text}"

@@ -21,6 +21,7 @@ mod tests {
     use super::*;
     use crate::text::machines::machines;
     use crate::text::statements::statements;
+    use prony_assertions::TextAssertions;
     use prony_store::{ClientMachine, Host, MachinePart, Run, StatementLatency};
 
     #[test]
@@ -38,9 +39,9 @@ mod tests {
             ..Run::default()
         };
         write(&mut out, statements(&run)).unwrap();
-        assert!(out.contains("a&lt;b + 2 more"), "{out}");
-        assert!(out.contains("<td>25.1 %</td>"), "{out}");
-        assert!(out.contains("The remaining 74.9 %"), "{out}");
+        out.assert_contains("a&lt;b + 2 more");
+        out.assert_contains("<td>25.1 %</td>");
+        out.assert_contains("The remaining 74.9 %");
     }
 
     #[test]
@@ -61,6 +62,6 @@ mod tests {
             ..Run::default()
         };
         write(&mut out, machines(&run)).unwrap();
-        assert!(out.contains("1 &lt;vm1&gt;"), "{out}");
+        out.assert_contains("1 &lt;vm1&gt;");
     }
 }

@@ -36,6 +36,7 @@ mod tests {
     use crate::html::verify;
     use crate::sample_run::{test_build, written};
     use crate::suite::tests::run_in_suite;
+    use prony_assertions::TextAssertions;
     use prony_store::{ExperimentKind, SuiteRequest};
 
     #[test]
@@ -53,7 +54,7 @@ mod tests {
             "<td>not comparable</td>",
             "as &lt;published&gt;",
         ] {
-            assert!(page.contains(part), "{part}");
+            page.assert_contains(part);
         }
         assert!(
             !page.contains("against tpcb-cached"),
@@ -87,7 +88,7 @@ mod tests {
             "<title>8 CPUs: 30,000</title>",
             "<td>75 %</td>",
         ] {
-            assert!(curve.contains(part), "{part}: {curve}");
+            curve.assert_contains(part);
         }
         assert!(
             !drawn(&[row(2, 10_000.0)]).contains("<figure>"),

@@ -219,6 +219,7 @@ fn draw_curve(
 mod tests {
     use super::*;
     use crate::sample_run::closed;
+    use prony_assertions::TextAssertions;
     use prony_judge::requirements::unanswered;
     use prony_store::{Experiment, ExperimentKind, Requirement, Run, Setting};
 
@@ -272,7 +273,7 @@ mod tests {
             "{}",
             &*page
         );
-        assert!(!page.to_lowercase().contains("knee"), "{page}");
+        page.to_lowercase().assert_lacks("knee");
         assert!(
             page.contains("No rate failed in 10 steps"),
             "the remarks: {page}"
@@ -282,12 +283,10 @@ mod tests {
     #[test]
     fn a_section_has_the_knee_the_curve_and_the_table() {
         let page = shown(&runs(&POINTS, |clients| clients.to_string()));
-        assert!(
-            page.contains("The knee is at 4 clients, with 390 transactions/s"),
-            "{page}"
-        );
+        page.assert_contains("The knee is at 4 clients, with 390 transactions/s");
         assert_eq!(page.matches("<circle ").count(), 5);
-        assert!(page.contains(">knee</text>") && page.contains("<td>knee</td>"));
+        page.assert_contains(">knee</text>");
+        page.assert_contains("<td>knee</td>");
         assert!(page.contains("logarithmic axis"), "from 1 to 16");
     }
 
@@ -295,7 +294,7 @@ mod tests {
     fn values_of_documents_cannot_become_markup() {
         let bad = "<script>alert(1)</script>";
         let page = shown(&runs(&POINTS, |clients| format!("{bad}{clients}")));
-        assert!(!page.contains("<script"), "{page}");
+        page.assert_lacks("<script");
         assert!(!page.contains("<svg"), "no numbers, no drawing");
     }
 }

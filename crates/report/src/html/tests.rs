@@ -5,6 +5,7 @@ use crate::sample_run::{
     coarse_histogram, formerly_judged as closed, open_partial, test_build, time_histograms,
     with_tps, written,
 };
+use prony_assertions::TextAssertions;
 use prony_store::{ErrorCount, Event, KindFigures, Observed, ServerSecond, TransactionTime};
 
 fn page_of(runs: &[Run]) -> String {
@@ -84,7 +85,8 @@ fn a_page_has_all_sections_and_starts_with_the_verdict() {
     let mut run = closed();
     prony_judge::judge_run(&mut run);
     let page = page_of(&[run]);
-    assert!(page.starts_with(PAGE_START) && page.ends_with(PAGE_END));
+    page.assert_starts_with(PAGE_START);
+    page.assert_ends_with(PAGE_END);
     let ids = [
         "id=\"verdict-1\"",
         "id=\"time-1\"",
@@ -94,10 +96,10 @@ fn a_page_has_all_sections_and_starts_with_the_verdict() {
     ];
     let positions: Vec<usize> = ids.iter().map(|id| page.find(id).unwrap()).collect();
     assert!(positions.is_sorted(), "{positions:?}");
-    assert!(page.contains("Invalid (outage): this figure must not be used"));
-    assert!(page.contains("27,700"));
+    page.assert_contains("Invalid (outage): this figure must not be used");
+    page.assert_contains("27,700");
     for forbidden in ["NaN", "inf ", "http://", "https://", "src="] {
-        assert!(!page.contains(forbidden), "{forbidden}");
+        page.assert_lacks(forbidden);
     }
     // Every opened element is closed.
     for name in [
@@ -120,7 +122,7 @@ fn ids_are_unique_and_every_reference_has_its_target() {
     let unique: std::collections::BTreeSet<&str> = ids.iter().copied().collect();
     assert_eq!(ids.len(), unique.len());
     for attribute in ["aria-labelledby=\"", "href=\"#", "data-table=\""] {
-        assert!(page.contains(attribute));
+        page.assert_contains(attribute);
         for rest in page.split(attribute).skip(1) {
             for id in rest.split('"').next().unwrap().split(' ') {
                 assert!(unique.contains(id), "{attribute}{id}");
@@ -135,14 +137,14 @@ fn text_from_documents_is_escaped() {
     // The page's own script and the embedded document.
     assert_eq!(occurrences(&page, "<script"), 2);
     assert_eq!(occurrences(&page, "</script"), 2);
-    assert!(!page.contains("<img") && !page.contains("<!--"));
+    page.assert_lacks("<img").assert_lacks("<!--");
     for bad in ["<img", "alert(1)</script", "\"'>", "onerror=alert(2)>"] {
-        assert!(!page.contains(bad), "{bad}");
+        page.assert_lacks(bad);
     }
     assert_eq!(occurrences(&page, "<body"), occurrences(&plain, "<body"));
     let pair = page_of(&[hostile_run(), closed()]);
     assert_eq!(occurrences(&pair, "<script"), 3);
-    assert!(!pair.contains("<img"));
+    pair.assert_lacks("<img");
     let verified = verify(&page, &test_build()).unwrap();
     assert_eq!(
         verified.documents[0].run,
@@ -159,19 +161,21 @@ fn a_page_of_several_runs_lists_the_differences() {
         .settings
         .insert("shared_buffers".into(), "8GB".into());
     let page = page_of(&[closed(), other]);
-    assert!(page.contains("COMPARABLE, WITH CAVEATS"), "{page}");
-    assert!(page.contains("+10.0 %") && page.contains("8GB"));
+    page.assert_contains("COMPARABLE, WITH CAVEATS");
+    page.assert_contains("+10.0 %").assert_contains("8GB");
     let mut incomparable = closed();
     incomparable.workload.scale += 1;
     let page = page_of(&[closed(), incomparable]);
-    assert!(page.contains("NOT COMPARABLE") && page.contains("No ratio is given"));
+    page.assert_contains("NOT COMPARABLE");
+    page.assert_contains("No ratio is given");
 }
 
 #[test]
 fn a_run_without_figures_has_a_page() {
     let page = page_of(&[Run::default()]);
-    assert!(page.contains("STILL RUNNING") && page.contains("No figures over time"));
-    assert!(page.contains("No command") && !page.contains("NaN"));
+    page.assert_contains("STILL RUNNING");
+    page.assert_contains("No figures over time");
+    page.assert_contains("No command").assert_lacks("NaN");
     verify(&page, &test_build()).unwrap();
 }
 
@@ -194,13 +198,11 @@ fn verify_detects_every_change() {
         Err(VerifyError::PageChanged { .. })
     ));
     let other_version = changed.replacen("content=\"Prony ", "content=\"Prony 7.", 1);
-    assert!(
-        verify(&other_version, &test_build())
-            .unwrap()
-            .generated_by_other_build
-            .unwrap()
-            .starts_with("7.")
-    );
+    verify(&other_version, &test_build())
+        .unwrap()
+        .generated_by_other_build
+        .unwrap()
+        .assert_starts_with("7.");
     assert_eq!(
         verify(&page[..page.len() - 20], &test_build()),
         Err(VerifyError::CutOff)
@@ -316,11 +318,9 @@ fn variants_of_an_experiment_are_compared_by_their_medians() {
         .nth(1)
         .unwrap();
     let part = part.split("<caption>The runs;").next().unwrap();
-    assert!(part.contains(">102<") && part.contains(">152<"), "{part}");
-    assert!(
-        part.contains("&lt;b&gt;new&lt;/<wbr>b&gt;") && !part.contains(markup),
-        "{part}"
-    );
+    part.assert_contains(">102<").assert_contains(">152<");
+    part.assert_contains("&lt;b&gt;new&lt;/<wbr>b&gt;");
+    part.assert_lacks(markup);
     assert!(
         page.contains("<h1>tpcb: &lt;b&gt;new&lt;/b&gt; against base</h1>")
             && !page.contains(markup),
@@ -341,19 +341,20 @@ fn variants_of_an_experiment_are_compared_by_their_medians() {
             .count(),
         1
     );
-    assert!(!page.contains("</svg>run 3"));
+    page.assert_lacks("</svg>run 3");
     assert!(
         !page.contains("against run 1"),
         "runs are not compared with each other"
     );
-    assert!(page.contains("id=\"variant-2\"") && !page.contains("id=\"variant-3\""));
-    assert!(page.contains("&lt;b&gt;new&lt;/b&gt; against base</h2>"));
-    assert!(page.contains("<td class=\"line-text\">base, repeat 2</td>"));
+    page.assert_contains("id=\"variant-2\"");
+    page.assert_lacks("id=\"variant-3\"");
+    page.assert_contains("&lt;b&gt;new&lt;/b&gt; against base</h2>");
+    page.assert_contains("<td class=\"line-text\">base, repeat 2</td>");
     // With a run outside the experiment, runs are compared instead of variants, but repeats of one variant
     // are not compared with each other.
     runs.push(closed());
     let page = page_of(&runs);
-    assert!(!page.contains("The variants, by the medians"));
+    page.assert_lacks("The variants, by the medians");
     let sections = |page: &str| -> Vec<usize> {
         (2..=9)
             .filter(|n| page.contains(&format!("<section id=\"pair-{n}\"")))
@@ -365,7 +366,8 @@ fn variants_of_an_experiment_are_compared_by_their_medians() {
         run_of_variant("base", 1, 100),
         run_of_variant("base", 2, 104),
     ]);
-    assert!(page.contains("The variants, by the medians") && !page.contains(" against "));
+    page.assert_contains("The variants, by the medians");
+    page.assert_lacks(" against ");
 }
 
 /// Covers a killed run: its document was rebuilt from the journal without checks.
@@ -376,8 +378,9 @@ fn an_unjudged_run_is_judged_and_its_document_is_unchanged() {
     run.checks.clear();
     run.rules_version = None;
     let page = page_of(std::slice::from_ref(&run));
-    assert!(page.contains("PARTIAL RESULT") && page.contains("partial-run"));
-    assert!(!page.contains("no problems were found"));
+    page.assert_contains("PARTIAL RESULT");
+    page.assert_contains("partial-run");
+    page.assert_lacks("no problems were found");
     let verified = verify(&page, &test_build()).unwrap();
     let stored = serde_json::to_string(&run).unwrap();
     assert_eq!(verified.documents[0].json.text, stored);
@@ -387,12 +390,9 @@ fn an_unjudged_run_is_judged_and_its_document_is_unchanged() {
     };
     run.series.clear();
     let page = page_of(&[run.clone(), run]);
-    assert!(
-        page.contains("Invalid (nothing-committed): there is no figure"),
-        "{page}"
-    );
-    assert!(page.contains("Nothing was measured.</strong>"));
-    assert!(!page.contains("0</b> transactions/s"));
+    page.assert_contains("Invalid (nothing-committed): there is no figure");
+    page.assert_contains("Nothing was measured.</strong>");
+    page.assert_lacks("0</b> transactions/s");
     verify(&page, &test_build()).unwrap();
 }
 
@@ -405,7 +405,7 @@ fn many_runs_have_one_section_of_comparisons() {
     assert_eq!(occurrences(&page, "href=\"#comparisons\""), 1);
     let plot = page.split("id=\"effects-t\"").nth(1).unwrap();
     let plot = plot.split("</figure>").next().unwrap();
-    assert!(plot.contains(">run 12, TPS</text>"), "{plot}");
+    plot.assert_contains(">run 12, TPS</text>");
     verify(&page, &test_build()).unwrap();
 }
 
@@ -505,7 +505,7 @@ fn a_page_of_disturbed_runs_says_what_its_comparison_rests_on() {
         2,
         "at the top, and of the variant"
     );
-    assert!(!page.contains("COMPARABLE, WITH"));
-    assert!(page.contains("only their ratios may be used"));
-    assert!(page.contains("TPS: new is faster by 50.0 %"), "{page}");
+    page.assert_lacks("COMPARABLE, WITH");
+    page.assert_contains("only their ratios may be used");
+    page.assert_contains("TPS: new is faster by 50.0 %");
 }

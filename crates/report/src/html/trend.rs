@@ -201,6 +201,7 @@ mod tests {
     use super::*;
     use crate::sample_run::written;
     use crate::trend::tests::sample;
+    use prony_assertions::TextAssertions;
 
     fn shown(trend: &Trend) -> String {
         written(|out| write_trend(out, trend, &Build::default()))
@@ -214,9 +215,9 @@ mod tests {
         assert_eq!(page.matches("<circle ").count(), 20);
         assert_eq!(page.matches("class=\"line l1\"").count(), 2);
         assert_eq!(page.matches("class=\"cursor\"").count(), 1);
-        assert!(page.contains("12 runs at 1,002, then 8 runs at 902"));
-        assert!(page.contains("−10 % (worse)"));
-        assert!(page.contains("clients 8, not 64"));
+        page.assert_contains("12 runs at 1,002, then 8 runs at 902");
+        page.assert_contains("−10 % (worse)");
+        page.assert_contains("clients 8, not 64");
     }
 
     #[test]
@@ -232,7 +233,7 @@ mod tests {
             1,
             "{drawing}"
         );
-        assert!(drawing.contains(">10:04</text>"), "{drawing}");
+        drawing.assert_contains(">10:04</text>");
     }
 
     #[test]
@@ -248,7 +249,7 @@ mod tests {
         trend.changes[0].differences[0].b.clone_from(&bad);
         let page = shown(&trend);
         assert_eq!(page.matches("<script").count(), 1, "only the data: {page}");
-        assert!(!page.contains("alert(1)</script>"));
+        page.assert_lacks("alert(1)</script>");
     }
 
     #[test]
@@ -258,9 +259,9 @@ mod tests {
         trend.runs.truncate(1);
         trend.levels.truncate(1);
         trend.levels[0].runs = 1;
-        assert!(shown(&trend).contains("There is no change."));
+        shown(&trend).assert_contains("There is no change.");
         trend.runs.clear();
         trend.levels.clear();
-        assert!(shown(&trend).contains("No run is comparable."));
+        shown(&trend).assert_contains("No run is comparable.");
     }
 }

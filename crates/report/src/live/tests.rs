@@ -1,5 +1,6 @@
 use super::*;
 use crate::sample_run;
+use prony_assertions::TextAssertions;
 
 fn shown(style: Style, interval_s: f64) -> String {
     shown_with(style, interval_s, false)
@@ -31,7 +32,7 @@ fn a_file_gets_one_plain_line_per_second() {
         "1 s warm-up: 27,000 transactions/s, committed p50 2.10 ms, p99 9.00 ms, 0 failed, 64 connections"
     );
     assert!(!text.contains('\x1b'));
-    assert!(text.lines().nth(1).unwrap().starts_with("2 s: "));
+    text.lines().nth(1).unwrap().assert_starts_with("2 s: ");
 }
 
 #[test]
@@ -53,8 +54,8 @@ fn a_p99_over_several_seconds_shows_their_number() {
         live.show_second(&second).unwrap();
         String::from_utf8(out).unwrap()
     };
-    assert!(text(false).contains("p99 7.00 ms of the last 12 s,"));
-    assert!(text(true).contains(" p99/12 s 7.00 ms "), "{}", text(true));
+    text(false).assert_contains("p99 7.00 ms of the last 12 s,");
+    text(true).assert_contains(" p99/12 s 7.00 ms ");
 }
 
 #[test]
@@ -64,9 +65,9 @@ fn connections_opened_per_transaction_are_not_shown() {
         ..Style::plain()
     };
     for style in [Style::plain(), terminal] {
-        assert!(shown_with(style, 1.0, false).contains("64 connections"));
+        shown_with(style, 1.0, false).assert_contains("64 connections");
         let text = shown_with(style, 1.0, true);
-        assert!(!text.contains("connections"), "{text}");
+        text.assert_lacks("connections");
         assert!(
             text.contains("0 failed") || text.contains("failed         0"),
             "{text}"
@@ -79,7 +80,7 @@ fn a_longer_interval_sums_its_seconds() {
     let text = shown(Style::plain(), 2.0);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 2);
-    assert!(lines[0].contains("27,200 transactions/s"), "{}", lines[0]);
+    lines[0].assert_contains("27,200 transactions/s");
 }
 
 #[test]
@@ -94,13 +95,10 @@ fn a_terminal_gets_a_view_that_is_removed_at_the_end() {
         ..Style::plain()
     };
     let text = shown(style, 1.0);
-    assert!(text.contains("warm-up 1 s of 1 s"));
-    assert!(text.contains("4 s of 4 s"));
+    text.assert_contains("warm-up 1 s of 1 s");
+    text.assert_contains("4 s of 4 s");
     let erased = "\r\x1b[2K\n".repeat(7);
-    assert!(
-        text.ends_with(&format!("\x1b[7A{erased}\x1b[7A\r")),
-        "{text:?}"
-    );
+    text.assert_ends_with(&format!("\x1b[7A{erased}\x1b[7A\r"));
 }
 
 #[test]
@@ -172,26 +170,18 @@ fn the_last_minute_is_drawn_beside_its_figures() {
     let ramp = "▂▂▃▄▅▅▆▆▇█";
     let ramps = ["▂", "▃", "▄", "▅", "▆", "▇", "█"];
     assert_eq!(lines.len(), 9, "{lines:#?}");
-    assert!(
-        lines[1].contains("70 s of 5 min   64 of 64 connections"),
-        "{}",
-        lines[1]
-    );
-    assert!(lines[2].starts_with(" TPS       30,000  "), "{}", lines[2]);
+    lines[1].assert_contains("70 s of 5 min   64 of 64 connections");
+    lines[2].assert_starts_with(" TPS       30,000  ");
     let chart = lines[2].trim_end();
     assert_eq!(chart.chars().count(), 79, "{chart}");
     assert_eq!(chart.matches('█').count(), 6, "{ramp} six times: {chart}");
     assert!(ramps.iter().all(|bar| chart.contains(bar)), "{chart}");
-    assert!(
-        lines[3].starts_with(" p50 ok   2.10 ms  ██"),
-        "{}",
-        lines[3]
-    );
-    assert!(lines[4].starts_with(" p99 ok   9.00 ms  "), "{}", lines[4]);
-    assert!(lines[5].starts_with(" p99 all  9.00 ms  "), "{}", lines[5]);
-    assert!(lines[6].starts_with(" failed         3  "), "{}", lines[6]);
+    lines[3].assert_starts_with(" p50 ok   2.10 ms  ██");
+    lines[4].assert_starts_with(" p99 ok   9.00 ms  ");
+    lines[5].assert_starts_with(" p99 all  9.00 ms  ");
+    lines[6].assert_starts_with(" failed         3  ");
     assert!(lines[6].ends_with('█'), "{}", lines[6]);
-    assert!(lines[7].starts_with(" host CPU   100 %  "), "{}", lines[7]);
+    lines[7].assert_starts_with(" host CPU   100 %  ");
     // Text from the server cannot control the terminal.
     assert_eq!(lines[8], " waits      Lock/tuple\\x1b[2J 12, IO/WalSync 3");
     let wide = Size {
@@ -199,8 +189,8 @@ fn the_last_minute_is_drawn_beside_its_figures() {
         rows: 24,
     };
     let lines = frame(&terminal(), wide, 70);
-    assert!(lines[2].ends_with("  max 30,000"), "{}", lines[2]);
-    assert!(lines[6].ends_with("  max 3"), "{}", lines[6]);
+    lines[2].assert_ends_with("  max 30,000");
+    lines[6].assert_ends_with("  max 3");
 }
 
 #[test]
@@ -213,21 +203,20 @@ fn percentiles_name_their_population_once_a_transaction_has_failed() {
     let (mut second, _) = second_at(0, 1.0);
     state.add_second(&second);
     let before = state.frame(&outline(), &second, &terminal(), size);
-    assert!(before[4].starts_with(" p99      9.00 ms"), "{before:#?}");
+    before[4].assert_starts_with(" p99      9.00 ms");
     second.at_s = 1.0;
     second.failed = 7;
     second.attempts_p99_ns = Some(31_000_000);
     state.add_second(&second);
     let after = state.frame(&outline(), &second, &terminal(), size);
-    assert!(after[4].starts_with(" p99 ok   9.00 ms"), "{after:#?}");
-    assert!(after[5].starts_with(" p99 all  31.0 ms"), "{after:#?}");
+    after[4].assert_starts_with(" p99 ok   9.00 ms");
+    after[5].assert_starts_with(" p99 all  31.0 ms");
     let mut out = Vec::new();
     let mut live = LiveView::new(&mut out, Style::plain(), RunOutline::default(), 1.0);
     live.show_second(&second).unwrap();
     let text = String::from_utf8(out).unwrap();
-    assert!(
-        text.contains("committed p50 2.10 ms, p99 9.00 ms, 7 failed (p99 of all attempts 31.0 ms)"),
-        "{text}"
+    text.assert_contains(
+        "committed p50 2.10 ms, p99 9.00 ms, 7 failed (p99 of all attempts 31.0 ms)",
     );
 }
 
@@ -251,7 +240,7 @@ fn the_view_is_useful_at_40_by_12_at_80_by_24_and_at_200_by_60() {
             assert!(has(name), "{columns} x {rows}, {name}: {lines:#?}");
         }
         let progress = "70 s of 5 min   64 of 64 connections";
-        assert!(lines[1].ends_with(progress), "{}", lines[1]);
+        lines[1].assert_ends_with(progress);
         let chart = lines[2].chars().filter(|c| ('▁'..='█').contains(c)).count();
         assert_eq!(chart, bars, "{columns} x {rows}: {}", lines[2]);
         let widest = lines
@@ -309,10 +298,8 @@ fn colour_codes_appear_only_with_colour() {
     };
     let lines = frame(&coloured, size, 3);
     let failed = &lines[6];
-    assert!(
-        failed.starts_with("\x1b[1;31m") && failed.ends_with("\x1b[0m"),
-        "{failed:?}"
-    );
+    failed.assert_starts_with("\x1b[1;31m");
+    failed.assert_ends_with("\x1b[0m");
 }
 
 #[test]
@@ -331,7 +318,7 @@ fn charts_without_unicode_use_ascii_characters() {
         "{}",
         lines[2]
     );
-    assert!(lines[1].contains("#--"), "{}", lines[1]);
+    lines[1].assert_contains("#--");
 }
 
 #[test]
@@ -343,10 +330,7 @@ fn messages_stay_above_the_view() {
     live.show_second(&second_at(1, 0.5).0).unwrap();
     live.finish().unwrap();
     let text = String::from_utf8(out).unwrap();
-    assert!(
-        text.contains("\n\x1b[6A\rprony: the disk is full\n\r\x1b[2Ktpcb"),
-        "{text:?}"
-    );
+    text.assert_contains("\n\x1b[6A\rprony: the disk is full\n\r\x1b[2Ktpcb");
     // No terminal mode is changed: the codes only set colour, move up and erase.
     let codes = text.split("\x1b[").skip(1);
     let command = |code: &str| {

@@ -1,4 +1,5 @@
 use super::*;
+use prony_assertions::TextAssertions;
 use prony_store::MachineSecond;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,7 +88,7 @@ pub(crate) fn lint(text: &str) -> BTreeMap<String, f64> {
                     .any(|end| name.ends_with(end))
             );
             for unit in ["milliseconds", "_ms", "_ns", "_percent", "kilobytes"] {
-                assert!(!name.contains(unit), "{name}: {unit}");
+                name.assert_lacks(unit);
             }
             types.insert(name.to_owned(), metric_type.to_owned());
             current = name.to_owned();
@@ -112,7 +113,7 @@ pub(crate) fn lint(text: &str) -> BTreeMap<String, f64> {
             "{series}"
         );
         if series.contains('{') {
-            assert!(series.ends_with("\"}"), "{series}");
+            series.assert_ends_with("\"}");
         }
         let value: f64 = value.parse().expect("a number");
         assert!(
@@ -205,9 +206,9 @@ fn unknown_values_have_no_samples() {
         "quantile=",
         "cpu",
     ] {
-        assert!(!text.contains(absent), "{absent}: {text}");
+        text.assert_lacks(absent);
     }
-    assert!(!text.contains("-0"), "{text}");
+    text.assert_lacks("-0");
 }
 
 #[test]

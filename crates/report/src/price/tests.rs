@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sample_run::{closed, price_sheet, written};
+use prony_assertions::TextAssertions;
 use prony_judge::price::{MeasuredConfiguration, PriceOptions, TargetLoad, price};
 use prony_judge::price::{PriceDate, PriceSheet};
 
@@ -63,16 +64,13 @@ fn amounts_have_a_currency_a_date_and_a_warning() {
         "example",
         "frontier",
     ] {
-        assert!(text.contains(expected), "{expected}:\n{text}");
+        text.assert_contains(expected);
     }
     assert!(
         !text.contains("tpmC.") || text.contains("not tpmC."),
         "{text}"
     );
-    assert!(
-        text.contains("  small: 1,000 USD per month, by one run."),
-        "{text}"
-    );
+    text.assert_contains("  small: 1,000 USD per month, by one run.");
 }
 
 #[test]
@@ -116,7 +114,7 @@ fn a_variant_is_shown_with_its_runs_in_every_table() {
         // The runs of both are equal.
         "a configuration w… (new)  1 of 2     27.7     1  ",
     ] {
-        assert!(text.contains(expected), "{expected}:\n{text}");
+        text.assert_contains(expected);
     }
 }
 
@@ -124,11 +122,8 @@ fn a_variant_is_shown_with_its_runs_in_every_table() {
 fn incomparable_configurations_are_reported() {
     let (text, is_incomplete) = text_of_prices(["small", "big"], |run| run.workload.scale += 1);
     assert!(is_incomplete);
-    assert!(
-        text.contains("NOT RANKED") && text.contains("scale"),
-        "{text}"
-    );
-    assert!(!text.contains("break-even"), "{text}");
+    text.assert_contains("NOT RANKED").assert_contains("scale");
+    text.assert_lacks("break-even");
 }
 
 #[test]

@@ -265,7 +265,7 @@ fn limit_and_advice(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     let mut with_advice = worst_first(&run.checks).into_iter().filter(has_advice);
     let needs_action =
         |check: &&Check| check.severity > Severity::Note || check.kind == Some(FindingKind::Scope);
-    let limiter = run.checks.iter().find(|check| check.id == "limiter");
+    let limiter = run.check("limiter");
     let advice = with_advice
         .find(needs_action)
         .or(limiter.filter(has_advice))
@@ -275,7 +275,7 @@ fn limit_and_advice(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
 
 /// What limited the throughput, as far as it is known.
 fn limit(run: &Run) -> String {
-    let finding = |id: &str| run.checks.iter().find(|check| check.id == id);
+    let finding = |id: &str| run.check(id);
     let (client, limiter) = (finding("client-limit"), finding("limiter"));
     let is_certain = |check: &&Check| check.severity == Severity::Invalid;
     if let Some(check) = client.filter(is_certain).or(limiter).or(client) {

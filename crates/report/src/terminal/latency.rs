@@ -152,6 +152,7 @@ fn write_latency_table(
 mod tests {
     use super::*;
     use crate::sample_run::{closed, latency_of};
+    use prony_assertions::TextAssertions;
     use prony_store::{Second, SecondPhase};
 
     /// A run of 30 s with the same response times in each.
@@ -193,7 +194,7 @@ mod tests {
             "p95 9.4",
             "p99 9.90 ms to 9.92 ms",
         ] {
-            assert!(text.contains(part), "{part}: {text}");
+            text.assert_contains(part);
         }
         let mut out = Vec::new();
         crate::json::write_shown(&mut out, &run).expect("writes");

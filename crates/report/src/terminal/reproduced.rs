@@ -71,6 +71,7 @@ fn write_differences(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 pub(crate) mod tests {
     use super::*;
     use crate::sample_run::{closed, written};
+    use prony_assertions::TextAssertions;
     use prony_judge::reproduced::{CacheObservation, Deviation};
     use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure};
 
@@ -111,15 +112,12 @@ pub(crate) mod tests {
         let reason = "Not comparable with the published figures: this run had less data, fewer clients than published.";
         let words: Vec<&str> = text.split_whitespace().collect();
         assert!(words.join(" ").contains(reason), "{text}");
-        assert!(
-            text.contains("27,700") && !text.contains("+36.1 %"),
-            "{text}"
-        );
+        text.assert_contains("27,700").assert_lacks("+36.1 %");
         let scenario = run.scenario.as_mut().expect("a scenario");
         (scenario.size_share, scenario.original.clients) = (1.0, Some(32));
         let text = section_text(&run);
         // 27,700 against 20,359.
-        assert!(text.contains("+36.1 %"), "{text}");
+        text.assert_contains("+36.1 %");
         let lines: Vec<String> = text
             .lines()
             .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -135,7 +133,7 @@ pub(crate) mod tests {
             text.lines().all(|line| line.chars().count() <= 100),
             "{text}"
         );
-        assert!(!text.contains("Requested cached share"), "{text}");
+        text.assert_lacks("Requested cached share");
     }
 
     #[test]
@@ -172,12 +170,10 @@ pub(crate) mod tests {
             is_as_requested: None,
         };
         let text = cache_sentence(&requested, &observed);
-        assert!(
-            text.contains("Of the whole database, ") && text.contains("of 242 MB"),
-            "{text}"
-        );
+        text.assert_contains("Of the whole database, ");
+        text.assert_contains("of 242 MB");
         observed.whole_database = false;
-        assert!(cache_sentence(&requested, &observed).contains("Of the data of 242 MB, 30.0 %"));
+        cache_sentence(&requested, &observed).assert_contains("Of the data of 242 MB, 30.0 %");
     }
 
     #[test]

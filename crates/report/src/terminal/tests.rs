@@ -8,6 +8,7 @@ mod verdict;
 use super::{DocumentLocation, write_first_screen, write_full};
 use crate::sample_run;
 use crate::style::Style;
+use prony_assertions::TextAssertions;
 use prony_store::{Run, RunState, Severity};
 
 fn text(run: &Run, stored: Option<&str>) -> String {
@@ -26,12 +27,12 @@ fn the_headline_precedes_the_percentiles_and_gives_its_counts() {
     };
     assert!(position("27,700 transactions/s committed") < position("p99.9"));
     let flat = text.replace("\n  ", " ");
-    assert!(flat.contains("110,800 transactions in the 4 s measured, after 1 s of warm-up"));
+    flat.assert_contains("110,800 transactions in the 4 s measured, after 1 s of warm-up");
     let in_flight = "3 failed; 7 in flight at the end, not counted (5 committed after it, 1 may have \
          committed, 1 cut off)";
-    assert!(flat.contains(in_flight), "{flat}");
-    assert!(text.contains("prony show 20261120-233342-tpcb-7f3a"));
-    assert!(text.contains("Stored in /tmp/x.json"));
+    flat.assert_contains(in_flight);
+    text.assert_contains("prony show 20261120-233342-tpcb-7f3a");
+    text.assert_contains("Stored in /tmp/x.json");
 }
 
 #[test]
@@ -48,7 +49,7 @@ fn outcomes_of_transactions_in_flight_add_up() {
     let flat = text(&run, None).replace("\n  ", " ");
     let expected = "15 in flight at the end, not counted (5 committed after it, 4 rolled back by intent, 3 failed, \
                 2 may have committed, 1 cut off)";
-    assert!(flat.contains(expected), "{flat}");
+    flat.assert_contains(expected);
 }
 
 #[test]
@@ -71,27 +72,24 @@ fn industry_metrics_precede_the_throughput() {
             < position("27,700 transactions/s")
     );
     let flat = text.replace("\n  ", " ");
-    assert!(flat.contains("548 per unit of scale; unpaced: above 12.86 for each"));
+    flat.assert_contains("548 per unit of scale; unpaced: above 12.86 for each");
     run.workload.description = Some(prony_store::Description {
         scale_unit: Some(prony_store::ScaleUnit::new("warehouse", "warehouses")),
         ..prony_store::Description::default()
     });
-    assert!(self::text(&run, None).contains("548 per warehouse"));
+    self::text(&run, None).assert_contains("548 per warehouse");
     // On the first screen the figure is never cut: a metric with a long meaning goes without it.
     let mut out = Vec::new();
     run.rates[0].title = "a meaning that takes so many words that no line can hold it".into();
     write_first_screen(&mut out, &Style::plain(), &run, None).unwrap();
     let screen = String::from_utf8(out).unwrap();
-    assert!(
-        screen.contains("  54,818 NOPM, unpaced; 548 per warehouse\n"),
-        "{screen}"
-    );
+    screen.assert_contains("  54,818 NOPM, unpaced; 548 per warehouse\n");
 }
 
 #[test]
 fn observed_shares_are_printed_beside_the_targets() {
     let mut run = sample_run::closed();
-    assert!(!text(&run, None).contains("Shares over"));
+    text(&run, None).assert_lacks("Shares over");
     let share = |count, total, minimum_share| prony_store::ObservedShare {
         name: "payment".into(),
         base: "transactions".into(),
@@ -109,11 +107,8 @@ fn observed_shares_are_printed_beside_the_targets() {
     let fits = |line: &str| line.chars().count() <= 80;
     assert!(text(&run, None).lines().all(fits));
     let flat = flat_text(&run);
-    assert!(
-        flat.contains("payment transactions 1,000 42.9 % 43.5 % 43.0 %"),
-        "{flat}"
-    );
-    assert!(flat.contains("payment transactions 0 – 43.5 %"), "{flat}");
+    flat.assert_contains("payment transactions 1,000 42.9 % 43.5 % 43.0 %");
+    flat.assert_contains("payment transactions 0 – 43.5 %");
 }
 
 #[test]
@@ -130,11 +125,11 @@ fn fixed_counts_have_their_own_table() {
     };
     run.shares = vec![share("reads", 13_999, Some(0.7)), share("others", 7, None)];
     let flat = flat_text(&run);
-    assert!(!flat.contains("Shares over"), "{flat}");
-    assert!(flat.contains("succeeded: queries"), "{flat}");
-    assert!(flat.contains("reads 13,999 14,000 70.0 %"), "{flat}");
-    assert!(flat.contains("others 7 – 0.0 %"), "{flat}");
-    assert!(!flat.contains("were retried"), "{flat}");
+    flat.assert_lacks("Shares over");
+    flat.assert_contains("succeeded: queries");
+    flat.assert_contains("reads 13,999 14,000 70.0 %");
+    flat.assert_contains("others 7 – 0.0 %");
+    flat.assert_lacks("were retried");
     // The queries of retried attempts are listed separately.
     run.measured.kinds[0].retries = 1_348;
     run.measured.queries = Some(prony_store::QueryCounts {
@@ -143,9 +138,9 @@ fn fixed_counts_have_their_own_table() {
         ..prony_store::QueryCounts::default()
     });
     let flat = flat_text(&run);
-    assert!(flat.contains("were retried (1,348 retries)"), "{flat}");
+    flat.assert_contains("were retried (1,348 retries)");
     let expected = "has 50,358 reads and 10,650 writes, 4.73 reads per write.";
-    assert!(flat.contains(expected), "{flat}");
+    flat.assert_contains(expected);
 }
 
 #[test]
@@ -161,8 +156,8 @@ fn limits_are_printed_beside_the_measured_percentiles() {
     run.workload.limits = vec![limit(&kind, true), limit("payment", false)];
     let text = text(&run, None).replace('\u{a0}', " ").replace("\n  ", " ");
     let expected = format!("{kind}, deferred, from queueing to completion: 3.46 ms (limit 80 s)");
-    assert!(text.contains(&expected), "{text}");
-    assert!(text.contains("payment: too few (limit 80 s)"), "{text}");
+    text.assert_contains(&expected);
+    text.assert_contains("payment: too few (limit 80 s)");
 }
 
 #[test]
@@ -181,48 +176,48 @@ fn the_split_is_summarised_with_the_servers_share() {
     let text = text(&sample_run::closed(), None)
         .replace('\u{a0}', " ")
         .replace("\n  ", " ");
-    assert!(text.contains("the server took 170 µs (7.4 %)"), "{text}");
-    assert!(text.contains("under the load that this client actually offered"));
-    assert!(text.contains("12 server times are upper bounds"));
+    text.assert_contains("the server took 170 µs (7.4 %)");
+    text.assert_contains("under the load that this client actually offered");
+    text.assert_contains("12 server times are upper bounds");
 }
 
 #[test]
 fn a_single_kind_is_shown_once_under_its_name() {
     let text = text(&sample_run::closed(), None);
-    assert!(text.contains("\n  tpcb  2.08 ms"), "{text}");
-    assert!(!text.contains("\n  all "));
+    text.assert_contains("\n  tpcb  2.08 ms");
+    text.assert_lacks("\n  all ");
 }
 
 #[test]
 fn an_open_loop_shows_response_and_service_times_and_explains_absent_percentiles() {
     let text = text(&sample_run::open_partial(), None);
-    assert!(text.contains("from the scheduled start"));
-    assert!(text.contains("Service time"));
-    assert!(text.contains("–  46.2 ms  2.31 ms"), "{text}");
-    assert!(text.contains("10 / (1 – q)"));
-    assert!(text.contains("11 due but never started"));
+    text.assert_contains("from the scheduled start");
+    text.assert_contains("Service time");
+    text.assert_contains("–  46.2 ms  2.31 ms");
+    text.assert_contains("10 / (1 – q)");
+    text.assert_contains("11 due but never started");
 }
 
 #[test]
 fn a_partial_run_and_a_missing_split_have_a_reason() {
     let text = text(&sample_run::open_partial(), None);
-    assert!(text.contains("PARTIAL RESULT: ended early: SIGINT."));
-    assert!(text.contains("Not known: unix sockets have no receive timestamps"));
+    text.assert_contains("PARTIAL RESULT: ended early: SIGINT.");
+    text.assert_contains("Not known: unix sockets have no receive timestamps");
     let mut run = sample_run::closed();
     run.state = RunState::Running;
-    assert!(self::text(&run, None).contains("STILL RUNNING"));
+    self::text(&run, None).assert_contains("STILL RUNNING");
     run.measured.kinds.truncate(1);
     run.measured.kinds[0].parts = None;
     run.measured.kinds[0].committed = 0;
-    assert!(self::text(&run, None).contains("Not known: no transaction committed."));
+    self::text(&run, None).assert_contains("Not known: no transaction committed.");
 }
 
 #[test]
 fn an_outage_without_an_end_lasts_to_the_end_of_the_run() {
     let mut run = sample_run::closed();
-    assert!(text(&run, None).contains("at 2 s, for 400 ms: outage"));
+    text(&run, None).assert_contains("at 2 s, for 400 ms: outage");
     run.events[0].until_s = None;
-    assert!(text(&run, None).contains("from 2 s to the end: outage"));
+    text(&run, None).assert_contains("from 2 s to the end: outage");
 }
 
 #[test]
@@ -232,7 +227,7 @@ fn the_split_excludes_connecting() {
         kind.connect = Some(kind.service.clone());
     }
     let text = text(&run, None).replace('\u{a0}', " ");
-    assert!(text.contains("after connecting, the server took"), "{text}");
+    text.assert_contains("after connecting, the server took");
 }
 
 #[test]
@@ -240,7 +235,7 @@ fn an_invalid_check_is_flagged_at_the_figure_and_listed_first() {
     let mut run = sample_run::closed();
     run.checks[0].severity = Severity::Invalid;
     let text = text(&run, None);
-    assert!(text.contains("must not be used"));
+    text.assert_contains("must not be used");
     assert!(
         text.find("invalid  littles-law").unwrap() < text.find("caveat   client-limit").unwrap()
     );
@@ -253,14 +248,11 @@ fn a_run_without_transactions_is_shown() {
     run.window.warmup_s = 0.0;
     run.series.clear();
     let text = text(&run, None);
-    assert!(text.contains("\n  Nothing was measured\n"), "{text}");
-    assert!(
-        text.contains("\n  No second of the load was recorded.\n"),
-        "{text}"
-    );
+    text.assert_contains("\n  Nothing was measured\n");
+    text.assert_contains("\n  No second of the load was recorded.\n");
     run.measured.length_s = 3.0;
     let text = flat_text(&run);
-    assert!(text.contains("0 transactions/s committed"), "{text}");
+    text.assert_contains("0 transactions/s committed");
 }
 
 #[test]
@@ -277,17 +269,18 @@ fn an_existing_document_is_not_reported_as_stored() {
     )
     .unwrap();
     let text = String::from_utf8(out).unwrap();
-    assert!(text.ends_with("\nRead from /tmp/x.json\n"), "{text}");
-    assert!(!text.contains("Stored in"), "{text}");
+    text.assert_ends_with("\nRead from /tmp/x.json\n");
+    text.assert_lacks("Stored in");
 }
 
 #[test]
 fn values_missing_from_the_kernel_are_unknown_not_zero() {
     let mut run = sample_run::closed();
     let text = flat_text(&run);
-    assert!(text.contains("CPU 3.20 s user + 2.10 s system, 47.8 µs per committed transaction"));
-    assert!(text.contains("stolen 0 %") && text.contains("memory at most 34 MB"));
-    assert!(!text.contains("unknown"), "{text}");
+    text.assert_contains("CPU 3.20 s user + 2.10 s system, 47.8 µs per committed transaction");
+    text.assert_contains("stolen 0 %");
+    text.assert_contains("memory at most 34 MB");
+    text.assert_lacks("unknown");
     assert!(!text.contains("SCHED_BATCH"), "not requested: {text}");
     run.machine_mut().health.batch = Some(prony_store::BatchScheduling {
         active: 3,
@@ -296,33 +289,24 @@ fn values_missing_from_the_kernel_are_unknown_not_zero() {
     });
     run.machine_mut().health.pinned_workers = Some(4);
     let text = flat_text(&run);
-    assert!(
-        text.contains("4 workers were pinned, each to one CPU"),
-        "{text}"
-    );
-    assert!(
-        text.contains(
-            "SCHED_BATCH, requested by 4 workers: 3 ran under it, 1 left it, because their users sleep"
-        ),
-        "{text}"
+    text.assert_contains("4 workers were pinned, each to one CPU");
+    text.assert_contains(
+        "SCHED_BATCH, requested by 4 workers: 3 ran under it, 1 left it, because their users sleep",
     );
     run.machine_mut().health = prony_store::ClientHealth {
         loop_delay_max_ns: 900_000,
         ..Default::default()
     };
     let text = flat_text(&run);
-    assert!(
-        text.contains(
-            "CPU unknown user + unknown system, unknown per committed transaction; busiest thread \
-             unknown of a CPU; ready but without a CPU for unknown; stolen unknown"
-        ),
-        "{text}"
+    text.assert_contains(
+        "CPU unknown user + unknown system, unknown per committed transaction; busiest thread \
+             unknown of a CPU; ready but without a CPU for unknown; stolen unknown",
     );
-    assert!(text.contains("memory at most unknown"), "{text}");
+    text.assert_contains("memory at most unknown");
     run.machine_mut().host.cpu = String::new();
     run.machine_mut().host.memory_bytes = 0;
     let text = flat_text(&run);
-    assert!(text.contains("client bench1, 8 CPUs, kernel "), "{text}");
+    text.assert_contains("client bench1, 8 CPUs, kernel ");
 }
 
 /// The text with its whitespace collapsed.
@@ -336,8 +320,8 @@ fn notes_are_printed_without_advice() {
     let mut run = sample_run::closed();
     run.checks[0].advice = "Do nothing.".to_owned();
     let text = flat_text(&run);
-    assert!(text.contains("note littles-law: 64 clients"), "{text}");
-    assert!(!text.contains("Do nothing."), "{text}");
+    text.assert_contains("note littles-law: 64 clients");
+    text.assert_lacks("Do nothing.");
     assert!(text.contains("Use more threads"), "a caveat has advice");
 }
 
@@ -365,23 +349,15 @@ fn unmeasured_values_are_not_zero() {
     run.checks.truncate(1);
     run.checks[0].severity = Severity::Invalid;
     let text = flat_text(&run);
-    assert!(
-        text.contains(
-            "Nothing was measured The measured window had not begun after 1.4 s of warm-up."
-        ),
-        "{text}"
+    text.assert_contains(
+        "Nothing was measured The measured window had not begun after 1.4 s of warm-up.",
     );
-    assert!(text.contains("): there is no figure, see"), "{text}");
-    assert!(
-        text.contains("interrupted. Nothing was measured."),
-        "{text}"
-    );
-    assert!(text.contains("worst loop delay unknown"), "{text}");
-    assert!(text.contains("I/O unknown; network unknown"), "{text}");
-    assert!(
-        !text.contains("transactions/s") && !text.contains("0 s measured"),
-        "{text}"
-    );
+    text.assert_contains("): there is no figure, see");
+    text.assert_contains("interrupted. Nothing was measured.");
+    text.assert_contains("worst loop delay unknown");
+    text.assert_contains("I/O unknown; network unknown");
+    text.assert_lacks("transactions/s");
+    text.assert_lacks("0 s measured");
     run.window.warmup_s = 0.0;
-    assert!(flat_text(&run).contains("No second of the load was recorded."));
+    flat_text(&run).assert_contains("No second of the load was recorded.");
 }

@@ -63,6 +63,7 @@ pub(crate) fn machines(run: &Run) -> Option<TableSection> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_store::{ClientMachine, Host, MachinePart};
 
     #[test]
@@ -98,16 +99,11 @@ mod tests {
         let section = machines(&run).expect("two machines");
         let table = section.table.expect("rows");
         let rows: Vec<String> = table.rows().iter().map(|row| row.join(" ")).collect();
-        assert!(
-            rows[0].contains("1 vm1 16 7") && rows[0].contains("75 %"),
-            "{rows:?}"
-        );
-        assert!(rows[0].contains("-1.50 ms ≤ 150 µs"), "{rows:?}");
+        rows[0].assert_contains("1 vm1 16 7");
+        rows[0].assert_contains("75 %");
+        rows[0].assert_contains("-1.50 ms ≤ 150 µs");
         assert!(rows[1].ends_with('–'), "{rows:?}");
         let text = section.text;
-        assert!(
-            text.contains("Machine 2 was lost: its command was ended by signal 9."),
-            "{text}"
-        );
+        text.assert_contains("Machine 2 was lost: its command was ended by signal 9.");
     }
 }

@@ -256,6 +256,7 @@ fn point_cells(point: &SweepPoint) -> [String; 7] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_judge::sweep::LimiterFinding;
     use prony_store::Setting;
 
@@ -317,19 +318,13 @@ mod tests {
              the server's CPUs (seen at 32 clients): the CPUs of its machine were 97 % busy."
         );
         found.curves[0].settings = vec![Setting::new("protocol", "simple")];
-        assert!(sentence(&found).starts_with("protocol simple: the knee is at 16 clients"));
+        sentence(&found).assert_starts_with("protocol simple: the knee is at 16 clients");
         let unknown = sweep(KneeState::BeforeFirst, Some(0), Limiter::Unknown);
         let text = sentence(&unknown);
-        assert!(
-            text.starts_with("Throughput does not rise from 1 client on"),
-            "{text}"
-        );
-        assert!(text.contains("what limits it is not known: "), "{text}");
+        text.assert_starts_with("Throughput does not rise from 1 client on");
+        text.assert_contains("what limits it is not known: ");
         let rising = sentence(&sweep(KneeState::NotReached, None, Limiter::Unknown));
-        assert!(
-            rising.starts_with("No knee up to 32 clients: throughput still rises"),
-            "{rising}"
-        );
+        rising.assert_starts_with("No knee up to 32 clients: throughput still rises");
     }
 
     #[test]
@@ -339,11 +334,8 @@ mod tests {
         (last.rate, last.counted) = (None, 0);
         last.invalid_by = vec!["client-limit".to_owned()];
         let text = sentence(&rising);
-        assert!(text.starts_with("No knee up to 16 clients"), "{text}");
-        assert!(
-            text.ends_with("The points after it must not be used (client-limit)."),
-            "{text}"
-        );
+        text.assert_starts_with("No knee up to 16 clients");
+        text.assert_ends_with("The points after it must not be used (client-limit).");
         let table = sweep_table(&rising);
         assert_eq!(table.rows()[2].last().unwrap(), "client-limit");
     }
@@ -390,7 +382,7 @@ mod tests {
         ] {
             curve.usl = Some(fit);
             let text = usl_sentence(curve).unwrap();
-            assert!(text.contains(expected), "{text}");
+            text.assert_contains(expected);
         }
     }
 }

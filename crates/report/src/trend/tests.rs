@@ -1,4 +1,5 @@
 use super::*;
+use prony_assertions::TextAssertions;
 use prony_judge::compare::{Difference, Unit};
 use prony_judge::trend::{LeftOutRun, Level, TrendRun};
 use prony_store::Severity;
@@ -64,15 +65,15 @@ fn joined(text: &str) -> String {
 fn runs_levels_changes_and_runs_left_out_are_shown_in_80_columns() {
     let text = shown(&sample());
     println!("{text}");
-    assert!(text.starts_with("tpcb: TPS of 20 runs, 2026-11-01 to 2026-11-20\n"));
+    text.assert_starts_with("tpcb: TPS of 20 runs, 2026-11-01 to 2026-11-20\n");
     let drawn = text.lines().filter(|line| line.contains('│'));
     let marks: usize = drawn.map(|line| line.matches('o').count()).sum();
     assert_eq!(marks, 20, "a mark for each run");
-    assert!(text.contains("  2026-11-13 10:00  1,002  902  −10 %  20261113-tpcb"));
-    assert!(text.contains("server: 18.0 → 18.1\\x1b[2J"));
-    assert!(text.contains("- clients 8, not 64 (2 runs, such as left-1)"));
-    assert!(text.contains("- in progress (left-2)"));
-    assert!(joined(&text).contains("at most 5 %"));
+    text.assert_contains("  2026-11-13 10:00  1,002  902  −10 %  20261113-tpcb");
+    text.assert_contains("server: 18.0 → 18.1\\x1b[2J");
+    text.assert_contains("- clients 8, not 64 (2 runs, such as left-1)");
+    text.assert_contains("- in progress (left-2)");
+    joined(&text).assert_contains("at most 5 %");
     let widest = text.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "{widest:?}");
 }
@@ -96,7 +97,7 @@ fn more_runs_than_columns_share_columns() {
     let text = shown(&trend);
     let widest = text.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "{text}");
-    assert!(text.contains("No change found: the median is 1,003."));
+    text.assert_contains("No change found: the median is 1,003.");
 }
 
 #[test]
@@ -110,12 +111,12 @@ fn one_run_and_none_are_shown() {
         median: 1_000.0,
     }];
     let text = shown(&trend);
-    assert!(text.starts_with("tpcb: TPS of 1 run\n"), "{text}");
-    assert!(joined(&text).contains("It takes 8 runs to find any."));
-    assert!(text.contains("Too few runs to find a change: the median is 1,000."));
+    text.assert_starts_with("tpcb: TPS of 1 run\n");
+    joined(&text).assert_contains("It takes 8 runs to find any.");
+    text.assert_contains("Too few runs to find a change: the median is 1,000.");
     trend.runs.clear();
     trend.levels.clear();
-    assert!(shown(&trend).contains("No run is comparable."));
+    shown(&trend).assert_contains("No run is comparable.");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod recut;
 #[path = "../support/sample_run.rs"]
 mod sample_run;
 
+use prony_assertions::TextAssertions;
 use prony_report::html;
 use prony_store::{Event, KindFigures, MachineSecond, Observed, Run, ServerSecond};
 use serde_json::Value;
@@ -240,10 +241,10 @@ fn the_page_renders_without_console_messages() {
         readout.starts_with("from 2 s · committed /s 27,600"),
         "{light}"
     );
-    assert!(
-        light["byKey"].as_str().unwrap().starts_with("from 4 s"),
-        "{light}"
-    );
+    light["byKey"]
+        .as_str()
+        .unwrap()
+        .assert_starts_with("from 4 s");
     let dark = [
         "--blink-settings=preferredColorScheme=0",
         "--window-size=390,900",
@@ -290,7 +291,7 @@ fn a_script_that_the_policy_forbids_is_in_the_console() {
         .unwrap()
         .replacen("<b>", &format!("{script}<b>"), 1);
     let messages = console_messages(&open_page(&browser, &folder.0, &broken, &[]));
-    assert!(messages.contains("Content Security Policy"), "{messages}");
+    messages.assert_contains("Content Security Policy");
 }
 
 /// A script that reports what the button of the document saves.
@@ -400,10 +401,7 @@ fn points_and_frontier_render_without_console_messages() {
         );
         assert!(report["frontier"].as_f64().unwrap() > 100.0, "{report}");
         assert_eq!(report["names"].as_array().unwrap().len(), 4, "{report}");
-        assert!(
-            report["names"].to_string().contains("2 </text><b>"),
-            "{report}"
-        );
+        report["names"].to_string().assert_contains("2 </text><b>");
         for key in ["inside", "distinct", "width", "verdict"] {
             assert_eq!(report[key], true, "{key}: {report}");
         }

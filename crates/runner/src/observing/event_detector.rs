@@ -174,6 +174,7 @@ fn event(kind: EventKind, detail: &str, at_s: f64, until_s: Option<f64>) -> Even
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     fn summaries(events: &[Event]) -> Vec<(&str, f64, Option<f64>)> {
         let events = events.iter();
@@ -241,11 +242,9 @@ mod tests {
         let events = detector.detect(&reading(520.0, true), 3.0, true);
         let expected = [("restart", 3.0, Some(3.0)), ("failover", 3.0, Some(3.0))];
         assert_eq!(summaries(&events), expected);
-        assert!(
-            events[1]
-                .detail
-                .contains("was the primary and is a replica")
-        );
+        events[1]
+            .detail
+            .assert_contains("was the primary and is a replica");
     }
 
     #[test]

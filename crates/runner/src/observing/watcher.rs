@@ -157,8 +157,8 @@ impl Watcher<'_> {
     /// Adds the cost of the current connection to the sum.
     fn add_cost(&mut self) {
         if let Some(reader) = &self.reader {
-            self.earlier_queries += reader.statements_sent();
-            self.earlier_query_time_s += reader.statement_time_s();
+            self.earlier_queries += reader.statements_sent;
+            self.earlier_query_time_s += reader.statement_time_s;
         }
         let serving = self
             .machines
@@ -312,7 +312,7 @@ fn read_settled_counters(
         std::thread::sleep(SETTLE_PAUSE);
         let counters = reader.read(control)?;
         // The readings themselves commit too: without this allowance, the counters would never settle.
-        let own_commits = 2 * reader.statements_sent();
+        let own_commits = 2 * reader.statements_sent;
         let is_settled = counters
             .commits
             .zip(previous.commits)

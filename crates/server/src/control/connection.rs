@@ -128,7 +128,6 @@ impl BlockingConnection {
         self.exchange.close(statement);
     }
 
-    /// Marks the connection as unusable.
     pub(super) fn mark_unusable(&mut self) {
         self.dead = true;
     }
@@ -348,6 +347,7 @@ impl Drop for BlockingConnection {
 mod tests {
     use super::*;
     use crate::{Environment, resolve};
+    use prony_assertions::TextAssertions;
     use std::io::{Read, Write};
     use std::net::TcpListener;
     use std::path::Path;
@@ -382,7 +382,7 @@ mod tests {
             .request(|exchange| exchange.query("SELECT"))
             .unwrap_err();
         assert!(matches!(error, Error::Violation(_)), "{error}");
-        assert!(error.to_string().contains("too long"), "{error}");
+        error.to_string().assert_contains("too long");
         assert!(matches!(connection.request(|_| ()), Err(Error::Dead)));
         drop(connection);
         assert!(server.join().unwrap() < 1_000, "the client read everything");

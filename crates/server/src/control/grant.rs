@@ -131,6 +131,7 @@ fn mysql_grant(message: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     fn hint_with_role(error: ServerError) -> Option<String> {
         hint(&ServerError {
@@ -177,7 +178,7 @@ mod tests {
             ),
         ] {
             let hint = postgres_hint_for(b"42501", message).expect("a hint");
-            assert!(hint.ends_with(statement), "{hint}");
+            hint.assert_ends_with(statement);
             let is_on_table = message.contains(" table ");
             assert_eq!(hint.contains("for each table"), is_on_table, "{hint}");
         }
@@ -214,7 +215,7 @@ mod tests {
             let text = message.to_owned();
             let error = ServerError::new(Protocol::MySql, number, *b"42000", text);
             let hint = hint_with_role(error).expect("a hint");
-            assert!(hint.ends_with(statement), "{hint}");
+            hint.assert_ends_with(statement);
             let is_on_table = message.contains(" table ");
             assert_eq!(hint.starts_with("Each table"), is_on_table, "{hint}");
         }

@@ -182,16 +182,17 @@ fn for_tls(error: &TlsError) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::{for_number, for_sqlstate};
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn the_hint_for_a_missing_role_does_not_mention_pg_hba() {
         let hint = |message| for_sqlstate(b"28000", message).expect("a hint");
-        assert!(hint("role \"nosuch\" does not exist").contains("CREATE ROLE"));
-        assert!(hint("role \"x\" is not permitted to log in").contains("ALTER ROLE"));
-        assert!(hint("Peer authentication failed for user \"x\"").contains("peer"));
+        hint("role \"nosuch\" does not exist").assert_contains("CREATE ROLE");
+        hint("role \"x\" is not permitted to log in").assert_contains("ALTER ROLE");
+        hint("Peer authentication failed for user \"x\"").assert_contains("peer");
         let rejected =
             "no pg_hba.conf entry for host \"10.0.0.1\", user \"x\", database \"d\", no encryption";
-        assert!(hint(rejected).contains("pg_hba.conf decides"));
+        hint(rejected).assert_contains("pg_hba.conf decides");
     }
 
     #[test]
@@ -202,17 +203,14 @@ mod tests {
             ("too many connections for database \"x\"", "ALTER DATABASE"),
             ("sorry, too many clients already", "max_connections"),
         ] {
-            assert!(hint(message).contains(limit), "{message}");
+            hint(message).assert_contains(limit);
         }
         for (number, limit) in [
             (1040, "max_connections"),
             (1203, "max_user_"),
             (1226, "ALTER USER"),
         ] {
-            assert!(
-                for_number(number).expect("a hint").contains(limit),
-                "{number}"
-            );
+            for_number(number).expect("a hint").assert_contains(limit);
         }
     }
 
@@ -220,7 +218,8 @@ mod tests {
     #[test]
     fn the_hint_does_not_guess_which_option_forbids_a_statement() {
         let hint = for_number(1290).expect("a hint");
-        assert!(hint.contains("An option of the server") && hint.contains("names the option"));
-        assert!(!hint.contains("is read-only"));
+        hint.assert_contains("An option of the server");
+        hint.assert_contains("names the option");
+        hint.assert_lacks("is read-only");
     }
 }

@@ -124,6 +124,7 @@ fn setting_error(name: &str, reason: &'static str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn values_are_quoted() {
@@ -131,11 +132,8 @@ mod tests {
             .set("application_name", r"it's \ here")
             .postgresql_conf(Path::new("/x"))
             .unwrap();
-        assert!(
-            text.contains(r"application_name = 'it''s \\ here'"),
-            "{text}"
-        );
-        assert!(text.contains("unix_socket_directories = '/x'"), "{text}");
+        text.assert_contains(r"application_name = 'it''s \\ here'");
+        text.assert_contains("unix_socket_directories = '/x'");
     }
 
     #[test]
@@ -155,7 +153,7 @@ mod tests {
             .postgresql_conf(Path::new("/x"))
             .unwrap();
         for name in ["fsync", "synchronous_commit", "full_page_writes", "wal_"] {
-            assert!(!text.contains(name), "{name}");
+            text.assert_lacks(name);
         }
     }
 }

@@ -18,11 +18,7 @@ pub enum Error {
     },
 
     /// The folder named in PRONY_PG_BINDIR cannot be used.
-    EnvVariable {
-        /// The folder.
-        bin_dir: PathBuf,
-        reason: String,
-    },
+    EnvVariable { bin_dir: PathBuf, reason: String },
 
     /// Maven Central has no PostgreSQL programs for this platform.
     UnsupportedPlatform {
@@ -268,6 +264,7 @@ fn blank_output_note(output: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn log_lines_are_the_details_of_the_error() {
@@ -304,7 +301,7 @@ mod tests {
             Some("/a: too old\n/b; c: no initdb")
         );
         let hint = parts.hint.unwrap_or_default();
-        assert!(hint.ends_with("with --download"), "{hint}");
+        hint.assert_ends_with("with --download");
         let expected = format!(
             "no PostgreSQL programs found on this machine\n  /a: too old\n  /b; c: no initdb\n  hint: {hint}"
         );

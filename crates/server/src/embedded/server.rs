@@ -130,7 +130,6 @@ impl EmbeddedPostgres {
         self.directory.socket_dir()
     }
 
-    /// Data directory.
     pub fn data_dir(&self) -> PathBuf {
         self.directory.data_dir()
     }
@@ -140,7 +139,6 @@ impl EmbeddedPostgres {
         self.directory.path()
     }
 
-    /// The server's log.
     pub fn log_path(&self) -> PathBuf {
         self.directory.log_path()
     }

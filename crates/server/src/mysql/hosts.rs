@@ -6,6 +6,7 @@ use super::invalid_value;
 use super::options::Options;
 use super::url::Host;
 use crate::error::{Error, resolver_reason};
+use crate::option_values::Origin;
 use crate::postgres::Environment;
 use crate::target::{Address, Endpoint};
 use prony_wire::Secret;
@@ -60,7 +61,7 @@ pub(super) fn resolve(
     for (host, port_in_url) in hosts {
         let is_local = host.is_empty() || host == "localhost";
         // A socket path in the URL takes precedence over a port in it.
-        let socket_in_url = options.origin("socket") == Some(&super::Origin::Url);
+        let socket_in_url = matches!(options.origin("socket"), Origin::Url(_));
         let use_socket = match transport {
             Transport::Tcp => false,
             Transport::Socket => true,

@@ -25,9 +25,10 @@ pub use user_lock::{UserLock, take_user_lock};
 
 use crate::control::WaitOptions;
 use crate::error::Error;
+use crate::option_values::Origin;
 use crate::postgres::Environment;
 use crate::target::{MysqlOptions, ProtocolOptions, Target, TcpOptions};
-use options::{Options, Origin};
+use options::Options;
 use prony_plan::Spread;
 use prony_wire::Secret;
 use std::path::Path;
@@ -60,7 +61,7 @@ pub fn resolve_mysql(
 ) -> Result<Target, Error> {
     build_target(env, |options| {
         for (name, value) in settings.iter().filter(|(_, value)| !value.is_empty()) {
-            if !options.set(name, Some(value), Origin::Argument(origin)) {
+            if !options.set(name, Some(value), Origin::Other(origin.into())) {
                 return Err(Error::UnknownOption {
                     name: (*name).to_owned(),
                     origin: origin.to_owned(),
@@ -146,7 +147,6 @@ fn connection_attributes() -> Vec<(String, String)> {
     .collect()
 }
 
-/// The error for an invalid value of an option.
 fn invalid_value(options: &Options, option: &'static str, hint: &str) -> Error {
     let secret = options::is_secret(option);
     Error::Value {
@@ -155,10 +155,7 @@ fn invalid_value(options: &Options, option: &'static str, hint: &str) -> Error {
             Some(value) if !secret => value.to_owned(),
             _ => "***".to_owned(),
         },
-        origin: options
-            .origin(option)
-            .unwrap_or(&Origin::Default)
-            .to_string(),
+        origin: options.origin(option).to_string(),
         hint: hint.to_owned(),
     }
 }

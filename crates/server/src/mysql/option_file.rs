@@ -3,8 +3,9 @@
 //! Only the groups for clients are used. Must never: show a line, which may contain a password; use
 //! a file that any user can write. Source: MySQL documentation, "Using Option Files".
 
-use super::options::{Options, Origin};
+use super::options::Options;
 use crate::error::Error;
+use crate::option_values::Origin;
 use crate::postgres::Environment;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -100,7 +101,6 @@ pub(super) fn apply_groups<'a>(
     found_groups
 }
 
-/// A line of an option file.
 enum Line<'a> {
     /// An empty line, or a comment.
     Blank,
@@ -135,7 +135,11 @@ fn set_option(line: &str, path: &Path, options: &mut Options) {
         Some((name, value)) => (name.trim(), Some(unquote(value.trim()))),
         None => (line.trim(), None),
     };
-    options.set(name, value.as_deref(), Origin::File(path.to_owned()));
+    options.set(
+        name,
+        value.as_deref(),
+        Origin::Other(path.display().to_string().into()),
+    );
 }
 
 /// Reads the files that `!include FILE` or `!includedir FOLDER` names. A relative path is relative

@@ -4,11 +4,10 @@
 
 use super::invalid_value;
 use crate::error::Error;
+use crate::option_values::{OptionValues, Origin};
 use crate::postgres::Environment;
 use prony_plan::suggest;
-use std::collections::BTreeMap;
-use std::fmt;
-use std::path::PathBuf;
+use std::ops::Deref;
 
 /// All options, with their names in MySQL's and MariaDB's clients, and whether each is a flag, which may be
 /// given without a value.
@@ -39,29 +38,6 @@ const OPTIONS: [(&str, bool); 24] = [
     ("login-path", false),
 ];
 
-/// Where an option was set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
-    Default,
-    Environment(&'static str),
-    File(PathBuf),
-    Url,
-    /// Options from the caller; the text names them in messages.
-    Argument(&'static str),
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Origin::Default => f.write_str("the defaults"),
-            Origin::Environment(name) => f.write_str(name),
-            Origin::File(path) => write!(f, "{}", path.display()),
-            Origin::Url => f.write_str("the URL"),
-            Origin::Argument(name) => f.write_str(name),
-        }
-    }
-}
-
 /// Whether an option's value must not be shown.
 pub(super) fn is_secret(name: &str) -> bool {
     name == "password"
@@ -69,7 +45,15 @@ pub(super) fn is_secret(name: &str) -> bool {
 
 /// The options that are set.
 #[derive(Default)]
-pub(super) struct Options(BTreeMap<&'static str, (String, Origin)>);
+pub(super) struct Options(OptionValues);
+
+impl Deref for Options {
+    type Target = OptionValues;
+
+    fn deref(&self) -> &OptionValues {
+        &self.0
+    }
+}
 
 impl Options {
     /// Sets an option, replacing an earlier value. Returns `false` for an unknown name.
@@ -91,7 +75,7 @@ impl Options {
             (None, Some((known, true))) => (*known, "0"),
             _ => return false,
         };
-        self.0.insert(known, (value.to_owned(), origin));
+        self.0.set(known, value, origin);
         true
     }
 
@@ -109,7 +93,7 @@ impl Options {
             ("MYSQL_UNIX_PORT", "socket"),
         ] {
             if let Some(value) = env.var(variable) {
-                self.set(option, Some(value), Origin::Environment(variable));
+                self.set(option, Some(value), Origin::Other(variable.into()));
             }
         }
         // MySQL's client library looks at the first character only.
@@ -121,21 +105,9 @@ impl Options {
             self.set(
                 "enable-cleartext-plugin",
                 Some("1"),
-                Origin::Environment(variable),
+                Origin::Other(variable.into()),
             );
         }
-    }
-
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(|(value, _)| value.as_str())
-    }
-
-    pub(super) fn non_empty(&self, name: &str) -> Option<&str> {
-        self.get(name).filter(|value| !value.is_empty())
-    }
-
-    pub(super) fn origin(&self, name: &str) -> Option<&Origin> {
-        self.0.get(name).map(|(_, origin)| origin)
     }
 
     /// Whether a flag is on; an absent flag is off.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::target::{Address, SslMode};
+use prony_assertions::TextAssertions;
 use std::path::PathBuf;
 
 fn env() -> Environment {
@@ -50,7 +51,7 @@ fn a_url_sets_address_login_and_options() {
         let target = self::target(url, &env);
         assert_eq!(self::options(&target).allow_cleartext, allowed, "{value:?}");
     }
-    assert!(!format!("{target:?}").contains("s@me"));
+    format!("{target:?}").assert_lacks("s@me");
 }
 
 #[test]
@@ -67,8 +68,8 @@ fn localhost_means_the_socket() {
         socket("mysql://localhost:3307/?socket=/run/x.sock"),
         "unix:/run/x.sock"
     );
-    assert!(socket("mysql://localhost:3307/").starts_with("tcp:"));
-    assert!(socket("mysql://localhost/?protocol=tcp").starts_with("tcp:"));
+    socket("mysql://localhost:3307/").assert_starts_with("tcp:");
+    socket("mysql://localhost/?protocol=tcp").assert_starts_with("tcp:");
     assert_eq!(socket("mysql://127.0.0.1/"), "tcp:127.0.0.1:3306");
     assert_eq!(socket("mysql://[::1]:3308/"), "tcp:[::1]:3308");
     let existing = std::env::temp_dir().join(format!("prony-my-{}", std::process::id()));
@@ -179,7 +180,7 @@ fn a_file_that_any_user_can_write_is_ignored() {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
     let resolved = target("mysql://", &Environment::new("tester", &files.0));
     assert_eq!(resolved.user, "tester");
-    assert!(resolved.warnings[0].contains("can be written by any user"));
+    resolved.warnings[0].assert_contains("can be written by any user");
 }
 
 /// A login file with these lines, under a key of 20 different bytes.
@@ -239,15 +240,11 @@ fn the_login_file_overrides_the_option_files() {
     let error = crate::resolve("mysql://?login-path=no", &env)
         .unwrap_err()
         .to_string();
-    assert!(error.contains("has no login path \"no\""), "{error}");
+    error.assert_contains("has no login path \"no\"");
     set_mode(0o644);
     let ignored = target("mysql://", &env);
     assert_eq!(ignored.user, "file");
-    assert!(
-        ignored.warnings[0].contains("chmod 600"),
-        "{:?}",
-        ignored.warnings
-    );
+    ignored.warnings[0].assert_contains("chmod 600");
     set_mode(0o600);
     for broken in [
         &login_file(&lines)[..50],
@@ -255,7 +252,7 @@ fn the_login_file_overrides_the_option_files() {
     ] {
         std::fs::write(&path, broken).unwrap();
         let error = crate::resolve("mysql://", &env).unwrap_err().to_string();
-        assert!(error.contains("is not a login file"), "{error}");
+        error.assert_contains("is not a login file");
     }
     std::fs::remove_file(&path).unwrap();
     assert_eq!(target("mysql://", &env).user, "file");
@@ -269,7 +266,7 @@ fn a_cycle_of_includes_is_an_error() {
     files.write(".my.cnf", &format!("!include {}\n", path.display()));
     let env = Environment::new("tester", &files.0);
     let error = crate::resolve("mysql://", &env).unwrap_err().to_string();
-    assert!(error.contains("too deep"), "{error}");
+    error.assert_contains("too deep");
 }
 
 #[test]
@@ -283,22 +280,20 @@ fn tls_modes_can_be_set_with_the_options_of_both_clients() {
     assert_eq!(mode("ssl-mode=Disabled"), SslMode::Disable);
     assert_eq!(mode("ssl=1"), SslMode::Require);
     assert_eq!(mode("skip-ssl"), SslMode::Disable);
-    assert!(
-        error_text("mysql://127.0.0.1/?ssl-mode=VERIFY_CA")
-            .contains("no certificate authority is given")
-    );
+    error_text("mysql://127.0.0.1/?ssl-mode=VERIFY_CA")
+        .assert_contains("no certificate authority is given");
     let absent = std::env::temp_dir().join(format!("prony-no-ca-{}", std::process::id()));
     let absent = absent.to_str().unwrap();
-    assert!(error_text(&format!("mysql://127.0.0.1/?ssl-ca={absent}")).contains(absent));
-    assert!(error_text("mysql://127.0.0.1/?ssl-mode=maybe").contains("VERIFY_IDENTITY"));
-    assert!(error_text("mysql://127.0.0.1/?ssl-cert=/x").contains("ssl-key"));
-    assert!(error_text("mysql://127.0.0.1/?tls-version=TLSv1.1").contains("TLSv1.2"));
+    error_text(&format!("mysql://127.0.0.1/?ssl-ca={absent}")).assert_contains(absent);
+    error_text("mysql://127.0.0.1/?ssl-mode=maybe").assert_contains("VERIFY_IDENTITY");
+    error_text("mysql://127.0.0.1/?ssl-cert=/x").assert_contains("ssl-key");
+    error_text("mysql://127.0.0.1/?tls-version=TLSv1.1").assert_contains("TLSv1.2");
 }
 
 #[test]
 fn errors_show_mistakes_but_no_passwords() {
-    assert!(error_text("mysql://127.0.0.1/?ssl-mod=1").contains("\"ssl-mod\""));
-    assert!(error_text("mysql://127.0.0.1/?connect-timeout=soon").contains("whole number"));
+    error_text("mysql://127.0.0.1/?ssl-mod=1").assert_contains("\"ssl-mod\"");
+    error_text("mysql://127.0.0.1/?connect-timeout=soon").assert_contains("whole number");
     for url in [
         "mysql://u:pa/ss@h/d",
         "mysql://u:p@ss@h:1/d",
@@ -373,7 +368,7 @@ fn plain_options_are_equivalent_to_a_url() {
     assert_eq!(password(&from_settings).as_deref(), Some("s@m/e%"));
     assert_eq!(password(&from_settings), password(&from_url));
     assert_eq!(from_settings.tls.mode, SslMode::Disable);
-    assert!(!format!("{from_settings:?}").contains("s@m/e%"));
+    format!("{from_settings:?}").assert_lacks("s@m/e%");
 
     let first_address = |settings: &[(&str, &str)]| {
         let resolved = crate::resolve_mysql(settings, "the options", &env());
@@ -391,12 +386,9 @@ fn plain_options_are_equivalent_to_a_url() {
     let localhost = [("host", "localhost"), ("socket", "/x/s"), ("port", "")];
     assert_eq!(first_address(&localhost), ok("unix:/x/s"));
     let error = first_address(&[("host", "127.0.0.1"), ("port", "99999")]).expect_err("a bad port");
-    assert!(
-        error.starts_with("invalid port value: \"99999\" (from the options)"),
-        "{error}"
-    );
+    error.assert_starts_with("invalid port value: \"99999\" (from the options)");
     let error = first_address(&[("hots", "x")]).expect_err("no such option");
-    assert!(error.contains("\"hots\" in the options"), "{error}");
+    error.assert_contains("\"hots\" in the options");
 }
 
 #[test]
@@ -413,9 +405,6 @@ fn a_list_of_hosts_is_a_list_of_servers_and_a_scheme_of_the_connectors_balances_
         assert_eq!(target.spread, expected, "{scheme}");
         assert_eq!(target.hosts(), [0..1, 1..2], "{scheme}");
         let shown = crate::redact(&url);
-        assert!(
-            shown.starts_with(scheme) && !shown.contains("zanzibar"),
-            "{shown}"
-        );
+        shown.assert_starts_with(scheme).assert_lacks("zanzibar");
     }
 }

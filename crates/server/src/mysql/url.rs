@@ -3,8 +3,9 @@
 //! In: text. Out: options and hosts. Must never: repeat the text in an error; it may contain a
 //! password, even in an unexpected place.
 
-use super::options::{Options, Origin, is_secret, suggestion};
+use super::options::{Options, is_secret, suggestion};
 use crate::error::Error;
+use crate::option_values::Origin;
 use crate::postgres::uri::{UriParts, decode, split};
 use prony_plan::Spread;
 
@@ -47,7 +48,7 @@ pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error
     let mut set = |name: &str, raw: Option<&str>| -> Result<(), Error> {
         if let Some(raw) = raw.filter(|raw| !raw.is_empty()) {
             let value = decode(raw, &format!("the {name}"))?;
-            options.set(name, Some(&value), Origin::Url);
+            options.set(name, Some(&value), Origin::Url("the URL"));
         }
         Ok(())
     };
@@ -69,7 +70,7 @@ pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error
         let value = parameter.contains('=').then(|| decode(value, &location));
         let value = value.transpose()?;
         let name = decode(name, &location)?;
-        if !options.set(&name, value.as_deref(), Origin::Url) {
+        if !options.set(&name, value.as_deref(), Origin::Url("the URL")) {
             return Err(unknown_option_error(&name, location, may_have_password));
         }
     }

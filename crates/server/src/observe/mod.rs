@@ -26,30 +26,53 @@ use crate::control::{Control, Error, TextRow};
 use prony_document::{MissingObservation, ObservedTopic};
 use prony_wire::Protocol;
 
-/// Runs a query. If the server refuses it, adds the refusal to `missing` and returns `None`, as for a topic that
-/// `missing` names as absent already.
-///
-/// # Errors
-/// The connection is lost.
-fn query_or_missing(
-    control: &mut Control,
-    topic: ObservedTopic,
-    sql: &str,
-    missing: &mut Vec<MissingObservation>,
-) -> Result<Option<Vec<TextRow>>, Error> {
-    if missing
-        .iter()
-        .any(|missing| missing.absent && missing.what == topic)
-    {
-        return Ok(None);
+/// Reads what this user may see, and lists what the server refuses. Each reading fails only if the connection is lost.
+struct Reader<'a> {
+    control: &'a mut Control,
+    missing: Vec<MissingObservation>,
+}
+
+impl Reader<'_> {
+    fn miss(&mut self, topic: ObservedTopic, reason: impl Into<String>) {
+        self.missing.push(MissingObservation::new(topic, reason));
     }
-    match control.query(sql) {
-        Ok(rows) => Ok(Some(rows)),
-        Err(error) if error.is_lost() => Err(error),
-        Err(error) => {
-            missing.push(MissingObservation::new(topic, first_line(&error)));
-            Ok(None)
+
+    /// The rows of a query; `None` if the server refuses it, or the topic is listed as absent.
+    fn rows(&mut self, topic: ObservedTopic, sql: &str) -> Result<Option<Vec<TextRow>>, Error> {
+        let is_absent = |missing: &MissingObservation| missing.absent && missing.what == topic;
+        if self.missing.iter().any(is_absent) {
+            return Ok(None);
         }
+        match self.control.query(sql) {
+            Ok(rows) => Ok(Some(rows)),
+            Err(error) if error.is_lost() => Err(error),
+            Err(error) => {
+                self.miss(topic, first_line(&error));
+                Ok(None)
+            }
+        }
+    }
+
+    /// What `parse` makes of the first row.
+    fn first<T>(
+        &mut self,
+        topic: ObservedTopic,
+        sql: &str,
+        parse: impl FnOnce(&TextRow) -> Option<T>,
+    ) -> Result<Option<T>, Error> {
+        let rows = self.rows(topic, sql)?;
+        Ok(rows.as_deref().and_then(<[TextRow]>::first).and_then(parse))
+    }
+
+    /// What `parse` makes of each row.
+    fn each<T>(
+        &mut self,
+        topic: ObservedTopic,
+        sql: &str,
+        parse: impl FnMut(&TextRow) -> Option<T>,
+    ) -> Result<Option<Vec<T>>, Error> {
+        let rows = self.rows(topic, sql)?;
+        Ok(rows.map(|rows| rows.iter().filter_map(parse).collect()))
     }
 }
 
@@ -64,6 +87,10 @@ fn first_line(error: &Error) -> String {
 
 fn cell(row: &TextRow, column: usize) -> Option<&str> {
     row.get(column)?.as_deref()
+}
+
+fn first_cell(row: &TextRow) -> Option<String> {
+    cell(row, 0).map(str::to_owned)
 }
 
 /// A cell as a number.

@@ -50,7 +50,6 @@ pub(super) fn find_pooler(
     })
 }
 
-/// The pooler that this text names.
 fn named_by(text: &str) -> Option<FoundPooler> {
     let product = Pooler::recognize(text)?;
     Some(FoundPooler {

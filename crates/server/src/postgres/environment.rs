@@ -50,7 +50,6 @@ impl Environment {
         }
     }
 
-    /// The environment of this process.
     pub fn from_process() -> Self {
         let text = |os: std::ffi::OsString| os.to_string_lossy().into_owned();
         let vars = std::env::vars_os()

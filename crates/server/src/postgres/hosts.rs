@@ -3,8 +3,9 @@
 //! In: `host`, `hostaddr`, `port`. Out: endpoints, in the order to try them. Must never: connect.
 
 use super::environment::Environment;
-use super::options::{Options, Origin};
+use super::options::Options;
 use crate::error::{Error, resolver_reason};
+use crate::option_values::Origin;
 use crate::target::{Address, Endpoint};
 use prony_wire::Secret;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -27,7 +28,6 @@ pub(crate) struct HostSpec {
     pub port: u16,
     /// Whether no host was given and `host` is the default socket folder.
     pub is_default: bool,
-    /// Password for this host.
     pub password: Option<Secret>,
 }
 
@@ -122,7 +122,7 @@ fn parse_port(text: &str, options: &Options) -> Result<u16, Error> {
     number.ok_or_else(|| {
         let origin = options.origin("port");
         // If a password contains an unescaped slash, this text may be a part of it: do not show it.
-        if origin == Origin::Url && !text.bytes().all(|b| b.is_ascii_digit()) {
+        if matches!(origin, Origin::Url(_)) && !text.bytes().all(|b| b.is_ascii_digit()) {
             return Error::conninfo(
                 "the port is not a number",
                 "a port is 1 to 65535; in a password write %2F for \"/\" and %3A for \":\"",

@@ -30,8 +30,9 @@ pub use redact::redact;
 
 use crate::control::WaitOptions;
 use crate::error::Error;
+use crate::option_values::Origin;
 use crate::target::{PostgresOptions, ProtocolOptions, Target};
-use options::{Options, Origin};
+use options::Options;
 use prony_wire::Secret;
 
 /// Default `application_name`, shown in `pg_stat_activity`.
@@ -139,10 +140,10 @@ fn collect_options(
             origin: origin.to_owned(),
             hint: options::suggestion(name),
         })?;
-        options.set(keyword, (*value).to_owned(), Origin::Argument(origin));
+        options.set(keyword.name, *value, Origin::Other(origin.into()));
     }
     for (keyword, value) in parse(url)? {
-        options.set(keyword, value, Origin::Url);
+        options.set(keyword.name, value, Origin::Url("the connection string"));
     }
     service::apply(&mut options, env)?;
     options.add_environment(env);

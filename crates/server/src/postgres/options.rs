@@ -4,11 +4,9 @@
 
 use super::environment::Environment;
 use crate::error::Error;
+use crate::option_values::{OptionValues, Origin};
 use prony_plan::suggest;
-use std::collections::BTreeMap;
-use std::fmt;
-use std::ops::Range;
-use std::path::PathBuf;
+use std::ops::{Deref, DerefMut, Range};
 
 /// A connection option of libpq.
 #[derive(Debug)]
@@ -162,50 +160,25 @@ pub(crate) fn suggestion(name: &str) -> String {
     }
 }
 
-/// Where a value was set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// An argument besides the connection string; the text names the argument in messages.
-    Argument(&'static str),
-    /// The URL or connection string.
-    Url,
-    /// A service file.
-    Service(PathBuf),
-    /// An environment variable.
-    Variable(&'static str),
-    /// Not set by the user: a default, or implied by a different option.
-    Implied,
-}
+/// The options that are set, with their values and origins.
+#[derive(Default)]
+pub(crate) struct Options(OptionValues);
 
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Origin::Argument(name) => f.write_str(name),
-            Origin::Url => f.write_str("the connection string"),
-            Origin::Service(path) => write!(f, "service file \"{}\"", path.display()),
-            Origin::Variable(name) => write!(f, "the variable {name}"),
-            Origin::Implied => f.write_str("the defaults"),
-        }
+impl Deref for Options {
+    type Target = OptionValues;
+
+    fn deref(&self) -> &OptionValues {
+        &self.0
     }
 }
 
-/// The options that are set, with their values and origins.
-#[derive(Default)]
-pub(crate) struct Options {
-    values: BTreeMap<&'static str, (String, Origin)>,
+impl DerefMut for Options {
+    fn deref_mut(&mut self) -> &mut OptionValues {
+        &mut self.0
+    }
 }
 
 impl Options {
-    /// Sets a value, replacing an earlier one.
-    pub fn set(&mut self, keyword: &'static Keyword, value: String, origin: Origin) {
-        self.values.insert(keyword.name, (value, origin));
-    }
-
-    /// Sets a value unless the option already has one.
-    pub fn set_default(&mut self, keyword: &'static Keyword, value: String, origin: Origin) {
-        self.values.entry(keyword.name).or_insert((value, origin));
-    }
-
     /// Sets the options that have no value from environment variables.
     pub fn add_environment(&mut self, env: &Environment) {
         for keyword in KEYWORDS {
@@ -213,56 +186,36 @@ impl Options {
                 continue;
             };
             if let Some(value) = env.var(name) {
-                self.set_default(keyword, value.to_owned(), Origin::Variable(name));
+                self.set_default(keyword.name, value, origin_of_variable(name));
             }
         }
         if env
             .var("PGREQUIRESSL")
             .is_some_and(|value| value.starts_with('1'))
         {
-            let origin = Origin::Variable("PGREQUIRESSL");
-            self.set_default(expect_keyword("sslmode"), "require".to_owned(), origin);
+            let origin = origin_of_variable("PGREQUIRESSL");
+            self.set_default("sslmode", "require", origin);
         }
         // As libpq since 16: the system's roots sign certificates of any public site, so they imply
         // a check of the host name. If the user sets a different mode, `tls::build` refuses it.
         if self.get("sslrootcert") == Some("system") {
-            self.set_default(
-                expect_keyword("sslmode"),
-                "verify-full".to_owned(),
-                Origin::Implied,
-            );
+            self.set_default("sslmode", "verify-full", Origin::DEFAULTS);
         }
     }
 
     /// Refuses zero bytes, which would end a string of the protocol early.
     pub fn refuse_zero_bytes(&self) -> Result<(), Error> {
-        match self
-            .values
-            .iter()
-            .find(|(_, (value, _))| value.contains('\0'))
-        {
-            Some((name, (_, origin))) => Err(Error::conninfo(
-                format!("the value of \"{name}\" (from {origin}) has a zero byte"),
-                "remove it",
-            )),
-            None => Ok(()),
-        }
+        let Some(name) = self.with_zero_byte() else {
+            return Ok(());
+        };
+        let origin = self.origin(name);
+        Err(Error::conninfo(
+            format!("the value of \"{name}\" (from {origin}) has a zero byte"),
+            "remove it",
+        ))
     }
+}
 
-    /// The value, possibly empty.
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.values.get(name).map(|(value, _)| value.as_str())
-    }
-
-    /// The value, unless it is empty.
-    pub fn non_empty(&self, name: &str) -> Option<&str> {
-        self.get(name).filter(|value| !value.is_empty())
-    }
-
-    /// Where the value was set.
-    pub fn origin(&self, name: &str) -> Origin {
-        self.values
-            .get(name)
-            .map_or(Origin::Implied, |(_, origin)| origin.clone())
-    }
+fn origin_of_variable(name: &str) -> Origin {
+    Origin::Other(format!("the variable {name}").into())
 }

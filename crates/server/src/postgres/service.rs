@@ -3,8 +3,9 @@
 //! Sets only options that have no value yet. Must never: show a value.
 
 use super::environment::Environment;
-use super::options::{self, Options, Origin};
+use super::options::{self, Options};
 use crate::error::Error;
+use crate::option_values::Origin;
 use std::path::{Path, PathBuf};
 
 /// Adds the options of the service named by `service=` or PGSERVICE, if any.
@@ -121,7 +122,8 @@ fn apply_section(
         let Some(keyword) = options::find(name) else {
             return Err(fail("unknown option", options::suggestion(name)));
         };
-        options.set_default(keyword, value.to_owned(), Origin::Service(path.to_owned()));
+        let origin = format!("service file \"{}\"", path.display());
+        options.set_default(keyword.name, value, Origin::Other(origin.into()));
     }
     Ok(in_section)
 }

@@ -359,6 +359,7 @@ fn common_name(cert: &Certificate) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use rustls::pki_types::pem::PemObject;
 
     /// A certificate as SQL Server 2012 generates it: `openssl req -x509 -newkey rsa:1024`.
@@ -384,13 +385,8 @@ JB5VuPwoeabCurLBNXUwrlbv+g==
         let name = ServerName::try_from("localhost").expect("a name");
         let verified = verifier.verify_server_cert(&certificate, &[], &name, &[], UnixTime::now());
         let error = prony_wire::describe_tls_error(&verified.expect_err("refused"));
-        assert!(
-            error.starts_with("the server's certificate has "),
-            "{error}"
-        );
-        assert!(
-            error.contains("an RSA key of 1024 bits") && error.contains("pinned"),
-            "{error}"
-        );
+        error.assert_starts_with("the server's certificate has ");
+        error.assert_contains("an RSA key of 1024 bits");
+        error.assert_contains("pinned");
     }
 }

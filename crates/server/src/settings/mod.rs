@@ -300,6 +300,7 @@ fn quantity(text: &str, unit: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_wire::{Protocol, ServerError};
 
     #[test]
@@ -312,7 +313,7 @@ mod tests {
             source: ControlError::Statement(Box::new(error)),
         };
         let hint = refused.parts().hint.expect("a hint");
-        assert!(hint.starts_with("connect as a superuser"), "{hint}");
+        hint.assert_starts_with("connect as a superuser");
     }
 
     #[test]

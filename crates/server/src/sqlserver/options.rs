@@ -3,9 +3,8 @@
 //! Must never: show a password.
 
 use crate::error::Error;
+use crate::option_values::{OptionValues, Origin};
 use crate::postgres::Environment;
-use std::collections::BTreeMap;
-use std::fmt;
 
 /// An option's name in messages, and the other names that a client has for it. Letter case, spaces,
 /// underscores and hyphens do not matter. Sources: Microsoft's documentation of SqlConnection, of the ODBC
@@ -91,23 +90,6 @@ const SQLCMD_VARIABLES: [(&str, &str); 6] = [
     ("SQLCMDPACKETSIZE", "packet size"),
 ];
 
-/// Where an option was set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// An environment variable.
-    Environment(&'static str),
-    ConnectionString,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Origin::Environment(name) => f.write_str(name),
-            Origin::ConnectionString => f.write_str("the URL"),
-        }
-    }
-}
-
 /// Removes the differences between names that clients ignore: case, spaces, plus signs, underscores and
 /// hyphens.
 fn normalize(name: &str) -> String {
@@ -134,7 +116,7 @@ pub(super) fn is_secret(name: &str) -> bool {
 
 /// The options that are set.
 #[derive(Default)]
-pub(super) struct Options(BTreeMap<&'static str, (String, Origin)>);
+pub(super) struct Options(OptionValues);
 
 impl Options {
     /// Sets an option of a connection string, replacing an earlier value.
@@ -162,7 +144,7 @@ impl Options {
         // Name the option only if it cannot be part of a password that contains a separator.
         let is_plain =
             normalized.len() <= 30 && normalized.chars().all(|c| c.is_ascii_alphabetic());
-        if is_plain && !self.0.contains_key("password") {
+        if is_plain && self.0.get("password").is_none() {
             return Err(Error::UnknownOption {
                 name: name.to_owned(),
                 origin: location.to_owned(),
@@ -177,24 +159,22 @@ impl Options {
     }
 
     pub(super) fn set_known(&mut self, option: &'static str, value: &str) {
-        self.0
-            .insert(option, (value.to_owned(), Origin::ConnectionString));
+        self.0.set(option, value, Origin::Url("the URL"));
     }
 
     /// Sets options that are not set from sqlcmd's variables.
     pub(super) fn add_environment(&mut self, env: &Environment) {
         for (variable, option) in SQLCMD_VARIABLES {
             if let Some(value) = env.var(variable).filter(|value| !value.is_empty()) {
-                let entry = (value.to_owned(), Origin::Environment(variable));
-                self.0.entry(option).or_insert(entry);
+                self.0
+                    .set_default(option, value, Origin::Other(variable.into()));
             }
         }
     }
 
     /// The value of an option; `None` if it is empty.
     pub(super) fn get(&self, option: &'static str) -> Option<&str> {
-        let value = self.0.get(option).map(|(value, _)| value.as_str());
-        value.filter(|value| !value.is_empty())
+        self.0.non_empty(option)
     }
 
     /// Whether a boolean option is true.
@@ -226,19 +206,15 @@ impl Options {
 
     /// The error for a value that an option does not accept.
     pub(super) fn value_error(&self, option: &'static str, hint: &str) -> Error {
-        let (value, origin) = match self.0.get(option) {
-            Some((value, origin)) => (value.as_str(), *origin),
-            None => ("", Origin::ConnectionString),
-        };
         Error::Value {
             option,
             // An unescaped slash in a password turns a part of it into a port.
             value: if is_secret(option) || option == "port" {
                 "***".to_owned()
             } else {
-                value.to_owned()
+                self.0.get(option).unwrap_or_default().to_owned()
             },
-            origin: origin.to_string(),
+            origin: self.0.origin(option).to_string(),
             hint: hint.to_owned(),
         }
     }

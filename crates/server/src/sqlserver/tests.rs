@@ -8,6 +8,7 @@ mod settings;
 
 use super::*;
 use crate::target::SslMode;
+use prony_assertions::TextAssertions;
 
 fn env() -> Environment {
     Environment::without_home("tester")
@@ -71,11 +72,9 @@ fn every_form_names_the_same_server() {
         assert_eq!(target.tls.mode, SslMode::Require, "{form}");
         assert!(!format!("{target:?}").contains("s;@"), "{form}");
         let shown = crate::redact(form);
-        assert!(shown.contains("***") && shown.contains("till"), "{shown}");
-        assert!(
-            !shown.contains("me}") && !shown.contains("s;@") && !shown.contains("s%3B"),
-            "{shown}"
-        );
+        shown.assert_contains("***").assert_contains("till");
+        shown.assert_lacks("me}").assert_lacks("s;@");
+        shown.assert_lacks("s%3B");
     }
     let doubled = "Server=.;User Id=u;Password='it''s';Encrypt=false";
     assert_eq!(password(&target(doubled)), "it's");
@@ -121,8 +120,8 @@ fn encryption_is_required_and_verified_unless_the_user_says_otherwise() {
         (SslMode::VerifyFull, 1)
     );
     std::fs::remove_dir_all(&folder).unwrap();
-    assert!(problem("sqlserver://u@127.0.0.1?encrypt=perhaps").contains("strict"));
-    assert!(problem("sqlserver://u@127.0.0.1?certificate=/absent").contains("/absent"));
+    problem("sqlserver://u@127.0.0.1?encrypt=perhaps").assert_contains("strict");
+    problem("sqlserver://u@127.0.0.1?certificate=/absent").assert_contains("/absent");
 }
 
 #[test]
@@ -241,7 +240,7 @@ fn other_logins_and_unknown_options_are_refused() {
     ] {
         let problem = problem(text);
         assert!(problem.contains(part), "{text}: {problem}");
-        assert!(!problem.contains("heim"), "{problem}");
+        problem.assert_lacks("heim");
     }
     // libpq's connection strings stay libpq's.
     assert_eq!(recognize("host=h user=u dbname=d"), None);
@@ -264,7 +263,7 @@ fn a_password_in_an_unexpected_place_is_not_shown() {
         "jdbc:sqlserver://h;user=u;trustStorePassword=geheim",
     ] {
         let shown = crate::redact(text);
-        assert!(!shown.contains("heim"), "{shown}");
+        shown.assert_lacks("heim");
         // Of arguments, the part from the first question mark on is a query.
         let shown = crate::secrets::redact_argument(text);
         assert!(

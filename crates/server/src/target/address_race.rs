@@ -31,7 +31,6 @@ impl AddressRace {
         }
     }
 
-    /// Records that an address has answered.
     pub fn record_answer(&self, index: usize) {
         self.last_index.store(index, Ordering::Relaxed);
     }

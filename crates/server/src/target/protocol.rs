@@ -12,11 +12,9 @@ use std::sync::atomic::AtomicBool;
 /// The protocol that a server speaks, with the options that only it has.
 #[derive(Clone, Debug)]
 pub enum ProtocolOptions {
-    /// PostgreSQL's protocol.
     PostgreSql(PostgresOptions),
     /// The protocol of MySQL and MariaDB.
     MySql(MysqlOptions),
-    /// The protocol of SQL Server.
     SqlServer(SqlServerOptions),
 }
 

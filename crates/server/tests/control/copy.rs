@@ -1,7 +1,9 @@
 //! Tests of COPY from the client.
 
 use crate::support::Server;
+use prony_assertions::TextAssertions;
 use prony_server::control::{Control, Error};
+use prony_test_servers::TestControl;
 
 #[test]
 fn copy_in_with_and_without_tls() {
@@ -12,9 +14,7 @@ fn copy_in_with_and_without_tls() {
         server.tcp("postgres", "localhost", "require"),
     ] {
         let mut control = Control::connect(&target).unwrap();
-        control
-            .execute("CREATE TEMP TABLE t (n int, filler text)")
-            .unwrap();
+        control.run("CREATE TEMP TABLE t (n int, filler text)");
         let mut copy = control.copy_in("COPY t FROM STDIN").unwrap();
         let filler = "x".repeat(80);
         for n in 0..50_000 {
@@ -61,7 +61,7 @@ fn copy_in_detects_an_error_while_sending() {
     let server = Server::shared();
     for mode in ["disable", "require"] {
         let mut control = Control::connect(&server.tcp("postgres", "localhost", mode)).unwrap();
-        control.execute("CREATE TEMP TABLE t (n int)").unwrap();
+        control.run("CREATE TEMP TABLE t (n int)");
         let mut copy = control.copy_in("COPY t FROM STDIN").unwrap();
         copy.write(b"1\n2\nnonsense\n").unwrap();
         let rows = b"3\n".repeat(100_000);
@@ -71,10 +71,9 @@ fn copy_in_detects_an_error_while_sending() {
             .find_map(|_| copy.write(&rows).err())
             .expect("an error");
         assert_eq!(error.sqlstate(), Some("22P02"));
-        assert!(
-            error.to_string().contains("CONTEXT:  COPY t, line 3"),
-            "{error}"
-        );
+        error
+            .to_string()
+            .assert_contains("CONTEXT:  COPY t, line 3");
         assert!(matches!(copy.write(&rows), Err(Error::Usage(_))));
         assert!(matches!(copy.finish(), Err(Error::Usage(_))));
         assert_eq!(
@@ -83,9 +82,7 @@ fn copy_in_detects_an_error_while_sending() {
         );
 
         // An error that the server reports only at the end.
-        control
-            .execute("ALTER TABLE t ADD UNIQUE (n) DEFERRABLE INITIALLY DEFERRED")
-            .unwrap();
+        control.run("ALTER TABLE t ADD UNIQUE (n) DEFERRABLE INITIALLY DEFERRED");
         let mut copy = control.copy_in("COPY t FROM STDIN").unwrap();
         copy.write(b"1\n1\n").unwrap();
         assert_eq!(copy.finish().unwrap_err().sqlstate(), Some("23505"));
@@ -104,14 +101,12 @@ fn copy_in_detects_an_error_while_sending() {
 fn notices_during_copy_cannot_block_it() {
     let server = Server::shared();
     let mut control = Control::connect(&server.unix("postgres")).unwrap();
-    control
-        .execute(
-            "CREATE TEMP TABLE t (filler text);
+    control.run(
+        "CREATE TEMP TABLE t (filler text);
              CREATE FUNCTION pg_temp.shout() RETURNS trigger LANGUAGE plpgsql AS
              $$ BEGIN RAISE NOTICE '%', repeat('loud', 1000); RETURN NEW; END $$;
              CREATE TRIGGER shout BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION pg_temp.shout()",
-        )
-        .unwrap();
+    );
     let mut copy = control.copy_in("COPY t FROM STDIN").unwrap();
     // One message of 3 MB that provokes 12 MB of notices: both sides' buffers are full at once.
     let mut row = vec![b'x'; 1000];

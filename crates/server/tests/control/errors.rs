@@ -1,7 +1,9 @@
 //! Tests of cancelled statements, terminated sessions and crashing servers.
 
 use crate::support::{Server, connect_error};
+use prony_assertions::TextAssertions;
 use prony_server::control::{Control, Error};
+use prony_test_servers::TestControl;
 use std::time::Duration;
 
 #[test]
@@ -44,20 +46,20 @@ fn a_session_that_the_server_terminates_is_lost() {
         "SELECT pg_terminate_backend({}, 60000)",
         session.backend_pid()
     );
-    control.execute(&terminate_sql).unwrap();
+    control.run(terminate_sql);
     let error = session.execute("SELECT 1").unwrap_err();
     assert_eq!(error.sqlstate(), Some("57P01"), "{error}");
     assert!(error.is_lost());
     assert!(matches!(session.execute("SELECT 1"), Err(Error::Dead)));
 
     let mut session = Control::connect(&server.unix("postgres")).unwrap();
-    session.execute("CREATE TEMP TABLE t (n int)").unwrap();
+    session.run("CREATE TEMP TABLE t (n int)");
     let terminate_sql = format!(
         "SELECT pg_terminate_backend({}, 60000)",
         session.backend_pid()
     );
     let mut copy = session.copy_in("COPY t FROM STDIN").unwrap();
-    control.execute(&terminate_sql).unwrap();
+    control.run(terminate_sql);
     let rows = b"3\n".repeat(100_000);
     let error = (0..1000)
         .find_map(|_| copy.write(&rows).err())
@@ -81,5 +83,5 @@ fn a_statement_fails_when_the_server_crashes() {
     let error = waiting_thread.join().unwrap().unwrap_err();
     assert!(error.is_lost(), "{error}");
     let error = connect_error(Control::connect(&server.unix("postgres")));
-    assert!(error.contains("Is the server running locally"), "{error}");
+    error.assert_contains("Is the server running locally");
 }

@@ -1,6 +1,7 @@
 //! Tests of selecting a server: unreachable addresses and target_session_attrs.
 
 use crate::support::{Server, connect_error, postgres_options};
+use prony_assertions::TextAssertions;
 use prony_server::control::Control;
 use prony_server::{Address, SessionAttrs};
 
@@ -10,10 +11,7 @@ fn an_unknown_database_and_an_unreachable_server_are_reported() {
     let mut target = server.unix("postgres");
     target.database = "nowhere".into();
     let error = connect_error(Control::connect(&target));
-    assert!(
-        error.contains("FATAL:  database \"nowhere\" does not exist\n\tCreate it"),
-        "{error}"
-    );
+    error.assert_contains("FATAL:  database \"nowhere\" does not exist\n\tCreate it");
 
     let mut target = server.tcp("postgres", "127.0.0.1", "prefer");
     let unused = std::net::TcpListener::bind("127.0.0.1:0")
@@ -69,16 +67,13 @@ fn session_attributes_select_the_server() {
     }
     postgres_options(&mut target).session_attrs = SessionAttrs::Standby;
     let error = connect_error(Control::connect(&target));
-    assert!(
-        error.contains("server is not in hot standby mode"),
-        "{error}"
-    );
+    error.assert_contains("server is not in hot standby mode");
     postgres_options(&mut target).session_attrs = SessionAttrs::ReadOnly;
-    assert!(connect_error(Control::connect(&target)).contains("session is not read-only"));
+    connect_error(Control::connect(&target)).assert_contains("session is not read-only");
     postgres_options(&mut target)
         .parameters
         .push(("default_transaction_read_only".into(), "on".into()));
     Control::connect(&target).unwrap();
     postgres_options(&mut target).session_attrs = SessionAttrs::ReadWrite;
-    assert!(connect_error(Control::connect(&target)).contains("session is read-only"));
+    connect_error(Control::connect(&target)).assert_contains("session is read-only");
 }

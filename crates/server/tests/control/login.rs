@@ -1,8 +1,10 @@
 //! Tests of logins with every method, over a unix socket, and with `require_auth`.
 
 use crate::support::{Server, connect_error, postgres_options, target, with_password};
+use prony_assertions::TextAssertions;
 use prony_server::Address;
 use prony_server::control::Control;
+use prony_test_servers::TestControl;
 
 #[test]
 fn login_with_trust_over_a_unix_socket() {
@@ -17,7 +19,7 @@ fn login_with_trust_over_a_unix_socket() {
         .unwrap();
     assert_eq!(pid, control.backend_pid().to_string());
     assert_eq!(control.parameter("application_name"), Some("prony"));
-    control.execute("SET application_name = 'other'").unwrap();
+    control.run("SET application_name = 'other'");
     assert_eq!(control.parameter("application_name"), Some("other"));
 }
 
@@ -33,21 +35,16 @@ fn login_with_every_password_method() {
         let error = connect_error(Control::connect(&with_password(target.clone(), "open")));
         let expected =
             format!("failed: FATAL:  password authentication failed for user \"{user}\"");
-        assert!(
-            error.contains(&expected) && error.contains("PGPASSWORD"),
-            "{error}"
-        );
-        assert!(!error.contains("open"), "{error}");
+        error.assert_contains(&expected);
+        error.assert_contains("PGPASSWORD");
+        error.assert_lacks("open");
         let error = Control::connect(&with_password(target.clone(), "open"))
             .err()
             .unwrap();
         assert_eq!(error.sqlstate(), Some("28P01"));
 
         let error = connect_error(Control::connect(&target));
-        assert!(
-            error.contains("fe_sendauth: no password supplied"),
-            "{error}"
-        );
+        error.assert_contains("fe_sendauth: no password supplied");
     }
 }
 
@@ -126,7 +123,7 @@ fn require_auth_prevents_sending_the_password() {
     ] {
         let error = connect_error(connect(user, methods));
         let expected = format!("authentication method requirement \"{methods}\" failed: {reason}");
-        assert!(error.contains(&expected), "{error}");
+        error.assert_contains(&expected);
     }
 }
 
@@ -146,5 +143,5 @@ fn too_many_connections_are_an_error_with_a_hint() {
         assert!(connections.len() < 10);
     };
     assert_eq!(error.sqlstate(), Some("53300"));
-    assert!(error.to_string().contains("max_connections"), "{error}");
+    error.to_string().assert_contains("max_connections");
 }

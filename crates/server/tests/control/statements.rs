@@ -1,16 +1,16 @@
 //! Tests of statements, their rows, parameters and errors.
 
 use crate::support::Server;
+use prony_assertions::TextAssertions;
 use prony_document::SqlDialect;
 use prony_server::control::{Control, Error};
+use prony_test_servers::TestControl;
 
 #[test]
 fn statements_return_rows_or_errors() {
     let server = Server::shared();
     let mut control = Control::connect(&server.unix("postgres")).unwrap();
-    control
-        .execute("CREATE TEMP TABLE t (a int, b text)")
-        .unwrap();
+    control.run("CREATE TEMP TABLE t (a int, b text)");
     let insert_three_rows =
         "INSERT INTO t SELECT i, nullif(i, 2)::text FROM generate_series(1, 3) i";
     assert_eq!(control.execute(insert_three_rows).unwrap(), 3);
@@ -55,18 +55,15 @@ fn statements_return_rows_or_errors() {
         let error = control.execute(copy).unwrap_err();
         // This must not be the server's error, 57014, which would count as a timeout.
         assert!(matches!(error, Error::Usage(_)), "{copy}: {error}");
-        assert!(
-            error
-                .to_string()
-                .starts_with("COPY ... FROM STDIN needs rows from the client"),
-            "{error}"
-        );
+        error
+            .to_string()
+            .assert_starts_with("COPY ... FROM STDIN needs rows from the client");
         assert_eq!(
             control.query_value("SELECT 7").unwrap().as_deref(),
             Some("7")
         );
     }
-    control.execute("COPY t TO STDOUT").unwrap();
+    control.run("COPY t TO STDOUT");
     let error = control
         .execute("COPY nothing_there FROM STDIN")
         .unwrap_err();
@@ -85,9 +82,7 @@ fn statements_return_rows_or_errors() {
         Some("7")
     );
 
-    control
-        .execute("DO $$ BEGIN RAISE NOTICE 'careful'; END $$")
-        .unwrap();
+    control.run("DO $$ BEGIN RAISE NOTICE 'careful'; END $$");
     let notices = control.take_notices();
     assert_eq!(notices.len(), 1);
     assert_eq!(notices[0].message, "careful");

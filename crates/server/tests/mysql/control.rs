@@ -1,6 +1,7 @@
 //! Statements on the control connection.
 
 use crate::support::{connect, database, target};
+use prony_assertions::TextAssertions;
 use prony_document::Product;
 use prony_server::control::{Control, Error};
 use prony_server::settings::{SettingsLock, lock_settings};
@@ -193,7 +194,7 @@ fn local_files_are_refused_unless_requested() {
     assert_eq!(sum.as_deref(), Some("400002"));
     // A statement that requests a file outside load_data ends the connection: no file is read.
     let error = control.execute(sql).unwrap_err();
-    assert!(error.to_string().contains("refused"), "{error}");
+    error.to_string().assert_contains("refused");
     assert!(error.is_lost());
 }
 
@@ -276,7 +277,7 @@ fn a_statement_can_be_cancelled_and_a_connection_killed() {
 fn the_servers_version_and_settings_are_known() {
     let mut control = database("control_facts");
     let facts = prony_server::read_server_facts(&mut control).unwrap();
-    assert!(facts.version.contains("MariaDB"), "{}", facts.version);
+    facts.version.assert_contains("MariaDB");
     let setting = |name: &str| {
         let setting = facts.settings.iter().find(|(known, _)| known == name);
         setting.map(|(_, value)| value.as_str())

@@ -3,8 +3,10 @@
 //! skips.
 
 use crate::support::connect;
+use prony_assertions::TextAssertions;
 use prony_document::Product;
 use prony_server::control::Control;
+use prony_test_servers::TestControl;
 
 /// Authentication plugins, and whether each needs a secure connection or a key.
 const PLUGINS: [(&str, bool); 3] = [
@@ -85,11 +87,11 @@ fn plugins_statements_and_errors_on_external_servers() {
             let log_in = |options: &str| {
                 connect(&url(options)).map(|mut control| {
                     let name = control.query_value("SELECT CURRENT_USER()").unwrap();
-                    assert!(name.unwrap().starts_with(account));
+                    name.unwrap().assert_starts_with(account);
                 })
             };
             // With an empty cache the server needs the full password.
-            root.execute("FLUSH PRIVILEGES").unwrap();
+            root.run("FLUSH PRIVILEGES");
             match (needs_secure_connection, log_in("ssl-mode=DISABLED")) {
                 (false, outcome) => outcome.unwrap(),
                 (true, Ok(())) => eprintln!("{version}: {plugin} by RSA"),
@@ -100,13 +102,13 @@ fn plugins_statements_and_errors_on_external_servers() {
             if plugin.starts_with("caching") {
                 log_in("ssl-mode=DISABLED").unwrap();
             }
-            root.execute("FLUSH PRIVILEGES").unwrap();
+            root.run("FLUSH PRIVILEGES");
             if has_tls {
                 log_in("ssl-mode=REQUIRED").unwrap();
                 log_in("ssl-mode=REQUIRED").unwrap();
             } else {
                 let error = log_in("ssl-mode=REQUIRED").unwrap_err().to_string();
-                assert!(error.contains("does not support SSL"), "{error}");
+                error.assert_contains("does not support SSL");
             }
             let wrong_url = account_url(&server, account, "wrong", "get-server-public-key=1");
             let error = connect(&wrong_url).err().expect("a refusal");
@@ -122,11 +124,9 @@ fn plugins_statements_and_errors_on_external_servers() {
 
 /// Checks that do not depend on the account.
 fn check_statements(control: &mut Control) {
-    control
-        .execute("CREATE DATABASE IF NOT EXISTS prony_others")
-        .unwrap();
-    control.execute("USE prony_others").unwrap();
-    control.execute("DROP TABLE IF EXISTS t").unwrap();
+    control.run("CREATE DATABASE IF NOT EXISTS prony_others");
+    control.run("USE prony_others");
+    control.run("DROP TABLE IF EXISTS t");
     control
         .execute(
             "CREATE TABLE t (i INT UNSIGNED, b BIGINT, d DOUBLE, n DECIMAL(10,2), dt DATETIME(3), \
@@ -154,9 +154,7 @@ fn check_statements(control: &mut Control) {
     control.query_with("BEGIN", &[]).unwrap();
     control.query_with("ROLLBACK", &[]).unwrap();
     let _ = control.execute("DROP PROCEDURE IF EXISTS p");
-    control
-        .execute("CREATE PROCEDURE p(IN a INT) BEGIN SELECT a; SELECT a + 1, 'x'; END")
-        .unwrap();
+    control.run("CREATE PROCEDURE p(IN a INT) BEGIN SELECT a; SELECT a + 1, 'x'; END");
     let rows = control.query_with("CALL p($1)", &["1"]).unwrap();
     assert_eq!(rows, [[Some("2".to_owned()), Some("x".to_owned())]]);
     assert_eq!(

@@ -1,6 +1,7 @@
 //! Logins with each plugin of MariaDB, with TLS and without.
 
 use crate::support::{connect, shared_accounts};
+use prony_assertions::TextAssertions;
 use prony_server::control::Control;
 
 fn current_user_name(control: &mut Control) -> String {
@@ -53,11 +54,8 @@ fn refusals_have_the_servers_message() {
         );
         assert_eq!(error.sqlstate(), Some("28000"));
         let text = error.to_string();
-        assert!(text.contains("ERROR 1045 (28000): Access denied"), "{text}");
-        assert!(
-            text.contains("MYSQL_PWD") && !text.contains("wrong"),
-            "{text}"
-        );
+        text.assert_contains("ERROR 1045 (28000): Access denied");
+        text.assert_contains("MYSQL_PWD").assert_lacks("wrong");
         // A refusal is final: there is no second attempt without TLS.
         assert_eq!(text.matches("failed:").count(), 1, "{text}");
     }
@@ -83,7 +81,7 @@ fn refusals_have_the_servers_message() {
             );
             // The hint is the same as for a refused login.
             let hint = error.hint().expect("a hint");
-            assert!(hint.contains("ALTER USER"), "{hint}");
+            hint.assert_contains("ALTER USER");
         }
     }
 }
@@ -97,19 +95,17 @@ fn certificates_are_verified_according_to_the_mode() {
     let error = connect(&url("VERIFY_IDENTITY"))
         .err()
         .expect("a name mismatch");
-    assert!(error.to_string().contains("SSL error"), "{error}");
+    error.to_string().assert_contains("SSL error");
     let other_authority = rcgen::generate_simple_self_signed(vec!["db.test".to_owned()]).unwrap();
     let path = std::env::temp_dir().join(format!("prony-my-other-{}.pem", std::process::id()));
     std::fs::write(&path, other_authority.cert.pem()).unwrap();
     let url = accounts.url("native", &format!("ssl-ca={}", path.display()));
     let error = connect(&url).err();
     std::fs::remove_file(&path).unwrap();
-    assert!(
-        error
-            .expect("an unknown authority")
-            .to_string()
-            .contains("SSL error")
-    );
+    error
+        .expect("an unknown authority")
+        .to_string()
+        .assert_contains("SSL error");
 }
 
 #[test]
@@ -118,10 +114,8 @@ fn a_server_without_tls_is_refused_if_tls_is_required() {
     let url = server.tcp_url_with_password().reveal().to_owned();
     let error = connect(&format!("{url}?ssl-mode=REQUIRED")).err().unwrap();
     let text = error.to_string();
-    assert!(
-        text.contains("does not support SSL") && text.contains("ssl-cert"),
-        "{text}"
-    );
+    text.assert_contains("does not support SSL");
+    text.assert_contains("ssl-cert");
     assert!(
         connect(&format!("{url}?ssl-mode=PREFERRED"))
             .unwrap()

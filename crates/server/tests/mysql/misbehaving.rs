@@ -1,6 +1,7 @@
 //! Misbehaving servers; each server is a thread that executes a script.
 
 use crate::support::connect;
+use prony_assertions::TextAssertions;
 use prony_server::control::Error;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -85,8 +86,8 @@ fn servers_of_other_protocols_are_recognized() {
     ] {
         let (port, thread) = serve(|stream| stream.write_all(greeting).unwrap());
         let text = login_error(port, "");
-        assert!(text.contains("does not speak the MySQL protocol"), "{text}");
-        assert!(text.contains("Check host and port"), "{text}");
+        text.assert_contains("does not speak the MySQL protocol");
+        text.assert_contains("Check host and port");
         assert!(thread.join().unwrap().is_empty());
     }
 }
@@ -98,10 +99,8 @@ fn connecting_to_a_silent_server_times_out() {
         let _ = stream.read(&mut [0; 16]);
     });
     let text = login_error(port, "connect-timeout=1");
-    assert!(
-        text.contains("timeout expired") && text.contains("connect_timeout"),
-        "{text}"
-    );
+    text.assert_contains("timeout expired");
+    text.assert_contains("connect_timeout");
     thread.join().unwrap();
 }
 
@@ -127,7 +126,7 @@ fn a_password_is_not_sent_in_clear_text() {
             );
         });
         let text = login_error(port, "");
-        assert!(text.contains(expected), "{text}");
+        text.assert_contains(expected);
         assert!(!contains_password(&thread.join().unwrap()), "{plugin}");
     }
     // Even if clear text is allowed, it is not sent without TLS.
@@ -137,7 +136,7 @@ fn a_password_is_not_sent_in_clear_text() {
         send_packet(stream, 2, b"\xfemysql_clear_password\0");
     });
     let text = login_error(port, "enable-cleartext-plugin=1");
-    assert!(text.contains("requires a secure connection"), "{text}");
+    text.assert_contains("requires a secure connection");
     assert!(!contains_password(&thread.join().unwrap()));
     // A request for the old plugin of MySQL 4.0 has no name.
     let (port, _) = serve(|stream| {
@@ -145,7 +144,7 @@ fn a_password_is_not_sent_in_clear_text() {
         read_packet(stream);
         send_packet(stream, 2, b"\xfe");
     });
-    assert!(login_error(port, "").contains("mysql_old_password"));
+    login_error(port, "").assert_contains("mysql_old_password");
 }
 
 #[test]
@@ -228,7 +227,7 @@ fn failed_tls_is_an_error_if_required_and_skipped_if_preferred() {
         "mysql://ann:secret@127.0.0.1:{port}/?ssl-mode=REQUIRED"
     ));
     let text = error.err().expect("a refusal").to_string();
-    assert!(text.contains("SSL error"), "{text}");
+    text.assert_contains("SSL error");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let thread = std::thread::spawn(move || {
@@ -260,6 +259,6 @@ fn an_endless_log_in_is_an_error() {
         }
     });
     let text = login_error(port, "");
-    assert!(text.contains("its login does not end"), "{text}");
+    text.assert_contains("its login does not end");
     thread.join().unwrap();
 }

@@ -2,7 +2,7 @@
 
 use prony_server::control::{Control, Error};
 use prony_server::{Environment, Target, resolve};
-use prony_test_servers::{MariaDb, MariaDbOptions, shared_mariadb};
+use prony_test_servers::{MariaDb, MariaDbOptions, TestControl, shared_mariadb};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
@@ -20,10 +20,8 @@ pub fn connect(url: &str) -> Result<Control, Error> {
 pub fn database(name: &str) -> Control {
     let server = shared_mariadb();
     let mut control = connect(&server.url()).unwrap();
-    control
-        .execute(&format!("CREATE DATABASE IF NOT EXISTS {name}"))
-        .unwrap();
-    control.execute(&format!("USE {name}")).unwrap();
+    control.run(format!("CREATE DATABASE IF NOT EXISTS {name}"));
+    control.run(format!("USE {name}"));
     control
 }
 

@@ -5,13 +5,13 @@ use prony_document::{DurabilityClass, ObservedTopic, Replication};
 use prony_server::observe::counters::Checkpoint;
 use prony_server::observe::machine::task_cpu_s;
 use prony_server::observe::{CounterReader, read_server_facts, read_server_state};
-use prony_test_servers::shared_mariadb;
+use prony_test_servers::{TestControl, shared_mariadb};
 
 /// Creates a database for one test and returns its URL.
 fn database(name: &str) -> String {
     let server = shared_mariadb();
     let mut control = connect(&server.url());
-    control.execute(&format!("CREATE DATABASE {name}")).unwrap();
+    control.run(format!("CREATE DATABASE {name}"));
     server.url_for("root", name)
 }
 
@@ -24,7 +24,7 @@ fn settings_tables_and_durability_are_read() {
         "ANALYZE TABLE kept",
         "CREATE TABLE lost(n INT) ENGINE = MEMORY",
     ] {
-        control.execute(sql).unwrap();
+        control.run(sql);
     }
     let facts = read_server_facts(&mut control).unwrap();
     assert!(facts.settings.len() > 300, "{}", facts.settings.len());
@@ -69,7 +69,7 @@ fn an_unlisted_table_without_a_log_determines_the_durability_class() {
     // Only the largest 100 tables are listed: these empty InnoDB tables take 16 KB each, more than `z` below.
     for number in 0..100 {
         let sql = format!("CREATE TABLE t{number}(n INT)");
-        control.execute(&sql).unwrap();
+        control.run(sql);
     }
     let facts = read_server_facts(&mut control).unwrap();
     let durability = read_server_state(&mut control, &facts)
@@ -81,9 +81,7 @@ fn an_unlisted_table_without_a_log_determines_the_durability_class() {
         (durability.class, durability.tables_unknown),
         (DurabilityClass::D3, false)
     );
-    control
-        .execute("CREATE TABLE z(n INT) ENGINE = MyISAM")
-        .unwrap();
+    control.run("CREATE TABLE z(n INT) ENGINE = MyISAM");
     let (state, not_read) = read_server_state(&mut control, &facts).unwrap();
     assert_eq!((not_read.len(), state.tables.len()), (0, 100));
     assert!(!state.tables.iter().any(|table| table.unlogged));
@@ -108,11 +106,9 @@ fn counters_grow_under_load() {
     assert_eq!(reader.take_missing(), []);
     assert!(before.history_length.is_some() && before.lock_waits.is_some());
     let mut worker = connect(&url);
-    worker.execute("CREATE TABLE t(n INT)").unwrap();
+    worker.run("CREATE TABLE t(n INT)");
     for _ in 0..20 {
-        worker
-            .execute("INSERT INTO t SELECT seq FROM seq_1_to_100")
-            .unwrap();
+        worker.run("INSERT INTO t SELECT seq FROM seq_1_to_100");
     }
     let after = reader.read(&mut control).unwrap();
     assert!(after.commits >= before.commits.map(|count| count + 20));
@@ -131,36 +127,30 @@ fn counters_grow_under_load() {
 fn waits_for_row_locks_are_counted() {
     let url = database("observe_waits");
     let mut control = connect(&url);
-    control
-        .execute("CREATE TABLE t(n INT PRIMARY KEY, v INT)")
-        .unwrap();
-    control.execute("INSERT INTO t VALUES (1, 1)").unwrap();
+    control.run("CREATE TABLE t(n INT PRIMARY KEY, v INT)");
+    control.run("INSERT INTO t VALUES (1, 1)");
     let mut holder = connect(&url);
-    holder.execute("BEGIN").unwrap();
-    holder.execute("UPDATE t SET v = 2 WHERE n = 1").unwrap();
+    holder.run("BEGIN");
+    holder.run("UPDATE t SET v = 2 WHERE n = 1");
     let waiting = std::thread::spawn(move || {
-        connect(&url)
-            .execute("UPDATE t SET v = 3 WHERE n = 1")
-            .unwrap();
+        connect(&url).run("UPDATE t SET v = 3 WHERE n = 1");
     });
     let mut reader = CounterReader::new(&mut control).unwrap();
     eventually("a wait for a row", || {
         let counters = reader.read(&mut control).unwrap();
         counters.lock_waits >= Some(1) && counters.waits.contains_key("Lock/row")
     });
-    holder.execute("COMMIT").unwrap();
+    holder.run("COMMIT");
     waiting.join().unwrap();
 }
 
 #[test]
 fn a_recreated_table_has_a_new_id() {
     let mut control = connect(&database("observe_ids"));
-    control
-        .execute("CREATE TABLE t(n INT PRIMARY KEY)")
-        .unwrap();
+    control.run("CREATE TABLE t(n INT PRIMARY KEY)");
     let facts = read_server_facts(&mut control).unwrap();
     let mut id_after = |sql: &str| {
-        control.execute(sql).unwrap();
+        control.run(sql);
         let ids = read_server_state(&mut control, &facts)
             .unwrap()
             .0
@@ -189,7 +179,7 @@ fn values_that_the_user_may_not_read_are_listed_as_missing() {
         "CREATE USER observe_poor@localhost",
         "GRANT SELECT ON observe_rights.* TO observe_poor@localhost",
     ] {
-        control.execute(sql).unwrap();
+        control.run(sql);
     }
     let mut restricted = connect(&shared_mariadb().url_for("observe_poor", "observe_rights"));
     let facts = read_server_facts(&mut restricted).unwrap();

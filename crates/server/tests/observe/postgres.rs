@@ -1,6 +1,7 @@
 //! Tests of observing PostgreSQL.
 
 use super::{check_common_counters, connect, eventually, serving_process};
+use prony_assertions::TextAssertions;
 use prony_document::{DurabilityClass, ObservedTopic, Replication};
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_server::observe::counters::{Activity, Checkpoint};
@@ -10,26 +11,22 @@ use prony_server::observe::{
     read_server_state,
 };
 use prony_server::{Control, resolve};
-use prony_test_servers::shared_postgres;
+use prony_test_servers::{TestControl, shared_postgres};
 
 /// Creates a database for one test and connects to it.
 fn database(name: &str) -> Control {
-    connect(&shared_postgres().url())
-        .execute(&format!("create database {name}"))
-        .unwrap();
+    connect(&shared_postgres().url()).run(format!("create database {name}"));
     connect(&shared_postgres().url_for(name))
 }
 
 #[test]
 fn settings_tables_and_durability_are_read() {
     let mut control = database("observe_state");
-    control
-        .execute(
-            "create table kept(n int); insert into kept select generate_series(1, 1000); \
+    control.run(
+        "create table kept(n int); insert into kept select generate_series(1, 1000); \
              create unlogged table lost(n int); analyze kept; \
              create schema other; create table other.t(n int)",
-        )
-        .unwrap();
+    );
     let facts = read_server_facts(&mut control).unwrap();
     assert!(facts.settings.len() > 300, "{}", facts.settings.len());
     assert_eq!(facts.setting("shared_buffers"), Some("64MB"));
@@ -60,7 +57,7 @@ fn settings_tables_and_durability_are_read() {
     let durability = state.durability.unwrap();
     assert_eq!(durability.class, DurabilityClass::D0);
     assert_eq!(durability.because, ["tables without a log: lost"]);
-    control.execute("drop table lost").unwrap();
+    control.run("drop table lost");
     let durability = read_server_state(&mut control, &facts)
         .unwrap()
         .0
@@ -112,10 +109,8 @@ fn replicas_and_their_durability_are_observed() {
         state.replication == Some(Replication::Asynchronous)
             && state.durability.unwrap().class == DurabilityClass::D3
     });
-    control
-        .execute("alter system set synchronous_standby_names = 'pg_receivewal'")
-        .unwrap();
-    control.execute("select pg_reload_conf()").unwrap();
+    control.run("alter system set synchronous_standby_names = 'pg_receivewal'");
+    control.run("select pg_reload_conf()");
     eventually("a replica that commits wait for", || {
         let (state, _) = read_server_state(&mut control, &facts).unwrap();
         state.replication == Some(Replication::Synchronous)
@@ -140,12 +135,10 @@ fn replicas_and_their_durability_are_observed() {
 #[test]
 fn a_recreated_table_has_a_new_id() {
     let mut control = database("observe_ids");
-    control
-        .execute("create table t(n int primary key)")
-        .unwrap();
+    control.run("create table t(n int primary key)");
     let facts = read_server_facts(&mut control).unwrap();
     let mut id_after = |sql: &str| {
-        control.execute(sql).unwrap();
+        control.run(sql);
         let ids = read_server_state(&mut control, &facts)
             .unwrap()
             .0
@@ -165,11 +158,9 @@ fn a_recreated_table_has_a_new_id() {
 #[test]
 fn a_locked_table_does_not_block_observation() {
     let mut control = database("observe_locked");
-    control.execute("create table t(n int)").unwrap();
+    control.run("create table t(n int)");
     let mut holder = connect(&shared_postgres().url_for("observe_locked"));
-    holder
-        .execute("begin; lock table t in access exclusive mode")
-        .unwrap();
+    holder.run("begin; lock table t in access exclusive mode");
     let facts = read_server_facts(&mut control).unwrap();
     let (state, not_read) = read_server_state(&mut control, &facts).unwrap();
     let topics: Vec<ObservedTopic> = not_read.iter().map(|value| value.what).collect();
@@ -179,7 +170,7 @@ fn a_locked_table_does_not_block_observation() {
     );
     assert!(state.table_ids.is_some_and(|ids| ids.contains_key("t")));
     assert!(state.database_bytes.is_some() && state.replication.is_some());
-    holder.execute("commit").unwrap();
+    holder.run("commit");
     assert_eq!(
         read_server_state(&mut control, &facts)
             .unwrap()
@@ -199,16 +190,14 @@ fn counters_grow_under_load() {
     let before = reader.read(&mut control).unwrap();
     check_common_counters(&before);
     assert_eq!(reader.take_missing(), []);
-    assert_eq!(reader.statements_sent(), 7);
-    assert!(reader.statement_time_s() > 0.0);
+    assert_eq!(reader.statements_sent, 7);
+    assert!(reader.statement_time_s > 0.0);
     let mut worker = connect(&shared_postgres().url_for("observe_counters"));
-    worker.execute("create table t(n int)").unwrap();
+    worker.run("create table t(n int)");
     for _ in 0..20 {
-        worker
-            .execute("insert into t select generate_series(1, 100)")
-            .unwrap();
+        worker.run("insert into t select generate_series(1, 100)");
     }
-    worker.execute("checkpoint").unwrap();
+    worker.run("checkpoint");
     drop(worker);
     eventually("20 more commits", || {
         let counters = reader.read(&mut control).unwrap();
@@ -233,14 +222,10 @@ fn counters_grow_under_load() {
 #[test]
 fn lock_waits_and_index_builds_are_observed() {
     let mut control = database("observe_waits");
-    control
-        .execute("create table t(n int); insert into t select generate_series(1, 100000)")
-        .unwrap();
+    control.run("create table t(n int); insert into t select generate_series(1, 100000)");
     let url = shared_postgres().url_for("observe_waits");
     let mut holder = connect(&url);
-    holder
-        .execute("begin; lock table t in share row exclusive mode")
-        .unwrap();
+    holder.run("begin; lock table t in share row exclusive mode");
     let waiting = std::thread::spawn({
         let url = url.clone();
         move || connect(&url).execute("insert into t values (0)").unwrap()
@@ -250,14 +235,12 @@ fn lock_waits_and_index_builds_are_observed() {
         let counters = reader.read(&mut control).unwrap();
         counters.lock_waits >= Some(1) && counters.waits.contains_key("Lock/relation")
     });
-    holder.execute("commit").unwrap();
+    holder.run("commit");
     waiting.join().unwrap();
     // An index build waits for earlier writers.
-    holder.execute("begin; insert into t values (0)").unwrap();
+    holder.run("begin; insert into t values (0)");
     let building = std::thread::spawn(move || {
-        connect(&url)
-            .execute("create index concurrently on t(n)")
-            .unwrap();
+        connect(&url).run("create index concurrently on t(n)");
     });
     let build = Activity {
         kind: ActivityKind::IndexBuild,
@@ -267,19 +250,17 @@ fn lock_waits_and_index_builds_are_observed() {
         let counters = reader.read(&mut control).unwrap();
         counters.activities.unwrap().contains(&build)
     });
-    holder.execute("commit").unwrap();
+    holder.run("commit");
     building.join().unwrap();
 }
 
 #[test]
 fn values_that_the_role_may_not_read_are_listed_as_missing() {
     let mut control = database("observe_rights");
-    control
-        .execute(
-            "create role observe_poor login; \
+    control.run(
+        "create role observe_poor login; \
              revoke execute on function pg_control_checkpoint() from public",
-        )
-        .unwrap();
+    );
     let environment = prony_server::Environment::without_home("tester");
     let conninfo = format!(
         "host='{}' port={} user=observe_poor dbname=observe_rights",
@@ -300,13 +281,13 @@ fn values_that_the_role_may_not_read_are_listed_as_missing() {
         topics,
         [ObservedTopic::OtherRolesWaits, ObservedTopic::Checkpoints]
     );
-    assert!(missing[0].why.contains("pg_monitor"), "{missing:?}");
-    assert!(missing[1].why.contains("permission denied"), "{missing:?}");
-    let before = reader.statements_sent();
+    missing[0].why.assert_contains("pg_monitor");
+    missing[1].why.assert_contains("permission denied");
+    let before = reader.statements_sent;
     reader.read(&mut restricted).unwrap();
     assert_eq!(reader.take_missing(), []);
     assert_eq!(
-        reader.statements_sent(),
+        reader.statements_sent,
         before + 6,
         "a refused query is not repeated"
     );
@@ -315,12 +296,10 @@ fn values_that_the_role_may_not_read_are_listed_as_missing() {
 #[test]
 fn unlogged_tables_are_read_without_statistics_or_reported_as_unknown() {
     let mut control = database("observe_unlogged");
-    control
-        .execute(
-            "create role observe_unseeing login; create unlogged table lost(n int); \
+    control.run(
+        "create role observe_unseeing login; create unlogged table lost(n int); \
              revoke select on pg_stat_user_tables from public",
-        )
-        .unwrap();
+    );
     let environment = prony_server::Environment::without_home("tester");
     let conninfo = format!(
         "host='{}' port={} user=observe_unseeing dbname=observe_unlogged",
@@ -341,9 +320,7 @@ fn unlogged_tables_are_read_without_statistics_or_reported_as_unknown() {
         (DurabilityClass::D0, false)
     );
     assert_eq!(durability.because, ["tables without a log: lost"]);
-    control
-        .execute("revoke select on pg_class from public")
-        .unwrap();
+    control.run("revoke select on pg_class from public");
     let (state, not_read) = read_server_state(&mut restricted, &facts).unwrap();
     let topics: Vec<ObservedTopic> = not_read.iter().map(|value| value.what).collect();
     assert!(
@@ -361,10 +338,7 @@ fn unlogged_tables_are_read_without_statistics_or_reported_as_unknown() {
 fn settings_are_read_without_rights_on_pg_settings() {
     let mut control = database("observe_unviewed");
     control
-        .execute(
-            "create role observe_blind login; revoke select on pg_settings, pg_roles from public",
-        )
-        .unwrap();
+        .run("create role observe_blind login; revoke select on pg_settings, pg_roles from public");
     let environment = prony_server::Environment::without_home("tester");
     let conninfo = format!(
         "host='{}' port={} user=observe_blind dbname=observe_unviewed",
@@ -376,16 +350,14 @@ fn settings_are_read_without_rights_on_pg_settings() {
     let error = restricted
         .query("select name from pg_settings")
         .unwrap_err();
-    assert!(error.to_string().contains("permission denied"), "{error}");
+    error.to_string().assert_contains("permission denied");
     let limits = read_account_limits(&mut restricted).unwrap();
     let reason = limits.not_read.expect("a reason");
-    assert!(reason.contains("permission denied"), "{reason}");
+    reason.assert_contains("permission denied");
     let facts = read_server_facts(&mut restricted).unwrap();
     let custom = facts.setting("custom settings").unwrap_or_default();
-    assert!(custom.contains("permission denied"), "{custom}");
-    control
-        .execute("grant select on pg_settings to public")
-        .unwrap();
+    custom.assert_contains("permission denied");
+    control.run("grant select on pg_settings to public");
     // SHOW ALL returns the same names and values as the view.
     let from_view = read_server_facts(&mut Control::connect(&target).unwrap()).unwrap();
     assert!(facts.settings.len() > 300, "{}", facts.settings.len());

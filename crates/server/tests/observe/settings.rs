@@ -2,15 +2,13 @@
 
 use super::connect;
 use prony_server::observe::read_server_facts;
-use prony_test_servers::shared_postgres;
+use prony_test_servers::{TestControl, shared_postgres};
 
 #[test]
 fn custom_settings_of_the_session_are_read() {
     let mut control = connect(&shared_postgres().url());
-    control.execute("create database observe_custom").unwrap();
-    control
-        .execute("alter database observe_custom set app.mode = 'b'; alter database observe_custom set app.secret = 'geheim'")
-        .unwrap();
+    control.run("create database observe_custom");
+    control.run("alter database observe_custom set app.mode = 'b'; alter database observe_custom set app.secret = 'geheim'");
     let conninfo = format!(
         "host='{}' port={} user=postgres dbname=observe_custom options='-c X.d=17 -c work_mem=3MB'",
         shared_postgres().socket_dir().display(),

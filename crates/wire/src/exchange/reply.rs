@@ -2,8 +2,24 @@
 
 use super::*;
 
+/// The same expression of the reply of each protocol.
+macro_rules! of_reply {
+    ($self:ident, $reply:ident => $expression:expr) => {
+        match &$self.state {
+            ProtocolState::Postgres { reply: $reply, .. } => $expression,
+            ProtocolState::Mysql(mysql) => {
+                let $reply = &mysql.reply;
+                $expression
+            }
+            ProtocolState::Tds(tds) => {
+                let $reply = &tds.reply;
+                $expression
+            }
+        }
+    };
+}
+
 impl Exchange {
-    /// The reply's error.
     pub fn error(&self) -> Option<ServerError> {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => reply.error().map(postgres::parse_error),
@@ -63,29 +79,17 @@ impl Exchange {
 
     /// Whether rows of the reply were dropped, because they exceed the limit ([`Exchange::limit_rows`]).
     pub fn has_dropped_rows(&self) -> bool {
-        match &self.state {
-            ProtocolState::Postgres { reply, .. } => reply.rows_kept.has_dropped(),
-            ProtocolState::Mysql(mysql) => mysql.reply.rows_kept.has_dropped(),
-            ProtocolState::Tds(tds) => tds.reply.rows_kept.has_dropped(),
-        }
+        of_reply!(self, reply => reply.rows_kept.has_dropped())
     }
 
     /// State of the session's transaction block after the last reply.
     pub fn block_state(&self) -> BlockState {
-        match &self.state {
-            ProtocolState::Postgres { reply, .. } => reply.block_state(),
-            ProtocolState::Mysql(mysql) => mysql.reply.block_state(),
-            ProtocolState::Tds(tds) => tds.reply.block_state(),
-        }
+        of_reply!(self, reply => reply.block_state())
     }
 
     /// Whether bytes arrived after the reply.
     pub fn has_surplus_bytes(&self) -> bool {
-        match &self.state {
-            ProtocolState::Postgres { reply, .. } => reply.has_surplus_bytes(),
-            ProtocolState::Mysql(mysql) => mysql.reply.has_surplus_bytes(),
-            ProtocolState::Tds(tds) => tds.reply.has_surplus_bytes(),
-        }
+        of_reply!(self, reply => reply.has_surplus_bytes())
     }
 
     /// Whether several statements of the request share a round trip; `executed_statements`: how many it
@@ -102,21 +106,13 @@ impl Exchange {
 
     /// Number of rows that the last command changed or returned.
     pub fn affected_rows(&self) -> u64 {
-        match &self.state {
-            ProtocolState::Postgres { reply, .. } => reply.affected_rows(),
-            ProtocolState::Mysql(mysql) => mysql.reply.affected_rows(),
-            ProtocolState::Tds(tds) => tds.reply.affected_rows(),
-        }
+        of_reply!(self, reply => reply.affected_rows())
     }
 
     /// Number of rows that the command of result `result` (from 0) changed or returned. On PostgreSQL, always
     /// the number of the last command, because no other is stored.
     pub fn affected_rows_of(&self, result: usize) -> u64 {
-        match &self.state {
-            ProtocolState::Postgres { reply, .. } => reply.affected_rows_of(result),
-            ProtocolState::Mysql(mysql) => mysql.reply.affected_rows_of(result),
-            ProtocolState::Tds(tds) => tds.reply.affected_rows_of(result),
-        }
+        of_reply!(self, reply => reply.affected_rows_of(result))
     }
 
     /// The names of the columns of result `result` (from 0); none if the server described none.
@@ -134,20 +130,12 @@ impl Exchange {
 
     /// Number of columns of result `result` (from 0); 0 if the server described none.
     pub fn column_count(&self, result: usize) -> usize {
-        match &self.state {
-            ProtocolState::Postgres { reply, .. } => reply.column_count(result),
-            ProtocolState::Mysql(mysql) => mysql.reply.column_count(result),
-            ProtocolState::Tds(tds) => tds.reply.column_count(result),
-        }
+        of_reply!(self, reply => reply.column_count(result))
     }
 
     /// Number of results in the reply, including those without rows.
     pub fn result_count(&self) -> usize {
-        match &self.state {
-            ProtocolState::Postgres { reply, .. } => reply.result_count(),
-            ProtocolState::Mysql(mysql) => mysql.reply.result_count(),
-            ProtocolState::Tds(tds) => tds.reply.result_count(),
-        }
+        of_reply!(self, reply => reply.result_count())
     }
 
     /// The rows of all results of the reply, each with the number of its result from 0.

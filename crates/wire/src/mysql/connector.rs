@@ -12,7 +12,6 @@ use super::packet::{HEADER, Reader, frame, header, put_bytes, put_number};
 use super::session::Login;
 use crate::login::{LoginProgress, SessionFlags, TlsParts, TlsUse};
 use crate::{CancelKey, Channel, ConnectError, Parameters, Session};
-use rustls::ClientConnection;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -121,7 +120,7 @@ impl Connector {
                 self.handle_greeting(&payload, &mut reply)?;
                 if self.phase == Phase::Tls {
                     to_socket.extend_from_slice(&reply);
-                    self.start_tls(to_socket)?;
+                    self.channel = Channel::start_tls(self.tls.take(), to_socket)?;
                     return Ok(LoginProgress::More);
                 }
             } else if let Some(status) = self.authenticate(&payload, &mut reply)? {
@@ -217,13 +216,6 @@ impl Connector {
         let sequence = self.sequence;
         self.sequence = frame(out, sequence, |out| self.put_header(out));
         self.phase = Phase::Tls;
-        Ok(())
-    }
-
-    fn start_tls(&mut self, to_socket: &mut Vec<u8>) -> Result<(), ConnectError> {
-        let (config, name) = self.tls.take().ok_or(ConnectError::TlsNotConfigured)?;
-        let connection = ClientConnection::new(config, name).map_err(ConnectError::Tls)?;
-        self.channel = Channel::tls(connection, to_socket);
         Ok(())
     }
 

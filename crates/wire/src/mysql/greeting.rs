@@ -76,12 +76,17 @@ fn read(mut reader: Reader<'_>) -> Option<Greeting> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn greetings_of_other_servers_are_refused() {
         assert!(parse(b"SSH-2.0-OpenSSH").is_err());
         assert!(parse(b"").is_err());
-        assert!(parse(b"\x095.0\0").unwrap_err().contains("version 9"));
-        assert!(parse(b"\x0a8.0.31\0").unwrap_err().contains("truncated"));
+        parse(b"\x095.0\0")
+            .unwrap_err()
+            .assert_contains("version 9");
+        parse(b"\x0a8.0.31\0")
+            .unwrap_err()
+            .assert_contains("truncated");
     }
 }

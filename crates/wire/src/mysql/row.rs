@@ -68,7 +68,6 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// A value of a binary row.
     fn binary_value(self, column: usize) -> Option<BinaryValue<'a>> {
         self.binary?;
         self.binary_values()
@@ -76,7 +75,6 @@ impl<'a> Row<'a> {
             .nth(column)
     }
 
-    /// The values of a binary row with their columns.
     fn binary_values(self) -> impl Iterator<Item = (Column, BinaryValue<'a>)> {
         let columns = self.binary.map(|binary| {
             let described = binary.reply.described_columns(binary.result);

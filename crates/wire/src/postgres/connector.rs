@@ -8,7 +8,6 @@ use super::handshake::{Handshake, HandshakeStep};
 use super::session::Login;
 use crate::login::{LoginProgress, TlsParts, TlsUse};
 use crate::{CancelKey, Channel, ConnectError};
-use rustls::ClientConnection;
 use std::sync::Arc;
 
 /// A connection that is being opened.
@@ -106,9 +105,7 @@ impl Connector {
             HandshakeStep::NeedBytes => Ok(LoginProgress::More),
             HandshakeStep::Computing => Ok(LoginProgress::Computing),
             HandshakeStep::StartTls => {
-                let (config, name) = self.tls.take().ok_or(ConnectError::TlsNotConfigured)?;
-                let connection = ClientConnection::new(config, name).map_err(ConnectError::Tls)?;
-                self.channel = Channel::tls(connection, to_socket);
+                self.channel = Channel::start_tls(self.tls.take(), to_socket)?;
                 Ok(LoginProgress::More)
             }
             HandshakeStep::Done(session) => Ok(LoginProgress::Done(

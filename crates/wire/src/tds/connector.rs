@@ -11,7 +11,7 @@ use super::prelogin::{self, Encryption};
 use super::session::{Authentication, Login, Route};
 use crate::login::{LoginProgress, SessionFlags, TlsParts, TlsUse};
 use crate::{Channel, ConnectError, Exchange, FeedStatus, QueryMode, Session, Violation};
-use rustls::{ClientConnection, ProtocolVersion};
+use rustls::ProtocolVersion;
 use std::sync::Arc;
 
 mod answer;
@@ -121,7 +121,7 @@ impl Connector {
         // Encode the login once now, so that a name that is too long is reported before anything is sent.
         put_login(&self.login, false, &mut Vec::new())?;
         if self.tls_use == TlsUse::Direct {
-            self.start_tls(to_socket)?;
+            self.channel = Channel::start_tls(self.tls.take(), to_socket)?;
             self.phase = Phase::StrictTls;
         } else {
             self.put_prelogin(to_socket);
@@ -139,13 +139,6 @@ impl Connector {
         put_message(out, packet_type::PRELOGIN, PACKET_SIZE_INITIAL, |out| {
             prelogin::put_request(encryption, out);
         });
-    }
-
-    fn start_tls(&mut self, to_socket: &mut Vec<u8>) -> Result<(), ConnectError> {
-        let (config, name) = self.tls.take().ok_or(ConnectError::TlsNotConfigured)?;
-        let connection = ClientConnection::new(config, name).map_err(ConnectError::Tls)?;
-        self.channel = Channel::tls(connection, to_socket);
-        Ok(())
     }
 
     /// Feeds bytes from the socket, split anywhere; appends bytes to send.
@@ -285,7 +278,7 @@ impl Connector {
             (TlsUse::IfOffered | TlsUse::Must, On | Required) => {}
         }
         let mut hello = Vec::new();
-        self.start_tls(&mut hello)?;
+        self.channel = Channel::start_tls(self.tls.take(), &mut hello)?;
         put_message(
             to_socket,
             packet_type::PRELOGIN,

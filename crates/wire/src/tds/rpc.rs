@@ -205,7 +205,6 @@ pub enum Isolation {
 /// A request to the server's transaction manager, which needs no SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionRequest<'a> {
-    /// Begin a transaction.
     Begin(Isolation),
     /// Commit the transaction. If a level is given, also begin the next transaction, which saves a round
     /// trip.

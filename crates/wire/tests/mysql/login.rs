@@ -2,6 +2,7 @@
 
 use crate::common::cuts;
 use crate::support::*;
+use prony_assertions::TextAssertions;
 use prony_wire::ConnectError;
 use prony_wire::login::TlsUse;
 use prony_wire::mysql::Connector;
@@ -31,7 +32,7 @@ fn recorded_logins_succeed_at_every_split() {
             let (sent, result) = replay(login(user), &pieces);
             let session = result.unwrap().expect("a session");
             let reported = session.parameters.get("server_version").unwrap();
-            assert!(reported.starts_with(version));
+            reported.assert_starts_with(version);
             assert!(session.cancel.backend_pid > 0 && session.trailing_bytes.is_empty());
             let sent = packets(&sent);
             assert_eq!(sent.len(), sent_packets);
@@ -73,7 +74,7 @@ fn a_recorded_refusal_is_reported_at_every_split() {
         let error = replay(login("native"), &pieces).1.unwrap_err();
         let error = error.server_error().expect("the server's");
         assert_eq!((error.number, error.code()), (1045, "28000"));
-        assert!(error.message.starts_with("Access denied"));
+        error.message.assert_starts_with("Access denied");
     }
     // Before the login an error has no SQLSTATE.
     let full = b"\x17\0\0\0\xff\x10\x04Too many connections";

@@ -1,6 +1,7 @@
 //! Logins: encryption, routing, packet sizes, refusals.
 
 use crate::support::*;
+use prony_assertions::TextAssertions;
 use prony_tds_server::{Config, Connection, Encryption, TestCertificate};
 use prony_wire::login::{LoginProgress, TlsUse};
 use prony_wire::tds::{Authentication, Connector, Login, Route};
@@ -189,7 +190,7 @@ fn a_server_that_announces_entra_decides_about_passwords_itself() {
     let error = log_in(entra(), login, TlsUse::Must, 1).err().unwrap();
     let text = error.to_string();
     for part in ["Login failed for user 'sa'", "Microsoft Entra"] {
-        assert!(text.contains(part), "{text}");
+        text.assert_contains(part);
     }
 }
 
@@ -218,7 +219,7 @@ fn mars_is_refused() {
         ..config(Encryption::Available)
     };
     let error = log_in(config, account(), TlsUse::Must, 1).err().unwrap();
-    assert!(error.to_string().contains("MARS"), "{error}");
+    error.to_string().assert_contains("MARS");
 }
 
 #[test]
@@ -264,7 +265,7 @@ fn an_untrusted_certificate_and_tls_1_3_inside_packets_are_refused() {
         let tls = Some((client, name()));
         let connector = Connector::new(Arc::new(account()), TlsUse::Must, tls);
         let error = run_login(config, connector, 100_000).err().unwrap();
-        assert!(error.to_string().contains(wanted), "{error}");
+        error.to_string().assert_contains(wanted);
         assert!(
             received.lock().unwrap().logins.is_empty(),
             "a password was sent"
@@ -313,7 +314,7 @@ fn a_login_without_an_end_is_refused() {
     loop {
         fed += endless.len();
         if let Err(error) = pending.receive(&endless, &mut out) {
-            assert!(error.to_string().contains("does not end"), "{error}");
+            error.to_string().assert_contains("does not end");
             break;
         }
         assert!(fed < 2 << 20, "the client accepts bytes without a limit");

@@ -2,6 +2,7 @@
 //! protocol.
 
 use crate::support::*;
+use prony_assertions::TextAssertions;
 use prony_tds_server::{Column, Datum, Outcome, ReplyWriter, Type, encode_message};
 use prony_wire::{Exchange, FeedStatus, QueryMode, StatementIds, Value, Violation};
 
@@ -156,7 +157,7 @@ fn a_statement_that_fails_without_a_message_is_an_error() {
         let mut exchange = waiting();
         assert_eq!(exchange.feed(&bytes), Ok(FeedStatus::Complete), "{token:x}");
         let error = exchange.error().expect("an error");
-        assert!(error.message.contains("without a message"), "{error}");
+        error.message.assert_contains("without a message");
         assert!(exchange.error_summary().is_some());
         // The next statement succeeds.
         exchange.query("select 1");

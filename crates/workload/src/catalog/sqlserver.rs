@@ -119,6 +119,7 @@ fn add_sizes(control: &mut Control, entries: &mut [CatalogEntry]) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_server::Environment;
     use prony_tds_server::{Column, Config, Datum, Listener, Outcome, Type, syntax_error};
 
@@ -158,7 +159,7 @@ mod tests {
             let sizes = (facts.table_bytes, facts.index_bytes);
             if is_refused {
                 let reason = facts.sizes_unknown.as_deref().expect("a reason");
-                assert!(reason.contains("permission was denied"), "{reason}");
+                reason.assert_contains("permission was denied");
             } else {
                 assert_eq!((sizes, &facts.sizes_unknown), ((8192, 16384), &None))
             }

@@ -63,9 +63,7 @@ pub struct ExistingTables {
 /// An index that is built after the rows are loaded.
 #[derive(Clone, Debug)]
 pub struct IndexBuild {
-    /// The indexed table.
     pub table: String,
-    /// The name of the index.
     pub name: String,
     /// The statement that builds it; `None` if `attach` creates it from other indexes.
     pub build: Option<String>,
@@ -74,7 +72,6 @@ pub struct IndexBuild {
 }
 
 impl IndexBuild {
-    /// An index that is not unique.
     pub fn non_unique(table: &str, name: String, columns: &str) -> IndexBuild {
         IndexBuild {
             build: Some(format!("create index {name} on {table} ({columns})")),

@@ -106,6 +106,7 @@ fn first_step_after(code: Option<&str>, subject: &LoadSubject) -> Option<String>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     fn subject() -> LoadSubject {
         LoadSubject {
@@ -132,13 +133,13 @@ mod tests {
             "left behind: incomplete tables; `prony clean oltp_read_write` drops them\n",
             "hint: `prony load oltp_read_only` with the same options continues it",
         ] {
-            assert!(text.contains(expected), "{text}");
+            text.assert_contains(expected);
         }
         let untouched = LoadState::Untouched.explain(invalid_request(), &subject(), &stop);
         assert_eq!(untouched.to_string(), "x\n  hint: y");
         stop.store(true, Ordering::Relaxed);
         let stopped = LoadState::Committing.explain(invalid_request(), &subject(), &stop);
         let check = "hint: `prony check oltp_read_only` shows which";
-        assert!(stopped.to_string().ends_with(check), "{stopped}");
+        stopped.to_string().assert_ends_with(check);
     }
 }

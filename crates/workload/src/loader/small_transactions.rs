@@ -265,6 +265,7 @@ fn create_with_key(create: &str, table: &str, indexes: &[IndexBuild]) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     /// Numbers as lines of a width.
     struct Lines(std::ops::Range<u64>, usize);
@@ -322,6 +323,9 @@ mod tests {
             "create table t (a int, b int, c int, primary key (a, b))"
         );
         let serial = create_with_key("create table t (id serial, c int) ", "t", &indexes);
-        assert!(serial.unwrap_err().to_string().contains("auto_inc=off"));
+        serial
+            .unwrap_err()
+            .to_string()
+            .assert_contains("auto_inc=off");
     }
 }

@@ -240,6 +240,7 @@ fn parse_decimal(text: &str) -> Option<Value<'static>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn fields_become_values_of_their_columns() {
@@ -297,10 +298,8 @@ mod tests {
             };
             stream.description()
         };
-        assert!(
-            description("SIMPLE").contains("minimally logged (TABLOCK, recovery model SIMPLE)")
-        );
-        assert!(description("FULL").contains("fully logged (recovery model FULL)"));
+        description("SIMPLE").assert_contains("minimally logged (TABLOCK, recovery model SIMPLE)");
+        description("FULL").assert_contains("fully logged (recovery model FULL)");
     }
 
     #[test]

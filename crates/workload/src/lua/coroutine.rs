@@ -137,6 +137,7 @@ mod tests {
     use super::super::{compiled_functions, thread_functions};
     use super::*;
     use mlua::LightUserData;
+    use prony_assertions::TextAssertions;
     use std::ffi::c_void;
 
     /// Declares the C functions that compiled code calls.
@@ -265,7 +266,7 @@ mod tests {
             let (mut coroutine, context) = start(&lua, text);
             let resumed = context.run(None, Answer::Done, || coroutine.resume(&lua));
             let error = resumed.expect_err("an error").to_string();
-            assert!(error.ends_with(message), "{error}");
+            error.assert_ends_with(message);
         }
     }
 }

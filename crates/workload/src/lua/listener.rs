@@ -28,7 +28,6 @@ pub struct SqlFailure<'a> {
     pub error_number: u32,
     /// The server's message, in the format of its client library.
     pub message: &'a str,
-    /// The statement.
     pub sql: &'a str,
 }
 
@@ -50,7 +49,6 @@ pub trait Listener: Send + Sync {
     /// A script has blocked its OS thread, without making a request, while other users of the thread waited.
     /// Called at most once in a run.
     fn thread_blocked(&self);
-    /// A statement failed.
     fn sql_failed(&self, failure: &SqlFailure<'_>);
     /// A function of the script failed: its thread cannot continue, and the run must end. `function` is
     /// sysbench's name for it, or empty if nothing should be printed.

@@ -110,6 +110,7 @@ unsafe extern "C" fn limited_allocate(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     fn open(limit_bytes: usize) -> LimitedLua {
         // SAFETY: the tests' own code does not use `ffi` or `debug`.
@@ -126,7 +127,7 @@ mod tests {
         assert_eq!(grow(1 << 20).expect("below the limit"), 1 << 20);
         for _ in 0..100 {
             let error = grow(32 << 20).expect_err("above the limit");
-            assert!(error.to_string().contains("not enough memory"), "{error}");
+            error.to_string().assert_contains("not enough memory");
         }
         // What was refused or freed is not counted.
         for _ in 0..100 {

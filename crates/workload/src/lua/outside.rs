@@ -390,7 +390,6 @@ fn to_db_error(error: &Error) -> DbError {
     }
 }
 
-/// Returns the answer for a refused connection.
 fn connection_refused_answer(context: &ScriptContext, error: &Error) -> Answer {
     let server_error = error.server_error();
     let number = server_error.map_or(0, |error| error.number);

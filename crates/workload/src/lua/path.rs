@@ -37,16 +37,18 @@ pub fn search_path(home: Option<&str>, lua_path: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::search_path;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn lua_path_replaces_or_extends_the_default() {
         let default = search_path(Some("/home/u"), None);
-        assert!(default.starts_with(
-            "./?.lua;./?/init.lua;./src/lua/?.lua;/home/u/.luarocks/share/lua/5.1/?.lua;"
-        ));
-        assert!(default.ends_with(";/usr/share/sysbench/?.lua"));
+        default.assert_starts_with(
+            "./?.lua;./?/init.lua;./src/lua/?.lua;/home/u/.luarocks/share/lua/5.1/?.lua;",
+        );
+        default.assert_ends_with(";/usr/share/sysbench/?.lua");
         assert_eq!(search_path(None, Some("/a/?.lua")), "/a/?.lua");
         let extended = search_path(None, Some("/a/?.lua;;"));
-        assert!(extended.starts_with("/a/?.lua;./?.lua;") && extended.ends_with("sysbench/?.lua"));
+        extended.assert_starts_with("/a/?.lua;./?.lua;");
+        extended.assert_ends_with("sysbench/?.lua");
     }
 }

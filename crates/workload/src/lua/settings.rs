@@ -21,7 +21,6 @@ pub enum ScriptOptionValue {
     Switch(bool),
     /// A numeric option.
     Number(f64),
-    /// A text option.
     Text(String),
     /// An option with several values.
     List(Vec<String>),
@@ -61,7 +60,6 @@ pub struct RandomSettings {
 /// The settings of a script. Do not print them: the general options include passwords.
 #[derive(Clone)]
 pub struct ScriptSettings {
-    /// The script's text.
     pub text: Vec<u8>,
     /// The script's file; messages begin with it.
     pub path: String,

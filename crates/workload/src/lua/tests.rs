@@ -6,6 +6,7 @@ use super::settings::{RandomSettings, ScriptOption, ScriptOptionValue, ScriptSet
 use super::{Command, LuaScriptError, bundled, search_path};
 use crate::oltp::distribution::Distribution;
 use crate::sysbench::{Driver, IgnoredErrors};
+use prony_assertions::TextAssertions;
 use std::sync::{Arc, Mutex};
 
 /// Records the output of scripts.
@@ -238,13 +239,8 @@ fn built_in_reports_have_the_format_of_sysbench() {
         sysbench.report_json(stat)
         "#,
     );
-    assert!(
-        output.starts_with(
-            "[ 10s ] thds: 2 tps: 5.00 qps: 14.00 (r/w/o: 10.00/2.50/1.50) lat (ms,95%): 12.30 err/s 0.50 \
-             reconn/s: 0.00\n10,2,5.00,14.00,10.00,2.50,1.50,12.30,0.50,0.00\n[\n  {\n    \"time\":   10,\n"
-        ),
-        "{output}"
-    );
+    output.assert_starts_with("[ 10s ] thds: 2 tps: 5.00 qps: 14.00 (r/w/o: 10.00/2.50/1.50) lat (ms,95%): 12.30 err/s 0.50 \
+             reconn/s: 0.00\n10,2,5.00,14.00,10.00,2.50,1.50,12.30,0.50,0.00\n[\n  {\n    \"time\":   10,\n");
 }
 
 #[test]

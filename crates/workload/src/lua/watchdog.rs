@@ -16,7 +16,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const POLLS_BETWEEN_ATTEMPTS: u64 = 50;
 /// Number of polls before the first attempt, and between attempts, once all scripts must end.
 const POLLS_BETWEEN_ATTEMPTS_AT_END: u64 = 10;
-/// The message for a script that cannot be interrupted.
 const STUCK_MESSAGE: &str = "a script has run too long without making a request, and cannot be interrupted; the limit is \
                              PRONY_LUA_PATIENCE, in seconds";
 /// The message for a script that still waits for the server when the run must end.
@@ -71,7 +70,6 @@ impl Heartbeat {
     }
 }
 
-/// The watchdog's observations of one thread.
 #[derive(Clone, Copy, Default)]
 struct ThreadObservation {
     epoch: u64,

@@ -111,6 +111,7 @@ pub fn insert_prefix(table: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use std::collections::HashSet;
 
     fn user(client: u32, clients: u32) -> UserId {
@@ -127,12 +128,12 @@ mod tests {
     fn packets_are_full_and_continue_after_the_previous_one() {
         let mut packet = InsertBuilder::new(user(0, 1), &[0], u32::MAX);
         let first = packet.fill().to_owned();
-        assert!(first.starts_with("INSERT INTO sbtest1 VALUES(1,1),(2,2),"));
+        first.assert_starts_with("INSERT INTO sbtest1 VALUES(1,1),(2,2),");
         assert!(first.len() <= PACKET_BYTES && first.len() > PACKET_BYTES - 20);
         let rows = first.matches('(').count();
         let second = packet.fill();
         let next = rows + 1;
-        assert!(second.starts_with(&format!("INSERT INTO sbtest1 VALUES({next},{next}),")));
+        second.assert_starts_with(&format!("INSERT INTO sbtest1 VALUES({next},{next}),"));
     }
 
     #[test]

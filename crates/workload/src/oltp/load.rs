@@ -73,12 +73,10 @@ pub fn load(
     })
 }
 
-/// The tables of a load.
 struct SbtestTables<'a> {
     workload: &'a Oltp,
     options: OltpOptions,
     dialect: SqlDialect,
-    /// Number of tables.
     table_count: u32,
     table_rows: u32,
     part_rows: u32,
@@ -89,7 +87,6 @@ struct SbtestTables<'a> {
     description: String,
 }
 
-/// The number of the table with this index.
 fn table_number(index: usize) -> u32 {
     index as u32 + 1
 }

@@ -66,7 +66,6 @@ impl OltpCounts {
 pub(super) struct UserCounts<'a> {
     /// Counts so far.
     pub counts: OltpCounts,
-    /// The counts of all users.
     total: &'a Mutex<OltpCounts>,
 }
 

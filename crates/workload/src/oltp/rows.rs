@@ -95,7 +95,6 @@ pub struct SbtestRows<F> {
 }
 
 impl<F> SbtestRows<F> {
-    /// A range of the rows of a table.
     pub fn new(content: RowContent, table: u32, rows: Range<u64>) -> Self {
         SbtestRows {
             content,

@@ -11,7 +11,6 @@ use prony_server::Control;
 /// The tables that a run uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunTables {
-    /// Number of tables.
     pub table_count: u32,
     /// Rows loaded into each table.
     pub table_size: u32,

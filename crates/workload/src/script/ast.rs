@@ -162,7 +162,6 @@ pub struct StoreCommand {
 }
 
 impl StoreCommand {
-    /// The name of the command.
     pub fn name(&self) -> &'static str {
         if self.stores_all_results {
             "aset"
@@ -178,7 +177,6 @@ pub struct ShellCommand {
     pub(super) words: Vec<ShellWord>,
 }
 
-/// A word of a shell command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ShellWord {
     Plain(String),

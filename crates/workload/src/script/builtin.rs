@@ -106,15 +106,16 @@ pub fn find_builtin(prefix: &str) -> Result<&'static Builtin, ScriptError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn a_builtin_is_found_by_a_unique_prefix_of_its_name() {
         let problem = |prefix: &str| find_builtin(prefix).expect_err(prefix).to_string();
         assert_eq!(find_builtin("t").expect("a builtin").name, "tpcb-like");
         assert_eq!(find_builtin("si").expect("a builtin").name, "simple-update");
-        assert!(problem("s").contains("2 builtin scripts found"));
-        assert!(problem("").contains("3 builtin scripts found"));
-        assert!(problem("select-onlyx").starts_with("no builtin"));
+        problem("s").assert_contains("2 builtin scripts found");
+        problem("").assert_contains("3 builtin scripts found");
+        problem("select-onlyx").assert_starts_with("no builtin");
     }
 
     #[test]

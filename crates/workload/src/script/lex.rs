@@ -223,7 +223,6 @@ fn append(raw: &mut RawStatement, source: &mut Source<'_>, length: usize) {
     source.position = end;
 }
 
-/// The number of leading bytes that match.
 fn count_leading(bytes: &[u8], matches: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|c| matches(**c)).count()
 }

@@ -46,7 +46,6 @@ const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 pub struct ScriptSet {
     /// The parsed scripts, in order.
     pub scripts: Vec<Script>,
-    /// The names of the scripts' variables.
     pub names: VariableNames,
     /// Names and values of the defined variables, in the plan's order.
     pub defines: Vec<(String, String)>,
@@ -54,7 +53,6 @@ pub struct ScriptSet {
     pub has_builtin: bool,
 }
 
-/// Whether a plan names a builtin script.
 pub(super) fn names_builtin_script(plan: &WorkloadPlan) -> bool {
     plan.options.contains_key("builtin")
 }

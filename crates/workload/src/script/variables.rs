@@ -79,7 +79,6 @@ impl VariableNames {
         self.names.len()
     }
 
-    /// Whether there are no names.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }

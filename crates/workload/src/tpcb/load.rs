@@ -200,13 +200,14 @@ fn rows_per_branch(table: Table) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn invalid_scales_are_rejected_with_the_valid_range() {
         assert!(check_scale(1).is_ok());
         for scale in [0, MAX_SCALE + 1] {
             let message = check_scale(scale).expect_err("invalid").to_string();
-            assert!(message.contains("hint: 1 to "), "{message}");
+            message.assert_contains("hint: 1 to ");
         }
     }
 

@@ -115,12 +115,17 @@ impl Tables for Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn account_numbers_are_bigint_from_scale_20000() {
         for table in [Table::Accounts, Table::History] {
-            assert!(table.create(BIGINT_FROM_SCALE - 1).contains("aid int"));
-            assert!(table.create(BIGINT_FROM_SCALE).contains("aid bigint"));
+            table
+                .create(BIGINT_FROM_SCALE - 1)
+                .assert_contains("aid int");
+            table
+                .create(BIGINT_FROM_SCALE)
+                .assert_contains("aid bigint");
         }
         // Account numbers exceed `int` from scale 21,475; pgbench uses `bigint` already at a lower scale.
         assert!(Table::Accounts.rows(21_474) <= i32::MAX as u64);

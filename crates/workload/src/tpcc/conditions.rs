@@ -16,7 +16,6 @@ use prony_server::Control;
 /// The result of checking one condition.
 #[derive(Clone, Debug)]
 pub struct ConditionResult {
-    /// Number of the condition.
     pub number: u8,
     /// Number of entities that were compared.
     pub compared: u64,
@@ -163,7 +162,6 @@ pub fn check_all(control: &mut Control) -> Result<Vec<ConditionResult>, Error> {
     Ok(results)
 }
 
-/// The queries of all conditions.
 #[cfg(test)]
 pub fn query_texts(dialect: SqlDialect) -> [String; 3] {
     [PAYMENTS, ORDERS, CUSTOMERS].map(|query| query.query_text(dialect))
@@ -275,7 +273,6 @@ impl ConditionTest {
         }
     }
 
-    /// SQL for the description of an entity.
     fn entity_description(&self, dialect: SqlDialect) -> String {
         let entity_format = self.entity_format;
         let values = &translate(dialect, self.entity_values);

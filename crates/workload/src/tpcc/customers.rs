@@ -18,7 +18,6 @@ pub struct SearchNames {
 const UNKNOWN_NAME: &str = "?";
 
 impl SearchNames {
-    /// The names for this profile.
     pub fn new(profile: &Profile) -> Self {
         SearchNames {
             names: LastNames::new(),

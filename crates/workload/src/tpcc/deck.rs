@@ -4,7 +4,6 @@
 use super::input::TpccTransaction;
 use crate::random::Random;
 
-/// Number of cards in a deck.
 const CARD_COUNT: usize = 23;
 
 /// The transaction mix of a user.

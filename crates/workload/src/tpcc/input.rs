@@ -57,7 +57,6 @@ pub struct OrderLine {
     pub wave: u32,
 }
 
-/// Input of a new order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewOrder {
     /// Home warehouse.
@@ -105,7 +104,6 @@ pub enum CustomerKey {
     },
 }
 
-/// Input of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payment {
     /// The warehouse where it is made.
@@ -121,7 +119,6 @@ pub struct Payment {
     pub cents: i64,
 }
 
-/// Input of an order-status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderStatus {
     /// Warehouse.
@@ -131,7 +128,6 @@ pub struct OrderStatus {
     pub customer: CustomerKey,
 }
 
-/// Input of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// Warehouse.
@@ -140,7 +136,6 @@ pub struct Delivery {
     pub carrier: u32,
 }
 
-/// Input of a stock-level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StockLevel {
     /// Warehouse.

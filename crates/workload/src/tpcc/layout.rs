@@ -90,7 +90,6 @@ impl Layout {
         Remedy::Continue(self.load_spec(), "")
     }
 
-    /// The load that creates this layout.
     pub fn load_spec(&self) -> LoadSpec {
         let mut options: Vec<LoadOption> = vec![("scale", self.scale.to_string())];
         if self.seed != 0 {
@@ -123,7 +122,6 @@ impl Layout {
         format!("{} warehouses ({details})", self.scale)
     }
 
-    /// The statements that create a table.
     pub fn create(&self, table: Table, dialect: SqlDialect) -> String {
         let (mut create, count) = (table.create(dialect, self.population), self.partitions);
         if table == Table::History && self.has_history_key && dialect == SqlDialect::MySql {
@@ -304,6 +302,7 @@ pub fn check_partitions(requested: Option<u32>, actual: u32) -> Result<(), Error
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     const PLAIN: Layout = Layout {
         scale: 10,
@@ -350,9 +349,9 @@ mod tests {
         let created = parts.create(Table::OrderLine, postgres);
         let expected = ") partition by hash (ol_w_id); create table ol_0 partition of order_line for \
                      values with (modulus 2, remainder 0); create table ol_1 ";
-        assert!(created.contains(expected), "{created}");
+        created.assert_contains(expected);
         let created = parts.create(Table::OrderLine, mysql);
-        assert!(created.ends_with("latin1_bin partition by hash (ol_w_id) partitions 2"));
+        created.assert_ends_with("latin1_bin partition by hash (ol_w_id) partitions 2");
         let builds = parts.index_builds();
         assert_eq!(builds.len(), PLAIN.index_builds().len() + 2);
         assert_eq!(builds[1].name, "ol_1_i1");

@@ -295,6 +295,7 @@ fn warehouses(units: &Range<u64>) -> Range<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_plan::WorkloadPlan;
 
     #[test]
@@ -302,7 +303,7 @@ mod tests {
         assert!(check_scale(1).is_ok());
         for scale in [0, MAX_SCALE + 1] {
             let message = check_scale(scale).expect_err("impossible").to_string();
-            assert!(message.contains("hint: 1 to "), "{message}");
+            message.assert_contains("hint: 1 to ");
         }
     }
 
@@ -322,6 +323,6 @@ mod tests {
         assert!(refused(0, SqlDialect::TransactSql).is_ok());
         assert!(refused(2, SqlDialect::PostgreSql).is_ok());
         let error = refused(2, SqlDialect::TransactSql).expect_err("no such partitions");
-        assert!(error.to_string().contains("no hash partitions"), "{error}");
+        error.to_string().assert_contains("no hash partitions");
     }
 }

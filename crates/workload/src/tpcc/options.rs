@@ -146,6 +146,7 @@ pub fn find_problems(plan: &WorkloadPlan, protocol: QueryMode) -> Vec<Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     fn plan(options: &[(&str, &str)]) -> WorkloadPlan {
         let options = options.iter();
@@ -207,13 +208,11 @@ mod tests {
         ]);
         let problems = read(&invalid).expect_err("five problems");
         assert_eq!(problems.len(), 5);
-        assert!(problems[3].to_string().ends_with("hint: 1 or more"));
-        assert!(problems[4].to_string().contains("0 to 1024"));
-        assert!(
-            problems[1]
-                .to_string()
-                .contains("procedures, statements, pipelined")
-        );
+        problems[3].to_string().assert_ends_with("hint: 1 or more");
+        problems[4].to_string().assert_contains("0 to 1024");
+        problems[1]
+            .to_string()
+            .assert_contains("procedures, statements, pipelined");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use prony_document::SqlDialect;
 use prony_server::Control;
 use prony_server::control::Error as ControlError;
 use prony_wire::Protocol;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 #[derive(Clone, Debug)]
 pub struct Routine {
@@ -280,11 +281,20 @@ fn installation_error(error: ControlError) -> Error {
     sql::server_error(INSTALLING_ROUTINES, error)
 }
 
+/// A comment with a hash of the routine's text, which identifies it where the server does not return the text.
+pub fn hashed_comment(routine: &Routine) -> String {
+    // With fixed keys: the same text has the same hash in every process.
+    let mut hasher = DefaultHasher::new();
+    (&routine.parameters, &routine.body).hash(&mut hasher);
+    format!("Installed by Prony ({:016x})", hasher.finish())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tpcc::input::TpccTransaction;
     use crate::tpcc::profile::PROFILES;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn every_profile_has_its_routines_and_calls_them() {
@@ -311,7 +321,7 @@ mod tests {
                 }
                 for routine in routines {
                     let Routine { name, body, .. } = &routine;
-                    assert!(name.starts_with("prony_tpcc_"), "{name}");
+                    name.assert_starts_with("prony_tpcc_");
                     assert!(!body.contains(['{', '}']), "{name}: {body}");
                     assert_eq!(body.contains("c_payment_cnt + 1"), {
                         profile.counters && name.ends_with("payment")

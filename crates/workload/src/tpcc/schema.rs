@@ -172,7 +172,6 @@ impl Tables for Table {
 /// An index on PostgreSQL, named as in HammerDB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index {
-    /// The indexed table.
     pub table: Table,
     pub name: &'static str,
     pub columns: &'static [&'static str],
@@ -239,6 +238,7 @@ impl Index {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     const ALL: [SqlDialect; 3] = [
         SqlDialect::PostgreSql,
@@ -315,10 +315,7 @@ mod tests {
         }
         for (population, amount) in [(standard, "decimal(6,2) null"), (hammerdb, "int null")] {
             let create = Table::OrderLine.create(SqlDialect::MySql, population);
-            assert!(
-                create.contains(&format!(" ol_amount {amount},")),
-                "{create}"
-            );
+            create.assert_contains(&format!(" ol_amount {amount},"));
         }
         let columns = Table::Orders.columns(SqlDialect::PostgreSql);
         assert_eq!(

@@ -50,7 +50,6 @@ impl Template<'_> {
     }
 }
 
-/// The entry with this name.
 fn lookup<T: Copy>(entries: &[(&str, T)], name: &str) -> T {
     let entry = entries.iter().find(|(key, _)| *key == name);
     entry.unwrap_or_else(|| panic!("unknown name {name}")).1
@@ -85,6 +84,7 @@ pub fn on_one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn flags_values_and_districts_are_filled_in() {
@@ -95,7 +95,8 @@ mod tests {
         let filled = template.fill("-- {gone}\na {name}{on: {name}{off:!}}{!on:?}{!off: :=}\n");
         assert_eq!(filled, "a x x :=\n");
         let districts = template.fill("{districts: {d}={dd}{on:,}}");
-        assert!(districts.starts_with(" 1=01, 2=02,") && districts.ends_with(" 10=10,"));
+        districts.assert_starts_with(" 1=01, 2=02,");
+        districts.assert_ends_with(" 10=10,");
         assert_eq!(on_one_line(" a\n  b c\n"), "a b c");
     }
 }

@@ -74,6 +74,7 @@ impl UnfinishedLoad {
 mod tests {
     use super::*;
     use crate::tpcc::layout::Population;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn only_a_load_of_the_same_layout_is_resumed() {
@@ -98,10 +99,7 @@ mod tests {
         for requested in [scale, seed, population, partitions, key] {
             let resumed = unfinished.resume(&requested);
             let message = resumed.expect_err("a different load").to_string();
-            assert!(
-                message.contains("`prony load tpcc --scale 10 --seed 7` continues it"),
-                "{message}"
-            );
+            message.assert_contains("`prony load tpcc --scale 10 --seed 7` continues it");
         }
     }
 }

@@ -46,7 +46,6 @@ impl YcsbCounts {
 pub struct UserCounts<'a> {
     /// Counts so far.
     pub sums: YcsbCounts,
-    /// The counts of all users.
     total: &'a Mutex<YcsbCounts>,
 }
 

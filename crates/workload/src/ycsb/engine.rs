@@ -14,7 +14,6 @@ const KEY_LENGTH: u16 = 64;
 /// Bytes of a typical key.
 pub const KEY_BYTES: u64 = 23;
 
-/// Type of the key in an insert.
 pub const INSERTED_KEY_TYPE: ParameterType = ParameterType::VarChar(KEY_LENGTH);
 
 /// Type of a field's value.
@@ -175,6 +174,7 @@ pub fn is_duplicate(dialect: SqlDialect, error: &DbError) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use prony_wire::Protocol;
 
     #[test]
@@ -229,15 +229,9 @@ mod tests {
         );
         let text = create_statement(SqlDialect::TransactSql, 1, "x");
         let table = "create table usertable (ycsb_key varchar(64) not null, field0 varchar(max)); ";
-        assert!(
-            text.starts_with(&format!("begin transaction; {table}")),
-            "{text}"
-        );
-        assert!(
-            text.ends_with("; commit") && text.contains("N'x'"),
-            "{text}"
-        );
-        assert!(EXISTS.contains(NAME));
+        text.assert_starts_with(&format!("begin transaction; {table}"));
+        text.assert_ends_with("; commit").assert_contains("N'x'");
+        EXISTS.assert_contains(NAME);
     }
 
     #[test]

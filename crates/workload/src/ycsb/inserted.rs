@@ -44,7 +44,6 @@ pub fn count_inserted(control: &mut Control, records: u64) -> Result<InsertedRec
     Ok(total)
 }
 
-/// Adds the records of one series.
 fn add_series(
     control: &mut Control,
     records: u64,

@@ -115,7 +115,6 @@ impl Layout {
         }
     }
 
-    /// The load that creates this layout.
     pub fn load_spec(&self) -> LoadSpec {
         let sizes = vec![
             ("scale", self.scale().to_string()),

@@ -1,6 +1,7 @@
 //! Tests every function of the API.
 
 use crate::support::{RunOptions, TestDatabase, run_default, run_script};
+use prony_assertions::TextAssertions;
 use prony_plan::QueryMode;
 use prony_workload::sysbench::IgnoredErrors;
 
@@ -46,11 +47,7 @@ fn statements_results_and_parameters_work() {
             "attempt to use an already closed connection\n",
             "again\t1\nanew\t2\nprepared anew\t3\n",
         ] {
-            assert!(
-                result.text.contains(expected),
-                "{expected}\n{}",
-                result.text
-            );
+            result.text.assert_contains(expected);
         }
         assert_eq!(result.events, 3);
         // The counts include queries of `thread_init`, as in sysbench.
@@ -241,12 +238,12 @@ fn later_statements_of_a_text_fail_when_the_script_reaches_them() {
     assert_eq!(v1_1.queries.ignored_errors, 3, "{v1_1:?}");
     // An ignored error restarts the event.
     let ignored = run_with(true, vec![1146]);
-    assert!(ignored.text.contains("next\tfalse\ttable: "), "{ignored:?}");
-    assert!(!ignored.text.contains("FATAL"), "{ignored:?}");
+    ignored.text.assert_contains("next\tfalse\ttable: ");
+    ignored.text.assert_lacks("FATAL");
     // Version 1.0 has no function for the next result, but also returns the first.
     let v1_0 = run_with(false, Vec::new());
     let expected = "first\t1\tfalse\nnext\ttrue\tnil\nFATAL: NextResult 1146: ";
-    assert!(v1_0.text.starts_with(expected), "{v1_0:?}");
+    v1_0.text.assert_starts_with(expected);
 }
 
 /// As sysbench 1.0.20 returns them. PostgreSQL's tags of SHOW, EXPLAIN and CALL have no number of rows, and a CALL on MariaDB
@@ -299,11 +296,7 @@ fn numbers_histograms_ffi_and_coroutines_work() {
         "written 1\n1\t3\t3\ttrue\ttrue\n",
         "opt\t1\t1213\trun\t./t.lua\n",
     ] {
-        assert!(
-            result.text.contains(expected),
-            "{expected}\n{}",
-            result.text
-        );
+        result.text.assert_contains(expected);
     }
     assert_eq!(
         (
@@ -379,11 +372,9 @@ fn options_commands_and_help_work() {
     assert_eq!(run_command("cleanup").text, "missing\n");
     assert_eq!(run_command("nosuch").text, "unknown\n");
     assert_eq!(run_command("no").text, "failed\n");
-    assert!(
-        run_command("bad")
-            .text
-            .starts_with("FATAL: `sysbench.cmdline.call_command' function failed: ./t.lua:")
-    );
+    run_command("bad")
+        .text
+        .assert_starts_with("FATAL: `sysbench.cmdline.call_command' function failed: ./t.lua:");
     assert_eq!(
         run_command("help").text,
         "t.lua options:\n  --int=N             An int [5]\n  --list=[LIST,...]   A list []\n  \

@@ -1,6 +1,7 @@
 //! Tests scripts for sysbench 0.5.
 
 use crate::support::{RunOptions, TestDatabase, run_script};
+use prony_assertions::TextAssertions;
 
 #[test]
 fn both_variants_of_the_hot_row_script_run() {
@@ -59,11 +60,7 @@ fn legacy_api_works() {
             result.text.lines().next(),
             Some("7\t7\t0\tinnodb\t./t.lua\t1")
         );
-        assert!(
-            result.text.contains("caught\tdb_query() failed"),
-            "{}",
-            result.text
-        );
+        result.text.assert_contains("caught\tdb_query() failed");
         assert_eq!(result.events, 3);
         assert_eq!(
             database.query_number("select count(*) from old where b = 'y'"),

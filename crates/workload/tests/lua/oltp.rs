@@ -1,6 +1,7 @@
 //! Tests the queries of the bundled scripts, and their counts.
 
 use crate::support::{RunOptions, TestDatabase, run_script};
+use prony_assertions::TextAssertions;
 use prony_plan::QueryMode;
 
 #[test]
@@ -23,7 +24,7 @@ fn bundled_scripts_make_the_queries_of_sysbench() {
             "Inserting 1000 records into 'sbtest2'\n",
             "Creating a secondary index on 'sbtest2'...\n",
         ] {
-            assert!(prepared.text.contains(line), "{}", prepared.text);
+            prepared.text.assert_contains(line);
         }
         assert_eq!(
             database.query_number("select count(*) from sbtest2 where k between 1 and 1000"),
@@ -97,11 +98,8 @@ fn bundled_scripts_make_the_queries_of_sysbench() {
         "{prewarmed:?}"
     );
     let help = run("help").text;
-    assert!(
-        help.contains(
-            "  --range_size=N                Range size for range SELECT queries [100]\n"
-        ),
-        "{help}"
+    help.assert_contains(
+        "  --range_size=N                Range size for range SELECT queries [100]\n",
     );
     let unsupported = run_script(
         &TestDatabase::postgres(),
@@ -109,8 +107,7 @@ fn bundled_scripts_make_the_queries_of_sysbench() {
         "prewarm",
         &options,
     );
-    assert!(
-        unsupported.text.contains("prewarm is currently MySQL only"),
-        "{unsupported:?}"
-    );
+    unsupported
+        .text
+        .assert_contains("prewarm is currently MySQL only");
 }

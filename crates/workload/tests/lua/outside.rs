@@ -1,6 +1,7 @@
 //! Tests connections outside of threads, as in `init()`, which runs without an event loop.
 
 use crate::support::{RunOptions, RunResult, TestDatabase, run_default, run_script};
+use prony_assertions::TextAssertions;
 use prony_measure::QueryCounts;
 use prony_plan::QueryMode;
 use prony_test_servers::{MariaDb, MariaDbOptions};
@@ -32,10 +33,7 @@ fn after_a_refused_connection_the_previous_one_remains_current() {
         "shut() print(pcall(drv.connect, drv)) print(one:query_row('select 7'))\n\
          open() local two = drv:connect() print(two:query_row(me) ~= one:query_row(me))",
     );
-    assert!(
-        output.contains("connection creation failed\n7\ntrue\n"),
-        "{output}"
-    );
+    output.assert_contains("connection creation failed\n7\ntrue\n");
 }
 
 #[test]
@@ -129,22 +127,19 @@ fn errors_outside_of_threads_are_handled_as_in_threads() {
     };
     let catch_error = "local ok, problem = pcall(put.execute, put) print(ok, type(problem))";
     let (text, errors) = run_with(&[], "put:execute()");
-    assert!(
-        text.starts_with("FATAL: Execute 1062: Duplicate entry '1'")
-            && text.contains(
-                "`init' function failed: ./t.lua:8: SQL error, errno = 1062, state = '23000'"
-            ),
-        "{text}"
+    text.assert_starts_with("FATAL: Execute 1062: Duplicate entry '1'");
+    text.assert_contains(
+        "`init' function failed: ./t.lua:8: SQL error, errno = 1062, state = '23000'",
     );
     assert_eq!(errors, 1);
     let (text, errors) = run_with(&[], catch_error);
-    assert!(text.ends_with("false\tstring\n"), "{text}");
+    text.assert_ends_with("false\tstring\n");
     assert_eq!(errors, 1);
     let expected = ("false\ttable\n".to_owned(), 1);
     assert_eq!(run_with(&[1062], catch_error), expected);
     let (text, errors) = run_with(&[], "con:prepare('select * from nosuch')");
-    assert!(text.starts_with("FATAL: Prepare 1146: "), "{text}");
-    assert!(text.contains("SQL API error"), "{text}");
+    text.assert_starts_with("FATAL: Prepare 1146: ");
+    text.assert_contains("SQL API error");
     // As in threads, a statement that could not be prepared is not counted.
     assert_eq!(errors, 0);
     let lose_connection =
@@ -178,7 +173,7 @@ fn outside_of_threads_a_later_statement_fails_when_the_script_reaches_it() {
     assert_eq!(lines[3..], ["false\t7"], "{result:?}");
     let result = run_script_with_init(&database, &RunOptions::default(), init);
     let expected = "5\tfalse\ntrue\tnil\nFATAL: NextResult 1146: ";
-    assert!(result.text.starts_with(expected), "{result:?}");
+    result.text.assert_starts_with(expected);
 }
 
 #[test]
@@ -193,12 +188,9 @@ fn a_long_statement_is_not_interrupted_but_an_infinite_loop_is() {
         "slept\n"
     );
     let result = run_script_with_init(&TestDatabase::maria(), &options, "while true do end");
-    assert!(
-        result
-            .text
-            .contains("the script has run too long without making a request"),
-        "{result:?}"
-    );
+    result
+        .text
+        .assert_contains("the script has run too long without making a request");
 }
 
 #[test]
@@ -221,13 +213,10 @@ fn attempts_to_reconnect_to_a_dead_server_have_a_time_limit() {
         server.pid().expect("it runs")
     );
     let result = run_script(&database, &script, "run", &options);
-    assert!(result.text.starts_with("FATAL: Query 20"), "{result:?}");
-    assert!(
-        result
-            .text
-            .contains("given up:\tfalse\tSQL error, errno = 20"),
-        "{result:?}"
-    );
+    result.text.assert_starts_with("FATAL: Query 20");
+    result
+        .text
+        .assert_contains("given up:\tfalse\tSQL error, errno = 20");
 }
 
 #[test]
@@ -243,5 +232,5 @@ fn scripts_that_wait_for_the_server_at_the_end_are_reported() {
     let result = run_script(&TestDatabase::maria(), script, "waits", &options);
     let stuck = result.text.lines().find(|line| line.starts_with("STUCK: "));
     let stuck = stuck.unwrap_or_else(|| panic!("{result:?}"));
-    assert!(stuck.contains("waiting for the server"), "{stuck}");
+    stuck.assert_contains("waiting for the server");
 }

@@ -1,6 +1,7 @@
 //! Tests scripts with errors.
 
 use crate::support::{RunOptions, RunResult, TestDatabase, run_default, run_script};
+use prony_assertions::TextAssertions;
 use prony_workload::sysbench::IgnoredErrors;
 
 fn run_on_maria(script: &str) -> RunResult {
@@ -179,12 +180,8 @@ fn script_errors_are_reported_with_file_and_line() {
     }
     let failing = "function event() con:query('select nosuch') end";
     let result = run_default(&TestDatabase::postgres(), &format!("{con} {failing}"));
-    assert!(
-        result.text.ends_with(
-            "./t.lua:1: SQL error, errno = 0, state = '42703': column \"nosuch\" does not exist\n"
-        ),
-        "{}",
-        result.text
+    result.text.assert_ends_with(
+        "./t.lua:1: SQL error, errno = 0, state = '42703': column \"nosuch\" does not exist\n",
     );
 }
 
@@ -413,12 +410,9 @@ fn error_in_thread_done_ends_only_its_thread() {
     assert!(result.failures.is_empty(), "{result:?}");
     assert_eq!(result.events, 4);
     let message = "FATAL: `thread_done' function failed: ./t.lua:1: td\n";
-    assert!(
-        result.text.contains(message) && result.text.contains("done\n"),
-        "{}",
-        result.text
-    );
-    assert!(result.text.ends_with("all\n"), "{}", result.text);
+    result.text.assert_contains(message);
+    result.text.assert_contains("done\n");
+    result.text.assert_ends_with("all\n");
 }
 
 #[test]
@@ -441,8 +435,8 @@ fn a_lost_connection_is_reopened_if_ignored_and_otherwise_ends_the_run() {
         "{reconnected:?}"
     );
     let lost = run_default(&database, script);
-    assert!(lost.text.contains("SQL error, errno = "), "{}", lost.text);
-    assert!(!lost.text.contains("os error"), "{}", lost.text);
+    lost.text.assert_contains("SQL error, errno = ");
+    lost.text.assert_lacks("os error");
     // Placeholders are printed in each driver's syntax.
     let failing = "function thread_init() con = sysbench.sql.driver():connect() con:query('create table p (a int \
                    primary key)') s = con:prepare('insert into p values (1 + ?)') \
@@ -453,10 +447,8 @@ fn a_lost_connection_is_reopened_if_ignored_and_otherwise_ends_the_run() {
         (TestDatabase::postgres(), "(1 + $1)]"),
     ] {
         let result = run_default(&database, failing);
-        assert!(
-            result.text.contains("FATAL: Execute ") && result.text.contains(shown_end),
-            "{result:?}"
-        );
+        result.text.assert_contains("FATAL: Execute ");
+        result.text.assert_contains(shown_end);
     }
     assert_eq!(lost.events, 1);
 }

@@ -1,9 +1,10 @@
 //! Databases for tests, and runs of scripts on them.
 
-use prony_drive::{DriveJob, DriveResult, Error, LoadStart, Observer, RunEventKind, run};
+use prony_drive::{DriveJob, DriveResult, Error, RunEventKind, run};
 use prony_measure::QueryCounts;
 use prony_plan::{DrivePlan, QueryMode, Stop};
 use prony_server::{Control, Environment, Target};
+use prony_test_servers::TestControl;
 use prony_workload::lua::{
     Command, Listener, LuaScript, LuaScriptError, RandomSettings, ScriptOption, ScriptOptionValue,
     ScriptSettings, SqlFailure, ThreadTask, search_path,
@@ -51,13 +52,11 @@ impl TestDatabase {
         };
         let name = unique_database_name();
         let mut control = Control::connect(&target("root", "test")).expect("connects");
-        control
-            .execute(&format!("create database {name}"))
-            .expect("creates");
+        control.run(format!("create database {name}"));
         if account != "root" {
             for sql in ["create user", "grant all on *.* to"] {
                 let sql = format!("{sql} {account}@localhost");
-                control.execute(&sql).expect("an account");
+                control.run(sql);
             }
         }
         TestDatabase {
@@ -75,9 +74,7 @@ impl TestDatabase {
         };
         let name = unique_database_name();
         let mut control = Control::connect(&target("postgres")).expect("connects");
-        control
-            .execute(&format!("create database {name}"))
-            .expect("creates");
+        control.run(format!("create database {name}"));
         TestDatabase {
             target: target(&name),
             driver: Driver::Pgsql,
@@ -91,7 +88,7 @@ impl TestDatabase {
 
     pub fn execute(&self, sql: &str) {
         let mut control = Control::connect(&self.target).expect("connects");
-        control.execute(sql).expect("a good statement");
+        control.run(sql);
     }
 
     pub fn query_number(&self, sql: &str) -> i64 {
@@ -284,13 +281,6 @@ fn settings(
     }
 }
 
-struct SilentObserver;
-
-impl Observer for SilentObserver {
-    fn started(&mut self, _: &LoadStart) {}
-    fn interval_ended(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
-}
-
 /// Runs a command of a script, as the sysbench command line does.
 pub fn run_script(
     database: &TestDatabase,
@@ -369,17 +359,15 @@ fn run_command(
         ..DrivePlan::default()
     };
     let job = DriveJob {
-        program: &program,
-        target: &database.target,
-        tcp_target: None,
-        plan: &plan,
         seed: 5,
-        interrupt: &recorder.scripts_must_end,
-        new_sample_listener: None,
-        service: None,
-        on_connect_refused: None,
+        ..DriveJob::new(
+            &program,
+            &database.target,
+            &plan,
+            &recorder.scripts_must_end,
+        )
     };
-    let drive_result = match run(&job, &mut SilentObserver) {
+    let drive_result = match run(&job, &mut ()) {
         Ok(drive_result) => drive_result,
         Err(Error::UserNotReady(reason)) => {
             result.failures = vec![reason];

@@ -1,7 +1,7 @@
 //! Tests loads, and the tables that they create.
 
-use crate::stop::StopAt;
-use crate::support::{TestDatabase, expect_error, test_interrupted_load, workload};
+use crate::support::*;
+use prony_assertions::TextAssertions;
 use prony_workload::LoadPhase;
 use std::sync::atomic::AtomicBool;
 
@@ -31,7 +31,7 @@ fn tables_do_not_depend_on_the_number_of_jobs() {
     let mut first_tables = None;
     // One job loads in one transaction, two load whole tables, and four load ranges of rows.
     for jobs in [1, 2, 4] {
-        let database = TestDatabase::new(&format!("oltp_jobs_{jobs}"));
+        let database = TestDatabase::postgres(&format!("oltp_jobs_{jobs}"));
         let report = database.load("oltp_read_write", &options, jobs);
         assert_eq!((report.scale, report.jobs, report.rows), (3, jobs, 15_000));
         assert!(report.rows_per_s().is_some(), "{report:?}");
@@ -65,7 +65,7 @@ fn tables_do_not_depend_on_the_number_of_jobs() {
 
 #[test]
 fn options_determine_keys_indexes_and_rows() {
-    let database = TestDatabase::new("oltp_options");
+    let database = TestDatabase::postgres("oltp_options");
     let options = [
         ("table_size", "1000"),
         ("secondary", "on"),
@@ -94,9 +94,7 @@ fn options_determine_keys_indexes_and_rows() {
     assert_eq!(database.query_number("select count(*) from sbtest1"), 100);
     database.load("oltp_insert", &[("auto_inc", "off"), ("tables", "2")], 2);
     assert_eq!(database.query_number("select count(*) from sbtest2"), 0);
-    let dropped = workload("oltp_delete")
-        .clean(&mut database.control())
-        .expect("cleans");
+    let dropped = database.clean("oltp_delete").expect("cleans");
     assert_eq!(dropped, ["sbtest1", "sbtest2"]);
     let remaining = "select count(*) from pg_class where relname ~ 'sbtest'";
     assert_eq!(
@@ -113,8 +111,8 @@ fn options_determine_keys_indexes_and_rows() {
 #[test]
 fn interrupted_load_continues_with_the_missing_tables() {
     let (database, uninterrupted) = (
-        TestDatabase::new("oltp_broken"),
-        TestDatabase::new("oltp_unbroken"),
+        TestDatabase::postgres("oltp_broken"),
+        TestDatabase::postgres("oltp_unbroken"),
     );
     test_interrupted_load(
         (&database, &uninterrupted),
@@ -134,7 +132,7 @@ fn interrupted_load_continues_with_the_missing_tables() {
 
 #[test]
 fn stopped_load_with_one_job_preserves_the_old_tables() {
-    let database = TestDatabase::new("oltp_one_job");
+    let database = TestDatabase::postgres("oltp_one_job");
     database.load(
         "oltp_read_write",
         &[("tables", "2"), ("table_size", "500")],
@@ -146,17 +144,14 @@ fn stopped_load_with_one_job_preserves_the_old_tables() {
     let options = [("tables", "3"), ("table_size", "900")];
     let message =
         expect_error(database.load_with("oltp_read_write", &options, 1, &progress, &stop));
-    assert!(
-        message.contains("nothing (the database is unchanged)"),
-        "{message}"
-    );
+    message.assert_contains("nothing (the database is unchanged)");
     assert_eq!(digest(&database, 2), digest_before);
     assert_eq!(database.problems("oltp_read_write"), [""; 0]);
 }
 
 #[test]
 fn unfinished_load_with_different_options_is_replaced() {
-    let database = TestDatabase::new("oltp_other");
+    let database = TestDatabase::postgres("oltp_other");
     let stop = AtomicBool::new(false);
     let progress = StopAt(LoadPhase::Statistics, 0, &stop);
     let options = [("tables", "2"), ("table_size", "500")];

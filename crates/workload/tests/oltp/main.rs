@@ -1,14 +1,11 @@
 //! Tests the workloads of sysbench on real servers.
 
-#[path = "../common/databases.rs"]
-mod databases;
+#[allow(dead_code, reason = "no binary of tests uses all of it")]
+#[path = "../common/mod.rs"]
+mod common;
 mod errors;
 mod load;
 mod maria;
-#[path = "../common/plans.rs"]
-mod plans;
 mod run;
 mod sqlserver;
-#[path = "../common/stop.rs"]
-mod stop;
 mod support;

@@ -1,12 +1,10 @@
 //! Tests the oltp workloads on a real MariaDB server: the tables after a load, each workload in each
 //! protocol mode, and errors.
 
-use crate::support::{
-    PROTOCOLS, TestDatabase, assert_all_committed, expect_error, query_counts, run_workload,
-    run_workloads_that_preserve_rows, test_interrupted_load, workload, workload_plan,
-};
+use crate::support::*;
+use prony_assertions::TextAssertions;
 use prony_plan::QueryMode;
-use prony_test_servers::{MariaDb, MariaDbOptions};
+use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
 use prony_workload::{FindingState, list};
 
 /// Returns a digest of all rows of a table.
@@ -64,7 +62,7 @@ fn every_load_method_produces_the_same_rows_as_on_postgres() {
     );
     let (maria, postgres) = (
         TestDatabase::maria("alike"),
-        TestDatabase::new("oltp_alike"),
+        TestDatabase::postgres("oltp_alike"),
     );
     let rows = |database: &TestDatabase| {
         database.load("oltp_read_only", &[("table_size", "300")], 1);
@@ -84,11 +82,11 @@ fn server_with_low_limits_is_loaded_by_small_inserts() {
         ..MariaDbOptions::default()
     });
     let server = server.expect("a server");
-    let restricted = TestDatabase::maria_on(&server, "small");
+    let restricted = TestDatabase::on_maria(&server, "small");
     let unrestricted = TestDatabase::maria("usual");
     let options = [("tables", "2"), ("table_size", "2000")];
     let report = restricted.load("oltp_read_write", &options, 2);
-    assert!(report.method.contains("INSERTs"), "{}", report.method);
+    report.method.assert_contains("INSERTs");
     unrestricted.load("oltp_read_write", &options, 2);
     for table in [1, 2] {
         assert_eq!(digest(&restricted, table), digest(&unrestricted, table));
@@ -112,7 +110,7 @@ fn options_determine_keys_indexes_and_rows() {
     for jobs in [1, 2] {
         let report = database.load("oltp_read_only", &options, jobs);
         // The server assigns no numbers to rows, so loaders do not block each other even with LOAD DATA.
-        assert!(report.method.contains("LOAD DATA"), "{}", report.method);
+        report.method.assert_contains("LOAD DATA");
         assert_eq!(
             table_definition(&database, 1),
             "id int(11) NO, k int(11) NO 0, c char(120) NO '', pad char(60) NO ''; xid id 1"
@@ -121,15 +119,8 @@ fn options_determine_keys_indexes_and_rows() {
         assert_eq!(database.query_number("select count(*) from sbtest1"), 1_000);
     }
     database.load("oltp_insert", &[("auto_inc", "off"), ("tables", "2")], 2);
-    let outcome = run_workload(
-        &database,
-        "oltp_insert",
-        &[("auto_inc", "off")],
-        QueryMode::Prepared,
-        (4, 50),
-    );
-    assert_all_committed(&outcome, 200, "rows numbered by the client");
-    let dropped = workload("oltp_delete").clean(&mut database.control());
+    run_committed(&database, "oltp_insert", &[("auto_inc", "off")], (4, 50));
+    let dropped = database.clean("oltp_delete");
     assert_eq!(dropped.expect("cleans"), ["sbtest1", "sbtest2"]);
     assert!(
         !database.problems("oltp_delete").is_empty(),
@@ -174,18 +165,16 @@ fn inserts_and_deletes_change_the_number_of_rows() {
     }
     assert!(database.check("oltp_insert").is_ok());
     let rows_before = database.query_number(count);
-    let outcome = run_workload(&database, "oltp_delete", &[], QueryMode::Prepared, (3, 100));
-    assert_all_committed(&outcome, 300, "oltp_delete");
+    let outcome = run_committed(&database, "oltp_delete", &[], (3, 100));
     let [_, deleted, not_found] = query_counts(&outcome);
     assert_eq!(deleted + not_found, 300);
     assert_eq!(database.query_number(count), rows_before - deleted as i64);
-    assert!(database.problems("oltp_read_write")[0].contains("has lost"));
+    database.problems("oltp_read_write")[0].assert_contains("has lost");
 
     let database = TestDatabase::maria("bulk");
     database.load("bulk_insert", &[("tables", "2")], 2);
     for _ in 0..2 {
-        let outcome = run_workload(&database, "bulk_insert", &[], QueryMode::Prepared, (3, 2));
-        assert_all_committed(&outcome, 6, "bulk_insert");
+        let outcome = run_committed(&database, "bulk_insert", &[], (3, 2));
         assert_eq!(query_counts(&outcome), [0, 6, 0]);
     }
     let report = database.check("bulk_insert");
@@ -208,14 +197,7 @@ fn deadlocks_are_retried() {
     let database = TestDatabase::maria("few_rows");
     database.load("oltp_read_write", &[("table_size", "4")], 1);
     let options = [("rand_type", "uniform"), ("index_updates", "3")];
-    let outcome = run_workload(
-        &database,
-        "oltp_write_only",
-        &options,
-        QueryMode::Prepared,
-        (8, 100),
-    );
-    assert_all_committed(&outcome, 800, "in blocks");
+    let outcome = run_committed(&database, "oltp_write_only", &options, (8, 100));
     assert!(outcome.retries > 0, "eight users on four rows");
     assert_eq!(database.problems("oltp_read_write"), [""; 0]);
 }
@@ -238,19 +220,16 @@ fn interrupted_load_continues_with_the_missing_tables() {
 #[test]
 fn missing_foreign_and_locked_tables_are_reported() {
     let database = TestDatabase::maria("in_the_way");
-    let message = expect_error(database.program("oltp_read_only", &[("tables", "4")]));
-    assert!(message.contains("table sbtest1 is missing"), "{message}");
+    let message = database.program_error("oltp_read_only", &[("tables", "4")]);
+    message.assert_contains("table sbtest1 is missing");
     database.execute("create table sbtest2 (id int, name text)");
     let options = [("tables", "2"), ("table_size", "100")];
     let load = || database.load_with("oltp_insert", &options, 1, &(), &false.into());
     for message in [
         expect_error(load()),
-        expect_error(workload("oltp_insert").clean(&mut database.control())),
+        expect_error(database.clean("oltp_insert")),
     ] {
-        assert!(
-            message.contains("sbtest2 exists and is not a table of this workload"),
-            "{message}"
-        );
+        message.assert_contains("sbtest2 exists and is not a table of this workload");
     }
     database.execute("drop table sbtest2");
     let mut lock_holder = database.control();
@@ -262,26 +241,20 @@ fn missing_foreign_and_locked_tables_are_reported() {
         Some("1")
     );
     let message = expect_error(load());
-    assert!(
-        message.contains("another load of oltp_read_write is under way"),
-        "{message}"
-    );
+    message.assert_contains("another load of oltp_read_write is under way");
     drop(lock_holder);
     load().expect("loads");
-    let message = expect_error(database.program("oltp_read_only", &[("table_size", "500")]));
-    assert!(
-        message.contains("sbtest1 was loaded with 100 rows, but 500 are requested"),
-        "{message}"
-    );
-    let mut no_database = TestDatabase::maria_on(prony_test_servers::shared_mariadb(), "nowhere");
+    let message = database.program_error("oltp_read_only", &[("table_size", "500")]);
+    message.assert_contains("sbtest1 was loaded with 100 rows, but 500 are requested");
+    let mut no_database = TestDatabase::on_maria(prony_test_servers::shared_mariadb(), "nowhere");
     let mut control = no_database.control();
-    control.execute("drop database nowhere").expect("drops");
+    control.run("drop database nowhere");
     let message = expect_error(workload("oltp_insert").clean(&mut control));
-    assert!(message.contains("mysql://user@host/database"), "{message}");
+    message.assert_contains("mysql://user@host/database");
     no_database.target.database.clear();
     let message =
         expect_error(no_database.load_with("oltp_insert", &options, 1, &(), &false.into()));
-    assert!(message.contains("mysql://user@host/database"), "{message}");
+    message.assert_contains("mysql://user@host/database");
 }
 
 #[test]
@@ -295,14 +268,7 @@ fn tables_created_by_sysbench_are_accepted() {
            from seq_1_to_300; \
          create index k_1 on sbtest1 (k)",
     );
-    let outcome = run_workload(
-        &database,
-        "oltp_read_write",
-        &[],
-        QueryMode::Prepared,
-        (2, 20),
-    );
-    assert_all_committed(&outcome, 40, "oltp_read_write");
+    run_committed(&database, "oltp_read_write", &[], (2, 20));
     let report = database.check("oltp_read_write");
     assert!(report.is_ok(), "{report:?}");
     let note = report
@@ -310,11 +276,8 @@ fn tables_created_by_sysbench_are_accepted() {
         .iter()
         .find(|finding| finding.id == "rows-unknown");
     assert_eq!(note.expect("a finding").state, FindingState::Note);
-    let message = expect_error(database.program("oltp_read_write", &[("table_size", "301")]));
-    assert!(
-        message.contains("300 rows, but 301 are requested"),
-        "{message}"
-    );
+    let message = database.program_error("oltp_read_write", &[("table_size", "301")]);
+    message.assert_contains("300 rows, but 301 are requested");
 }
 
 #[test]
@@ -353,7 +316,7 @@ fn workloads_that_run_only_on_postgresql_are_refused() {
             continue;
         }
         let mut messages = vec![
-            expect_error(database.load_with(name, &[], 1, &(), &false.into())),
+            database.load_error(name, &[], 1),
             expect_error(workload.check(&mut database.control())),
             expect_error(workload.clean(&mut database.control())),
         ];
@@ -365,7 +328,7 @@ fn workloads_that_run_only_on_postgresql_are_refused() {
                 workload.program(&mut database.control(), &plan),
             ));
         } else {
-            messages.push(expect_error(database.program(name, &[])));
+            messages.push(database.program_error(name, &[]));
         }
         for message in messages {
             assert!(

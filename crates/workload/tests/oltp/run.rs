@@ -1,14 +1,12 @@
 //! Tests each workload on a real PostgreSQL server, in each protocol mode.
 
-use crate::support::{
-    PROTOCOLS, TestDatabase, assert_all_committed, query_counts, run_workload,
-    run_workloads_that_preserve_rows,
-};
+use crate::support::*;
+use prony_assertions::TextAssertions;
 use prony_plan::QueryMode;
 
 #[test]
 fn transactions_preserve_the_number_of_rows() {
-    let database = TestDatabase::new("oltp_transactions");
+    let database = TestDatabase::postgres("oltp_transactions");
     database.load(
         "oltp_read_write",
         &[("tables", "2"), ("table_size", "2000")],
@@ -30,35 +28,21 @@ fn transactions_preserve_the_number_of_rows() {
 
 #[test]
 fn deadlocks_and_duplicate_keys_are_retried() {
-    let database = TestDatabase::new("oltp_few_rows");
+    let database = TestDatabase::postgres("oltp_few_rows");
     database.load("oltp_read_write", &[("table_size", "4")], 1);
     // Outside a block, a concurrent insert may use the key of a deleted row before the row is inserted
     // again.
     let options = [("skip_trx", "on"), ("rand_type", "uniform")];
-    let outcome = run_workload(
-        &database,
-        "oltp_write_only",
-        &options,
-        QueryMode::Prepared,
-        (8, 200),
-    );
-    assert_all_committed(&outcome, 1_600, "skip_trx");
+    let outcome = run_committed(&database, "oltp_write_only", &options, (8, 200));
     assert!(outcome.retries > 0, "eight users on four rows");
     let [reads, writes, others] = query_counts(&outcome);
     assert_eq!((reads, writes + others), (0, 6_400));
-    let outcome = run_workload(
-        &database,
-        "oltp_read_write",
-        &[],
-        QueryMode::Prepared,
-        (8, 20),
-    );
-    assert_all_committed(&outcome, 160, "in blocks");
+    run_committed(&database, "oltp_read_write", &[], (8, 20));
 }
 
 #[test]
 fn inserts_and_deletes_change_the_number_of_rows() {
-    let database = TestDatabase::new("oltp_come_and_go");
+    let database = TestDatabase::postgres("oltp_come_and_go");
     database.load("oltp_insert", &[("tables", "2"), ("table_size", "300")], 2);
     let count = "select (select count(*) from sbtest1) + (select count(*) from sbtest2)";
     for protocol in PROTOCOLS {
@@ -75,23 +59,20 @@ fn inserts_and_deletes_change_the_number_of_rows() {
         .findings
         .iter()
         .find(|finding| finding.id == "rows-added");
-    assert!(
-        added.expect("a finding").text.starts_with("180 rows"),
-        "{added:?}"
-    );
+    added
+        .expect("a finding")
+        .text
+        .assert_starts_with("180 rows");
 
     let rows_before = database.query_number(count);
-    let outcome = run_workload(&database, "oltp_delete", &[], QueryMode::Prepared, (3, 100));
-    assert_all_committed(&outcome, 300, "oltp_delete");
+    let outcome = run_committed(&database, "oltp_delete", &[], (3, 100));
     let [reads, deleted, not_found] = query_counts(&outcome);
     assert_eq!((reads, deleted + not_found), (0, 300));
     assert!(not_found > 0, "the middle of the tables is soon empty");
     assert_eq!(database.query_number(count), rows_before - deleted as i64);
     let problems = database.problems("oltp_read_write");
-    assert!(
-        problems[0].contains("has lost") && problems[0].contains("oltp_delete"),
-        "{problems:?}"
-    );
+    problems[0].assert_contains("has lost");
+    problems[0].assert_contains("oltp_delete");
     // With rows missing, a read-write transaction makes fewer than four writes.
     let outcome = run_workload(
         &database,
@@ -107,17 +88,10 @@ fn inserts_and_deletes_change_the_number_of_rows() {
 
 #[test]
 fn rows_numbered_by_the_client_are_inserted_once() {
-    let database = TestDatabase::new("oltp_numbered");
+    let database = TestDatabase::postgres("oltp_numbered");
     database.load("oltp_insert", &[("auto_inc", "off"), ("tables", "2")], 1);
     let options = [("auto_inc", "off")];
-    let outcome = run_workload(
-        &database,
-        "oltp_insert",
-        &options,
-        QueryMode::Prepared,
-        (4, 100),
-    );
-    assert_all_committed(&outcome, 400, "oltp_insert");
+    let outcome = run_committed(&database, "oltp_insert", &options, (4, 100));
     assert_eq!(outcome.retries, 0);
     let count = "select (select count(*) from sbtest1) + (select count(*) from sbtest2)";
     assert_eq!(database.query_number(count), 400);
@@ -127,11 +101,10 @@ fn rows_numbered_by_the_client_are_inserted_once() {
 
 #[test]
 fn each_run_appends_packets_of_rows() {
-    let database = TestDatabase::new("oltp_bulk");
+    let database = TestDatabase::postgres("oltp_bulk");
     database.load("bulk_insert", &[("tables", "2")], 2);
     for round in 1..=2 {
-        let outcome = run_workload(&database, "bulk_insert", &[], QueryMode::Prepared, (3, 2));
-        assert_all_committed(&outcome, 6, "bulk_insert");
+        let outcome = run_committed(&database, "bulk_insert", &[], (3, 2));
         assert_eq!(query_counts(&outcome), [0, 6, 0]);
         let rows = database.query_number("select count(*) from sbtest1 where id = k");
         // Two users of the first table send two packets each, with about 30,000 rows per packet.
@@ -146,7 +119,7 @@ fn each_run_appends_packets_of_rows() {
 
 #[test]
 fn all_users_update_one_row() {
-    let database = TestDatabase::new("oltp_hot");
+    let database = TestDatabase::postgres("oltp_hot");
     database.load("hot-row", &[], 1);
     let k_before = database.query_number("select k from sbtest1 where id = 100");
     for hint in ["off", "on"] {

@@ -1,17 +1,18 @@
 //! Tests loads, checks and the removal of the oltp tables on the SQL Server that the environment names.
 
-use crate::support::{TestDatabase, workload};
+use crate::support::*;
+use prony_assertions::TextAssertions;
 
 #[test]
 fn tables_are_loaded_by_bulk_streams_on_sql_server() {
-    let Some(database) = TestDatabase::sql_server() else {
+    let Some(database) = sql_server() else {
         return;
     };
     let options = [("tables", "2"), ("table_size", "2000")];
     for jobs in [1, 3] {
         let report = database.load("oltp_read_write", &options, jobs);
         assert_eq!((report.scale, report.rows), (2, 4_000));
-        assert!(report.method.contains("bulk streams"), "{}", report.method);
+        report.method.assert_contains("bulk streams");
         assert_eq!(database.problems("oltp_read_write"), [""; 0]);
         let describe_rows = "select cast(count(*) as varchar) + ' ' + cast(max(len(c)) as varchar) + ' ' \
                    + cast(min(len(pad)) as varchar) from sbtest2";
@@ -24,7 +25,7 @@ fn tables_are_loaded_by_bulk_streams_on_sql_server() {
             "the sequence continues after the rows"
         );
     }
-    let clean = || workload("oltp_delete").clean(&mut database.control());
+    let clean = || database.clean("oltp_delete");
     assert_eq!(clean().expect("cleans"), ["sbtest1", "sbtest2"]);
     // A sequence from which the table takes no ids is not the table's.
     let by_client = [("table_size", "10"), ("auto_inc", "off")];

@@ -1,28 +1,10 @@
 //! Loads and runs of the oltp workloads on any engine.
 
-pub use crate::databases::*;
-use crate::stop::StopAt;
+pub use crate::common::*;
+use prony_assertions::TextAssertions;
 use prony_plan::QueryMode;
-use prony_workload::{Error, LoadPhase, LoadReport, Progress};
+use prony_workload::LoadPhase;
 use std::sync::atomic::AtomicBool;
-
-impl TestDatabase {
-    pub fn load(&self, name: &str, options: &[(&str, &str)], jobs: u32) -> LoadReport {
-        let report = self.load_with(name, options, jobs, &(), &AtomicBool::new(false));
-        report.expect("loads")
-    }
-
-    pub fn load_with(
-        &self,
-        name: &str,
-        options: &[(&str, &str)],
-        jobs: u32,
-        progress: &dyn Progress,
-        stop: &AtomicBool,
-    ) -> Result<LoadReport, Error> {
-        self.load_plan(&workload_plan(name, options), jobs, progress, stop)
-    }
-}
 
 /// Returns the number of reads, writes and other queries in a run.
 pub fn query_counts(outcome: &RunOutcome) -> [u64; 3] {
@@ -49,13 +31,10 @@ pub fn test_interrupted_load(
         let progress = StopAt(phase, rows, &stop);
         let result = database.load_with("oltp_read_write", &options, 2, &progress, &stop);
         let message = expect_error(result);
-        assert!(message.contains("the load was stopped"), "{message}");
-        assert!(
-            message.contains("with the same options continues it"),
-            "{message}"
-        );
+        message.assert_contains("the load was stopped");
+        message.assert_contains("with the same options continues it");
         let run_problem = expect_error(database.program("oltp_read_write", &[]));
-        assert!(run_problem.contains("hint: "), "{run_problem}");
+        run_problem.assert_contains("hint: ");
         // Rows that are not loaded yet are not reported as lost.
         let problems = database.problems("oltp_read_write");
         assert!(
@@ -67,18 +46,12 @@ pub fn test_interrupted_load(
     stop_load(LoadPhase::Rows, rows);
     check_first_stop();
     let run_problem = stop_load(LoadPhase::Statistics, 0);
-    assert!(
-        run_problem.contains("`prony load oltp_read_write --scale 6 -o table_size=20000 --seed 7`"),
-        "{run_problem}"
-    );
-    assert!(database.problems("oltp_read_write")[0].starts_with("load-unfinished: "));
+    run_problem
+        .assert_contains("`prony load oltp_read_write --scale 6 -o table_size=20000 --seed 1`");
+    database.problems("oltp_read_write")[0].assert_starts_with("load-unfinished: ");
     let report = database.load("oltp_read_write", &options, 2);
     assert_eq!(report.rows, 0, "all rows were stored: {}", report.method);
-    assert!(
-        report.method.starts_with("continued: 6 of 6 parts"),
-        "{}",
-        report.method
-    );
+    report.method.assert_starts_with("continued: 6 of 6 parts");
     uninterrupted.load("oltp_read_write", &options, 1);
     for table in 1..=6 {
         assert_eq!(digest(database, table), digest(uninterrupted, table));

@@ -1,6 +1,6 @@
 //! Runs the installed pgbench.
 
-use crate::common::TestDatabase;
+use crate::common::*;
 use prony_server::embedded;
 use std::process::Command;
 

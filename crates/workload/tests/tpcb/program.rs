@@ -1,12 +1,13 @@
 //! Tests the programs of the account workloads, statement by statement on a real server: with the same
 //! seed, they must have the same effect on every row as pgbench's builtin scripts.
 
-use crate::common::TestDatabase;
+use crate::common::*;
 use crate::pgbench::pgbench;
 use prony_server::Control;
 use prony_session::{
     Conn, Db, Outcome, Sample, StartRules, UserExit, UserId, UserPhase, WorkerContext,
 };
+use prony_test_servers::TestControl;
 use prony_wire::{Exchange, FeedStatus, QueryMode};
 use prony_workload::find;
 use std::rc::Rc;
@@ -21,10 +22,7 @@ struct UserOutcome {
 /// Runs one user: sends its statements over a control connection.
 fn run_user(database: &TestDatabase, name: &str, seed: u64, transactions: u64) -> UserOutcome {
     let mut control = database.control();
-    let workload = find(name).expect("listed");
-    let loaded = workload
-        .program(&mut control, &database.plan(name, None))
-        .expect("the data is loaded");
+    let loaded = database.program(name, &[]).expect("the data is loaded");
     let conn = Rc::new(Conn::new(Exchange::postgres(QueryMode::Simple, false)));
     let worker = Rc::new(WorkerContext::new(StartRules {
         max_transactions: transactions,
@@ -101,16 +99,14 @@ const SELECT_HISTORY: &str = "select tid, bid, aid, delta from pgbench_history o
 
 #[test]
 fn transactions_of_a_seed_match_pgbench() {
-    let database = TestDatabase::new("seed");
-    database.load("tpcb", 3, 1).expect("loads");
+    let database = TestDatabase::postgres("seed");
+    database.load("tpcb", &[("scale", "3")], 1);
     let mut control = database.control();
     for (name, script, statements_per_transaction) in [
         ("tpcb", "tpcb-like", 7),
         ("simple-update", "simple-update", 5),
     ] {
-        control
-            .execute("truncate pgbench_history")
-            .expect("empties");
+        control.run("truncate pgbench_history");
         pgbench(
             &database,
             &[
@@ -125,9 +121,7 @@ fn transactions_of_a_seed_match_pgbench() {
             ],
         );
         let pgbench_history = control.query(SELECT_HISTORY).expect("reads");
-        control
-            .execute("truncate pgbench_history")
-            .expect("empties");
+        control.run("truncate pgbench_history");
         let outcome = run_user(&database, name, 42, 40);
         assert_eq!(
             control.query(SELECT_HISTORY).expect("reads"),
@@ -145,17 +139,14 @@ fn transactions_of_a_seed_match_pgbench() {
         );
         assert_eq!(outcome.samples.len(), 40);
     }
-    let report = find("tpcb")
-        .expect("listed")
-        .check(&mut control)
-        .expect("checks");
+    let report = database.check("tpcb");
     assert!(report.is_ok(), "{report:?}");
 }
 
 #[test]
 fn users_send_the_listed_statements() {
-    let database = TestDatabase::new("statements");
-    database.load("tpcb", 1, 1).expect("loads");
+    let database = TestDatabase::postgres("statements");
+    database.load("tpcb", &[("scale", "1")], 1);
     for name in ["tpcb", "simple-update", "select-only"] {
         let outcome = run_user(&database, name, 7, 2);
         let listed = find(name).expect("listed").statements();
@@ -175,12 +166,10 @@ fn shape(sql: &str) -> String {
 
 #[test]
 fn user_continues_after_a_failed_transaction() {
-    let database = TestDatabase::new("fails");
-    database.load("tpcb", 1, 1).expect("loads");
+    let database = TestDatabase::postgres("fails");
+    database.load("tpcb", &[("scale", "1")], 1);
     let mut control = database.control();
-    control
-        .execute("alter table pgbench_history add constraint positive check (delta > 0)")
-        .expect("a constraint that half of the transactions break");
+    control.run("alter table pgbench_history add constraint positive check (delta > 0)");
     let outcome = run_user(&database, "tpcb", 3, 30);
     assert_eq!(outcome.exit, UserExit::Finished);
     assert_eq!(outcome.samples.len(), 30);
@@ -201,10 +190,7 @@ fn user_continues_after_a_failed_transaction() {
             .count(),
         failure_count
     );
-    let report = find("tpcb")
-        .expect("listed")
-        .check(&mut control)
-        .expect("checks");
+    let report = database.check("tpcb");
     assert!(
         report.is_ok(),
         "rolled-back transactions change nothing: {report:?}"

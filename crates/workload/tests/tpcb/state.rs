@@ -1,9 +1,10 @@
 //! Compares the tables of the account workloads with those of the installed pgbench.
 
-use crate::common::TestDatabase;
+use crate::common::*;
 use crate::pgbench::pgbench;
 use prony_server::Control;
-use prony_workload::{FindingState, find};
+use prony_test_servers::TestControl;
+use prony_workload::FindingState;
 
 /// Selects the parts of a database's state that affect a run.
 const SELECT_STATE: &str = "\
@@ -47,10 +48,10 @@ fn dump(control: &mut Control, sql: &str) -> Vec<String> {
 #[test]
 fn load_leaves_the_same_database_state_as_pgbench() {
     let (prony, pgbench_database) = (
-        TestDatabase::new("state_prony"),
-        TestDatabase::new("state_pgbench"),
+        TestDatabase::postgres("state_prony"),
+        TestDatabase::postgres("state_pgbench"),
     );
-    let report = prony.load("tpcb", 2, 1).expect("loads");
+    let report = prony.load("tpcb", &[("scale", "2")], 1);
     assert_eq!(report.rows, 200_022);
     assert!(report.bytes_sent > 10 * 200_000);
     assert!(report.rows_per_s().expect("took time") > 0.0);
@@ -107,17 +108,15 @@ fn load_leaves_the_same_database_state_as_pgbench() {
 #[test]
 fn several_jobs_load_the_same_rows() {
     let (one_job, three_jobs) = (
-        TestDatabase::new("jobs_one"),
-        TestDatabase::new("jobs_three"),
+        TestDatabase::postgres("jobs_one"),
+        TestDatabase::postgres("jobs_three"),
     );
-    one_job.load("tpcb", 2, 1).expect("loads");
+    one_job.load("tpcb", &[("scale", "2")], 1);
     // Snapshots are as old as the oldest transaction of any database.
     let mut long_transaction = one_job.control();
-    long_transaction
-        .execute("begin; create table open_transaction ()")
-        .expect("begins");
-    let report = three_jobs.load("select-only", 2, 3).expect("loads");
-    long_transaction.execute("rollback").expect("ends");
+    long_transaction.run("begin; create table open_transaction ()");
+    let report = three_jobs.load("select-only", &[("scale", "2")], 3);
+    long_transaction.run("rollback");
     assert_eq!((report.rows, report.jobs), (200_022, 3));
     // From PostgreSQL 16, each loader may leave a few empty pages, which the map does not mark.
     let visible = report
@@ -126,29 +125,22 @@ fn several_jobs_load_the_same_rows() {
         .filter_map(|table| table.all_visible_share);
     assert!(visible.clone().all(|share| share > 0.99), "{report:?}");
     assert_eq!(visible.count(), 3);
-    let (mut one_job, mut three_jobs) = (one_job.control(), three_jobs.control());
-    assert_eq!(
-        dump(&mut one_job, SELECT_VALUES),
-        dump(&mut three_jobs, SELECT_VALUES)
-    );
-    let check = find("tpcb")
-        .expect("listed")
-        .check(&mut three_jobs)
-        .expect("checks");
+    let values = |database: &TestDatabase| dump(&mut database.control(), SELECT_VALUES);
+    assert_eq!(values(&one_job), values(&three_jobs));
+    let check = three_jobs.check("tpcb");
     assert!(check.is_ok(), "{check:?}");
 }
 
 #[test]
 fn check_passes_after_pgbench_ran_on_the_tables() {
-    let database = TestDatabase::new("pgbench_runs");
-    database.load("tpcb", 1, 1).expect("loads");
-    let tpcb = find("tpcb").expect("listed");
+    let database = TestDatabase::postgres("pgbench_runs");
+    database.load("tpcb", &[("scale", "1")], 1);
     let mut control = database.control();
     // With -n, pgbench does not truncate the history, which must match the balances exactly.
     pgbench(&database, &["-n", "-b", "tpcb-like", "-c", "4", "-t", "50"]);
     pgbench(&database, &["-n", "-N", "-c", "2", "-t", "20"]);
     pgbench(&database, &["-S", "-n", "-c", "2", "-t", "100"]);
-    let report = tpcb.check(&mut control).expect("checks");
+    let report = database.check("tpcb");
     assert!(report.is_ok(), "{report:?}");
     assert_eq!(report.scale, Some(1));
     assert_eq!(report.tables[3].rows, 240);
@@ -163,7 +155,7 @@ fn check_passes_after_pgbench_ran_on_the_tables() {
     );
     // Without -n, pgbench truncates the history, and the check reports that it cannot be compared.
     pgbench(&database, &["-b", "tpcb-like", "-c", "1", "-t", "10"]);
-    let report = tpcb.check(&mut control).expect("checks");
+    let report = database.check("tpcb");
     assert!(report.is_ok(), "{report:?}");
     let finding = report
         .findings
@@ -175,15 +167,11 @@ fn check_passes_after_pgbench_ran_on_the_tables() {
         "{finding:?}"
     );
     // Lost updates are reported.
-    database.load("tpcb", 1, 1).expect("loads again");
+    database.load("tpcb", &[("scale", "1")], 1);
     pgbench(&database, &["-n", "-b", "tpcb-like", "-t", "10"]);
-    control
-        .execute("update pgbench_accounts set abalance = abalance + 1 where aid = 7")
-        .expect("updates");
-    control
-        .execute("update pgbench_tellers set tbalance = tbalance - 1 where tid = 7")
-        .expect("updates");
-    let report = tpcb.check(&mut control).expect("checks");
+    control.run("update pgbench_accounts set abalance = abalance + 1 where aid = 7");
+    control.run("update pgbench_tellers set tbalance = tbalance - 1 where tid = 7");
+    let report = database.check("tpcb");
     let problems: Vec<_> = report
         .findings
         .iter()
@@ -198,20 +186,15 @@ fn check_passes_after_pgbench_ran_on_the_tables() {
 
 #[test]
 fn programs_run_on_tables_of_pgbench_with_any_options() {
-    let database = TestDatabase::new("theirs");
-    let tpcb = find("tpcb").expect("listed");
-    let mut control = database.control();
+    let database = TestDatabase::postgres("theirs");
     for extra in [&[][..], &["--partitions=3"][..], &["--foreign-keys"][..]] {
         pgbench(&database, &[&["-i", "-q", "-s", "1"], extra].concat());
         for name in ["tpcb", "simple-update", "select-only"] {
-            let workload = find(name).expect("listed");
-            let loaded = workload
-                .program(&mut control, &database.plan(name, None))
-                .expect("runs");
+            let loaded = database.program(name, &[]).expect("runs");
             assert_eq!(loaded.scale, 1);
             assert_eq!(loaded.program.kinds(), [name]);
         }
-        let report = tpcb.check(&mut control).expect("checks");
+        let report = database.check("tpcb");
         assert!(report.is_ok(), "{report:?}");
         assert!(
             report.tables[2].table_bytes > 10_000_000,
@@ -219,7 +202,7 @@ fn programs_run_on_tables_of_pgbench_with_any_options() {
             report.tables
         );
     }
-    let dropped = tpcb.clean(&mut control).expect("cleans");
+    let dropped = database.clean("tpcb").expect("cleans");
     assert_eq!(dropped.len(), 4);
-    assert!(tpcb.clean(&mut control).expect("nothing to do").is_empty());
+    assert!(database.clean("tpcb").expect("nothing to do").is_empty());
 }

@@ -1,14 +1,13 @@
 //! Breaks each of the twelve consistency conditions by damage to the data that breaks as few others as
 //! possible.
 
-use crate::common::TestDatabase;
-use prony_server::Control;
-use prony_workload::{Finding, FindingState, find};
+use crate::common::*;
+use prony_assertions::TextAssertions;
+use prony_workload::{Finding, FindingState};
 
 /// The findings of this state for the twelve conditions.
-fn condition_findings(control: &mut Control, state: FindingState) -> Vec<Finding> {
-    let tpcc = find("tpcc").expect("listed");
-    let mut findings = tpcc.check(control).expect("checks").findings;
+fn condition_findings(database: &TestDatabase, state: FindingState) -> Vec<Finding> {
+    let mut findings = database.check("tpcc").findings;
     findings.retain(|finding| finding.id.starts_with("condition-") && finding.state == state);
     findings
 }
@@ -122,25 +121,20 @@ const DAMAGES: &[(&str, &str, &[&str], &str)] = &[
 
 #[test]
 fn each_damage_breaks_the_expected_conditions() {
-    let database = TestDatabase::new("tpcc_damaged");
-    database.load("tpcc", 1, 2).expect("loads");
-    let mut control = database.control();
-    assert_eq!(condition_findings(&mut control, FindingState::Ok).len(), 12);
+    let database = TestDatabase::postgres("tpcc_damaged");
+    database.load("tpcc", &[("scale", "1")], 2);
+    assert_eq!(condition_findings(&database, FindingState::Ok).len(), 12);
     for (damage, undo, broken_conditions, message) in DAMAGES {
-        control.execute(damage).expect(damage);
-        let wrong_findings = condition_findings(&mut control, FindingState::Wrong);
+        database.execute(damage);
+        let wrong_findings = condition_findings(&database, FindingState::Wrong);
         let ids: Vec<&str> = wrong_findings.iter().map(|finding| finding.id).collect();
         assert_eq!(
             ids, *broken_conditions,
             "after {damage}: {wrong_findings:?}"
         );
-        assert!(
-            wrong_findings[0].text.contains(message),
-            "{}",
-            wrong_findings[0].text
-        );
-        control.execute(undo).expect(undo);
-        let wrong_findings = condition_findings(&mut control, FindingState::Wrong);
+        wrong_findings[0].text.assert_contains(message);
+        database.execute(undo);
+        let wrong_findings = condition_findings(&database, FindingState::Wrong);
         assert!(
             wrong_findings.is_empty(),
             "after {undo}: {wrong_findings:?}"
@@ -151,9 +145,8 @@ fn each_damage_breaks_the_expected_conditions() {
 /// A payment and a delivery as in the specification, and a payment that does not maintain the counters.
 #[test]
 fn transactions_preserve_the_conditions() {
-    let database = TestDatabase::new("tpcc_preserved");
-    database.load("tpcc", 1, 2).expect("loads");
-    let mut control = database.control();
+    let database = TestDatabase::postgres("tpcc_preserved");
+    database.load("tpcc", &[("scale", "1")], 2);
     let payment = |customer_updates: &str| {
         format!(
             "update warehouse set w_ytd = w_ytd + 5.5; \
@@ -172,13 +165,13 @@ fn transactions_preserve_the_conditions() {
          from orders where o_id = 2101 and o_d_id = c_d_id and o_c_id = c_id";
     let counted_payment =
         payment(", c_ytd_payment = c_ytd_payment + 5.5, c_payment_cnt = c_payment_cnt + 1");
-    control.execute(&counted_payment).expect("pays");
-    control.execute(delivery).expect("delivers");
-    assert_eq!(condition_findings(&mut control, FindingState::Ok).len(), 12);
+    database.execute(&counted_payment);
+    database.execute(delivery);
+    assert_eq!(condition_findings(&database, FindingState::Ok).len(), 12);
     // An uncounted payment makes only condition 12 undecidable.
-    control.execute(&payment("")).expect("pays");
-    assert_eq!(condition_findings(&mut control, FindingState::Ok).len(), 11);
-    let notes = condition_findings(&mut control, FindingState::Note);
+    database.execute(&payment(""));
+    assert_eq!(condition_findings(&database, FindingState::Ok).len(), 11);
+    let notes = condition_findings(&database, FindingState::Note);
     assert_eq!(notes[0].id, "condition-12");
-    assert!(notes[0].text.contains("1 of 30,000 customers"), "{notes:?}");
+    notes[0].text.assert_contains("1 of 30,000 customers");
 }

@@ -1,10 +1,12 @@
 //! Loads: any number of loaders, stops and continuations, refusals.
 
-use crate::common::{self, KillAt, StopAt, TestDatabase, expect_error};
+use crate::common::*;
+use prony_assertions::TextAssertions;
 use prony_document::SqlDialect;
 use prony_server::Control;
+use prony_test_servers::TestControl;
 use prony_workload::tpcc::schema::{Index, Table};
-use prony_workload::{CheckReport, FindingState, LoadPhase, find};
+use prony_workload::{CheckReport, FindingState, LoadPhase};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A checksum of each table over all values except timestamps, which depend on the load.
@@ -37,11 +39,6 @@ fn relations(control: &mut Control) -> Vec<String> {
     rows.into_iter().flatten().flatten().collect()
 }
 
-fn check(control: &mut Control) -> CheckReport {
-    let tpcc = find("tpcc").expect("listed");
-    tpcc.check(control).expect("checks")
-}
-
 /// The ids of the findings that are wrong.
 fn wrong_ids(report: &CheckReport) -> Vec<&'static str> {
     let wrong = report
@@ -53,9 +50,9 @@ fn wrong_ids(report: &CheckReport) -> Vec<&'static str> {
 
 #[test]
 fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
-    let single = TestDatabase::new("tpcc_one");
-    let report = single.load("tpcc", 2, 1).expect("loads");
-    assert!(report.method.contains("FREEZE"), "{}", report.method);
+    let single = TestDatabase::postgres("tpcc_one");
+    let report = single.load("tpcc", &[("scale", "2")], 1);
+    report.method.assert_contains("FREEZE");
     let mut control = single.control();
     let (expected, relation_names) = (checksums(&mut control), relations(&mut control));
     let mut expected_relation_names: Vec<String> =
@@ -69,7 +66,7 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
         relation_names, expected_relation_names,
         "no auxiliary table remains"
     );
-    let checked = check(&mut control);
+    let checked = single.check("tpcc");
     assert!(checked.is_ok() && checked.scale == Some(2), "{checked:?}");
     let rows = |tables: &[prony_workload::TableFacts]| -> Vec<u64> {
         tables.iter().map(|table| table.rows).collect()
@@ -81,145 +78,140 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
         assert_eq!(table.dead_rows, 0, "{table:?}");
     }
 
-    let parallel = TestDatabase::new("tpcc_three");
-    parallel.load("tpcc", 2, 3).expect("loads");
+    let parallel = TestDatabase::postgres("tpcc_three");
+    parallel.load("tpcc", &[("scale", "2")], 3);
     let mut control = parallel.control();
     assert_eq!(checksums(&mut control), expected);
     assert_eq!(relations(&mut control), relation_names);
-    assert!(check(&mut control).is_ok());
+    assert!(parallel.check("tpcc").is_ok());
 
     // A second load, which replaces the tables, is stopped in each phase and continued. Progress is reported
     // four times per second, so the stop comes well before the end.
     for (phase, rows) in [(LoadPhase::Rows, 500_000), (LoadPhase::Keys, 0)] {
         let stop = AtomicBool::new(false);
         let error = parallel
-            .load_with("tpcc", 2, 2, &StopAt(phase, rows, &stop), &stop)
+            .load_with(
+                "tpcc",
+                &[("scale", "2")],
+                2,
+                &StopAt(phase, rows, &stop),
+                &stop,
+            )
             .expect_err("stopped");
         assert!(error.is_stop(), "{error}");
         let message = error.to_string();
-        assert!(
-            message.contains("with the same options continues it"),
-            "{message}"
-        );
-        assert_only_continuation_is_accepted(&parallel, &mut control);
-        let report = parallel.load("tpcc", 2, 1).expect("continues");
-        assert!(report.method.contains("continued: "), "{}", report.method);
+        message.assert_contains("with the same options continues it");
+        assert_only_continuation_is_accepted(&parallel);
+        let report = parallel.load("tpcc", &[("scale", "2")], 1);
+        report.method.assert_contains("continued: ");
         assert!(report.rows < 1_000_000, "{phase:?}: {} sent", report.rows);
         assert_eq!(checksums(&mut control), expected, "{phase:?}");
         assert_eq!(relations(&mut control), relation_names, "{phase:?}");
-        assert!(check(&mut control).is_ok());
+        assert!(parallel.check("tpcc").is_ok());
     }
 }
 
-fn assert_only_continuation_is_accepted(database: &TestDatabase, control: &mut Control) {
-    let tpcc = find("tpcc").expect("listed");
+fn assert_only_continuation_is_accepted(database: &TestDatabase) {
     let remedy_text = "`prony load tpcc --scale 2 --seed 1` continues it";
-    let message = expect_error(tpcc.program(control, &database.plan("tpcc", None)));
-    assert!(message.contains(remedy_text), "{message}");
-    let message = expect_error(database.load("tpcc", 3, 2));
-    assert!(message.contains(remedy_text), "{message}");
-    assert!(
-        message.contains("the requested load has 3 warehouses (seed 1)"),
-        "{message}"
-    );
-    let report = check(control);
+    let message = database.program_error("tpcc", &[]);
+    message.assert_contains(remedy_text);
+    let message = database.load_error("tpcc", &[("scale", "3")], 2);
+    message.assert_contains(remedy_text);
+    message.assert_contains("the requested load has 3 warehouses (seed 1)");
+    let report = database.check("tpcc");
     let remedy = report.findings[0].remedy.as_ref().map(ToString::to_string);
     let remedy = remedy.expect("a remedy");
-    assert!(remedy.contains(remedy_text), "{remedy}");
+    remedy.assert_contains(remedy_text);
     // The existing tables are complete.
     assert_eq!(wrong_ids(&report), ["load-unfinished"], "{report:?}");
 }
 
 #[test]
 fn stopping_a_single_loader_leaves_the_old_tables() {
-    let database = TestDatabase::new("tpcc_stopped");
-    database.load("tpcc", 1, 1).expect("loads");
+    let database = TestDatabase::postgres("tpcc_stopped");
+    database.load("tpcc", &[("scale", "1")], 1);
     let stop = AtomicBool::new(false);
     let progress = StopAt(LoadPhase::Rows, 200_000, &stop);
-    let result = database.load_with("tpcc", 2, 1, &progress, &stop);
+    let result = database.load_with("tpcc", &[("scale", "2")], 1, &progress, &stop);
     let message = result.expect_err("stopped").to_string();
-    assert!(message.contains("the database is unchanged"), "{message}");
+    message.assert_contains("the database is unchanged");
     let mut control = database.control();
-    let report = check(&mut control);
+    let report = database.check("tpcc");
     assert!(report.is_ok() && report.scale == Some(1), "{report:?}");
-    let cleaned = find("tpcc").expect("listed").clean(&mut control);
-    assert_eq!(cleaned.expect("drops").len(), 9);
+    assert_eq!(database.clean("tpcc").expect("drops").len(), 9);
     assert!(relations(&mut control).is_empty());
 }
 
 #[test]
 fn a_server_killed_during_a_load_loses_only_unfinished_parts() {
-    let server = common::private_server();
-    let database = TestDatabase::on(&server, "postgres");
+    let server = private_postgres();
+    let database = TestDatabase::on_postgres(&server, "postgres");
     let is_killed = AtomicBool::new(false);
     let progress = KillAt {
         rows: 800_000,
         server: &server,
         is_killed: &is_killed,
     };
-    let message =
-        expect_error(database.load_with("tpcc", 3, 2, &progress, &AtomicBool::new(false)));
-    assert!(
-        message.contains("then the same load continues"),
-        "{message}"
-    );
+    let message = expect_error(database.load_with(
+        "tpcc",
+        &[("scale", "3")],
+        2,
+        &progress,
+        &AtomicBool::new(false),
+    ));
+    message.assert_contains("then the same load continues");
     server.restart().expect("restarts");
-    let mut control = database.control();
-    let ids = wrong_ids(&check(&mut control));
+    let ids = wrong_ids(&database.check("tpcc"));
     assert!(ids.contains(&"load-unfinished"), "{ids:?}");
     assert!(!ids.iter().any(|id| id.starts_with("condition")));
-    let report = database.load("tpcc", 3, 2).expect("continues");
+    let report = database.load("tpcc", &[("scale", "3")], 2);
     assert!(report.rows < 1_500_000, "{} sent again", report.rows);
-    let report = check(&mut control);
+    let report = database.check("tpcc");
     assert!(report.is_ok() && report.scale == Some(3), "{report:?}");
 }
 
 #[test]
 fn a_check_during_a_load_finds_the_loaded_rows_consistent() {
-    let database = TestDatabase::new("tpcc_meanwhile");
+    let database = TestDatabase::postgres("tpcc_meanwhile");
     let is_loaded = AtomicBool::new(false);
     let unfinished_checks = std::thread::scope(|scope| {
         let checker = scope.spawn(|| {
-            let mut control = database.control();
             let mut unfinished_checks = 0;
             while !is_loaded.load(Ordering::Relaxed) {
-                let ids = wrong_ids(&check(&mut control));
+                let ids = wrong_ids(&database.check("tpcc"));
                 let allowed = ["load-unfinished", "table-missing"];
                 assert!(ids.iter().all(|id| allowed.contains(id)), "{ids:?}");
                 unfinished_checks += usize::from(ids.contains(&"load-unfinished"));
             }
             unfinished_checks
         });
-        let loaded = database.load("tpcc", 3, 2);
+        let loaded = database.load_with("tpcc", &[("scale", "3")], 2, &(), &AtomicBool::new(false));
         is_loaded.store(true, Ordering::Relaxed);
         loaded.expect("loads during the checks");
         checker.join().expect("checks")
     });
     assert!(unfinished_checks > 0, "no check ran while rows were sent");
-    assert!(check(&mut database.control()).is_ok());
+    assert!(database.check("tpcc").is_ok());
 }
 
 #[test]
 fn missing_foreign_and_damaged_tables_are_refused_with_a_reason() {
-    let database = TestDatabase::new("tpcc_refused");
+    let database = TestDatabase::postgres("tpcc_refused");
     let mut control = database.control();
-    let tpcc = find("tpcc").expect("listed");
-    let message = expect_error(tpcc.program(&mut control, &database.plan("tpcc", Some(4))));
-    assert!(message.contains("table item is missing"), "{message}");
-    assert!(message.contains("prony load tpcc --scale 4"), "{message}");
-    control
-        .execute("create table orders (precious text)")
-        .expect("creates");
+    let message = database.program_error("tpcc", &[("scale", "4")]);
+    message.assert_contains("table item is missing");
+    message.assert_contains("prony load tpcc --scale 4");
+    control.run("create table orders (precious text)");
     for message in [
-        expect_error(database.load("tpcc", 1, 1)),
-        expect_error(tpcc.clean(&mut control)),
+        database.load_error("tpcc", &[("scale", "1")], 1),
+        expect_error(database.clean("tpcc")),
     ] {
-        assert!(message.contains("orders exists and is not"), "{message}");
+        message.assert_contains("orders exists and is not");
     }
-    control.execute("drop table orders").expect("drops");
-    database.load("tpcc", 1, 2).expect("loads");
-    let message = expect_error(tpcc.program(&mut control, &database.plan("tpcc", Some(2))));
-    assert!(message.contains("has scale 1, but scale 2"), "{message}");
+    control.run("drop table orders");
+    database.load("tpcc", &[("scale", "1")], 2);
+    let message = database.program_error("tpcc", &[("scale", "2")]);
+    message.assert_contains("has scale 1, but scale 2");
     for (damage, expected, id) in [
         (
             "delete from orders where o_id = 1 and o_d_id = 10",
@@ -259,16 +251,16 @@ fn missing_foreign_and_damaged_tables_are_refused_with_a_reason() {
         ),
     ] {
         control.execute(damage).expect(damage);
-        let message = expect_error(tpcc.program(&mut control, &database.plan("tpcc", None)));
+        let message = database.program_error("tpcc", &[]);
         assert!(message.contains(expected), "after {damage}: {message}");
-        let ids = wrong_ids(&check(&mut control));
+        let ids = wrong_ids(&database.check("tpcc"));
         assert!(ids.contains(&id), "after {damage}: {ids:?}");
     }
 }
 
 #[test]
 fn tables_are_loaded_even_if_the_server_refuses_routines() {
-    let database = TestDatabase::new("tpcc_no_routines");
+    let database = TestDatabase::postgres("tpcc_no_routines");
     database
         .control()
         .execute(
@@ -278,14 +270,12 @@ fn tables_are_loaded_even_if_the_server_refuses_routines() {
              when tag in ('CREATE FUNCTION', 'CREATE PROCEDURE') execute function refuse()",
         )
         .expect("a trigger");
-    let report = database.load("tpcc", 1, 1).expect("loads");
-    assert!(
-        report
-            .method
-            .contains("without routines for HammerDB's driver")
-            && report.method.contains("no routines in this database"),
-        "{}",
-        report.method
-    );
-    assert!(check(&mut database.control()).is_ok());
+    let report = database.load("tpcc", &[("scale", "1")], 1);
+    report
+        .method
+        .assert_contains("without routines for HammerDB's driver");
+    report
+        .method
+        .assert_contains("no routines in this database");
+    assert!(database.check("tpcc").is_ok());
 }

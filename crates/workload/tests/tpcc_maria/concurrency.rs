@@ -1,7 +1,8 @@
 //! Eight concurrent users: the data stays consistent despite failures, retries and lost connections.
 
-use crate::support::{NEW_ORDER, TestDatabase, drive_plan, private_server, run_workload};
+use crate::support::*;
 use prony_plan::Stop;
+use prony_test_servers::TestControl;
 use std::time::{Duration, Instant};
 
 /// The seed of each run; no test depends on its value.
@@ -11,15 +12,15 @@ const MODES: [&str; 3] = ["procedures", "statements", "pipelined"];
 
 #[test]
 fn consistency_conditions_hold_after_eight_concurrent_users() {
-    let database = TestDatabase::new("tpcc_concurrent");
-    database.load(2, 2, &[]);
+    let database = large_database("tpcc_concurrent");
+    database.load("tpcc", &[("scale", "2")], 2);
     let (mut new_orders, mut delivered, mut retries) = (0, 0, 0);
     for mode in MODES {
         let options = [("mode", mode), ("home", "all"), ("max_tries", "100")];
         let drive_plan = drive_plan(8, Stop::After(Duration::from_secs(3)));
-        let outcome = run_workload(&database, &options, &drive_plan, SEED);
+        let outcome = run_tpcc(&database, &options, &drive_plan, SEED);
         assert_eq!(outcome.failed, 0, "{mode}: {:?}", outcome.error_codes);
-        assert_eq!(database.problems(), [""; 0], "{mode}");
+        assert_eq!(database.problems("tpcc"), [""; 0], "{mode}");
         new_orders += outcome.counts.outcomes_by_kind[NEW_ORDER].committed as i64;
         delivered += outcome.counts.delivered as i64;
         retries += outcome.counts.retries;
@@ -35,20 +36,18 @@ fn consistency_conditions_hold_after_eight_concurrent_users() {
 #[test]
 fn lock_wait_timeouts_are_retried_and_counted() {
     // A separate server, because the loads of the other tests need a longer timeout.
-    let server = private_server(&["--innodb-lock-wait-timeout=1"]);
+    let server = private_maria(&["--innodb-lock-wait-timeout=1"]);
     for mode in MODES {
-        let database = TestDatabase::create_on(&server, &format!("waits_{mode}"));
-        database.load(1, 1, &[]);
+        let database = TestDatabase::on_maria(&server, &format!("waits_{mode}"));
+        database.load("tpcc", &[("scale", "1")], 1);
         let mut blocker = database.control();
-        blocker
-            .execute("begin; update warehouse set w_ytd = w_ytd")
-            .expect("a lock that all payments wait for");
+        blocker.run("begin; update warehouse set w_ytd = w_ytd");
         // Lock the rows explicitly: the update changes no value, and the test must not depend on its locks.
         blocker
             .query("select w_id from warehouse for update")
             .expect("locks");
         let options = [("mode", mode), ("max_tries", "2")];
-        let outcome = run_workload(
+        let outcome = run_tpcc(
             &database,
             &options,
             // Some of these transactions are payments, each of which waits in both tries.
@@ -58,7 +57,7 @@ fn lock_wait_timeouts_are_retried_and_counted() {
         assert!(outcome.failed > 0 && outcome.retries > 0, "{mode}");
         assert_eq!(outcome.error_codes, ["01205"], "{mode}");
         drop(blocker);
-        assert_eq!(database.problems(), [""; 0], "{mode}");
+        assert_eq!(database.problems("tpcc"), [""; 0], "{mode}");
         let payments = database.query_number("select count(*) from history") - 30_000;
         assert_eq!(payments, 0, "{mode}: no payment succeeded");
     }
@@ -66,17 +65,16 @@ fn lock_wait_timeouts_are_retried_and_counted() {
 
 #[test]
 fn a_server_killed_during_a_run_keeps_committed_transactions() {
-    let server = private_server(&["--innodb-flush-log-at-trx-commit=1"]);
-    let database = TestDatabase::create_on(&server, "killed");
-    database.load(2, 2, &[]);
+    let server = private_maria(&["--innodb-flush-log-at-trx-commit=1"]);
+    let database = TestDatabase::on_maria(&server, "killed");
+    database.load("tpcc", &[("scale", "2")], 2);
     for mode in MODES {
         let orders_before = database.query_number("select count(*) from orders");
         let outcome = std::thread::scope(|scope| {
             let drive_plan = drive_plan(8, Stop::After(Duration::from_secs(10)));
             let options = [("mode", mode), ("home", "all")];
             let database = &database;
-            let workload_run =
-                scope.spawn(move || run_workload(database, &options, &drive_plan, SEED));
+            let workload_run = scope.spawn(move || run_tpcc(database, &options, &drive_plan, SEED));
             let begun = Instant::now();
             while database.query_number("select count(*) from orders") == orders_before {
                 assert!(
@@ -90,7 +88,7 @@ fn a_server_killed_during_a_run_keeps_committed_transactions() {
             workload_run.join().expect("the run continues")
         });
         assert!(outcome.outages > 0, "{mode}: the outage is reported");
-        assert_eq!(database.problems(), [""; 0], "{mode}");
+        assert_eq!(database.problems("tpcc"), [""; 0], "{mode}");
         // Commits that a user has seen are durable; transactions in flight may have committed too.
         let new_orders = outcome.counts.outcomes_by_kind[NEW_ORDER];
         let inserted =

@@ -1,6 +1,6 @@
 //! HammerDB's procedures on a schema that Prony has created, called as HammerDB's driver calls them.
 
-use crate::support::TestDatabase;
+use crate::support::*;
 use prony_server::Control;
 
 /// The timestamp argument of the driver's calls.
@@ -22,8 +22,8 @@ const PAYMENT_OUTPUTS: &str = "@p_w_street_1, @p_w_street_2, @p_w_city, @p_w_sta
 
 #[test]
 fn hammerdbs_driver_finds_its_procedures() {
-    let database = TestDatabase::new("tpcc_hammerdb");
-    database.load(2, 1, &[]);
+    let database = large_database("tpcc_hammerdb");
+    database.load("tpcc", &[("scale", "2")], 1);
     let mut control = database.control();
     let control = &mut control;
     let next_order_number = "select d_next_o_id from district where d_w_id = 1 and d_id = 3";
@@ -90,5 +90,5 @@ fn hammerdbs_driver_finds_its_procedures() {
         (3000 + inserted).to_string()
     );
     assert_eq!(query_text(control, "select @os_c_last"), name);
-    assert_eq!(database.problems(), [""; 0]);
+    assert_eq!(database.problems("tpcc"), [""; 0]);
 }

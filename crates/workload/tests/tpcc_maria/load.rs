@@ -1,9 +1,9 @@
 //! Loads: any method and number of loaders, stops and continuations, refusals.
 
-use crate::stop::StopAt;
-use crate::support::{TestDatabase, checksums, private_server};
+use crate::support::*;
+use prony_assertions::TextAssertions;
 use prony_test_servers::MariaDb;
-use prony_workload::{LoadPhase, Progress, ProgressUpdate, find};
+use prony_workload::{LoadPhase, Progress, ProgressUpdate};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The keys and indexes of the tables, and the types of some columns.
@@ -20,11 +20,11 @@ fn structure(database: &TestDatabase) -> Vec<Option<String>> {
 
 #[test]
 fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
-    let database = TestDatabase::new("tpcc_load");
-    let report = database.load(2, 1, &[]);
-    assert!(report.method.contains("LOAD DATA"), "{}", report.method);
+    let database = large_database("tpcc_load");
+    let report = database.load("tpcc", &[("scale", "2")], 1);
+    report.method.assert_contains("LOAD DATA");
     let (expected, expected_structure) = (checksums(&database), structure(&database));
-    assert_eq!(database.problems(), [""; 0]);
+    assert_eq!(database.problems("tpcc"), [""; 0]);
     let has_line = |expected: &str| {
         expected_structure
             .iter()
@@ -46,68 +46,58 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
     for (phase, rows) in [(LoadPhase::Rows, 800_000), (LoadPhase::Keys, 0)] {
         let stop = AtomicBool::new(false);
         let progress = StopAt(phase, rows, &stop);
-        let result = database.load_with(2, 2, &[], &progress, &stop);
+        let result = database.load_with("tpcc", &[("scale", "2")], 2, &progress, &stop);
         let message = result.expect_err("stopped").to_string();
-        assert!(
-            message.contains("with the same options continues it"),
-            "{message}"
-        );
+        message.assert_contains("with the same options continues it");
         let continues = "`prony load tpcc --scale 2 --seed 1` continues it";
-        assert!(database.prepare_error(&[], None).contains(continues));
-        let result = database.load_with(3, 2, &[], &(), &AtomicBool::new(false));
+        database
+            .program_error("tpcc", &[])
+            .assert_contains(continues);
+        let result = database.load_with("tpcc", &[("scale", "3")], 2, &(), &AtomicBool::new(false));
         let message = result.expect_err("a different load").to_string();
-        assert!(
-            message.contains(continues)
-                && message.contains("the requested load has 3 warehouses (seed 1)")
-        );
-        let problems = database.problems();
-        assert!(problems[0].contains(continues), "{problems:?}");
+        message.assert_contains(continues);
+        message.assert_contains("the requested load has 3 warehouses (seed 1)");
+        let problems = database.problems("tpcc");
+        problems[0].assert_contains(continues);
         let is_expected =
             |text: &String| text.starts_with("load-unfinished") || text.starts_with("rows-");
         assert!(
             problems.iter().all(is_expected),
             "existing tables are complete: {problems:?}"
         );
-        let report = database.load(2, 3, &[]);
-        assert!(report.method.contains("continued: "), "{}", report.method);
+        let report = database.load("tpcc", &[("scale", "2")], 3);
+        report.method.assert_contains("continued: ");
         assert_eq!(checksums(&database), expected, "{phase:?}");
         assert_eq!(structure(&database), expected_structure, "{phase:?}");
-        assert_eq!(database.problems(), [""; 0]);
+        assert_eq!(database.problems("tpcc"), [""; 0]);
     }
-    assert!(
-        database
-            .prepare_error(&[], Some(3))
-            .contains("has scale 2, but scale 3")
-    );
+    database
+        .program_error("tpcc", &[("scale", "3")])
+        .assert_contains("has scale 2, but scale 3");
     database.execute("alter table customer drop key c_w_id");
-    assert!(
-        database.problems()[0].contains("add key c_w_id (c_w_id, c_d_id, c_last(16), c_first(16))")
-    );
+    database.problems("tpcc")[0]
+        .assert_contains("add key c_w_id (c_w_id, c_d_id, c_last(16), c_first(16))");
     database.execute("delete from stock where s_i_id = 100000");
-    assert!(
-        database
-            .prepare_error(&[], None)
-            .contains("stock has 1 of 2")
-    );
-    let cleaned = find("tpcc").expect("listed").clean(&mut database.control());
+    database
+        .program_error("tpcc", &[])
+        .assert_contains("stock has 1 of 2");
+    let cleaned = database.clean("tpcc");
     assert_eq!(cleaned.expect("drops").len(), 9);
-    assert!(
-        database
-            .prepare_error(&[], Some(4))
-            .contains("prony load tpcc --scale 4")
-    );
+    database
+        .program_error("tpcc", &[("scale", "4")])
+        .assert_contains("prony load tpcc --scale 4");
     database.execute("create table orders (precious text)");
-    let result = database.load_with(1, 1, &[], &(), &AtomicBool::new(false));
+    let result = database.load_with("tpcc", &[("scale", "1")], 1, &(), &AtomicBool::new(false));
     let message = result.expect_err("a foreign table").to_string();
-    assert!(message.contains("orders exists and is not"), "{message}");
+    message.assert_contains("orders exists and is not");
 }
 
 #[test]
 fn rows_are_the_same_as_on_postgresql() {
-    let maria = TestDatabase::new("tpcc_alike");
+    let maria = large_database("tpcc_alike");
     let postgres = TestDatabase::postgres("tpcc_maria_alike");
-    maria.load(1, 1, &[]);
-    postgres.load(1, 1, &[]);
+    maria.load("tpcc", &[("scale", "1")], 1);
+    postgres.load("tpcc", &[("scale", "1")], 1);
     for sql in [
         "select i_id, i_im_id, i_name, i_price, i_data from item where i_id > 99900 order by i_id",
         "select w_id, w_name, w_street_1, w_zip, w_tax, w_ytd from warehouse",
@@ -126,16 +116,16 @@ fn rows_are_the_same_as_on_postgresql() {
 
 #[test]
 fn a_server_without_local_infile_is_loaded_by_small_inserts() {
-    let server = private_server(&["--local-infile=0", "--max-allowed-packet=64K"]);
-    let restricted = TestDatabase::create_on(&server, "restricted");
-    let unrestricted = TestDatabase::new("tpcc_usual");
-    let options = [("profile", "hammerdb"), ("partitions", "2")];
-    let report = restricted.load(1, 2, &options);
-    assert!(report.method.contains("INSERTs"), "{}", report.method);
-    unrestricted.load(1, 1, &options);
+    let server = private_maria(&["--local-infile=0", "--max-allowed-packet=64K"]);
+    let restricted = TestDatabase::on_maria(&server, "restricted");
+    let unrestricted = large_database("tpcc_usual");
+    let options = [("scale", "1"), ("profile", "hammerdb"), ("partitions", "2")];
+    let report = restricted.load("tpcc", &options, 2);
+    report.method.assert_contains("INSERTs");
+    unrestricted.load("tpcc", &options, 1);
     assert_eq!(checksums(&restricted), checksums(&unrestricted));
-    assert_eq!(restricted.problems(), [""; 0]);
-    let texts = restricted.check().findings.into_iter();
+    assert_eq!(restricted.problems("tpcc"), [""; 0]);
+    let texts = restricted.check("tpcc").findings.into_iter();
     let texts: Vec<String> = texts.map(|finding| finding.text).collect();
     assert!(
         texts
@@ -149,11 +139,9 @@ fn a_server_without_local_infile_is_loaded_by_small_inserts() {
         1,
         "HammerDB's type"
     );
-    assert!(
-        unrestricted
-            .prepare_error(&[("partitions", "3")], None)
-            .contains("has 2 partitions, but 3")
-    );
+    unrestricted
+        .program_error("tpcc", &[("partitions", "3")])
+        .assert_contains("has 2 partitions, but 3");
 }
 
 /// Kills the server, as a power failure would, once this many rows have been sent.
@@ -173,28 +161,31 @@ impl Progress for KillAt<'_> {
 
 #[test]
 fn a_server_killed_during_a_load_loses_only_unfinished_parts() {
-    let server = private_server(&[]);
-    let database = TestDatabase::create_on(&server, "killed");
+    let server = private_maria(&[]);
+    let database = TestDatabase::on_maria(&server, "killed");
     let progress = KillAt {
         rows: 900_000,
         server: &server,
         is_killed: AtomicBool::new(false),
     };
-    let result = database.load_with(3, 2, &[], &progress, &AtomicBool::new(false));
-    let message = result.expect_err("killed").to_string();
-    assert!(
-        message.contains("then the same load continues"),
-        "{message}"
+    let result = database.load_with(
+        "tpcc",
+        &[("scale", "3")],
+        2,
+        &progress,
+        &AtomicBool::new(false),
     );
+    let message = result.expect_err("killed").to_string();
+    message.assert_contains("then the same load continues");
     server.restart().expect("restarts");
-    let problems = database.problems();
-    assert!(problems[0].starts_with("load-unfinished"), "{problems:?}");
+    let problems = database.problems("tpcc");
+    problems[0].assert_starts_with("load-unfinished");
     assert!(
         !problems.iter().any(|text| text.starts_with("condition")),
         "{problems:?}"
     );
-    let report = database.load(3, 2, &[]);
+    let report = database.load("tpcc", &[("scale", "3")], 2);
     assert!(report.rows < 1_700_000, "{} sent again", report.rows);
-    assert_eq!(database.problems(), [""; 0]);
-    assert_eq!(database.check().scale, Some(3));
+    assert_eq!(database.problems("tpcc"), [""; 0]);
+    assert_eq!(database.check("tpcc").scale, Some(3));
 }

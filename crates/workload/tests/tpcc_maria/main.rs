@@ -1,14 +1,11 @@
 //! The tpcc workload on a real MariaDB.
 
+#[allow(dead_code, reason = "no binary of tests uses all of it")]
+#[path = "../common/mod.rs"]
+mod common;
 mod concurrency;
 mod hammerdb;
 mod load;
 mod modes;
-#[path = "../common/plans.rs"]
-mod plans;
 mod privileges;
-#[path = "../common/rare_cases.rs"]
-mod rare_cases;
-#[path = "../common/stop.rs"]
-mod stop;
 mod support;

@@ -1,7 +1,7 @@
 //! The three modes of each profile have the same effect, and the same as on PostgreSQL.
 
-use crate::rare_cases::seed_with_rare_cases;
-use crate::support::{NEW_ORDER, TestDatabase, checksums, drive_plan, run_workload};
+use crate::common::rare_cases::seed_with_rare_cases;
+use crate::support::*;
 use prony_document::SqlDialect;
 use prony_plan::{QueryMode, Stop};
 use prony_workload::tpcc::profile::Profile;
@@ -29,12 +29,12 @@ fn every_mode_leaves_the_same_data_and_counts() {
                     continue;
                 }
                 let label = format!("{profile} {mode} {protocol:?}");
-                let database = TestDatabase::new("tpcc_modes");
-                database.load(2, 2, &[("profile", profile)]);
+                let database = large_database("tpcc_modes");
+                database.load("tpcc", &[("scale", "2"), ("profile", profile)], 2);
                 let options = [("profile", profile), ("mode", mode), ("home", "all")];
                 let mut drive_plan = drive_plan(1, Stop::Transactions(TRANSACTIONS));
                 drive_plan.protocol = *protocol;
-                let outcome = run_workload(&database, &options, &drive_plan, seed);
+                let outcome = run_tpcc(&database, &options, &drive_plan, seed);
                 assert_eq!(
                     (outcome.failed, outcome.retries),
                     (0, 0),
@@ -51,7 +51,7 @@ fn every_mode_leaves_the_same_data_and_counts() {
                     "{label}"
                 );
                 assert!(counts.delivered > 0 && counts.shown_lines > 0, "{label}");
-                let problems = database.problems();
+                let problems = database.problems("tpcc");
                 assert_eq!(problems, [""; 0], "{label}");
                 let count_bad_credit = "select count(*) from customer where c_credit = 'BC' \
                            and c_data like '%|%'";
@@ -69,10 +69,10 @@ fn every_mode_leaves_the_same_data_and_counts() {
         }
         if profile == "standard" {
             let on_postgres = TestDatabase::postgres("tpcc_maria_modes");
-            on_postgres.load(2, 1, &[]);
+            on_postgres.load("tpcc", &[("scale", "2")], 1);
             let options = [("home", "all")];
             let drive_plan = drive_plan(1, Stop::Transactions(TRANSACTIONS));
-            let outcome = run_workload(&on_postgres, &options, &drive_plan, seed);
+            let outcome = run_tpcc(&on_postgres, &options, &drive_plan, seed);
             assert_eq!(
                 first_result.expect("it ran").1,
                 outcome.counts,
@@ -84,23 +84,23 @@ fn every_mode_leaves_the_same_data_and_counts() {
 
 #[test]
 fn procedures_are_installed_once_and_dropped_by_clean() {
-    let database = TestDatabase::new("tpcc_procedures");
+    let database = large_database("tpcc_procedures");
     // A foreign procedure with the name of one of HammerDB's: it must not be changed.
     database.execute("create procedure delivery() select 1");
-    database.load(1, 1, &[]);
+    database.load("tpcc", &[("scale", "1")], 1);
     let count_own_procedures = "select count(*) from information_schema.routines \
          where routine_schema = database() and routine_name like 'prony%'";
     let count_of_older_version = "select count(*) from information_schema.routines \
          where routine_schema = database() and routine_definition like '%of an older version%'";
     let short_run = drive_plan(1, Stop::Transactions(30));
-    run_workload(&database, &[("mode", "statements")], &short_run, 3);
+    run_tpcc(&database, &[("mode", "statements")], &short_run, 3);
     assert_eq!(
         database.query_number(count_own_procedures),
         0,
         "no procedure is needed"
     );
-    run_workload(&database, &[], &short_run, 3);
-    run_workload(&database, &[("profile", "hammerdb")], &short_run, 3);
+    run_tpcc(&database, &[], &short_run, 3);
+    run_tpcc(&database, &[("profile", "hammerdb")], &short_run, 3);
     assert_eq!(database.query_number(count_own_procedures), 10);
     // A procedure with a different text is replaced.
     database.execute(
@@ -108,14 +108,11 @@ fn procedures_are_installed_once_and_dropped_by_clean() {
          create procedure prony_tpcc_standard_delivery() select 'of an older version'",
     );
     assert_eq!(database.query_number(count_of_older_version), 1);
-    let outcome = run_workload(&database, &[], &short_run, 3);
+    let outcome = run_tpcc(&database, &[], &short_run, 3);
     assert_eq!(outcome.failed, 0, "{:?}", outcome.error_codes);
     assert_eq!(database.query_number(count_own_procedures), 10);
     assert_eq!(database.query_number(count_of_older_version), 0);
-    prony_workload::find("tpcc")
-        .expect("listed")
-        .clean(&mut database.control())
-        .expect("cleans");
+    database.clean("tpcc").expect("cleans");
     assert_eq!(database.query_number(count_own_procedures), 0);
     database.execute("call delivery()");
 }

@@ -1,9 +1,6 @@
 //! Eight concurrent users: the data stays consistent despite failures and retries.
 
-use crate::support::{
-    NEW_ORDER, PAYMENT, WAREHOUSES, drive_plan, eight_client_plan, loaded_copy, problems,
-    query_number, run_workload, workload_plan,
-};
+use crate::support::*;
 use prony_plan::Stop;
 use prony_workload::tpcc::execution::Mode;
 use prony_workload::tpcc::input::TpccTransaction;
@@ -17,19 +14,14 @@ fn consistency_conditions_hold_after_eight_concurrent_users() {
     for mode in Mode::ALL {
         let database = loaded_copy(&format!("concurrent_{}", mode.name()));
         let options = [("mode", mode.name()), ("home", "all")];
-        let outcome = run_workload(
-            &database,
-            &workload_plan(&options),
-            &eight_client_plan(3),
-            SEED,
-        );
+        let outcome = run_tpcc(&database, &tpcc_plan(&options), &eight_client_plan(3), SEED);
         assert_eq!(
             outcome.failed, [0; 5],
             "{mode:?}: {:?}",
             outcome.error_codes
         );
-        assert_eq!(problems(&database), [""; 0], "{mode:?}");
-        let orders = query_number(&database, "select count(*) from orders");
+        assert_eq!(database.problems("tpcc"), [""; 0], "{mode:?}");
+        let orders = database.query_number("select count(*) from orders");
         let inserted = orders - 30_000 * i64::from(WAREHOUSES);
         let counts = outcome.counts;
         assert_eq!(
@@ -38,7 +30,7 @@ fn consistency_conditions_hold_after_eight_concurrent_users() {
         );
         assert!(inserted > 0, "{mode:?}: {inserted} orders");
         let delivered = 9_000 * i64::from(WAREHOUSES) + inserted
-            - query_number(&database, "select count(*) from new_order");
+            - database.query_number("select count(*) from new_order");
         assert_eq!(
             delivered, counts.delivered as i64,
             "{mode:?}: no order is delivered twice"
@@ -69,12 +61,7 @@ fn serialization_failures_are_retried_and_never_counted_as_successes() {
             mode.name()
         ));
         let options = [("mode", mode.name()), ("max_tries", tries)];
-        let outcome = run_workload(
-            &database,
-            &workload_plan(&options),
-            &eight_client_plan(3),
-            SEED,
-        );
+        let outcome = run_tpcc(&database, &tpcc_plan(&options), &eight_client_plan(3), SEED);
         let failed: u64 = outcome.failed.iter().sum();
         if tries == "1" {
             assert!(failed > 0, "{mode:?}");
@@ -94,9 +81,9 @@ fn serialization_failures_are_retried_and_never_counted_as_successes() {
             "{:?}",
             outcome.error_codes
         );
-        assert_eq!(problems(&database), [""; 0], "{mode:?}");
+        assert_eq!(database.problems("tpcc"), [""; 0], "{mode:?}");
         let orders =
-            query_number(&database, "select count(*) from orders") - 30_000 * i64::from(WAREHOUSES);
+            database.query_number("select count(*) from orders") - 30_000 * i64::from(WAREHOUSES);
         assert_eq!(
             orders, outcome.counts.outcomes_by_kind[NEW_ORDER].committed as i64,
             "{mode:?}"
@@ -112,9 +99,9 @@ fn a_failed_transaction_changes_nothing_and_its_user_continues() {
             .execute("alter table history add constraint small check (h_amount < 2500) not valid");
         // A fixed number of transactions, so that the seed makes the same payments on every machine.
         let drive_plan = drive_plan(8, Stop::Transactions(40));
-        let outcome = run_workload(
+        let outcome = run_tpcc(
             &database,
-            &workload_plan(&[("mode", mode.name())]),
+            &tpcc_plan(&[("mode", mode.name())]),
             &drive_plan,
             SEED,
         );
@@ -130,13 +117,13 @@ fn a_failed_transaction_changes_nothing_and_its_user_continues() {
             (0, 0),
             "{mode:?}"
         );
-        let payments = query_number(&database, "select count(*) from history")
-            - 30_000 * i64::from(WAREHOUSES);
+        let payments =
+            database.query_number("select count(*) from history") - 30_000 * i64::from(WAREHOUSES);
         assert_eq!(
             payments, outcome.counts.outcomes_by_kind[PAYMENT].committed as i64,
             "{mode:?}"
         );
-        assert_eq!(problems(&database), [""; 0], "{mode:?}");
+        assert_eq!(database.problems("tpcc"), [""; 0], "{mode:?}");
     }
 }
 
@@ -145,9 +132,9 @@ fn a_failed_transaction_changes_nothing_and_its_user_continues() {
 fn users_have_keying_and_think_times() {
     let database = loaded_copy("paced");
     let drive_plan = drive_plan(40, Stop::After(Duration::from_secs(6)));
-    let outcome = run_workload(
+    let outcome = run_tpcc(
         &database,
-        &workload_plan(&[("pacing", "spec")]),
+        &tpcc_plan(&[("pacing", "spec")]),
         &drive_plan,
         SEED,
     );

@@ -1,7 +1,7 @@
 //! Tests deferred deliveries, during which the terminal continues with its next transaction.
 
-use crate::support::{drive_plan, loaded_copy, problems, workload_plan};
-use prony_drive::{DriveJob, LoadStart, Observer, SampleListener, run};
+use crate::support::*;
+use prony_drive::{DriveJob, SampleListener, run};
 use prony_measure::{Outcome, Sample};
 use prony_plan::{Stop, WorkloadPlan};
 use prony_session::Program;
@@ -27,13 +27,6 @@ impl SampleListener for SampleCollector {
     fn ended(&mut self, _: u64) {}
 }
 
-struct SilentObserver;
-
-impl Observer for SilentObserver {
-    fn started(&mut self, _: &LoadStart) {}
-    fn interval_ended(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
-}
-
 /// Runs users with keying and think times on a server where a delivery takes three seconds. Returns the plan,
 /// and each delivery with the next transaction of the same user. With the seeds of the callers, some users have
 /// time for a delivery and the transaction after it.
@@ -48,25 +41,26 @@ fn run_with_slow_deliveries(
            'begin perform pg_sleep(3); return null; end'; \
          create trigger slow after update on orders for each statement execute function slow()",
     );
-    let plan = workload_plan(&[("pacing", "spec"), ("profile", profile), ("home", "all")]);
+    let plan = tpcc_plan(&[("pacing", "spec"), ("profile", profile), ("home", "all")]);
     let program = OrderEntryProgram::prepare(&mut database.control(), &plan).expect("loaded");
     let drive_plan = drive_plan(60, Stop::After(Duration::from_secs(20)));
     let samples = Samples::default();
     let new_listener =
         |_| -> Box<dyn SampleListener> { Box::new(SampleCollector(Arc::clone(&samples))) };
+    let interrupt = AtomicBool::new(false);
     let job = DriveJob {
         program: &program,
         target: &database.target,
         tcp_target: None,
         plan: &drive_plan,
         seed,
-        interrupt: &AtomicBool::new(false),
+        interrupt: &interrupt,
         new_sample_listener: Some(&new_listener),
         service: None,
         on_connect_refused: None,
     };
-    run(&job, &mut SilentObserver).expect("it starts");
-    assert_eq!(problems(&database), [""; 0]);
+    run(&job, &mut ()).expect("it starts");
+    assert_eq!(database.problems("tpcc"), [""; 0]);
     let samples = samples.lock().expect("no panic");
     let mut pairs = Vec::new();
     for client in 0..drive_plan.clients {
@@ -120,8 +114,7 @@ fn without_deferring_a_user_waits_for_its_delivery() {
 fn limits_and_deferral_are_reported_if_they_apply() {
     let database = loaded_copy("limits");
     let prepare = |options: &[(&str, &str)]| {
-        OrderEntryProgram::prepare(&mut database.control(), &workload_plan(options))
-            .expect("loaded")
+        OrderEntryProgram::prepare(&mut database.control(), &tpcc_plan(options)).expect("loaded")
     };
     let paced = prepare(&[("pacing", "spec")]);
     let limits = paced.p90_limits();

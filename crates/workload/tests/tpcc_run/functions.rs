@@ -1,9 +1,9 @@
 //! The functions of the mode `procedures`: installed once per profile, with a clear message if the role may
 //! not create them.
 
-use crate::support::{
-    NEW_ORDER, PAYMENT, loaded_copy, query_number, run_workload, single_client_plan, workload_plan,
-};
+use crate::support::*;
+use prony_assertions::TextAssertions;
+use prony_test_servers::TestControl;
 use prony_workload::tpcc::OrderEntryProgram;
 
 /// Counts Prony's functions, without those that HammerDB's driver calls.
@@ -17,43 +17,41 @@ const SUM_OIDS: &str =
 fn functions_are_installed_only_if_needed() {
     let database = loaded_copy("functions");
     let prepare = |options: &[(&str, &str)]| {
-        OrderEntryProgram::prepare(&mut database.control(), &workload_plan(options)).map(drop)
+        OrderEntryProgram::prepare(&mut database.control(), &tpcc_plan(options)).map(drop)
     };
     prepare(&[("mode", "statements")]).expect("needs no functions");
-    assert_eq!(query_number(&database, COUNT_OWN_FUNCTIONS), 0);
+    assert_eq!(database.query_number(COUNT_OWN_FUNCTIONS), 0);
 
     database.execute("create role reader; grant select on all tables in schema public to reader");
     let mut control = database.control();
-    control.execute("set role reader").expect("a role");
-    let result = OrderEntryProgram::prepare(&mut control, &workload_plan(&[])).map(drop);
+    control.run("set role reader");
+    let result = OrderEntryProgram::prepare(&mut control, &tpcc_plan(&[])).map(drop);
     let message = result.expect_err("the role may only read").to_string();
     let missing_privileges =
         "the role reader lacks privileges: update on warehouse; update on district";
-    assert!(message.contains(missing_privileges), "{message}");
+    message.assert_contains(missing_privileges);
     let grants = message.split("as their owner: ").nth(1).expect("grants");
     database.execute(grants);
-    let result = OrderEntryProgram::prepare(&mut control, &workload_plan(&[])).map(drop);
+    let result = OrderEntryProgram::prepare(&mut control, &tpcc_plan(&[])).map(drop);
     let message = result.expect_err("no right to create").to_string();
-    assert!(
-        message.contains("as the owner") && message.contains("statements"),
-        "{message}"
-    );
+    message.assert_contains("as the owner");
+    message.assert_contains("statements");
 
     prepare(&[]).expect("installs");
     prepare(&[("profile", "hammerdb")]).expect("installs");
-    assert_eq!(query_number(&database, COUNT_OWN_FUNCTIONS), 10);
-    let oids_before = query_number(&database, SUM_OIDS);
+    assert_eq!(database.query_number(COUNT_OWN_FUNCTIONS), 10);
+    let oids_before = database.query_number(SUM_OIDS);
     prepare(&[]).expect("they exist");
     assert_eq!(
-        query_number(&database, SUM_OIDS),
+        database.query_number(SUM_OIDS),
         oids_before,
         "up-to-date functions are not replaced"
     );
 
     // A role that may not create functions may call them.
     let mut control = database.control();
-    control.execute("set role reader").expect("a role");
-    OrderEntryProgram::prepare(&mut control, &workload_plan(&[]))
+    control.run("set role reader");
+    OrderEntryProgram::prepare(&mut control, &tpcc_plan(&[]))
         .map(drop)
         .expect("they exist");
 
@@ -63,24 +61,24 @@ fn functions_are_installed_only_if_needed() {
          as $$ select 'of an older version' $$; \
          create function delivery() returns int language sql as $$ select 1 $$",
     );
-    let outcome = run_workload(&database, &workload_plan(&[]), &single_client_plan(46), 1);
+    let outcome = run_tpcc(&database, &tpcc_plan(&[]), &single_client_plan(46), 1);
     assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.error_codes);
-    assert_eq!(query_number(&database, COUNT_OWN_FUNCTIONS), 10);
-    assert_eq!(query_number(&database, "select delivery()"), 1);
+    assert_eq!(database.query_number(COUNT_OWN_FUNCTIONS), 10);
+    assert_eq!(database.query_number("select delivery()"), 1);
 
     let workload = prony_workload::find("tpcc").expect("listed");
     workload.clean(&mut database.control()).expect("cleans");
-    assert_eq!(query_number(&database, COUNT_OWN_FUNCTIONS), 0);
-    assert_eq!(query_number(&database, "select delivery()"), 1);
+    assert_eq!(database.query_number(COUNT_OWN_FUNCTIONS), 0);
+    assert_eq!(database.query_number("select delivery()"), 1);
 }
 
 #[test]
 fn a_missing_function_makes_its_transactions_fail() {
     let database = loaded_copy("missing");
     let mut control = database.control();
-    let program = OrderEntryProgram::prepare(&mut control, &workload_plan(&[])).expect("installs");
+    let program = OrderEntryProgram::prepare(&mut control, &tpcc_plan(&[])).expect("installs");
     database.execute("drop function prony_tpcc_standard_payment");
-    let outcome = crate::support::run_program(&database, &program, &single_client_plan(23), 1);
+    let outcome = run_program(&database, &program, &single_client_plan(23), 1);
     assert_eq!(outcome.error_codes, ["42883"]);
     assert_eq!(
         (outcome.failed[PAYMENT], outcome.committed[PAYMENT]),

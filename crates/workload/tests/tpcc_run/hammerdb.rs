@@ -1,11 +1,10 @@
 //! HammerDB's routines on a schema that Prony has created: the calls of HammerDB's driver, and the
 //! statements that the profile `hammerdb-4.6` executes.
 
-use crate::support::{
-    NEW_ORDER, TestDatabase, loaded_copy, problems, query_number, run_workload, single_client_plan,
-    workload_plan,
-};
+use crate::support::*;
+use prony_assertions::TextAssertions;
 use prony_server::Control;
+use prony_test_servers::TestControl;
 use prony_workload::tpcc::OrderEntryProgram;
 
 /// The calls that HammerDB's driver prepares, with the types that it declares. The quotes around `$8` and
@@ -39,13 +38,10 @@ fn query_text(control: &mut Control, sql: &str) -> String {
 
 /// The value of an SQL expression for customer 7 of district 3 of warehouse 1 and its orders.
 fn customer_value(database: &TestDatabase, expression: &str) -> i64 {
-    query_number(
-        database,
-        &format!(
-            "select {expression} from customer join orders on o_w_id = c_w_id and o_d_id = c_d_id \
+    database.query_number(&format!(
+        "select {expression} from customer join orders on o_w_id = c_w_id and o_d_id = c_d_id \
              and o_c_id = c_id where (c_w_id, c_d_id, c_id) = (1, 3, 7) group by c_balance"
-        ),
-    )
+    ))
 }
 
 #[test]
@@ -60,7 +56,7 @@ fn hammerdbs_driver_finds_its_functions() {
     assert!(total.parse::<f64>().expect("a sum") > 0.0, "{total}");
     assert_eq!(customer_value(&database, "max(o_id)"), 3001);
     let lines = "select count(*) from order_line where (ol_w_id, ol_d_id, ol_o_id) = (1, 3, 3001)";
-    assert_eq!(query_number(&database, lines), 9);
+    assert_eq!(database.query_number(lines), 9);
     // Pay by number, and by a name. The name is never found, so the result is the number that was passed.
     for by_name in [0, 1] {
         let sql = format!("execute payment(1, 3, 1, 3, 7, {by_name}, 25, 'BARBARBAR')");
@@ -72,7 +68,7 @@ fn hammerdbs_driver_finds_its_functions() {
     );
     assert_eq!(query_text(&mut control, "execute delivery(1, 4)"), "10");
     let delivered = "select 9000 * 2 + 1 - count(*) from new_order";
-    assert_eq!(query_number(&database, delivered), 10);
+    assert_eq!(database.query_number(delivered), 10);
     let low_stock: i64 = query_text(&mut control, "execute slev(1, 3, 20)")
         .parse()
         .expect("a count");
@@ -89,7 +85,7 @@ fn hammerdbs_driver_finds_its_functions() {
         0
     );
     // HammerDB does not count payments, so condition 12 is only a note.
-    assert_eq!(problems(&database), [""; 0]);
+    assert_eq!(database.problems("tpcc"), [""; 0]);
 }
 
 #[test]
@@ -134,7 +130,7 @@ fn hammerdbs_driver_finds_its_procedures() {
     assert_eq!(call(&mut control, status, 5), "3002");
     let lines = call(&mut control, status, 8);
     assert!(lines.matches(',').count() >= 4 * 9 - 1, "{lines}");
-    assert_eq!(problems(&database), [""; 0]);
+    assert_eq!(database.problems("tpcc"), [""; 0]);
 }
 
 #[test]
@@ -144,15 +140,15 @@ fn routines_created_by_hammerdb_are_preserved() {
         "drop function neword; create function neword(int, int, int, int, int, int) \
          returns numeric language sql as $$ select 46::numeric $$",
     );
-    run_workload(
+    run_tpcc(
         &database,
-        &workload_plan(&[("profile", "hammerdb-4.6")]),
+        &tpcc_plan(&[("profile", "hammerdb-4.6")]),
         &single_client_plan(23),
         1,
     );
     let hammerdb_function = "select neword(1, 1, 1, 1, 1, 0)::int";
     assert_eq!(
-        query_number(&database, hammerdb_function),
+        database.query_number(hammerdb_function),
         46,
         "a run does not replace the function"
     );
@@ -160,11 +156,11 @@ fn routines_created_by_hammerdb_are_preserved() {
     workload.clean(&mut database.control()).expect("cleans");
     let remaining = "select count(*) from pg_proc where pronamespace = 'public'::regnamespace";
     assert_eq!(
-        query_number(&database, remaining),
+        database.query_number(remaining),
         1,
         "Prony's routines were dropped"
     );
-    assert_eq!(query_number(&database, hammerdb_function), 46);
+    assert_eq!(database.query_number(hammerdb_function), 46);
 }
 
 #[test]
@@ -172,25 +168,17 @@ fn the_server_generates_order_lines_as_in_hammerdb_4_6() {
     let database = loaded_copy("hammerdb_work");
     database.execute("alter database hammerdb_work set track_functions = 'all'");
     let options = [("profile", "hammerdb-4.6"), ("home", "all")];
-    let outcome = run_workload(
-        &database,
-        &workload_plan(&options),
-        &single_client_plan(460),
-        1,
-    );
+    let outcome = run_tpcc(&database, &tpcc_plan(&options), &single_client_plan(460), 1);
     assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.error_codes);
     assert_eq!(
         outcome.counts.lines, 0,
         "the client generates no order lines"
     );
     let calls = |name: &str| {
-        query_number(
-            &database,
-            &format!(
-                "select coalesce(sum(calls), 0) from pg_stat_user_functions \
+        database.query_number(&format!(
+            "select coalesce(sum(calls), 0) from pg_stat_user_functions \
                  where funcname = 'prony_tpcc_hammerdb_46_{name}'"
-            ),
-        )
+        ))
     };
     let orders = outcome.committed[NEW_ORDER] as i64;
     assert!(orders > 100, "{orders}");
@@ -212,18 +200,18 @@ fn the_server_generates_order_lines_as_in_hammerdb_4_6() {
         "{draws_per_order} random numbers per order"
     );
     let inserted = "select count(*) from orders where o_id > 3000";
-    assert_eq!(query_number(&database, inserted), orders);
+    assert_eq!(database.query_number(inserted), orders);
     let unpriced =
         "select count(*) from order_line where ol_i_id = 100001 and ol_amount is not null";
-    assert_eq!(query_number(&database, unpriced), 0);
+    assert_eq!(database.query_number(unpriced), 0);
     let mismatched = "select count(*) from order_line join item on i_id = ol_i_id where ol_o_id > 3000 \
          and ol_amount is distinct from ol_quantity * i_price";
     // For an item that an order repeats, the server updates only one line; among 100,000 items that is rare.
     assert!(
-        query_number(&database, mismatched) <= 2,
+        database.query_number(mismatched) <= 2,
         "a line's amount is its quantity times the item's price"
     );
-    assert_eq!(problems(&database), [""; 0]);
+    assert_eq!(database.problems("tpcc"), [""; 0]);
 }
 
 /// The server may join the lines of an order to items and stock in any order.
@@ -231,16 +219,14 @@ fn the_server_generates_order_lines_as_in_hammerdb_4_6() {
 fn hammerdb_4_6_order_lines_have_their_items_price_under_any_query_plan() {
     let database = loaded_copy("hammerdb_prices");
     let mut control = database.control();
-    control
-        .execute("set enable_nestloop = off")
-        .expect("a setting");
+    control.run("set enable_nestloop = off");
     for customer in 1..=5 {
         let call = format!("select neword(1, 1, 3, {customer}, 15, 0)");
-        control.execute(&call).expect("an order");
+        control.run(call);
     }
     let lines = "select count(*) from order_line where ol_o_id > 3000 and ol_amount is not null";
-    assert!(query_number(&database, lines) >= 70);
-    assert_eq!(query_number(&database, COUNT_MISPRICED_LINES), 0);
+    assert!(database.query_number(lines) >= 70);
+    assert_eq!(database.query_number(COUNT_MISPRICED_LINES), 0);
 }
 
 #[test]
@@ -254,22 +240,22 @@ fn a_repeated_item_does_not_change_the_other_lines() {
     let mut control = database.control();
     for customer in 1..=20 {
         let call = format!("select neword(1, 1, 3, {customer}, 15, 0)");
-        control.execute(&call).expect("an order");
+        control.run(call);
     }
     let lines = "select count(*) from order_line where ol_o_id > 3000";
-    assert_eq!(query_number(&database, lines), 300);
-    assert_eq!(query_number(&database, COUNT_MISPRICED_LINES), 0);
+    assert_eq!(database.query_number(lines), 300);
+    assert_eq!(database.query_number(COUNT_MISPRICED_LINES), 0);
     let count_items_without_amount = "select count(distinct (ol_o_id, ol_i_id)) - count(ol_amount) \
                    from order_line where ol_o_id > 3000 and ol_i_id <= 100000";
     assert_eq!(
-        query_number(&database, count_items_without_amount),
+        database.query_number(count_items_without_amount),
         0,
         "each item of an order has its amount on exactly one line"
     );
     let count_half_filled_lines = "select count(*) from order_line where ol_o_id > 3000 \
                  and (ol_amount is null) <> (ol_dist_info is null)";
-    assert_eq!(query_number(&database, count_half_filled_lines), 0);
-    assert_eq!(problems(&database), [""; 0]);
+    assert_eq!(database.query_number(count_half_filled_lines), 0);
+    assert_eq!(database.problems("tpcc"), [""; 0]);
 }
 
 #[test]
@@ -285,21 +271,15 @@ fn order_numbers_taken_by_hammerdb_are_detected_and_repaired() {
     for profile in ["standard", "hammerdb-4.6"] {
         let result = OrderEntryProgram::prepare(
             &mut database.control(),
-            &workload_plan(&[("profile", profile)]),
+            &tpcc_plan(&[("profile", profile)]),
         )
         .map(drop);
         let message = result.expect_err("new orders would fail").to_string();
-        assert!(
-            message.contains("in 1 district (in warehouse 2) the next"),
-            "{message}"
-        );
-        assert!(
-            message.contains("prony check tpcc --repair-sequences"),
-            "{message}"
-        );
+        message.assert_contains("in 1 district (in warehouse 2) the next");
+        message.assert_contains("prony check tpcc --repair-sequences");
     }
-    let problem_text = problems(&database).join("\n");
-    assert!(problem_text.contains("RepairSequences"), "{problem_text}");
+    let problem_text = database.problems("tpcc").join("\n");
+    problem_text.assert_contains("prony check tpcc --repair-sequences");
     let workload = prony_workload::find("tpcc").expect("listed");
     let mut control = database.control();
     assert_eq!(
@@ -315,10 +295,10 @@ fn order_numbers_taken_by_hammerdb_are_detected_and_repaired() {
         0
     );
     let next_order_number = "select d_next_o_id from district where (d_w_id, d_id) = (2, 4)";
-    assert_eq!(query_number(&database, next_order_number), 3003);
-    let outcome = run_workload(
+    assert_eq!(database.query_number(next_order_number), 3003);
+    let outcome = run_tpcc(
         &database,
-        &workload_plan(&[("home", "all")]),
+        &tpcc_plan(&[("home", "all")]),
         &single_client_plan(230),
         1,
     );

@@ -1,10 +1,7 @@
 //! The three modes of each profile have the same effect.
 
-use crate::rare_cases::seed_with_rare_cases;
-use crate::support::{
-    NEW_ORDER, PAYMENT, TestDatabase, WAREHOUSES, loaded_copy, problems, query_number,
-    run_workload, single_client_plan, workload_plan,
-};
+use crate::common::rare_cases::seed_with_rare_cases;
+use crate::support::*;
 use prony_workload::tpcc::execution::Mode;
 use prony_workload::tpcc::input::TpccTransaction;
 use prony_workload::tpcc::profile::{PROFILES, Profile};
@@ -54,9 +51,9 @@ fn every_mode_leaves_the_same_data_and_counts() {
                 ("mode", mode.name()),
                 ("home", "all"),
             ];
-            let outcome = run_workload(
+            let outcome = run_tpcc(
                 &database,
-                &workload_plan(&options),
+                &tpcc_plan(&options),
                 &single_client_plan(TRANSACTIONS),
                 seed,
             );
@@ -113,30 +110,30 @@ fn assert_data_after_run(
     label: &str,
 ) {
     let warehouses = i64::from(WAREHOUSES);
-    let orders = query_number(database, "select count(*) from orders") - 30_000 * warehouses;
+    let orders = database.query_number("select count(*) from orders") - 30_000 * warehouses;
     assert_eq!(
         orders, committed[NEW_ORDER] as i64,
         "{label}: rolled-back orders leave no rows"
     );
-    let payments = query_number(database, "select count(*) from history") - 30_000 * warehouses;
+    let payments = database.query_number("select count(*) from history") - 30_000 * warehouses;
     assert_eq!(payments, committed[PAYMENT] as i64, "{label}");
-    let stock_order_count = query_number(database, "select sum(s_order_cnt) from stock");
+    let stock_order_count = database.query_number("select sum(s_order_cnt) from stock");
     assert_eq!(stock_order_count > 0, profile.counters, "{label}");
     let count_unpriced_lines =
         "select count(*) from order_line where ol_amount is null and ol_i_id = 100001";
     assert_eq!(
-        query_number(database, count_unpriced_lines) > 0,
+        database.query_number(count_unpriced_lines) > 0,
         !profile.rolls_back,
         "{label}"
     );
     let count_bad_credit =
         "select count(*) from customer where c_credit = 'BC' and c_data like '%|%'";
     assert!(
-        query_number(database, count_bad_credit) > 0,
+        database.query_number(count_bad_credit) > 0,
         "{label}: bad credit is recorded"
     );
     if profile.counters {
-        assert_eq!(problems(database), [""; 0], "{label}");
+        assert_eq!(database.problems("tpcc"), [""; 0], "{label}");
     }
 }
 
@@ -152,9 +149,9 @@ fn the_simple_protocol_has_the_same_effect() {
                 loaded_copy(&format!("protocol_{protocol:?}_{}", mode.name()).to_lowercase());
             let mut drive_plan = single_client_plan(60);
             drive_plan.protocol = protocol;
-            let outcome = run_workload(
+            let outcome = run_tpcc(
                 &database,
-                &workload_plan(&[("mode", mode.name())]),
+                &tpcc_plan(&[("mode", mode.name())]),
                 &drive_plan,
                 3,
             );

@@ -1,27 +1,23 @@
 //! The tpcc workload on the SQL Server that `PRONY_TEST_SQLSERVER` names.
 
-#[path = "../common/plans.rs"]
-mod plans;
-#[path = "../common/rare_cases.rs"]
-mod rare_cases;
-#[path = "../common/stop.rs"]
-mod stop;
+#[allow(dead_code, reason = "no binary of tests uses all of it")]
+#[path = "../common/mod.rs"]
+mod common;
 #[path = "../tpcc_maria/support.rs"]
-#[allow(dead_code, reason = "its servers are not used here")]
+#[allow(dead_code, reason = "its databases are not used here")]
 mod support;
 
+use common::rare_cases::seed_with_rare_cases;
+use prony_assertions::TextAssertions;
 use prony_document::SqlDialect;
 use prony_plan::{QueryMode, Stop};
-use prony_server::Environment;
+use prony_workload::LoadPhase;
 use prony_workload::tpcc::counts::TpccCounts;
 use prony_workload::tpcc::profile::Profile;
-use prony_workload::{LoadPhase, find};
-use rare_cases::seed_with_rare_cases;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use stop::StopAt;
-use support::{TestDatabase, drive_plan, run_workload};
+use support::*;
 
 const MODES: [&str; 3] = ["procedures", "statements", "pipelined"];
 const TRANSACTIONS: u64 = 150;
@@ -31,15 +27,9 @@ static DATABASE: Mutex<()> = Mutex::new(());
 
 /// The database in the environment, which the test has for itself; `None`, with a message, without one.
 fn database() -> Option<(TestDatabase, MutexGuard<'static, ()>)> {
-    let Ok(url) = std::env::var("PRONY_TEST_SQLSERVER") else {
-        eprintln!("skipped: PRONY_TEST_SQLSERVER names no SQL Server");
-        return None;
-    };
+    let database = sql_server()?;
     let guard = DATABASE.lock().unwrap_or_else(PoisonError::into_inner);
-    let url = url.split_whitespace().next().unwrap_or_default();
-    let target = prony_server::resolve(url, &Environment::without_home("tester"));
-    let database = TestDatabase::from_target(target.expect("a good URL"));
-    let cleaned = find("tpcc").expect("listed").clean(&mut database.control());
+    let cleaned = database.clean("tpcc");
     cleaned.expect("drops the tables of an earlier test");
     Some((database, guard))
 }
@@ -62,9 +52,9 @@ fn every_mode_of_both_profiles_has_the_effect_that_it_has_on_postgresql() {
         return;
     };
     for profile in ["standard", "hammerdb"] {
-        let report = database.load(2, 2, &[("profile", profile)]);
-        assert!(report.method.contains("bulk streams"), "{}", report.method);
-        assert_eq!(database.problems(), [""; 0], "{profile}");
+        let report = database.load("tpcc", &[("scale", "2"), ("profile", profile)], 2);
+        report.method.assert_contains("bulk streams");
+        assert_eq!(database.problems("tpcc"), [""; 0], "{profile}");
         if profile == "hammerdb" {
             assert_layout_is_hammerdbs(&database);
         }
@@ -73,10 +63,10 @@ fn every_mode_of_both_profiles_has_the_effect_that_it_has_on_postgresql() {
             .on(SqlDialect::TransactSql);
         let seed = seed_with_rare_cases(seed_profile, 2, TRANSACTIONS);
         let postgres = TestDatabase::postgres(&format!("tpcc_sql_server_{profile}"));
-        postgres.load(2, 1, &[("profile", profile)]);
+        postgres.load("tpcc", &[("scale", "2"), ("profile", profile)], 1);
         let one_user = drive_plan(1, Stop::Transactions(TRANSACTIONS));
         let options = [("profile", profile), ("home", "all")];
-        let expected = run_workload(&postgres, &options, &one_user, seed);
+        let expected = run_tpcc(&postgres, &options, &one_user, seed);
         for (mode, protocol) in [
             ("procedures", QueryMode::Prepared),
             ("statements", QueryMode::Prepared),
@@ -88,7 +78,7 @@ fn every_mode_of_both_profiles_has_the_effect_that_it_has_on_postgresql() {
             let options = [("profile", profile), ("home", "all"), ("mode", mode)];
             let mut one_user = one_user.clone();
             one_user.protocol = protocol;
-            let run = run_workload(&database, &options, &one_user, seed);
+            let run = run_tpcc(&database, &options, &one_user, seed);
             let failures = (run.failed, run.retries);
             assert_eq!(failures, (0, 0), "{label}: {:?}", run.error_codes);
             assert_eq!(
@@ -100,12 +90,12 @@ fn every_mode_of_both_profiles_has_the_effect_that_it_has_on_postgresql() {
             let rolled_back = run.counts.outcomes_by_kind[0].rolled_back;
             assert!(rolled_back > 0, "{label}");
         }
-        assert_eq!(database.problems(), [""; 0], "{profile}");
+        assert_eq!(database.problems("tpcc"), [""; 0], "{profile}");
     }
     let own_procedures = "select count(*) from sys.procedures where name like 'prony%'";
     assert_eq!(database.query_number(own_procedures), 10);
     call_as_hammerdb_does(&database);
-    let cleaned = find("tpcc").expect("listed").clean(&mut database.control());
+    let cleaned = database.clean("tpcc");
     assert_eq!(cleaned.expect("drops").len(), 9);
     assert_eq!(database.query_number(own_procedures), 0);
     assert_eq!(
@@ -113,11 +103,9 @@ fn every_mode_of_both_profiles_has_the_effect_that_it_has_on_postgresql() {
             .query_number("select count(*) from sys.procedures where name in ('neword', 'slev')"),
         0
     );
-    assert!(
-        database
-            .prepare_error(&[], Some(4))
-            .contains("prony load tpcc --scale 4")
-    );
+    database
+        .program_error("tpcc", &[("scale", "4")])
+        .assert_contains("prony load tpcc --scale 4");
 }
 
 /// Asserts the names of the indexes, and the locks that the server may take on them.
@@ -216,7 +204,7 @@ fn call_as_hammerdb_does(database: &TestDatabase) {
         header[7].as_deref(),
         Some((next + inserted - 1).to_string().as_str())
     );
-    assert_eq!(database.problems(), [""; 0]);
+    assert_eq!(database.problems("tpcc"), [""; 0]);
 }
 
 #[test]
@@ -226,30 +214,35 @@ fn a_stopped_load_is_continued_and_users_at_once_keep_the_conditions() {
     };
     let stop = AtomicBool::new(false);
     let progress = StopAt(LoadPhase::Keys, 0, &stop);
-    let result = database.load_with(1, 2, &[], &progress, &stop);
+    let result = database.load_with("tpcc", &[("scale", "1")], 2, &progress, &stop);
     let message = result.expect_err("stopped").to_string();
-    assert!(
-        message.contains("with the same options continues it"),
-        "{message}"
-    );
+    message.assert_contains("with the same options continues it");
     let continues = "`prony load tpcc --scale 1 --seed 1` continues it";
-    assert!(database.prepare_error(&[], None).contains(continues));
-    let report = database.load(1, 2, &[]);
-    assert!(report.method.contains("continued: "), "{}", report.method);
-    assert_eq!(database.problems(), [""; 0]);
+    database
+        .program_error("tpcc", &[])
+        .assert_contains(continues);
+    let report = database.load("tpcc", &[("scale", "1")], 2);
+    report.method.assert_contains("continued: ");
+    assert_eq!(database.problems("tpcc"), [""; 0]);
     // Babelfish ignores UPDLOCK, with which the statements of a delivery depend on each other.
     for mode in &MODES[..1] {
         let options = [("mode", *mode), ("home", "all"), ("max_tries", "100")];
         let plan = drive_plan(4, Stop::After(Duration::from_secs(3)));
-        let run = run_workload(&database, &options, &plan, 5);
+        let run = run_tpcc(&database, &options, &plan, 5);
         assert_eq!(run.failed, 0, "{mode}: {:?}", run.error_codes);
         assert!(run.counts.outcomes_by_kind[0].committed > 0);
-        assert_eq!(database.problems(), [""; 0], "{mode}");
+        assert_eq!(database.problems("tpcc"), [""; 0], "{mode}");
         println!("{mode}: {} retries", run.retries);
     }
-    let result = database.load_with(1, 1, &[("partitions", "2")], &(), &AtomicBool::new(false));
+    let result = database.load_with(
+        "tpcc",
+        &[("scale", "1"), ("partitions", "2")],
+        1,
+        &(),
+        &AtomicBool::new(false),
+    );
     let message = result.expect_err("no hash partitions").to_string();
-    assert!(message.contains("no hash partitions"), "{message}");
-    let cleaned = find("tpcc").expect("listed").clean(&mut database.control());
+    message.assert_contains("no hash partitions");
+    let cleaned = database.clean("tpcc");
     assert_eq!(cleaned.expect("drops").len(), 9);
 }

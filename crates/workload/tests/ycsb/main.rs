@@ -1,12 +1,9 @@
 //! Tests YCSB on real servers.
 
-#[path = "../common/databases.rs"]
-mod databases;
+#[allow(dead_code, reason = "no binary of tests uses all of it")]
+#[path = "../common/mod.rs"]
+mod common;
 mod maria;
-#[path = "../common/plans.rs"]
-mod plans;
 mod postgres;
 mod sqlserver;
-#[path = "../common/stop.rs"]
-mod stop;
 mod support;

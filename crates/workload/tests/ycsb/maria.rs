@@ -1,6 +1,7 @@
 //! Tests YCSB on MariaDB.
 
 use crate::support::*;
+use prony_assertions::TextAssertions;
 use prony_plan::QueryMode;
 use prony_test_servers::{MariaDb, MariaDbOptions};
 
@@ -15,9 +16,9 @@ fn digest(database: &TestDatabase) -> String {
 #[test]
 fn every_workload_runs_in_every_protocol() {
     let database = TestDatabase::maria("ycsb_runs");
-    let report = load(&database, 2, &[], 2);
+    let report = load(&database, 2, 2);
     assert_eq!((report.scale, report.rows), (2, 2_000));
-    assert!(report.method.contains("LOAD DATA"), "{}", report.method);
+    report.method.assert_contains("LOAD DATA");
     for protocol in PROTOCOLS {
         run_all_workloads(&database, protocol);
     }
@@ -31,16 +32,16 @@ fn every_workload_runs_in_every_protocol() {
     );
     assert_all_committed(&run, 80, "all fields");
     assert_eq!(database.problems("ycsb"), [""; 0]);
-    let dropped = workload("ycsb").clean(&mut database.control());
+    let dropped = database.clean("ycsb");
     assert_eq!(dropped.expect("cleans"), ["usertable"]);
-    let message = program_problem(&database, &workload_plan("ycsb", &[]));
-    assert!(message.contains("table usertable is missing"), "{message}");
+    let message = database.program_error("ycsb", &[]);
+    message.assert_contains("table usertable is missing");
 }
 
 #[test]
 fn concurrent_runs_insert_different_keys() {
     let database = TestDatabase::maria("ycsb_side_by_side");
-    load(&database, 2, &[], 1);
+    load(&database, 2, 1);
     for protocol in PROTOCOLS {
         assert_concurrent_runs_succeed(&database, protocol);
     }
@@ -54,14 +55,14 @@ fn records_are_the_same_as_on_postgresql_with_any_load_method() {
         ..MariaDbOptions::default()
     });
     let server = server.expect("a server");
-    let restricted = TestDatabase::maria_on(&server, "small");
+    let restricted = TestDatabase::on_maria(&server, "small");
     let (unrestricted, postgres) = (
         TestDatabase::maria("ycsb_usual"),
-        TestDatabase::new("ycsb_alike"),
+        TestDatabase::postgres("ycsb_alike"),
     );
-    assert!(load(&restricted, 1, &[], 2).method.contains("INSERTs"));
-    load(&unrestricted, 1, &[], 1);
-    load(&postgres, 1, &[], 1);
+    load(&restricted, 1, 2).method.assert_contains("INSERTs");
+    load(&unrestricted, 1, 1);
+    load(&postgres, 1, 1);
     assert_eq!(digest(&restricted), digest(&unrestricted));
     let rows = |database: &TestDatabase| {
         let select = "select ycsb_key, field0, field9 from usertable order by ycsb_key";
@@ -98,12 +99,12 @@ fn tables_loaded_by_ycsb_require_a_scale() {
     database.execute(&format!(
         "create table usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY{fields})"
     ));
-    load(&prony_database, 1, &[], 1);
+    load(&prony_database, 1, 1);
     database.execute("insert into usertable select * from ycsb_ours.usertable");
-    let loaded = workload("ycsb").program(&mut database.control(), &plan_of_scale(1, &[]));
+    let loaded = database.program("ycsb", &[("scale", "1")]);
     assert_eq!(loaded.expect("the table exists").scale, 1);
-    let message = program_problem(&database, &workload_plan("ycsb", &[]));
-    assert!(message.contains("was not loaded by Prony"), "{message}");
+    let message = database.program_error("ycsb", &[]);
+    message.assert_contains("was not loaded by Prony");
     let report = database.check("ycsb");
     assert!(report.is_ok() && report.scale.is_none(), "{report:?}");
 }

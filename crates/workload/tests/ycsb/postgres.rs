@@ -1,6 +1,7 @@
 //! Tests YCSB on PostgreSQL: the table after a load, each workload in each protocol mode, and errors.
 
 use crate::support::*;
+use prony_assertions::TextAssertions;
 use prony_plan::QueryMode;
 
 /// Returns a digest of all records.
@@ -23,8 +24,8 @@ fn shape(database: &TestDatabase) -> String {
 
 #[test]
 fn every_workload_runs_in_every_protocol() {
-    let database = TestDatabase::new("ycsb_runs");
-    let report = load(&database, 2, &[], 1);
+    let database = TestDatabase::postgres("ycsb_runs");
+    let report = load(&database, 2, 1);
     assert_eq!((report.scale, report.rows), (2, 2_000));
     assert_eq!(report.tables[0].name, "usertable");
     for protocol in PROTOCOLS {
@@ -43,17 +44,17 @@ fn every_workload_runs_in_every_protocol() {
         "{added}"
     );
     assert_mismatches_are_refused(&database);
-    let dropped = workload("ycsb").clean(&mut database.control());
+    let dropped = database.clean("ycsb");
     assert_eq!(dropped.expect("cleans"), ["usertable"]);
-    let message = program_problem(&database, &workload_plan("ycsb", &[]));
-    assert!(message.contains("table usertable is missing"), "{message}");
-    assert!(message.contains("prony load ycsb --scale N"), "{message}");
+    let message = database.program_error("ycsb", &[]);
+    message.assert_contains("table usertable is missing");
+    message.assert_contains("prony load ycsb --scale N");
 }
 
 #[test]
 fn concurrent_runs_insert_different_keys() {
-    let database = TestDatabase::new("ycsb_side_by_side");
-    load(&database, 2, &[], 1);
+    let database = TestDatabase::postgres("ycsb_side_by_side");
+    load(&database, 2, 1);
     for protocol in PROTOCOLS {
         assert_concurrent_runs_succeed(&database, protocol);
     }
@@ -61,14 +62,10 @@ fn concurrent_runs_insert_different_keys() {
 
 #[test]
 fn options_select_the_fields_read_and_written() {
-    let database = TestDatabase::new("ycsb_options");
-    let fields = [("fieldcount", "3"), ("fieldlength", "40")];
-    load(&database, 1, &fields, 2);
-    assert!(
-        shape(&database).contains("field2 text; "),
-        "{}",
-        shape(&database)
-    );
+    let database = TestDatabase::postgres("ycsb_options");
+    let fields = [("scale", "1"), ("fieldcount", "3"), ("fieldlength", "40")];
+    database.load("ycsb", &fields, 2);
+    shape(&database).assert_contains("field2 text; ");
     assert_eq!(
         database.query_number("select max(length(field2)) from usertable"),
         40
@@ -95,13 +92,13 @@ fn options_select_the_fields_read_and_written() {
 #[test]
 fn records_do_not_depend_on_the_number_of_loaders() {
     let (one_loader, three_loaders) = (
-        TestDatabase::new("ycsb_one"),
-        TestDatabase::new("ycsb_several"),
+        TestDatabase::postgres("ycsb_one"),
+        TestDatabase::postgres("ycsb_several"),
     );
-    let report = load(&one_loader, 20, &[], 1);
+    let report = load(&one_loader, 20, 1);
     assert_eq!(report.method, "one transaction, COPY with FREEZE");
     assert_eq!(report.tables[0].all_visible_share, Some(1.0));
-    let report = load(&three_loaders, 20, &[], 3);
+    let report = load(&three_loaders, 20, 3);
     assert!(
         report
             .method
@@ -111,16 +108,9 @@ fn records_do_not_depend_on_the_number_of_loaders() {
     );
     assert_eq!(digest(&one_loader), digest(&three_loaders));
     assert_eq!(shape(&one_loader), shape(&three_loaders));
-    assert!(
-        shape(&one_loader).starts_with("ycsb_key character varying(64), field0 text, field1 text"),
-        "{}",
-        shape(&one_loader)
-    );
-    assert!(
-        shape(&one_loader).contains("UNIQUE INDEX usertable_pkey"),
-        "{}",
-        shape(&one_loader)
-    );
+    shape(&one_loader)
+        .assert_starts_with("ycsb_key character varying(64), field0 text, field1 text");
+    shape(&one_loader).assert_contains("UNIQUE INDEX usertable_pkey");
     assert_eq!(three_loaders.problems("ycsb"), [""; 0]);
     assert!(three_loaders.check("ycsb").is_ok());
 }
@@ -128,27 +118,27 @@ fn records_do_not_depend_on_the_number_of_loaders() {
 #[test]
 fn stopped_load_is_continued() {
     let (database, uninterrupted) = (
-        TestDatabase::new("ycsb_broken"),
-        TestDatabase::new("ycsb_whole"),
+        TestDatabase::postgres("ycsb_broken"),
+        TestDatabase::postgres("ycsb_whole"),
     );
     assert_stopped_load_continues(&database, &uninterrupted, &digest);
 }
 
 #[test]
 fn damaged_records_are_detected() {
-    assert_damage_is_detected(&TestDatabase::new("ycsb_damage"));
+    assert_damage_is_detected(&TestDatabase::postgres("ycsb_damage"));
 }
 
 #[test]
 fn tables_loaded_by_ycsb_require_a_scale() {
-    let database = TestDatabase::new("ycsb_theirs");
-    load(&database, 1, &[], 1);
+    let database = TestDatabase::postgres("ycsb_theirs");
+    load(&database, 1, 1);
     database.execute("comment on table usertable is null");
-    let message = program_problem(&database, &workload_plan("ycsb", &[]));
-    assert!(message.contains("was not loaded by Prony"), "{message}");
-    let message = program_problem(&database, &plan_of_scale(2, &[]));
-    assert!(message.contains("has no record user"), "{message}");
-    let loaded = workload("ycsb").program(&mut database.control(), &plan_of_scale(1, &[]));
+    let message = database.program_error("ycsb", &[]);
+    message.assert_contains("was not loaded by Prony");
+    let message = database.program_error("ycsb", &[("scale", "2")]);
+    message.assert_contains("has no record user");
+    let loaded = database.program("ycsb", &[("scale", "1")]);
     assert_eq!(loaded.expect("the table exists").scale, 1);
     let report = database.check("ycsb");
     assert!(report.is_ok() && report.scale.is_none(), "{report:?}");
@@ -162,19 +152,15 @@ fn tables_loaded_by_ycsb_require_a_scale() {
 
 #[test]
 fn foreign_tables_are_never_changed() {
-    let database = TestDatabase::new("ycsb_foreign");
+    let database = TestDatabase::postgres("ycsb_foreign");
     database.execute("create table usertable (id int, name text)");
-    let result = database.load_plan(&plan_of_scale(1, &[]), 1, &(), &false.into());
     for message in [
-        expect_error(result),
-        expect_error(workload("ycsb").clean(&mut database.control())),
-        program_problem(&database, &workload_plan("ycsb", &[])),
+        database.load_error("ycsb", &[("scale", "1")], 1),
+        expect_error(database.clean("ycsb")),
+        database.program_error("ycsb", &[]),
     ] {
-        assert!(
-            message.contains("usertable exists and is not a table of this workload"),
-            "{message}"
-        );
+        message.assert_contains("usertable exists and is not a table of this workload");
     }
-    assert!(database.problems("ycsb")[0].starts_with("table-foreign"));
+    database.problems("ycsb")[0].assert_starts_with("table-foreign");
     assert_eq!(count_records(&database), 0);
 }

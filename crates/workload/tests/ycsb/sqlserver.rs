@@ -1,16 +1,17 @@
 //! Tests YCSB on the SQL Server that the environment names.
 
 use crate::support::*;
+use prony_assertions::TextAssertions;
 use prony_plan::QueryMode;
 
 #[test]
 fn every_workload_runs_in_every_protocol_on_sql_server() {
-    let Some(database) = TestDatabase::sql_server() else {
+    let Some(database) = sql_server() else {
         return;
     };
-    let report = load(&database, 2, &[], 2);
+    let report = load(&database, 2, 2);
     assert_eq!((report.scale, report.rows), (2, 2_000));
-    assert!(report.method.contains("bulk streams"), "{}", report.method);
+    report.method.assert_contains("bulk streams");
     for protocol in PROTOCOLS {
         run_all_workloads(&database, protocol);
     }
@@ -21,8 +22,8 @@ fn every_workload_runs_in_every_protocol_on_sql_server() {
     assert_all_committed(&run, 80, "all fields");
     assert_eq!(database.problems("ycsb"), [""; 0]);
     assert_damage_is_detected(&database);
-    let dropped = workload("ycsb").clean(&mut database.control());
+    let dropped = database.clean("ycsb");
     assert_eq!(dropped.expect("cleans"), ["usertable"]);
-    let message = program_problem(&database, &workload_plan("ycsb", &[]));
-    assert!(message.contains("table usertable is missing"), "{message}");
+    let message = database.program_error("ycsb", &[]);
+    message.assert_contains("table usertable is missing");
 }

@@ -1,36 +1,17 @@
 //! Loads and runs of YCSB on any engine.
 
-pub use crate::databases::*;
-use crate::stop::StopAt;
-use prony_plan::{QueryMode, WorkloadPlan};
-use prony_workload::{Error, LoadPhase, LoadReport};
+pub use crate::common::*;
+use prony_assertions::TextAssertions;
+use prony_plan::QueryMode;
+use prony_workload::{LoadPhase, LoadReport};
 use std::sync::atomic::AtomicBool;
 
 /// The names of the core workloads.
 pub const WORKLOAD_LETTERS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
-/// A plan for `scale` thousand records.
-pub fn plan_of_scale(scale: u32, options: &[(&str, &str)]) -> WorkloadPlan {
-    WorkloadPlan {
-        scale: Some(scale),
-        ..workload_plan("ycsb", options)
-    }
-}
-
-pub fn load(
-    database: &TestDatabase,
-    scale: u32,
-    options: &[(&str, &str)],
-    jobs: u32,
-) -> LoadReport {
-    let plan = plan_of_scale(scale, options);
-    let report = database.load_plan(&plan, jobs, &(), &AtomicBool::new(false));
-    report.expect("loads")
-}
-
-/// Returns the reason why a run of this plan is refused on the existing data.
-pub fn program_problem(database: &TestDatabase, plan: &WorkloadPlan) -> String {
-    expect_error(workload("ycsb").program(&mut database.control(), plan))
+/// Loads `scale` thousand records.
+pub fn load(database: &TestDatabase, scale: u32, jobs: u32) -> LoadReport {
+    database.load("ycsb", &[("scale", &scale.to_string())], jobs)
 }
 
 pub fn count_records(database: &TestDatabase) -> i64 {
@@ -94,17 +75,13 @@ pub fn assert_stopped_load_continues(
     uninterrupted: &TestDatabase,
     digest: &dyn Fn(&TestDatabase) -> String,
 ) {
-    let plan = plan_of_scale(40, &[]);
+    let scale = [("scale", "40")];
     let stop_load = |phase, rows| {
         let stop = AtomicBool::new(false);
-        let result: Result<_, Error> =
-            database.load_plan(&plan, 2, &StopAt(phase, rows, &stop), &stop);
-        let message = expect_error(result);
-        assert!(message.contains("the load was stopped"), "{message}");
-        assert!(
-            message.contains("`prony load ycsb --scale 40 --seed 7`"),
-            "{message}"
-        );
+        let progress = StopAt(phase, rows, &stop);
+        let message = expect_error(database.load_with("ycsb", &scale, 2, &progress, &stop));
+        message.assert_contains("the load was stopped");
+        message.assert_contains("`prony load ycsb --scale 40 --seed 1`");
     };
     // 20,000 rows are more than two parts, so at least one part is complete.
     stop_load(LoadPhase::Rows, 20_000);
@@ -112,31 +89,21 @@ pub fn assert_stopped_load_continues(
         (1..40_000).contains(&count_records(database)),
         "some parts are loaded"
     );
-    let message = program_problem(database, &plan);
-    assert!(
-        message.contains("is under way or was interrupted"),
-        "{message}"
-    );
-    assert!(
-        message.contains("continues it; `prony clean ycsb`"),
-        "{message}"
-    );
+    let message = database.program_error("ycsb", &scale);
+    message.assert_contains("is under way or was interrupted");
+    message.assert_contains("continues it; `prony clean ycsb`");
     assert!(database.check("ycsb").is_unfinished());
-    assert!(database.problems("ycsb")[0].starts_with("load-unfinished: "));
+    database.problems("ycsb")[0].assert_starts_with("load-unfinished: ");
     let loaded_rows = count_records(database) as u64;
-    let report = load(database, 40, &[], 2);
+    let report = load(database, 40, 2);
     assert_eq!(report.rows, 40_000 - loaded_rows, "loaded rows are kept");
-    assert!(
-        report.method.starts_with("continued: "),
-        "{}",
-        report.method
-    );
+    report.method.assert_starts_with("continued: ");
     assert_eq!(database.problems("ycsb"), [""; 0]);
-    load(uninterrupted, 40, &[], 1);
+    load(uninterrupted, 40, 1);
     assert_eq!(digest(database), digest(uninterrupted));
 
     stop_load(LoadPhase::Statistics, 0);
-    let report = load(database, 40, &[], 1);
+    let report = load(database, 40, 1);
     assert_eq!(
         report.rows, 0,
         "all rows were loaded before: {}",
@@ -146,7 +113,7 @@ pub fn assert_stopped_load_continues(
     assert_eq!(digest(database), digest(uninterrupted));
 
     stop_load(LoadPhase::Statistics, 0);
-    let report = load(database, 3, &[], 2);
+    let report = load(database, 3, 2);
     assert_eq!(report.rows, 3_000, "a different load starts from scratch");
     assert_eq!(database.problems("ycsb"), [""; 0]);
 }
@@ -181,45 +148,29 @@ pub fn assert_damage_is_detected(database: &TestDatabase) {
             "1 records have a field whose length is not 100",
         ),
     ] {
-        load(database, 2, &[], 1);
+        load(database, 2, 1);
         assert_eq!(database.problems("ycsb"), [""; 0]);
         database.execute(&damage);
         let problems = database.problems("ycsb");
         assert_eq!(problems.len(), 1, "{problems:?}");
-        assert!(
-            problems[0].starts_with(&format!("{id}: ")) && problems[0].contains(message),
-            "{problems:?}"
-        );
+        problems[0].assert_starts_with(&format!("{id}: "));
+        problems[0].assert_contains(message);
     }
 }
 
 /// Asserts that plans that do not match the data are refused.
 pub fn assert_mismatches_are_refused(database: &TestDatabase) {
-    for (plan, message) in [
-        (
-            plan_of_scale(3, &[]),
-            "the data has scale 2, but 3 was requested",
-        ),
-        (
-            workload_plan("ycsb", &[("fieldcount", "9")]),
-            "the data has fieldcount 10, but 9",
-        ),
-        (
-            workload_plan("ycsb", &[("fieldlength", "9")]),
-            "the data has fieldlength 100, but 9",
-        ),
-        (
-            workload_plan("ycsb", &[("workload", "g")]),
-            "workload = g is not known",
-        ),
-        (plan_of_scale(0, &[]), "a scale of 0 is not possible"),
+    for (option, message) in [
+        (("scale", "3"), "the data has scale 2, but 3 was requested"),
+        (("fieldcount", "9"), "the data has fieldcount 10, but 9"),
+        (("fieldlength", "9"), "the data has fieldlength 100, but 9"),
+        (("workload", "g"), "workload = g is not known"),
+        (("scale", "0"), "a scale of 0 is not possible"),
     ] {
-        let problem = program_problem(database, &plan);
-        assert!(problem.contains(message), "{problem}");
-        assert!(problem.contains("hint: "), "{problem}");
+        let problem = database.program_error("ycsb", &[option]);
+        problem.assert_contains(message).assert_contains("hint: ");
     }
-    let options = [("fieldcount", "10"), ("fieldlength", "100")];
-    let same_plan = plan_of_scale(2, &options);
-    let loaded = workload("ycsb").program(&mut database.control(), &same_plan);
+    let options = [("scale", "2"), ("fieldcount", "10"), ("fieldlength", "100")];
+    let loaded = database.program("ycsb", &options);
     assert_eq!(loaded.expect("the table exists").scale, 2);
 }

@@ -1,6 +1,7 @@
 //! Real outputs of the tools, and corrupted versions of them.
 
 use super::*;
+use prony_assertions::TextAssertions;
 use prony_judge::audit::Audit;
 use prony_store::Run;
 
@@ -120,7 +121,7 @@ fn corrupted_pgbench_reports_are_detected() {
         "average = 4.000 ms (including failures)",
         1,
     ));
-    assert!(audit.examined[0].contains("derived"), "{audit:?}");
+    audit.examined[0].assert_contains("derived");
     for mean in ["0.400", "3.990", "40.000"] {
         let (_, audit) =
             audit_one(&no_stddev.replacen("average = 4.000", &format!("average = {mean}"), 1));
@@ -278,10 +279,7 @@ Threads fairness:
     assert_eq!(ids(&audit), ["short-run"], "{audit:?}");
     assert_eq!(run.measured.kinds[0].committed, 161);
     assert!((run.measured.length_s - 3.0088).abs() < 1e-9);
-    assert!(
-        audit.examined[0].contains("waited for a schedule"),
-        "{audit:?}"
-    );
+    audit.examined[0].assert_contains("waited for a schedule");
 }
 
 /// The relevant lines of the output of HammerDB 4.6 on PostgreSQL.
@@ -336,7 +334,7 @@ fn a_time_profile_that_counts_calls_twice_is_reported() {
     };
     let (run, audit) = audit_one(&profile(25_030, "60751.621", "101.138"));
     assert_eq!(ids(&audit), ["trouble"], "{audit:?}");
-    assert!(audit.checks[0].finding.contains("each call twice"));
+    audit.checks[0].finding.assert_contains("each call twice");
     assert_eq!(run.measured.kinds[1].committed, 12_515);
     assert_eq!(run.measured.kinds[1].response.p99_ns, Some(28_632_000));
     let (_, audit) = audit_one(&profile(12_515, "30375.810", "50.569"));
@@ -386,7 +384,7 @@ fn check_documents(text: &str) {
         assert_eq!(parsed.workload, run.workload);
         for check in audit.checks {
             let text = check.finding + &check.advice;
-            assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
+            text.assert_lacks("NaN").assert_lacks("inf ");
         }
     }
 }

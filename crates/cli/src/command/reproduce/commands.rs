@@ -220,6 +220,7 @@ mod tests {
     use super::*;
     use crate::args::{Command, TimeoutArgs, parse};
     use crate::command::plan;
+    use prony_assertions::TextAssertions;
     use prony_plan::Plan;
     use prony_plan::scenario::{all_scenarios, find_scenario};
     use std::ffi::OsString;
@@ -306,11 +307,8 @@ mod tests {
             lines[0],
             "prony load tpcc --url URL --scale 576 --profile hammerdb-4.6"
         );
-        assert!(
-            lines[2].contains("--clients 256")
-                && lines[2].ends_with("--home all --profile hammerdb-4.6"),
-            "{lines:?}"
-        );
+        lines[2].assert_contains("--clients 256");
+        lines[2].assert_ends_with("--home all --profile hammerdb-4.6");
         // Without a published scale, a load chooses one, and a run finds it.
         let scenario = find_scenario("mssql-2012-s2.large").unwrap();
         let lines = all_commands(scenario, &ScenarioSettings::published(scenario));
@@ -318,16 +316,13 @@ mod tests {
             lines[0],
             "prony load tpcc --url URL --profile hammerdb --cached 100%"
         );
-        assert!(!lines[2].contains("--scale"), "{lines:?}");
+        lines[2].assert_lacks("--scale");
         let scenario = find_scenario("hotset-2c16g-0.1b-ro").unwrap();
         let lines = all_commands(scenario, &ScenarioSettings::published(scenario));
         assert_eq!(
             lines[0],
             "prony scenarios hotset-2c16g-0.1b-ro --script > hot-set-ro.sql"
         );
-        assert!(
-            lines[3].ends_with("--define range=100000000 --file hot-set-ro.sql"),
-            "{lines:?}"
-        );
+        lines[3].assert_ends_with("--define range=100000000 --file hot-set-ro.sql");
     }
 }

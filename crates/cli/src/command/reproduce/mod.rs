@@ -447,6 +447,7 @@ fn drop_tables(workload: &dyn Workload, target: &Target, url: Option<&str>) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn the_restart_command_is_not_stored() {
@@ -456,7 +457,7 @@ mod tests {
             &["prony", "--restart-command=sshpass -p geheim", "x"][..],
         ] {
             let stored = without_restart_command(&arguments(words));
-            assert!(!format!("{stored:?}").contains("geheim"), "{stored:?}");
+            format!("{stored:?}").assert_lacks("geheim");
             assert_eq!(stored.len(), words.len());
             assert_eq!(stored.last(), arguments(&["x"]).first());
         }

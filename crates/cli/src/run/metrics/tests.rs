@@ -1,4 +1,5 @@
 use super::*;
+use prony_assertions::TextAssertions;
 use prony_store::{Drive, Workload};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -67,60 +68,40 @@ fn a_scrape_gets_the_page() {
     let metrics = server_with_run();
     let answer = send_request(&metrics, SCRAPE);
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
-    assert!(
-        head.contains("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"),
-        "{head}"
-    );
-    assert!(
-        head.contains(&format!("Content-Length: {}\r\n", body.len())),
-        "{head}"
-    );
-    assert!(body.contains("prony_clients 3\n"), "{body}");
-    assert!(body.contains("workload=\"odd \\\"one\\\"\""), "{body}");
+    head.assert_starts_with("HTTP/1.1 200 OK\r\n");
+    head.assert_contains("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n");
+    head.assert_contains(&format!("Content-Length: {}\r\n", body.len()));
+    body.assert_contains("prony_clients 3\n");
+    body.assert_contains("workload=\"odd \\\"one\\\"\"");
     // Two scripts of the same name have separate figures.
-    assert!(
-        body.contains("{kind=\"pay.sql\",outcome=\"committed\"} 0\n"),
-        "{body}"
-    );
-    assert!(
-        body.contains("{kind=\"pay.sql #2\",outcome=\"committed\"} 0\n"),
-        "{body}"
-    );
+    body.assert_contains("{kind=\"pay.sql\",outcome=\"committed\"} 0\n");
+    body.assert_contains("{kind=\"pay.sql #2\",outcome=\"committed\"} 0\n");
     let head_response = send_request(&metrics, b"HEAD /metrics HTTP/1.0\r\n\r\n");
-    assert!(
-        head_response.starts_with("HTTP/1.1 200 OK\r\n") && head_response.ends_with("\r\n\r\n")
-    );
+    head_response.assert_starts_with("HTTP/1.1 200 OK\r\n");
+    head_response.assert_ends_with("\r\n\r\n");
 }
 
 #[test]
 fn a_scrape_before_the_run_gets_status_503() {
     let metrics = MetricsServer::listen(&loopback(), "--metrics-listen").expect("a port");
     let answer = send_request(&metrics, SCRAPE);
-    assert!(
-        answer.starts_with("HTTP/1.1 503 ") && answer.contains("has not started"),
-        "{answer}"
-    );
+    answer.assert_starts_with("HTTP/1.1 503 ");
+    answer.assert_contains("has not started");
 }
 
 #[test]
 fn the_next_run_replaces_the_figures_on_the_same_address() {
     let metrics = server_with_run();
     let first_answer = send_request(&metrics, SCRAPE);
-    assert!(
-        first_answer.contains("run=\"20261120-a\""),
-        "{first_answer}"
-    );
+    first_answer.assert_contains("run=\"20261120-a\"");
     let next_run = Run {
         id: "20261120-b".into(),
         ..new_run()
     };
     metrics.begin_run(&next_run);
     let answer = send_request(&metrics, SCRAPE);
-    assert!(
-        answer.contains("run=\"20261120-b\"") && !answer.contains("20261120-a"),
-        "{answer}"
-    );
+    answer.assert_contains("run=\"20261120-b\"");
+    answer.assert_lacks("20261120-a");
 }
 
 #[test]
@@ -159,7 +140,7 @@ fn each_invalid_request_gets_its_status() {
     let mut client = connect(&metrics);
     client.write_all(b"GET /metr").unwrap();
     client.shutdown(Shutdown::Both).unwrap();
-    assert!(send_request(&metrics, SCRAPE).starts_with("HTTP/1.1 200 "));
+    send_request(&metrics, SCRAPE).assert_starts_with("HTTP/1.1 200 ");
 }
 
 #[test]
@@ -169,7 +150,7 @@ fn a_slow_client_times_out_and_delays_no_other() {
     let mut slow_client = connect(&metrics);
     slow_client.write_all(b"GET /metrics HTTP/1.1\r\n").unwrap();
     // Other clients are served meanwhile.
-    assert!(send_request(&metrics, SCRAPE).starts_with("HTTP/1.1 200 "));
+    send_request(&metrics, SCRAPE).assert_starts_with("HTTP/1.1 200 ");
     let mut answer = String::new();
     let mut buffer = [0; 512];
     // Sending a byte now and then does not extend the timeout.
@@ -186,7 +167,7 @@ fn a_slow_client_times_out_and_delays_no_other() {
             answer = String::from_utf8_lossy(&buffer[..count]).into_owned();
         }
     }
-    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    answer.assert_starts_with("HTTP/1.1 408 ");
     assert!(started.elapsed() >= http::TIMEOUT);
 }
 
@@ -251,10 +232,6 @@ fn a_port_in_use_is_a_usage_error_and_dropping_the_server_frees_it() {
             .err()
             .expect(address);
         assert_eq!(failure.exit, crate::exit::Exit::Usage);
-        assert!(
-            failure.problems[0].message.contains(message_part),
-            "{}",
-            failure.problems[0].message
-        );
+        failure.problems[0].message.assert_contains(message_part);
     }
 }

@@ -5,8 +5,9 @@ use crate::common::{
     WAIT_TIMEOUT, connect, last_run, ok_stdout, own_postgres, query_number, send_signal,
     stderr_text,
 };
+use prony_assertions::TextAssertions;
 use prony_store::RunState;
-use prony_test_servers::shared_postgres;
+use prony_test_servers::{TestControl, shared_postgres};
 use std::io::Read;
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -24,14 +25,14 @@ fn invalid_settings_are_reported_and_change_nothing() {
     let head = hammer.login_lines();
     let assert_printed = |commands: &str, expected: &str| {
         let stdout = ok_stdout(&hammer.execute(&format!("{head}{commands}vudestroy\nquit\n")));
-        assert!(stdout.contains(expected), "{expected}: {stdout}");
+        stdout.assert_contains(expected);
         stdout
     };
     let failed = assert_printed(
         "diset tpcc pg_superuserpass wrong\nbuildschema\n",
         "FATAL:  password authentication failed for user \"postgres\"",
     );
-    assert!(failed.contains("Vuser 1:FINISHED FAILED"), "{failed}");
+    failed.assert_contains("Vuser 1:FINISHED FAILED");
     assert_printed(
         "diset tpcc pg_num_vu 3\ndiset tpcc pg_count_ware 2\nbuildschema\n",
         "You have 3 virtual users building 2 warehouses",
@@ -41,18 +42,14 @@ fn invalid_settings_are_reported_and_change_nothing() {
         "Changed tpcc:pg_num_vu from 3 to 1",
     );
     let mut control = hammer.bench.control();
-    control
-        .execute("CREATE TABLE mine (n int)")
-        .expect("a table");
+    control.run("CREATE TABLE mine (n int)");
     let database = "diset tpcc pg_dbase mistakes_beside\n";
     assert_printed(
         &format!("{database}buildschema\n"),
         "Database mistakes_beside exists but is not empty, specify a new or empty database name",
     );
     // A refused build changes no password, and tables that are not TPROC-C's are not dropped.
-    control
-        .execute("CREATE ROLE mistakes LOGIN PASSWORD 'of-before'")
-        .expect("a role");
+    control.run("CREATE ROLE mistakes LOGIN PASSWORD 'of-before'");
     assert_printed(&format!("{database}buildschema\n"), "is not empty");
     let url = hammer.bench.url.replace(
         &format!("postgres:{}@", hammer.bench.password),
@@ -62,7 +59,7 @@ fn invalid_settings_are_reported_and_change_nothing() {
         query_number(&mut crate::common::connect(&url), "SELECT 7"),
         7
     );
-    control.execute("DROP ROLE mistakes").expect("drops it");
+    control.run("DROP ROLE mistakes");
     assert_printed(
         &format!("{database}deleteschema\n"),
         "contains tables that are not TPROC-C's (mine...): nothing was deleted",
@@ -76,11 +73,8 @@ fn invalid_settings_are_reported_and_change_nothing() {
         &format!("{postgres}loadscript\nvurun\n"),
         "table item is missing",
     );
-    assert!(
-        no_schema.contains("buildschema creates the schema"),
-        "{no_schema}"
-    );
-    assert!(!no_schema.contains("NOPM"), "{no_schema}");
+    no_schema.assert_contains("buildschema creates the schema");
+    no_schema.assert_lacks("NOPM");
     assert_printed(
         &format!("{database}diset tpcc pg_oracompat true\nbuildschema\n"),
         "Prony does not support pg_oracompat",
@@ -107,7 +101,7 @@ fn a_relative_store_path_does_not_change_with_cd() {
     command.current_dir(&start).env("PRONY_HOME", "./store");
     let child = hammer.start(command, "cd other\ndbset db mysql\nputs [pwd]\nquit\n");
     let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
-    assert!(ok_stdout(&output).contains("/temp/other\n"), "{output:?}");
+    ok_stdout(&output).assert_contains("/temp/other\n");
     assert!(start.join("store/hammerdb/settings.json").is_file());
     assert!(!subfolder.join("store").exists());
 }
@@ -131,27 +125,19 @@ fn interrupted_builds_and_runs_are_reported_and_stored() {
         output.status.code().is_none(),
         "ended by the signal: {output:?}"
     );
-    assert!(
-        errors(&stdout)[0].contains("the build was stopped"),
-        "{stdout}"
-    );
-    assert!(
-        stdout.contains("buildschema with the same settings continues"),
-        "{stdout}"
-    );
+    errors(&stdout)[0].assert_contains("the build was stopped");
+    stdout.assert_contains("buildschema with the same settings continues");
     let check = format!(
         "{}diset tpcc pg_count_ware 50\ncheckschema\n",
         hammer.login_lines()
     );
     let checked = String::from_utf8_lossy(&hammer.execute(&check).stdout).into_owned();
-    assert!(checked.contains("`buildschema` "), "{checked}");
-    assert!(!checked.contains("prony load"), "{checked}");
-    control
-        .execute("DROP DATABASE broken WITH (FORCE)")
-        .expect("drops it");
+    checked.assert_contains("`buildschema` ");
+    checked.assert_lacks("prony load");
+    control.run("DROP DATABASE broken WITH (FORCE)");
 
     let stdout = ok_stdout(&hammer.execute(&hammer.build_script(1, 1)));
-    assert!(stdout.contains("BROKEN SCHEMA COMPLETE"), "{stdout}");
+    stdout.assert_contains("BROKEN SCHEMA COMPLETE");
     check_interrupted_run(&hammer);
     check_raiseerror(&hammer);
     check_test_driver(&hammer);
@@ -174,17 +160,11 @@ fn check_used_order_numbers(hammer: &HammerdbCli) {
     let reason = &errors(&stdout)[0];
     assert!(reason.contains("setting d_next_o_id"), "{stdout}");
     assert_eq!(query_number(&mut control, next_number), 7);
-    control
-        .execute("ALTER TABLE district DROP CONSTRAINT kept")
-        .expect("drops it");
+    control.run("ALTER TABLE district DROP CONSTRAINT kept");
     let output = hammer.execute(&hammer.test_script(0, 1));
-    assert!(
-        ok_stdout(&output).contains("NOPM"),
-        "{}",
-        ok_stdout(&output)
-    );
+    ok_stdout(&output).assert_contains("NOPM");
     let stderr = stderr_text(&output);
-    assert!(stderr.contains("d_next_o_id of 1 district was"), "{stderr}");
+    stderr.assert_contains("d_next_o_id of 1 district was");
     assert!(query_number(&mut control, next_number) >= unused);
 }
 
@@ -204,7 +184,7 @@ fn a_run_on_a_restarted_server_has_no_result() {
     let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
     stdout += &String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{stdout}");
-    assert!(!stdout.contains("NOPM"), "{stdout}");
+    stdout.assert_lacks("NOPM");
     let reason = &errors(&stdout)[0];
     assert!(
         reason.contains("lost its count of transactions") || reason.contains("could not be read"),
@@ -212,7 +192,7 @@ fn a_run_on_a_restarted_server_has_no_result() {
     );
     let checked = ok_stdout(&hammer.execute(&format!("{}checkschema\n", hammer.login_lines())));
     let success = "killed TPROC-C Schema has been checked successfully.";
-    assert!(checked.contains(success), "{checked}");
+    checked.assert_contains(success);
 }
 
 /// If the server does not restart, the run reports that it waits, and waits at most 10 s.
@@ -231,9 +211,9 @@ fn a_run_on_a_killed_server_has_no_result() {
     stdout += &String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{stdout}");
     let notice = "The server does not answer: waiting up to 10 s for its counts";
-    assert!(stdout.contains(notice), "{stdout}");
-    assert!(errors(&stdout)[0].contains("could not be read"), "{stdout}");
-    assert!(!stdout.contains("NOPM"), "{stdout}");
+    stdout.assert_contains(notice);
+    errors(&stdout)[0].assert_contains("could not be read");
+    stdout.assert_lacks("NOPM");
 }
 
 /// Reads the output of a command until it contains `text`.
@@ -263,22 +243,20 @@ fn check_interrupted_run(hammer: &HammerdbCli) {
         output.status.code().is_none(),
         "ended by the signal: {output:?}"
     );
-    assert!(!stdout.contains("NOPM"), "{stdout}");
+    stdout.assert_lacks("NOPM");
     let run = last_run(&hammer.bench);
     let expected = format!(
         "the run was ended by SIGINT (Ctrl-C); the measured part is stored: prony show {}",
         run.id
     );
-    assert!(errors(&stdout)[0].contains(&expected), "{stdout}");
+    errors(&stdout)[0].assert_contains(&expected);
     assert_eq!(run.state, RunState::Partial);
 }
 
 /// Asserts that a virtual user ends at its first error if pg_raiseerror is set, and continues otherwise.
 fn check_raiseerror(hammer: &HammerdbCli) {
     let mut control = connect(&shared_postgres().url_for("broken"));
-    control
-        .execute("ALTER TABLE new_order ADD CONSTRAINT full_up CHECK (no_o_id < 0) NOT VALID")
-        .expect("a constraint");
+    control.run("ALTER TABLE new_order ADD CONSTRAINT full_up CHECK (no_o_id < 0) NOT VALID");
     let script = hammer.test_script(0, 2);
     for (raise, minute, line) in [
         (
@@ -320,14 +298,9 @@ fn check_raiseerror(hammer: &HammerdbCli) {
             assert_eq!(stdout.contains(text), raise == "false", "{text}: {stdout}");
         }
         let stderr = stderr_text(&output);
-        assert!(
-            stderr.contains("of new-order failed: other (SQLSTATE 23514): "),
-            "{stderr}"
-        );
+        stderr.assert_contains("of new-order failed: other (SQLSTATE 23514): ");
     }
-    control
-        .execute("ALTER TABLE new_order DROP CONSTRAINT full_up")
-        .expect("drops it");
+    control.run("ALTER TABLE new_order DROP CONSTRAINT full_up");
 }
 
 /// Asserts that the test driver prints the name of each transaction and ends after pg_total_iterations.
@@ -369,5 +342,5 @@ fn check_test_driver(hammer: &HammerdbCli) {
         printed_lines.contains(&"2 = FINISH SUCCESS".to_owned()),
         "{stdout}"
     );
-    assert!(stdout.contains("ended jobid="), "{stdout}");
+    stdout.assert_contains("ended jobid=");
 }

@@ -4,6 +4,7 @@
 use super::maria::maria_head;
 use super::{HammerdbCli, lines};
 use crate::common::ok_stdout;
+use prony_assertions::TextAssertions;
 use std::collections::BTreeMap;
 
 /// The lines of a build with their numbers of occurrences, because Prony loads in a different order.
@@ -111,8 +112,5 @@ fn output_for_mariadb_matches_hammerdb() {
     let recorded: Vec<String> = RUN_MARIA.lines().map(str::to_owned).collect();
     assert_eq!(mask_run_lines(&hammer, &stdout), recorded);
     let profile = hammer.read_log("hdbxtprofile.log");
-    assert!(
-        profile.starts_with("MariaDB Hammerdb Time Profile Report @ "),
-        "{profile}"
-    );
+    profile.assert_starts_with("MariaDB Hammerdb Time Profile Report @ ");
 }

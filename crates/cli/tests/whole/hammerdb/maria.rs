@@ -2,9 +2,10 @@
 
 use super::{HammerdbCli, lines, parse_result_of};
 use crate::common::{connect, last_run, ok_stdout, query_number, stderr_text};
+use prony_assertions::TextAssertions;
 use prony_server::Control;
 use prony_store::RunState;
-use prony_test_servers::shared_mariadb;
+use prony_test_servers::{TestControl, shared_mariadb};
 
 /// Script lines that set the server's address (TCP) and the login.
 pub fn maria_head(database: &str) -> String {
@@ -60,7 +61,7 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
     assert_eq!(before, 2 * 10 * 3001);
     let second_build = ok_stdout(&hammer.execute_file(&format!("{head}buildschema\n")));
     let refusal = "Database hammer_whole exists but is not empty, specify a new or empty database";
-    assert!(second_build.contains(refusal), "{second_build}");
+    second_build.assert_contains(refusal);
 
     let ended_before = ended_transactions(&mut root);
     let output = hammer.execute_file(&format!(
@@ -77,7 +78,7 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
     // the two minutes are a part of those between the two readings.
     let ended = ended_transactions(&mut root) - ended_before;
     assert!(tpm > nopm && tpm / 15 <= ended, "{tpm} {nopm} {ended}");
-    assert!(stdout.contains(" MariaDB tpm"), "{stdout}");
+    stdout.assert_contains(" MariaDB tpm");
     let run = last_run(&hammer.bench);
     assert_eq!((run.workload.scale, run.drive.clients), (2, 3));
     assert_eq!(run.state, RunState::Complete, "{}", stderr_text(&output));
@@ -93,22 +94,19 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
         &hammer.execute_file(&format!("{head}loadscript\nvuset vu 1\nvurun\nvudestroy\n")),
     );
     let reason = "in 1 district (in warehouse 1) the next order's number is taken";
-    assert!(refused.contains(reason), "{refused}");
+    refused.assert_contains(reason);
     let next = "select d_next_o_id from hammer_whole.district where d_w_id = 1 and d_id = 3";
     assert_eq!(query_number(&mut root, next), 7);
 
     // Tables that are not TPROC-C's are not dropped.
     let foreign_table = "create table hammer_whole.mine (n int)";
-    root.execute(foreign_table).expect("a table");
+    root.run(foreign_table);
     let refused = ok_stdout(&hammer.execute_file(&format!("{head}deleteschema\n")));
-    assert!(
-        refused.contains("contains tables that are not TPROC-C's (mine...)"),
-        "{refused}"
-    );
+    refused.assert_contains("contains tables that are not TPROC-C's (mine...)");
     root.execute("drop table hammer_whole.mine")
         .expect("drops the table");
     let deleted = ok_stdout(&hammer.execute_file(&format!("{head}deleteschema\n")));
-    assert!(deleted.contains("Vuser 1:TPCC SCHEMA DELETED"), "{deleted}");
+    deleted.assert_contains("Vuser 1:TPCC SCHEMA DELETED");
     assert_eq!(query_number(&mut root, schemas), 0);
 }
 
@@ -118,8 +116,8 @@ fn problems_with_mariadb_are_reported() {
     let head = maria_head("hammer_wrong");
     let assert_failed = |commands: &str, expected: &str| {
         let stdout = ok_stdout(&hammer.execute_file(&format!("{head}{commands}vudestroy\n")));
-        assert!(stdout.contains(expected), "{expected}: {stdout}");
-        assert!(stdout.contains("Vuser 1:FINISHED FAILED"), "{stdout}");
+        stdout.assert_contains(expected);
+        stdout.assert_contains("Vuser 1:FINISHED FAILED");
     };
     let password = "diset tpcc maria_pass wrong\nbuildschema\n";
     assert_failed(password, "Access denied for user 'prony'");

@@ -8,6 +8,7 @@ mod maria;
 use crate::common::{
     TestBench, WAIT_TIMEOUT, assert_hidden, files_below, ok_stdout, query_number, stderr_text,
 };
+use prony_assertions::TextAssertions;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_test_servers::shared_postgres;
 use std::io::Write;
@@ -249,8 +250,8 @@ fn scripts_of_the_guide_build_and_run() {
         2,
         "of the build and of the run"
     );
-    assert!(log.contains(&format!("System achieved {nopm} NOPM")));
-    assert!(!log.contains("RUNNING") && !log.contains("FINISHED"));
+    log.assert_contains(&format!("System achieved {nopm} NOPM"));
+    log.assert_lacks("RUNNING").assert_lacks("FINISHED");
     assert_state_stored(&hammer, nopm);
     // PostgreSQL does not drop a database that is in use.
     drop(control);
@@ -258,7 +259,7 @@ fn scripts_of_the_guide_build_and_run() {
         "{}diset tpcc pg_count_ware 2\ncheckschema\nvudestroy\n",
         hammer.login_lines()
     ));
-    assert!(ok_stdout(&checked).contains("guide TPROC-C Schema has been checked successfully."));
+    ok_stdout(&checked).assert_contains("guide TPROC-C Schema has been checked successfully.");
     assert_deleted(&hammer);
 }
 
@@ -266,7 +267,7 @@ fn scripts_of_the_guide_build_and_run() {
 fn assert_time_profile(hammer: &HammerdbCli, users: usize) {
     let profile = hammer.read_log("hdbxtprofile.log");
     let title = format!(">>>>> SUMMARY OF {users} ACTIVE VIRTUAL USERS");
-    assert!(profile.contains(&title), "{profile}");
+    profile.assert_contains(&title);
     let (per_user, summary) = profile.split_once(&title).expect("it is there");
     let calls = |text: &str| -> u64 {
         let mut parts = text.split("PROC: NEWORD\nCALLS: ");
@@ -287,29 +288,23 @@ fn assert_state_stored(hammer: &HammerdbCli, nopm: u64) {
     assert_eq!(names, ["NOPM", "TPM"]);
     let output = hammer.execute("print dict\njobs result\nquit\n");
     let stdout = ok_stdout(&output);
-    assert!(
-        stdout.contains(" pg_user             = postgres\n"),
-        "{stdout}"
-    );
-    assert!(stdout.contains(" pg_timeprofile      = true\n"), "{stdout}");
+    stdout.assert_contains(" pg_user             = postgres\n");
+    stdout.assert_contains(" pg_timeprofile      = true\n");
     let line = format!("\"TEST RESULT : System achieved {nopm} NOPM from ");
-    assert!(stdout.contains(&line), "{stdout}");
+    stdout.assert_contains(&line);
     let ids = files_below(&hammer.bench.home.join("hammerdb/jobs"));
     assert_eq!(ids.len(), 2, "the build and the run");
     // The password of the previous call is not stored, and the output reports that.
     let output = hammer.execute("loadscript\nvurun\nquit\n");
     let stdout = ok_stdout(&output);
-    assert!(
-        stdout.contains("Passwords are not stored between calls"),
-        "{stdout}"
-    );
+    stdout.assert_contains("Passwords are not stored between calls");
 }
 
 /// Deletes the schema and asserts that the database and its role are dropped.
 fn assert_deleted(hammer: &HammerdbCli) {
     let stdout =
         ok_stdout(&hammer.execute(&format!("{}deleteschema\nquit\n", hammer.login_lines())));
-    assert!(stdout.contains("Vuser 1:FINISHED SUCCESS"), "{stdout}");
+    stdout.assert_contains("Vuser 1:FINISHED SUCCESS");
     let mut control = hammer.bench.control();
     let remaining = "SELECT (SELECT count(*) FROM pg_database WHERE datname = 'guide') \
          + (SELECT count(*) FROM pg_roles WHERE rolname = 'guide')";

@@ -2,7 +2,8 @@
 
 use super::{DRIVERS, Driver, SysbenchTestBench, count_tables, figure, query_counts};
 use crate::common::{WAIT_TIMEOUT, connect};
-use prony_test_servers::{MariaDb, MariaDbOptions};
+use prony_assertions::TextAssertions;
+use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -46,15 +47,9 @@ fn an_error_that_is_not_ignored_ends_the_run() {
     let started = Instant::now();
     let out = bench.sysbench(arguments).failed_stdout(1);
     assert!(started.elapsed() < 5 * WAIT_TIMEOUT, "the run did not end");
-    assert!(
-        out.contains("FATAL: mysql_stmt_execute() returned error 1"),
-        "{out}"
-    );
-    assert!(
-        out.contains("FATAL: `thread_run' function failed: SQL error, errno = 1"),
-        "{out}"
-    );
-    assert!(!out.contains("SQL statistics"), "{out}");
+    out.assert_contains("FATAL: mysql_stmt_execute() returned error 1");
+    out.assert_contains("FATAL: `thread_run' function failed: SQL error, errno = 1");
+    out.assert_lacks("SQL statistics");
     let run = crate::common::parse_run(&bench.prony("show last --json"));
     assert_eq!(run.state, prony_store::RunState::Partial);
 
@@ -62,7 +57,7 @@ fn an_error_that_is_not_ignored_ends_the_run() {
     let trigger = "create trigger full after insert on sbtest1 for each row \
                    if new.id > 50 then signal sqlstate '45000'; end if";
     let mut control = bench.control();
-    control.execute(trigger).expect("a trigger");
+    control.run(trigger);
     let arguments = "--table-size=20 --threads=3 --time=600 oltp_insert run";
     bench.sysbench(arguments).failed_stdout(1);
     let run = crate::common::parse_run(&bench.prony("show last --json"));
@@ -122,7 +117,7 @@ fn a_run_ends_in_time_if_its_server_is_gone() {
     let mut bench = SysbenchTestBench::new(Driver::Mysql, "sb_gone");
     let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
     let sql = "create database sb_gone";
-    connect(&server.url()).execute(sql).expect("a database");
+    connect(&server.url()).run(sql);
     bench.password = server.password().reveal().to_owned();
     bench.login[2] = format!("--mysql-port={}", server.port());
     bench.login[4] = format!("--mysql-password={}", bench.password);
@@ -182,11 +177,8 @@ fn missing_tables_and_refused_logins_are_printed_as_sysbench_prints_them() {
         let bench = SysbenchTestBench::new(driver, "sb_missing");
         let run = |arguments: &str| bench.sysbench(&format!("{arguments} oltp_read_write run"));
         let no_table = run("").failed_stdout(1);
-        assert!(
-            no_table.ends_with("FATAL: Thread initialization failed!\n"),
-            "{no_table}"
-        );
-        assert!(no_table.contains("sbtest1"), "{no_table}");
+        no_table.assert_ends_with("FATAL: Thread initialization failed!\n");
+        no_table.assert_contains("sbtest1");
         let text_mode = run("--db-ps-mode=disable").failed_stdout(1);
         let (prepared, text) = match driver {
             Driver::Mysql => (
@@ -200,12 +192,9 @@ fn missing_tables_and_refused_logins_are_printed_as_sysbench_prints_them() {
                  query was: SELECT c FROM sbtest1 WHERE id=",
             ),
         };
-        assert!(no_table.contains(prepared), "{no_table}");
-        assert!(text_mode.contains(text), "{text_mode}");
-        assert!(
-            text_mode.contains("Threads started!\n\nFATAL"),
-            "{text_mode}"
-        );
+        no_table.assert_contains(prepared);
+        text_mode.assert_contains(text);
+        text_mode.assert_contains("Threads started!\n\nFATAL");
 
         let (password, expected, closed_port) = match driver {
             Driver::Mysql => (
@@ -235,12 +224,12 @@ fn missing_tables_and_refused_logins_are_printed_as_sysbench_prints_them() {
             let out = bench
                 .sysbench(&format!("{password} oltp_read_write {command}"))
                 .failed_stdout(1);
-            assert!(out.contains(expected), "{out}");
+            out.assert_contains(expected);
             let line = format!("FATAL: `{function}' function failed: connection creation failed\n");
-            assert!(out.contains(&line) && out.ends_with(last), "{out}");
+            out.assert_contains(&line).assert_ends_with(last);
         }
         let out = run(closed_port).failed_stdout(1);
-        assert!(out.contains("onnect"), "{out}");
+        out.assert_contains("onnect");
     }
 }
 
@@ -258,22 +247,17 @@ fn existing_tables_are_not_replaced() {
         let out = bench
             .sysbench("--table-size=100 oltp_read_write prepare")
             .failed_stdout(1);
-        assert!(out.contains("already exists"), "{out}");
-        assert!(
-            out.contains("FATAL: `sysbench.cmdline.call_command' function failed"),
-            "{out}"
-        );
+        out.assert_contains("already exists");
+        out.assert_contains("FATAL: `sysbench.cmdline.call_command' function failed");
         let count = "select count(*) from sbtest1";
         assert_eq!(crate::common::query_number(&mut bench.control(), count), 99);
         // With fewer rows than requested, the run continues and prints a note to stderr.
         let run = bench.sysbench("--table-size=200 --events=10 --time=0 oltp_point_select run");
-        assert!(
-            run.stderr.contains("sbtest1 was loaded with 100 rows"),
-            "{run:?}"
-        );
+        run.stderr
+            .assert_contains("sbtest1 was loaded with 100 rows");
         let hint = "hint: `sysbench oltp_read_write --tables=1 cleanup`, then `sysbench \
                     oltp_point_select --tables=1 --table-size=200 prepare`";
-        assert!(run.stderr.contains(hint), "{run:?}");
+        run.stderr.assert_contains(hint);
         assert_eq!(query_counts(&run.ok_stdout()), (10.0, 0.0, 0.0));
     }
 }
@@ -284,15 +268,15 @@ fn an_unreadable_table_counts_as_existing() {
     let bench = SysbenchTestBench::new(Driver::Pgsql, "sb_unread");
     let owner = "create role sb_unread login password 'sesame'; \
                  create table sbtest2 (x int); grant usage, create on schema public to sb_unread";
-    bench.control().execute(owner).expect("a role");
+    bench.control().run(owner);
     let arguments = "--pgsql-user=sb_unread --pgsql-password=sesame --tables=2 --table-size=10 \
                  oltp_read_only prepare";
     let out = bench.sysbench(arguments).failed_stdout(1);
-    assert!(out.contains("Creating table 'sbtest2'"), "{out}");
-    assert!(out.contains("relation \"sbtest2\" already exists"), "{out}");
+    out.assert_contains("Creating table 'sbtest2'");
+    out.assert_contains("relation \"sbtest2\" already exists");
     assert_eq!(count_tables(&bench), 1);
     let cleanup = "drop owned by sb_unread; drop role sb_unread";
-    bench.control().execute(cleanup).expect("drops the role");
+    bench.control().run(cleanup);
 }
 
 #[test]
@@ -315,10 +299,8 @@ fn an_interrupted_prepare_names_sysbench_commands_once() {
     crate::common::send_signal(&child, "-INT");
     let result = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     let printed = format!("{}{}", result.stdout, result.stderr);
-    assert!(
-        !printed.contains("prony load") && !printed.contains("prony clean"),
-        "{printed}"
-    );
+    printed.assert_lacks("prony load");
+    printed.assert_lacks("prony clean");
     assert!(
         result
             .stdout
@@ -383,7 +365,7 @@ fn a_hint_is_printed_once_and_only_to_stderr() {
                 1,
                 "{arguments}: {result:?}"
             );
-            assert!(!result.stdout.contains("hint: "), "{result:?}");
+            result.stdout.assert_lacks("hint: ");
         }
     }
 }
@@ -404,7 +386,7 @@ fn connections_are_distributed_over_hosts_in_order() {
     run(1).ok_stdout();
     let out = run(2).failed_stdout(1);
     let expected = "FATAL: unable to connect to MySQL server on host '127.0.0.255', port ";
-    assert!(out.contains(expected), "{out}");
+    out.assert_contains(expected);
 }
 
 #[test]
@@ -416,21 +398,18 @@ fn a_full_queue_and_a_forced_shutdown_end_a_run() {
     let out = bench
         .sysbench("--table-size=100 --rate=10000000 oltp_point_select run")
         .failed_stdout(1);
-    assert!(out.contains("FATAL: The event queue is full."), "{out}");
-    assert!(!out.contains("SQL statistics"), "{out}");
+    out.assert_contains("FATAL: The event queue is full.");
+    out.assert_lacks("SQL statistics");
     let lock = "begin; update sbtest1 set k = k";
     let mut holder = bench.control();
-    holder.execute(lock).expect("a lock");
+    holder.run(lock);
     let arguments =
         "--table-size=100 --threads=2 --time=3 --forced-shutdown=1 oltp_update_index run";
     let out = bench.sysbench(arguments).failed_stdout(2);
-    assert!(out.contains("Forcing shutdown in 4 seconds"), "{out}");
-    assert!(
-        out.contains("FATAL: The --max-time limit has expired, forcing shutdown...\n"),
-        "{out}"
-    );
+    out.assert_contains("Forcing shutdown in 4 seconds");
+    out.assert_contains("FATAL: The --max-time limit has expired, forcing shutdown...\n");
     let line = "Number of unfinished transactions on forced shutdown: 2\n\nGeneral statistics:";
-    assert!(out.contains(line), "{out}");
+    out.assert_contains(line);
     assert_eq!(figure(&out, "total number of events:"), 0.0);
 }
 
@@ -483,7 +462,7 @@ fn unsupported_options_and_commands_are_errors() {
     let mut command = bench.command("--version");
     command.env("PRONY_SYSBENCH_COMPAT", "0.5");
     let result = bench.assert_no_password(command.output().expect("it starts"));
-    assert!(result.stderr.contains("use 1.0 or 1.1"), "{result:?}");
+    result.stderr.assert_contains("use 1.0 or 1.1");
     assert_eq!(result.code, Some(1));
 }
 
@@ -499,5 +478,5 @@ fn thread_init_timeout_limits_the_wait_for_a_server() {
         .assert_no_password(command.output().expect("it starts"))
         .failed_stdout(2);
     let line = "FATAL: Worker threads failed to initialize within 1 seconds!\n";
-    assert!(out.ends_with(line), "{out}");
+    out.assert_ends_with(line);
 }

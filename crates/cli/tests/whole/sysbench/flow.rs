@@ -4,6 +4,7 @@ use super::{
     DRIVERS, Driver, SysbenchTestBench, TESTS_ON_OLTP_TABLES, count_tables, figure, query_counts,
 };
 use crate::common::{ok_stdout, parse_run, query_number, total_figures};
+use prony_assertions::TextAssertions;
 
 /// Replaces each number by `N` and repeated spaces by one.
 fn mask_numbers(text: &str) -> String {
@@ -124,7 +125,7 @@ fn every_bundled_test_executes_exactly_its_events() {
             .sysbench("--tables=2 oltp_read_write cleanup")
             .ok_stdout();
         let expected = "Dropping table 'sbtest1'...\nDropping table 'sbtest2'...\n";
-        assert!(dropped.ends_with(expected), "{dropped}");
+        dropped.assert_ends_with(expected);
         assert_eq!(count_tables(&bench), 0);
     }
 }
@@ -154,7 +155,7 @@ fn a_run_is_stored_with_its_queries() {
     assert_eq!(run.request["arguments"][4], "--mysql-password=***");
     assert_eq!(run.request["arguments"][11], "oltp_read_only");
     let stdout = ok_stdout(&bench.prony("show last --full"));
-    assert!(stdout.contains("oltp_read_only"), "{stdout}");
+    stdout.assert_contains("oltp_read_only");
 }
 
 #[test]
@@ -230,10 +231,7 @@ fn each_row_of_bulk_insert_is_an_event() {
         let prepared = bench
             .sysbench("--threads=2 bulk_insert prepare")
             .ok_stdout();
-        assert!(
-            prepared.ends_with("Creating table 'sbtest2'...\n"),
-            "{prepared}"
-        );
+        prepared.assert_ends_with("Creating table 'sbtest2'...\n");
         for run in 1..=2 {
             let out = bench
                 .sysbench("--threads=2 --events=3000 --time=0 bulk_insert run")
@@ -263,10 +261,7 @@ fn one_large_table_is_loaded_by_all_threads_and_prewarmed() {
     let prewarmed = bench
         .sysbench("--threads=2 oltp_read_only prewarm")
         .ok_stdout();
-    assert!(
-        prewarmed.ends_with("Prewarming table sbtest1\n"),
-        "{prewarmed}"
-    );
+    prewarmed.assert_ends_with("Prewarming table sbtest1\n");
 }
 
 #[test]
@@ -282,9 +277,9 @@ fn version_1_1_has_its_own_report_and_warm_up() {
     let out = bench
         .assert_no_password(command.output().expect("it starts"))
         .ok_stdout();
-    assert!(out.starts_with("sysbench 1.1.0"), "{out}");
-    assert!(out.contains("Warmup time: 1s"), "{out}");
-    assert!(out.contains("events/s (eps):"), "{out}");
+    out.assert_starts_with("sysbench 1.1.0");
+    out.assert_contains("Warmup time: 1s");
+    out.assert_contains("events/s (eps):");
     let (reads, _, others) = query_counts(&out);
     let events = figure(&out, "total number of events:");
     // An event that spans the end of the warm-up is counted in part.
@@ -326,12 +321,9 @@ fn verbosity_selects_the_messages() {
     let info = run("--verbosity=4").ok_stdout();
     let expected =
         "Event limit exceeded, exiting...\n(last message repeated 1 times)\nDone.\n\nSQL";
-    assert!(info.contains(expected), "{info}");
+    info.assert_contains(expected);
     let debug = run("--debug").ok_stdout();
-    assert!(
-        debug.contains("DEBUG: Worker thread (#1) initialized\nThreads started!"),
-        "{debug}"
-    );
+    debug.assert_contains("DEBUG: Worker thread (#1) initialized\nThreads started!");
 }
 
 /// Standard output and standard error may be the same file.
@@ -347,10 +339,8 @@ fn warnings_come_before_the_banner_and_init_before_a_missing_event() {
     assert!(command.status().expect("it starts").success());
     let text = std::fs::read_to_string(&path).expect("text");
     let expected = "WARNING: the --test option is deprecated.";
-    assert!(
-        text.starts_with(expected) && text.contains("\nsysbench 1.0.20"),
-        "{text}"
-    );
+    text.assert_starts_with(expected);
+    text.assert_contains("\nsysbench 1.0.20");
     std::fs::write(
         bench.home.join("init.lua"),
         "function init() print('init') end",
@@ -358,7 +348,7 @@ fn warnings_come_before_the_banner_and_init_before_a_missing_event() {
     .expect("a file");
     let text = bench.sysbench("init.lua run").failed_stdout(1);
     let expected = "init\nFATAL: cannot find the event() function in init.lua\n";
-    assert!(text.ends_with(expected), "{text}");
+    text.assert_ends_with(expected);
 }
 
 /// sysbench 1.1: each thread reconnects after every N events.

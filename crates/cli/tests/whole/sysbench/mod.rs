@@ -5,7 +5,7 @@ mod flow;
 
 use crate::common::{assert_hidden, connect};
 use prony_server::Control;
-use prony_test_servers::{shared_mariadb, shared_postgres};
+use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -54,7 +54,7 @@ impl SysbenchTestBench {
             Driver::Mysql => {
                 let server = shared_mariadb();
                 let sql = format!("create database {name}");
-                connect(&server.url()).execute(&sql).expect("a database");
+                connect(&server.url()).run(sql);
                 let password = server.password().reveal().to_owned();
                 let login = [
                     "--db-driver=mysql".to_owned(),
@@ -69,7 +69,7 @@ impl SysbenchTestBench {
             Driver::Pgsql => {
                 let server = shared_postgres();
                 let sql = format!("create database {name}");
-                connect(&server.url()).execute(&sql).expect("a database");
+                connect(&server.url()).run(sql);
                 let password = server.password().reveal().to_owned();
                 let login = [
                     "--db-driver=pgsql".to_owned(),

@@ -300,7 +300,6 @@ impl Interp {
         Ok(String::new())
     }
 
-    /// Parses the parameters and the body of a procedure.
     pub(super) fn parse_procedure(parameter_text: &str, body_text: &str) -> Result<Proc, Flow> {
         let mut parameters = Vec::new();
         for parameter in list::split(parameter_text)? {

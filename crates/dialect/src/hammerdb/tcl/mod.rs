@@ -80,7 +80,6 @@ pub trait Host {
     /// Runs a command that is not Tcl's; `None` if there is no such command. May block without a time limit.
     fn call_command(&mut self, name: &str, args: &[String]) -> Option<TclResult>;
 
-    /// Whether the host has a command with this name.
     fn has_command(&self, name: &str) -> bool;
 
     fn system(&self) -> &dyn System;

@@ -22,7 +22,6 @@ impl Value {
         }
     }
 
-    /// The value's text.
     pub fn text(&self) -> String {
         match self {
             Value::Integer(number) => number.to_string(),
@@ -31,7 +30,6 @@ impl Value {
         }
     }
 
-    /// The value as a real number.
     pub fn as_real(&self) -> Result<f64, String> {
         match self {
             Value::Integer(number) => Ok(*number as f64),
@@ -103,7 +101,6 @@ pub(crate) fn require_integer(text: &str) -> Result<i64, String> {
     parse_integer(text).ok_or_else(|| format!("expected integer but got \"{text}\""))
 }
 
-/// Parses a real number.
 pub(crate) fn parse_real(text: &str) -> Option<f64> {
     let text = text.trim_ascii();
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);

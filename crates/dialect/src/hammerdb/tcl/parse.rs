@@ -54,7 +54,6 @@ fn syntax_error(message: impl Into<String>) -> SyntaxError {
     }
 }
 
-/// Parses a script.
 pub(crate) fn script(text: &str) -> Script {
     let mut parser = TextParser::new(text);
     let mut script = Script::default();

@@ -93,7 +93,6 @@ impl SampleSinks {
         times
     }
 
-    /// The sink of one worker.
     pub fn new_listener(&self, worker: usize) -> Box<dyn SampleListener> {
         let clients = clients_of_thread(worker as u32, self.clients, self.threads);
         let kind_count = self.state.kinds.len();

@@ -55,7 +55,6 @@ pub fn open(
 }
 
 impl Logs {
-    /// The listener that logs a worker's samples.
     pub fn new_listener(&self, worker: usize) -> Box<dyn SampleListener> {
         let logger = self.loggers.get(worker);
         Box::new(SampleLogger {

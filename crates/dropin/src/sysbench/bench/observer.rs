@@ -19,7 +19,6 @@ use prony_runner::{Recording, RunObserver, RunSecond};
 use prony_store::Run;
 use std::sync::Arc;
 
-/// One second in nanoseconds.
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// What was counted since a line or a report.

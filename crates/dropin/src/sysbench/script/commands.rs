@@ -7,20 +7,11 @@ use super::super::call::CommandError;
 use super::{ScriptRun, print_failure, target_or_placeholder};
 use crate::sysbench::connection::ResolvedServer;
 use prony_dialect::sysbench::{ProgramCost, drive_plan, fatal_line};
-use prony_drive::{DriveJob, LoadStart, Observer};
-use prony_measure::{IntervalRow, RunSchedule};
+use prony_drive::DriveJob;
 use prony_plan::{DrivePlan, Pace, Stop, cpu_count};
 use prony_server::control::ConnectFailure;
 use prony_workload::lua::{LuaScriptError, ThreadTask};
 use std::time::Duration;
-
-/// An observer that does nothing.
-struct NoObserver;
-
-impl Observer for NoObserver {
-    fn started(&mut self, _: &LoadStart) {}
-    fn interval_ended(&mut self, _: &IntervalRow, _: &RunSchedule) {}
-}
 
 impl ScriptRun<'_> {
     /// Runs the task in all threads.
@@ -57,17 +48,11 @@ impl ScriptRun<'_> {
         let on_refused =
             |failures: &[ConnectFailure]| self.logger.log_connect_failure(driver, failures);
         let job = DriveJob {
-            program: &program,
-            target: &target,
-            tcp_target: None,
-            plan: &plan,
             seed: plan.seed.unwrap_or(0),
-            interrupt: &interrupt,
-            new_sample_listener: None,
-            service: None,
             on_connect_refused: Some(&on_refused),
+            ..DriveJob::new(&program, &target, &plan, &interrupt)
         };
-        let drive_result = prony_drive::run(&job, &mut NoObserver);
+        let drive_result = prony_drive::run(&job, &mut ());
         let drive_result = drive_result.map_err(|error| call.fail_with_text(&error.to_string()))?;
         if self.logger.has_failed() {
             return Err(CommandError(1));

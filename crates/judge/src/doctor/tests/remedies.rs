@@ -1,6 +1,7 @@
 //! Commands that are safe to run, and values that are not known.
 
 use super::*;
+use prony_assertions::TextAssertions;
 use prony_store::{ConnectionLimit, LimitOwner, Product};
 
 fn command(report: &DoctorReport, id: &str) -> Option<String> {
@@ -174,7 +175,7 @@ fn the_narrowest_limit_on_connections_counts() {
         let short = report(engine, owner, needed + 1);
         assert_eq!(state(&short, "max-connections"), DoctorState::Bad);
         let command = command(&short, "max-connections").unwrap();
-        assert!(command.starts_with(start), "{command}");
+        command.assert_starts_with(start);
     }
 }
 
@@ -202,11 +203,9 @@ fn an_interface_without_a_device_is_judged_by_those_below_it() {
         ("mtu", DoctorState::Bad),
     ];
     assert_eq!(states(&report), expected);
-    assert!(
-        command(&report, "receive-queues")
-            .unwrap()
-            .contains("/net/eth0/")
-    );
+    command(&report, "receive-queues")
+        .unwrap()
+        .assert_contains("/net/eth0/");
     assert_eq!(command(&report, "mtu"), None, "there is no device to set");
     let report = bond(|machine| machine.interfaces[1].lower.clear());
     for id in ["receive-queues", "irq-balance"] {
@@ -265,10 +264,11 @@ fn rights_are_granted_in_the_language_of_the_engine() {
         Some("psql -c 'GRANT pg_monitor TO \"bench\"'")
     );
     let command = grant(Product::MYSQL, "bench").unwrap();
-    assert!(command.contains("GRANT PROCESS") && command.contains("'bench'@'%'"));
-    assert!(command.contains("ON mysql.innodb_table_stats"), "{command}");
+    command.assert_contains("GRANT PROCESS");
+    command.assert_contains("'bench'@'%'");
+    command.assert_contains("ON mysql.innodb_table_stats");
     let command = grant(Product::SQL_SERVER, "bench").unwrap();
-    assert!(command.contains("VIEW SERVER STATE TO [bench]"));
+    command.assert_contains("VIEW SERVER STATE TO [bench]");
     assert_eq!(
         grant(Product::POSTGRESQL, "a';rm -rf /"),
         None,

@@ -1,6 +1,7 @@
 //! Runs whose setups differ, or are partly unknown.
 
 use super::*;
+use prony_assertions::TextAssertions;
 use prony_store::DeclaredFact;
 
 #[test]
@@ -93,7 +94,8 @@ fn two_currencies_are_refused() {
         run: &run,
     });
     let error = price(&measured, &options()).unwrap_err();
-    assert!(error.to_string().contains("USD") && error.to_string().contains("EUR"));
+    error.to_string().assert_contains("USD");
+    error.to_string().assert_contains("EUR");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Runs that should be repeats of each other and differ, and runs that ended early.
 
 use super::*;
+use prony_assertions::TextAssertions;
 
 #[test]
 fn runs_that_are_not_repeats_have_no_median() {
@@ -23,11 +24,7 @@ fn runs_that_are_not_repeats_have_no_median() {
         .map(|refusal| refusal.run.as_str())
         .collect();
     assert_eq!(refused, ["x", "y"]);
-    assert!(
-        prices.unpriced_runs[0].why.contains("fsync"),
-        "{:?}",
-        prices.unpriced_runs
-    );
+    prices.unpriced_runs[0].why.assert_contains("fsync");
 }
 
 #[test]
@@ -91,7 +88,7 @@ fn repeats_of_one_variant_given_for_two_configurations_get_a_caveat() {
     assert_eq!(caveats.len(), 1);
     assert_eq!(caveats[0].0, Severity::Caveat);
     let begin = "a (base), b (base): priced by repeats of one variant";
-    assert!(caveats[0].1.starts_with(begin), "{caveats:?}");
+    caveats[0].1.assert_starts_with(begin);
     // No caveat for runs of two variants, for runs of one configuration, and for one measurement at two
     // prices, which has its own remark.
     assert_eq!(
@@ -190,5 +187,5 @@ fn a_price_by_a_run_that_ended_early_has_a_caveat() {
         .iter()
         .find(|remark| remark.id == "run-caveats");
     let remark = remark.expect("a remark");
-    assert!(remark.finding.ends_with("partial-run."), "{remark:?}");
+    remark.finding.assert_ends_with("partial-run.");
 }

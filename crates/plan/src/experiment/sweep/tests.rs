@@ -1,5 +1,6 @@
 use super::*;
 use crate::{Experiment, ServerPlan, value_from_flag};
+use prony_assertions::TextAssertions;
 
 const BASE: &str = "[workload]\nname = \"tpcb\"\n[run]\nclients = 4\nduration = \"5s\"\n";
 
@@ -151,7 +152,7 @@ fn machines_have_servers_facts_and_prices() {
     let metrics = |point: &crate::Variant| point.plan.observe.server_metrics.clone();
     let exporter = "http://big:9100/metrics".to_owned();
     assert_eq!((metrics(small), metrics(big)), (None, Some(exporter)));
-    assert!(!format!("{:?}", big.point).contains("secret"));
+    format!("{:?}", big.point).assert_lacks("secret");
 }
 
 #[test]
@@ -261,6 +262,6 @@ fn problems_name_the_place_and_the_value() {
         .overlay(flags)
         .check_experiment();
     let both = both.err().unwrap().to_string();
-    assert!(both.contains("sweeps what --clients sets"), "{both}");
+    both.assert_contains("sweeps what --clients sets");
     assert!(SweepAxis::from_flag("clients").is_err() && SweepAxis::from_flag("=1,2").is_err());
 }

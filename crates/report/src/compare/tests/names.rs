@@ -1,6 +1,7 @@
 //! Names in documents remain plain names in every format.
 
 use super::*;
+use prony_assertions::TextAssertions;
 
 #[test]
 fn names_from_documents_stay_plain_text() {
@@ -34,7 +35,7 @@ fn names_from_documents_stay_plain_text() {
             !without_code.contains(['<', '>', '`', '@', '_', '[', '\\', '\u{1b}']),
             "{line}"
         );
-        assert!(!line.contains("http:") && !line.contains("www."), "{line}");
+        line.assert_lacks("http:").assert_lacks("www.");
         assert!(
             !without_code
                 .trim_start_matches("**")

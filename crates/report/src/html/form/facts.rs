@@ -102,7 +102,7 @@ pub(super) const ENVIRONMENT: [Fact; 9] = [
             .observed
             .as_ref()
             .and_then(|observed| observed.machine.shared);
-        let is_found = run.checks.iter().any(|check| check.id == "one-host");
+        let is_found = run.check("one-host").is_some();
         match (is_found, shared) {
             (true, _) | (_, Some(true)) => Some("on the server's machine".to_owned()),
             (false, Some(false)) => Some("on another machine".to_owned()),

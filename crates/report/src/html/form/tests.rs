@@ -3,6 +3,7 @@
 use super::*;
 use crate::html::{PageContents, verify, write, write_contents};
 use crate::sample_run::{formerly_judged as closed, test_build, with_tps, written};
+use prony_assertions::TextAssertions;
 use prony_store::{
     Check, DeclaredFact, PublishedMetric, QueryCounts, RunState, Severity, scenario,
 };
@@ -27,7 +28,7 @@ fn a_test_report_has_each_section_and_is_verified_in_its_form() {
     for runs in [vec![closed()], vec![closed(), with_tps(closed(), 900)]] {
         let page = page_of(&runs);
         for (id, title) in SECTIONS {
-            assert!(section(&page, id).contains(title), "{id}");
+            section(&page, id).assert_contains(title);
             assert!(page.contains(&format!("<a href=\"#{id}\">")), "{id}");
         }
         verify(&page, &test_build()).expect("unchanged");
@@ -56,16 +57,16 @@ fn what_nobody_knows_is_called_not_observed() {
         let row = format!("<th scope=\"row\">{fact}</th><td>not observed</td>");
         assert!(instance.contains(&row), "{fact}: {instance}");
     }
-    assert!(section(&page, "parameters").contains("not observed"));
-    assert!(section(&page, "missing").contains("instance type, "));
+    section(&page, "parameters").assert_contains("not observed");
+    section(&page, "missing").assert_contains("instance type, ");
     let declared = &mut run.server.declared;
     declared
         .declare(DeclaredFact::Machine, "<b>mysql.x4")
         .unwrap();
     let page = page_of(&[run]);
     let row = "<th scope=\"row\">instance type</th><td>&lt;b&gt;mysql.x4 (declared)</td>";
-    assert!(section(&page, "instance").contains(row));
-    assert!(!section(&page, "missing").contains("instance type, "));
+    section(&page, "instance").assert_contains(row);
+    section(&page, "missing").assert_lacks("instance type, ");
 }
 
 #[test]
@@ -111,10 +112,7 @@ fn results_are_medians_by_clients_and_invalid_runs_do_not_count() {
     ] {
         assert!(results.contains(&row), "{row}: {results}");
     }
-    assert!(
-        results.contains("<td>2,000</td><td>84,000</td><td>24,000</td>"),
-        "{results}"
-    );
+    results.assert_contains("<td>2,000</td><td>84,000</td><td>24,000</td>");
     let mut other = run(16, 5_000);
     other.drive.protocol = None;
     let page = page_of(&[runs[1].clone(), other]);
@@ -159,10 +157,10 @@ fn published_facts_and_figures_stand_beside_those_of_the_test() {
         "<th scope=\"row\">IOPS limit</th><td>not observed</td><td>7,000</td>",
         "<th scope=\"row\">instance type</th><td>not observed</td><td>rds.mysql.m1.medium</td>",
     ] {
-        assert!(instance.contains(row), "{row}: {instance}");
+        instance.assert_contains(row);
     }
-    assert!(section(&page, "results").contains("<td>2,224,362</td>"));
-    assert!(section(&page, "purpose").contains("mysql57-rw-4c16g-cached (ApsaraDB-2022)"));
+    section(&page, "results").assert_contains("<td>2,224,362</td>");
+    section(&page, "purpose").assert_contains("mysql57-rw-4c16g-cached (ApsaraDB-2022)");
 }
 
 #[test]

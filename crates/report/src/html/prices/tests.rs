@@ -4,6 +4,7 @@ use super::*;
 use crate::html::embedded::Content;
 use crate::html::{VerifyError, verify, write};
 use crate::sample_run::{formerly_judged as closed, price_sheet, test_build, with_tps, written};
+use prony_assertions::TextAssertions;
 
 /// A price sheet with these configurations, each with its price per month.
 fn sheet(configurations: &[(&str, f64)]) -> SheetText {
@@ -73,7 +74,7 @@ fn repeats_of_a_variant_are_one_point() {
         "<tr><th scope=\"row\">1: small (old)</th><td>3</td>",
         "median of 3 runs from 1,000 to 1,200",
     ] {
-        assert!(costs.contains(part), "{part}:\n{costs}");
+        costs.assert_contains(part);
     }
 }
 
@@ -105,10 +106,10 @@ fn points_frontier_and_table_match_the_sheet_and_the_runs() {
         "a list (p.toml; entered by dba)",
         "their age is as of 2026-11-21",
     ] {
-        assert!(costs.contains(part), "{part}:\n{costs}");
+        costs.assert_contains(part);
     }
-    assert!(!costs.contains("OLD") && !costs.contains("NaN"), "{costs}");
-    assert!(page.contains("<a href=\"#prices\">"));
+    costs.assert_lacks("OLD").assert_lacks("NaN");
+    page.assert_contains("<a href=\"#prices\">");
     // The frontier is horizontal from its first to its last point, then vertical, then horizontal to the edge.
     let line = costs
         .rsplit("<path class=\"line l1\" d=\"M")
@@ -125,19 +126,15 @@ fn old_sheets_are_marked_and_one_configuration_has_no_frontier() {
     old.today = "2027-11-21".to_owned();
     let page = page_with_prices(&runs(&[500]), &old);
     let costs = prices_section(&page);
-    assert!(
-        costs.contains("2026-11-01, OLD") && costs.contains("old-prices"),
-        "{costs}"
-    );
-    assert!(
-        !costs.contains("frontier: no other") && !costs.contains("class=\"line l1\""),
-        "{costs}"
-    );
+    costs.assert_contains("2026-11-01, OLD");
+    costs.assert_contains("old-prices");
+    costs.assert_lacks("frontier: no other");
+    costs.assert_lacks("class=\"line l1\"");
     old.sheets[0].text = old.sheets[0]
         .text
         .replace("dba\"\n", "dba\"\nexample = true\n");
     let page = page_with_prices(&runs(&[500]), &old);
-    assert!(prices_section(&page).contains("OLD, an example"));
+    prices_section(&page).assert_contains("OLD, an example");
 }
 
 #[test]
@@ -147,24 +144,19 @@ fn incomparable_runs_are_not_drawn_and_unpriced_ones_are_listed() {
     incomparable[1].workload.scale += 1;
     let page = page_with_prices(&incomparable, &inputs);
     let costs = prices_section(&page);
-    assert!(
-        costs.contains("NOT RANKED") && costs.contains("scale"),
-        "{costs}"
-    );
-    assert!(!costs.contains("<svg"), "{costs}");
+    costs.assert_contains("NOT RANKED").assert_contains("scale");
+    costs.assert_lacks("<svg");
     let mut invalid = runs(&[100, 200]);
     invalid[1].checks[0].severity = prony_store::Severity::Invalid;
     let page = page_with_prices(&invalid, &inputs);
     let costs = prices_section(&page);
-    assert!(
-        costs.contains("Without a price") && costs.contains("must not be used"),
-        "{costs}"
-    );
-    assert!(costs.contains("run-1") && costs.contains("<svg"), "{costs}");
+    costs.assert_contains("Without a price");
+    costs.assert_contains("must not be used");
+    costs.assert_contains("run-1").assert_contains("<svg");
     for run in &mut invalid {
         run.checks[0].severity = prony_store::Severity::Invalid;
     }
-    assert!(prices_section(&page_with_prices(&invalid, &inputs)).contains("No price can be given"));
+    prices_section(&page_with_prices(&invalid, &inputs)).assert_contains("No price can be given");
 }
 
 #[test]
@@ -318,14 +310,14 @@ fn the_table_of_a_priced_sweep_has_throughput_for_the_money() {
     }
     let column = "<th scope=\"col\">TPS per USD a month</th>";
     let unpriced = written(|out| write(out, &points, None, &test_build()));
-    assert!(!unpriced.contains(column));
+    unpriced.assert_lacks(column);
     let inputs = price_inputs(sheet(&[("c0", 100.0), ("c1", 200.0)]), 2);
     let page = page_with_prices(&points, &inputs);
-    assert!(page.contains(column));
+    page.assert_contains(column);
     let table = &page[page.find(column).unwrap()..];
     let table = &table[..table.find("</table>").unwrap()];
     for ratio in ["<td>10.0</td>", "<td>15.0</td>"] {
-        assert!(table.contains(ratio), "{ratio}: {table}");
+        table.assert_contains(ratio);
     }
     assert!(verify(&page, &test_build()).is_ok());
 }

@@ -1,6 +1,7 @@
 //! Tests of charts over time.
 
 use super::*;
+use prony_assertions::TextAssertions;
 
 /// A timeline of points at the full seconds.
 fn timeline(points: u32, end_s: f64) -> Timeline<'static> {
@@ -46,12 +47,12 @@ fn a_chart_has_title_description_legend_and_escaped_names() {
         vec![Some(1e6), Some(2e6), None, Some(3e6)],
         Axis::LinearOrLogarithmic,
     );
-    assert!(text.contains("<title>Times</title>"), "{text}");
-    assert!(text.contains("p99 &lt;b&gt;: 1.00 ms to 3.00 ms"), "{text}");
-    assert!(!text.contains("<b>"), "{text}");
-    assert!(text.contains("class=\"line l0\""), "{text}");
-    assert!(!text.contains("logarithmic"), "{text}");
-    assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    text.assert_contains("<title>Times</title>");
+    text.assert_contains("p99 &lt;b&gt;: 1.00 ms to 3.00 ms");
+    text.assert_lacks("<b>");
+    text.assert_contains("class=\"line l0\"");
+    text.assert_lacks("logarithmic");
+    text.assert_lacks("NaN").assert_lacks("inf");
 }
 
 #[test]
@@ -90,7 +91,7 @@ fn the_warm_up_label_avoids_the_lines() {
 #[test]
 fn a_wide_range_has_a_logarithmic_axis_and_a_chart_without_values_has_no_plot() {
     let wide = chart(vec![Some(1e5), Some(9e8)], Axis::LinearOrLogarithmic);
-    assert!(wide.contains("logarithmic axis"), "{wide}");
+    wide.assert_contains("logarithmic axis");
     let none = chart(vec![None, None], Axis::Linear);
     assert_eq!(none, "<p class=\"absent\">Times: not known.</p>\n");
 }

@@ -3,6 +3,7 @@
 use crate::sample_run;
 use crate::style::Style;
 use crate::terminal::{MAX_LINES, StoredRun, write_first_screen};
+use prony_assertions::TextAssertions;
 use prony_store::{
     Annotation, Check, FindingKind, IndustryMetric, MetricName, Product, Run, RunState, Setting,
     Severity,
@@ -221,36 +222,27 @@ fn an_open_loop_shows_both_times_and_why_the_server_time_is_missing() {
 #[test]
 fn an_invalid_run_names_its_reason_and_the_unpaced_metric_its_label() {
     let text = screen(&invalid());
-    assert!(
-        text.contains("Invalid (drift): this figure must not be used."),
-        "{text}"
-    );
-    assert!(
-        text.contains("doubt   drift: A finding of 12.3 ms"),
-        "{text}"
-    );
-    assert!(text.contains("advice  drift: "), "{text}");
+    text.assert_contains("Invalid (drift): this figure must not be used.");
+    text.assert_contains("doubt   drift: A finding of 12.3 ms");
+    text.assert_contains("advice  drift: ");
     let metric = "1,254,818 NOPM, unpaced (new orders committed per minute)";
-    assert!(text.contains(metric), "{text}");
-    assert!(!screen(&sample_run::closed()).contains("Invalid"));
+    text.assert_contains(metric);
+    screen(&sample_run::closed()).assert_lacks("Invalid");
     let several = screen(&with_many_findings(sample_run::closed()));
-    assert!(
-        several.contains("Valid, but too short to judge steadiness, with 2 doubts."),
-        "{several}"
-    );
-    assert!(several.contains("doubt   steal, drift"), "{several}");
+    several.assert_contains("Valid, but too short to judge steadiness, with 2 doubts.");
+    several.assert_contains("doubt   steal, drift");
 }
 
 #[test]
 fn the_limit_is_not_guessed() {
     let mut run = sample_run::closed();
     run.checks.clear();
-    assert!(screen(&run).contains("limit   not known: the server was not observed\n"));
+    screen(&run).assert_contains("limit   not known: the server was not observed\n");
     run.observed = Some(prony_store::Observed::default());
-    assert!(screen(&run).contains("limit   not known: neither CPUs and disk"));
+    screen(&run).assert_contains("limit   not known: neither CPUs and disk");
     run.checks = vec![check("client-limit", Severity::Invalid, FindingKind::Doubt)];
     run.checks[0].finding = "The client was the limit.".to_owned();
-    assert!(screen(&run).contains("limit   The client was the limit\n"));
+    screen(&run).assert_contains("limit   The client was the limit\n");
 }
 
 #[test]
@@ -258,8 +250,5 @@ fn a_run_that_is_not_stored_says_how_to_print_the_rest() {
     let mut out = Vec::new();
     write_first_screen(&mut out, &Style::plain(), &sample_run::closed(), None).unwrap();
     let text = String::from_utf8(out).unwrap();
-    assert!(
-        text.ends_with("\nNot stored; --full prints all figures and checks.\n"),
-        "{text}"
-    );
+    text.assert_ends_with("\nNot stored; --full prints all figures and checks.\n");
 }

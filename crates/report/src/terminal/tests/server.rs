@@ -2,6 +2,7 @@
 
 use super::flat_text;
 use crate::sample_run;
+use prony_assertions::TextAssertions;
 use prony_store::{ObservedTopic, Run};
 
 /// A run with one second of warm-up, four measured seconds and observations of the server.
@@ -81,7 +82,7 @@ fn observations_of_the_server_are_summarised() {
     assert!(!text.contains('\x1b') && text.lines().all(|line| line.chars().count() <= 80));
     let mut unobserved = run;
     unobserved.observed.as_mut().unwrap().off = Some("--no-observe was given".to_owned());
-    assert!(flat_text(&unobserved).contains("not observed: --no-observe was given"));
+    flat_text(&unobserved).assert_contains("not observed: --no-observe was given");
 }
 
 #[test]
@@ -89,7 +90,7 @@ fn what_sql_server_counts_itself_is_summarised_and_never_zero_if_unknown() {
     let mut run = observed_run();
     let text = flat_text(&run);
     for absent in ["wait statistics", "limits of its service"] {
-        assert!(!text.contains(absent), "{text}");
+        text.assert_lacks(absent);
     }
     let observed = run.observed.as_mut().unwrap();
     observed.machine.source = None;
@@ -111,7 +112,7 @@ fn what_sql_server_counts_itself_is_summarised_and_never_zero_if_unknown() {
     for row in &mut run.observed.as_mut().unwrap().series {
         row.wait_s = Some(std::collections::BTreeMap::new());
     }
-    assert!(flat_text(&run).contains("no session waited, by the server's wait statistics"));
+    flat_text(&run).assert_contains("no session waited, by the server's wait statistics");
 }
 
 #[test]
@@ -166,7 +167,7 @@ fn unobserved_events_are_not_reported_as_absent() {
     run.server.product = Some(prony_store::Product::SQL_SERVER);
     assert_eq!(activity(&run), "checkpoint and backup not observed");
     run.observed.as_mut().unwrap().series[2].lock_waits = Some(3);
-    assert!(activity(&run).ends_with("; at most 3 sessions waiting for a lock"));
+    activity(&run).assert_ends_with("; at most 3 sessions waiting for a lock");
 }
 
 #[test]

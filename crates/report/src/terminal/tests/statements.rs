@@ -4,6 +4,7 @@ use super::super::write_section;
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::text::statements::statements;
+use prony_assertions::TextAssertions;
 use prony_store::{Latency, Run, StatementLatency};
 
 fn statement(name: &str, statements: u32, p99_ns: Option<u64>, share: f64) -> StatementLatency {
@@ -48,7 +49,7 @@ fn each_statement_has_its_row_and_a_missing_percentile_a_dash() {
         "25.0 % of the service time",
         "round trip are measured together",
     ] {
-        assert!(text.contains(part), "{part}: {text}");
+        text.assert_contains(part);
     }
     let grouped = text.lines().find(|line| line.contains("+ 5 more")).unwrap();
     assert_eq!(grouped.matches('–').count(), 1, "{grouped}");
@@ -62,5 +63,5 @@ fn runs_that_measured_no_statements_say_so_only_if_they_were_asked_to() {
         ..Run::default()
     };
     let text = written(&run);
-    assert!(text.contains("None was measured"), "{text}");
+    text.assert_contains("None was measured");
 }

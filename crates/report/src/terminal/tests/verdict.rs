@@ -4,6 +4,7 @@ use super::{flat_text, text};
 use crate::sample_run;
 use crate::style::Style;
 use crate::terminal::{FormerJudgement, write_judgement};
+use prony_assertions::TextAssertions;
 use prony_store::{FindingKind, RunState, Severity};
 
 #[test]
@@ -14,23 +15,23 @@ fn the_verdict_is_one_line_under_the_figure() {
     let at = text.lines().position(|line| line == verdict);
     assert!(at.is_some_and(|at| at < 12), "{text}");
     run.checks.truncate(1);
-    assert!(flat_text(&run).contains("Valid, but too short to judge steadiness."));
+    flat_text(&run).assert_contains("Valid, but too short to judge steadiness.");
     run.measured.length_s = 20.0;
     run.series = vec![run.series[4].clone(); 20];
-    assert!(flat_text(&run).contains("Valid: no problems were found."));
+    flat_text(&run).assert_contains("Valid: no problems were found.");
     run.rules_version = Some(1);
     let others = "Not judged by this version of Prony, only by rules of version 1 (prony judge RUN does it).";
-    assert!(flat_text(&run).contains(others));
+    flat_text(&run).assert_contains(others);
     run.rules_version = Some(prony_judge::RULES_VERSION);
     run.checks[0].severity = Severity::Invalid;
-    assert!(flat_text(&run).contains("Invalid (littles-law): this figure must not be used"));
+    flat_text(&run).assert_contains("Invalid (littles-law): this figure must not be used");
     run.checks.clear();
     run.state = RunState::Running;
     assert!(!flat_text(&run).contains("Valid"), "not judged yet");
     run.state = RunState::Partial;
     let text = flat_text(&run);
-    assert!(text.contains("Not judged, and partial"), "{text}");
-    assert!(!text.contains("Valid"), "{text}");
+    text.assert_contains("Not judged, and partial");
+    text.assert_lacks("Valid");
 }
 
 #[test]
@@ -50,12 +51,12 @@ fn doubt_is_named_and_scope_is_one_sentence() {
     ];
     let text = flat_text(&run);
     let verdict = "Valid, but too short to judge steadiness. Scope: client and server on one machine; no checkpoint.";
-    assert!(text.contains(verdict), "{text}");
-    assert!(text.contains("scope one-host: found Do this."), "{text}");
+    text.assert_contains(verdict);
+    text.assert_contains("scope one-host: found Do this.");
     run.checks.push(check("steal", Severity::Caveat, doubt));
     let text = flat_text(&run);
     let verdict = "Valid, but too short to judge steadiness, with 1 doubt: steal. Scope: client and server on one machine; no";
-    assert!(text.contains(verdict), "{text}");
+    text.assert_contains(verdict);
     assert!(text.find("doubt steal").unwrap() < text.find("scope one-host").unwrap());
 }
 
@@ -74,24 +75,21 @@ fn a_judgement_says_what_differs_from_the_former_one() {
     };
     let text = judgement(&former);
     let expected = "Against no recorded rules: new: littles-law (note); no longer found: client-limit (caveat).";
-    assert!(
-        text.split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
-            .contains(expected),
-        "{text}"
-    );
+    text.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .assert_contains(expected);
     let same = FormerJudgement {
         rules_version: Some(2),
         checks: run.checks.clone(),
     };
-    assert!(judgement(&same).contains("Against rules of version 2: the same findings."));
+    judgement(&same).assert_contains("Against rules of version 2: the same findings.");
 }
 
 #[test]
 fn times_of_failed_transactions_have_tables_of_their_own() {
     let mut run = sample_run::closed();
-    assert!(!flat_text(&run).contains("failed transactions kind"));
+    flat_text(&run).assert_lacks("failed transactions kind");
     // With a single kind, its own row is shown.
     let all = run.measured.kinds.last_mut().unwrap();
     let mut failed = all.response.clone();
@@ -109,5 +107,5 @@ fn times_of_failed_transactions_have_tables_of_their_own() {
         committed < attempts.unwrap() && attempts.unwrap() < failed,
         "{text}"
     );
-    assert!(text[failed..].contains("7.00 s"), "{text}");
+    text[failed..].assert_contains("7.00 s");
 }

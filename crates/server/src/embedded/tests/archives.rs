@@ -5,6 +5,7 @@ use super::super::find::{InstallationSource, cached_folders};
 use super::super::{Error, Installation, Package};
 use super::TestFolder;
 use crate::control::StopSignal;
+use prony_assertions::TextAssertions;
 use sha2::{Digest, Sha256};
 use std::io::{Cursor, Read, Write};
 use std::net::TcpListener;
@@ -217,12 +218,12 @@ fn a_failed_download_is_reported_and_leaves_no_files() {
         .to_string()
     };
     let text = download_error("404 Not Found", b"", 0);
-    assert!(text.contains("404") && text.contains("hint"), "{text}");
+    text.assert_contains("404").assert_contains("hint");
     let text = download_error("200 OK", &body[..100], 100);
-    assert!(text.contains("ended after 100 of"), "{text}");
+    text.assert_contains("ended after 100 of");
     // The connection breaks before Content-Length bytes have arrived.
     let text = download_error("200 OK", &body[..100], body.len());
-    assert!(text.contains("cannot download"), "{text}");
+    text.assert_contains("cannot download");
     let result = download_package(
         &package,
         "http://127.0.0.1:1/x",
@@ -301,8 +302,7 @@ fn a_file_that_is_not_an_archive_is_reported() {
     // A valid archive with programs that do not work.
     let body = build_jar(&[Entry::File("bin/postgres", "no", 0o755)]);
     let problem = download(&body, &package_of(&body), &scratch.0).expect_err("no initdb");
-    assert!(
-        problem.to_string().contains("it does not contain initdb"),
-        "{problem}"
-    );
+    problem
+        .to_string()
+        .assert_contains("it does not contain initdb");
 }

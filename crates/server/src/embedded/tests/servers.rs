@@ -7,6 +7,7 @@ use super::super::privileges::{effective_uid, server_user};
 use super::super::{EmbeddedOptions, EmbeddedPostgres, Error, Installation, Package, find};
 use super::{TestFolder, eventually, is_alive, owner, process, psql, query, start_server};
 use crate::control::StopSignal;
+use prony_assertions::TextAssertions;
 use prony_test_servers::shared_postgres;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -177,7 +178,7 @@ fn a_requested_port_in_use_is_an_error_and_a_random_one_is_replaced() {
     let installation = find().unwrap();
     let problem = EmbeddedPostgres::start(&installation, &options).expect_err("the port is taken");
     let text = problem.to_string();
-    assert!(text.contains("Address already in use"), "{text}");
+    text.assert_contains("Address already in use");
 
     // The port that is tried first is taken.
     let second_server =
@@ -203,8 +204,8 @@ fn an_invalid_setting_shows_the_servers_message() {
     let options = EmbeddedOptions::default().set("shared_buffers", "a lot");
     let problem = EmbeddedPostgres::start(&installation, &options).expect_err("not a size");
     let text = problem.to_string();
-    assert!(text.contains("shared_buffers"), "{text}");
-    assert!(text.contains("a lot"), "{text}");
+    text.assert_contains("shared_buffers");
+    text.assert_contains("a lot");
 }
 
 #[test]
@@ -216,7 +217,7 @@ fn an_unusable_parent_folder_is_reported() {
             ..EmbeddedOptions::default()
         };
         let problem = EmbeddedPostgres::start(&installation, &options).expect_err(parent);
-        assert!(problem.to_string().contains(parent), "{problem}");
+        problem.to_string().assert_contains(parent);
     }
     let long_path = format!("/var/tmp/{}", "x".repeat(80));
     let options = EmbeddedOptions {
@@ -224,7 +225,7 @@ fn an_unusable_parent_folder_is_reported() {
         ..EmbeddedOptions::default()
     };
     let problem = EmbeddedPostgres::start(&installation, &options).expect_err("too long");
-    assert!(problem.to_string().contains("too long"), "{problem}");
+    problem.to_string().assert_contains("too long");
 }
 
 /// Writes shell scripts in place of the two programs.
@@ -253,11 +254,11 @@ fn a_broken_installation_is_reported() {
         "echo 'libfoo.so: missing' >&2; exit 127",
     );
     let reason = inspect_scripts().expect_err("it does not run");
-    assert!(reason.contains("libfoo.so: missing"), "{reason}");
+    reason.assert_contains("libfoo.so: missing");
 
     write_scripts(&scratch.0, version, "echo 'postgres (PostgreSQL) 9.6.24'");
     let reason = inspect_scripts().expect_err("too old");
-    assert!(reason.contains("9.6 is too old"), "{reason}");
+    reason.assert_contains("9.6 is too old");
 
     let broken = "test \"$1\" = --version && echo 'postgres (PostgreSQL) 17.2' && exit; echo 'no disk' >&2; exit 1";
     write_scripts(&scratch.0, broken, version);
@@ -265,7 +266,7 @@ fn a_broken_installation_is_reported() {
     let problem = EmbeddedPostgres::start(&installation, &EmbeddedOptions::default())
         .expect_err("initdb fails");
     assert!(matches!(problem, Error::Initdb { .. }), "{problem}");
-    assert!(problem.to_string().contains("no disk"), "{problem}");
+    problem.to_string().assert_contains("no disk");
 
     let removed = Installation {
         bin_dir: scratch.0.join("gone"),
@@ -328,10 +329,7 @@ fn a_folder_closed_to_the_servers_user_is_reported() {
     );
     assert!(installations.is_empty());
     assert_eq!(unusable.len(), 1);
-    assert!(
-        unusable[0].contains("must be able to access every folder"),
-        "{unusable:?}"
-    );
+    unusable[0].assert_contains("must be able to access every folder");
     assert!(unusable[0].contains(&user.name), "{unusable:?}");
 }
 

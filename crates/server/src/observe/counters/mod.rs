@@ -7,12 +7,12 @@ mod mysql;
 mod postgres;
 mod sqlserver;
 
-use super::{cell, first_line, tally};
+use super::{Reader, cell, first_line, number, tally};
 use crate::control::{Control, Error, TextRow};
 use prony_document::{
     LimitUse, MissingObservation, ObservedTopic, Service, SessionGroup, SqlDialect,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
 /// A server's counters at one moment, counted since the last reset.
@@ -108,6 +108,18 @@ fn read_session_groups(rows: &[TextRow], counters: &mut Counters) {
     counters.sessions = groups.filter(|group| group.own || group.busy > 0).collect();
 }
 
+/// Reads the server's clock from the first cell.
+fn read_clock(rows: &[TextRow], counters: &mut Counters) {
+    counters.clock_unix_s = rows.first().and_then(|row| number(row, 0));
+}
+
+/// The values of a list of names and values.
+fn named_values(rows: &[TextRow]) -> HashMap<&str, u64> {
+    rows.iter()
+        .filter_map(|row| Some((cell(row, 0)?, tally(row, 1)?)))
+        .collect()
+}
+
 /// The last complete checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Checkpoint {
@@ -178,8 +190,10 @@ pub struct CounterReader {
     missing: Vec<MissingObservation>,
     /// What the service does not have.
     absent: Vec<ObservedTopic>,
-    statements_sent: u64,
-    statement_time_s: f64,
+    /// Number of statements sent so far.
+    pub statements_sent: u64,
+    /// Total time of all statements so far, from sending to reply, in seconds.
+    pub statement_time_s: f64,
 }
 
 impl CounterReader {
@@ -188,15 +202,18 @@ impl CounterReader {
     /// # Errors
     /// The connection is lost.
     pub fn new(control: &mut Control) -> Result<CounterReader, Error> {
-        let mut missing = Vec::new();
-        let queries = match control.dialect() {
-            SqlDialect::PostgreSql => postgres::counter_queries(control, &mut missing)?,
-            SqlDialect::MySql => mysql::counter_queries(control, &mut missing)?,
-            SqlDialect::TransactSql => sqlserver::counter_queries(control, &mut missing)?,
+        let mut reader = Reader {
+            control,
+            missing: Vec::new(),
+        };
+        let queries = match reader.control.dialect() {
+            SqlDialect::PostgreSql => postgres::counter_queries(&mut reader)?,
+            SqlDialect::MySql => mysql::counter_queries(&mut reader)?,
+            SqlDialect::TransactSql => sqlserver::counter_queries(&mut reader)?,
         };
         Ok(CounterReader {
             queries,
-            missing,
+            missing: reader.missing,
             absent: Vec::new(),
             statements_sent: 0,
             statement_time_s: 0.0,
@@ -255,15 +272,5 @@ impl CounterReader {
     /// The values whose queries were refused since the last call.
     pub fn take_missing(&mut self) -> Vec<MissingObservation> {
         std::mem::take(&mut self.missing)
-    }
-
-    /// Number of statements sent so far.
-    pub fn statements_sent(&self) -> u64 {
-        self.statements_sent
-    }
-
-    /// Total time of all statements so far, from sending to reply, in seconds.
-    pub fn statement_time_s(&self) -> f64 {
-        self.statement_time_s
     }
 }

@@ -3,11 +3,13 @@
 //! Must never: query unused status variables, because the server sums each over all threads.
 
 use super::super::state::{is_cluster_size, replica_status};
-use super::super::{cell, first_line, number, tally};
-use super::{Activity, ActivityKind, Checkpoint, CounterQuery, Counters, read_session_groups};
-use crate::control::{Control, Error, TextRow};
-use prony_document::{MissingObservation, ObservedTopic};
-use std::collections::HashMap;
+use super::super::{Reader, cell, first_line, number, tally};
+use super::{
+    Activity, ActivityKind, Checkpoint, CounterQuery, Counters, named_values, read_clock,
+    read_session_groups,
+};
+use crate::control::{Error, TextRow};
+use prony_document::ObservedTopic;
 
 /// Status variables to read; a server omits those that it does not have.
 const STATUS_VARIABLES: [&str; 20] = [
@@ -87,18 +89,16 @@ const MAINTENANCE: [(&str, ActivityKind); 8] = [
 /// Index of the column `Seconds_Behind_Master` (or `_Source`) in a replica's status.
 const SECONDS_BEHIND_COLUMN: usize = 32;
 
-/// The counter queries. Adds the values that this user may not see, or that the server does not record, to `missing`.
+/// The counter queries. Adds the values that this user may not see, or that the server does not record, to the missing ones.
 ///
 /// # Errors
 /// The connection is lost.
-pub(super) fn counter_queries(
-    control: &mut Control,
-    missing: &mut Vec<MissingObservation>,
-) -> Result<Vec<CounterQuery>, Error> {
-    let (threads, groups) = if !control.product().records_statement_ends {
+pub(super) fn counter_queries(reader: &mut Reader<'_>) -> Result<Vec<CounterQuery>, Error> {
+    let product = reader.control.product();
+    let (threads, groups) = if !product.records_statement_ends {
         let groups = session_groups_query(PROCESS_LIST, "", "TIME_MS < 20");
         (&THREAD_QUERIES[1..], groups)
-    } else if records_statements(control, missing)? {
+    } else if records_statements(reader)? {
         let groups = session_groups_query(MYSQL_THREADS, "PROCESSLIST_", "ended > recently");
         (&THREAD_QUERIES[..], groups)
     } else {
@@ -114,9 +114,7 @@ pub(super) fn counter_queries(
         names.join(", ")
     );
     let mut queries = vec![
-        CounterQuery::new(ObservedTopic::ServerClock, CLOCK_QUERY, |rows, counters| {
-            counters.clock_unix_s = rows.first().and_then(|row| number(row, 0));
-        }),
+        CounterQuery::new(ObservedTopic::ServerClock, CLOCK_QUERY, read_clock),
         CounterQuery::new(ObservedTopic::Status, status, read_status),
         CounterQuery {
             topic: ObservedTopic::SessionsAndWaits,
@@ -127,7 +125,7 @@ pub(super) fn counter_queries(
         CounterQuery::new(ObservedTopic::OtherSessions, groups, read_session_groups),
         CounterQuery::new(
             ObservedTopic::ReplicationLag,
-            replica_status(control),
+            replica_status(reader.control),
             |rows, counters| {
                 counters.is_replica = Some(!rows.is_empty());
                 let seconds = rows
@@ -137,7 +135,7 @@ pub(super) fn counter_queries(
             },
         ),
     ];
-    if control.product().has_innodb_metrics {
+    if product.has_innodb_metrics {
         queries.push(CounterQuery::new(
             ObservedTopic::PurgeAndDeadlocks,
             METRICS_QUERY,
@@ -147,12 +145,9 @@ pub(super) fn counter_queries(
     Ok(queries)
 }
 
-/// Whether this user can read when the last statement of each thread ended. If not, adds the reason to `missing`.
-fn records_statements(
-    control: &mut Control,
-    missing: &mut Vec<MissingObservation>,
-) -> Result<bool, Error> {
-    let reason = match control.query(RECORDS_STATEMENTS_QUERY) {
+/// Whether this user can read when the last statement of each thread ended. If not, lists it as missing with the reason.
+fn records_statements(reader: &mut Reader<'_>) -> Result<bool, Error> {
+    let reason = match reader.control.query(RECORDS_STATEMENTS_QUERY) {
         Ok(rows) if !rows.is_empty() => return Ok(true),
         Ok(_) => "performance_schema or its consumer events_statements_current is off".to_owned(),
         Err(error) if error.is_lost() => return Err(error),
@@ -161,20 +156,15 @@ fn records_statements(
             first_line(&error)
         ),
     };
-    missing.push(MissingObservation::new(
-        ObservedTopic::OtherSessions,
-        format!(
-            "sessions count only while they execute a statement, which misses short ones: {reason}"
-        ),
-    ));
+    let reason = format!(
+        "sessions count only while they execute a statement, which misses short ones: {reason}"
+    );
+    reader.miss(ObservedTopic::OtherSessions, reason);
     Ok(false)
 }
 
 fn read_status(rows: &[TextRow], counters: &mut Counters) {
-    let values: HashMap<&str, u64> = rows
-        .iter()
-        .filter_map(|row| Some((cell(row, 0)?, tally(row, 1)?)))
-        .collect();
+    let values = named_values(rows);
     let value = |name: &str| values.get(name).copied();
     let value_u32 = |name: &str| value(name).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
     counters.commits = value("Handler_commit");

@@ -3,10 +3,10 @@
 //! Must never: read `pg_locks`, which locks all partitions of the lock table at once;
 //! `pg_stat_activity` shows who waits for a lock.
 
-use super::super::{cell, number, query_or_missing, tally};
+use super::super::{Reader, cell, first_cell, number, tally};
 use super::{Activity, ActivityKind, Checkpoint, CounterQuery, Counters, read_session_groups};
-use crate::control::{Control, Error, TextRow};
-use prony_document::{MissingObservation, ObservedTopic};
+use crate::control::{Error, TextRow};
+use prony_document::ObservedTopic;
 
 const DATABASE_QUERY: &str = "select extract(epoch from clock_timestamp()), \
      extract(epoch from pg_postmaster_start_time()), pg_is_in_recovery(), xact_commit, \
@@ -96,28 +96,16 @@ format!("select '{view}', 'base backup' from {view}")
     selects.collect::<Vec<_>>().join(" union all ")
 }
 
-/// The counter queries. Adds the values that this role may not see to `missing`.
+/// The counter queries. Lists the values that this role may not see as missing.
 ///
 /// # Errors
 /// The connection is lost.
-pub(super) fn counter_queries(
-    control: &mut Control,
-    missing: &mut Vec<MissingObservation>,
-) -> Result<Vec<CounterQuery>, Error> {
-    let rows = query_or_missing(
-        control,
-        ObservedTopic::RoleRights,
-        SEES_ALL_STATS_QUERY,
-        missing,
-    )?;
+pub(super) fn counter_queries(reader: &mut Reader<'_>) -> Result<Vec<CounterQuery>, Error> {
     let sees_all_stats =
-        rows.is_some_and(|rows| rows.first().is_some_and(|row| cell(row, 0) == Some("t")));
-    if !sees_all_stats {
+        reader.first(ObservedTopic::RoleRights, SEES_ALL_STATS_QUERY, first_cell)?;
+    if sees_all_stats.as_deref() != Some("t") {
         let reason = "this role is not a member of pg_read_all_stats, so the waits of other roles and the lag of replicas are hidden; run GRANT pg_monitor TO the role";
-        missing.push(MissingObservation::new(
-            ObservedTopic::OtherRolesWaits,
-            reason,
-        ));
+        reader.miss(ObservedTopic::OtherRolesWaits, reason);
     }
     Ok(vec![
         CounterQuery::new(
@@ -145,7 +133,7 @@ pub(super) fn counter_queries(
         ),
         CounterQuery::new(
             ObservedTopic::Vacuums,
-            progress_query(control.server_version()),
+            progress_query(reader.control.server_version()),
             read_progress,
         ),
         CounterQuery::new(
@@ -232,6 +220,7 @@ fn read_progress(rows: &[TextRow], counters: &mut Counters) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     fn row(cells: &[Option<&str>]) -> TextRow {
         cells.iter().map(|cell| cell.map(str::to_owned)).collect()
@@ -286,14 +275,14 @@ mod tests {
             .collect();
         assert_eq!(kinds, [ActivityKind::IndexBuild, ActivityKind::Backup]);
         for (view, ..) in PROGRESS_VIEWS {
-            assert!(progress_query(190_000).contains(&format!("select '{view}', ")));
+            progress_query(190_000).assert_contains(&format!("select '{view}', "));
         }
     }
 
     #[test]
     fn older_versions_are_not_queried_for_newer_views() {
-        assert!(!progress_query(110_000).contains("analyze"));
-        assert!(progress_query(110_000).contains("vacuum"));
+        progress_query(110_000).assert_lacks("analyze");
+        progress_query(110_000).assert_contains("vacuum");
         assert_eq!(progress_query(150_000).matches("union all").count(), 4);
     }
 }

@@ -4,11 +4,13 @@
 //! Source: documentation of sys.dm_os_performance_counters: names are padded, and counters with `/sec` in
 //! their names are cumulative.
 
-use super::super::{cell, number, query_or_missing, tally};
-use super::{Activity, ActivityKind, CounterQuery, Counters, read_session_groups};
-use crate::control::{Control, Error, TextRow};
-use prony_document::{LimitUse, MissingObservation, ObservedTopic};
-use std::collections::{BTreeMap, HashMap};
+use super::super::{Reader, cell, first_cell, number, tally};
+use super::{
+    Activity, ActivityKind, CounterQuery, Counters, named_values, read_clock, read_session_groups,
+};
+use crate::control::{Error, TextRow};
+use prony_document::{LimitUse, ObservedTopic};
+use std::collections::BTreeMap;
 
 /// Whether the login may read the server's state. The permission for that is VIEW SERVER STATE; since SQL
 /// Server 2022 a part of it suffices, and in Azure SQL Database (edition 5) that of the database.
@@ -114,36 +116,20 @@ const MAINTENANCE: [(&str, ActivityKind); 6] = [
     ("ALTER TABLE", ActivityKind::TableRebuild),
 ];
 
-/// The counter queries. Adds the values that this login may not see to `missing`.
+/// The counter queries. Lists the values that this login may not see as missing.
 ///
 /// # Errors
 /// The connection is lost.
-pub(super) fn counter_queries(
-    control: &mut Control,
-    missing: &mut Vec<MissingObservation>,
-) -> Result<Vec<CounterQuery>, Error> {
+pub(super) fn counter_queries(reader: &mut Reader<'_>) -> Result<Vec<CounterQuery>, Error> {
     let reason = "SQL Server counts the transactions that begin, not those that commit";
-    missing.push(MissingObservation::new(
-        ObservedTopic::CommitsAndCache,
-        reason,
-    ));
-    let mut queries = vec![CounterQuery::new(
-        ObservedTopic::ServerClock,
-        CLOCK_QUERY,
-        |rows, counters| {
-            counters.clock_unix_s = rows.first().and_then(|row| number(row, 0));
-        },
-    )];
-    let rights = query_or_missing(control, ObservedTopic::RoleRights, RIGHTS_QUERY, missing)?;
-    let may_read =
-        rights.is_some_and(|rows| rows.first().and_then(|row| cell(row, 0)) == Some("1"));
-    if !may_read {
+    reader.miss(ObservedTopic::CommitsAndCache, reason);
+    let clock = CounterQuery::new(ObservedTopic::ServerClock, CLOCK_QUERY, read_clock);
+    let mut queries = vec![clock];
+    let may_read = reader.first(ObservedTopic::RoleRights, RIGHTS_QUERY, first_cell)?;
+    if may_read.as_deref() != Some("1") {
         let reason = "this login may not read the server's counters, sessions and waits; run GRANT VIEW SERVER STATE \
                       TO the login (Azure SQL Database: GRANT VIEW DATABASE STATE TO the user)";
-        missing.push(MissingObservation::new(
-            ObservedTopic::OtherUsersThreads,
-            reason,
-        ));
+        reader.miss(ObservedTopic::OtherUsersThreads, reason);
         return Ok(queries);
     }
     queries.extend([
@@ -167,14 +153,8 @@ pub(super) fn counter_queries(
             read_session_groups,
         ),
     ]);
-    let edition = query_or_missing(
-        control,
-        ObservedTopic::ServiceLimits,
-        EDITION_QUERY,
-        missing,
-    )?;
-    let edition = edition.as_deref().and_then(|rows| cell(rows.first()?, 0));
-    let view = if edition == Some(AZURE_SQL_DATABASE) {
+    let edition = reader.first(ObservedTopic::ServiceLimits, EDITION_QUERY, first_cell)?;
+    let view = if edition.as_deref() == Some(AZURE_SQL_DATABASE) {
         queries.push(CounterQuery::new(
             ObservedTopic::ServiceLimits,
             LIMITS_QUERY,
@@ -224,10 +204,7 @@ fn read_limit_use(row: &TextRow) -> LimitUse {
 }
 
 fn read_status(rows: &[TextRow], counters: &mut Counters) {
-    let values: HashMap<&str, u64> = rows
-        .iter()
-        .filter_map(|row| Some((cell(row, 0)?, tally(row, 1)?)))
-        .collect();
+    let values = named_values(rows);
     let value = |name: &str| values.get(name).copied();
     counters.log_bytes = value("Log Bytes Flushed/sec");
     counters.deadlocks = value("Number of Deadlocks/sec");
@@ -277,6 +254,7 @@ fn read_sessions(rows: &[TextRow], counters: &mut Counters) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     fn row(cells: &[&str]) -> TextRow {
         let text = |cell: &&str| (!cell.is_empty()).then(|| (*cell).to_owned());
@@ -302,7 +280,7 @@ mod tests {
     #[test]
     fn times_of_waits_are_known_together_or_not_at_all() {
         let query = wait_times_query("sys.dm_db_wait_stats");
-        assert!(query.ends_with("from sys.dm_db_wait_stats"), "{query}");
+        query.assert_ends_with("from sys.dm_db_wait_stats");
         assert_eq!(query.matches("sum(").count(), WAIT_TIMES.len());
         let times = read_wait_times(&row(&["7", "0", "1", "2", "3", "4", "5", "6"])).unwrap();
         assert_eq!((times["WRITELOG"], times["HADR_SYNC_COMMIT"]), (7, 0));

@@ -193,6 +193,7 @@ fn label_value<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
@@ -269,7 +270,7 @@ node_disk_info{device=\"sda1\",rotational=\"1\"} 1
             "http://u:geheim@db1",
         ] {
             let error = Exporter::new(url).err().expect(url);
-            assert!(!error.contains("geheim"), "{error}");
+            error.assert_lacks("geheim");
         }
     }
 
@@ -290,9 +291,6 @@ node_disk_info{device=\"sda1\",rotational=\"1\"} 1
         assert_eq!(exporter.read().unwrap().cpus.len(), 2);
         server.join().unwrap();
         let error = exporter.read().unwrap_err();
-        assert!(
-            error.starts_with(&format!("node_exporter at 127.0.0.1:{port}: ")),
-            "{error}"
-        );
+        error.assert_starts_with(&format!("node_exporter at 127.0.0.1:{port}: "));
     }
 }

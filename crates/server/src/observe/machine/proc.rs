@@ -142,6 +142,7 @@ fn parse_disks(diskstats: &str) -> Vec<Disk> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     #[test]
     fn proc_files_are_parsed() {
@@ -178,6 +179,6 @@ mod tests {
         assert!(!reading.cpus.is_empty());
         assert!(reading.memory_available_bytes < reading.memory_bytes);
         let kernel = describe().kernel.expect("the kernel names itself");
-        assert!(kernel.starts_with("Linux "), "{kernel}");
+        kernel.assert_starts_with("Linux ");
     }
 }

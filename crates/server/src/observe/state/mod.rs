@@ -9,9 +9,11 @@ mod sqlserver;
 
 pub(super) use mysql::{is_cluster_size, replica_status};
 
-use super::{ServerFacts, cell};
+use super::{Reader, ServerFacts, cell};
 use crate::control::{Control, Error, TextRow};
-use prony_document::{MissingObservation, ObservedTopic, ServerState, Service, SqlDialect};
+use prony_document::{
+    MissingObservation, ObservedTopic, Replica, Replication, ServerState, Service, SqlDialect,
+};
 use std::collections::BTreeMap;
 
 /// Maximum number of tables to list.
@@ -39,22 +41,44 @@ pub fn read_server_state(
         .service
         .into_iter()
         .flat_map(MissingObservation::absent_from);
-    let mut missing: Vec<MissingObservation> = absent.collect();
+    let mut reader = Reader {
+        control,
+        missing: absent.collect(),
+    };
     let is_absent = |topic| {
         let mut absent = facts.service.into_iter().flat_map(Service::absent);
         absent.any(|(absent, _)| absent == topic)
     };
-    let read = match control.dialect() {
+    let read = match reader.control.dialect() {
         SqlDialect::PostgreSql => postgres::read,
         SqlDialect::MySql => mysql::read,
         SqlDialect::TransactSql => sqlserver::read,
     };
-    read(control, facts, &mut state, &mut missing)?;
+    read(&mut reader, facts, &mut state)?;
     if is_absent(ObservedTopic::Durability) {
         state.durability = None;
     }
     if is_absent(ObservedTopic::Replicas) {
         state.replication = None;
     }
-    Ok((state, missing))
+    Ok((state, reader.missing))
+}
+
+/// Columns: name, state, mode.
+fn parse_replica(row: &TextRow) -> Option<Replica> {
+    let text = |column| cell(row, column).unwrap_or_default().to_owned();
+    Some(Replica {
+        name: text(0),
+        state: text(1),
+        mode: text(2),
+    })
+}
+
+/// How a server replicates to some replicas, for `synchronous` of which a commit waits.
+fn replication(replicas: &[Replica], synchronous: usize) -> Replication {
+    match (replicas.len(), synchronous) {
+        (0, _) => Replication::NotVisible,
+        (_, 0) => Replication::Asynchronous,
+        _ => Replication::Synchronous,
+    }
 }

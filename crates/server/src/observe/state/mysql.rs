@@ -2,12 +2,10 @@
 //!
 //! Must never: read a user's table; the data dictionary and the status variables suffice.
 
-use super::super::{ServerFacts, cell, durability, number, query_or_missing, tally};
-use super::{MAX_LISTED_TABLES, MAX_TABLE_IDS, table_ids};
+use super::super::{Reader, ServerFacts, cell, durability, first_cell, number, tally};
+use super::{MAX_LISTED_TABLES, MAX_TABLE_IDS, parse_replica, table_ids};
 use crate::control::{Control, Error, TextRow};
-use prony_document::{
-    MissingObservation, ObservedTopic, Replica, Replication, ServerState, TableState,
-};
+use prony_document::{ObservedTopic, Replica, Replication, ServerState, TableState};
 
 /// This statement works in all versions; the table that has this value is named differently in MySQL
 /// 5.6, in MySQL since 5.7 and in MariaDB.
@@ -90,60 +88,31 @@ fn parse_table(row: &TextRow) -> Option<TableState> {
 }
 
 pub(super) fn read(
-    control: &mut Control,
+    reader: &mut Reader<'_>,
     facts: &ServerFacts,
     state: &mut ServerState,
-    missing: &mut Vec<MissingObservation>,
 ) -> Result<(), Error> {
-    let uptime = query_or_missing(control, ObservedTopic::ServerStart, UPTIME_QUERY, missing)?;
-    let clock = match uptime {
-        Some(_) => query_or_missing(control, ObservedTopic::ServerStart, CLOCK_QUERY, missing)?,
-        None => None,
-    };
-    if let Some((uptime, clock)) = uptime.zip(clock) {
+    if let Some(uptime) = reader.rows(ObservedTopic::ServerStart, UPTIME_QUERY)?
+        && let Some(clock) = reader.rows(ObservedTopic::ServerStart, CLOCK_QUERY)?
+    {
         state.started_unix_s = start_time(&uptime, &clock);
     }
     let cache = facts.setting("innodb_buffer_pool_size");
     state.cache_bytes = cache.and_then(|bytes| bytes.parse().ok());
-    if let Some(rows) = query_or_missing(control, ObservedTopic::DatabaseSize, SIZE_QUERY, missing)?
-    {
-        state.database_bytes = rows.first().and_then(|row| tally(row, 0));
-    }
-    if let Some(rows) = query_or_missing(control, ObservedTopic::Plugins, PLUGINS_QUERY, missing)? {
-        let name = |row: &TextRow| cell(row, 0).map(str::to_owned);
-        state.extensions = rows.iter().filter_map(name).collect();
-    }
-    if let Some(rows) = query_or_missing(
-        control,
-        ObservedTopic::TableIds,
-        &table_ids_query(),
-        missing,
-    )? {
-        state.table_ids = table_ids(&rows);
-    }
-    if let Some(rows) = query_or_missing(control, ObservedTopic::Tables, &tables_query(), missing)?
-    {
-        state.tables = rows.iter().filter_map(parse_table).collect();
-    }
-    let unlogged = query_or_missing(
-        control,
-        ObservedTopic::UnloggedTables,
-        &unlogged_query(),
-        missing,
-    )?
-    .map(|rows| {
-        let names = rows.iter().filter_map(display_name).map(|(name, _)| name);
-        names.collect::<Vec<_>>()
-    });
-    if let Some(rows) = query_or_missing(
-        control,
-        ObservedTopic::StatisticsAge,
-        STATISTICS_QUERY,
-        missing,
-    )? {
+    state.database_bytes =
+        reader.first(ObservedTopic::DatabaseSize, SIZE_QUERY, |row| tally(row, 0))?;
+    let plugins = reader.each(ObservedTopic::Plugins, PLUGINS_QUERY, first_cell)?;
+    state.extensions = plugins.unwrap_or_default();
+    let ids = reader.rows(ObservedTopic::TableIds, &table_ids_query())?;
+    state.table_ids = ids.as_deref().and_then(table_ids);
+    let tables = reader.each(ObservedTopic::Tables, &tables_query(), parse_table)?;
+    state.tables = tables.unwrap_or_default();
+    let name = |row: &TextRow| display_name(row).map(|(name, _)| name);
+    let unlogged = reader.each(ObservedTopic::UnloggedTables, &unlogged_query(), name)?;
+    if let Some(rows) = reader.rows(ObservedTopic::StatisticsAge, STATISTICS_QUERY)? {
         set_statistics_ages(&mut state.tables, &rows);
     }
-    let in_other_machines = read_replication(control, state, missing)?;
+    let in_other_machines = read_replication(reader, state)?;
     state.durability = durability::mysql(facts, in_other_machines, unlogged.as_deref());
     Ok(())
 }
@@ -155,7 +124,6 @@ fn start_time(uptime: &[TextRow], clock: &[TextRow]) -> Option<f64> {
     Some(now_s - up_s)
 }
 
-/// Sets the age of each table's statistics.
 fn set_statistics_ages(tables: &mut [TableState], rows: &[TextRow]) {
     for row in rows {
         let mut tables = tables.iter_mut();
@@ -168,49 +136,32 @@ fn set_statistics_ages(tables: &mut [TableState], rows: &[TextRow]) {
 /// Reads the replicas and whether the server is itself a replica. Returns why other machines have each commit before the
 /// client is told; `None` if they may not.
 fn read_replication(
-    control: &mut Control,
+    reader: &mut Reader<'_>,
     state: &mut ServerState,
-    missing: &mut Vec<MissingObservation>,
 ) -> Result<Option<String>, Error> {
-    let rows = query_or_missing(
-        control,
-        ObservedTopic::SemiSynchronousReplication,
-        SEMI_SYNC_QUERY,
-        missing,
-    )?;
+    let rows = reader.rows(ObservedTopic::SemiSynchronousReplication, SEMI_SYNC_QUERY)?;
     let is_on = |row: &TextRow| cell(row, 1).is_some_and(|value| value.eq_ignore_ascii_case("on"));
     let semi_sync = rows.is_some_and(|rows| rows.iter().any(is_on));
     // Without the privilege PROCESS, the process list has only this user's threads: it would seem that no
     // replica is connected.
-    if let Some(grants) =
-        query_or_missing(control, ObservedTopic::Privileges, "SHOW GRANTS", missing)?
+    if let Some(grants) = reader.rows(ObservedTopic::Privileges, "SHOW GRANTS")?
         && !sees_all_threads(&grants)
     {
         let reason = "without the privilege PROCESS only this user's threads are visible; run GRANT PROCESS ON *.* TO the user";
-        missing.push(MissingObservation::new(
-            ObservedTopic::OtherUsersThreads,
-            reason,
-        ));
-    } else if let Some(rows) =
-        query_or_missing(control, ObservedTopic::Replicas, REPLICAS_QUERY, missing)?
+        reader.miss(ObservedTopic::OtherUsersThreads, reason);
+    } else if let Some(replicas) =
+        reader.each(ObservedTopic::Replicas, REPLICAS_QUERY, parse_replica)?
     {
-        let replica = |row: &TextRow| Replica {
-            name: cell(row, 0).unwrap_or_default().to_owned(),
-            state: cell(row, 1).unwrap_or_default().to_owned(),
-            mode: String::new(),
-        };
-        state.replicas = rows.iter().map(replica).collect();
-        state.replication = Some(match (state.replicas.len(), semi_sync) {
+        state.replication = Some(match (replicas.len(), semi_sync) {
             (0, _) => Replication::NotVisible,
             (_, true) => Replication::SemiSynchronous,
             (_, false) => Replication::Asynchronous,
         });
+        state.replicas = replicas;
     }
-    let in_cluster = read_cluster(control, state, missing)?;
-    let status = replica_status(control);
-    if let Some(rows) = query_or_missing(control, ObservedTopic::IsReplica, status, missing)? {
-        state.is_replica = Some(!rows.is_empty());
-    }
+    let in_cluster = read_cluster(reader, state)?;
+    let status = reader.rows(ObservedTopic::IsReplica, replica_status(reader.control))?;
+    state.is_replica = status.map(|rows| !rows.is_empty());
     // Its status stays on after the last replica has left, until a commit has waited in vain.
     let by_semi_sync = (semi_sync && state.replication != Some(Replication::NotVisible))
         .then(|| "semi-synchronous replication".to_owned());
@@ -219,12 +170,8 @@ fn read_replication(
 
 /// Reads the other members of a Galera cluster or of group replication, to which a commit is sent before it returns.
 /// Returns what a commit has passed then; `None` without a cluster.
-fn read_cluster(
-    control: &mut Control,
-    state: &mut ServerState,
-    missing: &mut Vec<MissingObservation>,
-) -> Result<Option<String>, Error> {
-    let rows = query_or_missing(control, ObservedTopic::Replicas, GALERA_QUERY, missing)?;
+fn read_cluster(reader: &mut Reader<'_>, state: &mut ServerState) -> Result<Option<String>, Error> {
+    let rows = reader.rows(ObservedTopic::Replicas, GALERA_QUERY)?;
     let rows = rows.unwrap_or_default();
     let status = |name: &str| rows.iter().find(|row| cell(row, 0) == Some(name));
     let text = |name: &str| {
@@ -251,11 +198,9 @@ fn read_cluster(
     });
     let has_group = |plugin: &String| plugin.starts_with("group_replication ");
     if state.extensions.iter().any(has_group)
-        && let Some(rows) =
-            query_or_missing(control, ObservedTopic::Replicas, GROUP_QUERY, missing)?
+        && let Some(hosts) = reader.each(ObservedTopic::Replicas, GROUP_QUERY, first_cell)?
     {
-        let hosts = rows.iter().filter_map(|row| cell(row, 0));
-        members.extend(hosts.map(|host| member(host.to_owned(), String::new())));
+        members.extend(hosts.into_iter().map(|host| member(host, String::new())));
     }
     if !members.is_empty() {
         state.replication = Some(Replication::Synchronous);

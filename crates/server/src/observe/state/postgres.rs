@@ -3,12 +3,10 @@
 //! Must never: read a user's table; the catalog and the statistics suffice.
 
 use super::super::durability;
-use super::super::{ServerFacts, cell, number, query_or_missing, tally};
-use super::{MAX_LISTED_TABLES, MAX_TABLE_IDS, table_ids};
-use crate::control::{Control, Error, TextRow};
-use prony_document::{
-    MissingObservation, ObservedTopic, Replica, Replication, ServerState, TableState,
-};
+use super::super::{Reader, ServerFacts, cell, first_cell, number, tally};
+use super::{MAX_LISTED_TABLES, MAX_TABLE_IDS, parse_replica, replication, table_ids};
+use crate::control::{Error, TextRow};
+use prony_document::{ObservedTopic, Replica, ServerState, TableState};
 
 const SERVER_QUERY: &str = "select extract(epoch from pg_postmaster_start_time()), pg_is_in_recovery(), \
      pg_size_bytes(current_setting('shared_buffers'))";
@@ -89,25 +87,13 @@ fn parse_table(row: &TextRow) -> Option<TableState> {
     })
 }
 
-fn parse_replica(row: &TextRow) -> Replica {
-    let text = |column| cell(row, column).unwrap_or_default().to_owned();
-    Replica {
-        name: text(0),
-        state: text(1),
-        mode: text(2),
-    }
-}
-
 pub(super) fn read(
-    control: &mut Control,
+    reader: &mut Reader<'_>,
     facts: &ServerFacts,
     state: &mut ServerState,
-    missing: &mut Vec<MissingObservation>,
 ) -> Result<(), Error> {
-    if let Some(rows) =
-        query_or_missing(control, ObservedTopic::ServerStart, SERVER_QUERY, missing)?
-        && let Some(row) = rows.first()
-    {
+    let server = reader.rows(ObservedTopic::ServerStart, SERVER_QUERY)?;
+    if let Some(row) = server.iter().flatten().next() {
         state.started_unix_s = number(row, 0);
         state.is_replica = cell(row, 1).map(|value| value == "t");
         state.cache_bytes = tally(row, 2);
@@ -117,70 +103,32 @@ pub(super) fn read(
             "{} is between, whose sessions report their commits late; connect to the server itself",
             pooler.name()
         );
-        missing.push(MissingObservation::new(
-            ObservedTopic::CommitsThroughPooler,
-            reason,
-        ));
+        reader.miss(ObservedTopic::CommitsThroughPooler, reason);
     }
-    if let Some(rows) = query_or_missing(control, ObservedTopic::DatabaseSize, SIZE_QUERY, missing)?
-    {
-        state.database_bytes = rows.first().and_then(|row| tally(row, 0));
-    }
-    if let Some(rows) = query_or_missing(
-        control,
-        ObservedTopic::Extensions,
-        EXTENSIONS_QUERY,
-        missing,
-    )? {
-        let name = |row: &TextRow| cell(row, 0).map(str::to_owned);
-        state.extensions = rows.iter().filter_map(name).collect();
-    }
-    if let Some(rows) = query_or_missing(
-        control,
-        ObservedTopic::TableIds,
-        &table_ids_query(),
-        missing,
-    )? {
-        state.table_ids = table_ids(&rows);
-    }
-    if let Some(rows) = query_or_missing(
-        control,
-        ObservedTopic::Tables,
-        &(LOCK_TIMEOUT.to_owned() + &tables_query()),
-        missing,
-    )? {
-        state.tables = rows.iter().filter_map(parse_table).collect();
-    }
-    let unlogged = query_or_missing(
-        control,
-        ObservedTopic::UnloggedTables,
-        &unlogged_query(),
-        missing,
-    )?
-    .map(|rows| {
-        let name = |row: &TextRow| cell(row, 0).map(str::to_owned);
-        rows.iter().filter_map(name).collect::<Vec<_>>()
-    });
-    let sync_replicas = read_replication(control, state, missing)?;
+    state.database_bytes =
+        reader.first(ObservedTopic::DatabaseSize, SIZE_QUERY, |row| tally(row, 0))?;
+    let extensions = reader.each(ObservedTopic::Extensions, EXTENSIONS_QUERY, first_cell)?;
+    state.extensions = extensions.unwrap_or_default();
+    let ids = reader.rows(ObservedTopic::TableIds, &table_ids_query())?;
+    state.table_ids = ids.as_deref().and_then(table_ids);
+    let tables_query = LOCK_TIMEOUT.to_owned() + &tables_query();
+    let tables = reader.each(ObservedTopic::Tables, &tables_query, parse_table)?;
+    state.tables = tables.unwrap_or_default();
+    let unlogged = reader.each(ObservedTopic::UnloggedTables, &unlogged_query(), first_cell)?;
+    let sync_replicas = read_replication(reader, state)?;
     state.durability = durability::postgres(facts, sync_replicas, unlogged.as_deref());
     Ok(())
 }
 
 /// Reads the connected replicas. Returns the number of those for which a commit waits.
-fn read_replication(
-    control: &mut Control,
-    state: &mut ServerState,
-    missing: &mut Vec<MissingObservation>,
-) -> Result<usize, Error> {
-    let rows = query_or_missing(control, ObservedTopic::Replicas, REPLICAS_QUERY, missing)?;
-    let Some(rows) = rows else { return Ok(0) };
-    state.replicas = rows.iter().map(parse_replica).collect();
+fn read_replication(reader: &mut Reader<'_>, state: &mut ServerState) -> Result<usize, Error> {
+    let replicas = reader.each(ObservedTopic::Replicas, REPLICAS_QUERY, parse_replica)?;
+    let Some(replicas) = replicas else {
+        return Ok(0);
+    };
     let is_synchronous = |replica: &&Replica| matches!(replica.mode.as_str(), "sync" | "quorum");
-    let sync_replicas = state.replicas.iter().filter(is_synchronous).count();
-    state.replication = Some(match (state.replicas.len(), sync_replicas) {
-        (0, _) => Replication::NotVisible,
-        (_, 0) => Replication::Asynchronous,
-        _ => Replication::Synchronous,
-    });
+    let sync_replicas = replicas.iter().filter(is_synchronous).count();
+    state.replication = Some(replication(&replicas, sync_replicas));
+    state.replicas = replicas;
     Ok(sync_replicas)
 }

@@ -3,12 +3,10 @@
 //! Must never: read a user's table; the catalog and the statistics suffice.
 
 use super::super::durability;
-use super::super::{ServerFacts, cell, number, query_or_missing, tally};
-use super::{MAX_LISTED_TABLES, MAX_TABLE_IDS, table_ids};
-use crate::control::{Control, Error, TextRow};
-use prony_document::{
-    MissingObservation, ObservedTopic, Replica, Replication, ServerState, TableState,
-};
+use super::super::{Reader, ServerFacts, cell, first_cell, number, tally};
+use super::{MAX_LISTED_TABLES, MAX_TABLE_IDS, parse_replica, replication, table_ids};
+use crate::control::{Error, TextRow};
+use prony_document::{ObservedTopic, Replica, Replication, ServerState, TableState};
 
 const START_QUERY: &str = "select datediff(second, '20000101', sysutcdatetime()) + 946684800.0 \
      - datediff(second, sqlserver_start_time, getdate()) from sys.dm_os_sys_info";
@@ -55,55 +53,33 @@ fn tables_query() -> String {
 }
 
 pub(super) fn read(
-    control: &mut Control,
+    reader: &mut Reader<'_>,
     facts: &ServerFacts,
     state: &mut ServerState,
-    missing: &mut Vec<MissingObservation>,
 ) -> Result<(), Error> {
-    let has_durability = control.server_version() >= VERSION_2014;
-    if let Some(rows) = query_or_missing(control, ObservedTopic::ServerStart, START_QUERY, missing)?
-    {
-        state.started_unix_s = rows.first().and_then(|row| number(row, 0));
+    state.started_unix_s = reader.first(ObservedTopic::ServerStart, START_QUERY, |row| {
+        number(row, 0)
+    })?;
+    if state.started_unix_s.is_some() {
         // In SQL Server 2008 the column has a different name: its size then stays unknown.
-        let cache = query_or_missing(control, ObservedTopic::ServerStart, CACHE_QUERY, missing)?;
-        state.cache_bytes = cache.and_then(|rows| tally(rows.first()?, 0));
+        state.cache_bytes =
+            reader.first(ObservedTopic::ServerStart, CACHE_QUERY, |row| tally(row, 0))?;
     }
-    if let Some(rows) = query_or_missing(control, ObservedTopic::DatabaseSize, SIZE_QUERY, missing)?
-    {
-        state.database_bytes = rows.first().and_then(|row| tally(row, 0));
-    }
-    if let Some(rows) = query_or_missing(
-        control,
-        ObservedTopic::TableIds,
-        &table_ids_query(),
-        missing,
-    )? {
-        state.table_ids = table_ids(&rows);
-    }
-    let unlogged = if has_durability {
-        query_or_missing(
-            control,
-            ObservedTopic::UnloggedTables,
-            UNLOGGED_QUERY,
-            missing,
-        )?
+    state.database_bytes =
+        reader.first(ObservedTopic::DatabaseSize, SIZE_QUERY, |row| tally(row, 0))?;
+    let ids = reader.rows(ObservedTopic::TableIds, &table_ids_query())?;
+    state.table_ids = ids.as_deref().and_then(table_ids);
+    let unlogged = if reader.control.server_version() >= VERSION_2014 {
+        reader.each(ObservedTopic::UnloggedTables, UNLOGGED_QUERY, first_cell)?
     } else {
         Some(Vec::new())
     };
-    let unlogged: Option<Vec<String>> = unlogged.map(|rows| {
-        rows.iter()
-            .filter_map(|row| cell(row, 0).map(str::to_owned))
-            .collect()
-    });
-    if let Some(rows) = query_or_missing(control, ObservedTopic::Tables, &tables_query(), missing)?
-    {
-        let is_unlogged = |name: &str| unlogged.iter().flatten().any(|table| table == name);
-        state.tables = rows
-            .iter()
-            .filter_map(|row| parse_table(row, is_unlogged))
-            .collect();
-    }
-    let waits_for = read_replication(control, facts, state, missing)?;
+    let is_unlogged = |name: &str| unlogged.iter().flatten().any(|table| table == name);
+    let tables = reader.each(ObservedTopic::Tables, &tables_query(), |row| {
+        parse_table(row, is_unlogged)
+    })?;
+    state.tables = tables.unwrap_or_default();
+    let waits_for = read_replication(reader, facts, state)?;
     state.durability = durability::sql_server(facts, waits_for, unlogged.as_deref());
     Ok(())
 }
@@ -121,53 +97,39 @@ fn parse_table(row: &TextRow, is_unlogged: impl Fn(&str) -> bool) -> Option<Tabl
 
 /// Reads the replicas of the availability group. Returns how many synchronized replicas a commit requires.
 fn read_replication(
-    control: &mut Control,
+    reader: &mut Reader<'_>,
     facts: &ServerFacts,
     state: &mut ServerState,
-    missing: &mut Vec<MissingObservation>,
 ) -> Result<u32, Error> {
     if facts.setting("IsHadrEnabled") != Some("1") {
         if facts.setting("IsHadrEnabled").is_none() {
             let reason = "the server does not say whether it has availability groups";
-            missing.push(MissingObservation::new(ObservedTopic::Replicas, reason));
+            reader.miss(ObservedTopic::Replicas, reason);
         } else {
             state.replication = Some(Replication::NotVisible);
             state.is_replica = Some(false);
         }
         return Ok(0);
     }
-    if let Some(rows) =
-        query_or_missing(control, ObservedTopic::IsReplica, IS_REPLICA_QUERY, missing)?
-    {
-        state.is_replica = rows
-            .first()
-            .and_then(|row| tally(row, 0))
-            .map(|count| count > 0);
-    }
-    let Some(rows) = query_or_missing(control, ObservedTopic::Replicas, REPLICAS_QUERY, missing)?
-    else {
+    let replicas_here = reader.first(ObservedTopic::IsReplica, IS_REPLICA_QUERY, |row| {
+        tally(row, 0)
+    })?;
+    state.is_replica = replicas_here.map(|count| count > 0);
+    let replicas = reader.each(ObservedTopic::Replicas, REPLICAS_QUERY, parse_replica)?;
+    let Some(replicas) = replicas else {
         return Ok(0);
     };
-    let text = |row: &TextRow, column| cell(row, column).unwrap_or_default().to_owned();
-    let replica = |row: &TextRow| Replica {
-        name: text(row, 0),
-        state: text(row, 1),
-        mode: text(row, 2),
-    };
-    state.replicas = rows.iter().map(replica).collect();
     let synchronized = |replica: &&Replica| {
         replica.mode == "SYNCHRONOUS_COMMIT" && replica.state == "SYNCHRONIZED"
     };
-    let synchronized = state.replicas.iter().filter(synchronized).count();
-    state.replication = Some(match (state.replicas.len(), synchronized) {
-        (0, _) => Replication::NotVisible,
-        (_, 0) => Replication::Asynchronous,
-        _ => Replication::Synchronous,
-    });
+    let synchronized = replicas.iter().filter(synchronized).count();
+    state.replication = Some(replication(&replicas, synchronized));
+    state.replicas = replicas;
     if synchronized == 0 {
         return Ok(0);
     }
-    let required = query_or_missing(control, ObservedTopic::Replicas, REQUIRED_QUERY, missing)?;
-    let required = required.and_then(|rows| number(rows.first()?, 0));
+    let required = reader.first(ObservedTopic::Replicas, REQUIRED_QUERY, |row| {
+        number(row, 0)
+    })?;
     Ok(required.unwrap_or(0))
 }

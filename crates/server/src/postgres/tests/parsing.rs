@@ -2,6 +2,7 @@
 
 use super::super::parse;
 use super::error_text;
+use prony_assertions::TextAssertions;
 
 /// The options as sorted `key=value`, joined by `|`, without duplicates; or the error.
 fn parsed(text: &str) -> String {
@@ -206,7 +207,7 @@ fn malformed_text_is_refused_with_a_reason() {
 #[test]
 fn a_zero_byte_is_refused() {
     for text in ["user=a\0b", "postgres://h/a\0b", "a\0b", "password=\0"] {
-        assert!(error_text(text).contains("has a zero byte"), "{text:?}");
+        error_text(text).assert_contains("has a zero byte");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::super::{Environment, resolve};
 use super::{Folder, postgres_options};
+use prony_assertions::TextAssertions;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
@@ -98,16 +99,12 @@ fn a_file_that_others_can_read_is_ignored_with_a_warning() {
         let target = resolve("host=/tmp", &env).unwrap();
         assert!(target.endpoints[0].password.is_none());
         assert_eq!(target.warnings.len(), 1);
-        assert!(
-            target.warnings[0].contains("has group or world access"),
-            "{:?}",
-            target.warnings
-        );
+        target.warnings[0].assert_contains("has group or world access");
     }
     let env = folder
         .env()
         .with("PGPASSFILE", &folder.0.display().to_string());
-    assert!(resolve("", &env).unwrap().warnings[0].contains("not a plain file"));
+    resolve("", &env).unwrap().warnings[0].assert_contains("not a plain file");
     let env = folder
         .env()
         .with("PGPASSFILE", folder.0.join("absent").to_str().unwrap());

@@ -2,6 +2,7 @@
 
 use super::super::{Environment, collect_options};
 use super::Folder;
+use prony_assertions::TextAssertions;
 
 const SERVICES: &str = "\
 # comment
@@ -124,9 +125,8 @@ fn a_variable_names_the_folder_of_the_systems_service_file() {
     let dir = folder.0.join("elsewhere").display().to_string();
     let env = folder.env().with("PGSYSCONFDIR", &dir);
     assert_eq!(option_text(&env, "service=far"), "user=far");
-    assert!(
-        option_text(&env, "service=sysone").contains("definition of service \"sysone\" not found")
-    );
+    option_text(&env, "service=sysone")
+        .assert_contains("definition of service \"sysone\" not found");
 }
 
 #[test]
@@ -190,10 +190,8 @@ fn errors_in_service_files_are_reported() {
     let absent = absent.to_str().unwrap();
     let env = folder.env().with("PGSERVICEFILE", absent);
     let error = option_text(&env, "service=s");
-    assert!(
-        error.contains(absent) && error.contains("PGSERVICEFILE"),
-        "{error}"
-    );
+    error.assert_contains(absent);
+    error.assert_contains("PGSERVICEFILE");
 }
 
 #[test]
@@ -208,8 +206,6 @@ fn additional_options_are_overridden_by_the_url_and_override_the_service_file() 
         .err()
         .unwrap()
         .to_string();
-    assert!(
-        error.contains("\"hosst\" in the command line") && error.contains("\"host\""),
-        "{error}"
-    );
+    error.assert_contains("\"hosst\" in the command line");
+    error.assert_contains("\"host\"");
 }

@@ -3,6 +3,7 @@
 use super::super::{Environment, resolve as resolve_with_env};
 use super::{Folder, error_text, postgres_options, resolve};
 use crate::{AuthMethod, ChannelBinding, RequireAuth, SessionAttrs, TcpOptions};
+use prony_assertions::TextAssertions;
 use prony_plan::Spread;
 use std::time::Duration;
 
@@ -69,27 +70,21 @@ fn invalid_lists_are_refused() {
         assert!(error.contains(expected), "{url}: {error}");
     }
     let error = error_text(&format!("host=/{}", "x".repeat(100)));
-    assert!(error.contains("too long"), "{error}");
+    error.assert_contains("too long");
 
     let folder = Folder::new();
     let error = resolve_with_env("", &folder.env().with("PGPORT", "0x1"))
         .unwrap_err()
         .to_string();
-    assert!(
-        error.contains("\"0x1\"") && error.contains("the variable PGPORT"),
-        "{error}"
-    );
+    error.assert_contains("\"0x1\"");
+    error.assert_contains("the variable PGPORT");
 }
 
 #[test]
 fn one_unresolvable_host_of_several_is_a_warning() {
     let target = resolve("host=nosuch.invalid,127.0.0.1").unwrap();
     assert_eq!(target.describe(), "tcp:127.0.0.1:5432");
-    assert!(
-        target.warnings[0].contains("nosuch.invalid"),
-        "{:?}",
-        target.warnings
-    );
+    target.warnings[0].assert_contains("nosuch.invalid");
 }
 
 #[test]
@@ -125,10 +120,8 @@ fn user_and_database_have_libpqs_defaults() {
     let mut env = folder.env();
     env.user = None;
     let error = resolve_with_env("", &env).unwrap_err().to_string();
-    assert!(
-        error.contains("no user name") && error.contains("PGUSER"),
-        "{error}"
-    );
+    error.assert_contains("no user name");
+    error.assert_contains("PGUSER");
 }
 
 #[test]
@@ -206,10 +199,8 @@ fn timeouts_and_keepalives_are_parsed_as_in_libpq() {
         "tcp_user_timeout",
     ] {
         let error = error_text(&format!("{option}=x"));
-        assert!(
-            error.contains(option) && error.contains("whole number"),
-            "{error}"
-        );
+        error.assert_contains(option);
+        error.assert_contains("whole number");
     }
 }
 
@@ -361,8 +352,6 @@ fn debug_output_contains_no_password() {
         "hunter2"
     );
     let printed = format!("{env:?} {target:?} {}", target.describe());
-    assert!(
-        printed.contains("PGPASSWORD") && !printed.contains("hunter2"),
-        "{printed}"
-    );
+    printed.assert_contains("PGPASSWORD");
+    printed.assert_lacks("hunter2");
 }

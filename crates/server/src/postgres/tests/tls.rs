@@ -6,6 +6,7 @@
 use super::super::tls::build_verifier;
 use super::super::{Environment, collect_options, resolve as resolve_with_env, values};
 use super::{Folder, data_path, error_text, postgres_options, resolve};
+use prony_assertions::TextAssertions;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -204,13 +205,13 @@ fn a_revoked_certificate_is_refused() {
     };
     verify(&options_with("empty.crl"), "server.crt", "x").unwrap();
     let error = verify(&options_with("revoked.crl"), "server.crt", "x").unwrap_err();
-    assert!(error.contains("Revoked"), "{error}");
+    error.assert_contains("Revoked");
     verify(&options_with("revoked.crl"), "plain.crt", "x").unwrap();
     // With a revocation list, certificates that rustls cannot check are refused.
     verify(&options_with("empty.crl"), "v1.crt", "x").unwrap_err();
     // As with libpq, a missing list is not an error, only a warning.
     let url = format!("host=127.0.0.1 {}", options_with("missing.crl"));
-    assert!(resolve(&url).unwrap().warnings[0].contains("missing.crl"));
+    resolve(&url).unwrap().warnings[0].assert_contains("missing.crl");
 }
 
 #[test]
@@ -270,7 +271,7 @@ fn a_configuration_is_built_only_if_tls_may_be_used() {
     let warnings = resolve("host=127.0.0.1 sslmode=require sslrootcert=/none")
         .unwrap()
         .warnings;
-    assert!(warnings[0].contains("not verified"), "{warnings:?}");
+    warnings[0].assert_contains("not verified");
 }
 
 #[test]
@@ -324,13 +325,9 @@ fn client_certificates_and_keys_are_checked() {
 
     folder.write(".postgresql/postgresql.crt", tls_file("client.crt"));
     let error = resolve(url).unwrap_err().to_string();
-    assert!(error.contains("private key file is not"), "{error}");
+    error.assert_contains("private key file is not");
     let target = resolve("host=127.0.0.1").unwrap();
-    assert!(
-        target.warnings[0].contains("no client certificate is sent"),
-        "{:?}",
-        target.warnings
-    );
+    target.warnings[0].assert_contains("no client certificate is sent");
 
     let key = folder.write(".postgresql/postgresql.key", tls_file("client.key"));
     assert!(has_certificate(url));
@@ -338,25 +335,21 @@ fn client_certificates_and_keys_are_checked() {
 
     std::fs::set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
     let error = resolve(url).unwrap_err().to_string();
-    assert!(
-        error.contains("group or world access") && error.contains("0600"),
-        "{error}"
-    );
+    error.assert_contains("group or world access");
+    error.assert_contains("0600");
 
     let encrypted = folder.write("enc.key", tls_file("client-encrypted.key"));
     let error = resolve(&format!("{url} sslkey='{}'", encrypted.display()))
         .unwrap_err()
         .to_string();
-    assert!(
-        error.contains("encrypted") && error.contains("openssl pkey"),
-        "{error}"
-    );
+    error.assert_contains("encrypted");
+    error.assert_contains("openssl pkey");
 
     let server_key = folder.write("wrong.key", tls_file("server.key"));
     let error = resolve(&format!("{url} sslkey='{}'", server_key.display()))
         .unwrap_err()
         .to_string();
-    assert!(error.contains("belong together"), "{error}");
+    error.assert_contains("belong together");
 
     let der = PrivateKeyDer::from_pem_slice(&tls_file("client.key")).unwrap();
     let der = folder.write("der.key", der.secret_der());
@@ -369,7 +362,7 @@ fn client_certificates_and_keys_are_checked() {
     let error = resolve(&format!("{url} sslcert='{}'", garbage.display()))
         .unwrap_err()
         .to_string();
-    assert!(error.contains("contains no certificate"), "{error}");
+    error.assert_contains("contains no certificate");
 }
 
 /// A resolver that always presents the same certificate.
@@ -454,7 +447,7 @@ fn a_server_must_hold_its_certificates_key_even_without_verification() {
         let url = format!("host=127.0.0.1 sslmode=require ssl_max_protocol_version={limit}");
         let client = resolve(&url).unwrap().tls.config.unwrap();
         let error = handshake(client, server_config("server.crt", "v1.key")).unwrap_err();
-        assert!(error.to_string().contains("BadSignature"), "{error}");
+        error.to_string().assert_contains("BadSignature");
     }
 }
 

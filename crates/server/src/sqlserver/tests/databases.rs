@@ -4,6 +4,7 @@ use super::{env, options};
 use crate::control::Control;
 use crate::database::{create_database, drop_database};
 use crate::{Target, resolve_sql_server};
+use prony_assertions::TextAssertions;
 use prony_tds_server::{Config, Listener, Outcome, syntax_error};
 use std::sync::{Arc, Mutex};
 
@@ -57,7 +58,7 @@ fn settings_need_no_quoting() {
     assert_eq!(target.endpoints[0].port, 1433);
     assert!(!options(&target).strict);
     let error = resolve_sql_server(&[("sever", "x")], &env()).expect_err("no such option");
-    assert!(error.to_string().contains("sever"), "{error}");
+    error.to_string().assert_contains("sever");
 }
 
 #[test]
@@ -95,6 +96,6 @@ fn sessions_of_a_database_are_disconnected_before_it_is_dropped() {
 fn other_refusals_disconnect_nobody() {
     let (mut control, statements) = server(1, 3701);
     let error = drop_database(&mut control, "shop").expect_err("refused");
-    assert!(error.to_string().contains("Cannot drop it"), "{error}");
+    error.to_string().assert_contains("Cannot drop it");
     assert_eq!(sent(&statements), ["drop database [shop]"]);
 }

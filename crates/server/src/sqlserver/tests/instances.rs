@@ -1,6 +1,7 @@
 //! Named instances, by the SQL Browser of their host, from the URL to the address.
 
 use super::*;
+use prony_assertions::TextAssertions;
 use prony_plan::UserError;
 use std::net::UdpSocket;
 
@@ -71,12 +72,10 @@ fn an_instance_without_a_port_is_an_error_that_says_what_to_do() {
     ] {
         let error = crate::resolve(text, &env()).unwrap_err();
         let problem = error.to_string();
-        assert!(
-            problem.contains("the port of the instance") && problem.contains(part),
-            "{problem}"
-        );
-        assert!(!problem.contains("geheim"), "{problem}");
+        problem.assert_contains("the port of the instance");
+        problem.assert_contains(part);
+        problem.assert_lacks("geheim");
         let hint = format!("{:?}", error.parts().hint);
-        assert!(hint.contains("1434"), "{hint}");
+        hint.assert_contains("1434");
     }
 }

@@ -3,6 +3,7 @@
 use super::target;
 use crate::Control;
 use crate::observe::{CounterReader, read_server_facts, read_server_state};
+use prony_assertions::TextAssertions;
 use prony_document::{DurabilityClass, MissingObservation, ObservedTopic, Product, Replication};
 use prony_tds_server::{Column, Config, Datum, Listener, Outcome, Type, syntax_error};
 
@@ -121,7 +122,7 @@ fn facts_and_durability_are_read_and_what_is_refused_is_listed() {
     let accelerated = facts.setting("database.is_accelerated_database_recovery_on");
     assert_eq!(accelerated, Some("1"));
     let refused = facts.setting("sys.configurations").expect("a reason");
-    assert!(refused.contains("permission was denied"), "{refused}");
+    refused.assert_contains("permission was denied");
     let (state, not_read) = read_server_state(&mut control, &facts).unwrap();
     let durability = state.durability.expect("a class");
     assert_eq!(
@@ -197,7 +198,7 @@ fn times_of_waits_and_cpu_are_read_and_azures_views_in_their_place() {
     for topic in [ObservedTopic::WaitTimes, ObservedTopic::ServerCpu] {
         let value = missing.iter().find(|value| value.what == topic);
         let reason = &value.expect("listed").why;
-        assert!(reason.contains("permission was denied"), "{reason}");
+        reason.assert_contains("permission was denied");
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use prony_assertions::TextAssertions;
 
 /// The exchange of RFC 7677, section 3, with an empty user name as in PostgreSQL; the expected
 /// values were computed with Python's hashlib.
@@ -82,15 +83,13 @@ fn malformed_challenges_are_refused() {
 #[test]
 fn the_client_sends_the_channel_binding() {
     let mut scram = Scram::with_nonce(Binding::ServerEndPoint(vec![1, 2, 3]), NONCE.into());
-    assert!(
-        scram
-            .first_message()
-            .starts_with("p=tls-server-end-point,,n=,")
-    );
+    scram
+        .first_message()
+        .assert_starts_with("p=tls-server-end-point,,n=,");
     scram
         .receive_challenge(SERVER_FIRST, "pencil", &KeyCache::default())
         .unwrap();
     let answer = scram.answer().unwrap();
     let bound = STANDARD.encode(b"p=tls-server-end-point,,\x01\x02\x03");
-    assert!(answer.starts_with(&format!("c={bound},r=")));
+    answer.assert_starts_with(&format!("c={bound},r="));
 }

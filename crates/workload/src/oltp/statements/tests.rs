@@ -1,6 +1,7 @@
 //! Tests the texts of statements in each dialect.
 
 use super::*;
+use prony_assertions::TextAssertions;
 use prony_document::SqlDialect;
 use prony_wire::Protocol;
 
@@ -14,14 +15,8 @@ fn create_table_depends_on_the_dialect() {
          c char(120) default '' not null, pad char(60) default '' not null)"
     );
     let text = create_table(SqlDialect::MySql, 3, &options, false);
-    assert!(
-        text.contains("(id integer not null auto_increment, k integer"),
-        "{text}"
-    );
-    assert!(
-        text.ends_with(", primary key (id)) engine = innodb"),
-        "{text}"
-    );
+    text.assert_contains("(id integer not null auto_increment, k integer");
+    text.assert_ends_with(", primary key (id)) engine = innodb");
     let options = OltpOptions {
         secondary: true,
         auto_inc: false,
@@ -30,22 +25,13 @@ fn create_table_depends_on_the_dialect() {
         ..options
     };
     let text = create_table(SqlDialect::MySql, 1, &options, false);
-    assert!(text.contains("(id integer not null, k"), "{text}");
-    assert!(
-        text.ends_with(", key xid (id)) engine = myrocks comment 'x'"),
-        "{text}"
-    );
+    text.assert_contains("(id integer not null, k");
+    text.assert_ends_with(", key xid (id)) engine = myrocks comment 'x'");
     let text = create_table(SqlDialect::PostgreSql, 1, &options, true);
-    assert!(
-        text.starts_with("create table sbtest1 (id integer not null, k"),
-        "{text}"
-    );
-    assert!(!text.contains("pad"), "{text}");
+    text.assert_starts_with("create table sbtest1 (id integer not null, k");
+    text.assert_lacks("pad");
     let text = create_table(SqlDialect::MySql, 1, &options, true);
-    assert!(
-        text.contains("not null, primary key (id)) engine"),
-        "{text}"
-    );
+    text.assert_contains("not null, primary key (id)) engine");
 }
 
 #[test]
@@ -140,13 +126,13 @@ fn statements_are_shown_as_they_are_sent() {
         1,
         &OltpOptions::default(),
     );
-    assert!(sql.ends_with("VALUES ($1, $2, $3, $4)"), "{sql}");
+    sql.assert_ends_with("VALUES ($1, $2, $3, $4)");
     assert_eq!(
         SqlDialect::PostgreSql.with_native_placeholders(sql.clone()),
         sql
     );
     let shown = SqlDialect::MySql.with_native_placeholders(sql);
-    assert!(shown.ends_with("VALUES (?, ?, ?, ?)"), "{shown}");
+    shown.assert_ends_with("VALUES (?, ?, ?, ?)");
     assert_eq!(
         SqlDialect::MySql.with_native_placeholders(COMMIT.to_owned()),
         COMMIT
@@ -194,10 +180,7 @@ fn tables_of_sql_server_have_a_sequence() {
     };
     for (options, is_bulk) in [(&ids_by_client, false), (&options, true)] {
         let text = create_table(dialect, 3, options, is_bulk);
-        assert!(
-            text.starts_with("create table sbtest3 (id integer not null, "),
-            "{text}"
-        );
+        text.assert_starts_with("create table sbtest3 (id integer not null, ");
     }
     assert_eq!(
         sequence_statement(dialect, 3, &options, 9).as_deref(),
@@ -210,7 +193,7 @@ fn tables_of_sql_server_have_a_sequence() {
              drop table {table}; drop sequence {table}_id; commit; end \
              else if object_id('{table}', 'U') is not null drop table {table}"
         );
-        assert!(drop.contains(&own), "{drop}");
+        drop.assert_contains(&own);
     }
 }
 

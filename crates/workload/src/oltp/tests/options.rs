@@ -5,6 +5,7 @@ use crate::Workload;
 use crate::oltp::distribution::Distribution;
 use crate::oltp::options::{OPTIONS, OltpOptions, read};
 use crate::oltp::{self, Oltp};
+use prony_assertions::TextAssertions;
 use prony_plan::{QueryMode, WorkloadPlan};
 
 fn plan(scale: Option<u32>, options: &[(&str, &str)]) -> WorkloadPlan {
@@ -105,7 +106,7 @@ fn all_mistakes_are_reported_at_once() {
         "point_selects = many is not a valid number",
         "create_table_options = x; drop table y is not a part of one statement",
     ] {
-        assert!(text_of_all.contains(text), "{text}\n{text_of_all}");
+        text_of_all.assert_contains(text);
     }
 }
 
@@ -117,23 +118,14 @@ fn contradictory_options_are_reported() {
         ("skip_trx", "on"),
     ];
     let messages = problems(&oltp::OLTP_READ_ONLY, None, &no_statements);
-    assert!(
-        messages[0].contains("an event of oltp_read_only has no statement"),
-        "{messages:?}"
-    );
+    messages[0].assert_contains("an event of oltp_read_only has no statement");
     assert!(problems(&oltp::OLTP_READ_WRITE, None, &no_statements).is_empty());
     let messages = problems(&oltp::SELECT_RANDOM_POINTS, Some(2), &[]);
-    assert!(
-        messages[0].contains("select_random_points runs on one table"),
-        "{messages:?}"
-    );
+    messages[0].assert_contains("select_random_points runs on one table");
     let messages = problems(&oltp::HOT_ROW, None, &[("table_size", "50")]);
-    assert!(
-        messages[0].contains("row 100 is not in a table of 50 rows"),
-        "{messages:?}"
-    );
+    messages[0].assert_contains("row 100 is not in a table of 50 rows");
     let messages = problems(&oltp::OLTP_READ_ONLY, Some(70_000), &[]);
-    assert!(messages[0].contains("70000 tables"), "{messages:?}");
+    messages[0].assert_contains("70000 tables");
 }
 
 #[test]

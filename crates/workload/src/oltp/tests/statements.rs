@@ -6,6 +6,7 @@ use crate::oltp::options::OltpOptions;
 use crate::oltp::queries::QueryCounts;
 use crate::oltp::{self, Oltp};
 use crate::{Workload, oltp::rows};
+use prony_assertions::TextAssertions;
 use prony_session::{Outcome, Program};
 use prony_wire::QueryMode;
 
@@ -137,7 +138,7 @@ fn single_statements_match_sysbench() {
         QueryMode::Simple,
         2,
     );
-    assert!(bulk[0].starts_with("INSERT INTO sbtest1 VALUES(1,1),(2,2),"));
+    bulk[0].assert_starts_with("INSERT INTO sbtest1 VALUES(1,1),(2,2),");
     assert_eq!(bulk.len(), 2);
 }
 
@@ -225,7 +226,7 @@ fn simple_protocol_sends_values_in_the_text() {
         sent.iter()
             .all(|sql| !sql.contains('$') && !sql.contains(" | "))
     );
-    assert!(sent[4].starts_with("INSERT INTO sbtest"), "{}", sent[4]);
+    sent[4].assert_starts_with("INSERT INTO sbtest");
 }
 
 fn run_transactions(

@@ -3,6 +3,7 @@
 use super::scripts::{escape, unescape};
 use crate::random::Random;
 use crate::script::{CommandIndex, CommandKind, DEPTH_MAX, Evaluator, Script, VariableNames};
+use prony_assertions::TextAssertions;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -231,10 +232,7 @@ fn nesting_is_limited() {
         for depth in [DEPTH_MAX, 100_000] {
             let error = parse(&nested_expression(depth, open, close)).expect_err(open);
             let message = error.to_string();
-            assert!(
-                message.contains("nested too deeply (maximum is 500 levels)"),
-                "{message}"
-            );
+            message.assert_contains("nested too deeply (maximum is 500 levels)");
         }
         parse_and_run(&nested_expression(DEPTH_MAX - 1, open, close), 15);
     }

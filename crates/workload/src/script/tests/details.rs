@@ -5,6 +5,7 @@ use crate::random::Random;
 use crate::script::{
     CommandIndex, CommandKind, EvalError, Evaluator, Script, Value, VariableNames, Variables,
 };
+use prony_assertions::TextAssertions;
 use std::sync::Arc;
 
 fn parse(text: &str, pgbench_version: u32) -> Result<(Script, VariableNames), String> {
@@ -81,16 +82,8 @@ fn syntax_errors_are_printed_as_fatal_before_version_15() {
 #[test]
 fn a_gset_without_statement_is_reported_at_its_line_since_18() {
     let gset_error = |pgbench_version| parse("\n\n\\gset\n\n\n", pgbench_version).unwrap_err();
-    assert!(
-        gset_error(17).contains("x.sql:5: \\gset must follow"),
-        "{}",
-        gset_error(17)
-    );
-    assert!(
-        gset_error(18).contains("x.sql:3: \\gset must follow"),
-        "{}",
-        gset_error(18)
-    );
+    gset_error(17).assert_contains("x.sql:5: \\gset must follow");
+    gset_error(18).assert_contains("x.sql:3: \\gset must follow");
 }
 
 /// No sum may overflow at the extremes of a range.
@@ -235,11 +228,9 @@ fn shell_commands_are_assembled_from_their_words() {
     let longest = format!("\\shell {}", "x".repeat(254));
     assert_eq!(line(&longest).map(|out| out.len()), Ok(254));
     let too_long = format!("\\shell {} x", "x".repeat(253));
-    assert!(
-        line(&too_long)
-            .unwrap_err()
-            .ends_with(": shell command is too long")
-    );
+    line(&too_long)
+        .unwrap_err()
+        .assert_ends_with(": shell command is too long");
 }
 
 #[test]

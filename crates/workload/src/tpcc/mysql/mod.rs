@@ -12,8 +12,7 @@
 //! otherwise the index on names could not be used.
 
 use super::engine::EngineSql;
-use super::routines::Routine;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use super::routines::{Routine, hashed_comment};
 
 /// See [`EngineSql`].
 pub static SQL: EngineSql = EngineSql {
@@ -43,7 +42,8 @@ pub static SQL: EngineSql = EngineSql {
         "do release_lock(concat('prony tpcc procedures ', crc32(database()), ' ', left(database(), 16)))",
     ],
     create,
-    fingerprint,
+    // Only the owner can read the text itself.
+    fingerprint: hashed_comment,
     conditions: include_str!("conditions.sql"),
 };
 
@@ -68,17 +68,9 @@ fn create(routine: &Routine) -> String {
         body,
         ..
     } = routine;
-    let comment = fingerprint(routine);
+    let comment = hashed_comment(routine);
     format!(
         "create procedure {name}({parameters}) modifies sql data sql security invoker \
          comment '{comment}'\n{body}"
     )
-}
-
-/// The routine's comment, with a hash of its text, because only the owner can read the text itself.
-fn fingerprint(routine: &Routine) -> String {
-    // With fixed keys: the same text has the same hash in every process.
-    let mut hasher = DefaultHasher::new();
-    (&routine.parameters, &routine.body).hash(&mut hasher);
-    format!("Installed by Prony ({:016x})", hasher.finish())
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::catalog::Tables;
+use prony_assertions::TextAssertions;
 use prony_document::SqlDialect;
 use std::collections::HashSet;
 
@@ -168,7 +169,7 @@ fn warehouses_and_districts_start_balanced() {
         assert_eq!(row.int("d_id"), index as i64 % 10 + 1);
         assert_eq!(row.decimal("d_ytd"), 30_000 * 10_000);
         assert_eq!(row.int("d_next_o_id"), 3_001);
-        assert!(row.text("d_zip").ends_with("11111"));
+        row.text("d_zip").assert_ends_with("11111");
     });
     assert_eq!(rows, 20);
 }

@@ -214,6 +214,7 @@ pub fn builds(population: Population) -> Vec<IndexBuild> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_assertions::TextAssertions;
 
     fn build_of(population: Population, table: &str) -> (String, String) {
         let build = builds(population)
@@ -235,14 +236,12 @@ mod tests {
             steps[0],
             "alter table district set (lock_escalation = disable)"
         );
-        assert!(steps[1].contains("add padding char(6000) not null default replicate('X', 6000)"));
-        assert!(steps[2].ends_with(
+        steps[1].assert_contains("add padding char(6000) not null default replicate('X', 6000)");
+        steps[2].assert_ends_with(
             "add constraint PK_DISTRICT primary key clustered (d_w_id, d_id) \
-             with (allow_row_locks = on, allow_page_locks = off)"
-        ));
-        assert!(
-            steps[3].contains("left(name, 13) = 'district_d_id') create index district_d_id on")
+             with (allow_row_locks = on, allow_page_locks = off)",
         );
+        steps[3].assert_contains("left(name, 13) = 'district_d_id') create index district_d_id on");
         for (table, expected) in [
             (
                 "orders",
@@ -265,12 +264,12 @@ mod tests {
             ),
         ] {
             let (_, build) = build_of(hammerdb, table);
-            assert!(build.contains(expected), "{build}");
+            build.assert_contains(expected);
         }
         let (_, history) = build_of(hammerdb, "history");
         let expected = "create clustered index history_i1 on history \
                         (h_c_w_id, h_date, h_c_d_id, h_c_id, h_amount)";
-        assert!(history.ends_with(expected), "{history}");
+        history.assert_ends_with(expected);
     }
 
     #[test]
@@ -279,7 +278,7 @@ mod tests {
             let statement = build.build.expect("a statement");
             assert_eq!(statement.matches("primary key clustered").count(), 1);
             for other in ["lock_escalation", "allow_", "padding"] {
-                assert!(!statement.contains(other), "{statement}");
+                statement.assert_lacks(other);
             }
         }
         let (name, build) = build_of(Population::Standard, "customer");

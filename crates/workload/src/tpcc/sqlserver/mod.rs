@@ -15,8 +15,7 @@
 pub mod indexes;
 
 use super::engine::EngineSql;
-use super::routines::Routine;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use super::routines::{Routine, hashed_comment};
 
 /// See [`EngineSql`].
 pub static SQL: EngineSql = EngineSql {
@@ -47,7 +46,8 @@ pub static SQL: EngineSql = EngineSql {
         "exec sp_releaseapplock 'prony tpcc procedures', 'Session'",
     ],
     create,
-    fingerprint,
+    // The server stores the text as it was sent, but not every server returns it unchanged.
+    fingerprint: hashed_comment,
     conditions: include_str!("conditions.sql"),
 };
 
@@ -70,15 +70,6 @@ fn create(routine: &Routine) -> String {
         body,
         ..
     } = routine;
-    let comment = fingerprint(routine);
+    let comment = hashed_comment(routine);
     format!("create procedure {name} {parameters} as /* {comment} */\n{body}")
-}
-
-/// A comment in the routine's text, with a hash of the text as Prony has it: the server stores the text as it
-/// was sent, but not every server returns it unchanged.
-fn fingerprint(routine: &Routine) -> String {
-    // With fixed keys: the same text has the same hash in every process.
-    let mut hasher = DefaultHasher::new();
-    (&routine.parameters, &routine.body).hash(&mut hasher);
-    format!("Installed by Prony ({:016x})", hasher.finish())
 }

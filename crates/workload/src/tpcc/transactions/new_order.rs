@@ -11,7 +11,6 @@ use prony_document::SqlDialect;
 use prony_session::{Db, DbError, DbReply};
 use prony_wire::{Statement, Value, WireRow};
 
-/// The result of a new order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OrderResult {
     /// Whether the order was rolled back as intended.

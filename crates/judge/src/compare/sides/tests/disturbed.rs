@@ -4,6 +4,7 @@ use super::*;
 use crate::new_check;
 use crate::noise::{CLIENT_CPU_FIGURE, RunNoise, SERVER_CPU_FIGURE, condense_readings};
 use crate::sample::{observed_mut, observed_run};
+use prony_assertions::TextAssertions;
 use prony_store::RunOrder;
 
 /// What others leave of the machine in four repeats: the throughput of both runs of a pair depends on it.
@@ -192,10 +193,7 @@ fn a_fault_of_the_run_is_never_looked_beyond() {
         invalid_by(run, "steal");
     }
     let label = compared(&sides).label();
-    assert!(
-        label.starts_with("RUNS INVALID (steal, unsteady), "),
-        "{label}"
-    );
+    label.assert_starts_with("RUNS INVALID (steal, unsteady), ");
 }
 
 #[test]
@@ -210,10 +208,7 @@ fn runs_that_nobody_disturbed_are_preferred() {
     // One that is left is too few.
     invalid_by(&mut sides[0][0], "neighbours");
     let label = compared(&sides).label();
-    assert!(
-        label.starts_with("5 OF 8 RUNS INVALID (neighbours), "),
-        "{label}"
-    );
+    label.assert_starts_with("5 OF 8 RUNS INVALID (neighbours), ");
 }
 
 #[test]
@@ -244,10 +239,7 @@ fn noise_that_hides_everything_is_refused() {
         (&*difference.what, difference.severity),
         ("invalid by", Severity::Invalid)
     );
-    assert!(
-        difference.why.contains("too much or not alike"),
-        "{difference:?}"
-    );
+    difference.why.assert_contains("too much or not alike");
 }
 
 #[test]

@@ -1,0 +1,71 @@
+//! The connection options that are set, each with where it was set, for all protocols.
+//!
+//! Must never: show a value.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Where an option was set, by its name in messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The URL or connection string.
+    Url(&'static str),
+    Other(Cow<'static, str>),
+}
+
+impl Origin {
+    /// Not set by the user: a default, or implied by a different option.
+    pub const DEFAULTS: Origin = Origin::Other(Cow::Borrowed("the defaults"));
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Origin::Url(name) => name,
+            Origin::Other(name) => name,
+        })
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct OptionValues(BTreeMap<&'static str, (String, Origin)>);
+
+impl OptionValues {
+    /// Sets a value, replacing an earlier one.
+    pub fn set(&mut self, name: &'static str, value: impl Into<String>, origin: Origin) {
+        self.0.insert(name, (value.into(), origin));
+    }
+
+    /// Sets a value unless the option already has one.
+    pub fn set_default(&mut self, name: &'static str, value: impl Into<String>, origin: Origin) {
+        self.0.entry(name).or_insert((value.into(), origin));
+    }
+
+    /// Adds options, which override the existing ones.
+    pub fn extend(&mut self, overriding: OptionValues) {
+        self.0.extend(overriding.0);
+    }
+
+    /// The value, possibly empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|(value, _)| value.as_str())
+    }
+
+    pub fn non_empty(&self, name: &str) -> Option<&str> {
+        self.get(name).filter(|value| !value.is_empty())
+    }
+
+    /// Where the value was set.
+    pub fn origin(&self, name: &str) -> Origin {
+        let entry = self.0.get(name);
+        entry.map_or(Origin::DEFAULTS, |(_, origin)| origin.clone())
+    }
+
+    /// The option whose value has a zero byte, which would end a string of a protocol early.
+    pub fn with_zero_byte(&self) -> Option<&'static str> {
+        let mut entries = self.0.iter();
+        let (name, _) = entries.find(|(_, (value, _))| value.contains('\0'))?;
+        Some(name)
+    }
+}
