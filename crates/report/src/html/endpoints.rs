@@ -13,6 +13,8 @@ use crate::units;
 use prony_store::{EndpointFigures, EndpointSecond, ServerSecond};
 use std::fmt;
 
+type Format = fn(f64) -> String;
+
 /// Writes the servers, if there were several.
 pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
     let run = time.run;
@@ -58,7 +60,7 @@ fn write_over_time(out: &mut Html, time: &RunOverTime<'_>, seconds: usize) -> fm
         rows.iter().map(|row| row.connections).min().map(f64::from)
     });
     let mut columns = Vec::new();
-    let formats: [(_, _, fn(f64) -> String); 3] = [
+    let formats: [(_, _, Format); 3] = [
         (&committed, "committed /s", units::rate),
         (&cpus, "CPUs", units::rate),
         (&connections, "connections", units::whole),
