@@ -14,7 +14,7 @@ fn ycsb_is_loaded_run_checked_and_cleaned() {
         let run = bench.run(&format!("{arguments}={letter}"));
         assert_eq!(total_figures(&run.measured).committed, 400, "{letter}");
         assert!(
-            !run.check("shares").is_some(),
+            run.check("shares").is_none(),
             "{letter}: the shares of the operations are wrong"
         );
         assert_eq!(
