@@ -5,7 +5,7 @@
 
 use crate::signals::Signals;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use std::io::{self, IsTerminal, PipeReader, Read, stderr, stdin};
+use std::io::{self, IsTerminal, PipeReader, Read, stdin};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,16 +28,21 @@ const OUTPUT_DELAY: Duration = Duration::from_millis(200);
 /// because a server that the command starts would inherit it.
 const WRAPPER_SCRIPT: &str = "command=$PRONY_COMMAND; unset PRONY_COMMAND; eval \"$command\"";
 
-/// Runs the command to its end, or until a signal ends Prony. Its output goes to standard error.
+/// Runs the command to its end, or until a signal ends Prony.
 ///
 /// # Errors
 /// If `sh` cannot be started.
-pub fn run(script: &str, variables: &[(&str, &str)], signals: &Signals) -> io::Result<ExitStatus> {
+pub fn run(
+    script: &str,
+    variables: &[(&str, &str)],
+    output: Stdio,
+    signals: &Signals,
+) -> io::Result<ExitStatus> {
     // On a terminal the command stays in our process group, so that it can prompt for a password, and Ctrl-C
     // reaches both processes.
     let has_own_group = !stdin().is_terminal();
     let mut command = shell_command(script, variables);
-    command.stdout(stderr());
+    command.stdout(output);
     if has_own_group {
         command.process_group(0);
     }
@@ -136,9 +141,14 @@ mod tests {
     fn a_command_gets_its_variables_and_its_children_do_not_see_its_text() {
         let signals = Signals::default();
         let script = "test \"$ONE\" = 1 && ! env | grep -q secret-in-the-text";
-        let status = run(script, &[("ONE", "1")], &signals).expect("sh");
+        let status = run(script, &[("ONE", "1")], Stdio::null(), &signals).expect("sh");
         assert!(status.success(), "{status}");
-        assert_eq!(run("exit 3", &[], &signals).expect("sh").code(), Some(3));
+        assert_eq!(
+            run("exit 3", &[], Stdio::null(), &signals)
+                .expect("sh")
+                .code(),
+            Some(3)
+        );
     }
 
     #[test]

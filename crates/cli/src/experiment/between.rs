@@ -7,6 +7,7 @@ use crate::exit::{Exit, Failure};
 use prony_plan::{Experiment, ServerPlan, format_duration};
 use prony_runner::Signals;
 use prony_runner::shell::{self, POLL_INTERVAL};
+use std::io::stderr;
 use std::thread::sleep;
 
 /// Runs the command, if there is one, and then pauses, except before the first run. A signal ends the command or the pause early.
@@ -27,7 +28,7 @@ pub fn run_between(
         let mut variables = vec![("PRONY_VARIANT", variant), ("PRONY_REPEAT", &repeat)];
         variables.extend(scale.as_deref().map(|scale| ("PRONY_SCALE", scale)));
         variables.extend(server.iter().map(|(name, value)| (*name, value.as_str())));
-        let status = shell::run(script, &variables, signals)
+        let status = shell::run(script, &variables, stderr().into(), signals)
             .map_err(|error| failure(&format!("cannot be started: {error}")))?;
         // After a signal to Prony, the status of the command is no failure.
         if !status.success() && signals.received().is_none() {

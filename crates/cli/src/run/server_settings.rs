@@ -17,6 +17,7 @@ use prony_server::settings::{
     find_reach, lock_settings, set_in_sessions, verify,
 };
 use prony_server::{Control, Target};
+use std::io::stderr;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -201,7 +202,7 @@ impl ChangedServer {
             let message = format!("the command that restarts the server {reason}");
             Failure::new(Exit::Unexpected, message, hint)
         };
-        let status = shell::run(command, &[], signals)
+        let status = shell::run(command, &[], stderr().into(), signals)
             .map_err(|error| failed(format!("cannot be started: {error}")))?;
         if !status.success() {
             return Err(failed(format!("failed with {status}")));

@@ -77,23 +77,19 @@ fn commands(run: &Run) -> String {
 /// separately.
 pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 27] {
     let (workload, drive, server) = (&run.workload, &run.drive, &run.server);
-    let connections = if drive.connect_per_transaction {
-        "one for each transaction"
-    } else {
-        "kept"
-    };
-    let row_descriptions = match run.plan["run"]["describe"].as_bool() {
-        Some(false) => "not requested",
-        Some(true) | None => "requested",
-    };
+    let either = |is: bool, [yes, no]: [&'static str; 2]| if is { yes } else { no };
+    let is_new_each_time = drive.connect_per_transaction;
+    let connections = either(is_new_each_time, ["one for each transaction", "kept"]);
+    let is_without = run.plan["run"]["describe"] == false;
+    let row_descriptions = either(is_without, ["not requested", "requested"]);
     let cpus = hosts(run, |host| format!("{} of {}", host.cpus, host.cpu));
     let network = text_or_empty(drive.network);
     let (tls, address) = (&server.tls, text_or_empty(server.address.as_ref()));
     let wait = drive.wait.unwrap_or_default().name();
     let pinned_threads = run.client_health().pinned_workers.unwrap_or(0);
-    let either = |is: bool, [yes, no]: [&'static str; 2]| if is { yes } else { no };
     let statement_latency = either(run.statements.is_some(), ["measured", "not measured"]);
     let ledger = either(run.ledger.is_some(), ["kept", "none"]);
+    let commands = ("commands during the load", commands(run));
     let measured = format!("{:.0} s", run.window.measured_s);
     let warmup = format!("{:.0} s", run.window.warmup_s);
     [
@@ -137,12 +133,7 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 27] {
             WHY_STATEMENT_LATENCY,
         ),
         property("ledger", Caveat, ledger, WHY_LEDGER),
-        property(
-            "commands during the load",
-            Invalid,
-            commands(run),
-            WHY_COMMANDS,
-        ),
+        property(commands.0, Invalid, commands.1, WHY_COMMANDS),
         property("measured", Caveat, measured, WHY_OTHER_WINDOW),
         property("warm-up", Caveat, warmup, WHY_OTHER_WARMUP),
         property(

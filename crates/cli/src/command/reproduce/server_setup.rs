@@ -11,6 +11,7 @@ use prony_runner::scenario_setup::{self, Prewarm};
 use prony_runner::shell;
 use prony_server::control::Error;
 use prony_server::{Control, Target};
+use std::io::stderr;
 use std::time::{Duration, Instant};
 
 /// How long a restarted server may take to answer, including crash recovery.
@@ -26,7 +27,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(250);
 pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool, Failure> {
     let previous_start_unix_s = scenario_setup::started_unix_s(&mut server::connect(target)?);
     output::notice("Restarting the server with --restart-command.");
-    let status = shell::run(command, &[], signals)
+    let status = shell::run(command, &[], stderr().into(), signals)
         .map_err(|error| Failure::new(Exit::Unexpected, format!("cannot start sh: {error}"), ""))?;
     fail_if_interrupted(signals)?;
     if !status.success() {
