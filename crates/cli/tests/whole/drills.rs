@@ -1,8 +1,8 @@
 //! What a run does to a server on purpose, and what it says of it.
 
 use crate::common::{
-    TestBench, last_run, ok_stdout, own_postgres, parse_run, start_run, stderr_text, stored_runs,
-    wait_until,
+    TestBench, any_committed, last_run, ok_stdout, own_postgres, parse_run, send_signal, start_run,
+    stderr_text, stored_runs, wait_until,
 };
 use prony_store::{EventKind, Run, Severity};
 
@@ -123,4 +123,27 @@ fn the_account_of_commits_survives_the_client() {
         text.contains("lost 2 of ") && text.contains("number 2 of client 1"),
         "{text}"
     );
+}
+
+#[test]
+fn sigusr1_is_a_mark_and_ends_nothing() {
+    let bench = TestBench::new("drill_signal");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let mut command = bench.command("run tpcb --clients 1 --duration 3s --warmup 0s");
+    command.args(["--url", &bench.url]);
+    let (child, _) = start_run(command);
+    wait_until(&bench.home, any_committed);
+    send_signal(&child, "USR1");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.code().is_some(), "{output:?}");
+    let run = last_run(&bench);
+    let marks = run
+        .events
+        .iter()
+        .filter(|event| event.kind == EventKind::Mark);
+    let marks: Vec<_> = marks
+        .map(|mark| (mark.detail.as_str(), &mark.command))
+        .collect();
+    assert_eq!(marks, [("SIGUSR1", &None)]);
+    assert!(run.measured.length_s > 2.5);
 }
