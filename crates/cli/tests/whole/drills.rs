@@ -133,7 +133,7 @@ fn sigusr1_is_a_mark_and_ends_nothing() {
     command.args(["--url", &bench.url]);
     let (child, _) = start_run(command);
     wait_until(&bench.home, any_committed);
-    send_signal(&child, "USR1");
+    send_signal(&child, "-USR1");
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.code().is_some(), "{output:?}");
     let run = last_run(&bench);
