@@ -15,22 +15,43 @@ const SECONDS_BEFORE: usize = 30;
 const MIN_SECONDS_BEFORE: usize = 5;
 /// A shorter time without a commit is no outage.
 const MIN_OUTAGE_S: f64 = 0.1;
+/// Nor is one that is shorter than this many mean times between two commits: of independent starts, one in 500 million
+/// pauses is as long.
+const MEAN_TIMES: f64 = 20.0;
+
+/// Why the time without a commit is not known.
+const NOT_MEASURED: &str =
+    "it is measured with --expect-outage, --at, --ledger or a requirement, if this machine drives all clients";
 
 /// The longest outage, seconds: the longest time in which nobody committed, or in which connections were lost; 0 if there
 /// was none.
-pub fn longest_outage_s(run: &Run) -> f64 {
+///
+/// # Errors
+/// It was not measured how long nobody committed, and no connection was lost: a server that hangs loses none.
+pub fn longest_outage_s(run: &Run) -> Result<f64, &'static str> {
     let end_s = load_end_s(run);
     let outages = run.events.iter();
     let outages = outages.filter(|event| event.kind == EventKind::Outage);
     let lost_s = outages.map(|event: &Event| event.until_s.unwrap_or(end_s) - event.at_s);
+    let lost_s = lost_s.reduce(f64::max);
+    if run.commit_gap.is_none() {
+        return lost_s.ok_or(NOT_MEASURED);
+    }
     let gap_s = commit_gap(run).map(|gap| gap_length_s(run, gap));
-    lost_s.chain(gap_s).fold(0.0, f64::max)
+    Ok(lost_s.into_iter().chain(gap_s).fold(0.0, f64::max))
 }
 
 /// The longest time without a commit, if it is an outage.
 pub fn commit_gap(run: &Run) -> Option<&CommitGap> {
     let gap = run.commit_gap.as_ref();
-    gap.filter(|gap| gap_length_s(run, gap) >= MIN_OUTAGE_S)
+    gap.filter(|gap| gap_length_s(run, gap) >= shortest_outage_s(run))
+}
+
+/// The shortest time without a commit that is an outage, seconds: one that chance does not explain.
+pub fn shortest_outage_s(run: &Run) -> f64 {
+    let committed = run.measured.all_kinds().map_or(0, |all| all.committed);
+    let mean_s = run.measured.length_s / committed.max(1) as f64;
+    MIN_OUTAGE_S.max(MEAN_TIMES * mean_s)
 }
 
 /// How long nobody committed, seconds.
@@ -38,17 +59,31 @@ pub fn gap_length_s(run: &Run, gap: &CommitGap) -> f64 {
     gap.until_s.unwrap_or(load_end_s(run)) - gap.from_s
 }
 
-/// The time from the beginning of the outage to the second from which on the throughput was at least 95 % of that before
-/// for ten seconds, seconds; the error says why it is not known.
+/// How long it took until the throughput was back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Recovery {
+    /// From the beginning of the outage to the second from which on the throughput was at least 95 % of that before for ten
+    /// seconds, seconds; 0 without an outage.
+    After(f64),
+    /// It was not back before the end of the load, this many seconds after the beginning of the outage.
+    NotWithin(f64),
+}
+
+/// How long it took until the throughput was back.
 ///
 /// # Errors
-/// There was no outage; or too little was measured before or after it.
-pub fn recovery_s(run: &Run) -> Result<f64, &'static str> {
+/// It was not measured, or too little of it before the outage.
+pub fn recovery(run: &Run) -> Result<Recovery, &'static str> {
     if run.commit_gap.is_none() {
-        return Err("it is measured with --expect-outage, --at or --ledger");
+        return Err(NOT_MEASURED);
     }
-    let gap = commit_gap(run).ok_or("nobody was without a commit for 0.1 s or longer")?;
-    let until_s = gap.until_s.ok_or("nobody committed again before the end")?;
+    let Some(gap) = commit_gap(run) else {
+        return Ok(Recovery::After(0.0));
+    };
+    let not_back = Recovery::NotWithin(load_end_s(run) - gap.from_s);
+    let Some(until_s) = gap.until_s else {
+        return Ok(not_back);
+    };
     let is_before = |second: &&Second| {
         second.phase == SecondPhase::Measured
             && second.length_s > 0.5
@@ -65,7 +100,7 @@ pub fn recovery_s(run: &Run) -> Result<f64, &'static str> {
     let mut parts = rates.windows(RECOVERED_SECONDS).zip(&after);
     let back = parts.find(|(part, _)| mean(part) >= RECOVERED_SHARE * before);
     let back_s = back.map(|(_, first)| first.at_s.max(until_s) - gap.from_s);
-    back_s.ok_or("the throughput was not back for ten seconds before the end")
+    Ok(back_s.map_or(not_back, Recovery::After))
 }
 
 fn load_end_s(run: &Run) -> f64 {
@@ -83,11 +118,16 @@ fn mean(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_store::KindFigures;
 
     /// A run of 60 s, in which nobody committed from 20.5 s to 23.5 s, with these commits in each second after it.
     fn run(after: impl Fn(u32) -> u64) -> Run {
         let mut run = Run::default();
-        run.window.measured_s = 60.0;
+        (run.window.measured_s, run.measured.length_s) = (60.0, 60.0);
+        run.measured.kinds = vec![KindFigures {
+            committed: 57_000,
+            ..KindFigures::default()
+        }];
         run.series = (0..60u32)
             .map(|number| Second {
                 at_s: f64::from(number),
@@ -112,44 +152,52 @@ mod tests {
 
     #[test]
     fn the_throughput_is_back_once_it_stays() {
-        // Seconds 23 to 32 have 950 on average from the one with 1000 on.
-        assert_eq!(recovery_s(&run(|_| 1000)), Ok(3.0));
-        let late = run(|number| if number < 30 { 700 } else { 990 });
-        assert!(
-            matches!(recovery_s(&late), Ok(8.5..=9.5)),
-            "{:?}",
-            recovery_s(&late)
-        );
+        assert_eq!(recovery(&run(|_| 1000)), Ok(Recovery::After(3.0)));
+        let late = recovery(&run(|number| if number < 30 { 700 } else { 990 }));
+        assert!(matches!(late, Ok(Recovery::After(8.5..=9.5))), "{late:?}");
         let never = run(|number| if number % 9 == 0 { 100 } else { 980 });
-        assert!(recovery_s(&never).is_err());
+        assert_eq!(recovery(&never), Ok(Recovery::NotWithin(39.5)));
         let mut open = run(|_| 1000);
         open.commit_gap = Some(CommitGap {
             until_s: None,
             ..open.commit_gap.unwrap()
         });
-        assert!(recovery_s(&open).is_err());
-        assert_eq!(longest_outage_s(&open), 39.5);
+        assert_eq!(recovery(&open), Ok(Recovery::NotWithin(39.5)));
+        assert_eq!(longest_outage_s(&open), Ok(39.5));
         let mut early = run(|_| 1000);
         early.series.drain(..16);
-        assert!(recovery_s(&early).is_err(), "nothing to compare with");
+        assert!(recovery(&early).is_err(), "nothing to compare with");
+        assert!(recovery(&Run::default()).is_err(), "not measured");
     }
 
     #[test]
     fn a_server_that_hangs_is_an_outage_although_no_connection_is_lost() {
-        assert_eq!(longest_outage_s(&run(|_| 1000)), 3.0);
+        assert_eq!(longest_outage_s(&run(|_| 1000)), Ok(3.0));
         let mut short = run(|_| 1000);
         short.commit_gap = Some(CommitGap {
             from_s: 20.0,
             until_s: Some(20.05),
             ..CommitGap::default()
         });
-        assert_eq!(longest_outage_s(&short), 0.0);
+        assert_eq!(longest_outage_s(&short), Ok(0.0));
+        assert_eq!(recovery(&short), Ok(Recovery::After(0.0)));
         short.events.push(Event {
             at_s: 20.0,
             until_s: Some(24.0),
             kind: EventKind::Outage,
             ..Event::default()
         });
-        assert_eq!(longest_outage_s(&short), 4.0);
+        assert_eq!(longest_outage_s(&short), Ok(4.0));
+        short.commit_gap = None;
+        assert_eq!(longest_outage_s(&short), Ok(4.0));
+        short.events.clear();
+        assert!(longest_outage_s(&short).is_err(), "it may have hung");
+    }
+
+    #[test]
+    fn a_pause_that_a_low_rate_explains_is_no_outage() {
+        let mut slow = run(|_| 1000);
+        slow.measured.kinds[0].committed = 120;
+        assert_eq!(longest_outage_s(&slow), Ok(0.0), "one commit in 0.5 s");
     }
 }

@@ -341,7 +341,8 @@ impl Checker<'_> {
         let Stop::After(window) = drive.stop else {
             return;
         };
-        let length = drive.warmup_max.unwrap_or(drive.warmup) + window;
+        // A warm-up without a length may end after its shortest one.
+        let length = drive.warmup + window;
         for late in marks.value.iter().filter(|mark| mark.at >= length) {
             let message = format!(
                 "the load ends after {}, before the command at {}",

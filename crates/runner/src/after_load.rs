@@ -4,6 +4,7 @@
 //! allowed to, or leave the server at work for nobody.
 
 use crate::job::RunJob;
+use crate::signals;
 use prony_drive::DriveResult;
 use prony_server::{Control, Target};
 use prony_workload::growth::NotCounted;
@@ -39,7 +40,7 @@ pub(crate) fn read<T: Send + 'static>(
     target.set_program_name("prony");
     target.has_own_statements = true;
     let body = move || {
-        while Instant::now() < deadline {
+        while Instant::now() < deadline && signals::received().is_none() {
             if let Ok(mut control) = Control::connect(&target) {
                 let _ = sender.send(Err(control.canceller()));
                 match read(&mut control) {
@@ -58,12 +59,20 @@ pub(crate) fn read<T: Send + 'static>(
     let thread = std::thread::Builder::new().name("after-load".to_owned());
     thread.spawn(body).map_err(|error| error.to_string())?;
     let mut canceller = None;
-    loop {
-        match results.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+    let ended = loop {
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        match results.recv_timeout(remaining.min(CONNECT_PAUSE)) {
             Ok(Ok(result)) => return result.map_err(|error| error.reason),
             Ok(Err(of_connection)) => canceller = Some(of_connection),
-            Err(_) => break,
+            Err(_) if remaining.is_zero() => break None,
+            Err(_) => {}
         }
+        if let Some(signal) = signals::received() {
+            break Some(signal);
+        }
+    };
+    if let Some(signal) = ended {
+        return Err(format!("it was interrupted by {}", signal.name()));
     }
     match canceller {
         // The server would otherwise go on reading.

@@ -1,10 +1,11 @@
 //! The longest time without a commit, over all clients and of each.
 //!
 //! In: the samples of each worker. Out: a [`CommitGap`]. Must never: count the time before a client's first commit, which
-//! is that of connecting, or take a client's last transaction, which the end of the load cuts off, for an outage.
+//! is that of connecting, or after the window, in which no transaction begins, or a commit that only read.
 
 use prony_drive::SampleListener;
-use prony_measure::{Gap, Outcome, Sample};
+use prony_measure::{Gap, Outcome, RunSchedule, Sample, TxnKind};
+use prony_session::Program;
 use prony_store::{ClientGaps, CommitGap};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,9 +16,28 @@ const NOT_BACK_NS: u64 = 1_000_000_000;
 
 /// What the workers of a run have seen.
 #[derive(Clone, Default)]
-pub(crate) struct CommitGaps(Arc<Mutex<Vec<WorkerGaps>>>);
+pub(crate) struct CommitGaps {
+    workers: Arc<Mutex<Vec<WorkerGaps>>>,
+    /// Kinds of transaction that only read, while others write: a standby may go on with them.
+    reading: Arc<[TxnKind]>,
+}
 
 impl CommitGaps {
+    /// Before the load of this program.
+    pub(crate) fn of(program: &dyn Program) -> CommitGaps {
+        let kinds = 0..program.kinds().len();
+        let reading: Vec<TxnKind> = kinds
+            .clone()
+            .filter(|kind| program.only_reads(*kind))
+            .filter_map(|kind| kind.try_into().ok())
+            .collect();
+        let has_writing = reading.len() < kinds.len();
+        CommitGaps {
+            workers: Arc::default(),
+            reading: reading.into_iter().filter(|_| has_writing).collect(),
+        }
+    }
+
     /// The listener of a worker.
     pub(crate) fn listener(&self) -> Box<dyn SampleListener> {
         Box::new(GapListener {
@@ -26,16 +46,28 @@ impl CommitGaps {
         })
     }
 
-    /// The longest time without a commit; `None` if there were fewer than two.
-    pub(crate) fn longest(&self, start_ns: u64) -> Option<CommitGap> {
-        let workers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The longest time without a commit in a load with this schedule, which may have ended earlier; `None` if there was no
+    /// commit.
+    pub(crate) fn longest(&self, schedule: &RunSchedule) -> Option<CommitGap> {
+        let start_ns = schedule.start_ns;
+        let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let ended_ns = workers.iter().map(|worker| worker.ended_ns).max()?;
+        let window_end_ns = schedule.window_ns.map_or(u64::MAX, |length_ns| {
+            schedule.window_start_ns().saturating_add(length_ns)
+        });
+        let end_ns = ended_ns.min(window_end_ns);
         let common = workers
             .iter()
             .map(WorkerGaps::with_ends)
             .reduce(|a, b| common(&a, &b));
-        let after_first = common?.into_iter().filter(|gap| gap.start_ns > 0);
-        let longest = after_first.max_by_key(Gap::length_ns)?;
-        let end_ns = workers.iter().map(|worker| worker.ended_ns).max()?;
+        let in_load = common?
+            .into_iter()
+            .filter(|gap| gap.start_ns > 0 && gap.start_ns < end_ns);
+        let clipped = in_load.map(|gap| Gap {
+            end_ns: gap.end_ns.min(end_ns),
+            ..gap
+        });
+        let longest = clipped.max_by_key(Gap::length_ns)?;
         let clients = workers.iter().flat_map(|worker| &worker.clients);
         let mut clients: Vec<(u64, bool)> = clients
             .filter(|client| client.last_ns > 0)
@@ -80,7 +112,7 @@ impl WorkerGaps {
         };
         let after = Gap {
             start_ns: self.last_ns,
-            end_ns: self.ended_ns,
+            end_ns: u64::MAX,
         };
         let inner = self.gaps.iter().copied();
         std::iter::once(before)
@@ -119,7 +151,7 @@ impl SampleListener for GapListener {
     fn started(&mut self, _start_ns: u64) {}
 
     fn sample(&mut self, client: u32, sample: &Sample) {
-        if sample.outcome != Outcome::Committed {
+        if sample.outcome != Outcome::Committed || self.all.reading.contains(&sample.kind) {
             return;
         }
         let (now_ns, worker) = (sample.ended_ns, &mut self.gaps);
@@ -147,7 +179,7 @@ impl SampleListener for GapListener {
         let mut gaps = std::mem::take(&mut self.gaps);
         gaps.ended_ns = now_ns;
         if gaps.last_ns > 0 {
-            let mut all = self.all.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = self.all.workers.lock().unwrap_or_else(PoisonError::into_inner);
             all.push(gaps);
         }
     }
@@ -178,6 +210,13 @@ mod tests {
     use super::*;
 
     const SECOND: u64 = 1_000_000_000;
+    /// From 10 s to 20 s of the clock.
+    const TEN_SECONDS: RunSchedule = RunSchedule {
+        start_ns: 10 * SECOND,
+        warmup_ns: 0,
+        window_ns: Some(10 * SECOND),
+        interval_ns: SECOND,
+    };
 
     fn commit(listener: &mut dyn SampleListener, client: u32, at_ns: u64) {
         listener.sample(
@@ -207,9 +246,10 @@ mod tests {
         }
         // A client that does not come back.
         commit(&mut *other, 3, 12 * SECOND);
-        one.ended(20 * SECOND);
-        other.ended(20 * SECOND);
-        let longest = gaps.longest(10 * SECOND).expect("commits");
+        // The workers end at different times, after the window.
+        one.ended(23 * SECOND);
+        other.ended(22 * SECOND);
+        let longest = gaps.longest(&TEN_SECONDS).expect("commits");
         assert_eq!((longest.from_s, longest.until_s), (3.0, Some(7.0)));
         let clients = longest.clients;
         assert_eq!(
@@ -226,12 +266,16 @@ mod tests {
             let mut worker = gaps.listener();
             commit(&mut *worker, 0, 12 * SECOND);
             commit(&mut *worker, 0, last);
-            worker.ended(20 * SECOND);
-            let longest = gaps.longest(10 * SECOND).expect("commits");
+            let mut idle = gaps.listener();
+            commit(&mut *idle, 1, 11 * SECOND);
+            commit(&mut *idle, 1, 12 * SECOND);
+            worker.ended(23 * SECOND);
+            idle.ended(24 * SECOND);
+            let longest = gaps.longest(&TEN_SECONDS).expect("commits");
             assert_eq!(longest.until_s.is_none(), until_s.is_none(), "{longest:?}");
         }
         let nothing = CommitGaps::default();
         nothing.listener().ended(20 * SECOND);
-        assert_eq!(nothing.longest(0), None);
+        assert_eq!(nothing.longest(&TEN_SECONDS), None);
     }
 }

@@ -90,12 +90,18 @@ impl EndpointObservers {
         }
     }
 
-    /// Stops observing, and adds what was read.
-    pub fn end(self, load_end: LoadEnd, endpoints: &mut [EndpointFigures]) {
+    /// Stops observing, and adds what was read. Returns the events of these servers.
+    pub fn end(self, load_end: LoadEnd, endpoints: &mut [EndpointFigures]) -> Vec<Event> {
+        let mut events = Vec::new();
         for (index, observer) in self.observers {
             let mut observed = Observed::default();
             observer.end(load_end, &mut observed);
             let endpoint = &mut endpoints[index];
+            let address = &endpoint.address;
+            events.extend(observed.events.into_iter().map(|event| Event {
+                detail: format!("{address}: {}", event.detail),
+                ..event
+            }));
             endpoint.after = observed.after;
             endpoint.series = observed.series;
             for second in &mut endpoint.series {
@@ -108,6 +114,7 @@ impl EndpointObservers {
                     reason.map(|missing| format!("after the load: {}", missing.why));
             }
         }
+        events
     }
 }
 
@@ -116,15 +123,17 @@ pub(crate) fn add_load(
     endpoints: &mut [EndpointFigures],
     target: &Target,
     totals: &[HostTotals<u64>],
-    window_s: f64,
+    [warmup_s, window_s]: [f64; 2],
 ) {
+    // What ends after the window is no second of it.
+    let seconds = (warmup_s + window_s - 0.01).ceil() as usize;
     for (endpoint, totals) in endpoints.iter_mut().zip(totals) {
         endpoint.connections_at_start = totals.up_at_start;
         endpoint.connections_at_end = totals.up_at_end;
         endpoint.lost = totals.lost;
         endpoint.arrived = totals.arrived;
         endpoint.returned = totals.returned;
-        endpoint.seconds = (totals.seconds.iter())
+        endpoint.seconds = (totals.seconds.iter().take(seconds))
             .map(|second| EndpointSecond {
                 committed: second.committed,
                 failed: second.failed,

@@ -6,6 +6,7 @@
 use crate::after_load;
 use crate::error::Error;
 use crate::job::RunJob;
+use crate::random_seed;
 use prony_drive::DriveResult;
 use prony_server::{Control, Target};
 use prony_session::{
@@ -47,7 +48,11 @@ impl RunLedger {
         if matches!(growth, Growth::ReadOnly) || statements.statements().is_empty() {
             return Err(Error::NoLedger(job.plan.workload.name.clone()));
         }
-        let table = LedgerTable::of_run(id);
+        let table = match id {
+            // A run that is not stored has no id.
+            "" => LedgerTable::of_run(&format!("unstored_{:08x}", random_seed())),
+            id => LedgerTable::of_run(id),
+        };
         let mut control = Control::connect(&job.server.target).map_err(Error::Server)?;
         table.create(&mut control).map_err(Error::Workload)?;
         let insert = table.insert(control.dialect());
@@ -72,6 +77,12 @@ impl RunLedger {
             program,
             ledger: Arc::clone(&self.ledger),
         }
+    }
+
+    /// Drops the table of a run that has no result.
+    pub(crate) fn discard(self, target: &Target) {
+        // A server that cannot be reached keeps it; the load failed for the same reason.
+        let _ = Control::connect(target).map(|mut control| self.table.drop(&mut control));
     }
 
     /// What the clients know of their commits, as long as the table was not read.
@@ -105,20 +116,29 @@ impl RunLedger {
             account.not_read = Some(reason);
             return account;
         }
-        decide(&job.server.target, account)
+        decide(&job.server.target, account, Dropping::IfAllAreThere)
     }
+}
+
+/// Whether the table is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dropping {
+    /// If every commit is accounted for.
+    IfAllAreThere,
+    /// Never: it may be asked again.
+    Never,
 }
 
 /// Reads the table of an account that still has what the clients knew, and accounts for each commit. The table and that
 /// knowledge stay if a commit is not accounted for: another server may have it.
-pub fn decide(target: &Target, account: LedgerAccount) -> LedgerAccount {
+pub fn decide(target: &Target, account: LedgerAccount, dropping: Dropping) -> LedgerAccount {
     let Some(state) = account.client_state.clone() else {
         return account;
     };
     let table = LedgerTable::named(account.table.clone());
     let read = move |control: &mut Control| {
         let clients = clients_that_differ(&table, control, &state)?;
-        if clients.iter().all(ClientAccount::has_all) {
+        if dropping == Dropping::IfAllAreThere && clients.iter().all(ClientAccount::has_all) {
             // The account is complete; a table that stays is only untidy.
             let _ = table.drop(control);
         }

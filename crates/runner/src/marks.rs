@@ -20,12 +20,19 @@ use std::time::{Duration, Instant};
 /// How long commands are waited for after the load.
 const MAX_WAIT: Duration = Duration::from_secs(120);
 
-/// Tells the waiting threads, at its drop, that the load has ended: also in a run that fails, no command begins after it.
+/// Tells the waiting threads, at its drop at the latest, that the load has ended: also in a run that fails, no command
+/// begins after it.
 struct LoadEnded(Arc<AtomicBool>);
+
+impl LoadEnded {
+    fn tell(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 impl Drop for LoadEnded {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.tell();
     }
 }
 
@@ -56,6 +63,11 @@ impl Marks {
                 (handle, spawn(wait))
             }),
         }
+    }
+
+    /// From now on no command begins.
+    pub(crate) fn load_has_ended(&self) {
+        self.load_ended.tell();
     }
 
     /// The events, in the order of the marks, after the end of the load. Waits for commands that have begun.
@@ -93,12 +105,12 @@ fn run(
 ) -> Event {
     loop {
         let elapsed = elapsed_since(start_ns);
-        if elapsed >= mark.at {
-            break;
-        }
-        if has_ended.load(Ordering::Relaxed) {
+        if has_ended.load(Ordering::Relaxed) || signals::received().is_some() {
             let detail = "did not run: the load ended before";
             return command_event(mark, elapsed.as_secs_f64(), detail);
+        }
+        if elapsed >= mark.at {
+            break;
         }
         sleep(shell::POLL_INTERVAL.min(mark.at - elapsed));
     }

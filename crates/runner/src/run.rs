@@ -130,7 +130,7 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         refused: None,
         ledger,
         marks: None,
-        commit_gaps: measures_gaps(&job).then(CommitGaps::default),
+        commit_gaps: measures_gaps(&job).then(|| CommitGaps::of(&*job.ready_workload.program)),
         warmup: OpenWarmup::of(&job.plan.drive),
     };
     let program = match &ledger_program {
@@ -151,6 +151,9 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
     };
     if let (_, Some(writer)) = recorder.recording.end() {
         writer.discard();
+    }
+    if let Some(ledger) = recorder.ledger {
+        ledger.discard(&job.server.target);
     }
     Err(error)
 }
@@ -345,6 +348,9 @@ impl RunRecorder<'_> {
     /// Judges and stores the result.
     fn finish(mut self, drive_result: DriveResult, parts: Option<FleetParts>) -> FinishedRun {
         let job = self.job;
+        if let Some(marks) = &self.marks {
+            marks.load_has_ended();
+        }
         let observer_tpm = self.observer.ended(&drive_result);
         let load_end = LoadEnd::of(&drive_result);
         let tpm_measurement = self.tpm_measurement.take();
@@ -375,16 +381,19 @@ impl RunRecorder<'_> {
         if let Some(parts) = &parts {
             parts.record(&mut run);
         }
-        self.endpoint_observers.end(load_end, &mut run.endpoints);
+        let events = self.endpoint_observers.end(load_end, &mut run.endpoints);
+        if !events.is_empty() {
+            run.observed.get_or_insert_default().events.extend(events);
+        }
         add_load(
             &mut run.endpoints,
             &job.server.target,
             &drive_result.hosts,
-            run.measured.length_s,
+            [run.window.warmup_s, run.measured.length_s],
         );
         run.commit_gap = self
             .commit_gaps
-            .and_then(|gaps| gaps.longest(drive_result.start.schedule.start_ns));
+            .and_then(|gaps| gaps.longest(&drive_result.start.schedule));
         // A command may still be bringing back the server, which is read next.
         run.events
             .extend(self.marks.take().into_iter().flat_map(Marks::end));
@@ -422,8 +431,9 @@ impl Observer for RunRecorder<'_> {
         let (target, facts) = (&self.job.server.target, self.job.facts);
         self.endpoint_observers =
             EndpointObservers::start(&self.endpoints, target, facts, start.schedule);
-        if self.job.store_policy != StorePolicy::DoNotStore {
-            let (marks, target) = (&self.job.plan.at, &self.job.server.target);
+        let plan = self.job.plan;
+        if self.job.store_policy != StorePolicy::DoNotStore || !plan.at.is_empty() {
+            let (marks, target) = (&plan.at, &self.job.server.target);
             self.marks = Some(Marks::start(marks, target, start.schedule.start_ns));
         }
         let result = self.recording.record_start(start);

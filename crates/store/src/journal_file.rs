@@ -8,6 +8,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::Builder;
 
@@ -23,6 +25,8 @@ pub(crate) struct JournalFile {
     has_ended: bool,
     /// Has the disk store what was written, on a thread of its own.
     syncer: Option<SyncSender<()>>,
+    /// Whether the disk has refused to store what was written.
+    sync_failed: Arc<AtomicBool>,
 }
 
 impl JournalFile {
@@ -34,18 +38,26 @@ impl JournalFile {
             complete_bytes: 0,
             has_ended: false,
             syncer: None,
+            sync_failed: Arc::default(),
         }
     }
 
     /// Has the disk store what was written so far, without waiting for it. A disk that is slower than the calls stores it
-    /// less often; one that fails does so at the next write.
+    /// less often; one that fails ends the journal at the next write.
     pub(crate) fn sync_behind(&mut self) {
         if self.syncer.is_none()
             && let Ok(file) = self.file.try_clone()
         {
             let (sender, requests) = sync_channel(1);
             let thread = Builder::new().name("journal".to_owned());
-            let sync = move || requests.iter().for_each(|()| drop(file.sync_data()));
+            let failed = Arc::clone(&self.sync_failed);
+            let sync = move || {
+                for () in requests {
+                    if file.sync_data().is_err() {
+                        failed.store(true, Ordering::Relaxed);
+                    }
+                }
+            };
             self.syncer = thread.spawn(sync).is_ok().then_some(sender);
         }
         if let Some(syncer) = &self.syncer {
@@ -62,7 +74,12 @@ impl JournalFile {
             return Ok(());
         }
         line.push(b'\n');
-        self.file.write_all(&line).map_err(|error| {
+        let written = if self.sync_failed.load(Ordering::Relaxed) {
+            Err(io::Error::other("the disk did not store earlier lines"))
+        } else {
+            self.file.write_all(&line)
+        };
+        written.map_err(|error| {
             self.has_ended = true;
             // If this fails too, readers skip the broken line.
             let _ = self.file.set_len(self.complete_bytes);

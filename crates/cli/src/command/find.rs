@@ -60,6 +60,11 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         let hint = "find needs a plan of one run";
         return Err(Failure::usage(message, hint).at(subject));
     }
+    if let Some(at) = &input.at {
+        let message = "a search has many loads, and a command at a time of one would run in each";
+        let hint = "leave it out, or drive one load with prony run";
+        return Err(Failure::usage(message, hint).at(at.location.to_string()));
+    }
     // Any rate shows what is wrong with the others.
     let checked = plan::check_runnable(step_input(&input, Some(1.0), MIN_STEP), subject)?;
     let requirements = checked.require.0.clone();

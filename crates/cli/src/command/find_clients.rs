@@ -54,6 +54,8 @@ pub fn find(
     let metrics = run::listen_for_prometheus(&observe_options(input, &checked))?;
     let signals = Signals::listen()?;
     let mut driver = ExperimentDriver::new(&signals, metrics.as_ref());
+    // Numbers of clients beyond what a machine can do say where its limit is.
+    driver.keep_going = true;
     let mut finder = ClientsFinder {
         args,
         arguments,

@@ -6,11 +6,17 @@ use super::{output, server, stored};
 use crate::args::TablesArgs;
 use crate::exit::{Exit, Failure};
 use prony_judge::ledger::ledger_sentence;
-use prony_runner::{Signals, decide_ledger};
+use prony_runner::{Dropping, Signals, decide_ledger};
+use prony_store::RunState;
 
 /// Reads the ledger's table, and prints what became of each commit that the run's clients knew of.
 pub fn check(args: &TablesArgs, run: &str) -> Result<Exit, Failure> {
     let (run, _) = stored::open_store()?.load_from(run)?;
+    if run.state == RunState::Running {
+        let message = format!("the run {} has not ended", run.id);
+        let hint = "it accounts for its commits itself; ask again if it is killed";
+        return Err(Failure::new(Exit::Data, message, hint));
+    }
     let account = run.ledger.filter(|account| account.client_state.is_some());
     let account = account.ok_or_else(|| {
         let message = format!("there is nothing to decide for the run {}", run.id);
@@ -22,7 +28,7 @@ pub fn check(args: &TablesArgs, run: &str) -> Result<Exit, Failure> {
     Signals::listen()?;
     // A server that cannot be reached has a message with a hint of its own.
     drop(server::connect(&target)?);
-    let decided = decide_ledger(&target, account);
+    let decided = decide_ledger(&target, account, Dropping::Never);
     if let Some(reason) = &decided.not_read {
         let hint =
             "name the server on which the run's transactions were, or the one that took its place";

@@ -178,9 +178,41 @@ pub fn request_document(input: &PlanInput, plan: &Plan, arguments: &[OsString]) 
         ServerPlan::Url(url) => prony_server::redact(url),
         ServerPlan::Embedded => "embedded".to_owned(),
     };
-    let typed_arguments: Vec<String> = arguments
+    let mut typed_arguments: Vec<String> = arguments
         .iter()
         .map(|argument| secrets::redact_argument(&argument.to_string_lossy()))
         .collect();
+    hide_commands(&mut typed_arguments);
     json!({ "command": typed_arguments, "given": input.to_json(&server) })
+}
+
+/// What stands for a command that may contain a password.
+const A_COMMAND: &str = "a command";
+
+/// Replaces the commands of `--at TIME COMMAND`, which may contain a password, as in the plan.
+fn hide_commands(arguments: &mut [String]) {
+    for index in 0..arguments.len() {
+        let to_command = match &*arguments[index] {
+            "--at" => 2,
+            joined if joined.starts_with("--at=") => 1,
+            _ => continue,
+        };
+        if let Some(command) = arguments.get_mut(index + to_command) {
+            A_COMMAND.clone_into(command);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_of_marks_are_not_stored() {
+        let line = "prony run tpcb --at 5s kill-secret --seed 1 --at=6s other-secret --at 7s";
+        let mut arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        hide_commands(&mut arguments);
+        let hidden = "prony run tpcb --at 5s a command --seed 1 --at=6s a command --at 7s";
+        assert_eq!(arguments.join(" "), hidden);
+    }
 }

@@ -6,13 +6,13 @@
 
 use crate::command::{output, stored};
 use prony_server::settings::{self, Reach, SettingChange, SettingsLock, lock_settings};
-use prony_server::{Control, Target};
+use prony_server::{Control, ProtocolOptions, Target};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Serialize, Deserialize)]
 struct LeftSetting {
@@ -23,25 +23,37 @@ struct LeftSetting {
     needs_restart: bool,
 }
 
-/// The file of a server.
+/// What a run has changed.
+#[derive(Serialize, Deserialize)]
+struct LeftSettings {
+    /// The run's process.
+    pid: u32,
+    settings: Vec<LeftSetting>,
+}
+
+/// The file of a server; on SQL Server, where settings are those of a database, of that.
 fn path_of(target: &Target) -> Option<PathBuf> {
     let mut hasher = DefaultHasher::new();
     target.describe().hash(&mut hasher);
+    if matches!(target.protocol, ProtocolOptions::SqlServer(_)) {
+        target.database.hash(&mut hasher);
+    }
     let folder = stored::open_store().ok()?.folder().join("changed-settings");
     Some(folder.join(format!("{:016x}.json", hasher.finish())))
 }
 
 /// Writes what was changed on the server so far.
 pub fn record(target: &Target, changes: &[SettingChange]) {
-    let left: Vec<LeftSetting> = changes
-        .iter()
-        .map(|change| LeftSetting {
-            name: change.name.clone(),
-            before: change.before.clone(),
-            undo: change.undo().to_vec(),
-            needs_restart: change.reach == Reach::Restart,
-        })
-        .collect();
+    let settings = changes.iter().map(|change| LeftSetting {
+        name: change.name.clone(),
+        before: change.before.clone(),
+        undo: change.undo().to_vec(),
+        needs_restart: change.reach == Reach::Restart,
+    });
+    let left = LeftSettings {
+        pid: std::process::id(),
+        settings: settings.collect(),
+    };
     let written = path_of(target).is_some_and(|path| {
         let folder = path.parent().map(fs::create_dir_all);
         let mut options = fs::OpenOptions::new();
@@ -76,13 +88,18 @@ pub fn forget(target: &Target) {
 pub fn put_back(target: &Target) {
     let Some(path) = path_of(target) else { return };
     let left = fs::read(&path).ok();
-    let left: Option<Vec<LeftSetting>> = left.and_then(|text| serde_json::from_slice(&text).ok());
-    let Some(left) = left.filter(|left| !left.is_empty()) else {
+    let left: Option<LeftSettings> = left.and_then(|text| serde_json::from_slice(&text).ok());
+    let Some(LeftSettings { pid, settings: left }) = left else {
         return;
     };
-    // The run goes on if it still holds the lock.
-    let Ok(SettingsLock::Held(lock)) = lock_settings(target) else {
+    // The run goes on if its process does, or if it still holds the lock.
+    if left.is_empty() || Path::new(&format!("/proc/{pid}")).exists() {
         return;
+    }
+    let lock = match lock_settings(target) {
+        Ok(SettingsLock::Held(lock)) => Some(lock),
+        Ok(SettingsLock::Absent) => None,
+        Ok(SettingsLock::HeldByOther(_)) | Err(_) => return,
     };
     let names: Vec<String> = left
         .iter()

@@ -183,7 +183,11 @@ impl ChangedServer {
         }
         if self.needs_restart() {
             self.restart(signals)?;
-            self.hosts.iter_mut().try_for_each(ChangedHost::lock)?;
+            for host in &mut self.hosts {
+                // A server that was not restarted would call this run another one.
+                host.lock = None;
+                host.lock()?;
+            }
         }
         Ok(())
     }

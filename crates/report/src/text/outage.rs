@@ -1,14 +1,15 @@
 //! How long nobody could commit.
 
 use crate::units::{count_with_noun, seconds, span};
-use prony_judge::outage::{commit_gap, gap_length_s, recovery_s};
+use prony_judge::outage::{Recovery, commit_gap, gap_length_s, recovery, shortest_outage_s};
 use prony_store::Run;
 
 /// The longest time without a commit and what followed; `None` if the run did not measure it.
 pub(crate) fn outage_text(run: &Run) -> Option<String> {
     run.commit_gap.as_ref()?;
     let Some(gap) = commit_gap(run) else {
-        return Some("Nobody was without a commit for 0.1 s or longer.".to_owned());
+        let limit = seconds(shortest_outage_s(run));
+        return Some(format!("No outage: there was no time of {limit} without a commit."));
     };
     let length = seconds(gap_length_s(run, gap));
     let mut text = match gap.until_s {
@@ -28,11 +29,14 @@ pub(crate) fn outage_text(run: &Run) -> Option<String> {
         let not_back = count_with_noun(clients.not_back.into(), "client", "clients");
         text += &format!("; {not_back} did not commit again");
     }
-    text += &match recovery_s(run) {
-        Ok(recovery) => format!(
+    text += &match recovery(run) {
+        Ok(Recovery::After(after_s)) => format!(
             "; after {} the throughput was back at 95 %",
-            seconds(recovery)
+            seconds(after_s)
         ),
+        Ok(Recovery::NotWithin(_)) => {
+            "; the throughput was not back for ten seconds before the end".to_owned()
+        }
         Err(reason) => format!("; {reason}"),
     };
     Some(text + ".")
