@@ -247,6 +247,9 @@ struct Waits<'a> {
     storage: u64,
     /// The most frequent wait; waiting for the client does not limit the server.
     top: Option<(&'a str, u64)>,
+    /// The most frequent wait for locks, and that for storage.
+    top_lock: Option<(&'a str, u64)>,
+    top_storage: Option<(&'a str, u64)>,
 }
 
 impl<'a> Waits<'a> {
@@ -262,12 +265,18 @@ impl<'a> Waits<'a> {
             let waiting = sums.iter().filter(|(event, _)| is_of(event));
             waiting.map(|(_, sessions)| *sessions).sum()
         };
-        let top = sums.iter().max_by_key(|(_, sessions)| **sessions);
+        let top = |is_of: fn(&str) -> bool| {
+            let waiting = sums.iter().filter(|(event, _)| is_of(event));
+            let top = waiting.max_by_key(|(_, sessions)| **sessions);
+            top.map(|(event, sessions)| (*event, *sessions))
+        };
         (sessions >= LIMITER_MIN_SESSIONS).then(|| Waits {
             sessions,
             locks: sum(is_lock),
             storage: sum(is_storage),
-            top: top.map(|(event, sessions)| (*event, *sessions)),
+            top: top(|_| true),
+            top_lock: top(is_lock),
+            top_storage: top(is_storage),
         })
     }
 
@@ -281,23 +290,21 @@ impl<'a> Waits<'a> {
 
     /// The kind of waits, or the wait, in which more sessions were than the threshold.
     fn limit(&self) -> Option<Limit> {
-        let (event, waiting) = self.top?;
-        let (limiter, of_kind, kind) = if self.storage > self.locks {
-            (Limiter::Storage, self.storage, "storage")
+        let (limiter, of_kind, kind, top) = if self.storage > self.locks {
+            (Limiter::Storage, self.storage, "storage", self.top_storage)
         } else {
-            (Limiter::Locks, self.locks, "locks")
+            (Limiter::Locks, self.locks, "locks", self.top_lock)
         };
         let is_most = |sessions| share(sessions, self.sessions) > LIMITER_WAIT_MIN_SHARE;
-        let (limiter, text) = match (is_most(of_kind), of_kind == waiting) {
-            (true, false) => {
-                let what = format!("{kind}, most of them for {event}");
-                (limiter, self.text(of_kind, &what))
-            }
-            (true, true) => (limiter, self.text(waiting, event)),
-            (false, _) if is_most(waiting) => (Limiter::Unknown, self.text(waiting, event)),
-            (false, _) => return None,
-        };
-        Some((limiter, text))
+        if let Some((event, waiting)) = top.filter(|_| is_most(of_kind)) {
+            let what = match waiting == of_kind {
+                true => event.to_owned(),
+                false => format!("{kind}, most often for {event}"),
+            };
+            return Some((limiter, self.text(of_kind, &what)));
+        }
+        let (event, waiting) = self.top.filter(|(_, waiting)| is_most(*waiting))?;
+        Some((Limiter::Unknown, self.text(waiting, event)))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Each step is a run with another number of clients; together they are a sweep, whose curve has the knee and the universal
 //! scalability law. `judge` decides which number follows.
 
-use super::find::{MIN_STEP, request_of_step, step_input};
+use super::find::{MIN_STEP, request_of_step, step_input, step_length};
 use super::run::observe_options;
 use super::{output, plan};
 use crate::args::FindArgs;
@@ -86,6 +86,12 @@ pub fn find(
             experiment::write_curves(out, style, sweep)
         })
     })?;
+    if next_clients(&finder.steps, usize::MAX).is_some() {
+        output::notice(
+            "prony: the search has not ended: another number of clients may be better. --max-steps allows more steps.",
+        );
+        return Ok(signals.received().map_or(ended?.worse(Exit::Undecided), Into::into));
+    }
     let is_decided = finder
         .steps
         .iter()
@@ -127,7 +133,10 @@ impl Schedule for ClientsFinder<'_> {
             .point
             .first()
             .and_then(|point| point.value.parse().ok());
-        let length = self.args.step.unwrap_or(MIN_STEP);
+        let length = match self.steps.last().map(|step| step.tps) {
+            Some(tps) if tps > 0.0 => step_length(self.args.step, self.requirements, tps),
+            _ => self.args.step.unwrap_or(MIN_STEP),
+        };
         let input = PlanInput {
             clients: value_from_flag("find", clients),
             ..step_input(self.input, None, length)

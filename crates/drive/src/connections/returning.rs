@@ -8,6 +8,7 @@ use super::{ConnectionSlot, Connections, LinkTimer};
 use crate::hosts::ConnectionUse;
 use crate::io::{Io, Slot};
 use crate::link::LinkStep;
+use prony_plan::Spread;
 
 /// How often a worker looks whether a host answers again.
 const PROBE_PAUSE_NS: u64 = 1_000_000_000;
@@ -32,7 +33,11 @@ impl<I: Io> Connections<'_, I> {
         {
             return;
         }
-        let home = *connection.home.get_or_insert(wanted);
+        // A connection that draws a host for each attempt belongs to the one that it drew.
+        let home = match self.job.target.spread {
+            Spread::Random => *connection.home.insert(wanted),
+            Spread::First | Spread::RoundRobin => *connection.home.get_or_insert(wanted),
+        };
         let was_away = std::mem::replace(&mut connection.is_away, host != home);
         if let Some(connections) = self.hosts.get_mut(usize::from(home)) {
             connections.returned += u64::from(was_away && host == home);

@@ -64,6 +64,10 @@ fn has_ended_doubling(steps: &[ClientsStep]) -> bool {
     let doubling = steps.iter().filter(|step| step.clients.is_power_of_two());
     let (mut best, mut without_gain) = (0.0_f64, 0);
     for step in doubling {
+        // Too few transactions for a percentile: more clients have more.
+        if step.verdict == AnswerVerdict::Undecided {
+            continue;
+        }
         let gains = step.verdict == AnswerVerdict::Pass && step.tps > best * (1.0 + MIN_GAIN_SHARE);
         without_gain = if gains { 0 } else { without_gain + 1 };
         if without_gain == STEPS_WITHOUT_GAIN {

@@ -97,7 +97,10 @@ fn set_mysql_state(
     if !is_wrong_for_clients && !is_wrong(1) {
         return Ok(());
     }
-    for target in std::iter::once(target).chain(&target.additional_targets) {
+    let reads = target.read_target.as_deref().into_iter();
+    let reads = reads.flat_map(|reads| std::iter::once(reads).chain(&reads.additional_targets));
+    let own = std::iter::once(target).chain(&target.additional_targets);
+    for target in own.chain(reads) {
         if let ProtocolOptions::MySql(options) = &target.protocol {
             options
                 .sets_session

@@ -186,7 +186,9 @@ fn change(place: &Place, value: &str) -> String {
             };
             // It needs the database for itself, and would wait for the sessions of others.
             let end = match *column {
-                "is_read_committed_snapshot_on" => " WITH NO_WAIT",
+                "is_read_committed_snapshot_on" | "is_accelerated_database_recovery_on" => {
+                    " WITH NO_WAIT"
+                }
                 _ => "",
             };
             format!("ALTER DATABASE CURRENT SET {words}{value}{end}")

@@ -46,15 +46,23 @@ impl SmallTransactionService {
 
     /// Executes a statement, and repeats it after an error that says that it changed nothing and may succeed later.
     fn execute(&self, control: &mut Control, statement: &str) -> Result<u64, ControlError> {
+        self.repeat(|| control.execute(statement))
+    }
+
+    /// Calls until nothing that the service wants repeated comes of it.
+    fn repeat<T>(
+        &self,
+        mut call: impl FnMut() -> Result<T, ControlError>,
+    ) -> Result<T, ControlError> {
         let mut pause = RETRY_PAUSE;
         for _ in 1..TRIES_MAX {
-            match control.execute(statement) {
+            match call() {
                 Err(error) if self.may_repeat(&error) => std::thread::sleep(pause),
                 result => return result,
             }
             pause *= 2;
         }
-        control.execute(statement)
+        call()
     }
 
     fn may_repeat(&self, error: &ControlError) -> bool {
@@ -119,7 +127,7 @@ impl<D: Dataset> LoadRun<'_, D> {
             let Some(build) = &index.build else { continue };
             loader.check_stop()?;
             let build = build.replacen("create index", small.rules.create_index, 1);
-            let job = control.query_value(&build);
+            let job = small.repeat(|| control.query_value(&build));
             let job = job.map_err(|source| sql::server_error("building an index", source))?;
             if let (Some(job), Some(wait)) = (job, small.rules.wait_for_index) {
                 let wait = wait.replace("{job}", &job.replace('\'', "''"));

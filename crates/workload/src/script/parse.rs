@@ -101,13 +101,15 @@ impl Script {
             })
     }
 
-    /// Whether all its statements, at least one, are queries that neither lock rows nor create a table.
+    /// Whether all its statements, at least one, are queries that neither lock rows nor create a table, nor call a function
+    /// that may write.
     pub(super) fn has_only_selects(&self) -> bool {
         let is_select = |sql: &SqlCommand| {
             let text = sql.text.trim_end_matches(';').to_lowercase();
             let mut words = text.split_whitespace();
             words.next() == Some("select")
                 && !text.contains(';')
+                && calls_only_known_functions(&text)
                 && !words.any(|word| ["for", "into"].contains(&word))
         };
         let mut statements = self.statements().peekable();
@@ -298,4 +300,19 @@ fn trim_leading_comments(text: &str) -> Option<&str> {
         }
         remaining = remaining.split_once('\n')?.1;
     }
+}
+
+/// Whether each function that the lower-case text of a query calls is one of SQL that only computes.
+fn calls_only_known_functions(text: &str) -> bool {
+    const KNOWN: [&str; 22] = [
+        "", "abs", "all", "and", "any", "avg", "by", "cast", "coalesce", "count", "exists", "from", "in", "join", "length",
+        "lower", "max", "min", "or", "over", "sum", "upper",
+    ];
+    let before = text.split('(').rev().skip(1);
+    let words = before.map(|part| {
+        let is_of_name = |c: char| c.is_alphanumeric() || "_.\"".contains(c);
+        let part = part.trim_end();
+        part.rsplit(|c: char| !is_of_name(c)).next().unwrap_or_default()
+    });
+    words.into_iter().all(|word| KNOWN.contains(&word))
 }

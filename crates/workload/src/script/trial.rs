@@ -117,7 +117,8 @@ impl Trial<'_> {
         {
             return Err(refusal(script, command, sql, &error));
         }
-        if self.dialect == SqlDialect::PostgreSql {
+        // A name with a variable in it is known only when it is sent.
+        if self.dialect == SqlDialect::PostgreSql && sql.parameters().is_empty() {
             self.try_utility(script, command, sql)?;
         }
         // PostgreSQL checks rights and reads values when it plans.
