@@ -205,6 +205,9 @@ fn an_interrupted_probe_drops_its_table() {
         "create event trigger wait on ddl_command_end when tag in ('CREATE TABLE') \
              execute function wait()",
     );
+    // A shell's background job ignores it, and so would the program.
+    // SAFETY: SIG_DFL runs no code of ours, and no code here relies on a different handler.
+    unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
     let mut child = Command::new(PRONY)
         .args(["doctor", "--url", &url, "--watch", "0s", "--probe-storage"])
         .env("PRONY_HOME", std::env::temp_dir())
