@@ -20,8 +20,7 @@ const MIN_OUTAGE_S: f64 = 0.1;
 const MEAN_TIMES: f64 = 20.0;
 
 /// Why the time without a commit is not known.
-const NOT_MEASURED: &str =
-    "it is measured with --expect-outage, --at, --ledger or a requirement, if this machine drives all clients";
+const NOT_MEASURED: &str = "it is measured with --expect-outage, --at, --ledger or a requirement, if this machine drives all clients";
 
 /// The longest outage, seconds: the longest time in which nobody committed, or in which connections were lost; 0 if there
 /// was none.

@@ -179,7 +179,11 @@ impl SampleListener for GapListener {
         let mut gaps = std::mem::take(&mut self.gaps);
         gaps.ended_ns = now_ns;
         if gaps.last_ns > 0 {
-            let mut all = self.all.workers.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = self
+                .all
+                .workers
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             all.push(gaps);
         }
     }

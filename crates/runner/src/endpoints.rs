@@ -10,7 +10,7 @@ use prony_server::control::Error;
 use prony_server::observe::machine::Colocation;
 use prony_server::observe::{CounterReader, ServerFacts, read_server_facts, read_server_state};
 use prony_server::{Control, Target};
-use prony_store::{EndpointFigures, EndpointSecond, Observed, Product, ServerState, Spread};
+use prony_store::{EndpointFigures, EndpointSecond, Event, Observed, Product, ServerState, Spread};
 use std::time::Duration;
 
 /// How long a server may take to accept the observer's connection.

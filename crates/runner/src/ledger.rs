@@ -46,7 +46,8 @@ impl RunLedger {
             .growth(&job.plan.workload, ready_workload.scale);
         let statements = ready_workload.program.statement_table();
         // Own SQL is then sent as text, which the ledger does not see.
-        let is_text = job.plan.drive.protocol == QueryMode::Simple && job.workload.name() == "sql";
+        let is_text = job.plan.drive.protocol == prony_plan::QueryMode::Simple
+            && job.workload.name() == "sql";
         if matches!(growth, Growth::ReadOnly) || statements.statements().is_empty() || is_text {
             return Err(Error::NoLedger(job.plan.workload.name.clone()));
         }

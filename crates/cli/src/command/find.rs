@@ -373,7 +373,11 @@ pub(super) fn step_input(input: &PlanInput, rate: Option<f64>, length: Duration)
 }
 
 /// The length of a step: as asked for, or more if the required percentiles need more transactions than that at the rate.
-pub(super) fn step_length(given: Option<Duration>, requirements: &[Requirement], rate: f64) -> Duration {
+pub(super) fn step_length(
+    given: Option<Duration>,
+    requirements: &[Requirement],
+    rate: f64,
+) -> Duration {
     let needed = requirements.iter().filter_map(|requirement| {
         let RequiredFigure::Time { statistic, .. } = requirement.figure else {
             return None;

@@ -90,7 +90,9 @@ pub fn find(
         output::notice(
             "prony: the search has not ended: another number of clients may be better. --max-steps allows more steps.",
         );
-        return Ok(signals.received().map_or(ended?.worse(Exit::Undecided), Into::into));
+        return Ok(signals
+            .received()
+            .map_or(ended?.worse(Exit::Undecided), Into::into));
     }
     let is_decided = finder
         .steps

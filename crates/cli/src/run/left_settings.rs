@@ -89,7 +89,11 @@ pub fn put_back(target: &Target) {
     let Some(path) = path_of(target) else { return };
     let left = fs::read(&path).ok();
     let left: Option<LeftSettings> = left.and_then(|text| serde_json::from_slice(&text).ok());
-    let Some(LeftSettings { pid, settings: left }) = left else {
+    let Some(LeftSettings {
+        pid,
+        settings: left,
+    }) = left
+    else {
         return;
     };
     // The run goes on if its process does, or if it still holds the lock.

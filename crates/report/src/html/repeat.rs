@@ -46,7 +46,9 @@ pub fn repeat_command(run: &Run, with_seed: bool) -> Option<(String, Vec<&'stati
         );
     }
     if words.iter().any(|word| word.starts_with("--at")) {
-        notes.push("A command that ran during the load is not stored: write it in place of \"a command\".");
+        notes.push(
+            "A command that ran during the load is not stored: write it in place of \"a command\".",
+        );
     }
     if is_prony_run && has_plan {
         notes.push("The plan in effect is in the document below, under \"plan\".");

@@ -9,7 +9,9 @@ pub(crate) fn outage_text(run: &Run) -> Option<String> {
     run.commit_gap.as_ref()?;
     let Some(gap) = commit_gap(run) else {
         let limit = seconds(shortest_outage_s(run));
-        return Some(format!("No outage: there was no time of {limit} without a commit."));
+        return Some(format!(
+            "No outage: there was no time of {limit} without a commit."
+        ));
     };
     let length = seconds(gap_length_s(run, gap));
     let mut text = match gap.until_s {

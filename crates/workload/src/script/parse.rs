@@ -305,14 +305,16 @@ fn trim_leading_comments(text: &str) -> Option<&str> {
 /// Whether each function that the lower-case text of a query calls is one of SQL that only computes.
 fn calls_only_known_functions(text: &str) -> bool {
     const KNOWN: [&str; 22] = [
-        "", "abs", "all", "and", "any", "avg", "by", "cast", "coalesce", "count", "exists", "from", "in", "join", "length",
-        "lower", "max", "min", "or", "over", "sum", "upper",
+        "", "abs", "all", "and", "any", "avg", "by", "cast", "coalesce", "count", "exists", "from",
+        "in", "join", "length", "lower", "max", "min", "or", "over", "sum", "upper",
     ];
     let before = text.split('(').rev().skip(1);
     let words = before.map(|part| {
         let is_of_name = |c: char| c.is_alphanumeric() || "_.\"".contains(c);
         let part = part.trim_end();
-        part.rsplit(|c: char| !is_of_name(c)).next().unwrap_or_default()
+        part.rsplit(|c: char| !is_of_name(c))
+            .next()
+            .unwrap_or_default()
     });
     words.into_iter().all(|word| KNOWN.contains(&word))
 }

@@ -29,7 +29,10 @@ pub(super) fn table_queries(sql: &str) -> Vec<String> {
     }
     if word == "cluster" {
         // CLUSTER index ON table, the older form.
-        rest = rest.split_once(" on ").or(rest.split_once(" ON ")).map_or(rest, |(_, table)| table);
+        rest = rest
+            .split_once(" on ")
+            .or(rest.split_once(" ON "))
+            .map_or(rest, |(_, table)| table);
     }
     top_level_parts(rest)
         .filter_map(table_name)
