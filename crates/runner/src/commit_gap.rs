@@ -67,7 +67,11 @@ impl CommitGaps {
             end_ns: gap.end_ns.min(end_ns),
             ..gap
         });
-        let longest = clipped.max_by_key(Gap::length_ns)?;
+        // Shorter ones are not kept.
+        let longest = clipped.max_by_key(Gap::length_ns).unwrap_or(Gap {
+            start_ns: end_ns,
+            end_ns,
+        });
         let clients = workers.iter().flat_map(|worker| &worker.clients);
         let mut clients: Vec<(u64, bool)> = clients
             .filter(|client| client.last_ns > 0)
@@ -278,6 +282,19 @@ mod tests {
             let longest = gaps.longest(&TEN_SECONDS).expect("commits");
             assert_eq!(longest.until_s.is_none(), until_s.is_none(), "{longest:?}");
         }
+        // Without a gap that is worth keeping it is known that there was none.
+        let steady = CommitGaps::default();
+        let mut worker = steady.listener();
+        for tenth in 100..=201 {
+            commit(&mut *worker, 0, tenth * SECOND / 10 - tenth);
+        }
+        worker.ended(21 * SECOND);
+        let longest = steady.longest(&TEN_SECONDS).expect("commits");
+        assert!(
+            longest
+                .until_s
+                .is_some_and(|until_s| until_s - longest.from_s < 0.1)
+        );
         let nothing = CommitGaps::default();
         nothing.listener().ended(20 * SECOND);
         assert_eq!(nothing.longest(&TEN_SECONDS), None);
