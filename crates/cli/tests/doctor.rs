@@ -3,7 +3,7 @@
 use prony_assertions::TextAssertions;
 use prony_server::{Control, Environment, resolve};
 use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject, Run};
-use prony_test_servers::{TestControl, shared_mariadb, shared_postgres};
+use prony_test_servers::{TestControl, restore_signals, shared_mariadb, shared_postgres};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
@@ -205,9 +205,7 @@ fn an_interrupted_probe_drops_its_table() {
         "create event trigger wait on ddl_command_end when tag in ('CREATE TABLE') \
              execute function wait()",
     );
-    // A shell's background job ignores it, and so would the program.
-    // SAFETY: SIG_DFL runs no code of ours, and no code here relies on a different handler.
-    unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+    restore_signals();
     let mut child = Command::new(PRONY)
         .args(["doctor", "--url", &url, "--watch", "0s", "--probe-storage"])
         .env("PRONY_HOME", std::env::temp_dir())

@@ -3,6 +3,7 @@
 //! In: a Run. Out: the length of its outage, and its recovery. Must never: call the throughput back that was not so for
 //! ten seconds.
 
+use crate::steady::mean;
 use prony_store::{CommitGap, Event, EventKind, Run, Second, SecondPhase};
 
 /// The throughput is back at this share of what it was before.
@@ -58,6 +59,9 @@ pub fn gap_length_s(run: &Run, gap: &CommitGap) -> f64 {
     gap.until_s.unwrap_or(load_end_s(run)) - gap.from_s
 }
 
+/// Why it is not known how long it took ([`Recovery::NotWithin`]).
+pub const NOT_BACK: &str = "the throughput was not back for ten seconds before the end";
+
 /// How long it took until the throughput was back.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Recovery {
@@ -88,14 +92,18 @@ pub fn recovery(run: &Run) -> Result<Recovery, &'static str> {
             && second.length_s > 0.5
             && second.at_s + second.length_s <= gap.from_s
     };
-    let before: Vec<f64> = run.series.iter().filter(is_before).map(rate).collect();
+    let before = run.series.iter().filter(is_before);
+    let before: Vec<f64> = before.map(Second::committed_per_second).collect();
     if before.len() < MIN_SECONDS_BEFORE {
         return Err("fewer than five seconds were measured before the outage");
     }
     let before = mean(&before[before.len().saturating_sub(SECONDS_BEFORE)..]);
     let is_after = |second: &&Second| second.length_s > 0.5 && second.at_s >= until_s.floor();
     let after: Vec<&Second> = run.series.iter().filter(is_after).collect();
-    let rates: Vec<f64> = after.iter().map(|second| rate(second)).collect();
+    let rates: Vec<f64> = after
+        .iter()
+        .map(|second| second.committed_per_second())
+        .collect();
     let mut parts = rates.windows(RECOVERED_SECONDS).zip(&after);
     let back = parts.find(|(part, _)| mean(part) >= RECOVERED_SHARE * before);
     let back_s = back.map(|(_, first)| first.at_s.max(until_s) - gap.from_s);
@@ -104,14 +112,6 @@ pub fn recovery(run: &Run) -> Result<Recovery, &'static str> {
 
 fn load_end_s(run: &Run) -> f64 {
     run.window.warmup_s + run.window.measured_s + run.window.drain_s
-}
-
-fn rate(second: &Second) -> f64 {
-    second.committed as f64 / second.length_s
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::compare::sides::{
 use crate::compare::{MEAN_FIGURE, TPS_FIGURE, Unit, differences};
 use crate::experiment::is_counted;
 use crate::growth::lost_commits;
-use crate::outage::{Recovery, longest_outage_s, recovery};
+use crate::outage::{NOT_BACK, Recovery, longest_outage_s, recovery};
 use crate::percentile_intervals::interval_of;
 use crate::statistics::{ALPHA, moments, series_mean, student};
 use crate::steady::{judged_rows, per_second_rates};
@@ -305,9 +305,7 @@ fn figure(requirement: &Requirement, run: &Run) -> Result<Figure, String> {
             Recovery::NotWithin(seconds) if requirement.limit.value() < Some(seconds * 1e9) => {
                 Ok((seconds * 1e9, None))
             }
-            Recovery::NotWithin(_) => {
-                Err("the throughput was not back for ten seconds before the end".to_owned())
-            }
+            Recovery::NotWithin(_) => Err(NOT_BACK.to_owned()),
         },
         RequiredFigure::Lost => lost_commits(run).map(|lost| (lost as f64, None)),
         RequiredFigure::Time {

@@ -24,7 +24,8 @@ use crate::thresholds::{
     STEADY_BIN_COUNT, STEADY_MIN_SECONDS, UNSTEADY_CAVEAT_CV, UNSTEADY_INVALID_CV,
     WARM_UP_MIN_GAP_SHARE, WARM_UP_MIN_STD_ERRORS, severity_of_effect,
 };
-use change::{Change, difference_in_std_errors, find_change, mean};
+pub(crate) use change::mean;
+use change::{Change, difference_in_std_errors, find_change};
 use prony_store::{Run, Second, SecondPhase, Severity};
 pub use settled::WarmingUp;
 

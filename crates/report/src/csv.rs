@@ -23,7 +23,7 @@ const SECOND_COLUMNS: [Column<Second>; 19] = [
     ("committed", |second| second.committed.to_string()),
     ("rolled_back", |second| second.rolled_back.to_string()),
     ("failed", |second| second.failed.to_string()),
-    ("tps", |second| tps(second).to_string()),
+    ("tps", |second| second.committed_per_second().to_string()),
     ("mean_ns", |second| second.mean_ns.to_string()),
     ("p50_ns", |second| cell(second.p50_ns)),
     ("p95_ns", |second| cell(second.p95_ns)),
@@ -169,15 +169,6 @@ pub fn write_series(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     writeln!(out, "{}", header(&SECOND_COLUMNS))?;
     let mut seconds = run.series.iter();
     seconds.try_for_each(|second| writeln!(out, "{}", cells(&SECOND_COLUMNS, second)))
-}
-
-/// Committed transactions per second.
-fn tps(second: &Second) -> f64 {
-    if second.length_s > 0.0 {
-        second.committed as f64 / second.length_s
-    } else {
-        0.0
-    }
 }
 
 /// Writes the observations of the server, one line per reading. All waits are in one cell:

@@ -125,7 +125,6 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         endpoint_observers: EndpointObservers::default(),
         embedded: job.server.embedded.as_ref(),
         failure: None,
-        kinds: job.ready_workload.program.kinds(),
         refusal_detector: job.ends_if_refused.then(RefusalDetector::default),
         refused: None,
         ledger,
@@ -292,7 +291,6 @@ struct RunRecorder<'a> {
     /// Input of the observing thread; taken at the start of the load.
     observer_input: Option<observing::ServerObserverInput>,
     server_observer: Option<ServerObserver>,
-    /// The target and the facts of the server.
     job: &'a RunJob<'a>,
     /// The servers as they were before the load; empty if there is only one.
     endpoints: Vec<EndpointFigures>,
@@ -301,8 +299,6 @@ struct RunRecorder<'a> {
     embedded: Option<&'a EmbeddedPostgres>,
     /// Why the run must end, if it must.
     failure: Option<String>,
-    /// Names of the kinds of transaction.
-    kinds: &'a [&'static str],
     refusal_detector: Option<RefusalDetector>,
     refused: Option<Refused>,
     ledger: Option<RunLedger>,
@@ -446,7 +442,7 @@ impl Observer for RunRecorder<'_> {
             self.failure = Some("the throw-away server has ended".to_owned());
         }
         if let Some(detector) = &mut self.refusal_detector
-            && let Some(refused) = detector.look_at(row, self.kinds)
+            && let Some(refused) = detector.look_at(row, self.job.ready_workload.program.kinds())
         {
             self.failure = Some(refused.to_string());
             self.refused = Some(refused);

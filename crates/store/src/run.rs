@@ -33,6 +33,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::LazyLock;
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// Version of this document. Readers refuse a newer major part.
 pub const SCHEMA_VERSION: &str = "1.0";
 

@@ -19,6 +19,15 @@ pub use postgres::shared_postgres;
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+/// Restores the signals for the processes that the tests start: a shell's background job inherits that
+/// SIGINT is ignored, what nohup starts that SIGHUP is, and the program respects both.
+pub fn restore_signals() {
+    for signal in [libc::SIGINT, libc::SIGHUP] {
+        // SAFETY: SIG_DFL runs no code of ours, and no code here relies on a different handler.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// The server of a whole process, which is started on first use. `stop` runs when the process exits, because Rust
 /// drops no static.
 fn shared<T>(

@@ -70,20 +70,20 @@ pub fn set(
         hosts: Vec::new(),
         restart: restart.map(str::to_owned),
     };
-    let hosts = used_hosts(&run_server.target);
+    let mut hosts = used_hosts(&run_server.target);
+    for target in &mut hosts {
+        target.wait_options.stop = Default::default();
+    }
     if !run_server.is_embedded() {
-        for mut target in hosts.clone() {
-            target.wait_options.stop = Default::default();
-            left_settings::put_back(&target);
-        }
+        hosts.iter().for_each(left_settings::put_back);
     }
     if plan.settings.is_empty() {
         return Ok(changed);
     }
     let is_only = hosts.len() == 1;
-    changed.hosts.extend(hosts.into_iter().map(|mut target| {
-        target.wait_options.stop = Default::default();
-        ChangedHost {
+    changed
+        .hosts
+        .extend(hosts.into_iter().map(|target| ChangedHost {
             name: match is_only {
                 true => "the server".to_owned(),
                 false => target.describe(),
@@ -91,8 +91,7 @@ pub fn set(
             target,
             changes: Vec::new(),
             lock: None,
-        }
-    }));
+        }));
     let mut control = server::connect(&run_server.target)?;
     let wanted = find_reach(&mut control, &plan.settings).map_err(|error| failure(&error))?;
     drop(control);

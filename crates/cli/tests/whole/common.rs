@@ -5,7 +5,7 @@ use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_server::{Control, Environment, resolve};
 use prony_store::{Figures, KindFigures, Run, RunFilter, RunState, RunStore, Severity};
-use prony_test_servers::{TestControl, shared_postgres};
+use prony_test_servers::{TestControl, restore_signals, shared_postgres};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -123,15 +123,6 @@ pub fn prony_command(arguments: &str, home: &Path) -> Command {
         }
     }
     command
-}
-
-/// Restores the signals for the processes that the tests start: a shell's background job inherits that
-/// SIGINT is ignored, what nohup starts that SIGHUP is, and the program respects both.
-fn restore_signals() {
-    for signal in [libc::SIGINT, libc::SIGHUP] {
-        // SAFETY: SIG_DFL runs no code of ours, and no code here relies on a different handler.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
-    }
 }
 
 /// Opens a separate connection for the test.

@@ -203,17 +203,19 @@ fn a_pooler_that_refuses_a_setting_is_named() {
     assert!(words.join(" ").contains(hint), "{messages}");
 }
 
+fn full_page_writes(bench: &TestBench) -> Option<String> {
+    bench
+        .control()
+        .query_value("show full_page_writes")
+        .unwrap()
+}
+
 #[test]
 fn a_setting_of_the_server_is_put_back_at_the_end_after_a_signal_and_after_an_error() {
     let server = own_postgres();
     let bench = TestBench::on(&server, "server_settings");
     ok_stdout(&bench.prony("load tpcb --scale 1"));
-    let shown = || {
-        bench
-            .control()
-            .query_value("show full_page_writes")
-            .unwrap()
-    };
+    let shown = || full_page_writes(&bench);
     let auto_conf = "select count(*) from pg_file_settings where sourcefile like '%auto.conf'";
     let plan = write_plan(
         &bench.home,
@@ -293,12 +295,7 @@ fn what_a_killed_run_has_left_on_the_server_is_put_back_by_the_next_run() {
     let server = own_postgres();
     let bench = TestBench::on(&server, "killed_settings");
     ok_stdout(&bench.prony("load tpcb --scale 1"));
-    let shown = || {
-        bench
-            .control()
-            .query_value("show full_page_writes")
-            .unwrap()
-    };
+    let shown = || full_page_writes(&bench);
     let mut command = bench.command("run tpcb --clients 2 --duration 5m --warmup 0s");
     command.args(["--setting", "full_page_writes=off", "--url", &bench.url]);
     let (child, _) = start_run(command);

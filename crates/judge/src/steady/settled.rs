@@ -7,6 +7,7 @@
 //! the pairs of seconds that rise and fall. By chance it shows one in about one of twelve loads, whatever the
 //! distribution of the seconds; the trend must also be large enough to matter.
 
+use super::mean;
 use prony_store::Second;
 
 /// Fewest seconds that are tested.
@@ -61,7 +62,6 @@ fn has_trend(values: &[f64]) -> bool {
 /// Whether the later half differs from the earlier one by a share that matters.
 fn changes_enough(values: &[f64]) -> bool {
     let (earlier, later) = values.split_at(values.len() / 2);
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let (earlier, later) = (mean(earlier), mean(later));
     (later - earlier).abs() > MAX_CHANGE_SHARE * later.max(earlier)
 }

@@ -40,9 +40,7 @@ pub(crate) fn throughput_by_second(run: &Run) -> Option<(Vec<f64>, String)> {
     let is_whole =
         |second: &&Second| second.phase == SecondPhase::Measured && second.length_s > 0.5;
     let seconds = run.series.iter().filter(is_whole);
-    let tps: Vec<f64> = seconds
-        .map(|second| second.committed as f64 / second.length_s)
-        .collect();
+    let tps: Vec<f64> = seconds.map(Second::committed_per_second).collect();
     let lowest = units::rate(tps.iter().copied().fold(f64::INFINITY, f64::min));
     let highest = units::rate(tps.iter().copied().fold(0.0, f64::max));
     (tps.len() >= 3).then(|| (tps, format!("{lowest} to {highest}")))

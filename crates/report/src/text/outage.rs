@@ -1,7 +1,9 @@
 //! How long nobody could commit.
 
 use crate::units::{count_with_noun, seconds, span};
-use prony_judge::outage::{Recovery, commit_gap, gap_length_s, recovery, shortest_outage_s};
+use prony_judge::outage::{
+    NOT_BACK, Recovery, commit_gap, gap_length_s, recovery, shortest_outage_s,
+};
 use prony_store::Run;
 
 /// The longest time without a commit and what followed; `None` if the run did not measure it.
@@ -36,9 +38,7 @@ pub(crate) fn outage_text(run: &Run) -> Option<String> {
             "; after {} the throughput was back at 95 %",
             seconds(after_s)
         ),
-        Ok(Recovery::NotWithin(_)) => {
-            "; the throughput was not back for ten seconds before the end".to_owned()
-        }
+        Ok(Recovery::NotWithin(_)) => format!("; {NOT_BACK}"),
         Err(reason) => format!("; {reason}"),
     };
     Some(text + ".")

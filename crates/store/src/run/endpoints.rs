@@ -61,12 +61,8 @@ pub struct EndpointSecond {
     /// Transactions that committed.
     pub committed: u64,
     /// Transactions that failed.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::is_zero")]
     pub failed: u64,
     /// Connections that were up at its end.
     pub connections: u32,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }

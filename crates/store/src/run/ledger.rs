@@ -37,12 +37,8 @@ pub struct LedgerAccount {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_state: Option<LedgerState>,
     /// Entries after what the client knew last: a client that was killed may or may not have got their replies.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::is_zero")]
     pub unknown: u64,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// What the clients of a run knew of their commits at some time.

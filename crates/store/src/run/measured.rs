@@ -260,6 +260,15 @@ impl Second {
         self.length_s.round().max(1.0) as u64
     }
 
+    /// Committed transactions per second; 0 if it has no length.
+    pub fn committed_per_second(&self) -> f64 {
+        if self.length_s > 0.0 {
+            self.committed as f64 / self.length_s
+        } else {
+            0.0
+        }
+    }
+
     /// Transactions that ended, per second.
     pub fn ended_per_second(&self) -> f64 {
         self.ended() as f64 / self.whole_seconds() as f64
