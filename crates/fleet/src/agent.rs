@@ -42,7 +42,7 @@ pub enum AgentError {
     )]
     NoCoordinator,
     /// The carrier failed.
-    #[error("the connection to the coordinator failed: {0}")]
+    #[error("the coordinator cannot be reached: {0}")]
     Carrier(#[from] io::Error),
 }
 
@@ -71,6 +71,7 @@ pub fn serve(
         interrupt: AtomicBool::new(false),
         stop: Arc::default(),
         is_lost: AtomicBool::new(false),
+        has_ended: AtomicBool::new(false),
         heard_ns: AtomicU64::new(Clock::System.now_ns()),
     });
     let (sender, requests) = channel();
@@ -78,6 +79,61 @@ pub fn serve(
     Builder::new().spawn(move || reading.read_all(&mut input, &sender))?;
     let beating = Arc::clone(&link);
     Builder::new().spawn(move || beating.beat())?;
+    let watching = Arc::clone(&link);
+    Builder::new().spawn(move || watching.watch())?;
+    let result = serve_requests(&link, &requests, host, build);
+    link.has_ended.store(true, Ordering::Relaxed);
+    result
+}
+
+/// Waits at a NATS server (`nats://HOST:PORT/NAME`) for coordinators, and serves one after the other. `notice` takes
+/// warnings and the errors of each.
+///
+/// # Errors
+/// If the server cannot be reached, or refuses.
+#[cfg(feature = "nats")]
+pub fn serve_nats(
+    url: &str,
+    host: &Host,
+    build: &Build,
+    notice: &mut dyn FnMut(&str),
+) -> Result<std::convert::Infallible, AgentError> {
+    use crate::nats::{NatsAddress, NatsAgent, open_server_warning};
+    let address = NatsAddress::parse(url, Some(&host.name))?;
+    let agent = NatsAgent::connect(&address)?;
+    notice(&format!("agent {} waits for a coordinator", address.agent));
+    loop {
+        let (input, output) = agent.next_coordinator()?;
+        if agent.is_open() == Some(true) {
+            notice(&format!("warning: {}", open_server_warning(&address.server)));
+        }
+        if let Err(error) = serve(input, output, host.clone(), build.clone()) {
+            notice(&error.to_string());
+        }
+        agent.rest();
+    }
+}
+
+/// A build without NATS.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "nats"))]
+pub fn serve_nats(
+    _: &str,
+    _: &Host,
+    _: &Build,
+    _: &mut dyn FnMut(&str),
+) -> Result<std::convert::Infallible, AgentError> {
+    Err(io::Error::other("this build has no NATS").into())
+}
+
+fn serve_requests(
+    link: &Link,
+    requests: &Receiver<ToAgent>,
+    host: Host,
+    build: Build,
+) -> Result<(), AgentError> {
     link.send(&FromAgent::Welcome(Box::new(AgentDescription {
         build,
         host,
@@ -86,12 +142,12 @@ pub fn serve(
     while let Ok(request) = requests.recv() {
         match request {
             ToAgent::Prepare(part) => {
-                if let Err(failure) = run_part(&link, &requests, *part) {
+                if let Err(failure) = run_part(link, requests, *part) {
                     link.send(&FromAgent::Failed(failure))?;
                 }
             }
             ToAgent::Probe(login) => {
-                let answer = match probe(&link, &login) {
+                let answer = match probe(link, &login) {
                     Ok(probe) => FromAgent::Probed(probe),
                     Err(failure) => FromAgent::Failed(failure),
                 };
@@ -114,6 +170,8 @@ struct Link {
     /// Ends the waits of the control connection.
     stop: Arc<AtomicUsize>,
     is_lost: AtomicBool,
+    /// All requests have been served.
+    has_ended: AtomicBool,
     /// When the coordinator was heard last, on the agent's clock.
     heard_ns: AtomicU64,
 }
@@ -161,22 +219,38 @@ impl Link {
         }
     }
 
-    /// Says that the agent is there, and watches whether the coordinator is. If not, the process ends soon, even if a
-    /// write to the coordinator hangs.
+    /// Says that the agent is there.
     fn beat(&self) {
-        while !self.is_lost.load(Ordering::Relaxed) {
+        while !self.is_over() && self.send(&FromAgent::Alive).is_ok() {
+            sleep(HEARTBEAT);
+        }
+        if !self.has_ended.load(Ordering::Relaxed) {
+            self.lose();
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_lost.load(Ordering::Relaxed) || self.has_ended.load(Ordering::Relaxed)
+    }
+
+    /// Watches whether the coordinator is there. If not, the load ends soon, or else the process does, even if a write
+    /// to the coordinator hangs.
+    fn watch(&self) {
+        while !self.is_over() {
             let silent_ns = Clock::System
                 .now_ns()
                 .saturating_sub(self.heard_ns.load(Ordering::Relaxed));
-            if Duration::from_nanos(silent_ns) > SILENCE_MAX
-                || self.send(&FromAgent::Alive).is_err()
-            {
+            if Duration::from_nanos(silent_ns) > SILENCE_MAX {
                 self.lose();
             }
             sleep(HEARTBEAT);
         }
-        sleep(END_TIMEOUT);
-        std::process::exit(1);
+        if self.is_lost.load(Ordering::Relaxed) {
+            sleep(END_TIMEOUT);
+            if !self.has_ended.load(Ordering::Relaxed) {
+                std::process::exit(1);
+            }
+        }
     }
 }
 
@@ -387,7 +461,13 @@ pub(crate) fn describe_work(
 
 /// The server of the plan, as the coordinator's environment names it. Host names are resolved here.
 fn resolve_target(link: &Link, login: &ServerLogin) -> Result<Target, AgentFailure> {
-    let mut environment = Environment::from_process().with_only(login.variables.clone());
+    let own = Environment::from_process();
+    let mut variables = login.variables.clone();
+    if login.has_no_passwords {
+        let secrets = own.vars().iter().filter(|(name, _)| is_secret(name));
+        variables.extend(secrets.map(|(name, value)| (name.clone(), value.clone())));
+    }
+    let mut environment = own.with_only(variables);
     environment.user.clone_from(&login.system_user);
     let resolved = resolve(&login.url, &environment);
     let mut target = resolved.map_err(|error| failure(FailureKind::Connect, &error))?;
@@ -406,6 +486,14 @@ fn resolve_target(link: &Link, login: &ServerLogin) -> Result<Target, AgentFailu
     target.has_own_statements = true;
     target.wait_options.stop = StopSignal::watching(Arc::clone(&link.stop));
     Ok(target)
+}
+
+/// Whether a variable holds a password, or the path of a file of passwords.
+pub(crate) fn is_secret(variable: &str) -> bool {
+    matches!(
+        variable,
+        "PGPASSWORD" | "PGPASSFILE" | "MYSQL_PWD" | "MYSQL_TEST_LOGIN_FILE" | "SQLCMDPASSWORD"
+    )
 }
 
 /// Sends each row.

@@ -3,9 +3,12 @@
 //! In: commands. Out: a [`Fleet`] of agents of this build, whose processes end with it. Must never: accept an agent of
 //! another build or of another run.
 
+use crate::agent::is_secret;
 use crate::carrier::{Arrival, Carrier, Pong, SILENCE_MAX};
 use crate::clock::{ClockReading, ROUND_TRIPS, ROUND_TRIPS_MIN, TIME_MAX};
 use crate::error::Error;
+#[cfg(feature = "nats")]
+use crate::nats::{Bus, NatsAddress, open_server_warning};
 use crate::message::{AgentDescription, FromAgent, ServerLogin, ServerProbe, ToAgent};
 use prony_drive::clock::Clock;
 use prony_server::{Endpoint, Environment, Target, secrets};
@@ -13,7 +16,7 @@ use prony_store::{Build, Host};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// How long an agent may take to answer first: its command logs in at another machine.
@@ -36,11 +39,17 @@ pub struct FleetCommands<'a> {
 pub struct Fleet {
     pub(crate) agents: Vec<Agent>,
     pub(crate) arrivals: Receiver<(usize, Arrival)>,
+    /// The connections to NATS, by their servers.
+    #[cfg(feature = "nats")]
+    buses: Vec<(String, std::sync::Arc<crate::nats::Bus>)>,
+    warnings: Vec<String>,
 }
 
 pub(crate) struct Agent {
     /// Its number and command, for messages; without passwords.
     pub name: String,
+    /// Whether nobody but the user's own tools carries the frames, so that passwords may be sent.
+    pub is_private: bool,
     pub carrier: Carrier,
     pub pongs: Receiver<Pong>,
     pub description: Option<AgentDescription>,
@@ -67,12 +76,19 @@ impl Fleet {
         let mut fleet = Fleet {
             agents: Vec::new(),
             arrivals,
+            #[cfg(feature = "nats")]
+            buses: Vec::new(),
+            warnings: Vec::new(),
         };
         for (index, command) in input.commands.iter().enumerate() {
             let name = agent_name(index, command);
             let (pong_sender, pongs) = channel();
-            let line = shell_command(command, input.program);
-            let carrier = Carrier::start(&line, run, index, sender.clone(), pong_sender);
+            let carrier = if is_nats(command) {
+                fleet.call(command, run, index, sender.clone(), pong_sender)
+            } else {
+                let line = shell_command(command, input.program);
+                Carrier::start(&line, run, index, sender.clone(), pong_sender)
+            };
             let carrier = carrier.map_err(|source| Error::NotStarted {
                 agent: name.clone(),
                 source,
@@ -81,6 +97,7 @@ impl Fleet {
             let _ = carrier.greet(&ToAgent::Hello(Box::new(input.build.clone())));
             fleet.agents.push(Agent {
                 name,
+                is_private: !is_nats(command),
                 carrier,
                 pongs,
                 description: None,
@@ -90,6 +107,53 @@ impl Fleet {
         drop(sender);
         fleet.wait_for_welcomes(input)?;
         Ok(fleet)
+    }
+
+    /// Calls an agent over NATS.
+    #[cfg(feature = "nats")]
+    fn call(
+        &mut self,
+        address: &str,
+        run: u64,
+        index: usize,
+        arrivals: Sender<(usize, Arrival)>,
+        pongs: Sender<Pong>,
+    ) -> std::io::Result<Carrier> {
+        let address = NatsAddress::parse(address, None)?;
+        let known = self
+            .buses
+            .iter()
+            .find(|(server, _)| *server == address.server);
+        let bus = match known {
+            Some((_, bus)) => bus.clone(),
+            None => {
+                let bus = Bus::connect(&address.server, false)?;
+                if bus.is_open() == Some(true) {
+                    self.warnings.push(open_server_warning(&address.server));
+                }
+                self.buses.push((address.server, bus.clone()));
+                bus
+            }
+        };
+        let (output, input) = bus.call(&address.agent)?;
+        Carrier::over(output, input, run, index, arrivals, pongs)
+    }
+
+    #[cfg(not(feature = "nats"))]
+    fn call(
+        &mut self,
+        _: &str,
+        _: u64,
+        _: usize,
+        _: Sender<(usize, Arrival)>,
+        _: Sender<Pong>,
+    ) -> std::io::Result<Carrier> {
+        Err(std::io::Error::other("this build has no NATS"))
+    }
+
+    /// What the user should know about the carriers, one line each.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     fn wait_for_welcomes(&mut self, input: &FleetCommands<'_>) -> Result<(), Error> {
@@ -231,7 +295,7 @@ impl Fleet {
         target: &Target,
     ) -> Result<ServerProbe, Error> {
         self.check_address(target)?;
-        let login = server_login(url, target);
+        let login = server_login(url, target, &self.agents[index])?;
         let probe = ToAgent::Probe(Box::new(login));
         // If it is gone, that arrives.
         let _ = self.agents[index].carrier.send(&probe);
@@ -285,20 +349,39 @@ pub(crate) fn boot_id() -> String {
 }
 
 /// How an agent reaches the server that the coordinator reaches by this URL.
-pub(crate) fn server_login(url: &str, target: &Target) -> ServerLogin {
+///
+/// # Errors
+/// The URL has a password, and others can read the carrier.
+pub(crate) fn server_login(
+    url: &str,
+    target: &Target,
+    agent: &Agent,
+) -> Result<ServerLogin, Error> {
+    if !agent.is_private && !secrets::password_ranges(url.as_bytes()).is_empty() {
+        return Err(Error::Unsupported {
+            problem: "the server's password is not sent over NATS",
+            hint: "remove it from the URL: each agent uses PGPASSWORD, MYSQL_PWD or SQLCMDPASSWORD, or the password \
+                   file, of its own machine",
+        });
+    }
     let environment = Environment::from_process();
     let passwords = target.endpoints.iter().filter_map(|endpoint| {
         let password = endpoint.password.as_ref()?.reveal().to_owned();
         Some((endpoint.host.clone(), endpoint.port, password))
     });
-    ServerLogin {
+    let variables = environment.vars().iter();
+    let variables = variables.filter(|(name, _)| agent.is_private || !is_secret(name));
+    Ok(ServerLogin {
         url: url.to_owned(),
-        variables: environment.vars().clone(),
-        passwords: passwords.collect(),
+        variables: variables
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect(),
+        passwords: passwords.filter(|_| agent.is_private).collect(),
+        has_no_passwords: !agent.is_private,
         user: target.user.clone(),
         database: target.database.clone(),
         system_user: environment.user,
-    }
+    })
 }
 
 /// Why an agent that says nothing is lost.
@@ -322,6 +405,12 @@ impl Agent {
         let ended = self.carrier.ended();
         ended.unwrap_or_else(|| "its connection was closed".to_owned())
     }
+}
+
+/// Whether an agent is reached over NATS rather than by a command.
+fn is_nats(agent: &str) -> bool {
+    let agent = agent.trim_start();
+    agent.starts_with("nats://") || agent.starts_with("tls://")
 }
 
 /// `agent 2 (ssh vm2)`.

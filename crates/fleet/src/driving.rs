@@ -130,6 +130,8 @@ impl Fleet {
     ) -> Result<Vec<ReadyPart>, Error> {
         let plan = Plan {
             agents: Vec::new(),
+            // Commands are this machine's alone, and may contain passwords.
+            at: Vec::new(),
             ..job.plan.clone()
         };
         let text = to_toml(&plan, Some(url_of(&plan))).map_err(|error| Error::Failed {
@@ -137,11 +139,10 @@ impl Fleet {
             kind: FailureKind::Usage,
             parts: Box::new(ErrorParts::new(error.to_string())),
         })?;
-        let login = server_login(url_of(&plan), job.target);
         for (agent, slice) in self.agents.iter().zip(slices) {
             let part = RunPart {
                 plan: text.clone(),
-                login: login.clone(),
+                login: server_login(url_of(&plan), job.target, agent)?,
                 seed: job.seed,
                 first_worker: slice.workers.start,
                 end_worker: slice.workers.end,

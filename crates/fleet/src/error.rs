@@ -94,7 +94,7 @@ impl UserError for Error {
     fn parts(&self) -> ErrorParts {
         match self {
             Error::NotStarted { agent, source } => {
-                ErrorParts::new(format!("{agent} could not be started: {source}"))
+                ErrorParts::new(format!("{agent} could not be reached: {source}"))
             }
             Error::Lost {
                 agent,

@@ -1,9 +1,9 @@
 //! Drives the clients of a run from several machines, and merges what they measure.
 //!
 //! A coordinator ([`Fleet`]) starts one command for each machine, such as `ssh vm1`, and speaks with the agent
-//! ([`serve`]) that the command starts there over its standard input and output, in frames. Each agent drives a slice
-//! of the run's workers; all begin at one moment, and the coordinator merges their intervals as it would merge those
-//! of threads. Must never: print, read arguments, average a percentile, or give a result of fewer machines that looks
+//! ([`serve`]) that the command starts there over its standard input and output, in frames; or it calls agents that
+//! wait at a NATS server ([`serve_nats`]). Each agent drives a slice of the run's workers; all begin at one moment, and
+//! the coordinator merges their intervals as it would merge those of threads. Must never: print, read arguments, average a percentile, or give a result of fewer machines that looks
 //! whole.
 
 mod agent;
@@ -15,8 +15,10 @@ mod error;
 mod frame;
 mod load;
 mod message;
+#[cfg(feature = "nats")]
+mod nats;
 
-pub use agent::{AgentError, serve};
+pub use agent::{AgentError, serve, serve_nats};
 pub use clock::ClockReading;
 pub use coordinator::{AgentInfo, Fleet, FleetCommands};
 pub use driving::{AgentResult, FleetJob, FleetResult};

@@ -72,6 +72,8 @@ pub(crate) struct ServerLogin {
     pub system_user: Option<String>,
     /// Host, port and password of each endpoint of the coordinator, which may have them from its files.
     pub passwords: Vec<(String, u16, String)>,
+    /// There are no passwords in it, because others can read the carrier: the agent uses those of its own machine.
+    pub has_no_passwords: bool,
     /// The role and the database that the coordinator uses.
     pub user: String,
     pub database: String,

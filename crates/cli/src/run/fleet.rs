@@ -3,6 +3,7 @@
 //! In: the commands of a plan. Out: agents that have answered, or a failure with its exit code. A password is never
 //! shown.
 
+use crate::command::output;
 use crate::exit::{Exit, Failure};
 use prony_fleet::{Error, FailureKind, Fleet, FleetCommands};
 use prony_runner::Signals;
@@ -24,7 +25,11 @@ pub fn start(commands: &[String], signals: &Signals) -> Result<Fleet, Failure> {
         build: this_build(),
         interrupt: &signals.flag(),
     });
-    started.map_err(|error| failure(&error, signals))
+    let fleet = started.map_err(|error| failure(&error, signals))?;
+    for warning in fleet.warnings() {
+        output::notice(&format!("prony: warning: {warning}"));
+    }
+    Ok(fleet)
 }
 
 /// The failure of a fleet that cannot drive a run.
