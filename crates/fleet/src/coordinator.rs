@@ -7,12 +7,14 @@ use crate::agent::is_secret;
 use crate::carrier::{Arrival, Carrier, Pong, SILENCE_MAX};
 use crate::clock::{ClockReading, ROUND_TRIPS, ROUND_TRIPS_MIN, TIME_MAX};
 use crate::error::Error;
+use crate::install::install;
+use crate::keep::KeptFile;
+use crate::message::{AgentDescription, FromAgent, ServerLogin, ServerProbe, ToAgent};
 #[cfg(feature = "nats")]
 use crate::nats::{Bus, NatsAddress, open_server_warning};
-use crate::message::{AgentDescription, FromAgent, ServerLogin, ServerProbe, ToAgent};
 use prony_drive::clock::Clock;
 use prony_server::{Endpoint, Environment, Target, secrets};
-use prony_store::{Build, Host};
+use prony_store::{Build, DoctorReport, Host};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +35,8 @@ pub struct FleetCommands<'a> {
     pub build: Build,
     /// When set, the start ends.
     pub interrupt: &'a AtomicBool,
+    /// Copies the program to each machine first.
+    pub installs: bool,
 }
 
 /// Agents that have answered. Dropping it ends them.
@@ -42,12 +46,14 @@ pub struct Fleet {
     /// The connections to NATS, by their servers.
     #[cfg(feature = "nats")]
     buses: Vec<(String, std::sync::Arc<crate::nats::Bus>)>,
-    warnings: Vec<String>,
+    notices: Vec<String>,
 }
 
 pub(crate) struct Agent {
     /// Its number and command, for messages; without passwords.
     pub name: String,
+    /// The CPUs that it counts as, if the user says so.
+    weight: Option<u32>,
     /// Whether nobody but the user's own tools carries the frames, so that passwords may be sent.
     pub is_private: bool,
     pub carrier: Carrier,
@@ -78,15 +84,22 @@ impl Fleet {
             arrivals,
             #[cfg(feature = "nats")]
             buses: Vec::new(),
-            warnings: Vec::new(),
+            notices: Vec::new(),
         };
         for (index, command) in input.commands.iter().enumerate() {
+            let (weight, command) = split_weight(command);
             let name = agent_name(index, command);
             let (pong_sender, pongs) = channel();
             let carrier = if is_nats(command) {
                 fleet.call(command, run, index, sender.clone(), pong_sender)
             } else {
-                let line = shell_command(command, input.program);
+                let line = if input.installs {
+                    let (line, notice) = install(command, &name, input.program)?;
+                    fleet.notices.push(notice);
+                    line
+                } else {
+                    shell_command(command, input.program)
+                };
                 Carrier::start(&line, run, index, sender.clone(), pong_sender)
             };
             let carrier = carrier.map_err(|source| Error::NotStarted {
@@ -98,6 +111,7 @@ impl Fleet {
             fleet.agents.push(Agent {
                 name,
                 is_private: !is_nats(command),
+                weight,
                 carrier,
                 pongs,
                 description: None,
@@ -129,7 +143,8 @@ impl Fleet {
             None => {
                 let bus = Bus::connect(&address.server, false)?;
                 if bus.is_open() == Some(true) {
-                    self.warnings.push(open_server_warning(&address.server));
+                    self.notices
+                        .push(format!("warning: {}", open_server_warning(&address.server)));
                 }
                 self.buses.push((address.server, bus.clone()));
                 bus
@@ -152,8 +167,8 @@ impl Fleet {
     }
 
     /// What the user should know about the carriers, one line each.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+    pub fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     fn wait_for_welcomes(&mut self, input: &FleetCommands<'_>) -> Result<(), Error> {
@@ -296,14 +311,57 @@ impl Fleet {
     ) -> Result<ServerProbe, Error> {
         self.check_address(target)?;
         let login = server_login(url, target, &self.agents[index])?;
-        let probe = ToAgent::Probe(Box::new(login));
+        let request = ToAgent::Probe(Box::new(login));
+        self.ask(index, &request, |answer| match answer {
+            FromAgent::Probed(probe) => Some(probe),
+            _ => None,
+        })
+    }
+
+    /// Examines the machine of an agent, as `prony doctor` does there; `None` if that is not possible.
+    ///
+    /// # Errors
+    /// If the agent is lost.
+    pub fn examine(&mut self, index: usize) -> Result<Option<DoctorReport>, Error> {
+        self.ask(index, &ToAgent::Examine, |answer| match answer {
+            FromAgent::Examined(report) => Some(report.map(|report| *report)),
+            _ => None,
+        })
+    }
+
+    /// What an agent's machine has kept of loads whose coordinator was lost.
+    ///
+    /// # Errors
+    /// If the agent is lost.
+    pub fn kept_files(&mut self, index: usize) -> Result<Vec<KeptFile>, Error> {
+        self.ask(index, &ToAgent::Collect, |answer| match answer {
+            FromAgent::Kept(files) => Some(files),
+            _ => None,
+        })
+    }
+
+    /// Lets an agent remove a file that has been stored here.
+    pub fn discard(&self, index: usize, file: &KeptFile) {
+        // If it is gone, the file stays.
+        let message = ToAgent::Discard(file.name.clone());
+        let _ = self.agents[index].carrier.send(&message);
+    }
+
+    /// Sends a request, and waits for its answer.
+    fn ask<T>(
+        &mut self,
+        index: usize,
+        request: &ToAgent,
+        read: impl Fn(FromAgent) -> Option<T>,
+    ) -> Result<T, Error> {
         // If it is gone, that arrives.
-        let _ = self.agents[index].carrier.send(&probe);
+        let _ = self.agents[index].carrier.send(request);
         loop {
-            if let Some((from, FromAgent::Probed(probe))) = self.next_message()?
+            if let Some((from, answer)) = self.next_message()?
                 && from == index
+                && let Some(answer) = read(answer)
             {
-                return Ok(probe);
+                return Ok(answer);
             }
         }
     }
@@ -390,6 +448,11 @@ pub(crate) fn no_answer() -> String {
 }
 
 impl Agent {
+    /// Its weight when work is divided: CPUs.
+    pub fn weight(&self) -> u32 {
+        self.weight.unwrap_or_else(|| self.host().cpus)
+    }
+
     pub fn host(&self) -> Host {
         let description = self.description.as_ref();
         description
@@ -420,6 +483,16 @@ fn agent_name(index: usize, command: &str) -> String {
         index + 1,
         secrets::redact_argument(command.trim())
     )
+}
+
+/// `weight=3 ssh vm1`: the machine counts as 3 CPUs.
+fn split_weight(command: &str) -> (Option<u32>, &str) {
+    let split = || {
+        let (number, rest) = command.trim().strip_prefix("weight=")?.split_once(' ')?;
+        let weight = number.parse().ok().filter(|weight| *weight > 0)?;
+        Some((Some(weight), rest.trim_start()))
+    };
+    split().unwrap_or((None, command))
 }
 
 /// The command with the program appended: this one for an agent on this machine, which `env` starts.
@@ -472,6 +545,19 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_weight_stands_before_the_command() {
+        assert_eq!(split_weight("weight=3 ssh vm1"), (Some(3), "ssh vm1"));
+        for other in [
+            "ssh vm1",
+            "weight=0 ssh vm1",
+            "weight=x ssh vm1",
+            "weight=3",
+        ] {
+            assert_eq!(split_weight(other), (None, other));
+        }
+    }
+
     /// A fleet of one command, which must not start.
     fn start_error(command: &str) -> String {
         let started = Fleet::start(&FleetCommands {
@@ -479,6 +565,7 @@ mod tests {
             program: Path::new("/nonexistent/prony"),
             build: Build::default(),
             interrupt: &AtomicBool::new(false),
+            installs: false,
         });
         match started {
             Ok(_) => panic!("{command} is no agent"),

@@ -9,18 +9,25 @@
 mod agent;
 mod carrier;
 mod clock;
+mod commit_gap;
 mod coordinator;
 mod driving;
 mod error;
 mod frame;
+mod install;
+mod keep;
 mod load;
+mod loading;
 mod message;
 #[cfg(feature = "nats")]
 mod nats;
 
-pub use agent::{AgentError, serve, serve_nats};
+pub use agent::{AgentError, AgentSetup, serve, serve_nats};
 pub use clock::ClockReading;
+pub use commit_gap::CommitGaps;
 pub use coordinator::{AgentInfo, Fleet, FleetCommands};
 pub use driving::{AgentResult, FleetJob, FleetResult};
 pub use error::{Error, FailureKind};
+pub use keep::{KeptEnd, KeptFile, KeptHeader};
+pub use loading::FleetLoad;
 pub use message::ServerProbe;

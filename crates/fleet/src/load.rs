@@ -234,6 +234,9 @@ impl<'a> Load<'a> {
         self.start_delay_ns = self.start_delay_ns.max(finished.start_delay_ns);
         self.collector.end_worker(index);
         let start_ns = self.start.schedule.start_ns;
+        if let Some(gaps) = self.job.commit_gaps {
+            gaps.add(&finished.commit_gaps, start_ns);
+        }
         let events = finished.events.into_iter();
         self.events
             .extend(events.map(|event| event.into_event(start_ns)));

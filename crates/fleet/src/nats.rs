@@ -45,7 +45,9 @@ impl NatsAddress {
         let (scheme, rest) = url
             .split_once("://")
             .filter(|(scheme, _)| matches!(*scheme, "nats" | "tls"))
-            .ok_or_else(|| invalid("its address must be nats://HOST:4222/NAME, or tls:// for TLS"))?;
+            .ok_or_else(|| {
+                invalid("its address must be nats://HOST:4222/NAME, or tls:// for TLS")
+            })?;
         let (server, name) = rest.split_once('/').unwrap_or((rest, ""));
         let name = match (name, default_name) {
             // A dot would be a level of the subject.
@@ -218,7 +220,10 @@ async fn options(waits: bool) -> io::Result<ConnectOptions> {
     }
     if let Some(file) = variable("NATS_NKEY") {
         let text = std::fs::read_to_string(file)?;
-        let seed = text.lines().map(str::trim).find(|line| line.starts_with('S'));
+        let seed = text
+            .lines()
+            .map(str::trim)
+            .find(|line| line.starts_with('S'));
         let missing = || io::Error::other("the file of NATS_NKEY has no seed");
         options = options.nkey(seed.ok_or_else(missing)?.to_owned());
     }
@@ -516,7 +521,12 @@ mod tests {
         let parse = |url: &str| NatsAddress::parse(url, None).map(|a| (a.server, a.agent));
         let (server, agent) = parse("tls://u:p@bus:4222/vm-1").expect("whole");
         assert_eq!((&*server, &*agent), ("tls://u:p@bus:4222", "vm-1"));
-        for wrong in ["nats://bus:4222", "nats://bus/a.b", "nats://bus/*", "http://bus/a"] {
+        for wrong in [
+            "nats://bus:4222",
+            "nats://bus/a.b",
+            "nats://bus/*",
+            "http://bus/a",
+        ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
         let waiting = NatsAddress::parse("nats://bus", Some("vm1.example.org"));
@@ -539,7 +549,10 @@ mod tests {
             reader.read_to_string(&mut text).map(|_| text)
         };
         let first = chunk(7, 0, b"ab");
-        assert_eq!(read(&[first.clone(), chunk(7, 1, b"c")]).expect("whole"), "abc");
+        assert_eq!(
+            read(&[first.clone(), chunk(7, 1, b"c")]).expect("whole"),
+            "abc"
+        );
         // What follows the end is not read.
         let ended = [first.clone(), chunk(7, 1, b""), chunk(7, 2, b"d")];
         assert_eq!(read(&ended).expect("whole"), "ab");
@@ -549,7 +562,9 @@ mod tests {
             (chunk(8, 0, b"c"), "two agents"),
             (b"short".to_vec(), "without a header"),
         ] {
-            let error = read(&[first.clone(), second]).expect_err("a fault").to_string();
+            let error = read(&[first.clone(), second])
+                .expect_err("a fault")
+                .to_string();
             assert!(error.contains(expected), "{error}");
         }
     }

@@ -166,8 +166,12 @@ fn agents_that_wait_drive_one_run_after_the_other_and_no_password_is_sent() {
         assert_eq!(stderr.matches("asks for no log-in").count(), 1, "{stderr}");
     }
     let heard = String::from_utf8_lossy(&heard.lock().expect("one reader")).into_owned();
-    heard.assert_contains("prony.vm1.call").assert_contains("PRONY AGENT");
-    heard.assert_contains("select-only").assert_contains("Finished");
+    heard
+        .assert_contains("prony.vm1.call")
+        .assert_contains("PRONY AGENT");
+    heard
+        .assert_contains("select-only")
+        .assert_contains("Finished");
     assert!(!heard.contains(&bench.password), "the password was sent");
 
     let mut with_password = bench.command(SHORT_RUN);
@@ -207,7 +211,9 @@ fn a_nats_server_that_ends_and_agents_that_do_end_the_run() {
 
     let known = prony_runs(&bench);
     let child = command(&bench, &names, arguments).spawn();
-    wait_until(&bench.home, |run| !known.contains(&run.id) && any_committed(run));
+    wait_until(&bench.home, |run| {
+        !known.contains(&run.id) && any_committed(run)
+    });
     // A second coordinator must wait for its turn.
     let output = execute(&bench, command(&bench, &names[..1], SHORT_RUN));
     assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
@@ -267,7 +273,10 @@ fn users_keys_and_tls_of_nats() {
     let with = |variables: &[(&str, &str)]| {
         let mut command = command(&bench, std::slice::from_ref(&name), SHORT_RUN);
         command.env("NATS_CA", &certificate);
-        execute(&bench, { command.envs(variables.iter().copied()); command })
+        execute(&bench, {
+            command.envs(variables.iter().copied());
+            command
+        })
     };
     let output = with(&[("NATS_USER", "a"), ("NATS_PASSWORD", "geheimnis")]);
     let run = complete_run(&output);
@@ -276,6 +285,8 @@ fn users_keys_and_tls_of_nats() {
     for wrong in [&[][..], &[("NATS_USER", "a"), ("NATS_PASSWORD", "falsch")]] {
         let output = with(wrong);
         assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
-        stderr_text(&output).assert_contains("could not be reached").assert_lacks("falsch");
+        stderr_text(&output)
+            .assert_contains("could not be reached")
+            .assert_lacks("falsch");
     }
 }
