@@ -15,6 +15,7 @@ use crate::nats::{Bus, NatsAddress, open_server_warning};
 use prony_drive::clock::Clock;
 use prony_server::{Endpoint, Environment, Target, secrets};
 use prony_store::{Build, DoctorReport, Host};
+use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,6 +78,13 @@ impl Fleet {
     /// # Errors
     /// If one does not answer, or is of another build.
     pub fn start(input: &FleetCommands<'_>) -> Result<Fleet, Error> {
+        let mut known = HashSet::new();
+        if !input.commands.iter().all(|command| known.insert(command)) {
+            return Err(Error::Unsupported {
+                problem: "an agent is named twice",
+                hint: "name each machine once; 'env A=1' and 'env A=2' are two agents of this one",
+            });
+        }
         let run = RandomState::new().build_hasher().finish();
         let (sender, arrivals) = channel();
         let mut fleet = Fleet {

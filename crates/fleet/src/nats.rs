@@ -533,6 +533,57 @@ mod tests {
         assert_eq!(waiting.expect("whole").agent, "vm1-example-org");
     }
 
+    /// The server takes 64 KiB in a message, and a frame has three megabytes.
+    #[test]
+    fn frames_above_the_size_of_a_message_are_split() {
+        use crate::frame::{read_frame, write_frame};
+        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = free.local_addr().expect("a port").port();
+        drop(free);
+        let folder = std::env::temp_dir();
+        let config = folder.join(format!("prony-nats-{}.conf", std::process::id()));
+        let text = format!("host: 127.0.0.1\nport: {port}\nmax_payload: 65536\n");
+        std::fs::write(&config, text).expect("a file");
+        let server = std::process::Command::new("/usr/sbin/nats-server")
+            .arg("-c")
+            .arg(&config)
+            .stderr(std::process::Stdio::null())
+            .spawn();
+        let Ok(mut server) = server else {
+            eprintln!("skipped: there is no nats-server here");
+            return;
+        };
+        let address = NatsAddress::parse(&format!("nats://127.0.0.1:{port}/vm1"), None);
+        let address = address.expect("an address");
+        let mut connected = NatsAgent::connect(&address);
+        for _ in 0..100 {
+            if connected
+                .as_ref()
+                .is_ok_and(|agent| agent.is_open().is_some())
+            {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+            connected = connected.or_else(|_| NatsAgent::connect(&address));
+        }
+        let agent = connected.expect("a server");
+        let bus = Bus::connect(&address.server, false).expect("a server");
+        let (mut from_agent, mut to_agent) = bus.call("vm1").expect("a call");
+        let (mut input, mut output) = agent.next_coordinator().expect("a call");
+        let long = "x".repeat(3 << 20);
+        write_frame(&mut output, 7, &long).expect("sent");
+        write_frame(&mut to_agent, 7, &long).expect("sent");
+        assert!(read_frame::<String>(&mut from_agent, 7).expect("whole") == long);
+        assert!(read_frame::<String>(&mut input, 7).expect("whole") == long);
+        // Dropping one side is the end of the other's bytes.
+        drop(to_agent);
+        assert_eq!(input.read(&mut [0; 8]).expect("the end"), 0);
+        drop((agent, output));
+        server.kill().expect("it runs");
+        server.wait().expect("it ends");
+        std::fs::remove_file(config).expect("a file");
+    }
+
     fn chunk(sender: u64, number: u64, bytes: &[u8]) -> Vec<u8> {
         [&sender.to_le_bytes()[..], &number.to_le_bytes(), bytes].concat()
     }

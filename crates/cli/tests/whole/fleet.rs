@@ -6,6 +6,7 @@ use crate::common::{
 };
 use prony_assertions::TextAssertions;
 use prony_store::{ClientMachine, MachinePart, Run, RunState, Severity};
+use prony_test_servers::TestControl;
 use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
@@ -280,6 +281,13 @@ fn what_is_no_agent_of_this_build_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{stderr}");
         stderr.assert_contains(expected);
     }
+    let mut twice = bench.command("run select-only --clients 2 --threads 2");
+    twice.args([
+        "--url", &bench.url, "--agent", "ssh vm1", "--agent", "ssh vm1",
+    ]);
+    let output = execute(&bench, twice);
+    assert_eq!(output.status.code(), Some(2));
+    stderr_text(&output).assert_contains("an agent is named twice");
     let script = command(
         &bench,
         "refused",
@@ -659,4 +667,29 @@ fn replaced_tools_refuse_agents_rather_than_drive_alone() {
     let output = command.output().expect("it starts");
     assert!(!output.status.success());
     stderr_text(&output).assert_contains("unset PRONY_AGENTS");
+}
+
+/// A lock keeps the clients of all machines from committing for two seconds.
+#[test]
+fn a_time_without_commits_is_measured_over_all_machines() {
+    let bench = TestBench::new("fleet_gap");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let arguments = "run tpcb --clients 4 --threads 2 --warmup 0s --duration 8s --expect-outage";
+    let child = command(&bench, "gap", 2, arguments)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("it starts");
+    crate::common::wait_until(&bench.home, any_committed);
+    bench.control().run(
+        "begin; lock table pgbench_branches in access exclusive mode; select pg_sleep(2); commit",
+    );
+    bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let gap = last_run(&bench).commit_gap.expect("it is measured");
+    let until_s = gap.until_s.expect("it is over");
+    assert!(until_s - gap.from_s >= 2.0, "{gap:?}");
+    assert!(gap.clients.min_s >= 2.0, "{gap:?}");
+    assert!(
+        gap.clock_bound_s.is_some_and(|bound_s| bound_s > 0.0),
+        "{gap:?}"
+    );
 }
