@@ -97,6 +97,8 @@ pub fn serve(
     Builder::new().spawn(move || watching.watch())?;
     let result = serve_requests(&link, &requests, setup);
     link.has_ended.store(true, Ordering::Relaxed);
+    // What carries the frames ends, and with it the thread that reads.
+    *link.output.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(io::sink());
     result
 }
 
@@ -155,7 +157,12 @@ fn serve_requests(
     })))?;
     let folder = setup.folder.as_deref();
     let mut keeping = Keeping::default();
-    while let Ok(request) = requests.recv() {
+    while !link.is_lost.load(Ordering::Relaxed) {
+        let request = match requests.recv_timeout(POLL_INTERVAL) {
+            Ok(request) => request,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
         match request {
             ToAgent::Prepare(part) => {
                 if let Err(failure) = run_part(link, requests, setup, *part, &mut keeping) {

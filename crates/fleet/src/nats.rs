@@ -17,6 +17,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 /// How often a call is repeated until its agent answers, which may not have been started yet.
@@ -121,13 +122,13 @@ impl Bus {
         let incoming = self.subscribe(format!("prony.{agent}.{call}.from"))?;
         let (open, opened) = oneshot::channel();
         let (chunks, reader) = ChunkReader::new();
-        let writer = self.writer(format!("prony.{agent}.{call}.to"), Some(opened));
+        let mut writer = self.writer(format!("prony.{agent}.{call}.to"), Some(opened));
         let caller = Caller {
             client: self.client.clone(),
             subject: format!("prony.{agent}.call"),
             call,
         };
-        self.handle.spawn(async move {
+        let reading = self.handle.spawn(async move {
             let mut incoming = incoming;
             if let Some(first) = caller.repeat_until_answered(&mut incoming).await {
                 let _ = chunks.send(first);
@@ -135,6 +136,7 @@ impl Bus {
                 forward(incoming, chunks).await;
             }
         });
+        writer.reading = Some(reading.abort_handle());
         Ok((reader, writer))
     }
 
@@ -142,8 +144,9 @@ impl Bus {
     fn answer(self: &Arc<Self>, agent: &str, call: &str) -> io::Result<(ChunkReader, ChunkWriter)> {
         let incoming = self.subscribe(format!("prony.{agent}.{call}.to"))?;
         let (chunks, reader) = ChunkReader::new();
-        self.handle.spawn(forward(incoming, chunks));
-        let writer = self.writer(format!("prony.{agent}.{call}.from"), None);
+        let reading = self.handle.spawn(forward(incoming, chunks));
+        let mut writer = self.writer(format!("prony.{agent}.{call}.from"), None);
+        writer.reading = Some(reading.abort_handle());
         Ok((reader, writer))
     }
 
@@ -187,6 +190,7 @@ impl Bus {
             sender: random_number(),
             number: 0,
             max_bytes,
+            reading: None,
             _bus: Arc::clone(self),
         }
     }
@@ -361,7 +365,7 @@ impl Read for ChunkReader {
     }
 }
 
-/// Bytes for the other side. Dropping it ends them.
+/// Bytes for the other side. Dropping it ends them, and those of the other side.
 pub(crate) struct ChunkWriter {
     chunks: Option<UnboundedSender<Vec<u8>>>,
     /// When all has left.
@@ -370,6 +374,8 @@ pub(crate) struct ChunkWriter {
     sender: u64,
     number: u64,
     max_bytes: usize,
+    /// What reads the other side's bytes, which ends too.
+    reading: Option<AbortHandle>,
     /// Keeps the connection.
     _bus: Arc<Bus>,
 }
@@ -407,6 +413,9 @@ impl Drop for ChunkWriter {
         self.chunks = None;
         if self.is_open.load(Ordering::Relaxed) {
             let _ = self.flushed.recv_timeout(FLUSH_TIMEOUT);
+        }
+        if let Some(reading) = &self.reading {
+            reading.abort();
         }
     }
 }
