@@ -472,6 +472,7 @@ impl<'a, I: Io> Connections<'a, I> {
         let now_ns = || self.clock.now_ns();
         if let Some(outage) = self.counts.record_restored(slot, now_ns) {
             self.channel.send(WorkerMessage::Event(outage));
+            self.send_failed_attempts();
         }
     }
 
@@ -539,6 +540,13 @@ impl<'a, I: Io> Connections<'a, I> {
     pub fn end_outage(&mut self) {
         if let Some(outage) = self.counts.end_outage() {
             self.channel.send(WorkerMessage::Event(outage));
+        }
+        self.send_failed_attempts();
+    }
+
+    fn send_failed_attempts(&mut self) {
+        for attempts in self.counts.take_failed_attempts() {
+            self.channel.send(WorkerMessage::Event(attempts));
         }
     }
 

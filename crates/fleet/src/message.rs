@@ -349,6 +349,7 @@ pub(crate) struct PartEvent {
 #[derive(Serialize, Deserialize)]
 enum PartEventKind {
     Outage,
+    FailedAttempts,
     UserFailed,
     QueueFull,
 }
@@ -361,6 +362,7 @@ impl PartEvent {
             until_ns: event.until_ns.map(since_start),
             kind: match event.kind {
                 RunEventKind::Outage => PartEventKind::Outage,
+                RunEventKind::FailedAttempts => PartEventKind::FailedAttempts,
                 RunEventKind::UserFailed => PartEventKind::UserFailed,
                 RunEventKind::QueueFull => PartEventKind::QueueFull,
             },
@@ -376,6 +378,7 @@ impl PartEvent {
             until_ns: self.until_ns.map(on_clock),
             kind: match self.kind {
                 PartEventKind::Outage => RunEventKind::Outage,
+                PartEventKind::FailedAttempts => RunEventKind::FailedAttempts,
                 PartEventKind::UserFailed => RunEventKind::UserFailed,
                 PartEventKind::QueueFull => RunEventKind::QueueFull,
             },

@@ -18,6 +18,7 @@ mod contradiction;
 mod data;
 mod declared;
 pub mod doctor;
+pub mod drill;
 mod endpoints;
 mod errors;
 pub mod experiment;

@@ -27,6 +27,7 @@ pub mod scenario_setup;
 mod server_tpm;
 pub mod shell;
 pub mod signals;
+mod staleness;
 mod statement_latency;
 
 pub use document::ConnectionInfo;

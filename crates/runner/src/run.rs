@@ -12,9 +12,11 @@ use crate::observing::{self, LoadEnd, Observation, ServerObserver};
 use crate::recording::{Recording, RecordingState};
 use crate::refused::{RefusalDetector, Refused};
 use crate::server_tpm::{ServerRates, ServerTpm};
+use prony_drive::clock::Clock;
 use prony_drive::{DriveResult, LoadStart, Observer};
 use prony_fleet::{CommitGaps, Fleet, FleetJob, FleetResult};
 use prony_judge::WarmingUp;
+use prony_judge::outage::load_end_s;
 use prony_measure::{IntervalRow, RunSchedule};
 use prony_plan::{DrivePlan, Pace};
 use prony_server::Target;
@@ -348,6 +350,9 @@ impl RunRecorder<'_> {
         if let Some(marks) = &self.marks {
             marks.load_has_ended();
         }
+        if let Some(ledger) = &mut self.ledger {
+            ledger.load_has_ended();
+        }
         let observer_tpm = self.observer.ended(&drive_result);
         let load_end = LoadEnd::of(&drive_result);
         let tpm_measurement = self.tpm_measurement.take();
@@ -404,8 +409,7 @@ impl RunRecorder<'_> {
         }
         run.ledger = self
             .ledger
-            .as_ref()
-            .map(|ledger| ledger.account(job, &drive_result));
+            .map(|ledger| ledger.account(job, &drive_result, load_end_s(&run)));
         run.consistency = check_after::check_after(job, &drive_result);
         prony_judge::judge_run_beside(&mut run, &job.purpose.baselines);
         FinishedRun {
@@ -437,6 +441,9 @@ impl Observer for RunRecorder<'_> {
             let (marks, target) = (&plan.at, &self.job.server.target);
             self.marks = Some(Marks::start(marks, target, start.schedule.start_ns));
         }
+        if let Some(ledger) = &mut self.ledger {
+            ledger.observe_replicas(&self.job.server.target);
+        }
         let result = self.recording.record_start(start);
         self.report_journal_failure(result);
     }
@@ -454,8 +461,9 @@ impl Observer for RunRecorder<'_> {
         }
         let (second, result) = self.recording.record_row(row, schedule);
         self.report_journal_failure(result);
-        if let Some(ledger) = &self.ledger {
-            let state = ledger.state(false, "the run was killed before it could read it");
+        if let Some(ledger) = &mut self.ledger {
+            let since_ns = Clock::System.now_ns().saturating_sub(schedule.start_ns);
+            let state = ledger.mark(since_ns as f64 / 1e9);
             let result = self.recording.record_ledger(&state);
             self.report_journal_failure(result);
         }

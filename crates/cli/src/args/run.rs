@@ -97,6 +97,13 @@ pub struct RunArgs {
     pub output: RunOutputArgs,
 }
 
+/// Arguments of `prony drill`: those of `prony run`.
+#[derive(Args, Debug)]
+pub struct DrillArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
 /// Whether a run is stored, and how its progress is shown.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct RunOutputArgs {

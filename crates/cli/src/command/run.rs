@@ -1,4 +1,4 @@
-//! `prony run`.
+//! `prony run` and `prony drill`.
 //!
 //! Executes a workload or a plan file, with flags, as one run or as an experiment. A plan with a mistake is never
 //! run.
@@ -12,7 +12,9 @@ use crate::run::{
     ObserveOptions, ResultFormat, RunRequest, answers, execute, run_and_print, run_and_print_run,
 };
 use prony_judge::requirements::Baseline;
-use prony_plan::{Experiment, InputLocation, InputValue, Plan, PlanInput, ServerPlan};
+use prony_plan::{
+    Experiment, InputLocation, InputValue, Plan, PlanInput, ServerPlan, value_from_flag,
+};
 use prony_runner::{Purpose, ServerObserverOptions, WithOrigin};
 use prony_server::secrets;
 use prony_store::scenario::CachedShare;
@@ -21,18 +23,43 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Executes the command.
+/// Executes `prony run`.
 pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
-    let (input, subject) = plan_input(&args.workload_or_plan, args.is_plan(), args.input())?;
+    run_as(args, args.input(), ResultFormat::FirstScreen, arguments)
+}
+
+/// Executes `prony drill`: the same with a ledger, where outages are expected, and with another view of the result.
+pub fn drill(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
+    let switched_on = || value_from_flag("prony drill", Some(true));
+    let input = PlanInput {
+        ledger: switched_on(),
+        expect_outage: switched_on(),
+        ..args.input()
+    };
+    run_as(args, input, ResultFormat::Drill, arguments)
+}
+
+fn run_as(
+    args: &RunArgs,
+    flags: PlanInput,
+    view: ResultFormat,
+    arguments: &[OsString],
+) -> Result<Exit, Failure> {
+    let (input, subject) = plan_input(&args.workload_or_plan, args.is_plan(), flags)?;
+    if view == ResultFormat::Drill && input.at.is_none() {
+        output::notice(
+            "prony: this drill does nothing to the server: give --at TIME COMMAND, or send SIGUSR1 when you do it",
+        );
+    }
     if input.is_experiment() {
         let experiment = plan::check_runnable_experiment(input.clone(), subject)?;
         // A single run is not treated as an experiment.
         if experiment.run_count() > 1 {
-            let request = experiment_request(args, &input, experiment, arguments)?;
+            let request = experiment_request(args, &input, experiment, view, arguments)?;
             return experiment::run_and_print(&request);
         }
     }
-    let (request, observe) = single_run_request(args, &input, subject, arguments)?;
+    let (request, observe) = single_run_request(args, &input, subject, view, arguments)?;
     if !args.prove_client {
         return run_and_print(&request, &observe);
     }
@@ -88,11 +115,12 @@ fn single_run_request(
     args: &RunArgs,
     input: &PlanInput,
     subject: &str,
+    view: ResultFormat,
     arguments: &[OsString],
 ) -> Result<(RunRequest, ObserveOptions), Failure> {
     let plan = plan::check_runnable(input.clone(), subject)?;
     let baselines = baselines_of(&plan)?;
-    let request = run_request(args, input, plan, baselines, arguments)?;
+    let request = run_request(args, input, plan, baselines, view, arguments)?;
     let observe = observe_options(input, &request.plan);
     Ok((request, observe))
 }
@@ -101,6 +129,7 @@ fn experiment_request(
     args: &RunArgs,
     input: &PlanInput,
     experiment: Experiment,
+    view: ResultFormat,
     arguments: &[OsString],
 ) -> Result<ExperimentRequest, Failure> {
     let variants = input.variants().into_iter().zip(&experiment.variants);
@@ -120,7 +149,7 @@ fn experiment_request(
             }
         };
         let observe = observe_options(&input, plan);
-        let request = run_request(args, &input, plan.clone(), baselines, arguments)?;
+        let request = run_request(args, &input, plan.clone(), baselines, view, arguments)?;
         Ok((request, observe))
     });
     Ok(ExperimentRequest {
@@ -139,11 +168,14 @@ fn run_request(
     input: &PlanInput,
     plan: Plan,
     baselines: Arc<[Baseline]>,
+    view: ResultFormat,
     arguments: &[OsString],
 ) -> Result<RunRequest, Failure> {
-    let format = args
-        .format
-        .unwrap_or_else(|| ResultFormat::from_flags(args.json, args.output.full));
+    let by_flags = match ResultFormat::from_flags(args.json, args.output.full) {
+        ResultFormat::FirstScreen => view,
+        by_flags => by_flags,
+    };
+    let format = args.format.unwrap_or(by_flags);
     answers::check_format(format, &plan.require.0)?;
     Ok(RunRequest {
         request_json: request_document(input, &plan, arguments),

@@ -20,7 +20,7 @@ use preparation::{preparation_failure, prepare};
 use prony_drive::ConnectError;
 use prony_plan::{DrivePlan, ListenAddress, Plan, ServerPlan, format_duration};
 use prony_report::terminal::{self, DocumentLocation, StoredRun};
-use prony_report::{LiveView, RunOutline, Size, Style, json};
+use prony_report::{LiveView, RunOutline, Size, Style, answer, json};
 use prony_runner::Signals;
 use prony_runner::{
     Error, FinishedRun, Purpose, RunJob, RunPreparation, RunServer, ServerObserverOptions,
@@ -31,6 +31,7 @@ use prony_store::{Annotation, Answer, Run, RunState, Severity, StoreError};
 use prony_workload::Workload;
 use std::io::{self, Stderr, Write, stderr};
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// How the result of a run is printed.
@@ -38,6 +39,8 @@ use std::time::Duration;
 pub enum ResultFormat {
     /// The figure, the verdict, the times and one advice.
     FirstScreen,
+    /// What a drill did and what came of it.
+    Drill,
     /// All figures, checks and settings.
     Full,
     /// The document.
@@ -134,6 +137,15 @@ impl RunResult {
         terminal::write_full(out, style, &self.run, stored)
     }
 
+    /// Where the run is stored, by its id.
+    pub fn stored(&self) -> Option<StoredRun<'_>> {
+        static NO_ANNOTATION: LazyLock<Annotation> = LazyLock::new(Annotation::default);
+        self.stored_path().map(|_| StoredRun {
+            show_argument: &self.run.id,
+            annotation: &NO_ANNOTATION,
+        })
+    }
+
     /// The Run document.
     pub fn run(&self) -> &Run {
         &self.run
@@ -172,7 +184,7 @@ pub fn run_and_print_run(
         ResultFormat::Junit | ResultFormat::Github => Ok(()),
         ResultFormat::Json => json::write_pretty(out, &result.run),
         ResultFormat::Full => result.write_full(out, style),
-        ResultFormat::FirstScreen => {
+        ResultFormat::FirstScreen | ResultFormat::Drill => {
             let annotation = &Annotation {
                 label: request.label.clone(),
                 ..Annotation::default()
@@ -181,11 +193,18 @@ pub fn run_and_print_run(
                 show_argument: "last",
                 annotation,
             });
-            terminal::write_first_screen(out, style, &result.run, stored)
+            match request.format {
+                ResultFormat::Drill => terminal::write_drill(out, style, &result.run, stored),
+                _ => terminal::write_first_screen(out, style, &result.run, stored),
+            }
         }
     })?;
-    if let ResultFormat::Junit | ResultFormat::Github = request.format {
-        answers::print(request.format, &answers)?;
+    match request.format {
+        ResultFormat::Junit => {
+            output::show(|out, _| answer::write_junit_of_run(out, &result.run))?;
+        }
+        ResultFormat::Github => answers::print(request.format, &answers)?,
+        _ => {}
     }
     let (run, exit) = result.into_stored_run()?;
     let answers = answers.iter().map(|(_, answer)| answer);

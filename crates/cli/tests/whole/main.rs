@@ -18,6 +18,7 @@ mod hammerdb;
 mod initialize;
 mod invalid;
 mod kits;
+mod liar;
 mod life;
 mod load_size;
 mod logins;

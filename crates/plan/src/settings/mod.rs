@@ -401,6 +401,10 @@ settings! {
     experiment.order => order: RunOrder, SettingType::Choice(choice_names::<RunOrder>),
         value_flag(REPEATS_HEADING, "order", "ORDER"),
         Free("it is judged for the experiment");
+    /// Measure what the ledger costs: each repeat runs once without it and once with it, and the summary says how they
+    /// differ
+    experiment.ledger_cost => ledger_cost: bool, SettingType::Bool, switch(REPEATS_HEADING, "ledger-cost", None),
+        Free("it sets the ledger of a variant");
     /// Go on with the runs although those so far are invalid for one reason, which the next ones will have too
     experiment.keep_going => keep_going: bool, SettingType::Bool, switch(REPEATS_HEADING, "keep-going", None),
         Free("the number of runs is judged, not compared");
@@ -483,6 +487,7 @@ fn defaults() -> PlanInput {
     defaults.order = value_from_flag("", Some(RunOrder::default()));
     defaults.pause = value_from_flag("", Some(Duration::ZERO));
     defaults.keep_going = value_from_flag("", Some(false));
+    defaults.ledger_cost = value_from_flag("", Some(false));
     defaults
 }
 
