@@ -13,7 +13,7 @@ use crate::html::markup::{Html, Markup, markup, write_markup, writeln_markup};
 use crate::text::answer::answer_lines;
 use crate::text::counts::{KINDS, describe_counts, kind_table, metric_meaning};
 use crate::text::drill::drill_facts;
-use crate::text::findings::{describe_event, failed_in_warmup, finding_word, worst_first};
+use crate::text::findings::{describe_event, failed_in_warmup, worst_first};
 use crate::text::machines::machines;
 use crate::text::outage::outage_text;
 use crate::text::plain;
@@ -316,7 +316,7 @@ pub fn write_check_list(out: &mut Html, checks: &[Check]) -> fmt::Result {
             out,
             "<li class=\"{}\"><b>{}</b> <code>{}</code> {}",
             class,
-            finding_word(check),
+            check.word(),
             plain(&check.id),
             plain(&check.finding)
         )?;
