@@ -6,7 +6,6 @@
 
 mod after_load;
 mod check_after;
-mod commit_gap;
 mod cpu_frequency;
 pub mod description;
 pub mod doctor;

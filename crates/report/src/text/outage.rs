@@ -1,6 +1,6 @@
 //! How long nobody could commit.
 
-use crate::units::{count_with_noun, seconds, span};
+use crate::units::{count_with_noun, seconds, span, time};
 use prony_judge::outage::{
     NOT_BACK, Recovery, commit_gap, gap_length_s, recovery, shortest_outage_s,
 };
@@ -32,6 +32,9 @@ pub(crate) fn outage_text(run: &Run) -> Option<String> {
     if clients.not_back > 0 {
         let not_back = count_with_noun(clients.not_back.into(), "client", "clients");
         text += &format!("; {not_back} did not commit again");
+    }
+    if let Some(bound_s) = gap.clock_bound_s {
+        text += &format!("; ± {} by the machines' clocks", time(bound_s * 1e9));
     }
     text += &match recovery(run) {
         Ok(Recovery::After(after_s)) => format!(
