@@ -1,7 +1,7 @@
 //! Executes one run.
 
 use crate::check_after;
-use crate::commit_gap::CommitGaps;
+use crate::commit_gap::{CommitGaps, client_timeouts};
 use crate::document;
 use crate::endpoints::{EndpointObservers, add_load, endpoints_before};
 use crate::error::Error;
@@ -395,6 +395,9 @@ impl RunRecorder<'_> {
         run.commit_gap = self
             .commit_gaps
             .and_then(|gaps| gaps.longest(&drive_result.start.schedule));
+        if let Some(gap) = &mut run.commit_gap {
+            gap.timeouts = Some(client_timeouts(&job.server.target));
+        }
         // A command may still be bringing back the server, which is read next.
         run.events
             .extend(self.marks.take().into_iter().flat_map(Marks::end));

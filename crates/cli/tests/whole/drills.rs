@@ -188,7 +188,8 @@ fn the_account_of_commits_survives_the_client() {
     let (code, text) = check();
     assert_eq!(code, Some(4), "{text}");
     assert!(
-        text.contains("lost 2 of ") && text.contains("number 2 of client 1, acknowledged between 0.0 s and"),
+        text.contains("lost 2 of ")
+            && text.contains("number 2 of client 1, acknowledged between 0.0 s and"),
         "{text}"
     );
 }
