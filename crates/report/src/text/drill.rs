@@ -270,7 +270,7 @@ mod tests {
             "refused: 8 attempts from 1.5 s to 1.8 s; role: 4 attempts from 1.7 s to 1.9 s",
         );
         facts["account"].assert_starts_with("lost 5 of 900 acknowledged");
-        facts["RPO"].assert_starts_with("5 commits, 0.50 s to 1.5");
+        facts["RPO"].assert_starts_with("5 commits, 500 ms to 1.50 s");
         assert_eq!(
             facts["server"],
             "before: one, timeline 2; after: other, timeline 2"
