@@ -66,6 +66,7 @@ use checks::new_check;
 pub use contradiction::contradiction;
 pub use housekeeping::unobserved_maintenance;
 pub use length::is_too_short_for_steadiness;
+pub use machines::{ClientProof, client_proof};
 pub use pooler::{POOLER_PROTOCOLS, POOLER_SQLSTATES};
 use prony_store::{Check, KindFigures, Run, RunState, Severity};
 use requirements::Baseline;

@@ -1,7 +1,7 @@
 //! Executes one run.
 
 use crate::check_after;
-use crate::commit_gap::{CommitGaps, client_timeouts};
+use crate::client_timeouts::client_timeouts;
 use crate::document;
 use crate::endpoints::{EndpointObservers, add_load, endpoints_before};
 use crate::error::Error;
@@ -15,7 +15,7 @@ use crate::refused::{RefusalDetector, Refused};
 use crate::server_tpm::{ServerRates, ServerTpm};
 use prony_drive::clock::Clock;
 use prony_drive::{DriveResult, LoadStart, Observer};
-use prony_fleet::{Fleet, FleetJob, FleetResult};
+use prony_fleet::{CommitGaps, Fleet, FleetJob, FleetResult};
 use prony_judge::WarmingUp;
 use prony_judge::outage::load_end_s;
 use prony_measure::{IntervalRow, RunSchedule};
@@ -217,8 +217,10 @@ fn drive(
             .map(|driven| (driven, None))
             .map_err(Error::NotStarted);
     };
+    let commit_gaps = recorder.commit_gaps.clone();
     let driven = fleet.drive(
         &FleetJob {
+            commit_gaps: commit_gaps.as_ref(),
             plan: job.plan,
             target: &job.server.target,
             ready_workload: job.ready_workload,
@@ -394,10 +396,12 @@ impl RunRecorder<'_> {
         );
         run.commit_gap = self
             .commit_gaps
-            .and_then(|gaps| gaps.longest(&drive_result.start.schedule));
-        if let Some(gap) = &mut run.commit_gap {
-            gap.timeouts = Some(client_timeouts(&job.server.target));
-        }
+            .and_then(|gaps| gaps.longest(&drive_result.start.schedule))
+            .map(|gap| prony_store::CommitGap {
+                clock_bound_s: parts.as_ref().map(FleetParts::clock_bound_s),
+                timeouts: Some(client_timeouts(&job.server.target)),
+                ..gap
+            });
         // A command may still be bringing back the server, which is read next.
         run.events
             .extend(self.marks.take().into_iter().flat_map(Marks::end));

@@ -17,7 +17,7 @@ mod stored;
 mod trend;
 mod usage;
 
-pub use agent::{AgentArgs, FleetCheckArgs, FleetCommand};
+pub use agent::{AgentArgs, FleetCheckArgs, FleetCollectArgs, FleetCommand, FleetKubernetesArgs};
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
 pub use find::FindArgs;

@@ -16,6 +16,7 @@ mod find_clients;
 mod fleet;
 mod generate;
 mod judge;
+mod kubernetes;
 mod ledger;
 pub mod load;
 mod load_size;

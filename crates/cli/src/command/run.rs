@@ -7,7 +7,10 @@ use super::{output, plan, server, sizing};
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::experiment::{self, ExperimentRequest};
-use crate::run::{ObserveOptions, ResultFormat, RunRequest, answers, run_and_print};
+use crate::run::fleet::with_agents_of_environment;
+use crate::run::{
+    ObserveOptions, ResultFormat, RunRequest, answers, execute, run_and_print, run_and_print_run,
+};
 use prony_judge::requirements::Baseline;
 use prony_plan::{
     Experiment, InputLocation, InputValue, Plan, PlanInput, ServerPlan, value_from_flag,
@@ -22,7 +25,7 @@ use std::sync::Arc;
 
 /// Executes `prony run`.
 pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
-    execute(args, args.input(), ResultFormat::FirstScreen, arguments)
+    execute_as(args, args.input(), ResultFormat::FirstScreen, arguments)
 }
 
 /// Executes `prony drill`: the same with a ledger, where outages are expected, and with another view of the result.
@@ -33,10 +36,10 @@ pub fn drill(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         expect_outage: switched_on(),
         ..args.input()
     };
-    execute(args, input, ResultFormat::Drill, arguments)
+    execute_as(args, input, ResultFormat::Drill, arguments)
 }
 
-fn execute(
+fn execute_as(
     args: &RunArgs,
     flags: PlanInput,
     view: ResultFormat,
@@ -57,7 +60,40 @@ fn execute(
         }
     }
     let (request, observe) = single_run_request(args, &input, subject, view, arguments)?;
-    run_and_print(&request, &observe)
+    if !args.prove_client {
+        return run_and_print(&request, &observe);
+    }
+    if request.plan.agents.len() < 2 {
+        let hint = "name at least two with --agent: half of them drive the same load again";
+        return Err(Failure::usage(
+            "--prove-client needs several machines",
+            hint,
+        ));
+    }
+    prove_client(&request, &observe)
+}
+
+/// Drives the same load once more from half of the machines, and says whether the figure was the same.
+fn prove_client(request: &RunRequest, observe: &ObserveOptions) -> Result<Exit, Failure> {
+    let (whole, exit) = run_and_print_run(request, observe)?;
+    if exit != Exit::Success {
+        return Ok(exit);
+    }
+    let mut half_request = request.clone();
+    let machines = request.plan.agents.len();
+    half_request.plan.agents.truncate(machines / 2);
+    half_request.label = None;
+    output::notice(&format!(
+        "prony: the same load from {} of {machines} machines (--prove-client)",
+        machines / 2
+    ));
+    let (half, half_exit) = execute(&half_request, observe, None)?.into_stored_run()?;
+    let proof = prony_judge::client_proof(&whole, &half);
+    output::notice(&format!("prony: {}", proof.sentence));
+    Ok(match half_exit {
+        Exit::Success if proof.was_client_limited => Exit::Invalid,
+        exit => exit,
+    })
 }
 
 /// The input, and the name of its main source for messages.
@@ -66,12 +102,13 @@ pub fn plan_input(
     is_plan: bool,
     flags: PlanInput,
 ) -> Result<(PlanInput, &str), Failure> {
-    if is_plan {
+    let (input, name) = if is_plan {
         let file = plan::read_plan(Path::new(name))?;
-        Ok((file.overlay(flags), name))
+        (file.overlay(flags), name)
     } else {
-        Ok((flags, "the command line"))
-    }
+        (flags, "the command line")
+    };
+    Ok((with_agents_of_environment(input), name))
 }
 
 fn single_run_request(

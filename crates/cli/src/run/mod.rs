@@ -166,6 +166,14 @@ impl RunResult {
 
 /// Executes a run and prints its result.
 pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<Exit, Failure> {
+    Ok(run_and_print_run(request, observe)?.1)
+}
+
+/// Executes a run and prints its result; returns its document too.
+pub fn run_and_print_run(
+    request: &RunRequest,
+    observe: &ObserveOptions,
+) -> Result<(Run, Exit), Failure> {
     let result = execute(request, observe, None)?;
     let answer = result.run.answer.clone();
     let answers: Vec<(String, Answer)> = answer
@@ -198,9 +206,9 @@ pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<E
         ResultFormat::Github => answers::print(request.format, &answers)?,
         _ => {}
     }
-    let (_, exit) = result.into_stored_run()?;
+    let (run, exit) = result.into_stored_run()?;
     let answers = answers.iter().map(|(_, answer)| answer);
-    Ok(answers::exit_with(exit, answers))
+    Ok((run, answers::exit_with(exit, answers)))
 }
 
 /// Executes a run, alone or as part of an experiment, judges and stores it, and prints nothing. In an experiment, all
@@ -219,7 +227,7 @@ pub fn execute(
     };
     let metrics = part.map_or(own_metrics.as_ref(), |part| part.metrics);
     let (mut run_server, signals) = find_server(request, part)?;
-    let fleet = fleet::start_if_any(&plan.agents, &signals)?;
+    let fleet = fleet::start_if_any(&plan.agents, plan.install_agents, &signals)?;
     set_up_for(workload, plan, &mut run_server, &signals)?;
     // Dropped at the end, which puts the server back.
     let restart = request.restart.as_deref();

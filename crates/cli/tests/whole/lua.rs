@@ -443,7 +443,7 @@ fn a_run_with_a_script_that_cannot_be_interrupted_is_stored() {
 fn the_hot_row_of_the_white_paper_runs() {
     let bench = LuaBench::maria("lua_hot");
     let script =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../workload/tests/lua/scripts/hot.lua");
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../workload/tests/whole/lua/scripts/hot.lua");
     let script = std::fs::read_to_string(script).expect("a script of the tests");
     let arguments =
         "--oltp-tables-count=1 --oltp-table-size=100 --num-threads=2 --max-requests=0 --max-time=1";

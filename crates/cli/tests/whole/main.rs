@@ -11,6 +11,7 @@ mod drills;
 mod endpoints;
 mod find;
 mod fleet;
+mod fleet_nats;
 mod full_disk;
 mod half_open;
 mod hammerdb;

@@ -79,6 +79,19 @@ fn server_urls(variable: &str) -> Vec<String> {
     urls
 }
 
+/// Tests the servers in an environment variable, a few beside each other because a test mostly waits for its server.
+fn on_each_server(variable: &str, test: impl Fn(usize, &str) + Sync) {
+    const AT_ONCE: usize = 3;
+    let urls: Vec<_> = server_urls(variable).into_iter().enumerate().collect();
+    for urls in urls.chunks(AT_ONCE) {
+        std::thread::scope(|scope| {
+            for (index, server) in urls {
+                scope.spawn(|| test(*index, server));
+            }
+        });
+    }
+}
+
 /// Loads, runs, checks and cleans an OLTP workload.
 fn run_oltp(bench: &OtherVersionTestBench, engine: &str, protocols: &[&str]) {
     ok_stdout(&bench.prony("load oltp_read_write --scale 2 -o table_size=1000 --jobs 2"));
@@ -194,9 +207,9 @@ fn run_ycsb(bench: &OtherVersionTestBench) {
 
 #[test]
 fn other_versions_of_mysql_and_mariadb() {
-    for (index, server) in server_urls("PRONY_TEST_MYSQL").into_iter().enumerate() {
+    on_each_server("PRONY_TEST_MYSQL", |index, server| {
         let name = format!("prony_other_mysql_{index}_{}", std::process::id());
-        let mut root = connect(&server);
+        let mut root = connect(server);
         let version = root.parameter("server_version").expect("a version");
         let version = version.to_owned();
         eprintln!("{version}");
@@ -213,11 +226,11 @@ fn other_versions_of_mysql_and_mariadb() {
         set_and_put_back(&mut root, &bench);
         run_tpcc_with_keys(&mut root, &bench, engine);
         run_ycsb(&bench);
-        run_sysbench(&bench, &server, &name);
+        run_sysbench(&bench, server, &name);
         run_beside_others(&mut root, &bench, &name);
         root.execute(&format!("drop database {name}"))
             .expect("it is dropped");
-    }
+    });
 }
 
 /// Runs `prony sysbench` with sysbench's login options.
@@ -287,9 +300,9 @@ fn clients_of_another_database_of_mariadb_are_named() {
 
 #[test]
 fn other_versions_of_postgresql() {
-    for (index, server) in server_urls("PRONY_TEST_POSTGRES").into_iter().enumerate() {
+    on_each_server("PRONY_TEST_POSTGRES", |index, server| {
         let name = format!("prony_other_postgres_{index}_{}", std::process::id());
-        let mut root = connect(&server);
+        let mut root = connect(server);
         eprintln!("{}", root.parameter("server_version").expect("a version"));
         root.execute(&format!("create database {name}"))
             .expect("a database");
@@ -313,5 +326,5 @@ fn other_versions_of_postgresql() {
         // A connection of a run may take a moment to close.
         root.execute(&format!("drop database {name} with (force)"))
             .expect("it is dropped");
-    }
+    });
 }

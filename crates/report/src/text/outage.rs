@@ -1,6 +1,6 @@
 //! How long nobody could commit.
 
-use crate::units::{count_with_noun, seconds, span};
+use crate::units::{count_with_noun, seconds, span, time};
 use prony_judge::outage::{
     NOT_BACK, Recovery, commit_gap, gap_length_s, recovery, shortest_outage_s,
 };
@@ -44,6 +44,9 @@ pub(crate) fn outage_clauses(run: &Run) -> Option<OutageText> {
     if clients.not_back > 0 {
         let not_back = count_with_noun(clients.not_back.into(), "client", "clients");
         of_clients += &format!("; {not_back} did not commit again");
+    }
+    if let Some(bound_s) = gap.clock_bound_s {
+        of_clients += &format!("; ± {} by the machines' clocks", time(bound_s * 1e9));
     }
     let recovery = match recovery(run) {
         Ok(Recovery::After(after_s)) => {

@@ -15,6 +15,9 @@ pub struct CommitGap {
     /// How long clients wait for a server that is silent; absent in documents of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<ClientTimeouts>,
+    /// How wrong the length may be by the clocks of several machines, seconds; absent if one machine measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_bound_s: Option<f64>,
     /// The longest time between two commits of each client, from the client with the shortest to that with the longest.
     pub clients: ClientGaps,
 }

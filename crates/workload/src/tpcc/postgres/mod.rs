@@ -2,7 +2,7 @@
 //!
 //! A call of a routine in `hammerdb/` costs the server as much work as a call of HammerDB 4.6's: the
 //! same number of statements of the same kinds, using the same indexes, random numbers from a function,
-//! and a subtransaction (`tests/tpcc_run/hammerdb.rs` counts them). The differences cost nothing: order
+//! and a subtransaction (`tests/whole/tpcc_run/hammerdb.rs` counts them). The differences cost nothing: order
 //! numbers and balances are right, an order line has its own item's price, and errors reach the client.
 
 use super::engine::EngineSql;

@@ -1,0 +1,390 @@
+//! The longest time without a commit, over all clients and of each.
+//!
+//! In: the samples of each worker, of this machine or of the agents. Out: a [`CommitGap`]. Must never: count the time before a client's first commit, which
+//! is that of connecting, or after the window, in which no transaction begins, or a commit that only read.
+
+use prony_drive::SampleListener;
+use prony_measure::{Gap, Outcome, RunSchedule, Sample, TxnKind};
+use prony_session::Program;
+use prony_store::{ClientGaps, CommitGap};
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Shorter times without a commit of a worker are not kept.
+const KEPT_NS: u64 = 100_000_000;
+/// How long a client, or all of them, must be without a commit at the end of the load to count as not back.
+const NOT_BACK_NS: u64 = 1_000_000_000;
+
+/// What the workers of a run have seen.
+#[derive(Clone, Default)]
+pub struct CommitGaps {
+    workers: Arc<Mutex<Vec<WorkerGaps>>>,
+    /// Kinds of transaction that only read, while others write: a standby may go on with them.
+    reading: Arc<[TxnKind]>,
+}
+
+impl CommitGaps {
+    /// Before the load of this program.
+    pub fn of(program: &dyn Program) -> CommitGaps {
+        let kinds = 0..program.kinds().len();
+        let reading: Vec<TxnKind> = kinds
+            .clone()
+            .filter(|kind| program.only_reads(*kind))
+            .filter_map(|kind| kind.try_into().ok())
+            .collect();
+        let has_writing = reading.len() < kinds.len();
+        CommitGaps {
+            workers: Arc::default(),
+            reading: reading.into_iter().filter(|_| has_writing).collect(),
+        }
+    }
+
+    /// The listener of a worker.
+    pub fn listener(&self) -> Box<dyn SampleListener> {
+        Box::new(GapListener {
+            gaps: WorkerGaps::default(),
+            all: self.clone(),
+        })
+    }
+
+    /// What the workers of an agent have seen, by the time since the start of its load.
+    pub(crate) fn since(&self, start_ns: u64) -> Vec<WorkerGaps> {
+        let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = |ns: u64| ns.saturating_sub(start_ns);
+        workers.iter().map(|worker| worker.map(since)).collect()
+    }
+
+    /// Adds what the workers of an agent have seen, whose load began at this time of this machine's clock.
+    pub(crate) fn add(&self, gaps: &[WorkerGaps], start_ns: u64) {
+        let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let on_clock = |ns: u64| ns.saturating_add(start_ns);
+        workers.extend(gaps.iter().map(|worker| worker.map(on_clock)));
+    }
+
+    /// The longest time without a commit in a load with this schedule, which may have ended earlier; `None` if there was no
+    /// commit.
+    pub fn longest(&self, schedule: &RunSchedule) -> Option<CommitGap> {
+        let start_ns = schedule.start_ns;
+        let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let ended_ns = workers.iter().map(|worker| worker.ended_ns).max()?;
+        let window_end_ns = schedule.window_ns.map_or(u64::MAX, |length_ns| {
+            schedule.window_start_ns().saturating_add(length_ns)
+        });
+        let end_ns = ended_ns.min(window_end_ns);
+        let common = workers
+            .iter()
+            .map(WorkerGaps::with_ends)
+            .reduce(|a, b| common(&a, &b));
+        let in_load = common?
+            .into_iter()
+            .filter(|gap| gap.start_ns > 0 && gap.start_ns < end_ns);
+        let clipped = in_load.map(|gap| Gap {
+            end_ns: gap.end_ns.min(end_ns),
+            ..gap
+        });
+        // Shorter ones are not kept.
+        let longest = clipped.max_by_key(Gap::length_ns).unwrap_or(Gap {
+            start_ns: end_ns,
+            end_ns,
+        });
+        let clients = workers.iter().flat_map(|worker| &worker.clients);
+        let mut clients: Vec<(u64, bool)> = clients
+            .filter(|client| client.last_ns > 0)
+            .map(|client| client.longest(end_ns))
+            .collect();
+        clients.sort_unstable();
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let at = |index: usize| clients.get(index).map_or(0.0, |(ns, _)| seconds(*ns));
+        let is_over = longest.end_ns < end_ns || longest.length_ns() < NOT_BACK_NS;
+        Some(CommitGap {
+            from_s: seconds(longest.start_ns.saturating_sub(start_ns)),
+            clock_bound_s: None,
+            until_s: is_over.then(|| seconds(longest.end_ns.saturating_sub(start_ns))),
+            timeouts: None,
+            clients: ClientGaps {
+                min_s: at(0),
+                p50_s: at(clients.len().saturating_sub(1) / 2),
+                max_s: at(clients.len().saturating_sub(1)),
+                not_back: clients.iter().filter(|(_, is_back)| !is_back).count() as u32,
+            },
+        })
+    }
+}
+
+/// What one worker has seen.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct WorkerGaps {
+    first_ns: u64,
+    last_ns: u64,
+    ended_ns: u64,
+    /// Times without a commit, in order.
+    #[serde(with = "gap_pairs")]
+    gaps: Vec<Gap>,
+    /// By number of the client; clients of other workers have no commit.
+    clients: Vec<ClientGap>,
+}
+
+impl WorkerGaps {
+    /// The same with other times.
+    fn map(&self, time: impl Fn(u64) -> u64) -> WorkerGaps {
+        let gap = |gap: &Gap| Gap {
+            start_ns: time(gap.start_ns),
+            end_ns: time(gap.end_ns),
+        };
+        let client = |client: &ClientGap| ClientGap {
+            // 0 is no commit.
+            last_ns: match client.last_ns {
+                0 => 0,
+                last_ns => time(last_ns).max(1),
+            },
+            longest_ns: client.longest_ns,
+        };
+        WorkerGaps {
+            first_ns: time(self.first_ns),
+            last_ns: time(self.last_ns),
+            ended_ns: time(self.ended_ns),
+            gaps: self.gaps.iter().map(gap).collect(),
+            clients: self.clients.iter().map(client).collect(),
+        }
+    }
+
+    /// The times without a commit, with those before the first and after the last one: another worker may have had
+    /// commits then.
+    fn with_ends(&self) -> Vec<Gap> {
+        let before = Gap {
+            start_ns: 0,
+            end_ns: self.first_ns,
+        };
+        let after = Gap {
+            start_ns: self.last_ns,
+            end_ns: u64::MAX,
+        };
+        let inner = self.gaps.iter().copied();
+        std::iter::once(before)
+            .chain(inner)
+            .chain([after])
+            .collect()
+    }
+}
+
+/// One client's commits.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+struct ClientGap {
+    /// The last commit; 0: none yet.
+    last_ns: u64,
+    longest_ns: u64,
+}
+
+impl ClientGap {
+    /// The longest time without a commit, nanoseconds, and whether it was over before the end of the load.
+    fn longest(&self, end_ns: u64) -> (u64, bool) {
+        let open_ns = end_ns.saturating_sub(self.last_ns);
+        if open_ns > NOT_BACK_NS && open_ns > self.longest_ns {
+            (open_ns, false)
+        } else {
+            (self.longest_ns, true)
+        }
+    }
+}
+
+/// The serialised form of gaps: start and end of each.
+mod gap_pairs {
+    use prony_measure::Gap;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(gaps: &[Gap], serializer: S) -> Result<S::Ok, S::Error> {
+        let pairs: Vec<(u64, u64)> = gaps.iter().map(|gap| (gap.start_ns, gap.end_ns)).collect();
+        pairs.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Gap>, D::Error> {
+        let pairs = Vec::<(u64, u64)>::deserialize(input)?.into_iter();
+        Ok(pairs
+            .map(|(start_ns, end_ns)| Gap { start_ns, end_ns })
+            .collect())
+    }
+}
+
+struct GapListener {
+    gaps: WorkerGaps,
+    all: CommitGaps,
+}
+
+impl SampleListener for GapListener {
+    fn started(&mut self, _start_ns: u64) {}
+
+    fn sample(&mut self, client: u32, sample: &Sample) {
+        if sample.outcome != Outcome::Committed || self.all.reading.contains(&sample.kind) {
+            return;
+        }
+        let (now_ns, worker) = (sample.ended_ns, &mut self.gaps);
+        if worker.last_ns == 0 {
+            worker.first_ns = now_ns;
+        } else if now_ns.saturating_sub(worker.last_ns) >= KEPT_NS {
+            worker.gaps.push(Gap {
+                start_ns: worker.last_ns,
+                end_ns: now_ns,
+            });
+        }
+        worker.last_ns = worker.last_ns.max(now_ns);
+        let index = client as usize;
+        if index >= worker.clients.len() {
+            worker.clients.resize(index + 1, ClientGap::default());
+        }
+        let client = &mut worker.clients[index];
+        if client.last_ns > 0 {
+            client.longest_ns = client.longest_ns.max(now_ns.saturating_sub(client.last_ns));
+        }
+        client.last_ns = now_ns;
+    }
+
+    fn ended(&mut self, now_ns: u64) {
+        let mut gaps = std::mem::take(&mut self.gaps);
+        gaps.ended_ns = now_ns;
+        if gaps.last_ns > 0 {
+            let mut all = self
+                .all
+                .workers
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            all.push(gaps);
+        }
+    }
+}
+
+/// The times that are in both lists, which are in order.
+fn common(a: &[Gap], b: &[Gap]) -> Vec<Gap> {
+    let (mut in_both, mut a, mut b) = (Vec::new(), a.iter().peekable(), b.iter().peekable());
+    while let (Some(one), Some(other)) = (a.peek(), b.peek()) {
+        let gap = Gap {
+            start_ns: one.start_ns.max(other.start_ns),
+            end_ns: one.end_ns.min(other.end_ns),
+        };
+        if gap.start_ns < gap.end_ns {
+            in_both.push(gap);
+        }
+        if one.end_ns < other.end_ns {
+            a.next();
+        } else {
+            b.next();
+        }
+    }
+    in_both
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+    /// From 10 s to 20 s of the clock.
+    const TEN_SECONDS: RunSchedule = RunSchedule {
+        start_ns: 10 * SECOND,
+        warmup_ns: 0,
+        window_ns: Some(10 * SECOND),
+        interval_ns: SECOND,
+    };
+
+    fn commit(listener: &mut dyn SampleListener, client: u32, at_ns: u64) {
+        listener.sample(
+            client,
+            &Sample {
+                kind: 0,
+                outcome: Outcome::Committed,
+                scheduled_ns: at_ns,
+                started_ns: at_ns,
+                ended_ns: at_ns,
+                connect_ns: 0,
+                retries: 0,
+                parts: None,
+            },
+        );
+    }
+
+    #[test]
+    fn nobody_commits_only_while_no_worker_does() {
+        let gaps = CommitGaps::default();
+        let [mut one, mut other] = [gaps.listener(), gaps.listener()];
+        for at in [11, 12, 18, 19] {
+            commit(&mut *one, 0, at * SECOND);
+        }
+        for at in [13, 17, 19] {
+            commit(&mut *other, 1, at * SECOND);
+        }
+        // A client that does not come back.
+        commit(&mut *other, 3, 12 * SECOND);
+        // The workers end at different times, after the window.
+        one.ended(23 * SECOND);
+        other.ended(22 * SECOND);
+        let longest = gaps.longest(&TEN_SECONDS).expect("commits");
+        assert_eq!((longest.from_s, longest.until_s), (3.0, Some(7.0)));
+        let clients = longest.clients;
+        assert_eq!(
+            (clients.min_s, clients.p50_s, clients.max_s),
+            (4.0, 6.0, 8.0)
+        );
+        assert_eq!(clients.not_back, 1);
+    }
+
+    /// The other worker is an agent's, whose clock is 100 s ahead.
+    #[test]
+    fn workers_of_other_machines_merge_as_those_of_this_one() {
+        let one_machine = CommitGaps::default();
+        let (here, there) = (CommitGaps::default(), CommitGaps::default());
+        let ahead = 100 * SECOND;
+        for (gaps, client, offset, commits) in [
+            (&one_machine, 0, 0, [11, 12, 18, 19]),
+            (&one_machine, 1, 0, [13, 14, 17, 19]),
+            (&here, 0, 0, [11, 12, 18, 19]),
+            (&there, 1, ahead, [13, 14, 17, 19]),
+        ] {
+            let mut worker = gaps.listener();
+            for at in commits {
+                commit(&mut *worker, client, at * SECOND + offset);
+            }
+            worker.ended(21 * SECOND + offset);
+        }
+        let merged = CommitGaps::default();
+        let start_ns = TEN_SECONDS.start_ns;
+        merged.add(&here.since(start_ns), start_ns);
+        let sent = serde_json::to_string(&there.since(start_ns + ahead)).expect("JSON");
+        let received: Vec<WorkerGaps> = serde_json::from_str(&sent).expect("JSON");
+        merged.add(&received, start_ns);
+        let expected = one_machine.longest(&TEN_SECONDS).expect("commits");
+        assert_eq!((expected.from_s, expected.until_s), (4.0, Some(7.0)));
+        assert_eq!(merged.longest(&TEN_SECONDS), Some(expected));
+    }
+
+    #[test]
+    fn an_outage_without_an_end_is_told_from_the_last_transaction() {
+        for (last, until_s) in [(19 * SECOND, Some(10.0)), (13 * SECOND, None)] {
+            let gaps = CommitGaps::default();
+            let mut worker = gaps.listener();
+            commit(&mut *worker, 0, 12 * SECOND);
+            commit(&mut *worker, 0, last);
+            let mut idle = gaps.listener();
+            commit(&mut *idle, 1, 11 * SECOND);
+            commit(&mut *idle, 1, 12 * SECOND);
+            worker.ended(23 * SECOND);
+            idle.ended(24 * SECOND);
+            let longest = gaps.longest(&TEN_SECONDS).expect("commits");
+            assert_eq!(longest.until_s.is_none(), until_s.is_none(), "{longest:?}");
+        }
+        // Without a gap that is worth keeping it is known that there was none.
+        let steady = CommitGaps::default();
+        let mut worker = steady.listener();
+        for tenth in 100..=201 {
+            commit(&mut *worker, 0, tenth * SECOND / 10 - tenth);
+        }
+        worker.ended(21 * SECOND);
+        let longest = steady.longest(&TEN_SECONDS).expect("commits");
+        assert!(
+            longest
+                .until_s
+                .is_some_and(|until_s| until_s - longest.from_s < 0.1)
+        );
+        let nothing = CommitGaps::default();
+        nothing.listener().ended(20 * SECOND);
+        assert_eq!(nothing.longest(&TEN_SECONDS), None);
+    }
+}

@@ -1,0 +1,340 @@
+//! Tests the oltp workloads on a real MariaDB server: the tables after a load, each workload in each
+//! protocol mode, and errors.
+
+use super::support::*;
+use prony_assertions::TextAssertions;
+use prony_plan::QueryMode;
+use prony_test_servers::{MariaDb, MariaDbOptions, TestControl};
+use prony_workload::{FindingState, list};
+
+/// Returns a digest of all rows of a table.
+fn digest(database: &TestDatabase, table: u32) -> String {
+    database.query_text(&format!(
+        "select concat(count(*), ' ', sum(crc32(concat_ws('|', id, k, c, pad)))) from sbtest{table}"
+    ))
+}
+
+/// Returns the columns of a table with types and defaults, and its indexes.
+fn table_definition(database: &TestDatabase, table: u32) -> String {
+    let list = |expressions: &str, view: &str, order: &str| {
+        database.query_text(&format!(
+            "select group_concat(concat_ws(' ', {expressions}) order by {order} separator ', ') \
+             from information_schema.{view} \
+             where table_schema = database() and table_name = 'sbtest{table}'"
+        ))
+    };
+    let columns = "column_name, column_type, is_nullable, column_default, nullif(extra, '')";
+    let indexes = "index_name, column_name, non_unique";
+    format!(
+        "{}; {}",
+        list(columns, "columns", "ordinal_position"),
+        list(indexes, "statistics", "index_name")
+    )
+}
+
+#[test]
+fn every_load_method_produces_the_same_rows_as_on_postgres() {
+    let options = [("tables", "3"), ("table_size", "5000")];
+    let mut first_tables = None;
+    // One and two loaders send whole tables by LOAD DATA; four loaders share tables and send INSERTs.
+    for (jobs, method) in [(1, "LOAD DATA"), (2, "LOAD DATA"), (4, "INSERTs")] {
+        let database = TestDatabase::maria(&format!("jobs_{jobs}"));
+        let report = database.load("oltp_read_write", &options, jobs);
+        assert_eq!((report.scale, report.jobs, report.rows), (3, jobs, 15_000));
+        assert!(report.method.contains(method), "{jobs}: {}", report.method);
+        assert!(report.tables.iter().all(|table| table.rows == 5_000));
+        assert_eq!(database.problems("oltp_read_write"), [""; 0]);
+        let tables: Vec<_> = (1..=3)
+            .map(|table| (table_definition(&database, table), digest(&database, table)))
+            .collect();
+        let expected_tables = first_tables.get_or_insert_with(|| tables.clone());
+        assert_eq!(*expected_tables, tables, "{jobs} jobs");
+        assert_ne!(tables[0].1, tables[1].1, "each table has different rows");
+        let insert = "insert into sbtest2 (k, c, pad) values (1, '', '')";
+        database.execute(insert);
+        assert_eq!(database.query_number("select max(id) from sbtest2"), 5_001);
+    }
+    let (definition, _) = &first_tables.expect("three loads")[1];
+    assert_eq!(
+        definition,
+        "id int(11) NO auto_increment, k int(11) NO 0, c char(120) NO '', pad char(60) NO ''; \
+         k_2 k 1, PRIMARY id 0"
+    );
+    let (maria, postgres) = (
+        TestDatabase::maria("alike"),
+        TestDatabase::postgres("oltp_alike"),
+    );
+    let rows = |database: &TestDatabase| {
+        database.load("oltp_read_only", &[("table_size", "300")], 1);
+        let rows = database
+            .control()
+            .query("select id, k, trim(c), trim(pad) from sbtest1 order by id");
+        rows.expect("rows")
+    };
+    assert!(rows(&maria) == rows(&postgres), "the rows differ");
+}
+
+#[test]
+fn server_with_low_limits_is_loaded_by_small_inserts() {
+    let arguments = ["--local-infile=0", "--max-allowed-packet=64K"];
+    let server = MariaDb::start(MariaDbOptions {
+        arguments: arguments.map(str::to_owned).to_vec(),
+        ..MariaDbOptions::default()
+    });
+    let server = server.expect("a server");
+    let restricted = TestDatabase::on_maria(&server, "small");
+    let unrestricted = TestDatabase::maria("usual");
+    let options = [("tables", "2"), ("table_size", "2000")];
+    let report = restricted.load("oltp_read_write", &options, 2);
+    report.method.assert_contains("INSERTs");
+    unrestricted.load("oltp_read_write", &options, 2);
+    for table in [1, 2] {
+        assert_eq!(digest(&restricted, table), digest(&unrestricted, table));
+    }
+    assert_eq!(restricted.problems("oltp_read_write"), [""; 0]);
+}
+
+#[test]
+fn options_determine_keys_indexes_and_rows() {
+    let database = TestDatabase::maria("options");
+    let options = [
+        ("table_size", "1000"),
+        ("secondary", "on"),
+        ("create_secondary", "off"),
+        ("auto_inc", "off"),
+        (
+            "create_table_options",
+            "comment 'it''s \\\\ mine' avg_row_length=200",
+        ),
+    ];
+    for jobs in [1, 2] {
+        let report = database.load("oltp_read_only", &options, jobs);
+        // The server assigns no numbers to rows, so loaders do not block each other even with LOAD DATA.
+        report.method.assert_contains("LOAD DATA");
+        assert_eq!(
+            table_definition(&database, 1),
+            "id int(11) NO, k int(11) NO 0, c char(120) NO '', pad char(60) NO ''; xid id 1"
+        );
+        assert_eq!(database.problems("oltp_read_only"), [""; 0]);
+        assert_eq!(database.query_number("select count(*) from sbtest1"), 1_000);
+    }
+    database.load("oltp_insert", &[("auto_inc", "off"), ("tables", "2")], 2);
+    run_committed(&database, "oltp_insert", &[("auto_inc", "off")], (4, 50));
+    let dropped = database.clean("oltp_delete");
+    assert_eq!(dropped.expect("cleans"), ["sbtest1", "sbtest2"]);
+    assert!(
+        !database.problems("oltp_delete").is_empty(),
+        "no tables exist"
+    );
+}
+
+#[test]
+fn transactions_preserve_the_number_of_rows() {
+    let database = TestDatabase::maria("transactions");
+    let options = [("tables", "2"), ("table_size", "2000")];
+    for protocol in PROTOCOLS {
+        // Load the tables again for each mode: with the same seed, runs write the same texts, and MySQL does
+        // not count a row as changed if its value stays the same.
+        database.load("oltp_read_write", &options, 2);
+        run_workloads_that_preserve_rows(&database, protocol);
+        assert_eq!(
+            database.problems("oltp_read_write"),
+            [""; 0],
+            "{protocol:?}"
+        );
+    }
+    let program = database.program("oltp_read_write", &[]).expect("the data");
+    let texts = program.program.statements();
+    assert!(
+        texts.contains(&"SELECT c FROM sbtest1 WHERE id=?".to_owned()),
+        "{texts:?}"
+    );
+}
+
+#[test]
+fn inserts_and_deletes_change_the_number_of_rows() {
+    let database = TestDatabase::maria("come_and_go");
+    database.load("oltp_insert", &[("tables", "2"), ("table_size", "300")], 2);
+    let count = "select (select count(*) from sbtest1) + (select count(*) from sbtest2)";
+    for protocol in PROTOCOLS {
+        let rows_before = database.query_number(count);
+        let outcome = run_workload(&database, "oltp_insert", &[], protocol, (3, 20));
+        assert_all_committed(&outcome, 60, "oltp_insert");
+        assert_eq!(query_counts(&outcome), [0, 60, 0]);
+        assert_eq!(database.query_number(count), rows_before + 60);
+    }
+    assert!(database.check("oltp_insert").is_ok());
+    let rows_before = database.query_number(count);
+    let outcome = run_committed(&database, "oltp_delete", &[], (3, 100));
+    let [_, deleted, not_found] = query_counts(&outcome);
+    assert_eq!(deleted + not_found, 300);
+    assert_eq!(database.query_number(count), rows_before - deleted as i64);
+    database.problems("oltp_read_write")[0].assert_contains("has lost");
+
+    let database = TestDatabase::maria("bulk");
+    database.load("bulk_insert", &[("tables", "2")], 2);
+    for _ in 0..2 {
+        let outcome = run_committed(&database, "bulk_insert", &[], (3, 2));
+        assert_eq!(query_counts(&outcome), [0, 6, 0]);
+    }
+    let report = database.check("bulk_insert");
+    assert!(report.is_ok() && report.scale == Some(2), "{report:?}");
+
+    let database = TestDatabase::maria("hot");
+    database.load("hot-row", &[], 1);
+    let select_k = "select k from sbtest1 where id = 100";
+    let k_before = database.query_number(select_k);
+    for (hint, protocol) in [("off", QueryMode::Prepared), ("on", QueryMode::Simple)] {
+        let outcome = run_workload(&database, "hot-row", &[("hint", hint)], protocol, (8, 25));
+        assert_all_committed(&outcome, 200, "hot-row");
+        assert_eq!(query_counts(&outcome), [0, 200, 400]);
+    }
+    assert_eq!(database.query_number(select_k), k_before + 400);
+}
+
+#[test]
+fn deadlocks_are_retried() {
+    let database = TestDatabase::maria("few_rows");
+    database.load("oltp_read_write", &[("table_size", "4")], 1);
+    let options = [("rand_type", "uniform"), ("index_updates", "3")];
+    let outcome = run_committed(&database, "oltp_write_only", &options, (8, 100));
+    assert!(outcome.retries > 0, "eight users on four rows");
+    assert_eq!(database.problems("oltp_read_write"), [""; 0]);
+}
+
+#[test]
+fn interrupted_load_continues_with_the_missing_tables() {
+    let (database, uninterrupted) = (
+        TestDatabase::maria("broken"),
+        TestDatabase::maria("unbroken"),
+    );
+    test_interrupted_load(
+        (&database, &uninterrupted),
+        40_000,
+        &digest,
+        &table_definition,
+        || {},
+    );
+}
+
+#[test]
+fn missing_foreign_and_locked_tables_are_reported() {
+    let database = TestDatabase::maria("in_the_way");
+    let message = database.program_error("oltp_read_only", &[("tables", "4")]);
+    message.assert_contains("table sbtest1 is missing");
+    database.execute("create table sbtest2 (id int, name text)");
+    let options = [("tables", "2"), ("table_size", "100")];
+    let load = || database.load_with("oltp_insert", &options, 1, &(), &false.into());
+    for message in [
+        expect_error(load()),
+        expect_error(database.clean("oltp_insert")),
+    ] {
+        message.assert_contains("sbtest2 exists and is not a table of this workload");
+    }
+    database.execute("drop table sbtest2");
+    let mut lock_holder = database.control();
+    let lock_name =
+        "concat('prony load oltp_read_write ', crc32(database()), ' ', left(database(), 16))";
+    let lock = &format!("select get_lock({lock_name}, 60)");
+    assert_eq!(
+        lock_holder.query_value(lock).expect("a lock").as_deref(),
+        Some("1")
+    );
+    let message = expect_error(load());
+    message.assert_contains("another load of oltp_read_write is under way");
+    drop(lock_holder);
+    load().expect("loads");
+    let message = database.program_error("oltp_read_only", &[("table_size", "500")]);
+    message.assert_contains("sbtest1 was loaded with 100 rows, but 500 are requested");
+    let mut no_database = TestDatabase::on_maria(prony_test_servers::shared_mariadb(), "nowhere");
+    let mut control = no_database.control();
+    control.run("drop database nowhere");
+    let message = expect_error(workload("oltp_insert").clean(&mut control));
+    message.assert_contains("mysql://user@host/database");
+    no_database.target.database.clear();
+    let message =
+        expect_error(no_database.load_with("oltp_insert", &options, 1, &(), &false.into()));
+    message.assert_contains("mysql://user@host/database");
+}
+
+#[test]
+fn tables_created_by_sysbench_are_accepted() {
+    let database = TestDatabase::maria("theirs");
+    database.execute(
+        "create table sbtest1 (id int not null auto_increment, k int not null default '0', \
+           c char(120) not null default '', pad char(60) not null default '', primary key (id)) \
+           engine = innodb; \
+         insert into sbtest1 (k, c, pad) select 1 + seq % 300, repeat('1', 119), repeat('2', 59) \
+           from seq_1_to_300; \
+         create index k_1 on sbtest1 (k)",
+    );
+    run_committed(&database, "oltp_read_write", &[], (2, 20));
+    let report = database.check("oltp_read_write");
+    assert!(report.is_ok(), "{report:?}");
+    let note = report
+        .findings
+        .iter()
+        .find(|finding| finding.id == "rows-unknown");
+    assert_eq!(note.expect("a finding").state, FindingState::Note);
+    let message = database.program_error("oltp_read_write", &[("table_size", "301")]);
+    message.assert_contains("300 rows, but 301 are requested");
+}
+
+#[test]
+fn run_continues_after_failed_transactions() {
+    let database = TestDatabase::maria("fails");
+    database.load("oltp_write_only", &[("table_size", "500")], 1);
+    database.execute(
+        "create trigger few before insert on sbtest1 for each row \
+           signal sqlstate '45000' set message_text = 'no more'",
+    );
+    let outcome = run_workload(
+        &database,
+        "oltp_write_only",
+        &[],
+        QueryMode::Prepared,
+        (1, 40),
+    );
+    assert_eq!((outcome.committed, outcome.failed), (0, 40));
+    assert_eq!(outcome.error_codes, ["45000"]);
+    assert_eq!(
+        database.problems("oltp_write_only"),
+        [""; 0],
+        "all transactions are rolled back"
+    );
+}
+
+#[test]
+fn workloads_that_run_only_on_postgresql_are_refused() {
+    let database = TestDatabase::maria("others");
+    for workload in list() {
+        let name = workload.name();
+        if workload
+            .dialects()
+            .contains(&prony_document::SqlDialect::MySql)
+        {
+            continue;
+        }
+        let mut messages = vec![
+            database.load_error(name, &[], 1),
+            expect_error(workload.check(&mut database.control())),
+            expect_error(workload.clean(&mut database.control())),
+        ];
+        if name == "script" {
+            // The script workload has no tables.
+            messages.clear();
+            let plan = workload_plan(name, &[("builtin", "select-only")]);
+            messages.push(expect_error(
+                workload.program(&mut database.control(), &plan),
+            ));
+        } else {
+            messages.push(database.program_error(name, &[]));
+        }
+        for message in messages {
+            assert!(
+                message.contains("runs only on PostgreSQL, but the server is MariaDB "),
+                "{name}: {message}"
+            );
+        }
+    }
+}

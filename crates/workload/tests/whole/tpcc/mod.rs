@@ -1,0 +1,5 @@
+//! The tpcc workload on a real server.
+
+mod conditions;
+mod layout;
+mod load;

@@ -1,0 +1,105 @@
+//! Eight concurrent users: the data stays consistent despite failures, retries and lost connections.
+
+use super::support::*;
+use prony_plan::Stop;
+use prony_test_servers::TestControl;
+use std::time::{Duration, Instant};
+
+/// The seed of each run; no test depends on its value.
+const SEED: u64 = 5;
+
+const MODES: [&str; 3] = ["procedures", "statements", "pipelined"];
+
+#[test]
+fn consistency_conditions_hold_after_eight_concurrent_users() {
+    let database = large_database("tpcc_concurrent");
+    database.load("tpcc", &[("scale", "2")], 2);
+    let (mut new_orders, mut delivered, mut retries) = (0, 0, 0);
+    for mode in MODES {
+        let options = [("mode", mode), ("home", "all"), ("max_tries", "100")];
+        let drive_plan = drive_plan(8, Stop::After(Duration::from_secs(3)));
+        let outcome = run_tpcc(&database, &options, &drive_plan, SEED);
+        assert_eq!(outcome.failed, 0, "{mode}: {:?}", outcome.error_codes);
+        assert_eq!(database.problems("tpcc"), [""; 0], "{mode}");
+        new_orders += outcome.counts.outcomes_by_kind[NEW_ORDER].committed as i64;
+        delivered += outcome.counts.delivered as i64;
+        retries += outcome.counts.retries;
+        let orders = database.query_number("select count(*) from orders") - 60_000;
+        assert_eq!(orders, new_orders, "{mode}");
+        let removed = 18_000 + orders - database.query_number("select count(*) from new_order");
+        assert_eq!(removed, delivered, "{mode}: no order is delivered twice");
+    }
+    assert!(new_orders > 0, "{new_orders} orders");
+    println!("{retries} retries");
+}
+
+#[test]
+fn lock_wait_timeouts_are_retried_and_counted() {
+    // A separate server, because the loads of the other tests need a longer timeout.
+    let server = private_maria(&["--innodb-lock-wait-timeout=1"]);
+    for mode in MODES {
+        let database = TestDatabase::on_maria(&server, &format!("waits_{mode}"));
+        database.load("tpcc", &[("scale", "1")], 1);
+        let mut blocker = database.control();
+        blocker.run("begin; update warehouse set w_ytd = w_ytd");
+        // Lock the rows explicitly: the update changes no value, and the test must not depend on its locks.
+        blocker
+            .query("select w_id from warehouse for update")
+            .expect("locks");
+        let options = [("mode", mode), ("max_tries", "2")];
+        let outcome = run_tpcc(
+            &database,
+            &options,
+            // Some of these transactions are payments, each of which waits in both tries.
+            &drive_plan(2, Stop::Transactions(4)),
+            SEED,
+        );
+        assert!(outcome.failed > 0 && outcome.retries > 0, "{mode}");
+        assert_eq!(outcome.error_codes, ["01205"], "{mode}");
+        drop(blocker);
+        assert_eq!(database.problems("tpcc"), [""; 0], "{mode}");
+        let payments = database.query_number("select count(*) from history") - 30_000;
+        assert_eq!(payments, 0, "{mode}: no payment succeeded");
+    }
+}
+
+#[test]
+fn a_server_killed_during_a_run_keeps_committed_transactions() {
+    let server = private_maria(&["--innodb-flush-log-at-trx-commit=1"]);
+    let database = TestDatabase::on_maria(&server, "killed");
+    database.load("tpcc", &[("scale", "2")], 2);
+    for mode in MODES {
+        let orders_before = database.query_number("select count(*) from orders");
+        let outcome = std::thread::scope(|scope| {
+            let drive_plan = drive_plan(8, Stop::After(Duration::from_secs(10)));
+            let options = [("mode", mode), ("home", "all")];
+            let database = &database;
+            let workload_run = scope.spawn(move || run_tpcc(database, &options, &drive_plan, SEED));
+            let begun = Instant::now();
+            while database.query_number("select count(*) from orders") == orders_before {
+                assert!(
+                    begun.elapsed() < Duration::from_secs(60),
+                    "no order was inserted"
+                );
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            server.kill();
+            server.restart().expect("restarts");
+            workload_run.join().expect("the run continues")
+        });
+        assert!(outcome.outages > 0, "{mode}: the outage is reported");
+        assert_eq!(database.problems("tpcc"), [""; 0], "{mode}");
+        // Commits that a user has seen are durable; transactions in flight may have committed too.
+        let new_orders = outcome.counts.outcomes_by_kind[NEW_ORDER];
+        let inserted =
+            (database.query_number("select count(*) from orders") - orders_before) as u64;
+        assert!(
+            inserted >= new_orders.committed,
+            "{mode}: {inserted} of {new_orders:?}"
+        );
+        assert!(
+            inserted <= new_orders.committed + new_orders.failed,
+            "{mode}: {inserted} {new_orders:?}"
+        );
+    }
+}

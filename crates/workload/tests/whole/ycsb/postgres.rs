@@ -1,0 +1,166 @@
+//! Tests YCSB on PostgreSQL: the table after a load, each workload in each protocol mode, and errors.
+
+use super::support::*;
+use prony_assertions::TextAssertions;
+use prony_plan::QueryMode;
+
+/// Returns a digest of all records.
+fn digest(database: &TestDatabase) -> String {
+    database.query_text(
+        "select count(*) || ' ' || md5(string_agg(u::text, ',' order by ycsb_key collate \"C\")) \
+         from usertable u",
+    )
+}
+
+/// Returns the columns with types, and the key.
+fn shape(database: &TestDatabase) -> String {
+    database.query_text(
+        "select string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod), ', ' \
+           order by a.attnum) || '; ' || (select indexdef from pg_indexes \
+           where tablename = 'usertable') \
+         from pg_attribute a where a.attrelid = 'usertable'::regclass and a.attnum > 0",
+    )
+}
+
+#[test]
+fn every_workload_runs_in_every_protocol() {
+    let database = TestDatabase::postgres("ycsb_runs");
+    let report = load(&database, 2, 1);
+    assert_eq!((report.scale, report.rows), (2, 2_000));
+    assert_eq!(report.tables[0].name, "usertable");
+    for protocol in PROTOCOLS {
+        run_all_workloads(&database, protocol);
+    }
+    let report = database.check("ycsb");
+    assert_eq!(report.scale, Some(2));
+    let added = report
+        .findings
+        .iter()
+        .find(|finding| finding.id == "records-added");
+    let added = &added.expect("a finding").text;
+    let count = count_records(&database) - 2_000;
+    assert!(
+        count > 20 && added.starts_with(&format!("{count} records")),
+        "{added}"
+    );
+    assert_mismatches_are_refused(&database);
+    let dropped = database.clean("ycsb");
+    assert_eq!(dropped.expect("cleans"), ["usertable"]);
+    let message = database.program_error("ycsb", &[]);
+    message.assert_contains("table usertable is missing");
+    message.assert_contains("prony load ycsb --scale N");
+}
+
+#[test]
+fn concurrent_runs_insert_different_keys() {
+    let database = TestDatabase::postgres("ycsb_side_by_side");
+    load(&database, 2, 1);
+    for protocol in PROTOCOLS {
+        assert_concurrent_runs_succeed(&database, protocol);
+    }
+}
+
+#[test]
+fn options_select_the_fields_read_and_written() {
+    let database = TestDatabase::postgres("ycsb_options");
+    let fields = [("scale", "1"), ("fieldcount", "3"), ("fieldlength", "40")];
+    database.load("ycsb", &fields, 2);
+    shape(&database).assert_contains("field2 text; ");
+    assert_eq!(
+        database.query_number("select max(length(field2)) from usertable"),
+        40
+    );
+    for options in [
+        &[("writeallfields", "on")][..],
+        &[
+            ("workload", "e"),
+            ("readallfields", "off"),
+            ("maxscanlength", "3"),
+        ],
+        &[("workload", "f"), ("readallfields", "off")],
+        &[("workload", "D"), ("requestdistribution", "uniform")],
+        &[("workload", "b"), ("requestdistribution", "latest")],
+    ] {
+        let run = run_workload(&database, "ycsb", options, QueryMode::Prepared, (3, 40));
+        assert_all_committed(&run, 120, &format!("{options:?}"));
+        let hits = run.shares.last().expect("shares");
+        assert_eq!(hits.count, hits.total, "{options:?}");
+    }
+    assert_eq!(database.problems("ycsb"), [""; 0]);
+}
+
+#[test]
+fn records_do_not_depend_on_the_number_of_loaders() {
+    let (one_loader, three_loaders) = (
+        TestDatabase::postgres("ycsb_one"),
+        TestDatabase::postgres("ycsb_several"),
+    );
+    let report = load(&one_loader, 20, 1);
+    assert_eq!(report.method, "one transaction, COPY with FREEZE");
+    assert_eq!(report.tables[0].all_visible_share, Some(1.0));
+    let report = load(&three_loaders, 20, 3);
+    assert!(
+        report
+            .method
+            .starts_with("3 connections, COPY in one transaction per part"),
+        "{}",
+        report.method
+    );
+    assert_eq!(digest(&one_loader), digest(&three_loaders));
+    assert_eq!(shape(&one_loader), shape(&three_loaders));
+    shape(&one_loader)
+        .assert_starts_with("ycsb_key character varying(64), field0 text, field1 text");
+    shape(&one_loader).assert_contains("UNIQUE INDEX usertable_pkey");
+    assert_eq!(three_loaders.problems("ycsb"), [""; 0]);
+    assert!(three_loaders.check("ycsb").is_ok());
+}
+
+#[test]
+fn stopped_load_is_continued() {
+    let (database, uninterrupted) = (
+        TestDatabase::postgres("ycsb_broken"),
+        TestDatabase::postgres("ycsb_whole"),
+    );
+    assert_stopped_load_continues(&database, &uninterrupted, &digest);
+}
+
+#[test]
+fn damaged_records_are_detected() {
+    assert_damage_is_detected(&TestDatabase::postgres("ycsb_damage"));
+}
+
+#[test]
+fn tables_loaded_by_ycsb_require_a_scale() {
+    let database = TestDatabase::postgres("ycsb_theirs");
+    load(&database, 1, 1);
+    database.execute("comment on table usertable is null");
+    let message = database.program_error("ycsb", &[]);
+    message.assert_contains("was not loaded by Prony");
+    let message = database.program_error("ycsb", &[("scale", "2")]);
+    message.assert_contains("has no record user");
+    let loaded = database.program("ycsb", &[("scale", "1")]);
+    assert_eq!(loaded.expect("the table exists").scale, 1);
+    let report = database.check("ycsb");
+    assert!(report.is_ok() && report.scale.is_none(), "{report:?}");
+    assert!(
+        report
+            .findings
+            .iter()
+            .any(|finding| finding.id == "records-unknown")
+    );
+}
+
+#[test]
+fn foreign_tables_are_never_changed() {
+    let database = TestDatabase::postgres("ycsb_foreign");
+    database.execute("create table usertable (id int, name text)");
+    for message in [
+        database.load_error("ycsb", &[("scale", "1")], 1),
+        expect_error(database.clean("ycsb")),
+        database.program_error("ycsb", &[]),
+    ] {
+        message.assert_contains("usertable exists and is not a table of this workload");
+    }
+    database.problems("ycsb")[0].assert_starts_with("table-foreign");
+    assert_eq!(count_records(&database), 0);
+}
