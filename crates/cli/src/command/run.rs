@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 /// Executes `prony run`.
 pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
-    execute_as(args, args.input(), ResultFormat::FirstScreen, arguments)
+    run_as(args, args.input(), ResultFormat::FirstScreen, arguments)
 }
 
 /// Executes `prony drill`: the same with a ledger, where outages are expected, and with another view of the result.
@@ -36,10 +36,10 @@ pub fn drill(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         expect_outage: switched_on(),
         ..args.input()
     };
-    execute_as(args, input, ResultFormat::Drill, arguments)
+    run_as(args, input, ResultFormat::Drill, arguments)
 }
 
-fn execute_as(
+fn run_as(
     args: &RunArgs,
     flags: PlanInput,
     view: ResultFormat,

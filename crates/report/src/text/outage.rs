@@ -28,7 +28,7 @@ pub(crate) fn outage_clauses(run: &Run) -> Option<OutageText> {
         });
     };
     let length = seconds(gap_length_s(run, gap));
-    let outage = match gap.until_s {
+    let mut outage = match gap.until_s {
         Some(_) => format!(
             "Nobody committed for {length}, from {} on",
             span(gap.from_s)
@@ -38,15 +38,15 @@ pub(crate) fn outage_clauses(run: &Run) -> Option<OutageText> {
             span(gap.from_s)
         ),
     };
+    if let Some(bound_s) = gap.clock_bound_s {
+        outage += &format!(", ± {} by the machines' clocks", time(bound_s * 1e9));
+    }
     let clients = &gap.clients;
     let [shortest, median, longest] = [clients.min_s, clients.p50_s, clients.max_s].map(seconds);
     let mut of_clients = format!("one client for {shortest} to {longest}, median {median}");
     if clients.not_back > 0 {
         let not_back = count_with_noun(clients.not_back.into(), "client", "clients");
         of_clients += &format!("; {not_back} did not commit again");
-    }
-    if let Some(bound_s) = gap.clock_bound_s {
-        of_clients += &format!("; ± {} by the machines' clocks", time(bound_s * 1e9));
     }
     let recovery = match recovery(run) {
         Ok(Recovery::After(after_s)) => {
