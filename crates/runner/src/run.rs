@@ -1,6 +1,7 @@
 //! Executes one run.
 
 use crate::check_after;
+use crate::client_timeouts::client_timeouts;
 use crate::document;
 use crate::endpoints::{EndpointObservers, add_load, endpoints_before};
 use crate::error::Error;
@@ -398,6 +399,7 @@ impl RunRecorder<'_> {
             .and_then(|gaps| gaps.longest(&drive_result.start.schedule))
             .map(|gap| prony_store::CommitGap {
                 clock_bound_s: parts.as_ref().map(FleetParts::clock_bound_s),
+                timeouts: Some(client_timeouts(&job.server.target)),
                 ..gap
             });
         // A command may still be bringing back the server, which is read next.

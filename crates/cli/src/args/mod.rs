@@ -26,7 +26,7 @@ pub use load::{CheckArgs, LoadArgs, TablesArgs};
 pub use results::{
     AuditArgs, CompareArgs, OnUnsure, PriceArgs, ReportArgs, ReportForm, VerifyArgs,
 };
-pub use run::{DrillArgs, RunArgs, RunOutputArgs};
+pub use run::{DRILL_EXAMPLES, DrillArgs, RunArgs, RunOutputArgs};
 pub use scenarios::{CachedArgs, ReferenceMemory, ReproduceArgs, ScenariosArgs};
 pub use stored::{DiffSettingsArgs, FilterArgs, JudgeArgs, RunsArgs, RunsCommand, ShowArgs, Since};
 pub use trend::TrendArgs;
@@ -85,6 +85,7 @@ pub enum Command {
     /// Fail a server over under load: how long could nobody commit, and was anything acknowledged lost?
     ///
     /// Runs a workload or a plan with a ledger of its commits, executes the commands of --at, and prints what came of it.
+    #[command(after_help = DRILL_EXAMPLES)]
     Drill(Box<DrillArgs>),
     /// Find the highest rate that meets what is required, and what limits it
     Find(Box<FindArgs>),
