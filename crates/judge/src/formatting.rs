@@ -23,6 +23,9 @@ pub fn time(ns: f64) -> String {
     if !ns.is_finite() {
         return "–".into();
     }
+    if ns == 0.0 {
+        return "0 s".into();
+    }
     for (limit, unit) in STEPS {
         let value = ns / (limit / 1e3);
         // Compare the rounded value: 999.7 µs is printed as `1.00 ms`, not `1000 µs`.
@@ -140,7 +143,7 @@ mod tests {
     #[test]
     fn times_have_three_digits_and_a_unit() {
         let cases = [
-            (0.0, "0 ns"),
+            (0.0, "0 s"),
             (870.0, "870 ns"),
             (999.6, "1.00 µs"),
             (9_999.0, "10.0 µs"),

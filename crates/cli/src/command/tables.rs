@@ -22,8 +22,25 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
         repair_sequences,
         run,
     } = args;
-    if args.workload == LEDGER {
-        return ledger::check(args, run);
+    let is_ledger = args.workload == LEDGER;
+    let (is_misplaced, option, hint) = match is_ledger {
+        true => (
+            *repair_sequences,
+            "--repair-sequences",
+            "it repairs the data of tpcc",
+        ),
+        false => (
+            run.is_some(),
+            "--run",
+            "prony check ledger --run ID looks for the commits of a run",
+        ),
+    };
+    if is_misplaced {
+        let message = format!("{option} says nothing about a check of {}", args.workload);
+        return Err(Failure::usage(message, hint).at(option));
+    }
+    if is_ledger {
+        return ledger::check(args, run.as_deref().unwrap_or("last"));
     }
     let workload = server::find_workload(&args.workload)?;
     let url = args.flags.url();

@@ -10,7 +10,7 @@
 mod clients;
 mod search;
 
-pub use clients::{ClientsStep, best_clients, next_clients};
+pub use clients::{ClientsResult, ClientsSearch, ClientsStep};
 pub use search::{Capacity, CapacityState, NextStep, RateVerdict, Search};
 
 use crate::compare::property_differences;
@@ -32,8 +32,11 @@ pub const DEFAULT_PRECISION: f64 = 0.02;
 const BEHIND_CHECKS: [&str; 2] = ["rate", "never-started"];
 /// A figure without an interval is far from its limit if it is so many times it, or that part of it.
 const CLEAR_FACTOR: f64 = 1.25;
-/// The difference of two rates.
+/// What a search over rates varies, and what two runs at two rates differ in.
+pub const OVER_RATE: &str = "rate";
 const PACE: &str = "pace";
+/// What a search over clients varies.
+pub const OVER_CLIENTS: &str = "clients";
 /// The check by which the client was the limit.
 const CLIENT_CHECK: &str = "client-limit";
 
@@ -97,18 +100,19 @@ pub fn refusal(requirement: &Requirement) -> Option<&'static str> {
     }
 }
 
-/// Why two runs are no steps of one search: what they differ in besides the rate, and its two values.
-pub fn difference(a: &Run, b: &Run) -> Option<(String, [String; 2])> {
+/// Why two runs are no steps of one search over the rate or the clients: what else they differ in, and its two values.
+pub fn difference(a: &Run, b: &Run, over: &str) -> Option<(String, [String; 2])> {
+    let varied = if over == OVER_RATE { PACE } else { over };
     let mut differences = property_differences(a, b).into_iter();
     let found =
-        differences.find(|found| found.severity == Severity::Invalid && found.what != PACE)?;
+        differences.find(|found| found.severity == Severity::Invalid && found.what != varied)?;
     Some((found.what, [found.a, found.b]))
 }
 
-/// Whether a run can be a step of a search: a run at a rate that nothing else distinguishes from the others.
-pub fn is_step(run: &Run) -> bool {
+/// Whether a run can be a step of a search over the rate or the clients: nothing else distinguishes it from the others.
+pub fn is_step(run: &Run, over: &str) -> bool {
     let names = run.point().iter().map(|setting| &*setting.name);
-    names.eq(["rate"]) && run.drive.rate_tps.is_some()
+    names.eq([over]) && run.drive.rate_tps.is_some() == (over == OVER_RATE)
 }
 
 /// Judges a run at a rate. The run must have its seconds.
@@ -226,7 +230,7 @@ impl CapacityResult {
         let is_refused = requirements
             .iter()
             .any(|required| refusal(required).is_some());
-        if is_refused || !runs.iter().all(|run| is_step(run)) {
+        if is_refused || !runs.iter().all(|run| is_step(run, OVER_RATE)) {
             return None;
         }
         let steps: Vec<CapacityStep> = runs
