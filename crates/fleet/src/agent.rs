@@ -230,6 +230,7 @@ fn run_part(link: &Link, requests: &Receiver<ToAgent>, part: RunPart) -> Result<
         new_sample_listener: None,
         service: prepared.service,
         on_connect_refused: None,
+        kept: None,
     };
     let mut sender = RowSender {
         link,

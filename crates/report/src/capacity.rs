@@ -42,7 +42,13 @@ pub fn step_line(step: &CapacityStep) -> String {
 /// Writes the answer as JUnit XML, in one case; one that is not certain fails.
 pub fn write_junit(out: &mut dyn Write, found: &CapacityResult) -> io::Result<()> {
     let sentence = answer_sentence(found);
-    write_case(out, "highest rate", &found.workload, found.verdict(), &sentence)
+    write_case(
+        out,
+        "highest rate",
+        &found.workload,
+        found.verdict(),
+        &sentence,
+    )
 }
 
 fn write_case(
@@ -118,11 +124,7 @@ pub fn clients_line(step: &ClientsStep) -> String {
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn write_clients(
-    out: &mut dyn Write,
-    style: &Style,
-    found: &ClientsResult,
-) -> io::Result<()> {
+pub fn write_clients(out: &mut dyn Write, style: &Style, found: &ClientsResult) -> io::Result<()> {
     let format = match found.verdict() {
         AnswerVerdict::Pass => Style::bold,
         AnswerVerdict::Fail => Style::alarm,
@@ -328,6 +330,7 @@ mod tests {
         CapacityStep {
             run: "20261121-1".to_owned(),
             rate,
+            length_s: 20.0,
             achieved: Some(rate),
             p50_ns: Some(1_000_000),
             p99_ns: Some(12_100_000),

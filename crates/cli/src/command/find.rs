@@ -9,6 +9,7 @@ use crate::args::FindArgs;
 use crate::exit::{Exit, Failure};
 use crate::experiment::{ExperimentDriver, Schedule};
 use crate::run::{self, ObserveOptions, ResultFormat, RunRequest, RunResult};
+use prony_drive::KeptConnections;
 use prony_judge::capacity::{self, CapacityResult, CapacityStep, NextStep, RateVerdict, Search};
 use prony_plan::{Plan, PlanInput, RunOrder, value_from_flag};
 use prony_report::{capacity as view, json};
@@ -75,6 +76,8 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     let metrics = run::listen_for_prometheus(&observe_options(&input, &checked))?;
     let signals = Signals::listen()?;
     let mut driver = ExperimentDriver::new(&signals, metrics.as_ref());
+    // Each step with a throw-away server has a server of its own.
+    driver.kept_connections = input.embedded.is_none().then(KeptConnections::default);
     let mut finder = Finder {
         args,
         input,

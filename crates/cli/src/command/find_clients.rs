@@ -12,9 +12,7 @@ use crate::args::FindArgs;
 use crate::exit::{Exit, Failure};
 use crate::experiment::{ExperimentDriver, Schedule};
 use crate::run::{self, ObserveOptions, ResultFormat, RunRequest, RunResult};
-use prony_judge::capacity::{
-    ClientsResult, ClientsSearch, ClientsStep, OVER_CLIENTS, judge_step,
-};
+use prony_judge::capacity::{ClientsResult, ClientsSearch, ClientsStep, OVER_CLIENTS, judge_step};
 use prony_plan::{PlanInput, RunOrder, value_from_flag};
 use prony_report::{capacity as view, json};
 use prony_runner::Signals;

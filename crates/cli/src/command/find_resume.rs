@@ -54,8 +54,7 @@ pub fn check_same(
     is_embedded: bool,
     over: &str,
 ) -> Result<(), Failure> {
-    let is_elsewhere =
-        |earlier: &Run| !is_embedded && earlier.server.address != own.server.address;
+    let is_elsewhere = |earlier: &Run| !is_embedded && earlier.server.address != own.server.address;
     for earlier in earlier {
         let (what, [there, here]) = match capacity::difference(earlier, own, over) {
             Some(found) => found,

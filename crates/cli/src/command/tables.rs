@@ -169,3 +169,29 @@ pub fn table_sizes(facts: &[TableFacts]) -> Vec<TableSize> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+
+    #[test]
+    fn an_option_of_another_check_is_refused() {
+        for (line, option) in [
+            ("prony check tpcc --run last", "--run"),
+            (
+                "prony check ledger --repair-sequences",
+                "--repair-sequences",
+            ),
+        ] {
+            let parsed = Cli::try_parse_from(line.split_whitespace()).unwrap();
+            let Command::Check(args) = parsed.command else {
+                panic!("{line}");
+            };
+            let failure = check(&args).expect_err("a usage error");
+            assert_eq!(failure.exit, Exit::Usage);
+            assert!(failure.problems[0].message.starts_with(option));
+        }
+    }
+}

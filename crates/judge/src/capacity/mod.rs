@@ -47,6 +47,8 @@ pub struct CapacityStep {
     pub run: String,
     /// The rate that was asked for, transactions per second.
     pub rate: f64,
+    /// The length of its window, seconds.
+    pub length_s: f64,
     /// Committed transactions per second.
     pub achieved: Option<f64>,
     /// Median response time of committed transactions, nanoseconds.
@@ -158,6 +160,7 @@ pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
     CapacityStep {
         run: run.id.clone(),
         rate: run.drive.rate_tps.unwrap_or_default(),
+        length_s: run.measured.length_s,
         achieved: all.map(|all| all.tps),
         p50_ns: all.and_then(|all| all.response.p50_ns),
         p99_ns: all.and_then(|all| all.response.p99_ns),
@@ -286,6 +289,7 @@ impl CapacityStep {
             verdict: self.verdict,
             share_of_limit: self.share_of_limit,
             is_unknown: self.verdict == AnswerVerdict::Undecided && is_unknown,
+            length_s: self.length_s,
         }
     }
 }
