@@ -15,6 +15,20 @@ use prony_workload::{Error, FindingState, LOAD_UNFINISHED, TableFacts};
 /// What is checked in place of a workload: the commits of a run.
 const LEDGER: &str = "ledger";
 
+/// Refuses an option that says nothing about what is checked.
+fn refuse_misplaced(is_ledger: bool, has_run: bool, repairs: bool) -> Result<(), Failure> {
+    let (option, hint) = match is_ledger {
+        true if repairs => ("--repair-sequences", "it repairs the data of tpcc"),
+        false if has_run => (
+            "--run",
+            "prony check ledger --run ID looks for the commits of a run",
+        ),
+        _ => return Ok(()),
+    };
+    let message = format!("{option} says nothing about this check");
+    Err(Failure::usage(message, hint).at(option))
+}
+
 /// Checks the data, and prints the findings and the sizes of the tables.
 pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let CheckArgs {
@@ -23,22 +37,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
         run,
     } = args;
     let is_ledger = args.workload == LEDGER;
-    let (is_misplaced, option, hint) = match is_ledger {
-        true => (
-            *repair_sequences,
-            "--repair-sequences",
-            "it repairs the data of tpcc",
-        ),
-        false => (
-            run.is_some(),
-            "--run",
-            "prony check ledger --run ID looks for the commits of a run",
-        ),
-    };
-    if is_misplaced {
-        let message = format!("{option} says nothing about a check of {}", args.workload);
-        return Err(Failure::usage(message, hint).at(option));
-    }
+    refuse_misplaced(is_ledger, run.is_some(), *repair_sequences)?;
     if is_ledger {
         return ledger::check(args, run.as_deref().unwrap_or("last"));
     }

@@ -162,7 +162,7 @@ fn the_clients_of_a_closed_loop_are_searched() {
     assert_eq!(resumed["steps"], {
         let mut steps = document["steps"].clone();
         for step in steps.as_array_mut().expect("steps") {
-            step["verdict"] = "fail".into();
+            step["verdict"] = "FAIL".into();
         }
         steps
     });
