@@ -153,7 +153,7 @@ fn the_clients_of_a_closed_loop_are_searched() {
     assert_eq!(document["sweep"]["axis"], "clients", "{document}");
     assert!(document["is_unfinished"].is_boolean(), "{document}");
     // The same steps answer another requirement, and the search goes on after them.
-    let again = "find tpcb --over clients --require max<1us --step 1s --warmup 0s --no-observe --resume last";
+    let again = "find select-only --over clients --require max<1us --step 1s --warmup 0s --no-observe --resume last";
     let output = bench.prony(&format!("{again} --max-steps 4 --json"));
     assert_eq!(output.status.code(), Some(8), "{output:?}");
     let resumed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
