@@ -365,6 +365,7 @@ fn run_part(
         new_sample_listener: gap_listener.as_ref().map(|new| new as _),
         service: prepared.service,
         on_connect_refused: None,
+        kept: None,
     };
     let mut sender = RowSender {
         link,

@@ -210,6 +210,7 @@ fn drive(
                 new_sample_listener: job.new_sample_listener.or(gap_listener),
                 service: job.facts.service,
                 on_connect_refused: job.on_connect_refused,
+                kept: job.kept_connections,
             },
             recorder,
         );

@@ -27,6 +27,19 @@ fn document(layout: RecorderLayout, seconds: u64, sample: impl Fn(u64) -> Sample
     run.histograms = histograms.finish(&run.workload.kinds);
     run.drive.open_loop = layout.open_loop;
     run.window.measured_s = run.measured.length_s;
+    run.observed = Some(Box::new(Observed {
+        series: vec![ServerSecond {
+            length_s: 1.0,
+            machine: Some(MachineSecond {
+                busy_share: Some(0.5),
+                disk_busy_share: Some(0.1),
+                server_cpu_s: Some(0.4),
+                ..MachineSecond::default()
+            }),
+            ..ServerSecond::default()
+        }],
+        ..Observed::default()
+    }));
     run.rates = vec![IndustryMetric {
         name: MetricName::Nopm,
         value: run.measured.kinds[1].tps * 60.0,

@@ -13,6 +13,7 @@ pub mod embedded;
 mod file;
 mod find;
 mod find_clients;
+mod find_resume;
 mod fleet;
 mod generate;
 mod judge;
