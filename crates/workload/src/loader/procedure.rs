@@ -24,7 +24,9 @@ use crate::note::TableStage;
 use crate::parallel::{self, WorkQueue};
 use crate::progress::ProgressMeter;
 use crate::row_format::{CopyBinary, InsertValues, TabSeparated};
-use crate::{Error, LoadDivision, LoadPhase, LoadReport, LoadRequest, PartSelection, Progress};
+use crate::{
+    Error, LoadDivision, LoadPhase, LoadReport, LoadRequest, PartSelection, Progress, require_service,
+};
 use crate::{sql, stop};
 use prony_document::SqlDialect;
 use prony_server::{Control, Target};
@@ -57,8 +59,10 @@ pub fn load<D: Dataset>(
         };
         let mut control = loader.connect(request.target)?;
         let small = SmallTransactionService::of(&mut control)?;
-        // Such a service has no locks for that either.
-        if small.is_none() {
+        if let Some(small) = small {
+            require_service(Some(small.service), subject.load.dataset)?;
+        } else {
+            // A service with small transactions has no locks for that either.
             loader.lock_out_other_loads(&mut control, subject.load.dataset)?;
         }
         let data = prepare(&mut control)?;
