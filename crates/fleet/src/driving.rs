@@ -13,7 +13,7 @@ use crate::message::{FromAgent, ReadyPart, RunPart, ToAgent, WorkDescription};
 use prony_drive::clock::Clock;
 use prony_drive::{DriveResult, EngineKind, LoadStart, Observer, RunSlice, run_schedule};
 use prony_measure::Totals;
-use prony_plan::{ErrorParts, Plan, ServerPlan, to_toml};
+use prony_plan::{ErrorParts, ObservePlan, Plan, ServerPlan, to_toml};
 use prony_server::Target;
 use prony_store::Host;
 use prony_workload::ReadyWorkload;
@@ -221,8 +221,12 @@ pub(crate) fn plan_text(plan: &Plan) -> Result<String, Error> {
     let plan = Plan {
         agents: Vec::new(),
         install_agents: false,
-        // Commands are this machine's alone, and may contain passwords.
+        // These are this machine's alone, and may contain passwords.
         at: Vec::new(),
+        observe: ObservePlan {
+            server_metrics: None,
+            ..plan.observe.clone()
+        },
         ..plan.clone()
     };
     to_toml(&plan, Some(url_of(&plan))).map_err(|error| Error::Failed {
