@@ -174,11 +174,12 @@ fn serve_requests(
     })))?;
     let folder = setup.folder.as_deref();
     let mut keeping = Keeping::default();
-    while !link.is_lost.load(Ordering::Relaxed) {
+    loop {
         let request = match requests.recv_timeout(POLL_INTERVAL) {
             Ok(request) => request,
-            Err(RecvTimeoutError::Timeout) => continue,
-            Err(RecvTimeoutError::Disconnected) => break,
+            // What arrived before the coordinator went is served first.
+            Err(RecvTimeoutError::Timeout) if !link.is_lost.load(Ordering::Relaxed) => continue,
+            Err(_) => break,
         };
         match request {
             ToAgent::Prepare(part) => {

@@ -25,7 +25,8 @@ use crate::parallel::{self, WorkQueue};
 use crate::progress::ProgressMeter;
 use crate::row_format::{CopyBinary, InsertValues, TabSeparated};
 use crate::{
-    Error, LoadDivision, LoadPhase, LoadReport, LoadRequest, PartSelection, Progress, require_service,
+    Error, LoadDivision, LoadPhase, LoadReport, LoadRequest, PartSelection, Progress,
+    require_service,
 };
 use crate::{sql, stop};
 use prony_document::SqlDialect;
