@@ -259,7 +259,8 @@ impl<'a> Load<'a> {
         hosts: Vec<PartHost>,
         round_trips: Option<PartRoundTrips>,
     ) -> Result<(), InvalidInterval> {
-        let count = self.job.target.hosts().len();
+        let target = self.job.target;
+        let count = target.hosts().len() + target.targets_for_reads().len();
         if !hosts.is_empty() && hosts.len() != count {
             return Err(InvalidInterval::Layout);
         }

@@ -79,6 +79,7 @@ fn examine_machine() -> Option<DoctorReport> {
     let options = DoctorOptions {
         load: DoctorLoad {
             clients: DEFAULT_CLIENTS,
+            has_read_server: false,
             threads: cpu_count() as u32,
             has_read_server: false,
         },
