@@ -50,6 +50,7 @@ mod policy;
 mod prepare;
 mod program;
 mod run;
+mod samples;
 mod server_types;
 pub(crate) mod shell;
 mod sql;
@@ -67,8 +68,8 @@ mod workload;
 mod tests;
 
 pub use ast::{
-    AssignmentTarget, Command, CommandKind, Script, ShellCommand, SleepTime, SqlCommand,
-    StoreCommand,
+    AssignmentTarget, Command, CommandKind, SampleCommand, Script, ShellCommand, SleepTime,
+    SqlCommand, StoreCommand,
 };
 pub use builtin::{BUILTINS, Builtin, find_builtin};
 pub use choice::ScriptChooser;
@@ -82,5 +83,6 @@ pub use program::ScriptProgram;
 pub use sql::PARAMETERS_MAX;
 pub use stats::{CommandStats, StatsByCommand};
 pub use value::Value;
+pub(crate) use lex::token_length;
 pub use variables::{VariableId, VariableNames, Variables, is_valid_name};
 pub use workload::{SCRIPT, ScriptWorkload};

@@ -211,6 +211,12 @@ impl ScriptClient {
                     context.log_command();
                     self.run_set(context, target, value)?;
                 }
+                CommandKind::Sample(command) => {
+                    context.log_command();
+                    if let Some(rows) = shared.samples.get(command.sample) {
+                        rows.draw(&command.targets, &mut self.evaluator);
+                    }
+                }
                 CommandKind::Sleep(sleep) => {
                     context.log_command();
                     let time_us = self.evaluator.sleep_us(sleep, command.name());
