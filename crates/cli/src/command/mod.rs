@@ -4,6 +4,7 @@
 
 mod agent;
 mod audit;
+mod capture;
 pub mod compare;
 mod completed_names;
 mod demo;
@@ -43,6 +44,7 @@ pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Load(args) => load::load(&args),
         Command::Run(args) => run::run(&args, arguments),
+        Command::Capture(args) => capture::execute(&args),
         Command::Find(args) => find::find(&args, arguments),
         Command::Check(args) => tables::check(&args),
         Command::Clean(args) => tables::clean(&args),
