@@ -126,7 +126,8 @@ impl StatementStatistics {
 
 fn read_postgres(control: &mut Control) -> Result<StatementStatistics, StatementsError> {
     let facts = control.query(
-        "SELECT extnamespace::regnamespace::text, \
+        // The comment tells this statement from those of applications.
+        "SELECT /* about pg_stat_statements */ extnamespace::regnamespace::text, \
            (SELECT string_agg(attname, ' ') FROM pg_attribute WHERE attrelid = \
              to_regclass(extnamespace::regnamespace::text || '.pg_stat_statements') AND attnum > 0), \
            pg_has_role(current_user, 'pg_read_all_stats', 'usage') \

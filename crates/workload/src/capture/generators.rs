@@ -32,6 +32,15 @@ pub(super) struct Sample {
     pub sql: String,
 }
 
+/// What the server says of a statement's placeholders, by their numbers.
+#[derive(Default)]
+pub(super) struct Parameters {
+    /// The types; empty if the server does not tell them.
+    pub types: Vec<String>,
+    /// What follows each placeholder where the server could not infer the types otherwise, such as `::bigint`.
+    pub casts: Vec<String>,
+}
+
 /// Columns of one table whose values are drawn from one row.
 struct RowGroup {
     table: TableName,
@@ -53,11 +62,10 @@ struct Builder<'a, 'b> {
     transaction: Transaction,
 }
 
-/// Writes a statement as a transaction. `types`: of its placeholders, if the server told them; `rows`: returned or changed by a
-/// call on average.
+/// Writes a statement as a transaction. `rows`: returned or changed by a call on average.
 pub(super) fn transaction(
     statement: &Statement,
-    types: &[String],
+    parameters: &Parameters,
     rows: f64,
     catalog: &mut Catalog<'_>,
 ) -> Result<Transaction, ControlError> {
@@ -76,7 +84,7 @@ pub(super) fn transaction(
         transaction: Transaction::default(),
     };
     for (number, role) in statement.roles.iter().enumerate() {
-        let replacement = builder.replacement(number, role, types)?;
+        let replacement = builder.replacement(number, role, &parameters.types)?;
         builder.replacements.push(replacement);
     }
     builder.finish_groups()?;
@@ -86,7 +94,15 @@ pub(super) fn transaction(
         mut transaction,
         ..
     } = builder;
-    let sql = statement.with_placeholders(|number| replacements[number].clone());
+    let sql = statement.with_placeholders(|number| {
+        let cast = parameters.casts.get(number).map_or("", |cast| cast);
+        let cast = if replacements[number].starts_with(':') {
+            cast
+        } else {
+            ""
+        };
+        format!("{}{cast}", replacements[number])
+    });
     transaction.script = commands.into_iter().chain([format!("{sql};\n")]).collect();
     Ok(transaction)
 }
@@ -99,6 +115,7 @@ impl Builder<'_, '_> {
         role: &Role,
         types: &[String],
     ) -> Result<String, ControlError> {
+        let data_type = types.get(number).map_or("", |name| name);
         Ok(match role {
             Role::Limit => {
                 let rows = self.rows_a_call;
@@ -110,12 +127,12 @@ impl Builder<'_, '_> {
                 "a constant, because its distribution is not known",
             ),
             Role::TypedLiteral(kind) => self.constant(kind),
-            Role::Unknown => self.of_type(types.get(number).map_or("", |name| name)),
+            Role::Unknown => self.of_type(data_type),
             Role::Column(name, column_use) => match self.catalog.resolve(self.statement, name)? {
                 Some((table, facts, column)) => {
                     self.of_column(number, (table, facts), column, *column_use)?
                 }
-                None => self.of_type(types.get(number).map_or("", |name| name)),
+                None => self.of_type(data_type),
             },
         })
     }
@@ -145,12 +162,12 @@ impl Builder<'_, '_> {
             }
             ColumnUse::In => {
                 let sample = self.row_query(&table, &facts, std::slice::from_ref(&column), false);
-                let variable = self.draw(&table, &column, sample, 1)?;
+                let variable = self.draw(&table, &column, sample, "")?;
                 return Ok(variable.unwrap_or_else(|| self.of_type(&column.data_type)));
             }
             ColumnUse::Array => {
                 let sample = self.array_query(&table, &facts, &column);
-                let variable = self.draw(&table, &column, sample, self.rows_a_call)?;
+                let variable = self.draw(&table, &column, sample, "array")?;
                 return Ok(variable.unwrap_or_else(|| self.of_type(&column.data_type)));
             }
             ColumnUse::High if self.low_of(number).is_some() => {
@@ -340,18 +357,18 @@ impl Builder<'_, '_> {
         Ok(Some(format!(":{variable}")))
     }
 
-    /// Draws one column from a sample of its own. `None` if it has no rows. `values`: in one row of the sample.
+    /// Draws one column from a sample of its own. `None` if it has no rows. `kind`: what a row of the sample holds, if not a
+    /// value of the column.
     fn draw(
         &mut self,
         table: &TableName,
         column: &Column,
         sql: String,
-        values: u64,
+        kind: &'static str,
     ) -> Result<Option<String>, ControlError> {
         if !self.has_rows(&sql)? {
             return Ok(None);
         }
-        let kind = if values == 1 { "" } else { "array" };
         let names = [unquoted(&column.name), kind]
             .into_iter()
             .filter(|name| !name.is_empty());
@@ -362,8 +379,12 @@ impl Builder<'_, '_> {
         if !self.transaction.samples.contains(&sample) {
             self.transaction.samples.push(sample);
         }
+        let what = match kind {
+            "" => "a value".to_owned(),
+            _ => format!("{} values", self.rows_a_call),
+        };
         self.guess(format!(
-            ":{variable}: {values} of the values of {} in {}",
+            ":{variable}: {what} of {} in {}",
             column.name, table.text
         ));
         Ok(Some(format!(":{variable}")))
@@ -517,7 +538,7 @@ fn sample_name<'a>(
     columns: impl Iterator<Item = &'a str>,
     is_written: bool,
 ) -> String {
-    let mut name = word(unquoted(&table.text));
+    let mut name = word(&table.text);
     for column in columns {
         name = format!("{name}_{}", word(column));
     }

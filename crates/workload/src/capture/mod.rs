@@ -11,13 +11,13 @@ mod statement;
 mod tests;
 
 use catalog::Catalog;
-use generators::{Sample, Transaction};
+use generators::{Parameters, Sample, Transaction};
 use prony_document::SqlDialect;
 use prony_server::Control;
 use prony_server::control::Error as ControlError;
 use prony_server::statements::{StatementTotals, statistics_view};
 use prony_wire::StatementIds;
-use statement::{Role, Statement};
+use statement::{ColumnUse, Role, Statement};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -76,11 +76,14 @@ pub fn capture(
         }
         seen_us += totals.time_us;
         match transaction_of(&mut catalog, &totals, options)? {
-            Ok((statement, transaction)) => entries.push(Entry {
-                name: name_of(&statement, &entries),
-                totals,
-                transaction,
-            }),
+            Ok((statement, mut transaction)) => {
+                rename_samples(&mut transaction, &entries);
+                entries.push(Entry {
+                    name: name_of(&statement, &entries),
+                    totals,
+                    transaction,
+                });
+            }
             Err(reason) => {
                 let share = totals.time_us / time_us.max(f64::MIN_POSITIVE);
                 // A text that was not read may have literals.
@@ -126,55 +129,133 @@ fn transaction_of(
             "it calls a procedure, whose parameters have no columns".to_owned(),
         ));
     }
-    let types = match parameter_types(catalog, &statement)? {
-        Ok(types) => types,
+    let parameters = match parameters(catalog, &statement)? {
+        Ok(parameters) => parameters,
         Err(reason) => return Ok(Err(reason)),
     };
     let rows = totals.rows as f64 / totals.calls.max(1) as f64;
-    let transaction = generators::transaction(&statement, &types, rows, catalog)?;
+    let transaction = generators::transaction(&statement, &parameters, rows, catalog)?;
     Ok(Ok((statement, transaction)))
 }
 
-/// The types of the placeholders, or the server's reason to refuse the statement. Only PostgreSQL tells the types.
-fn parameter_types(
+/// What the server says of the placeholders, or its reason to refuse the statement.
+fn parameters(
     catalog: &mut Catalog<'_>,
     statement: &Statement,
+) -> Result<Result<Parameters, String>, ControlError> {
+    let refusal = match prepare(catalog, statement, &[])? {
+        Ok(types) => {
+            return Ok(Ok(Parameters {
+                types,
+                casts: Vec::new(),
+            }));
+        }
+        Err(refusal) => refusal,
+    };
+    // Without its literals PostgreSQL may not know the types.
+    let casts = match catalog.dialect {
+        SqlDialect::PostgreSql => casts(catalog, statement)?,
+        SqlDialect::MySql | SqlDialect::TransactSql => Vec::new(),
+    };
+    if casts.iter().all(String::is_empty) {
+        return Ok(Err(refusal));
+    }
+    let types = prepare(catalog, statement, &casts)?;
+    Ok(types.map(|types| Parameters { types, casts }))
+}
+
+/// The casts of placeholders to the types of their columns.
+fn casts(catalog: &mut Catalog<'_>, statement: &Statement) -> Result<Vec<String>, ControlError> {
+    let mut casts = Vec::new();
+    for role in &statement.roles {
+        let Role::Column(name, column_use) = role else {
+            casts.push(String::new());
+            continue;
+        };
+        let array = if *column_use == ColumnUse::Array {
+            "[]"
+        } else {
+            ""
+        };
+        let column = catalog.resolve(statement, name)?;
+        casts.push(column.map_or_else(String::new, |(_, _, column)| {
+            format!("::{}{array}", column.data_type)
+        }));
+    }
+    Ok(casts)
+}
+
+/// Lets the server prepare a statement. Returns the types of its placeholders, which only PostgreSQL tells, or its refusal.
+fn prepare(
+    catalog: &mut Catalog<'_>,
+    statement: &Statement,
+    casts: &[String],
 ) -> Result<Result<Vec<String>, String>, ControlError> {
-    let text = statement.with_placeholders(|number| match &statement.roles[number] {
-        Role::TypedLiteral(kind) if kind == "interval" => "'1 day'".to_owned(),
-        Role::TypedLiteral(_) => "'2000-01-01 00:00:00'".to_owned(),
-        _ => format!("${}", number + 1),
+    // A literal takes no parameter, so the others have no gap in their numbers.
+    let mut count = 0;
+    let numbers = statement.roles.iter().map(|role| {
+        let is_parameter = !matches!(role, Role::TypedLiteral(_));
+        count += usize::from(is_parameter);
+        is_parameter.then_some(count)
+    });
+    let numbers: Vec<Option<usize>> = numbers.collect();
+    let text = statement.with_placeholders(|slot| match (numbers[slot], &statement.roles[slot]) {
+        (Some(number), _) => format!("${number}{}", casts.get(slot).map_or("", |cast| cast)),
+        (None, Role::TypedLiteral(kind)) if kind == "interval" => "'1 day'".to_owned(),
+        (None, _) => "'2000-01-01'".to_owned(),
     });
     let control = &mut *catalog.control;
-    let refusal = |error: ControlError| match error {
-        ControlError::Statement(error) if !error.is_fatal() => {
-            let message = error
-                .message
-                .split_whitespace()
-                .collect::<Vec<_>>()
-                .join(" ");
-            Ok(Err(format!("the server refuses it: {message}")))
-        }
-        error => Err(error),
-    };
-    match catalog.dialect {
-        SqlDialect::PostgreSql => {
-            if let Err(error) = control.execute(&format!("PREPARE prony_capture AS {text}")) {
-                return refusal(error);
-            }
-            let types = control.query(
-                "SELECT unnest(parameter_types)::text FROM pg_prepared_statements WHERE name = 'prony_capture'",
-            );
-            control.execute("DEALLOCATE prony_capture")?;
-            let types = types?.into_iter().flatten().map(Option::unwrap_or_default);
-            Ok(Ok(types.collect()))
-        }
-        SqlDialect::MySql => match control.try_prepare(&StatementIds::new().add(&*text)) {
-            Ok(()) => Ok(Ok(Vec::new())),
-            Err(error) => refusal(error),
-        },
+    let prepared = match catalog.dialect {
+        SqlDialect::PostgreSql => control
+            .execute(&format!("PREPARE prony_capture AS {text}"))
+            .map(|_| ()),
+        SqlDialect::MySql => control.try_prepare(&StatementIds::new().add(&*text)),
         // It would need the types.
-        SqlDialect::TransactSql => Ok(Ok(Vec::new())),
+        SqlDialect::TransactSql => Ok(()),
+    };
+    match prepared {
+        Ok(()) => {}
+        Err(ControlError::Statement(error)) if !error.is_fatal() => {
+            let words: Vec<&str> = error.message.split_whitespace().collect();
+            return Ok(Err(format!("the server refuses it: {}", words.join(" "))));
+        }
+        Err(error) => return Err(error),
+    }
+    if catalog.dialect != SqlDialect::PostgreSql {
+        return Ok(Ok(Vec::new()));
+    }
+    let types = control.query(
+        "SELECT unnest(parameter_types)::text FROM pg_prepared_statements WHERE name = 'prony_capture'",
+    );
+    control.execute("DEALLOCATE prony_capture")?;
+    let types: Vec<String> = types?.into_iter().flatten().flatten().collect();
+    let of_slot = |number: &Option<usize>| {
+        let index = number.and_then(|number| number.checked_sub(1));
+        index.and_then(|index| types.get(index).cloned())
+    };
+    Ok(Ok(numbers
+        .iter()
+        .map(|number| of_slot(number).unwrap_or_default())
+        .collect()))
+}
+
+/// Adds a transaction's samples under names that no other sample has.
+fn rename_samples(transaction: &mut Transaction, entries: &[Entry]) {
+    for sample in &mut transaction.samples {
+        let others = || entries.iter().flat_map(|entry| &entry.transaction.samples);
+        let names = std::iter::once(sample.name.clone())
+            .chain((2..).map(|number| format!("{}_{number}", sample.name)));
+        let is_free =
+            |name: &String| !others().any(|other| other.name == *name && other.sql != sample.sql);
+        let name = names.into_iter().find(is_free).unwrap_or_default();
+        if name != sample.name {
+            let command = |name: &str| format!("\\sample {name} ");
+            let script = transaction
+                .script
+                .replace(&command(&sample.name), &command(&name));
+            transaction.script = script;
+            sample.name = name;
+        }
     }
 }
 
