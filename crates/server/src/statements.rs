@@ -30,6 +30,10 @@ pub struct StatementStatistics {
     pub hidden: Option<&'static str>,
 }
 
+/// A comment in Prony's own statements about an application's tables, which are none of the application. Digests of MySQL have no
+/// comments.
+pub const OWN_STATEMENT: &str = "/* prony */";
+
 /// Why a server's statistics cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StatementsError {
@@ -104,8 +108,7 @@ impl StatementStatistics {
         let totals = rows.into_iter().filter_map(|row| {
             let [key, text, calls, time_us, rows] = row.try_into().ok()?;
             let text = text?;
-            // Of this module, by any user.
-            if text.contains(statistics_view(dialect)) {
+            if text.contains(statistics_view(dialect)) || text.contains(OWN_STATEMENT) {
                 return None;
             }
             let number = |text: Option<String>| text?.parse::<f64>().ok();
@@ -126,8 +129,7 @@ impl StatementStatistics {
 
 fn read_postgres(control: &mut Control) -> Result<StatementStatistics, StatementsError> {
     let facts = control.query(
-        // The comment tells this statement from those of applications.
-        "SELECT /* about pg_stat_statements */ extnamespace::regnamespace::text, \
+        "SELECT /* prony */ extnamespace::regnamespace::text, \
            (SELECT string_agg(attname, ' ') FROM pg_attribute WHERE attrelid = \
              to_regclass(extnamespace::regnamespace::text || '.pg_stat_statements') AND attnum > 0), \
            pg_has_role(current_user, 'pg_read_all_stats', 'usage') \
@@ -258,6 +260,7 @@ mod tests {
             ("3", "c", 2, 3),
             ("4", "d", 100, 0),
             ("5", "select from pg_stat_statements", 1, 1),
+            ("6", "select /* prony */ a from t", 1, 1),
         ]);
         let since = after.since(&before);
         let seen: Vec<_> = since

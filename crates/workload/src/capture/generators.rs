@@ -7,6 +7,7 @@ use super::catalog::{Catalog, Column, Table, unquoted};
 use super::statement::{ColumnUse, Role, Statement, TableName};
 use prony_document::SqlDialect;
 use prony_server::control::Error as ControlError;
+use prony_server::statements::OWN_STATEMENT;
 
 /// Rows of a sample.
 const SAMPLE_ROWS: u64 = 10_000;
@@ -291,7 +292,7 @@ impl Builder<'_, '_> {
                 ),
             });
         }
-        let greatest = format!("SELECT max({name}) FROM {}", table.text);
+        let greatest = format!("SELECT {OWN_STATEMENT} max({name}) FROM {}", table.text);
         let greatest = self.catalog.control.query_value(&greatest)?;
         let greatest: i64 = greatest.and_then(|text| text.parse().ok()).unwrap_or(0);
         let limit = match &*column.data_type {
@@ -428,13 +429,13 @@ impl Builder<'_, '_> {
     fn limited(&self, columns: &str, from: &str, conditions: &str) -> String {
         match self.catalog.dialect {
             SqlDialect::PostgreSql => format!(
-                "SELECT {columns} FROM {from} {conditions} ORDER BY random() LIMIT {SAMPLE_ROWS}"
+                "SELECT {OWN_STATEMENT} {columns} FROM {from} {conditions} ORDER BY random() LIMIT {SAMPLE_ROWS}"
             ),
             SqlDialect::MySql => format!(
-                "SELECT {columns} FROM {from} {conditions} ORDER BY rand() LIMIT {SAMPLE_ROWS}"
+                "SELECT {OWN_STATEMENT} {columns} FROM {from} {conditions} ORDER BY rand() LIMIT {SAMPLE_ROWS}"
             ),
             SqlDialect::TransactSql => format!(
-                "SELECT TOP {SAMPLE_ROWS} {columns} FROM {from} {conditions} ORDER BY NEWID()"
+                "SELECT {OWN_STATEMENT} TOP {SAMPLE_ROWS} {columns} FROM {from} {conditions} ORDER BY NEWID()"
             ),
         }
     }

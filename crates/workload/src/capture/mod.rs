@@ -5,26 +5,24 @@
 
 mod catalog;
 mod generators;
+mod plan_text;
 mod statement;
 
 #[cfg(test)]
 mod tests;
 
 use catalog::Catalog;
-use generators::{Parameters, Sample, Transaction};
+use generators::{Parameters, Transaction};
 use prony_document::SqlDialect;
 use prony_server::Control;
 use prony_server::control::Error as ControlError;
-use prony_server::statements::{StatementTotals, statistics_view};
+use prony_server::statements::StatementTotals;
 use prony_wire::StatementIds;
-use statement::{ColumnUse, Role, Statement};
-use std::fmt::Write as _;
+use statement::{ColumnUse, Role, Statement, TableName};
 use std::time::Duration;
 
 /// The most statements, which are scripts of the plan.
 const STATEMENTS_MAX: usize = 128;
-/// The most calls that a weight tells apart.
-const WEIGHT_MAX: f64 = 1e9;
 
 /// What to capture.
 pub struct CaptureOptions {
@@ -64,9 +62,10 @@ pub fn capture(
     hidden: Option<&str>,
     options: &CaptureOptions,
 ) -> Result<Captured, ControlError> {
+    let dialect = control.dialect();
     let (statements, utilities): (Vec<_>, Vec<_>) = totals
         .into_iter()
-        .partition(|totals| is_query(&totals.text));
+        .partition(|totals| is_query(&totals.text) && !reads_only_catalog(&totals.text, dialect));
     let time_us: f64 = statements.iter().map(|totals| totals.time_us).sum();
     let mut catalog = Catalog::new(control);
     let (mut entries, mut left_out, mut seen_us) = (Vec::<Entry>::new(), Vec::new(), 0.0);
@@ -92,14 +91,13 @@ pub fn capture(
         }
     }
     let kept_us: f64 = entries.iter().map(|entry| entry.totals.time_us).sum();
-    let dialect = catalog.dialect;
     let mut captured = Captured {
         plan: String::new(),
         transactions: entries.len(),
         share: kept_us / time_us.max(f64::MIN_POSITIVE),
         left_out,
     };
-    captured.plan = plan_text(&entries, &captured, &utilities, (dialect, hidden), options);
+    captured.plan = plan_text::write(&entries, &captured, &utilities, (dialect, hidden), options);
     Ok(captured)
 }
 
@@ -112,6 +110,25 @@ fn is_query(text: &str) -> bool {
         "exec",
     ]
     .contains(&&*word.to_lowercase())
+}
+
+/// Whether it asks the server about itself, as drivers and monitoring do.
+fn reads_only_catalog(text: &str, dialect: SqlDialect) -> bool {
+    let is_of_catalog = |table: &TableName| {
+        let name = table.text.to_lowercase().replace(['"', '`', '[', ']'], "");
+        [
+            "pg_",
+            "information_schema.",
+            "performance_schema.",
+            "mysql.",
+            "sys.",
+        ]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+    };
+    statement::read(text, dialect, true).is_ok_and(|statement| {
+        !statement.tables.is_empty() && statement.tables.iter().all(is_of_catalog)
+    })
 }
 
 /// A statement as a transaction, or why it cannot be one.
@@ -209,7 +226,7 @@ fn prepare(
         SqlDialect::PostgreSql => control
             .execute(&format!("PREPARE prony_capture AS {text}"))
             .map(|_| ()),
-        SqlDialect::MySql => control.try_prepare(&StatementIds::new().add(&*text)),
+        SqlDialect::MySql => control.try_prepare(&StatementIds::new().add(&text)),
         // It would need the types.
         SqlDialect::TransactSql => Ok(()),
     };
@@ -300,102 +317,4 @@ fn masked(text: &str) -> String {
         });
     let text = words.collect::<Vec<_>>().join(" ");
     text.chars().take(200).collect()
-}
-
-fn plan_text(
-    entries: &[Entry],
-    captured: &Captured,
-    utilities: &[StatementTotals],
-    (dialect, hidden): (SqlDialect, Option<&str>),
-    options: &CaptureOptions,
-) -> String {
-    let calls: u64 = entries.iter().map(|entry| entry.totals.calls).sum();
-    let kept_us: f64 = entries.iter().map(|entry| entry.totals.time_us).sum();
-    let mut plan = String::new();
-    // Writing to a String cannot fail.
-    let mut line = |text: &str| {
-        let _ = writeln!(plan, "{text}");
-    };
-    let time = match options.time {
-        time if time.is_zero() => "since the statistics began".to_owned(),
-        time => format!("in {} s", time.as_secs_f64()),
-    };
-    line(&format!(
-        "# Captured by prony capture from {} {time}: {} statements, {calls} calls,",
-        statistics_view(dialect),
-        entries.len()
-    ));
-    line(&format!(
-        "# {:.1} % of the time of all statements of this database.",
-        captured.share * 100.0
-    ));
-    line(
-        "# Each statement is a transaction of its own: the server does not say which statements were one transaction.",
-    );
-    let is_commit = |totals: &&StatementTotals| {
-        let word = totals.text.trim().trim_end_matches(';').to_lowercase();
-        ["commit", "end", "commit work", "commit transaction"].contains(&&*word)
-    };
-    let commits: u64 = utilities
-        .iter()
-        .filter(is_commit)
-        .map(|totals| totals.calls)
-        .sum();
-    if commits > 0 {
-        line(&format!(
-            "# It counted {commits} COMMITs beside the {calls} calls, so some statements were parts of larger transactions."
-        ));
-    }
-    line(
-        "# Comments that begin with \"guess\" say what a variable is drawn from. Which rows the application prefers is not known.",
-    );
-    if let Some(hidden) = hidden {
-        line(&format!("# Incomplete: {hidden}."));
-    }
-    for (text, reason, share) in &captured.left_out {
-        line(&format!(
-            "# Left out, {:.1} % of the time: {text}",
-            share * 100.0
-        ));
-        line(&format!(
-            "#   because {}",
-            reason.replace(['\n', '\r'], " ")
-        ));
-    }
-    line("\n[workload]\nname = \"sql\"");
-    let mut samples: Vec<&Sample> = Vec::new();
-    for sample in entries.iter().flat_map(|entry| &entry.transaction.samples) {
-        if !samples.iter().any(|other| other.name == sample.name) {
-            samples.push(sample);
-            line(&format!(
-                "\n[[workload.samples]]\nname = \"{}\"\nsql = '''{}'''",
-                sample.name, sample.sql
-            ));
-        }
-    }
-    let most = entries
-        .iter()
-        .map(|entry| entry.totals.calls)
-        .max()
-        .unwrap_or(1) as f64;
-    for entry in entries {
-        let totals = &entry.totals;
-        let weight = (totals.calls as f64 * (WEIGHT_MAX / most).min(1.0))
-            .round()
-            .max(1.0);
-        line(&format!(
-            "\n[[workload.transactions]]\nname = \"{}\"\nweight = {weight}",
-            entry.name
-        ));
-        line(&format!(
-            "captured = {{ time = {:.4}, rows = {:.4} }}",
-            totals.time_us / kept_us.max(f64::MIN_POSITIVE),
-            totals.rows as f64 / totals.calls.max(1) as f64
-        ));
-        for guess in &entry.transaction.guesses {
-            line(&format!("# guess: {guess}"));
-        }
-        line(&format!("sql = '''\n{}'''", entry.transaction.script));
-    }
-    plan
 }

@@ -1,7 +1,7 @@
 //! What placeholders stand for in statements as each engine normalises them.
 
-use super::masked;
 use super::statement::{ColumnName, ColumnUse, Role, read};
+use super::{masked, reads_only_catalog};
 use prony_document::SqlDialect::{self, MySql, PostgreSql, TransactSql};
 
 /// The roles of a statement's placeholders, in short: `=aid`, `limit`.
@@ -147,6 +147,21 @@ fn tables_have_their_aliases() {
         ("DELETE FROM t WHERE a = $1", "t t"),
     ] {
         assert_eq!(tables(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn statements_about_the_server_itself_are_none_of_an_application() {
+    for (text, expected) in [
+        (
+            "SELECT 1 FROM pg_catalog.pg_class c JOIN \"pg_namespace\" n ON c.a = n.b",
+            true,
+        ),
+        ("SELECT 1 FROM pg_class JOIN orders ON true", false),
+        ("SELECT 1 FROM pgbench_accounts", false),
+        ("SELECT $1", false),
+    ] {
+        assert_eq!(reads_only_catalog(text, PostgreSql), expected, "{text}");
     }
 }
 

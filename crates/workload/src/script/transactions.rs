@@ -234,16 +234,7 @@ fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>>
                     };
                     return Err(option_error(&problem, &hint));
                 }
-                let weight = match get("weight").map(|weight| weight.as_integer()) {
-                    None => Some(1),
-                    Some(number) => number
-                        .and_then(|number| u32::try_from(number).ok())
-                        .filter(|number| *number <= i32::MAX as u32),
-                };
-                let weight = weight.ok_or_else(|| {
-                    let problem = format!("the weight of transaction \"{name}\" is not valid");
-                    option_error(&problem, "an integer of at least 0, such as weight = 3")
-                })?;
+                let weight = read_weight(&name, get("weight").map(|weight| weight.as_integer()))?;
                 let only_reads = match get("reads").map(|reads| reads.as_bool()) {
                     None => false,
                     Some(Some(reads)) => reads,
@@ -253,17 +244,14 @@ fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>>
                         return Err(option_error(&problem, "reads = true if it only reads"));
                     }
                 };
-                if let Some(captured) = get("captured") {
-                    let is_number = |key: &str| {
-                        let number = captured.get(key);
-                        number.is_some_and(|number| number.is_float() || number.is_integer())
-                    };
-                    if !(is_number("time") && is_number("rows")) {
-                        let problem = format!("captured of transaction \"{name}\" is not valid");
-                        let hint =
-                            "captured = { time = 0.43, rows = 1.2 }, as prony capture writes it";
-                        return Err(option_error(&problem, hint));
-                    }
+                let is_number = |key: &&str| {
+                    let number = get("captured").and_then(|facts| facts.get(*key));
+                    number.is_some_and(|number| number.is_float() || number.is_integer())
+                };
+                if get("captured").is_some() && !["time", "rows"].iter().all(is_number) {
+                    let problem = format!("captured of transaction \"{name}\" is not valid");
+                    let hint = "captured = { time = 0.43, rows = 1.2 }, as prony capture writes it";
+                    return Err(option_error(&problem, hint));
                 }
                 let text = |key: &str| get(key).map(|text| text.as_str().unwrap_or_default());
                 let sql = match (text("sql"), text("file")) {
@@ -300,6 +288,19 @@ fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>>
         })),
     }
     texts
+}
+
+fn read_weight(name: &str, weight: Option<Option<i64>>) -> Result<u32, Error> {
+    let weight = match weight {
+        None => Some(1),
+        Some(number) => number
+            .and_then(|number| u32::try_from(number).ok())
+            .filter(|number| *number <= i32::MAX as u32),
+    };
+    weight.ok_or_else(|| {
+        let problem = format!("the weight of transaction \"{name}\" is not valid");
+        option_error(&problem, "an integer of at least 0, such as weight = 3")
+    })
 }
 
 fn checked_name(name: &str, number: u32) -> Result<String, Error> {

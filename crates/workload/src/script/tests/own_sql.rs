@@ -200,6 +200,10 @@ fn each_mistake_in_the_transactions_is_reported() {
             "two transactions have the name \"a\"",
         ),
         (
+            &with("name = 'a'\nsql = 'select 1'\ncaptured = { time = 1 }"),
+            "captured of transaction \"a\" is not valid",
+        ),
+        (
             &with("name = 'a'\nsql = '''\\sample users id\nselect :id'''"),
             "a:1: there is no sample \"users\"",
         ),
