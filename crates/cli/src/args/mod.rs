@@ -4,6 +4,7 @@
 //! Defaults of the plan are not filled in here.
 
 mod agent;
+mod capture;
 mod demo;
 mod doctor;
 mod find;
@@ -18,6 +19,7 @@ mod trend;
 mod usage;
 
 pub use agent::{AgentArgs, FleetCheckArgs, FleetCollectArgs, FleetCommand, FleetKubernetesArgs};
+pub use capture::CaptureArgs;
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
 pub use find::FindArgs;
@@ -89,6 +91,8 @@ pub enum Command {
     Drill(Box<DrillArgs>),
     /// Find the highest rate that meets what is required, and what limits it
     Find(Box<FindArgs>),
+    /// Write a plan from the statements that a server has counted
+    Capture(CaptureArgs),
     /// Check that the tables of a workload are complete and consistent
     Check(CheckArgs),
     /// Drop the tables of a workload

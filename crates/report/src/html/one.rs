@@ -11,6 +11,7 @@ use super::{
 };
 use crate::html::markup::{Html, Markup, markup, write_markup, writeln_markup};
 use crate::text::answer::answer_lines;
+use crate::text::captured::captured_mix;
 use crate::text::counts::{KINDS, describe_counts, kind_table, metric_meaning};
 use crate::text::drill::drill_facts;
 use crate::text::findings::{describe_event, failed_in_warmup, worst_first};
@@ -136,6 +137,7 @@ pub fn write(out: &mut Html, run: &Run, number: usize, runs: usize, level: usize
                 let mut chart = Html::default();
                 percentiles::write(&mut chart, &format!("percentiles-{number}"), title, &curves)?;
                 write_fold(out, chart_fold(false), title, chart)?;
+                statements::write(out, captured_mix(run))?;
                 statements::write(out, statement_section(run))?;
                 endpoints::write(out, time)?;
             }
