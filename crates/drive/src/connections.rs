@@ -156,7 +156,7 @@ impl<'a, I: Io> Connections<'a, I> {
     /// A connection for each of these clients, and one to the server for reads if there is one; all of them down. The I/O
     /// engine has a slot for each.
     pub fn new(
-        io: I,
+        mut io: I,
         job: &'a DriveJob<'a>,
         routes: &'a RouteTable,
         clients: std::ops::Range<u32>,

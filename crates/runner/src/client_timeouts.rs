@@ -22,7 +22,7 @@ pub(crate) fn client_timeouts(target: &Target) -> ClientTimeouts {
     };
     let connect = target.connect_limit();
     ClientTimeouts {
-        connect_s: (connect != Duration::MAX).then(|| connect.as_secs_f64()),
+        connect_s: (connect != Duration::MAX).then_some(connect.as_secs_f64()),
         tcp_user_s: tcp
             .user_timeout_ms
             .filter(|ms| *ms > 0)

@@ -27,7 +27,7 @@ fn document(layout: RecorderLayout, seconds: u64, sample: impl Fn(u64) -> Sample
     run.histograms = histograms.finish(&run.workload.kinds);
     run.drive.open_loop = layout.open_loop;
     run.window.measured_s = run.measured.length_s;
-    run.observed = Some(Box::new(Observed {
+    run.observed = Some(Observed {
         series: vec![ServerSecond {
             length_s: 1.0,
             machine: Some(MachineSecond {
@@ -39,7 +39,7 @@ fn document(layout: RecorderLayout, seconds: u64, sample: impl Fn(u64) -> Sample
             ..ServerSecond::default()
         }],
         ..Observed::default()
-    }));
+    });
     run.rates = vec![IndustryMetric {
         name: MetricName::Nopm,
         value: run.measured.kinds[1].tps * 60.0,
