@@ -80,6 +80,7 @@ fn examine_machine() -> Option<DoctorReport> {
         load: DoctorLoad {
             clients: DEFAULT_CLIENTS,
             threads: cpu_count() as u32,
+            has_read_server: false,
         },
         watch: Duration::ZERO,
         probe_storage: false,
