@@ -81,7 +81,6 @@ fn examine_machine() -> Option<DoctorReport> {
             clients: DEFAULT_CLIENTS,
             has_read_server: false,
             threads: cpu_count() as u32,
-            has_read_server: false,
         },
         watch: Duration::ZERO,
         probe_storage: false,
