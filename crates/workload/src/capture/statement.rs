@@ -19,6 +19,8 @@ pub(super) enum Role {
     /// A number of rows, as in `LIMIT`.
     Limit,
     Offset,
+    /// An operand of a calculation without a column.
+    Number,
     /// The text of a typed literal, such as `interval '1 day'`: the type.
     TypedLiteral(String),
     Unknown,
@@ -66,6 +68,8 @@ pub(super) struct Statement {
     pub tables: Vec<TableName>,
     /// What the placeholders stand for. One that occurs twice is one.
     pub roles: Vec<Role>,
+    /// The functions that it calls, and keywords before a parenthesis.
+    pub calls: Vec<String>,
     /// Whether it returns aggregates, so that the rows that it reads are not those that it returns.
     pub is_aggregate: bool,
     text: String,
@@ -146,14 +150,15 @@ pub(super) fn read(
         });
         occurrences.push((token.range.clone(), number));
     }
-    let calls = |name: &str| {
-        tokens
-            .windows(2)
-            .any(|pair| pair[0].text == name && is(&pair[1], "("))
-    };
+    let calls = tokens
+        .windows(2)
+        .filter(|pair| pair[0].kind == TokenKind::Name && is(&pair[1], "("));
+    let calls: Vec<String> = calls.map(|pair| pair[0].text.clone()).collect();
+    let is_aggregate = |name: &String| ["count", "sum", "avg", "min", "max"].contains(&&**name);
     Ok(Statement {
         tables: table_names(&tokens, &text),
-        is_aggregate: ["count", "sum", "avg", "min", "max"].into_iter().any(calls),
+        is_aggregate: calls.iter().any(is_aggregate),
+        calls,
         verb,
         roles: slots,
         text,
@@ -176,7 +181,7 @@ impl Statement {
 
 /// Writes out what a digest of MySQL collapses: `(...)` and `LIMIT ?, ...`.
 fn expand_collapsed(text: &str) -> Result<String, &'static str> {
-    let text = text.replace("LIMIT ?, ...", "LIMIT ?, ?");
+    let text = join_functions(&text.replace("LIMIT ?, ...", "LIMIT ?, ?"));
     if text.trim_end().ends_with("...") {
         return Err("the server has cut its text");
     }
@@ -203,6 +208,49 @@ fn expand_collapsed(text: &str) -> Result<String, &'static str> {
         return Err("the server has left out a part of its text");
     }
     Ok(expanded)
+}
+
+/// Removes the blank that a digest puts between a function and its parenthesis, which these functions do not have.
+fn join_functions(text: &str) -> String {
+    const FUNCTIONS: [&str; 24] = [
+        "ADDDATE",
+        "BIT_AND",
+        "BIT_OR",
+        "BIT_XOR",
+        "CAST",
+        "COUNT",
+        "CURDATE",
+        "CURTIME",
+        "DATE_ADD",
+        "DATE_SUB",
+        "EXTRACT",
+        "GROUP_CONCAT",
+        "MAX",
+        "MID",
+        "MIN",
+        "NOW",
+        "POSITION",
+        "STD",
+        "STDDEV",
+        "SUBDATE",
+        "SUBSTR",
+        "SUBSTRING",
+        "SUM",
+        "TRIM",
+    ];
+    let mut parts = text.split(" (");
+    let mut joined = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let word =
+            joined.rsplit(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '_' | '`'));
+        let is_function = word
+            .into_iter()
+            .next()
+            .is_some_and(|word| FUNCTIONS.contains(&word));
+        joined.push_str(if is_function { "(" } else { " (" });
+        joined.push_str(part);
+    }
+    joined
 }
 
 fn tokens(text: &str, dialect: SqlDialect) -> Vec<Token> {
@@ -514,6 +562,8 @@ impl Roles<'_> {
                     column(before(3), ColumnUse::Array)
                 }
                 "cast" => self.role_after(before(2), index),
+                // PostgreSQL makes a parameter of the field.
+                "extract" => Role::TypedLiteral("extract".to_owned()),
                 // Parentheses around the placeholder alone.
                 word if word
                     .starts_with(|c: char| !c.is_alphanumeric() && c != '_' && c != ')') =>
@@ -531,6 +581,10 @@ impl Roles<'_> {
             _ => {
                 let (operator, end) = self.operator_before(previous);
                 match self.use_of(&operator, index) {
+                    Some(ColumnUse::Operand) => match column(end, ColumnUse::Operand) {
+                        Role::Unknown => Role::Number,
+                        role => role,
+                    },
                     Some(column_use) => column(end, column_use),
                     None => Role::Unknown,
                 }
