@@ -11,6 +11,7 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
+use crate::script::PARAMETERS_MAX;
 use catalog::Catalog;
 use generators::{Parameters, Transaction, literal};
 use prony_document::SqlDialect;
@@ -159,7 +160,9 @@ fn transaction_of(
     totals: &StatementTotals,
     options: &CaptureOptions,
 ) -> Result<Result<(Statement, Transaction), String>, ControlError> {
-    let statement = match statement::read(&totals.text, catalog.dialect, !options.keeps_literals) {
+    let rows = totals.rows as f64 / totals.calls.max(1) as f64;
+    let text = statement::with_rows(&totals.text, rows);
+    let statement = match statement::read(&text, catalog.dialect, !options.keeps_literals) {
         Ok(statement) => statement,
         Err(reason) => return Ok(Err(reason.to_owned())),
     };
@@ -168,11 +171,13 @@ fn transaction_of(
             "it calls a procedure, whose parameters have no columns".to_owned(),
         ));
     }
+    if statement.roles.len() > PARAMETERS_MAX {
+        return Ok(Err(format!("it has more than {PARAMETERS_MAX} values")));
+    }
     let parameters = match parameters(catalog, &statement)? {
         Ok(parameters) => parameters,
         Err(reason) => return Ok(Err(reason)),
     };
-    let rows = totals.rows as f64 / totals.calls.max(1) as f64;
     let transaction = generators::transaction(&statement, &parameters, rows, catalog)?;
     Ok(Ok((statement, transaction)))
 }

@@ -11,6 +11,8 @@ use std::ops::Range;
 
 /// The columns of a list that a statistic has collapsed to `(...)`.
 const COLLAPSED_LIST_VALUES: usize = 10;
+/// The most rows of an INSERT.
+const INSERTED_ROWS_MAX: usize = 100;
 
 /// What a placeholder stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,6 +181,12 @@ impl Statement {
     }
 }
 
+/// Writes out the rows of an INSERT that a digest of MySQL collapses to one.
+pub(super) fn with_rows(text: &str, rows: f64) -> String {
+    let rows = (rows.round() as usize).clamp(1, INSERTED_ROWS_MAX);
+    text.replace("(...) /* , ... */", &vec!["(...)"; rows].join(", "))
+}
+
 /// Writes out what a digest of MySQL collapses: `(...)` and `LIMIT ?, ...`.
 fn expand_collapsed(text: &str) -> Result<String, &'static str> {
     let text = join_functions(&text.replace("LIMIT ?, ...", "LIMIT ?, ?"));
@@ -186,21 +194,21 @@ fn expand_collapsed(text: &str) -> Result<String, &'static str> {
         return Err("the server has cut its text");
     }
     let mut expanded = String::new();
+    let mut values = None;
     let mut parts = text.split("(...)");
     expanded.push_str(parts.next().unwrap_or_default());
     for part in parts {
         let before = expanded.trim_end();
-        let count = match before.to_ascii_lowercase().ends_with("values") {
+        if before.to_ascii_lowercase().ends_with("values") {
             // As many as the list of columns before it has.
-            true => {
-                let list = before
-                    .rsplit_once('(')
-                    .and_then(|(_, list)| list.split_once(')'));
-                let (columns, _) = list.ok_or("the number of its values is not known")?;
-                columns.split(',').count()
-            }
-            false => COLLAPSED_LIST_VALUES,
-        };
+            let list = before
+                .rsplit_once('(')
+                .and_then(|(_, list)| list.split_once(')'));
+            let (columns, _) = list.ok_or("the number of its values is not known")?;
+            values = Some(columns.split(',').count());
+        }
+        let is_row = before.to_ascii_lowercase().ends_with("values") || before.ends_with("),");
+        let count = values.filter(|_| is_row).unwrap_or(COLLAPSED_LIST_VALUES);
         expanded.push_str(&format!("({})", vec!["?"; count].join(", ")));
         expanded.push_str(part);
     }

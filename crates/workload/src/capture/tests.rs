@@ -1,6 +1,6 @@
 //! What placeholders stand for in statements as each engine normalises them, and a capture on a server that speaks SQL Server's protocol.
 
-use super::statement::{ColumnName, ColumnUse, Role, read};
+use super::statement::{ColumnName, ColumnUse, Role, read, with_rows};
 use super::{CaptureOptions, capture, masked, reads_only_catalog};
 use crate::Workload;
 use crate::script::SQL;
@@ -119,6 +119,14 @@ fn placeholders_belong_to_the_columns_beside_them() {
     assert_eq!(
         roles("SELECT 1 FROM t WHERE id BETWEEN ? AND ? + ?", MySql),
         ">id, <id, number"
+    );
+    let rows = with_rows(
+        "INSERT INTO `t` ( `a` , `b` ) VALUES (...) /* , ... */",
+        2.1,
+    );
+    assert_eq!(
+        roles(&rows, MySql),
+        "insert a, insert b, insert a, insert b"
     );
     let list = roles("SELECT 1 FROM `t` WHERE `id` IN (...)", MySql);
     assert_eq!(list, ["in id"; 10].join(", "));
