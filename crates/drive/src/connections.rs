@@ -14,6 +14,7 @@ use crate::connection_counts::ConnectionCounts;
 use crate::hosts::{ConnectionUse, FirstEndpoint, HostConnections, RouteTable};
 use crate::io::{Io, IoEvent, IoEventKind, Slot, WaitStrategy};
 use crate::job::DriveJob;
+use crate::kept::{KeptConnection, KeptConnections};
 use crate::link::{Link, ScratchBuffers};
 use crate::messages::{CollectorChannel, WorkerMessage};
 use crate::prefetch::prefetch;
@@ -152,7 +153,8 @@ pub(crate) struct Connections<'a, I> {
 }
 
 impl<'a, I: Io> Connections<'a, I> {
-    /// A connection for each of these clients, and one to the server for reads if there is one; all of them down.
+    /// A connection for each of these clients, and one to the server for reads if there is one; all of them down. The I/O
+    /// engine has a slot for each.
     pub fn new(
         mut io: I,
         job: &'a DriveJob<'a>,
@@ -181,11 +183,21 @@ impl<'a, I: Io> Connections<'a, I> {
                 connection_use: ConnectionUse::Reads,
                 ..connection
             });
-            io.add_slot();
+        }
+        let mut counts = ConnectionCounts::default();
+        for (slot, connection) in (0..).zip(&mut slots) {
+            let kept = job.kept();
+            let kept = kept.and_then(|kept| kept.take(connection.number, io.name()));
+            let Some(kept) = kept else { continue };
+            if io.adopt(slot, kept.socket).is_ok() {
+                connection.conn = Rc::new(Conn::reopened(kept.exchange));
+                connection.link = Link::over(kept.channel);
+                counts.record_opened();
+            }
         }
         Connections {
             attempts: ConnectAttempts::new(slots.len()),
-            counts: ConnectionCounts::default(),
+            counts,
             splitter: ServiceTimeSplitter::new(clock.clone()),
             io,
             clock,
@@ -453,11 +465,12 @@ impl<'a, I: Io> Connections<'a, I> {
             connection.conn.mark_ready(now_ns);
             return Some(ConnectionEvent::Lost(slot));
         }
-        // Between transactions the connection is reopened in the background, as in a pool. A user in a
-        // transaction, or in a run without reconnects, notices the loss at its next request.
+        // Between its transactions the connection is reopened in the background, as in a pool. A user in a
+        // transaction on it, or in a run without reconnects, notices the loss at its next request.
+        let is_for_reads = connection.connection_use == ConnectionUse::Reads;
         let user_slot = connection.user_slot as usize;
-        let is_in_transaction = self.slots[user_slot].conn.is_in_transaction();
-        if self.job.plan.reconnect && !is_in_transaction {
+        let user = &self.slots[user_slot].conn;
+        if self.job.plan.reconnect && !user.is_in_transaction_on(is_for_reads) {
             self.retry_with_new_deadline(slot);
         } else {
             self.slots[slot as usize].stays_closed = true;
@@ -471,6 +484,7 @@ impl<'a, I: Io> Connections<'a, I> {
         let now_ns = || self.clock.now_ns();
         if let Some(outage) = self.counts.record_restored(slot, now_ns) {
             self.channel.send(WorkerMessage::Event(outage));
+            self.send_failed_attempts();
         }
     }
 
@@ -538,6 +552,36 @@ impl<'a, I: Io> Connections<'a, I> {
     pub fn end_outage(&mut self) {
         if let Some(outage) = self.counts.end_outage() {
             self.channel.send(WorkerMessage::Event(outage));
+        }
+        self.send_failed_attempts();
+    }
+
+    fn send_failed_attempts(&mut self) {
+        for attempts in self.counts.take_failed_attempts() {
+            self.channel.send(WorkerMessage::Event(attempts));
+        }
+    }
+
+    /// Closes the connections, except those that the next load can use.
+    pub fn keep_idle(mut self, kept: &KeptConnections) {
+        let engine = self.io.name();
+        for (slot, connection) in (0..).zip(&mut self.slots) {
+            if slot >= self.clients || !connection.conn.is_idle() {
+                connection.close(&mut self.io, slot);
+            }
+        }
+        let sockets = self.io.release();
+        for (connection, socket) in self.slots.into_iter().zip(sockets) {
+            let conn = Rc::into_inner(connection.conn);
+            if let (Some(socket), Some(conn)) = (socket, conn) {
+                let kept_connection = KeptConnection {
+                    exchange: conn.into_exchange(),
+                    channel: connection.link.into_channel(),
+                    socket,
+                    engine,
+                };
+                kept.put(connection.number, kept_connection);
+            }
         }
     }
 

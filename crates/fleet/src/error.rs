@@ -2,7 +2,7 @@
 
 use crate::message::AgentFailure;
 pub use crate::message::FailureKind;
-use prony_plan::{ErrorParts, UserError};
+use prony_plan::{ErrorParts, UserError, system_error};
 use std::fmt;
 use std::io;
 
@@ -14,6 +14,11 @@ pub enum Error {
         agent: String,
         #[source]
         source: io::Error,
+    },
+    /// The program could not be copied to its machine.
+    NotInstalled {
+        agent: String,
+        parts: Box<ErrorParts>,
     },
     /// It ended, or its connection, before the load began.
     Lost {
@@ -69,12 +74,25 @@ impl Error {
         }
     }
 
+    /// The agent that it names.
+    pub(crate) fn agent_index(&self, fleet: &crate::Fleet) -> Option<usize> {
+        let (Error::Lost { agent, .. } | Error::Failed { agent, .. }) = self else {
+            return None;
+        };
+        fleet.agents.iter().position(|known| known.name == *agent)
+    }
+
     /// The cause, which selects the exit code.
     pub fn kind(&self) -> FailureKind {
         match self {
             Error::Failed { kind, .. } => *kind,
             Error::Interrupted => FailureKind::Interrupted,
-            Error::NotStarted { .. } | Error::Lost { .. } => FailureKind::Connect,
+            Error::NotStarted { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
+                FailureKind::Usage
+            }
+            Error::NotStarted { .. } | Error::NotInstalled { .. } | Error::Lost { .. } => {
+                FailureKind::Connect
+            }
             Error::NotAnAgent { .. }
             | Error::OtherBuild { .. }
             | Error::OtherWork { .. }
@@ -93,18 +111,28 @@ impl fmt::Display for Error {
 impl UserError for Error {
     fn parts(&self) -> ErrorParts {
         match self {
-            Error::NotStarted { agent, source } => {
-                ErrorParts::new(format!("{agent} could not be started: {source}"))
-            }
+            Error::NotStarted { agent, source } => ErrorParts::new(format!(
+                "{agent} could not be reached: {}",
+                system_error(source)
+            )),
+            Error::NotInstalled { agent, parts } => parts
+                .as_ref()
+                .clone()
+                .with_context(format!("the program was not installed on {agent}: ")),
             Error::Lost {
                 agent,
                 reason,
                 stderr,
             } => {
                 let parts = ErrorParts::new(format!("{agent} was lost before the load: {reason}"));
-                let parts = parts.with_hint(
-                    "run its command by hand: it must reach a machine with prony in its PATH",
-                );
+                let is_nats = ["(nats://", "(tls://"]
+                    .iter()
+                    .any(|url| agent.contains(url));
+                let parts = parts.with_hint(if is_nats {
+                    "an agent of this name must wait there: `prony agent --nats`"
+                } else {
+                    "run its command by hand: it must reach a machine with prony in its PATH"
+                });
                 match stderr.trim() {
                     "" => parts,
                     text => parts.with_details(text),

@@ -74,6 +74,7 @@ impl PlanInput {
                     .clone()
                     .map(|agents| agents.value)
                     .unwrap_or_default(),
+                install_agents: value_or(&self.install_agents, false),
                 at: self.at.clone().map(|at| at.value).unwrap_or_default(),
                 ledger: value_or(&self.ledger, false),
                 require: self
@@ -322,10 +323,6 @@ impl Checker<'_> {
         if let Some(sample) = input.tcp_sample.as_ref().filter(|sample| sample.value > 0) {
             let message = "a sample of clients over TCP is not possible with agents";
             self.report_with_hint(&sample.location, message, "remove one of the two");
-        }
-        if let Some(reads) = &input.read_from {
-            let message = "agents cannot use a server for reads yet";
-            self.report_with_hint(&reads.location, message, "remove one of the two");
         }
         if let Some(ledger) = input.ledger.as_ref().filter(|ledger| ledger.value) {
             let message = "agents cannot keep a ledger yet";

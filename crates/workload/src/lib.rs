@@ -41,12 +41,12 @@ mod zipf;
 #[cfg(test)]
 mod tests;
 
-pub use engines::require_engine;
+pub use engines::{require_engine, require_service};
 pub use error::Error;
 pub use findings::LOAD_UNFINISHED;
 pub use progress::{LoadPhase, Progress, ProgressUpdate};
 pub use registry::{find, list, unknown_option_problems};
 pub use workload::{
-    CheckReport, Finding, FindingState, LoadReport, LoadRequest, MetricSource, RateCeiling,
-    RateMetric, ReadyWorkload, TableFacts, Workload,
+    CheckReport, Finding, FindingState, LoadDivision, LoadReport, LoadRequest, MetricSource,
+    PartSelection, PartSender, RateCeiling, RateMetric, ReadyWorkload, TableFacts, Workload,
 };

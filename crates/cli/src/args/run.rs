@@ -61,6 +61,11 @@ pub struct RunArgs {
     )]
     pub expect_cached_of: Option<super::ReferenceMemory>,
 
+    /// With --agent: drive the same load again from half of the machines. If the throughput is the same, the client was
+    /// not the limit
+    #[arg(long, help_heading = "Result")]
+    pub prove_client: bool,
+
     /// Check the consistency of the data after the run, as `prony check` does; a failure makes the run invalid
     #[arg(long, help_heading = "Result")]
     pub check_after: bool,
@@ -90,6 +95,24 @@ pub struct RunArgs {
 
     #[command(flatten)]
     pub output: RunOutputArgs,
+}
+
+/// Below the options of `prony drill`.
+pub const DRILL_EXAMPLES: &str = "\
+The same options as those of `prony run`, with --ledger and --expect-outage. The exit code is 8 if something that is
+required is missed, and 9 if it is undecided.
+
+Examples:
+  prony drill tpcb --url 'postgres://bench@db1,db2/bench?target_session_attrs=read-write' --clients 64 \\
+    --duration 5m --at 60s ./failover.sh --require 'outage<30s' --require lost=0
+  prony drill plans/kits/failover.toml --url 'postgres://bench@db1,db2/bench?target_session_attrs=read-write'
+  prony demo failover                          with a primary and a standby of its own";
+
+/// Arguments of `prony drill`: those of `prony run`.
+#[derive(Args, Debug)]
+pub struct DrillArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 /// Whether a run is stored, and how its progress is shown.

@@ -8,14 +8,17 @@ mod capture;
 pub mod compare;
 mod completed_names;
 mod demo;
+mod demo_failover;
 pub mod doctor;
 pub mod embedded;
 mod file;
 mod find;
 mod find_clients;
+mod find_resume;
 mod fleet;
 mod generate;
 mod judge;
+mod kubernetes;
 mod ledger;
 pub mod load;
 mod load_size;
@@ -44,6 +47,7 @@ pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Load(args) => load::load(&args),
         Command::Run(args) => run::run(&args, arguments),
+        Command::Drill(args) => run::drill(&args.run, arguments),
         Command::Capture(args) => capture::execute(&args),
         Command::Find(args) => find::find(&args, arguments),
         Command::Check(args) => tables::check(&args),

@@ -9,10 +9,11 @@ use crate::exit::{Exit, Failure};
 use crate::run::{
     self, ExperimentPart, MetricsServer, ObserveOptions, ResultFormat, RunRequest, RunResult,
 };
+use prony_drive::KeptConnections;
 use prony_judge::experiment::{LastingProblem, lasting_problem};
 use prony_judge::noise::{condense_readings, is_invalid_by_others_only};
 use prony_plan::splitmix64;
-use prony_report::{experiment, json};
+use prony_report::{experiment, json, terminal};
 use prony_runner::Signals;
 use prony_store::{Experiment, ExperimentKind, Run};
 
@@ -36,19 +37,25 @@ pub trait Schedule {
 
     /// Shows a run that has ended, which still has its seconds.
     fn show(&mut self, format: ResultFormat, result: &RunResult) -> Result<(), Failure> {
-        output::show(|out, style| match format {
-            ResultFormat::Json => json::write_line(out, result.run()),
-            ResultFormat::Full => result.write_full(out, style),
-            ResultFormat::Junit | ResultFormat::Github => Ok(()),
-            ResultFormat::FirstScreen => experiment::write_run(out, style, result.run()),
-        })?;
-        Ok(())
+        show_run(format, result)
     }
 
     /// Puts back what was prepared for a run that is stored.
     fn clean_up(&mut self) -> Result<(), Failure> {
         Ok(())
     }
+}
+
+/// Shows a run that has ended.
+pub fn show_run(format: ResultFormat, result: &RunResult) -> Result<(), Failure> {
+    output::show(|out, style| match format {
+        ResultFormat::Json => json::write_line(out, result.run()),
+        ResultFormat::Full => result.write_full(out, style),
+        ResultFormat::Junit | ResultFormat::Github => Ok(()),
+        ResultFormat::FirstScreen => experiment::write_run(out, style, result.run()),
+        ResultFormat::Drill => terminal::write_drill(out, style, result.run(), result.stored()),
+    })?;
+    Ok(())
 }
 
 /// An experiment in progress.
@@ -59,6 +66,8 @@ pub struct ExperimentDriver<'a> {
     pub metrics: Option<&'a MetricsServer>,
     /// Whether it goes on although a problem that lasts has made every run invalid.
     pub keep_going: bool,
+    /// The clients' connections, if they stay open between the runs, which then differ in their pace only.
+    pub kept_connections: Option<KeptConnections>,
     /// The runs that have ended, without their seconds; those of an experiment that is continued come first.
     pub runs: Vec<Run>,
 }
@@ -69,6 +78,7 @@ impl<'a> ExperimentDriver<'a> {
             signals,
             metrics,
             keep_going: false,
+            kept_connections: None,
             runs: Vec::new(),
         }
     }
@@ -122,6 +132,7 @@ impl<'a> ExperimentDriver<'a> {
             experiment,
             signals: self.signals,
             metrics: self.metrics,
+            kept_connections: self.kept_connections.as_ref(),
         };
         run::execute(request, observe, Some(&part))
     }

@@ -185,8 +185,7 @@ fn statements_of(scripts: &[Script], is_own_sql: bool) -> Vec<Vec<Option<Stateme
                 types => statement.with_suggested_types(types.iter().copied()),
             }
         } else {
-            let count = u16::try_from(sql.parameters().len()).unwrap_or(u16::MAX);
-            statement_ids.add_unparsed(text, count)
+            statement_ids.add_unparsed(text, sql.parameters().len() as u32)
         };
         match sql.store_command {
             Some(_) => statement.with_columns(),
