@@ -78,8 +78,9 @@ pub(crate) fn captured_mix(run: &Run) -> Option<TableSection> {
         heading: "Share of the time beside the captured one",
         table: Some(table),
         text: "Captured: of the time that the server counted for these statements. Here: of the server's time, or, where it is \
-               not known, of the service time of committed transactions. A transaction that takes a larger share here reads \
-               other rows than the application, finds them less often in memory, or waits for others."
+               not known, of the service time of committed transactions. Here a call also has its round trip and its commit, so \
+               short statements weigh more. Otherwise a transaction that takes a larger share reads other rows than the \
+               application, finds them less often in memory, or waits for others."
             .to_owned(),
     })
 }

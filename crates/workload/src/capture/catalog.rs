@@ -124,8 +124,8 @@ impl<'a> Catalog<'a> {
 const POSTGRES_COLUMNS: &str = "SELECT attname, format_type(atttypid, NULL), EXISTS (SELECT 1 FROM pg_index i \
      WHERE i.indrelid = attrelid AND i.indisunique AND i.indkey[i.indnkeyatts - 1] = attnum) \
      FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum";
-// An index has columns too. -1: the table was never analyzed.
-const POSTGRES_ROWS: &str = "SELECT CASE WHEN reltuples < 0 THEN 1000000 ELSE reltuples END::bigint, relkind IN ('r', 'm', 'p') \
+// A table that was never analyzed has -1; a row has more than a few bytes.
+const POSTGRES_ROWS: &str = "SELECT CASE WHEN reltuples < 0 THEN pg_relation_size(oid) / 50 ELSE reltuples END::bigint, relkind IN ('r', 'm', 'p') \
      FROM pg_class WHERE oid = to_regclass($1)";
 const MYSQL_COLUMNS: &str = "SELECT column_name, data_type, EXISTS (SELECT 1 FROM information_schema.statistics s \
      WHERE s.table_schema = database() AND s.table_name = c.table_name AND s.non_unique = 0 AND s.column_name = c.column_name \

@@ -127,6 +127,7 @@ impl Builder<'_, '_> {
                 "0",
                 "a constant, because its distribution is not known",
             ),
+            Role::Number => self.of_type("integer"),
             Role::TypedLiteral(kind) => self.constant(kind),
             Role::Unknown => self.of_type(data_type),
             Role::Column(name, column_use) => match self.catalog.resolve(self.statement, name)? {
@@ -173,11 +174,14 @@ impl Builder<'_, '_> {
             }
             ColumnUse::High if self.low_of(number).is_some() => {
                 // The bound before it has drawn both.
-                let low = self
-                    .low_of(number)
-                    .map(|low| self.replacements[low].clone());
-                if let Some(low) = low.filter(|low| low.starts_with(':')) {
-                    return Ok(format!("{low}_high"));
+                let low = self.low_of(number).map(|low| &self.replacements[low]);
+                let high = low.map(|low| format!("{low}_high")).unwrap_or_default();
+                if self
+                    .variables
+                    .iter()
+                    .any(|name| high.strip_prefix(':') == Some(name))
+                {
+                    return Ok(high);
                 }
             }
             ColumnUse::Low if self.high_of(number).is_some() => {
@@ -492,19 +496,7 @@ impl Builder<'_, '_> {
     }
 
     fn constant(&mut self, data_type: &str) -> String {
-        let value = match data_type {
-            "boolean" => "true",
-            "interval" => "'1 day'",
-            "date" => "'2000-01-01'",
-            "time" | "time without time zone" => "'12:00:00'",
-            "uuid" => "'00000000-0000-0000-0000-000000000000'",
-            "json" | "jsonb" => "'{}'",
-            kind if kind.starts_with("timestamp") || kind.starts_with("datetime") => {
-                "'2000-01-01 00:00:00'"
-            }
-            kind if kind.ends_with("[]") => "'{}'",
-            _ => "''",
-        };
+        let value = literal(data_type, self.catalog.dialect);
         self.guess(format!(
             "{value}: in place of a value that belongs to no column"
         ));
@@ -534,12 +526,29 @@ impl Builder<'_, '_> {
     }
 }
 
+/// A constant of a type.
+pub(super) fn literal(data_type: &str, dialect: SqlDialect) -> &'static str {
+    match data_type {
+        "boolean" => "true",
+        // `INTERVAL 1 DAY`
+        "interval" if dialect == SqlDialect::MySql => "1",
+        "interval" => "'1 day'",
+        "extract" => "'epoch'",
+        "time" | "time without time zone" => "'12:00:00'",
+        "uuid" => "'00000000-0000-0000-0000-000000000000'",
+        "json" | "jsonb" => "'{}'",
+        kind if kind.starts_with("timestamp") || kind.starts_with("date") => "'2000-01-01'",
+        kind if kind.ends_with("[]") => "'{}'",
+        _ => "''",
+    }
+}
+
 fn sample_name<'a>(
     table: &TableName,
     columns: impl Iterator<Item = &'a str>,
     is_written: bool,
 ) -> String {
-    let mut name = word(&table.text);
+    let mut name = word(&table.text).trim_matches('_').to_owned();
     for column in columns {
         name = format!("{name}_{}", word(column));
     }

@@ -11,8 +11,9 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
+use crate::script::PARAMETERS_MAX;
 use catalog::Catalog;
-use generators::{Parameters, Transaction};
+use generators::{Parameters, Transaction, literal};
 use prony_document::SqlDialect;
 use prony_server::Control;
 use prony_server::control::Error as ControlError;
@@ -112,10 +113,29 @@ fn is_query(text: &str) -> bool {
     .contains(&&*word.to_lowercase())
 }
 
-/// Whether it asks the server about itself, as drivers and monitoring do.
+/// Functions that ask the server about itself, beside those whose names begin with `pg_`.
+const FUNCTIONS_OF_SERVER: [&str; 12] = [
+    "set_config",
+    "current_setting",
+    "version",
+    "now",
+    "database",
+    "schema",
+    "connection_id",
+    "unix_timestamp",
+    "current_database",
+    "coalesce",
+    "extract",
+    "max",
+];
+
+/// Whether it asks the server about itself, as drivers and monitoring do, or nothing.
 fn reads_only_catalog(text: &str, dialect: SqlDialect) -> bool {
     let is_of_catalog = |table: &TableName| {
-        let name = table.text.to_lowercase().replace(['"', '`', '[', ']'], "");
+        let name = table
+            .text
+            .to_lowercase()
+            .replace(['"', '`', '[', ']', ' '], "");
         [
             "pg_",
             "information_schema.",
@@ -126,8 +146,11 @@ fn reads_only_catalog(text: &str, dialect: SqlDialect) -> bool {
         .iter()
         .any(|prefix| name.starts_with(prefix))
     };
-    statement::read(text, dialect, true).is_ok_and(|statement| {
-        !statement.tables.is_empty() && statement.tables.iter().all(is_of_catalog)
+    let is_of_server =
+        |name: &String| name.starts_with("pg_") || FUNCTIONS_OF_SERVER.contains(&&**name);
+    statement::read(text, dialect, true).is_ok_and(|statement| match &*statement.tables {
+        [] => statement.verb == "select" && statement.calls.iter().all(is_of_server),
+        tables => tables.iter().all(is_of_catalog),
     })
 }
 
@@ -137,7 +160,9 @@ fn transaction_of(
     totals: &StatementTotals,
     options: &CaptureOptions,
 ) -> Result<Result<(Statement, Transaction), String>, ControlError> {
-    let statement = match statement::read(&totals.text, catalog.dialect, !options.keeps_literals) {
+    let rows = totals.rows as f64 / totals.calls.max(1) as f64;
+    let text = statement::with_rows(&totals.text, rows);
+    let statement = match statement::read(&text, catalog.dialect, !options.keeps_literals) {
         Ok(statement) => statement,
         Err(reason) => return Ok(Err(reason.to_owned())),
     };
@@ -146,11 +171,13 @@ fn transaction_of(
             "it calls a procedure, whose parameters have no columns".to_owned(),
         ));
     }
+    if statement.roles.len() > PARAMETERS_MAX {
+        return Ok(Err(format!("it has more than {PARAMETERS_MAX} values")));
+    }
     let parameters = match parameters(catalog, &statement)? {
         Ok(parameters) => parameters,
         Err(reason) => return Ok(Err(reason)),
     };
-    let rows = totals.rows as f64 / totals.calls.max(1) as f64;
     let transaction = generators::transaction(&statement, &parameters, rows, catalog)?;
     Ok(Ok((statement, transaction)))
 }
@@ -216,10 +243,12 @@ fn prepare(
         is_parameter.then_some(count)
     });
     let numbers: Vec<Option<usize>> = numbers.collect();
+    let dialect = catalog.dialect;
     let text = statement.with_placeholders(|slot| match (numbers[slot], &statement.roles[slot]) {
         (Some(number), _) => format!("${number}{}", casts.get(slot).map_or("", |cast| cast)),
-        (None, Role::TypedLiteral(kind)) if kind == "interval" => "'1 day'".to_owned(),
-        (None, _) => "'2000-01-01'".to_owned(),
+        (None, Role::TypedLiteral(kind)) => literal(kind, dialect).to_owned(),
+        // A placeholder without a number is a typed literal.
+        (None, _) => String::new(),
     });
     let control = &mut *catalog.control;
     let prepared = match catalog.dialect {

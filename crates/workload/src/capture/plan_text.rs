@@ -57,7 +57,7 @@ pub(super) fn write(
             "captured = {{ time = {time:.4}, rows = {rows:.4} }}"
         ));
         let guesses = transaction.guesses.iter();
-        lines.extend(guesses.map(|guess| format!("# guess: {guess}")));
+        lines.extend(guesses.map(|guess| format!("# guess: {}", guess.replace(['\n', '\r'], " "))));
         lines.push(format!("sql = '''\n{}'''", transaction.script));
     }
     lines.join("\n") + "\n"

@@ -11,6 +11,8 @@ use std::ops::Range;
 
 /// The columns of a list that a statistic has collapsed to `(...)`.
 const COLLAPSED_LIST_VALUES: usize = 10;
+/// The most rows of an INSERT.
+const INSERTED_ROWS_MAX: usize = 100;
 
 /// What a placeholder stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub(super) enum Role {
     /// A number of rows, as in `LIMIT`.
     Limit,
     Offset,
+    /// An operand of a calculation without a column.
+    Number,
     /// The text of a typed literal, such as `interval '1 day'`: the type.
     TypedLiteral(String),
     Unknown,
@@ -66,6 +70,8 @@ pub(super) struct Statement {
     pub tables: Vec<TableName>,
     /// What the placeholders stand for. One that occurs twice is one.
     pub roles: Vec<Role>,
+    /// The functions that it calls, and keywords before a parenthesis.
+    pub calls: Vec<String>,
     /// Whether it returns aggregates, so that the rows that it reads are not those that it returns.
     pub is_aggregate: bool,
     text: String,
@@ -146,14 +152,15 @@ pub(super) fn read(
         });
         occurrences.push((token.range.clone(), number));
     }
-    let calls = |name: &str| {
-        tokens
-            .windows(2)
-            .any(|pair| pair[0].text == name && is(&pair[1], "("))
-    };
+    let calls = tokens
+        .windows(2)
+        .filter(|pair| pair[0].kind == TokenKind::Name && is(&pair[1], "("));
+    let calls: Vec<String> = calls.map(|pair| pair[0].text.clone()).collect();
+    let is_aggregate = |name: &String| ["count", "sum", "avg", "min", "max"].contains(&&**name);
     Ok(Statement {
         tables: table_names(&tokens, &text),
-        is_aggregate: ["count", "sum", "avg", "min", "max"].into_iter().any(calls),
+        is_aggregate: calls.iter().any(is_aggregate),
+        calls,
         verb,
         roles: slots,
         text,
@@ -174,28 +181,34 @@ impl Statement {
     }
 }
 
+/// Writes out the rows of an INSERT that a digest of MySQL collapses to one.
+pub(super) fn with_rows(text: &str, rows: f64) -> String {
+    let rows = (rows.round() as usize).clamp(1, INSERTED_ROWS_MAX);
+    text.replace("(...) /* , ... */", &vec!["(...)"; rows].join(", "))
+}
+
 /// Writes out what a digest of MySQL collapses: `(...)` and `LIMIT ?, ...`.
 fn expand_collapsed(text: &str) -> Result<String, &'static str> {
-    let text = text.replace("LIMIT ?, ...", "LIMIT ?, ?");
+    let text = join_functions(&text.replace("LIMIT ?, ...", "LIMIT ?, ?"));
     if text.trim_end().ends_with("...") {
         return Err("the server has cut its text");
     }
     let mut expanded = String::new();
+    let mut values = None;
     let mut parts = text.split("(...)");
     expanded.push_str(parts.next().unwrap_or_default());
     for part in parts {
         let before = expanded.trim_end();
-        let count = match before.to_ascii_lowercase().ends_with("values") {
+        if before.to_ascii_lowercase().ends_with("values") {
             // As many as the list of columns before it has.
-            true => {
-                let list = before
-                    .rsplit_once('(')
-                    .and_then(|(_, list)| list.split_once(')'));
-                let (columns, _) = list.ok_or("the number of its values is not known")?;
-                columns.split(',').count()
-            }
-            false => COLLAPSED_LIST_VALUES,
-        };
+            let list = before
+                .rsplit_once('(')
+                .and_then(|(_, list)| list.split_once(')'));
+            let (columns, _) = list.ok_or("the number of its values is not known")?;
+            values = Some(columns.split(',').count());
+        }
+        let is_row = before.to_ascii_lowercase().ends_with("values") || before.ends_with("),");
+        let count = values.filter(|_| is_row).unwrap_or(COLLAPSED_LIST_VALUES);
         expanded.push_str(&format!("({})", vec!["?"; count].join(", ")));
         expanded.push_str(part);
     }
@@ -203,6 +216,49 @@ fn expand_collapsed(text: &str) -> Result<String, &'static str> {
         return Err("the server has left out a part of its text");
     }
     Ok(expanded)
+}
+
+/// Removes the blank that a digest puts between a function and its parenthesis, which these functions do not have.
+fn join_functions(text: &str) -> String {
+    const FUNCTIONS: [&str; 24] = [
+        "ADDDATE",
+        "BIT_AND",
+        "BIT_OR",
+        "BIT_XOR",
+        "CAST",
+        "COUNT",
+        "CURDATE",
+        "CURTIME",
+        "DATE_ADD",
+        "DATE_SUB",
+        "EXTRACT",
+        "GROUP_CONCAT",
+        "MAX",
+        "MID",
+        "MIN",
+        "NOW",
+        "POSITION",
+        "STD",
+        "STDDEV",
+        "SUBDATE",
+        "SUBSTR",
+        "SUBSTRING",
+        "SUM",
+        "TRIM",
+    ];
+    let mut parts = text.split(" (");
+    let mut joined = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let word =
+            joined.rsplit(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '_' | '`'));
+        let is_function = word
+            .into_iter()
+            .next()
+            .is_some_and(|word| FUNCTIONS.contains(&word));
+        joined.push_str(if is_function { "(" } else { " (" });
+        joined.push_str(part);
+    }
+    joined
 }
 
 fn tokens(text: &str, dialect: SqlDialect) -> Vec<Token> {
@@ -514,6 +570,8 @@ impl Roles<'_> {
                     column(before(3), ColumnUse::Array)
                 }
                 "cast" => self.role_after(before(2), index),
+                // PostgreSQL makes a parameter of the field.
+                "extract" => Role::TypedLiteral("extract".to_owned()),
                 // Parentheses around the placeholder alone.
                 word if word
                     .starts_with(|c: char| !c.is_alphanumeric() && c != '_' && c != ')') =>
@@ -531,6 +589,10 @@ impl Roles<'_> {
             _ => {
                 let (operator, end) = self.operator_before(previous);
                 match self.use_of(&operator, index) {
+                    Some(ColumnUse::Operand) => match column(end, ColumnUse::Operand) {
+                        Role::Unknown => Role::Number,
+                        role => role,
+                    },
                     Some(column_use) => column(end, column_use),
                     None => Role::Unknown,
                 }

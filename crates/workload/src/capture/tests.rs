@@ -1,8 +1,16 @@
-//! What placeholders stand for in statements as each engine normalises them.
+//! What placeholders stand for in statements as each engine normalises them, and a capture on a server that speaks SQL Server's protocol.
 
-use super::statement::{ColumnName, ColumnUse, Role, read};
-use super::{masked, reads_only_catalog};
+use super::statement::{ColumnName, ColumnUse, Role, read, with_rows};
+use super::{CaptureOptions, capture, masked, reads_only_catalog};
+use crate::Workload;
+use crate::script::SQL;
+use prony_assertions::TextAssertions;
 use prony_document::SqlDialect::{self, MySql, PostgreSql, TransactSql};
+use prony_plan::{PlanInput, QueryMode, UserError};
+use prony_server::statements::{StatementStatistics, read_statements};
+use prony_server::{Control, Environment};
+use prony_tds_server::{Column, Config, Datum, Listener, Outcome, Parameter, Type, syntax_error};
+use std::time::Duration;
 
 /// The roles of a statement's placeholders, in short: `=aid`, `limit`.
 fn roles(text: &str, dialect: SqlDialect) -> String {
@@ -24,6 +32,7 @@ fn roles(text: &str, dialect: SqlDialect) -> String {
         }
         Role::Limit => "limit".to_owned(),
         Role::Offset => "offset".to_owned(),
+        Role::Number => "number".to_owned(),
         Role::TypedLiteral(kind) => kind.clone(),
         Role::Unknown => "?".to_owned(),
     };
@@ -75,8 +84,8 @@ fn placeholders_belong_to_the_columns_beside_them() {
             "interval, ?",
         ),
         (
-            "SELECT $1 + f($2), CAST($3 AS int) FROM t WHERE a = CAST($4 AS int)",
-            "?, ?, ?, =a",
+            "SELECT $1 || f($2), extract($5 from a), CAST($3 AS int) FROM t WHERE a = CAST($4 AS int)",
+            "?, ?, extract, ?, =a",
         ),
         // One parameter in two places.
         ("SELECT 1 FROM t WHERE a = $1 OR b = $1", "=a"),
@@ -95,6 +104,30 @@ fn placeholders_belong_to_the_columns_beside_them() {
     ] {
         assert_eq!(roles(text, MySql), expected, "{text}");
     }
+    let digest = read(
+        "SELECT COUNT ( * ) , `f` ( ? ) FROM t WHERE ( a ) IN ( ? )",
+        MySql,
+        true,
+    );
+    let text = digest
+        .expect("a statement")
+        .with_placeholders(|_| "1".to_owned());
+    assert_eq!(
+        text,
+        "SELECT COUNT( * ) , `f` ( 1 ) FROM t WHERE ( a ) IN ( 1 )"
+    );
+    assert_eq!(
+        roles("SELECT 1 FROM t WHERE id BETWEEN ? AND ? + ?", MySql),
+        ">id, <id, number"
+    );
+    let rows = with_rows(
+        "INSERT INTO `t` ( `a` , `b` ) VALUES (...) /* , ... */",
+        2.1,
+    );
+    assert_eq!(
+        roles(&rows, MySql),
+        "insert a, insert b, insert a, insert b"
+    );
     let list = roles("SELECT 1 FROM `t` WHERE `id` IN (...)", MySql);
     assert_eq!(list, ["in id"; 10].join(", "));
     assert_eq!(
@@ -159,7 +192,8 @@ fn statements_about_the_server_itself_are_none_of_an_application() {
         ),
         ("SELECT 1 FROM pg_class JOIN orders ON true", false),
         ("SELECT 1 FROM pgbench_accounts", false),
-        ("SELECT $1", false),
+        ("SELECT $1, pg_backend_pid()", true),
+        ("SELECT charge_order($1)", false),
     ] {
         assert_eq!(reads_only_catalog(text, PostgreSql), expected, "{text}");
     }
@@ -184,4 +218,97 @@ fn what_cannot_be_a_transaction_has_a_reason() {
         assert_eq!(read(text, dialect, true), Err(reason), "{text}");
     }
     assert!(read("SELECT a::int FROM t", PostgreSql, true).is_ok());
+}
+
+#[test]
+fn a_plan_is_captured_on_sql_server() {
+    let rows = |rows: &[&[&str]]| {
+        let column = Column::new("c", Type::VarChar(400));
+        let row = |cells: &&[&str]| -> Vec<Datum> {
+            cells
+                .iter()
+                .map(|cell| Datum::Bytes((*cell).into()))
+                .collect()
+        };
+        let width = rows.first().map_or(0, |row| row.len());
+        let rows = rows.iter().map(row).collect();
+        vec![Outcome::Rows(vec![column; width], rows)]
+    };
+    let answer = move |text: &str, _: &[Parameter]| {
+        assert_eq!(syntax_error(text), None, "{text}");
+        match text {
+            text if text.contains("dm_exec_query_stats") => rows(&[
+                &[
+                    "0x1",
+                    "SELECT name FROM dbo.users WHERE id = @P1 AND name = 'Smith'",
+                    "30",
+                    "9000",
+                    "30",
+                ],
+                &[
+                    "0x2",
+                    "INSERT INTO dbo.users (id, name) VALUES (@P1, @P2)",
+                    "10",
+                    "1000",
+                    "10",
+                ],
+            ]),
+            text if text.contains("sys.columns") => {
+                rows(&[&["id", "int", "1"], &["name", "varchar", "0"]])
+            }
+            text if text.contains("sys.objects") => rows(&[&["400000", "1"]]),
+            text if text.contains("max(id)") => rows(&[&["41"]]),
+            text if text.contains("dbo.users") => rows(&[&["7", "Jones"]]),
+            _ => rows(&[&["1"]]),
+        }
+    };
+    let port = Listener::start(Config::new(answer)).address().port();
+    let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}/db?encrypt=disable");
+    let target = prony_server::resolve(&url, &Environment::without_home("tester"));
+    let mut control = Control::connect(&target.expect("a good URL")).expect("connects");
+    let totals = read_statements(&mut control).expect("statistics");
+    let totals = totals.since(&StatementStatistics::default());
+    let options = CaptureOptions {
+        share: 1.0,
+        keeps_literals: false,
+        time: Duration::from_secs(60),
+    };
+    let plan = capture(&mut control, totals, None, &options)
+        .expect("a plan")
+        .plan;
+    for part in [
+        "from sys.dm_exec_query_stats in 60 s: 2 statements, 40 calls",
+        "SELECT /* prony */ TOP 10000 id, name FROM dbo.users TABLESAMPLE (25.000000 PERCENT) WHERE id IS NOT NULL AND name IS NOT NULL",
+        "weight = 30\ncaptured = { time = 0.9000, rows = 1.0000 }",
+        "SELECT name FROM dbo.users WHERE id = :id AND name = :name;",
+        "\\set id random(42, 2147483647)\n",
+        "INSERT INTO dbo.users (id, name) VALUES (:id, :name);",
+    ] {
+        plan.assert_contains(part);
+    }
+    assert!(!plan.contains("Smith") && !plan.contains("Jones"), "{plan}");
+    let workload = PlanInput::from_toml("mix.toml", &plan).expect("TOML");
+    let workload = workload.check().expect("valid").workload;
+    let problems = SQL.check_options(&workload, QueryMode::Prepared);
+    assert!(problems.is_empty(), "{plan}");
+}
+
+#[test]
+fn a_login_that_may_not_read_the_statistics_is_told_the_right() {
+    let refuse = |text: &str, _: &[Parameter]| match text.contains("dm_exec_query_stats") {
+        true => vec![Outcome::Error(
+            300,
+            1,
+            14,
+            "VIEW SERVER STATE permission was denied".to_owned(),
+        )],
+        false => vec![Outcome::Count(1)],
+    };
+    let port = Listener::start(Config::new(refuse)).address().port();
+    let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}/db?encrypt=disable");
+    let target = prony_server::resolve(&url, &Environment::without_home("tester"));
+    let mut control = Control::connect(&target.expect("a good URL")).expect("connects");
+    let error = read_statements(&mut control).expect_err("it is refused");
+    let hint = error.parts().hint.unwrap_or_default();
+    hint.assert_contains("GRANT VIEW SERVER STATE");
 }
