@@ -205,7 +205,6 @@ impl<'a, I: Io> Worker<'a, I> {
         Ok(())
     }
 
-    /// Starts the load.
     fn begin_load(&mut self) {
         let started = WorkerMessage::Started(self.clock.now_ns());
         self.channel.send(started);
@@ -314,7 +313,6 @@ impl<'a, I: Io> Worker<'a, I> {
         self.connections.on_user_ended(slot);
     }
 
-    /// Closes all connections.
     pub fn close(self) {
         // Drop the users before their connections, because a user may hold an abandoned request.
         drop(self.users);

@@ -10,10 +10,9 @@ use crate::random_seed;
 use prony_drive::DriveResult;
 use prony_server::{Control, Target};
 use prony_session::{
-    ActionShare, Db, EntryPlacement, Ledger, LedgerEntry, P90Limit, Program, StatementTable, User,
-    UserId,
+    Db, EntryPlacement, Ledger, LedgerEntry, P90Limit, Program, StatementTable, User, UserId,
 };
-use prony_store::{LedgerAccount, LedgerNumber, LedgerState, SqlDialect};
+use prony_store::{LedgerAccount, LedgerNumber, LedgerState, ObservedShare, SqlDialect};
 use prony_workload::describe::Growth;
 use prony_workload::ledger::LedgerTable;
 use std::collections::BTreeSet;
@@ -294,7 +293,7 @@ impl Program for LedgerProgram<'_> {
         self.program.settings()
     }
 
-    fn action_shares(&self) -> Vec<ActionShare> {
+    fn action_shares(&self) -> Vec<ObservedShare> {
         self.program.action_shares()
     }
 

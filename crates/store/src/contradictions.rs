@@ -202,7 +202,7 @@ fn check_phase(found: &mut Contradictions, phase: &str, figures: &Figures) {
     }
 }
 
-/// A distribution of times, and its histogram, which older documents lack.
+/// A distribution of times, and its histogram.
 fn check_latency(found: &mut Contradictions, name: &str, latency: &Latency) {
     if latency.samples == 0 {
         return;

@@ -44,8 +44,9 @@ pub use engines::require_engine;
 pub use error::Error;
 pub use findings::LOAD_UNFINISHED;
 pub use progress::{LoadPhase, Progress, ProgressUpdate};
+pub use prony_document::{FindingState, TableFacts};
 pub use registry::{find, list, unknown_option_problems};
 pub use workload::{
-    CheckReport, Finding, FindingState, LoadReport, LoadRequest, MetricSource, RateCeiling,
-    RateMetric, ReadyWorkload, TableFacts, Workload,
+    CheckReport, Finding, LoadReport, LoadRequest, MetricSource, RateCeiling, RateMetric,
+    ReadyWorkload, Workload,
 };

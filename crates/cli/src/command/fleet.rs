@@ -9,7 +9,6 @@ use crate::run::fleet;
 use prony_report::fleet::{FleetMachine, write};
 use prony_runner::Signals;
 
-/// Executes the command.
 pub fn execute(command: &FleetCommand) -> Result<Exit, Failure> {
     match command {
         FleetCommand::Check(args) => check(args),

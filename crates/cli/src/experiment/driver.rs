@@ -51,7 +51,6 @@ pub trait Schedule {
     }
 }
 
-/// An experiment in progress.
 pub struct ExperimentDriver<'a> {
     /// The signals that end the experiment.
     pub signals: &'a Signals,
