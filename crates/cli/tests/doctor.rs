@@ -3,6 +3,7 @@
 use prony_assertions::TextAssertions;
 use prony_server::{Control, Environment, resolve};
 use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject, Run};
+use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, start};
 use prony_test_servers::{TestControl, restore_signals, shared_mariadb, shared_postgres};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -191,6 +192,55 @@ fn the_storage_of_mariadb_is_probed() {
     let commits = finding(&report, "commit-latency");
     commits.value.assert_starts_with("p50 ");
     assert_eq!(probe_tables(&mut connect(&url)).as_deref(), Some("0"));
+}
+
+#[test]
+fn reads_of_sql_server_are_those_that_its_files_count() {
+    let probe = |counters: Answer| {
+        let cells = |cells: &[&str]| {
+            let cells = cells.iter().map(|cell| Some((*cell).to_owned()));
+            Answer::Rows(vec![cells.collect()])
+        };
+        let answers = [
+            // 32 MB; half of it is 2,048 pages.
+            (
+                "has_perms_by_name",
+                cells(&["[dbo].[large]", "[id]", "4096", "4096"]),
+            ),
+            ("select min([id])", cells(&["1", "4096"])),
+            ("dm_io_virtual_file_stats", counters),
+        ];
+        let answers = answers.map(|(part, answer)| (part.to_owned(), answer));
+        let conversation = Conversation::new("16.0.1000.6", answers.into());
+        let port = start(CannedProtocol::Tds, conversation).unwrap();
+        probe_storage(&format!(
+            "sqlserver://u:p@127.0.0.1:{port}/bench?encrypt=false"
+        ))
+    };
+    const MB: u64 = 1 << 20;
+    let read = probe(Answer::Counters(vec![64, 16 * MB]));
+    let text = |id: &str| {
+        let found = finding(&read, id);
+        format!("{}{}", found.value, found.reason)
+    };
+    // The memory of a canned server is not called storage.
+    text("sequential-read").assert_contains("17 MB of [dbo].[large], including the round trip");
+    text("random-read").assert_contains("3.4 GB of [dbo].[large]");
+    let cached = probe(Answer::Counters(vec![1, MB / 2]));
+    let sequential = finding(&cached, "sequential-read");
+    sequential
+        .reason
+        .assert_contains("the pages of [dbo].[large] are in the server's cache");
+    let refused = probe(Answer::Error(CannedError {
+        number: 300,
+        sqlstate: "HY000",
+        message: "VIEW SERVER STATE permission was denied".to_owned(),
+    }));
+    for id in ["sequential-read", "random-read"] {
+        let found = finding(&refused, id);
+        assert_eq!(found.state, DoctorState::Unknown);
+        found.reason.assert_contains("VIEW SERVER STATE");
+    }
 }
 
 #[test]

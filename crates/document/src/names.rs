@@ -170,6 +170,8 @@ named_values! {
     EventKind {
         /// Connections were lost, and later restored.
         Outage = "outage",
+        /// Attempts to connect failed during the load.
+        FailedAttempts = "failed attempts to connect",
         /// Users ended because of an error.
         UserEnded = "user ended",
         /// The queue of scheduled starts overflowed.

@@ -6,7 +6,7 @@
 
 use crate::io::Slot;
 use crate::run_event::{RunEvent, RunEventKind};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// The connections of a worker that are up or lost.
 #[derive(Debug, Default)]
@@ -15,6 +15,8 @@ pub(crate) struct ConnectionCounts {
     /// Slots whose connection was lost in the outage and is not back yet; empty if there is no outage.
     lost_slots: HashSet<Slot>,
     outage: Option<RunEvent>,
+    /// Failed attempts by cause, since they were last taken.
+    failed_attempts: BTreeMap<&'static str, RunEvent>,
 }
 
 impl ConnectionCounts {
@@ -70,6 +72,30 @@ impl ConnectionCounts {
         Some(outage)
     }
 
+    /// Counts a failed attempt to connect; `example` describes the first one of its cause.
+    pub fn record_failed_attempt(
+        &mut self,
+        cause: &'static str,
+        now_ns: u64,
+        example: impl FnOnce() -> String,
+    ) {
+        let attempts = self.failed_attempts.entry(cause);
+        let attempts = attempts.or_insert_with(|| RunEvent {
+            from_ns: now_ns,
+            until_ns: None,
+            kind: RunEventKind::FailedAttempts,
+            detail: format!("{cause}: {}", example()),
+            count: 0,
+        });
+        attempts.until_ns = Some(now_ns);
+        attempts.count += 1;
+    }
+
+    /// Takes the failed attempts to connect, one event for each cause.
+    pub fn take_failed_attempts(&mut self) -> impl Iterator<Item = RunEvent> + use<> {
+        std::mem::take(&mut self.failed_attempts).into_values()
+    }
+
     /// Takes the outage that is not over at the end of the run, if there is one.
     pub fn end_outage(&mut self) -> Option<RunEvent> {
         self.outage.take()
@@ -102,6 +128,25 @@ mod tests {
         assert_eq!((outage.count, outage.detail.as_str()), (2, "reset"));
         assert_eq!((counts.up(), counts.lost_count()), (3, 0));
         assert_eq!(counts.end_outage(), None);
+    }
+
+    #[test]
+    fn failed_attempts_are_counted_by_cause() {
+        let mut counts = ConnectionCounts::default();
+        for (cause, now_ns) in [("refused", 10), ("role", 20), ("refused", 30)] {
+            counts.record_failed_attempt(cause, now_ns, || format!("at {now_ns}"));
+        }
+        let events: Vec<RunEvent> = counts.take_failed_attempts().collect();
+        let [refused, role] = &events[..] else {
+            panic!("{events:?}");
+        };
+        assert_eq!(
+            (refused.count, refused.detail.as_str()),
+            (2, "refused: at 10")
+        );
+        assert_eq!((refused.from_ns, refused.until_ns), (10, Some(30)));
+        assert_eq!((role.count, role.from_ns), (1, 20));
+        assert_eq!(counts.take_failed_attempts().count(), 0);
     }
 
     #[test]

@@ -152,9 +152,10 @@ pub(crate) struct Connections<'a, I> {
 }
 
 impl<'a, I: Io> Connections<'a, I> {
-    /// A connection for each of these clients, and one to the server for reads if there is one; all of them down.
+    /// A connection for each of these clients, and one to the server for reads if there is one; all of them down. The I/O
+    /// engine has a slot for each.
     pub fn new(
-        mut io: I,
+        io: I,
         job: &'a DriveJob<'a>,
         routes: &'a RouteTable,
         clients: std::ops::Range<u32>,
@@ -181,7 +182,6 @@ impl<'a, I: Io> Connections<'a, I> {
                 connection_use: ConnectionUse::Reads,
                 ..connection
             });
-            io.add_slot();
         }
         Connections {
             attempts: ConnectAttempts::new(slots.len()),
@@ -453,11 +453,12 @@ impl<'a, I: Io> Connections<'a, I> {
             connection.conn.mark_ready(now_ns);
             return Some(ConnectionEvent::Lost(slot));
         }
-        // Between transactions the connection is reopened in the background, as in a pool. A user in a
-        // transaction, or in a run without reconnects, notices the loss at its next request.
+        // Between its transactions the connection is reopened in the background, as in a pool. A user in a
+        // transaction on it, or in a run without reconnects, notices the loss at its next request.
+        let is_for_reads = connection.connection_use == ConnectionUse::Reads;
         let user_slot = connection.user_slot as usize;
-        let is_in_transaction = self.slots[user_slot].conn.is_in_transaction();
-        if self.job.plan.reconnect && !is_in_transaction {
+        let user = &self.slots[user_slot].conn;
+        if self.job.plan.reconnect && !user.is_in_transaction_on(is_for_reads) {
             self.retry_with_new_deadline(slot);
         } else {
             self.slots[slot as usize].stays_closed = true;
@@ -471,6 +472,7 @@ impl<'a, I: Io> Connections<'a, I> {
         let now_ns = || self.clock.now_ns();
         if let Some(outage) = self.counts.record_restored(slot, now_ns) {
             self.channel.send(WorkerMessage::Event(outage));
+            self.send_failed_attempts();
         }
     }
 
@@ -538,6 +540,13 @@ impl<'a, I: Io> Connections<'a, I> {
     pub fn end_outage(&mut self) {
         if let Some(outage) = self.counts.end_outage() {
             self.channel.send(WorkerMessage::Event(outage));
+        }
+        self.send_failed_attempts();
+    }
+
+    fn send_failed_attempts(&mut self) {
+        for attempts in self.counts.take_failed_attempts() {
+            self.channel.send(WorkerMessage::Event(attempts));
         }
     }
 

@@ -103,7 +103,7 @@ pub struct Link {
     endpoints_left: u16,
     /// The index of the route to that endpoint.
     route_index: u16,
-    /// The failure of each route that the current attempt, or the last one that failed, has tried.
+    /// The failure of each route that the current attempt, or the last one, has tried.
     failures: Vec<ConnectFailure>,
     /// The route to the server to which a SQL Server routed the login.
     redirected: Option<Box<Route>>,
@@ -158,7 +158,7 @@ impl Link {
         self.channel.description()
     }
 
-    /// Why the last attempt failed, one failure for each route that was tried.
+    /// Why the last attempt failed, one failure for each route that was tried; also of one that succeeded on a later route.
     pub fn failures(&self) -> &[ConnectFailure] {
         &self.failures
     }
@@ -256,7 +256,6 @@ impl Link {
                 }
                 self.channel = channel;
                 self.phase = Phase::Up;
-                self.failures = Vec::new();
                 LinkStep::Up(session.flags, session.trailing_bytes)
             }
             Err(error) => self.try_next_route(io, slot, routes, FailureCause::Login(error)),

@@ -20,6 +20,8 @@ pub struct RunEvent {
 pub enum RunEventKind {
     /// Connections were lost; the event lasts until all are back.
     Outage,
+    /// Attempts to connect failed during the load, all for the same cause, which is the detail up to its first colon.
+    FailedAttempts,
     /// A user's program could not continue.
     UserFailed,
     /// More starts waited than the queue holds, which ended the run.

@@ -68,7 +68,7 @@ impl WorkerThread<'_> {
         choice: &EngineChoice,
         create: impl Fn(EngineKind, usize) -> io::Result<Box<dyn AnyIo + 'io>>,
     ) -> io::Result<Option<Box<dyn AnyIo + 'io>>> {
-        let connections = self.share.clients.len();
+        let connections = self.share.clients.len() * self.job.connections_per_client() as usize;
         let engine = create(choice.kind, connections);
         let is_final = choice.is_final(&engine);
         self.channel.send(WorkerMessage::EngineCreated(is_final));

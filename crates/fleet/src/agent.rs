@@ -4,8 +4,11 @@
 //! command, or go on without its coordinator: when that is gone or silent, the load ends.
 
 use crate::carrier::{HEARTBEAT, SILENCE_MAX};
+use crate::commit_gap::CommitGaps;
 use crate::coordinator::boot_id;
 use crate::frame::{FrameError, GREETING, read_any_frame, read_frame, write_frame};
+use crate::keep::{Keeping, KeptEnd, KeptHeader, kept, remove};
+use crate::loading::load_part;
 use crate::message::{
     AgentDescription, AgentFailure, FailureKind, FinishedPart, FromAgent, PartEvent, PartHost,
     PartRoundTrips, PartRow, ReadyPart, RowCounts, RunPart, ServerLogin, ServerProbe, ToAgent,
@@ -18,11 +21,12 @@ use prony_plan::{ErrorParts, Plan, PlanInput, ServerPlan, UserError, to_toml};
 use prony_server::control::StopSignal;
 use prony_server::settings::{find_reach, set_in_sessions};
 use prony_server::{Control, Environment, Target, read_server_facts, resolve};
-use prony_store::{Build, Host};
+use prony_store::{Build, DoctorReport, Host};
 use prony_wire::Secret;
 use prony_workload::ReadyWorkload;
 use sha2::{Digest, Sha256};
 use std::io::{self, Read, Write};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,19 +46,29 @@ pub enum AgentError {
     )]
     NoCoordinator,
     /// The carrier failed.
-    #[error("the connection to the coordinator failed: {0}")]
+    #[error("the coordinator cannot be reached: {0}")]
     Carrier(#[from] io::Error),
 }
 
-/// Serves one coordinator until it is gone. `host` and `build` describe this machine and program.
+/// What an agent is, and what its program does for it.
+pub struct AgentSetup {
+    /// This machine and program.
+    pub host: Host,
+    pub build: Build,
+    /// Examines this machine, as `prony doctor` does.
+    pub examine: fn() -> Option<DoctorReport>,
+    /// Where to keep what is measured until the coordinator has it.
+    pub folder: Option<PathBuf>,
+}
+
+/// Serves one coordinator until it is gone.
 ///
 /// # Errors
 /// If the input is not that of a coordinator.
 pub fn serve(
     mut input: impl Read + Send + 'static,
     mut output: impl Write + Send + 'static,
-    host: Host,
-    build: Build,
+    setup: &AgentSetup,
 ) -> Result<(), AgentError> {
     output.write_all(&GREETING)?;
     output.flush()?;
@@ -71,6 +85,7 @@ pub fn serve(
         interrupt: AtomicBool::new(false),
         stop: Arc::default(),
         is_lost: AtomicBool::new(false),
+        has_ended: AtomicBool::new(false),
         heard_ns: AtomicU64::new(Clock::System.now_ns()),
     });
     let (sender, requests) = channel();
@@ -78,26 +93,110 @@ pub fn serve(
     Builder::new().spawn(move || reading.read_all(&mut input, &sender))?;
     let beating = Arc::clone(&link);
     Builder::new().spawn(move || beating.beat())?;
+    let watching = Arc::clone(&link);
+    Builder::new().spawn(move || watching.watch())?;
+    let result = serve_requests(&link, &requests, setup);
+    link.has_ended.store(true, Ordering::Relaxed);
+    // What carries the frames ends, and with it the thread that reads.
+    *link.output.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(io::sink());
+    result
+}
+
+/// Waits at a NATS server (`nats://HOST:PORT/NAME`) for coordinators, and serves one after the other. `notice` takes
+/// warnings and the errors of each.
+///
+/// # Errors
+/// If the server cannot be reached, or refuses.
+#[cfg(feature = "nats")]
+pub fn serve_nats(
+    url: &str,
+    setup: &AgentSetup,
+    notice: &mut dyn FnMut(&str),
+) -> Result<std::convert::Infallible, AgentError> {
+    use crate::nats::{NatsAddress, NatsAgent, open_server_warning};
+    let address = NatsAddress::parse(url, Some(&setup.host.name))?;
+    let agent = NatsAgent::connect(&address)?;
+    notice(&format!("agent {} waits for a coordinator", address.agent));
+    loop {
+        let (input, output) = agent.next_coordinator()?;
+        if agent.is_open() == Some(true) {
+            notice(&format!(
+                "warning: {}",
+                open_server_warning(&address.server)
+            ));
+        }
+        if let Err(error) = serve(input, output, setup) {
+            notice(&error.to_string());
+        }
+        agent.rest();
+    }
+}
+
+/// A build without NATS.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "nats"))]
+pub fn serve_nats(
+    _: &str,
+    _: &AgentSetup,
+    _: &mut dyn FnMut(&str),
+) -> Result<std::convert::Infallible, AgentError> {
+    Err(io::Error::other("this build has no NATS").into())
+}
+
+fn serve_requests(
+    link: &Link,
+    requests: &Receiver<ToAgent>,
+    setup: &AgentSetup,
+) -> Result<(), AgentError> {
     link.send(&FromAgent::Welcome(Box::new(AgentDescription {
-        build,
-        host,
+        build: setup.build.clone(),
+        host: setup.host.clone(),
         boot_id: boot_id(),
     })))?;
-    while let Ok(request) = requests.recv() {
+    let folder = setup.folder.as_deref();
+    let mut keeping = Keeping::default();
+    while !link.is_lost.load(Ordering::Relaxed) {
+        let request = match requests.recv_timeout(POLL_INTERVAL) {
+            Ok(request) => request,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
         match request {
             ToAgent::Prepare(part) => {
-                if let Err(failure) = run_part(&link, &requests, *part) {
+                if let Err(failure) = run_part(link, requests, setup, *part, &mut keeping) {
                     link.send(&FromAgent::Failed(failure))?;
                 }
             }
             ToAgent::Probe(login) => {
-                let answer = match probe(&link, &login) {
+                let answer = match probe(link, &login) {
                     Ok(probe) => FromAgent::Probed(probe),
                     Err(failure) => FromAgent::Failed(failure),
                 };
                 link.send(&answer)?;
             }
-            ToAgent::End => break,
+            ToAgent::Load(part) => {
+                if let Err(failure) = load_part(link, *part) {
+                    link.send(&FromAgent::Failed(failure))?;
+                }
+            }
+            ToAgent::Examine => {
+                let report = (setup.examine)();
+                link.send(&FromAgent::Examined(report.map(Box::new)))?;
+            }
+            ToAgent::Collect => {
+                link.send(&FromAgent::Kept(folder.map(kept).unwrap_or_default()))?;
+            }
+            ToAgent::Discard(name) => {
+                if let Some(folder) = folder {
+                    remove(folder, &name);
+                }
+            }
+            ToAgent::End => {
+                keeping.discard();
+                break;
+            }
             // A stop that arrives when the part has ended.
             _ => {}
         }
@@ -106,20 +205,22 @@ pub fn serve(
 }
 
 /// The connection to the coordinator.
-struct Link {
+pub(crate) struct Link {
     output: Mutex<Box<dyn Write + Send>>,
     run: u64,
     /// Ends the load.
-    interrupt: AtomicBool,
+    pub interrupt: AtomicBool,
     /// Ends the waits of the control connection.
     stop: Arc<AtomicUsize>,
     is_lost: AtomicBool,
+    /// All requests have been served.
+    has_ended: AtomicBool,
     /// When the coordinator was heard last, on the agent's clock.
     heard_ns: AtomicU64,
 }
 
 impl Link {
-    fn send(&self, message: &FromAgent) -> io::Result<()> {
+    pub fn send(&self, message: &FromAgent) -> io::Result<()> {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         write_frame(&mut **output, self.run, message)
     }
@@ -161,26 +262,42 @@ impl Link {
         }
     }
 
-    /// Says that the agent is there, and watches whether the coordinator is. If not, the process ends soon, even if a
-    /// write to the coordinator hangs.
+    /// Says that the agent is there.
     fn beat(&self) {
-        while !self.is_lost.load(Ordering::Relaxed) {
+        while !self.is_over() && self.send(&FromAgent::Alive).is_ok() {
+            sleep(HEARTBEAT);
+        }
+        if !self.has_ended.load(Ordering::Relaxed) {
+            self.lose();
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_lost.load(Ordering::Relaxed) || self.has_ended.load(Ordering::Relaxed)
+    }
+
+    /// Watches whether the coordinator is there. If not, the load ends soon, or else the process does, even if a write
+    /// to the coordinator hangs.
+    fn watch(&self) {
+        while !self.is_over() {
             let silent_ns = Clock::System
                 .now_ns()
                 .saturating_sub(self.heard_ns.load(Ordering::Relaxed));
-            if Duration::from_nanos(silent_ns) > SILENCE_MAX
-                || self.send(&FromAgent::Alive).is_err()
-            {
+            if Duration::from_nanos(silent_ns) > SILENCE_MAX {
                 self.lose();
             }
             sleep(HEARTBEAT);
         }
-        sleep(END_TIMEOUT);
-        std::process::exit(1);
+        if self.is_lost.load(Ordering::Relaxed) {
+            sleep(END_TIMEOUT);
+            if !self.has_ended.load(Ordering::Relaxed) {
+                std::process::exit(1);
+            }
+        }
     }
 }
 
-fn failure(kind: FailureKind, error: &dyn UserError) -> AgentFailure {
+pub(crate) fn failure(kind: FailureKind, error: &dyn UserError) -> AgentFailure {
     AgentFailure::new(kind, error.parts())
 }
 
@@ -217,9 +334,27 @@ struct PreparedPart {
 }
 
 /// Executes one part of a run, and sends its end.
-fn run_part(link: &Link, requests: &Receiver<ToAgent>, part: RunPart) -> Result<(), AgentFailure> {
+fn run_part(
+    link: &Link,
+    requests: &Receiver<ToAgent>,
+    setup: &AgentSetup,
+    part: RunPart,
+    keeping: &mut Keeping,
+) -> Result<(), AgentFailure> {
     let prepared = prepare(link, &part)?;
     let slice = RunSlice::of_workers(&prepared.plan.drive, part.first_worker..part.end_worker);
+    let header = KeptHeader {
+        run: format!("{:016x}", link.run),
+        machine: setup.host.name.clone(),
+        workload: prepared.plan.workload.name.clone(),
+        kinds: prepared.work.kinds.clone(),
+        clients: slice.clients.len() as u32,
+        first_worker: part.first_worker,
+        end_worker: part.end_worker,
+    };
+    let gaps = (part.measures_gaps).then(|| CommitGaps::of(&*prepared.ready.program));
+    let gap_listener = gaps.clone();
+    let gap_listener = gap_listener.map(|gaps| move |_: usize| gaps.listener());
     let job = DriveJob {
         program: &*prepared.ready.program,
         target: &prepared.target,
@@ -227,7 +362,7 @@ fn run_part(link: &Link, requests: &Receiver<ToAgent>, part: RunPart) -> Result<
         plan: &prepared.plan.drive,
         seed: part.seed,
         interrupt: &link.interrupt,
-        new_sample_listener: None,
+        new_sample_listener: gap_listener.as_ref().map(|new| new as _),
         service: prepared.service,
         on_connect_refused: None,
     };
@@ -236,11 +371,13 @@ fn run_part(link: &Link, requests: &Receiver<ToAgent>, part: RunPart) -> Result<
         start_ns: 0,
         rows: 0,
         counts: RowCounts::default(),
+        keeping,
     };
     let driven = connect(&job, &slice, |ready| {
         let state = ready_part(&ready, prepared.work.clone());
         link.send(&FromAgent::Ready(Box::new(state))).ok()?;
         let start_ns = wait_for_start(link, requests)?;
+        *sender.keeping = Keeping::begin(setup.folder.as_deref(), &header);
         Some(ready.start_at(start_ns, &mut sender))
     });
     match driven {
@@ -254,6 +391,9 @@ fn run_part(link: &Link, requests: &Receiver<ToAgent>, part: RunPart) -> Result<
                     .iter()
                     .map(|share| (share.count, share.total))
                     .collect(),
+                commit_gaps: gaps
+                    .map(|gaps| gaps.since(result.start.schedule.start_ns))
+                    .unwrap_or_default(),
                 ..sender.finish(&result)
             };
             // If nobody listens, the load has ended.
@@ -314,12 +454,19 @@ fn ready_part(ready: &ReadySlice<'_>, work: WorkDescription) -> ReadyPart {
     }
 }
 
+fn usage(problem: String) -> AgentFailure {
+    AgentFailure::new(FailureKind::Usage, ErrorParts::new(problem))
+}
+
+pub(crate) fn read_plan(text: &str) -> Result<Plan, AgentFailure> {
+    PlanInput::from_toml("the coordinator's plan", text)
+        .and_then(PlanInput::check)
+        .map_err(|problems| usage(problems.to_string()))
+}
+
 /// Reads the plan, connects to the server, and reads the data's description.
 fn prepare(link: &Link, part: &RunPart) -> Result<PreparedPart, AgentFailure> {
-    let usage = |problem: String| AgentFailure::new(FailureKind::Usage, ErrorParts::new(problem));
-    let plan = PlanInput::from_toml("the coordinator's plan", &part.plan)
-        .and_then(PlanInput::check)
-        .map_err(|problems| usage(problems.to_string()))?;
+    let plan = read_plan(&part.plan)?;
     let mut target = resolve_target(link, &part.login)?;
     target.spread = plan.drive.spread.unwrap_or(target.spread);
     let connect_failure = |error: &dyn UserError| failure(FailureKind::Connect, error);
@@ -386,8 +533,14 @@ pub(crate) fn describe_work(
 }
 
 /// The server of the plan, as the coordinator's environment names it. Host names are resolved here.
-fn resolve_target(link: &Link, login: &ServerLogin) -> Result<Target, AgentFailure> {
-    let mut environment = Environment::from_process().with_only(login.variables.clone());
+pub(crate) fn resolve_target(link: &Link, login: &ServerLogin) -> Result<Target, AgentFailure> {
+    let own = Environment::from_process();
+    let mut variables = login.variables.clone();
+    if login.has_no_passwords {
+        let secrets = own.vars().iter().filter(|(name, _)| is_secret(name));
+        variables.extend(secrets.map(|(name, value)| (name.clone(), value.clone())));
+    }
+    let mut environment = own.with_only(variables);
     environment.user.clone_from(&login.system_user);
     let resolved = resolve(&login.url, &environment);
     let mut target = resolved.map_err(|error| failure(FailureKind::Connect, &error))?;
@@ -408,16 +561,30 @@ fn resolve_target(link: &Link, login: &ServerLogin) -> Result<Target, AgentFailu
     Ok(target)
 }
 
+/// Whether a variable holds a password, or the path of a file of passwords.
+pub(crate) fn is_secret(variable: &str) -> bool {
+    matches!(
+        variable,
+        "PGPASSWORD" | "PGPASSFILE" | "MYSQL_PWD" | "MYSQL_TEST_LOGIN_FILE" | "SQLCMDPASSWORD"
+    )
+}
+
 /// Sends each row.
 struct RowSender<'a> {
     link: &'a Link,
     start_ns: u64,
     rows: u64,
     counts: RowCounts,
+    keeping: &'a mut Keeping,
 }
 
 impl RowSender<'_> {
     fn finish(self, result: &DriveResult) -> FinishedPart {
+        self.keeping.end(&KeptEnd {
+            rows: self.rows,
+            counts: self.counts,
+            failure: result.failure.clone(),
+        });
         let drain = result.collected.drain.clone();
         let drain = drain.map(|interval| {
             let row = IntervalRow {
@@ -434,6 +601,7 @@ impl RowSender<'_> {
                 .map(|event| PartEvent::new(event, self.start_ns))
                 .collect(),
             shares: Vec::new(),
+            commit_gaps: Vec::new(),
             start_delay_ns: result.start_delay_ns,
             rows: self.rows,
             counts: self.counts,
@@ -453,6 +621,7 @@ impl Observer for RowSender<'_> {
         self.rows += 1;
         add_counts(&mut self.counts, row);
         let row = PartRow::new(row, self.start_ns);
+        self.keeping.add_row(&row);
         if self.link.send(&FromAgent::Row(Box::new(row))).is_err() {
             self.link.lose();
         }

@@ -1,14 +1,14 @@
-//! The command of an agent: its process, and the ends of its input and output.
+//! The carrier of an agent: the ends of a command's input and output, or other streams of bytes.
 //!
-//! In: a command, and the program that it shall start. Out: frames in both directions. Must never: wait forever for a
-//! process, or leave one running.
+//! In: a command, or streams. Out: frames in both directions. Must never: wait forever for a process, or leave one
+//! running.
 
 use crate::frame::{FrameError, GREETING, read_frame, write_frame};
 use crate::message::{FromAgent, ToAgent};
 use prony_drive::clock::Clock;
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, sleep};
@@ -37,11 +37,15 @@ pub(crate) enum Arrival {
 /// The number of a ping, the agent's time, and when the answer arrived, nanoseconds.
 pub(crate) type Pong = (u32, u64, u64);
 
-/// A running command. Dropping it ends the process.
+/// Where frames for an agent go; `None` when the carrier has ended.
+type Input = Mutex<Option<Box<dyn Write + Send>>>;
+
+/// The ends of an agent's carrier. Dropping it ends the agent.
 pub(crate) struct Carrier {
-    child: Child,
-    input: Arc<Mutex<Option<ChildStdin>>>,
-    /// The end of its standard error output.
+    /// The command, if there is one.
+    child: Option<Child>,
+    input: Arc<Input>,
+    /// The end of the command's standard error output.
     stderr: Arc<Mutex<Vec<u8>>>,
     run: u64,
 }
@@ -70,27 +74,41 @@ impl Carrier {
             });
         }
         let mut child = command.spawn()?;
-        let (output, errors) = (child.stdout.take(), child.stderr.take());
-        let carrier = Carrier {
-            input: Arc::new(Mutex::new(child.stdin.take())),
-            child,
-            stderr: Arc::default(),
-            run,
-        };
+        let missing = || io::Error::from(io::ErrorKind::BrokenPipe);
+        let output = child.stdout.take().ok_or_else(missing)?;
+        let input = child.stdin.take().ok_or_else(missing)?;
+        let errors = child.stderr.take();
+        let mut carrier = Carrier::over(output, input, run, index, arrivals, pongs)?;
+        carrier.child = Some(child);
         if let Some(errors) = errors {
             let kept = Arc::clone(&carrier.stderr);
             Builder::new().spawn(move || keep_end(errors, &kept))?;
         }
-        if let Some(output) = output {
-            let reader = Reader {
-                index,
-                run,
-                arrivals,
-                pongs,
-            };
-            Builder::new().spawn(move || reader.read_all(output))?;
-        }
         Ok(carrier)
+    }
+
+    /// A carrier of these streams.
+    pub fn over(
+        output: impl Read + Send + 'static,
+        input: impl Write + Send + 'static,
+        run: u64,
+        index: usize,
+        arrivals: Sender<(usize, Arrival)>,
+        pongs: Sender<Pong>,
+    ) -> io::Result<Carrier> {
+        let reader = Reader {
+            index,
+            run,
+            arrivals,
+            pongs,
+        };
+        Builder::new().spawn(move || reader.read_all(output))?;
+        Ok(Carrier {
+            child: None,
+            input: Arc::new(Mutex::new(Some(Box::new(input)))),
+            stderr: Arc::default(),
+            run,
+        })
     }
 
     /// Sends the greeting and the first message, and from then on that the coordinator is there.
@@ -137,9 +155,10 @@ impl Carrier {
     }
 
     fn wait(&mut self, timeout: Duration) -> Option<ExitStatus> {
+        let child = self.child.as_mut()?;
         let since = Instant::now();
         loop {
-            match self.child.try_wait() {
+            match child.try_wait() {
                 Ok(Some(status)) => return Some(status),
                 Ok(None) if since.elapsed() < timeout => sleep(Duration::from_millis(5)),
                 _ => return None,
@@ -147,12 +166,16 @@ impl Carrier {
         }
     }
 
-    /// Ends the process and those that it started, at once.
+    /// Ends the process and those that it started, at once; without a process, the bytes for the agent.
     pub fn kill(&mut self) {
-        if self.wait(Duration::ZERO).is_none() {
-            // SAFETY: the process leads a session and a group of its own, and has not been waited for, so that its
-            // number is still its own.
-            unsafe { libc::kill(-(self.child.id() as libc::pid_t), libc::SIGKILL) };
+        match self.child.as_ref().map(Child::id) {
+            None => *lock(&self.input) = None,
+            Some(id) if self.wait(Duration::ZERO).is_none() => {
+                // SAFETY: the process leads a session and a group of its own, and has not been waited for, so that its
+                // number is still its own.
+                unsafe { libc::kill(-(id as libc::pid_t), libc::SIGKILL) };
+            }
+            Some(_) => {}
         }
     }
 }
@@ -168,7 +191,9 @@ impl Drop for Carrier {
         }
         if self.wait(END_TIMEOUT).is_none() {
             self.kill();
-            let _ = self.child.wait();
+            if let Some(child) = &mut self.child {
+                let _ = child.wait();
+            }
         }
     }
 }
@@ -177,7 +202,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn send(input: &Mutex<Option<ChildStdin>>, run: u64, message: &ToAgent) -> io::Result<()> {
+fn send(input: &Input, run: u64, message: &ToAgent) -> io::Result<()> {
     match lock(input).as_mut() {
         Some(input) => write_frame(input, run, message),
         None => Err(io::ErrorKind::BrokenPipe.into()),
@@ -204,7 +229,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn read_all(&self, mut output: ChildStdout) {
+    fn read_all(&self, mut output: impl Read) {
         let end = match read_greeting(&mut output) {
             Ok(()) => self.read_frames(&mut output),
             Err(arrival) => arrival,
@@ -212,7 +237,7 @@ impl Reader {
         let _ = self.arrivals.send((self.index, end));
     }
 
-    fn read_frames(&self, output: &mut ChildStdout) -> Arrival {
+    fn read_frames(&self, output: &mut dyn Read) -> Arrival {
         loop {
             match read_frame(output, self.run) {
                 Ok(FromAgent::Pong(number, agent_ns)) => {

@@ -3,17 +3,23 @@
 //! In: commands. Out: a [`Fleet`] of agents of this build, whose processes end with it. Must never: accept an agent of
 //! another build or of another run.
 
+use crate::agent::is_secret;
 use crate::carrier::{Arrival, Carrier, Pong, SILENCE_MAX};
 use crate::clock::{ClockReading, ROUND_TRIPS, ROUND_TRIPS_MIN, TIME_MAX};
 use crate::error::Error;
+use crate::install::install;
+use crate::keep::KeptFile;
 use crate::message::{AgentDescription, FromAgent, ServerLogin, ServerProbe, ToAgent};
+#[cfg(feature = "nats")]
+use crate::nats::{Bus, NatsAddress, open_server_warning};
 use prony_drive::clock::Clock;
 use prony_server::{Endpoint, Environment, Target, secrets};
-use prony_store::{Build, Host};
+use prony_store::{Build, DoctorReport, Host};
+use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// How long an agent may take to answer first: its command logs in at another machine.
@@ -30,17 +36,27 @@ pub struct FleetCommands<'a> {
     pub build: Build,
     /// When set, the start ends.
     pub interrupt: &'a AtomicBool,
+    /// Copies the program to each machine first.
+    pub installs: bool,
 }
 
 /// Agents that have answered. Dropping it ends them.
 pub struct Fleet {
     pub(crate) agents: Vec<Agent>,
     pub(crate) arrivals: Receiver<(usize, Arrival)>,
+    /// The connections to NATS, by their servers.
+    #[cfg(feature = "nats")]
+    buses: Vec<(String, std::sync::Arc<crate::nats::Bus>)>,
+    notices: Vec<String>,
 }
 
 pub(crate) struct Agent {
     /// Its number and command, for messages; without passwords.
     pub name: String,
+    /// The CPUs that it counts as, if the user says so.
+    weight: Option<u32>,
+    /// Whether nobody but the user's own tools carries the frames, so that passwords may be sent.
+    pub is_private: bool,
     pub carrier: Carrier,
     pub pongs: Receiver<Pong>,
     pub description: Option<AgentDescription>,
@@ -62,17 +78,38 @@ impl Fleet {
     /// # Errors
     /// If one does not answer, or is of another build.
     pub fn start(input: &FleetCommands<'_>) -> Result<Fleet, Error> {
+        let mut known = HashSet::new();
+        if !input.commands.iter().all(|command| known.insert(command)) {
+            return Err(Error::Unsupported {
+                problem: "an agent is named twice",
+                hint: "name each machine once; 'env A=1' and 'env A=2' are two agents of this one",
+            });
+        }
         let run = RandomState::new().build_hasher().finish();
         let (sender, arrivals) = channel();
         let mut fleet = Fleet {
             agents: Vec::new(),
             arrivals,
+            #[cfg(feature = "nats")]
+            buses: Vec::new(),
+            notices: Vec::new(),
         };
         for (index, command) in input.commands.iter().enumerate() {
+            let (weight, command) = split_weight(command);
             let name = agent_name(index, command);
             let (pong_sender, pongs) = channel();
-            let line = shell_command(command, input.program);
-            let carrier = Carrier::start(&line, run, index, sender.clone(), pong_sender);
+            let carrier = if is_nats(command) {
+                fleet.call(command, run, index, sender.clone(), pong_sender)
+            } else {
+                let line = if input.installs {
+                    let (line, notice) = install(command, &name, input.program)?;
+                    fleet.notices.push(notice);
+                    line
+                } else {
+                    shell_command(command, input.program)
+                };
+                Carrier::start(&line, run, index, sender.clone(), pong_sender)
+            };
             let carrier = carrier.map_err(|source| Error::NotStarted {
                 agent: name.clone(),
                 source,
@@ -81,6 +118,8 @@ impl Fleet {
             let _ = carrier.greet(&ToAgent::Hello(Box::new(input.build.clone())));
             fleet.agents.push(Agent {
                 name,
+                is_private: !is_nats(command),
+                weight,
                 carrier,
                 pongs,
                 description: None,
@@ -90,6 +129,54 @@ impl Fleet {
         drop(sender);
         fleet.wait_for_welcomes(input)?;
         Ok(fleet)
+    }
+
+    /// Calls an agent over NATS.
+    #[cfg(feature = "nats")]
+    fn call(
+        &mut self,
+        address: &str,
+        run: u64,
+        index: usize,
+        arrivals: Sender<(usize, Arrival)>,
+        pongs: Sender<Pong>,
+    ) -> std::io::Result<Carrier> {
+        let address = NatsAddress::parse(address, None)?;
+        let known = self
+            .buses
+            .iter()
+            .find(|(server, _)| *server == address.server);
+        let bus = match known {
+            Some((_, bus)) => bus.clone(),
+            None => {
+                let bus = Bus::connect(&address.server, false)?;
+                if bus.is_open() == Some(true) {
+                    self.notices
+                        .push(format!("warning: {}", open_server_warning(&address.server)));
+                }
+                self.buses.push((address.server, bus.clone()));
+                bus
+            }
+        };
+        let (output, input) = bus.call(&address.agent)?;
+        Carrier::over(output, input, run, index, arrivals, pongs)
+    }
+
+    #[cfg(not(feature = "nats"))]
+    fn call(
+        &mut self,
+        _: &str,
+        _: u64,
+        _: usize,
+        _: Sender<(usize, Arrival)>,
+        _: Sender<Pong>,
+    ) -> std::io::Result<Carrier> {
+        Err(std::io::Error::other("this build has no NATS"))
+    }
+
+    /// What the user should know about the carriers, one line each.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     fn wait_for_welcomes(&mut self, input: &FleetCommands<'_>) -> Result<(), Error> {
@@ -231,15 +318,58 @@ impl Fleet {
         target: &Target,
     ) -> Result<ServerProbe, Error> {
         self.check_address(target)?;
-        let login = server_login(url, target);
-        let probe = ToAgent::Probe(Box::new(login));
+        let login = server_login(url, target, &self.agents[index])?;
+        let request = ToAgent::Probe(Box::new(login));
+        self.ask(index, &request, |answer| match answer {
+            FromAgent::Probed(probe) => Some(probe),
+            _ => None,
+        })
+    }
+
+    /// Examines the machine of an agent, as `prony doctor` does there; `None` if that is not possible.
+    ///
+    /// # Errors
+    /// If the agent is lost.
+    pub fn examine(&mut self, index: usize) -> Result<Option<DoctorReport>, Error> {
+        self.ask(index, &ToAgent::Examine, |answer| match answer {
+            FromAgent::Examined(report) => Some(report.map(|report| *report)),
+            _ => None,
+        })
+    }
+
+    /// What an agent's machine has kept of loads whose coordinator was lost.
+    ///
+    /// # Errors
+    /// If the agent is lost.
+    pub fn kept_files(&mut self, index: usize) -> Result<Vec<KeptFile>, Error> {
+        self.ask(index, &ToAgent::Collect, |answer| match answer {
+            FromAgent::Kept(files) => Some(files),
+            _ => None,
+        })
+    }
+
+    /// Lets an agent remove a file that has been stored here.
+    pub fn discard(&self, index: usize, file: &KeptFile) {
+        // If it is gone, the file stays.
+        let message = ToAgent::Discard(file.name.clone());
+        let _ = self.agents[index].carrier.send(&message);
+    }
+
+    /// Sends a request, and waits for its answer.
+    fn ask<T>(
+        &mut self,
+        index: usize,
+        request: &ToAgent,
+        read: impl Fn(FromAgent) -> Option<T>,
+    ) -> Result<T, Error> {
         // If it is gone, that arrives.
-        let _ = self.agents[index].carrier.send(&probe);
+        let _ = self.agents[index].carrier.send(request);
         loop {
-            if let Some((from, FromAgent::Probed(probe))) = self.next_message()?
+            if let Some((from, answer)) = self.next_message()?
                 && from == index
+                && let Some(answer) = read(answer)
             {
-                return Ok(probe);
+                return Ok(answer);
             }
         }
     }
@@ -285,20 +415,39 @@ pub(crate) fn boot_id() -> String {
 }
 
 /// How an agent reaches the server that the coordinator reaches by this URL.
-pub(crate) fn server_login(url: &str, target: &Target) -> ServerLogin {
+///
+/// # Errors
+/// The URL has a password, and others can read the carrier.
+pub(crate) fn server_login(
+    url: &str,
+    target: &Target,
+    agent: &Agent,
+) -> Result<ServerLogin, Error> {
+    if !agent.is_private && !secrets::password_ranges(url.as_bytes()).is_empty() {
+        return Err(Error::Unsupported {
+            problem: "the server's password is not sent over NATS",
+            hint: "remove it from the URL: each agent uses PGPASSWORD, MYSQL_PWD or SQLCMDPASSWORD, or the password \
+                   file, of its own machine",
+        });
+    }
     let environment = Environment::from_process();
     let passwords = target.endpoints.iter().filter_map(|endpoint| {
         let password = endpoint.password.as_ref()?.reveal().to_owned();
         Some((endpoint.host.clone(), endpoint.port, password))
     });
-    ServerLogin {
+    let variables = environment.vars().iter();
+    let variables = variables.filter(|(name, _)| agent.is_private || !is_secret(name));
+    Ok(ServerLogin {
         url: url.to_owned(),
-        variables: environment.vars().clone(),
-        passwords: passwords.collect(),
+        variables: variables
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect(),
+        passwords: passwords.filter(|_| agent.is_private).collect(),
+        has_no_passwords: !agent.is_private,
         user: target.user.clone(),
         database: target.database.clone(),
         system_user: environment.user,
-    }
+    })
 }
 
 /// Why an agent that says nothing is lost.
@@ -307,6 +456,11 @@ pub(crate) fn no_answer() -> String {
 }
 
 impl Agent {
+    /// Its weight when work is divided: CPUs.
+    pub fn weight(&self) -> u32 {
+        self.weight.unwrap_or_else(|| self.host().cpus)
+    }
+
     pub fn host(&self) -> Host {
         let description = self.description.as_ref();
         description
@@ -324,6 +478,12 @@ impl Agent {
     }
 }
 
+/// Whether an agent is reached over NATS rather than by a command.
+fn is_nats(agent: &str) -> bool {
+    let agent = agent.trim_start();
+    agent.starts_with("nats://") || agent.starts_with("tls://")
+}
+
 /// `agent 2 (ssh vm2)`.
 fn agent_name(index: usize, command: &str) -> String {
     format!(
@@ -331,6 +491,16 @@ fn agent_name(index: usize, command: &str) -> String {
         index + 1,
         secrets::redact_argument(command.trim())
     )
+}
+
+/// `weight=3 ssh vm1`: the machine counts as 3 CPUs.
+fn split_weight(command: &str) -> (Option<u32>, &str) {
+    let split = || {
+        let (number, rest) = command.trim().strip_prefix("weight=")?.split_once(' ')?;
+        let weight = number.parse().ok().filter(|weight| *weight > 0)?;
+        Some((Some(weight), rest.trim_start()))
+    };
+    split().unwrap_or((None, command))
 }
 
 /// The command with the program appended: this one for an agent on this machine, which `env` starts.
@@ -383,6 +553,19 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_weight_stands_before_the_command() {
+        assert_eq!(split_weight("weight=3 ssh vm1"), (Some(3), "ssh vm1"));
+        for other in [
+            "ssh vm1",
+            "weight=0 ssh vm1",
+            "weight=x ssh vm1",
+            "weight=3",
+        ] {
+            assert_eq!(split_weight(other), (None, other));
+        }
+    }
+
     /// A fleet of one command, which must not start.
     fn start_error(command: &str) -> String {
         let started = Fleet::start(&FleetCommands {
@@ -390,6 +573,7 @@ mod tests {
             program: Path::new("/nonexistent/prony"),
             build: Build::default(),
             interrupt: &AtomicBool::new(false),
+            installs: false,
         });
         match started {
             Ok(_) => panic!("{command} is no agent"),

@@ -5,6 +5,7 @@
 
 use crate::agent::{describe_work, url_of};
 use crate::clock::ClockReading;
+use crate::commit_gap::CommitGaps;
 use crate::coordinator::{Fleet, server_login};
 use crate::error::{Error, FailureKind};
 use crate::load::{Load, Part};
@@ -32,6 +33,8 @@ pub struct FleetJob<'a> {
     pub ready_workload: &'a ReadyWorkload,
     pub server_version: &'a str,
     pub seed: u64,
+    /// Takes the times without a commit, if they are wanted.
+    pub commit_gaps: Option<&'a CommitGaps>,
     /// When set, the run ends at once.
     pub interrupt: &'a AtomicBool,
 }
@@ -77,7 +80,7 @@ impl Fleet {
         observer: &mut dyn Observer,
     ) -> Result<FleetResult, Error> {
         self.check_supported(job)?;
-        let cpus: Vec<u32> = self.agents.iter().map(|agent| agent.host().cpus).collect();
+        let cpus: Vec<u32> = self.agents.iter().map(|agent| agent.weight()).collect();
         let slices: Vec<RunSlice> = split_workers(job.plan.drive.workers(), &cpus)
             .into_iter()
             .map(|workers| RunSlice::of_workers(&job.plan.drive, workers))
@@ -128,23 +131,15 @@ impl Fleet {
         job: &FleetJob<'_>,
         slices: &[RunSlice],
     ) -> Result<Vec<ReadyPart>, Error> {
-        let plan = Plan {
-            agents: Vec::new(),
-            ..job.plan.clone()
-        };
-        let text = to_toml(&plan, Some(url_of(&plan))).map_err(|error| Error::Failed {
-            agent: "the plan".to_owned(),
-            kind: FailureKind::Usage,
-            parts: Box::new(ErrorParts::new(error.to_string())),
-        })?;
-        let login = server_login(url_of(&plan), job.target);
+        let text = plan_text(job.plan)?;
         for (agent, slice) in self.agents.iter().zip(slices) {
             let part = RunPart {
                 plan: text.clone(),
-                login: login.clone(),
+                login: server_login(url_of(job.plan), job.target, agent)?,
                 seed: job.seed,
                 first_worker: slice.workers.start,
                 end_worker: slice.workers.end,
+                measures_gaps: job.commit_gaps.is_some(),
             };
             // If it is gone, that arrives.
             let _ = agent.carrier.send(&ToAgent::Prepare(Box::new(part)));
@@ -211,6 +206,22 @@ impl Fleet {
     }
 }
 
+/// The plan as agents get it.
+pub(crate) fn plan_text(plan: &Plan) -> Result<String, Error> {
+    let plan = Plan {
+        agents: Vec::new(),
+        install_agents: false,
+        // Commands are this machine's alone, and may contain passwords.
+        at: Vec::new(),
+        ..plan.clone()
+    };
+    to_toml(&plan, Some(url_of(&plan))).map_err(|error| Error::Failed {
+        agent: "the plan".to_owned(),
+        kind: FailureKind::Usage,
+        parts: Box::new(ErrorParts::new(error.to_string())),
+    })
+}
+
 /// How the work of an agent differs from that of the coordinator.
 fn work_difference(ours: &WorkDescription, theirs: &WorkDescription) -> Option<String> {
     let difference = |name: &str, ours: String, theirs: String| {
@@ -234,7 +245,7 @@ fn work_difference(ours: &WorkDescription, theirs: &WorkDescription) -> Option<S
 }
 
 /// Splits workers over machines, in shares by their CPUs, at least one for each.
-fn split_workers(workers: u32, cpus: &[u32]) -> Vec<Range<u32>> {
+pub(crate) fn split_workers(workers: u32, cpus: &[u32]) -> Vec<Range<u32>> {
     let machines = cpus.len() as u64;
     let rest = u64::from(workers).saturating_sub(machines);
     let all_cpus: u64 = cpus.iter().map(|cpus| u64::from((*cpus).max(1))).sum();

@@ -15,6 +15,11 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// The program could not be copied to its machine.
+    NotInstalled {
+        agent: String,
+        parts: Box<ErrorParts>,
+    },
     /// It ended, or its connection, before the load began.
     Lost {
         agent: String,
@@ -69,12 +74,22 @@ impl Error {
         }
     }
 
+    /// The agent that it names.
+    pub(crate) fn agent_index(&self, fleet: &crate::Fleet) -> Option<usize> {
+        let (Error::Lost { agent, .. } | Error::Failed { agent, .. }) = self else {
+            return None;
+        };
+        fleet.agents.iter().position(|known| known.name == *agent)
+    }
+
     /// The cause, which selects the exit code.
     pub fn kind(&self) -> FailureKind {
         match self {
             Error::Failed { kind, .. } => *kind,
             Error::Interrupted => FailureKind::Interrupted,
-            Error::NotStarted { .. } | Error::Lost { .. } => FailureKind::Connect,
+            Error::NotStarted { .. } | Error::NotInstalled { .. } | Error::Lost { .. } => {
+                FailureKind::Connect
+            }
             Error::NotAnAgent { .. }
             | Error::OtherBuild { .. }
             | Error::OtherWork { .. }
@@ -94,8 +109,12 @@ impl UserError for Error {
     fn parts(&self) -> ErrorParts {
         match self {
             Error::NotStarted { agent, source } => {
-                ErrorParts::new(format!("{agent} could not be started: {source}"))
+                ErrorParts::new(format!("{agent} could not be reached: {source}"))
             }
+            Error::NotInstalled { agent, parts } => parts
+                .as_ref()
+                .clone()
+                .with_context(format!("the program was not installed on {agent}: ")),
             Error::Lost {
                 agent,
                 reason,

@@ -234,6 +234,9 @@ impl<'a> Load<'a> {
         self.start_delay_ns = self.start_delay_ns.max(finished.start_delay_ns);
         self.collector.end_worker(index);
         let start_ns = self.start.schedule.start_ns;
+        if let Some(gaps) = self.job.commit_gaps {
+            gaps.add(&finished.commit_gaps, start_ns);
+        }
         let events = finished.events.into_iter();
         self.events
             .extend(events.map(|event| event.into_event(start_ns)));
@@ -328,4 +331,86 @@ fn hard_end_ns(plan: &Plan, schedule: &RunSchedule) -> u64 {
         .saturating_add(END_TIMEOUT);
     let after_start_ns = u64::try_from(after_start.as_nanos()).unwrap_or(u64::MAX);
     schedule.window_start_ns().saturating_add(after_start_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{read_frame, write_frame};
+    use prony_measure::{Interval, Outcome, ProcessHealth, Sample, ServiceTimeParts};
+
+    const AGENTS: usize = 50;
+    const KINDS: u16 = 20;
+    const RUN: u64 = 7;
+
+    /// One second of an agent: 200 transactions of each kind, spread over five powers of ten.
+    fn second(schedule: &RunSchedule, layout: RecorderLayout, agent: u64, second: u32) -> Vec<u8> {
+        let span = schedule.span(second);
+        let mut interval = Interval::new(span, layout);
+        for kind in 0..KINDS {
+            for step in 0..200_u64 {
+                let service_ns =
+                    10_u64.pow(4 + (step % 5) as u32) * (1 + (step + agent) % 9) + step;
+                let started_ns = span.start_ns + step * 1_000;
+                interval.record(&Sample {
+                    kind,
+                    outcome: Outcome::Committed,
+                    scheduled_ns: started_ns,
+                    started_ns,
+                    ended_ns: started_ns + service_ns,
+                    connect_ns: 0,
+                    retries: 0,
+                    parts: Some(ServiceTimeParts {
+                        send_wait_ns: service_ns / 10,
+                        server_ns: service_ns / 2,
+                        client_wait_ns: service_ns - service_ns / 10 - service_ns / 2,
+                        server_is_upper_bound: false,
+                    }),
+                });
+            }
+        }
+        let row = IntervalRow {
+            interval: Box::new(interval),
+            worker_cpu_ns: vec![Some(1); 16],
+            process: ProcessHealth::default(),
+        };
+        let mut bytes = Vec::new();
+        let row = FromAgent::Row(Box::new(PartRow::new(&row, schedule.start_ns)));
+        write_frame(&mut bytes, RUN, &row).expect("memory");
+        bytes
+    }
+
+    /// What fifty agents send in a second, from their frames to one row.
+    #[test]
+    #[ignore = "a benchmark: cargo test --release -p prony-fleet fifty_agents -- --ignored --nocapture"]
+    fn fifty_agents_merge_within_a_fraction_of_a_second() {
+        let now_ns = Clock::System.now_ns();
+        let schedule = RunSchedule::seconds(now_ns - 20_000_000_000, 0, Some(60_000_000_000));
+        let layout = RecorderLayout {
+            has_parts: true,
+            ..RecorderLayout::closed_loop(KINDS.into())
+        };
+        let mut collector = Collector::of_processes(schedule, layout, &[16; AGENTS]);
+        for number in 0..5 {
+            let frames: Vec<Vec<u8>> = (0..AGENTS as u64)
+                .map(|agent| second(&schedule, layout, agent, number))
+                .collect();
+            let bytes: usize = frames.iter().map(Vec::len).sum();
+            let since = Instant::now();
+            for (agent, frame) in frames.iter().enumerate() {
+                let message = read_frame(&mut &frame[..], RUN).expect("a frame");
+                let FromAgent::Row(row) = message else {
+                    panic!("not a row");
+                };
+                collector.add_row(agent, read_row(*row, &schedule, layout).expect("a row"));
+            }
+            let row = collector.next_row().expect("a row");
+            let time = since.elapsed();
+            let all = row.interval.all_kinds().expect("kinds");
+            let expected = AGENTS as u64 * u64::from(KINDS) * 200;
+            assert_eq!((all.committed, all.response.samples), (expected, expected));
+            println!("{AGENTS} agents, {KINDS} kinds: {bytes} bytes merged in {time:?}");
+            collector.recycle(row);
+        }
+    }
 }

@@ -3,6 +3,8 @@
 //! Times of the agent's events count from the start of its load, because the clocks of two machines have no common
 //! origin. [`ServerLogin`] holds passwords: it has no `Debug`, and is sent over the carrier only.
 
+use crate::commit_gap::WorkerGaps;
+use crate::keep::KeptFile;
 use prony_document::Network;
 use prony_drive::{HostSecond, HostTotals, RunEvent, RunEventKind};
 use prony_measure::{
@@ -10,7 +12,7 @@ use prony_measure::{
     SerializedInterval, SerializedTimes,
 };
 use prony_plan::ErrorParts;
-use prony_store::{Build, Host};
+use prony_store::{Build, DoctorReport, Host};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -26,6 +28,14 @@ pub(crate) enum ToAgent {
     Probe(Box<ServerLogin>),
     /// Connect the clients of this part of a run, and let them get ready.
     Prepare(Box<RunPart>),
+    /// Examine the machine.
+    Examine,
+    /// Send what was kept of loads whose coordinator was lost.
+    Collect,
+    /// A file of [`FromAgent::Kept`] has been stored.
+    Discard(String),
+    /// Send some parts of the rows of a load.
+    Load(Box<LoadPart>),
     /// Start the load at this time of the agent's clock (`CLOCK_MONOTONIC`), nanoseconds.
     Start(u64),
     /// End the run at once, with what was measured.
@@ -49,6 +59,14 @@ pub(crate) enum FromAgent {
     Failed(AgentFailure),
     /// A second is complete.
     Row(Box<PartRow>),
+    /// The answer to [`ToAgent::Examine`]; absent if that failed.
+    Examined(Option<Box<DoctorReport>>),
+    /// The answer to [`ToAgent::Collect`].
+    Kept(Vec<KeptFile>),
+    /// So many more rows of a load have been sent.
+    Sent(u64),
+    /// All parts are stored: rows and bytes of all.
+    Loaded(u64, u64),
     /// The part of the run has ended.
     Finished(Box<FinishedPart>),
 }
@@ -72,6 +90,8 @@ pub(crate) struct ServerLogin {
     pub system_user: Option<String>,
     /// Host, port and password of each endpoint of the coordinator, which may have them from its files.
     pub passwords: Vec<(String, u16, String)>,
+    /// There are no passwords in it, because others can read the carrier: the agent uses those of its own machine.
+    pub has_no_passwords: bool,
     /// The role and the database that the coordinator uses.
     pub user: String,
     pub database: String,
@@ -86,6 +106,22 @@ pub(crate) struct RunPart {
     /// The workers of the whole run that the agent drives, from the first to before the last.
     pub first_worker: u32,
     pub end_worker: u32,
+    /// Whether the longest time without a commit is wanted.
+    pub measures_gaps: bool,
+}
+
+/// Parts of the rows of a load.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct LoadPart {
+    /// The plan as a TOML file, with the server's URL.
+    pub plan: String,
+    pub login: ServerLogin,
+    pub seed: u64,
+    /// Connections of all machines together.
+    pub jobs: u32,
+    pub all_parts: u32,
+    pub parts: Vec<u32>,
+    pub connections: u32,
 }
 
 /// The way from an agent to the server.
@@ -206,6 +242,8 @@ pub(crate) struct FinishedPart {
     /// What happened at each host, if there are several.
     pub hosts: Vec<PartHost>,
     pub round_trips: Option<PartRoundTrips>,
+    /// What each worker has seen, if it is wanted.
+    pub commit_gaps: Vec<WorkerGaps>,
 }
 
 /// What happened at one host.
@@ -311,6 +349,7 @@ pub(crate) struct PartEvent {
 #[derive(Serialize, Deserialize)]
 enum PartEventKind {
     Outage,
+    FailedAttempts,
     UserFailed,
     QueueFull,
 }
@@ -323,6 +362,7 @@ impl PartEvent {
             until_ns: event.until_ns.map(since_start),
             kind: match event.kind {
                 RunEventKind::Outage => PartEventKind::Outage,
+                RunEventKind::FailedAttempts => PartEventKind::FailedAttempts,
                 RunEventKind::UserFailed => PartEventKind::UserFailed,
                 RunEventKind::QueueFull => PartEventKind::QueueFull,
             },
@@ -338,6 +378,7 @@ impl PartEvent {
             until_ns: self.until_ns.map(on_clock),
             kind: match self.kind {
                 PartEventKind::Outage => RunEventKind::Outage,
+                PartEventKind::FailedAttempts => RunEventKind::FailedAttempts,
                 PartEventKind::UserFailed => RunEventKind::UserFailed,
                 PartEventKind::QueueFull => RunEventKind::QueueFull,
             },

@@ -263,7 +263,7 @@ pub static CHECKS: &[CheckSpec] = checks! {
         [Caveat] "more than 20 % of a table, and at least 10,000 rows"
     }
     "declared": declared::check_declared {
-        [Caveat] "an observation contradicts what was declared of the server: fewer CPUs or over 15 % less memory in its machine, or more replicas connected"
+        [Caveat] "an observation contradicts what was declared of the server: fewer CPUs or over 15 % less memory in its machine, more replicas connected, synchronous replication without high availability, or another service"
     }
     "contention" ("more clients than the scale supports"): workload::check_contention {
         [Caveat] "more clients than the workload's units of scale support, as the workload defines it: tpcb with fewer branches than clients, tpcc with fewer warehouses than clients, or than a tenth of the clients if clients have think time"

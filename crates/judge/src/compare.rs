@@ -34,7 +34,7 @@ use rules::{
 };
 use run_figures::common_figures;
 pub(crate) use run_figures::{
-    MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, attempts_p99, figure_values, is_compared,
+    MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, attempts_p99, figure_values, is_compared, is_outage_figure,
 };
 use serde::Serialize;
 use std::collections::HashMap;

@@ -5,7 +5,7 @@
 use crate::checks::{Finding, new_finding};
 use crate::formatting::count;
 use crate::thresholds::DECLARED_MEMORY_MAX_DEVIATION;
-use prony_store::{DeclaredFact, Run, Severity};
+use prony_store::{DeclaredFact, HighAvailability, Replication, Run, Service, Severity};
 
 pub(crate) fn check_declared(run: &Run) -> Option<Finding> {
     let contradicted = contradictions(run);
@@ -23,11 +23,12 @@ pub(crate) fn check_declared(run: &Run) -> Option<Finding> {
 }
 
 fn contradictions(run: &Run) -> Vec<String> {
+    let declared = &run.server.declared;
+    let mut contradicted: Vec<String> = service_contradiction(run).into_iter().collect();
     let Some(observed) = &run.observed else {
-        return Vec::new();
+        return contradicted;
     };
-    let (declared, machine) = (&run.server.declared, &observed.machine);
-    let mut contradicted = Vec::new();
+    let machine = &observed.machine;
     if let (Some(said), Some(seen)) = (declared.count(DeclaredFact::Cpus), machine.cpus)
         && said > seen
     {
@@ -53,7 +54,33 @@ fn contradictions(run: &Run) -> Vec<String> {
             count(said.into(), "replica")
         ));
     }
+    if declared.high_availability() == Some(HighAvailability::None)
+        && before.replication == Some(Replication::Synchronous)
+    {
+        contradicted.push(
+            "no high availability, but commits wait for another server, which has a copy"
+                .to_owned(),
+        );
+    }
     contradicted
+}
+
+/// A declared service that is one of those that Prony recognises, but not the one that the server showed.
+fn service_contradiction(run: &Run) -> Option<String> {
+    let said = run.server.declared.get(DeclaredFact::Service)?;
+    let seen = run.server.service?;
+    let words = plain_words(said);
+    let names = |service: Service| words.contains(&plain_words(service.name()));
+    let names_other = Service::ALL.iter().any(|service| names(*service));
+    (names_other && !names(seen)).then(|| format!("{said}, but it answers as {}", seen.name()))
+}
+
+/// The words of a name in lower case, each between spaces: `rds-postgresql` has ` rds `.
+fn plain_words(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    let words = words.filter(|word| !word.is_empty() && !word.eq_ignore_ascii_case("amazon"));
+    let words: Vec<String> = words.map(str::to_ascii_lowercase).collect();
+    format!(" {} ", words.join(" "))
 }
 
 #[cfg(test)]
@@ -103,5 +130,32 @@ mod tests {
         run.observed = None;
         declare(&mut run, "cpus", "16");
         assert_eq!(check_declared(&run), None, "nobody observed it");
+        run.server.service = Some(Service::Rds);
+        for (said, is_contradicted) in [
+            ("rds-postgresql", false),
+            ("Amazon RDS", false),
+            ("our own", false),
+            ("Aurora PostgreSQL", true),
+            ("google AlloyDB", true),
+        ] {
+            declare(&mut run, "service", said);
+            assert_eq!(check_declared(&run).is_some(), is_contradicted, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_server_whose_commits_wait_for_another_one_has_high_availability() {
+        let mut run = observed_run();
+        let declared = &mut run.server.declared;
+        declared
+            .declare(DeclaredFact::HighAvailability, "none")
+            .unwrap();
+        let mut with = |replication| {
+            observed_mut(&mut run).before.as_mut().unwrap().replication = Some(replication);
+            check_declared(&run).is_some()
+        };
+        assert!(with(Replication::Synchronous));
+        // What receives the log may be a copy for reports.
+        assert!(!with(Replication::Asynchronous));
     }
 }

@@ -5,7 +5,8 @@
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::{count, thousands};
-use prony_store::{LedgerAccount, Run, Severity};
+use crate::outage::commit_gap;
+use prony_store::{LedgerAccount, LostCommit, Run, Severity};
 
 const LOSSES_ADVICE: &str = "An unbroken series of each client is what a server had not stored when it crashed, or a replica had not received: see \
      the durability of the server, and what replaced it. Scattered, doubled and unknown entries are faults of the server or of something in \
@@ -48,6 +49,27 @@ pub(crate) fn lost_by_ledger(run: &Run) -> Option<u64> {
     (account.lost > 0 || account.unrecorded == 0).then_some(account.lost)
 }
 
+/// How long before the outage the oldest lost commit was acknowledged, at least and at most, seconds: the data that a
+/// recovery point objective (RPO) allows to lose. `None` if nothing was lost before an outage, or its time is not known.
+pub fn recovery_point_s(run: &Run) -> Option<[f64; 2]> {
+    let first = run.ledger.as_ref()?.first_lost.first()?;
+    let outage_s = commit_gap(run)?.from_s;
+    let most_s = outage_s - first.after_s?;
+    (most_s > 0.0).then_some([(outage_s - first.by_s?).max(0.0), most_s])
+}
+
+/// A lost commit and its time.
+fn lost_commit(commit: &LostCommit) -> String {
+    let time = commit.after_s.zip(commit.by_s);
+    let time = time.map_or(String::new(), |(after_s, by_s)| {
+        format!(", acknowledged between {after_s:.1} s and {by_s:.1} s")
+    });
+    let LostCommit {
+        client, sequence, ..
+    } = commit;
+    format!("number {sequence} of client {client}{time}")
+}
+
 /// What became of the commits, in a sentence without its end.
 pub fn ledger_sentence(account: &LedgerAccount) -> String {
     let mut text = format!(
@@ -60,10 +82,7 @@ pub fn ledger_sentence(account: &LedgerAccount) -> String {
             0 => "of each client an unbroken series".to_owned(),
             clients => format!("scattered at {}", count(clients.into(), "client")),
         };
-        text.push_str(&format!(
-            ", {kind}; the first is number {} of client {}",
-            first.sequence, first.client
-        ));
+        text.push_str(&format!(", {kind}; the first is {}", lost_commit(first)));
     }
     for (number, what) in [
         (account.duplicated, "there more than once"),
@@ -93,7 +112,7 @@ pub fn ledger_sentence(account: &LedgerAccount) -> String {
 mod tests {
     use super::*;
     use prony_assertions::TextAssertions;
-    use prony_store::LedgerNumber;
+    use prony_store::{CommitGap, LostCommit};
 
     fn severity_and_text(account: LedgerAccount) -> (Severity, String) {
         let run = Run {
@@ -119,15 +138,17 @@ mod tests {
         );
         let lossy = LedgerAccount {
             lost: 2,
-            first_lost: vec![LedgerNumber {
+            first_lost: vec![LostCommit {
                 client: 5,
                 sequence: 211,
+                after_s: Some(8.0),
+                by_s: Some(9.0),
             }],
             ..complete.clone()
         };
         let (severity, text) = severity_and_text(lossy);
         assert_eq!(severity, Severity::Invalid);
-        text.assert_starts_with("lost 2 of 4,376 acknowledged commits, of each client an unbroken series; the first is number 211 of client 5;");
+        text.assert_starts_with("lost 2 of 4,376 acknowledged commits, of each client an unbroken series; the first is number 211 of client 5, acknowledged between 8.0 s and 9.0 s;");
         let unread = LedgerAccount {
             not_read: Some("no server".to_owned()),
             ..complete.clone()
@@ -138,5 +159,47 @@ mod tests {
             ..complete
         };
         assert_eq!(severity_and_text(unrecorded).0, Severity::Caveat);
+    }
+    #[test]
+    fn the_recovery_point_is_the_age_of_the_oldest_lost_commit() {
+        let lost_between = |after_s, by_s| {
+            let mut run = Run {
+                ledger: Some(LedgerAccount {
+                    lost: 1,
+                    first_lost: vec![LostCommit {
+                        after_s: Some(after_s),
+                        by_s: Some(by_s),
+                        ..LostCommit::default()
+                    }],
+                    ..LedgerAccount::default()
+                }),
+                commit_gap: Some(CommitGap {
+                    from_s: 20.5,
+                    until_s: Some(23.5),
+                    ..CommitGap::default()
+                }),
+                ..Run::default()
+            };
+            run.measured.length_s = 0.01;
+            run
+        };
+        assert_eq!(
+            recovery_point_s(&lost_between(18.0, 19.0)),
+            Some([1.5, 2.5])
+        );
+        assert_eq!(
+            recovery_point_s(&lost_between(20.0, 21.0)),
+            Some([0.0, 0.5])
+        );
+        assert_eq!(
+            recovery_point_s(&lost_between(24.0, 25.0)),
+            None,
+            "after it"
+        );
+        let without_outage = Run {
+            commit_gap: None,
+            ..lost_between(18.0, 19.0)
+        };
+        assert_eq!(recovery_point_s(&without_outage), None);
     }
 }

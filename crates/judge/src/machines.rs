@@ -1,10 +1,13 @@
-//! Whether several machines drove one load together.
+//! Whether several machines drove one load together, and whether half of them would have.
 //!
-//! In: a Run. Out: `machines`. Must never: accept a run without a machine that began it.
+//! In: a Run, or two. Out: `machines`, or a sentence. Must never: accept a run without a machine that began it.
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::time;
-use crate::thresholds::{MACHINES_MAX_RATIO, START_SKEW_MAX_NS, START_SKEW_MAX_SHARE};
+use crate::thresholds::{
+    CLIENT_PROOF_MAX_LOSS, MACHINES_MAX_CPU_DIFFERENCE, MACHINES_MAX_RATIO, START_SKEW_MAX_NS,
+    START_SKEW_MAX_SHARE,
+};
 use prony_store::{ClientMachine, MachinePart, Run, Severity};
 
 /// The machines of a run with their numbers, if several drove it or one at the other end of a command.
@@ -17,6 +20,66 @@ pub(crate) fn check_machines(run: &Run) -> Option<Finding> {
     check_lost(run)
         .or_else(|| check_start_skew(run))
         .or_else(|| check_apart(run))
+        .or_else(|| check_imbalance(run))
+}
+
+/// Looks for machines whose threads are much busier than those of another one.
+fn check_imbalance(run: &Run) -> Option<Finding> {
+    let shares = parts(run).filter_map(|(number, machine, _)| {
+        let share = machine.health.busiest_thread_share?;
+        Some((share, format!("machine {number} ({})", machine.host.name)))
+    });
+    let mut shares: Vec<(f64, String)> = shares.collect();
+    shares.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let [(least, idle), .., (most, busy)] = &shares[..] else {
+        return None;
+    };
+    if most - least <= MACHINES_MAX_CPU_DIFFERENCE {
+        return None;
+    }
+    new_finding(
+        Severity::Note,
+        format!(
+            "The busiest thread of {busy} used {:.0} % of a CPU, that of {idle} {:.0} %.",
+            most * 100.0,
+            least * 100.0
+        ),
+        "Divide the clients by what the machines can do, as with --agent 'weight=3 ssh vm1'.",
+    )
+}
+
+/// Whether half of the machines reached the throughput of all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientProof {
+    pub sentence: String,
+    /// Whether the client was a limit.
+    pub was_client_limited: bool,
+}
+
+/// Compares a run with one of the same load from half of its machines.
+pub fn client_proof(whole: &Run, half: &Run) -> ClientProof {
+    let tps = |run: &Run| -> f64 { parts(run).map(|(.., part)| part.tps).sum() };
+    let (of_all, of_half) = (tps(whole), tps(half));
+    let loss = if of_all > 0.0 {
+        1.0 - of_half / of_all
+    } else {
+        0.0
+    };
+    let was_client_limited = loss > CLIENT_PROOF_MAX_LOSS;
+    let verdict = if was_client_limited {
+        "the client was a limit: use more machines, and prove it again"
+    } else {
+        "the client was not the limit"
+    };
+    ClientProof {
+        sentence: format!(
+            "{verdict}. {} machines drove {of_all:.1} transactions per second, {} of them {of_half:.1} ({:+.1} %)",
+            whole.machines.len(),
+            half.machines.len(),
+            -loss * 100.0
+        ),
+        was_client_limited,
+    }
 }
 
 /// Looks for a machine whose figures lie far from those of the others together.
@@ -120,6 +183,34 @@ mod tests {
             clock_drift_ns: Some(-100_000),
             round_trip_ns: 400_000,
             ..MachinePart::default()
+        }
+    }
+
+    #[test]
+    fn an_uneven_division_is_named() {
+        let mut run = run_of([part(0), part(0)]);
+        run.machines[0].health.busiest_thread_share = Some(0.95);
+        run.machines[1].health.busiest_thread_share = Some(0.6);
+        assert_eq!(check_machines(&run), None);
+        run.machines[1].health.busiest_thread_share = Some(0.5);
+        let uneven = check_machines(&run).expect("one");
+        assert_eq!(uneven.severity, Severity::Note);
+        uneven.finding.assert_contains("machine 1 (");
+        uneven
+            .finding
+            .assert_contains("95 % of a CPU, that of machine 2");
+    }
+
+    #[test]
+    fn half_of_the_machines_prove_that_the_client_was_not_the_limit() {
+        let with = |tps: f64| MachinePart { tps, ..part(0) };
+        let whole = run_of([with(500.0), with(500.0)]);
+        for (tps, is_limit) in [(1_010.0, false), (951.0, false), (949.0, true)] {
+            let mut half = run_of([with(tps), with(0.0)]);
+            half.machines.truncate(1);
+            let proof = client_proof(&whole, &half);
+            assert_eq!(proof.was_client_limited, is_limit, "{}", proof.sentence);
+            proof.sentence.assert_contains("2 machines drove 1000.0");
         }
     }
 

@@ -110,7 +110,8 @@ pub fn recovery(run: &Run) -> Result<Recovery, &'static str> {
     Ok(back_s.map_or(not_back, Recovery::After))
 }
 
-fn load_end_s(run: &Run) -> f64 {
+/// The end of the load, seconds from its start.
+pub fn load_end_s(run: &Run) -> f64 {
     run.window.warmup_s + run.window.measured_s + run.window.drain_s
 }
 

@@ -13,9 +13,10 @@ use crate::compare::sides::{
 use crate::compare::{MEAN_FIGURE, TPS_FIGURE, Unit, differences};
 use crate::experiment::is_counted;
 use crate::growth::lost_commits;
+use crate::noise::is_invalid_by_others_only;
 use crate::outage::{NOT_BACK, Recovery, longest_outage_s, recovery};
 use crate::percentile_intervals::interval_of;
-use crate::statistics::{ALPHA, moments, series_mean, student};
+use crate::statistics::{self, ALPHA, series_mean, student};
 use crate::steady::{judged_rows, per_second_rates};
 use prony_store::{
     Answer, AnswerVerdict, Comparator, Latency, RequiredFigure, RequiredLimit, Requirement,
@@ -62,7 +63,9 @@ pub(crate) fn answer_run(run: &mut Run, baselines: &[Baseline]) {
             *result = decided;
         }
     }
-    answer.verdict = verdict_of(&answer.results, is_counted(run));
+    let requirements = answer.results.iter().map(|result| &result.requirement);
+    let may_be_used = is_usable(run, requirements);
+    answer.verdict = verdict_of(&answer.results, may_be_used);
     run.answer = Some(answer);
 }
 
@@ -131,7 +134,10 @@ fn answer_together(
     baselines: &[Baseline],
     other: impl Fn(&Requirement, &str) -> RequirementResult,
 ) -> Option<Answer> {
-    let usable: Vec<&Run> = runs.iter().copied().filter(|run| is_counted(run)).collect();
+    let usable = runs.iter().copied();
+    let usable: Vec<&Run> = usable
+        .filter(|run| is_usable(run, requirements.iter()))
+        .collect();
     let has_usable = !usable.is_empty();
     // Without a run that may be used, all of them say why not.
     let counted = if has_usable { &*usable } else { runs };
@@ -166,6 +172,15 @@ fn given_result(requirement: &Requirement, run: &Run) -> Option<RequirementResul
     results
         .find(|result| result.requirement == *requirement)
         .cloned()
+}
+
+/// Whether a run can meet what is required. The work of others makes an outage longer, and loses no commit: what a drill
+/// requires is met in spite of it.
+fn is_usable<'a>(run: &Run, requirements: impl IntoIterator<Item = &'a Requirement>) -> bool {
+    use RequiredFigure::{Lost, Outage, Recovery};
+    let is_of_drill =
+        |requirement: &Requirement| matches!(requirement.figure, Outage | Recovery | Lost);
+    is_counted(run) || (requirements.into_iter().all(is_of_drill) && is_invalid_by_others_only(run))
 }
 
 fn verdict_of(results: &[RequirementResult], may_be_used: bool) -> AnswerVerdict {
@@ -238,7 +253,9 @@ fn decide(requirement: &Requirement, run: &Run) -> RequirementResult {
         _ if run.state == RunState::Partial => {
             undecided(requirement, Some(value), "the run ended early")
         }
-        _ if !is_counted(run) => undecided(requirement, Some(value), MUST_NOT_BE_USED),
+        _ if !is_usable(run, [requirement]) => {
+            undecided(requirement, Some(value), MUST_NOT_BE_USED)
+        }
         None if !is_fact => undecided(requirement, Some(value), no_interval_reason(run)),
         _ => result,
     }
@@ -417,12 +434,7 @@ fn combine(requirement: &Requirement, results: &[RequirementResult]) -> Requirem
         });
         hull.flatten()
     } else {
-        moments(&values).map(|[mean, variance]| {
-            let dof = (values.len() - 1) as f64;
-            let error = (variance / values.len() as f64).sqrt();
-            let half = student::quantile(1.0 - ALPHA / 2.0, dof) * error;
-            [(mean - half).max(0.0), mean + half]
-        })
+        statistics::mean_interval(&values)
     };
     let Some(interval) = interval else {
         let reason = format!(

@@ -47,6 +47,13 @@ fn commit_counts(run: &Run) -> Option<CommitCounts> {
     {
         return None;
     }
+    // After a failover another server counts.
+    let has_moved = run.ledger.as_ref().is_some_and(|account| {
+        account.server_before.get("server") != account.server_after.get("server")
+    });
+    if has_moved {
+        return None;
+    }
     // The sessions of a pooler report their commits late.
     if run.state != RunState::Complete || was_restarted(run) || run.server.pooler.is_some() {
         return None;

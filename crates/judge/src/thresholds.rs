@@ -33,6 +33,11 @@ thresholds! {
     /// Ratio of a machine's figure to that of the others above which the machine is named: a slow machine, or another
     /// zone.
     pub const MACHINES_MAX_RATIO: f64 = 2.0;
+    /// Difference of the busiest thread's share of a CPU between machines that is named: the load is not divided as the
+    /// machines are strong.
+    pub const MACHINES_MAX_CPU_DIFFERENCE: f64 = 0.4;
+    /// Loss of throughput with half of the machines, share, above which the client was a limit.
+    pub const CLIENT_PROOF_MAX_LOSS: f64 = 0.05;
     /// Use of a network link, share of its speed: above it, packets wait in queues when they come in bursts.
     pub const NETWORK_MAX_SHARE: f64 = 0.70;
     /// Shortest observed time in which a counted share of the CPUs may invalidate a run, seconds. The kernel counts

@@ -74,6 +74,7 @@ impl PlanInput {
                     .clone()
                     .map(|agents| agents.value)
                     .unwrap_or_default(),
+                install_agents: value_or(&self.install_agents, false),
                 at: self.at.clone().map(|at| at.value).unwrap_or_default(),
                 ledger: value_or(&self.ledger, false),
                 require: self

@@ -181,6 +181,7 @@ impl PlanInput {
                 .filter(|at| !at.is_empty())
                 .and_then(no_location),
             ledger: no_location(plan.ledger),
+            install_agents: no_location(plan.install_agents),
             require: Some(plan.require.clone())
                 .filter(|require| !require.0.is_empty())
                 .and_then(no_location),

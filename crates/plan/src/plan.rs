@@ -39,6 +39,8 @@ pub struct Plan {
     pub require: Requirements,
     /// Commands that reach the machines which drive the clients; empty if this machine does.
     pub agents: Vec<String>,
+    /// Whether this program is copied to these machines first.
+    pub install_agents: bool,
 }
 
 impl Plan {
@@ -59,6 +61,7 @@ impl Plan {
             ledger: false,
             require: Requirements::default(),
             agents: Vec::new(),
+            install_agents: false,
         }
     }
 }

@@ -8,8 +8,9 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::terminal;
 use crate::text::answer::{answer_lines, result_sentence};
+use crate::text::drill::drill_facts;
 use crate::text::plain;
-use prony_store::{Answer, AnswerVerdict};
+use prony_store::{Answer, AnswerVerdict, Run};
 use std::io::{self, Write};
 
 /// Writes the answers of variants, each with its name; that of a single one without a name.
@@ -31,6 +32,21 @@ pub fn write_junit(out: &mut dyn Write, answers: &[(String, Answer)]) -> io::Res
         .iter()
         .map(|(name, answer)| (name.clone(), test_cases(answer, false)));
     write_document(out, "prony", &suites.collect::<Vec<_>>())
+}
+
+/// Writes one suite of a run: a case for each requirement, and what a drill found, so that the CI server shows it.
+pub fn write_junit_of_run(out: &mut dyn Write, run: &Run) -> io::Result<()> {
+    let mut cases = run
+        .answer
+        .as_ref()
+        .map_or(Vec::new(), |answer| test_cases(answer, false));
+    let facts = drill_facts(run).into_iter();
+    cases.extend(facts.map(|(label, message)| TestCase {
+        name: format!("drill: {label}"),
+        message,
+        failed: false,
+    }));
+    write_document(out, "prony", &[(run.id.clone(), cases)])
 }
 
 /// A case for each requirement, and one for figures that must not be used although they meet all of them.

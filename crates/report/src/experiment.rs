@@ -18,6 +18,7 @@ use crate::text::verdict::{TOO_SHORT, check_ids, incomplete_notice};
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
 use prony_judge::compare::Verdict;
 use prony_judge::compare::sides::{CompareOptions, Side, compare_sides};
+use prony_judge::drill::{DrillTimes, mean_and_interval};
 use prony_judge::experiment::{Spread, VariantFigures, is_counted};
 use prony_judge::is_too_short_for_steadiness;
 use prony_judge::noise::{RunNoise, is_invalid_by_others_only};
@@ -148,6 +149,54 @@ pub fn write_summary(
         out.line(format!("\nAll figures and differences: prony compare {id}"))?;
     }
     Ok(())
+}
+
+/// Writes the outages of repeated drills by variant, with their interval.
+pub fn write_drills(out: &mut dyn Write, style: &Style, drills: &[DrillTimes]) -> io::Result<()> {
+    let out = &mut Printer::new(out, style);
+    let mut variants: Vec<&str> = drills.iter().map(|drill| drill.variant.as_str()).collect();
+    variants.sort_unstable();
+    variants.dedup();
+    if !drills.is_empty() {
+        out.heading("Outage and recovery: means of the drills")?;
+    }
+    for variant in variants {
+        let of_variant = || drills.iter().filter(|drill| drill.variant == variant);
+        let outages: Vec<f64> = of_variant().map(|drill| drill.outage_s).collect();
+        let recoveries: Vec<f64> = of_variant().filter_map(|drill| drill.recovery_s).collect();
+        let mut text = format!(
+            "{}: nobody committed for {}",
+            plain(variant),
+            mean_text(&outages)
+        );
+        if !recoveries.is_empty() {
+            text += &format!("; back at 95 % after {}", mean_text(&recoveries));
+        }
+        let not_back = outages.len() - recoveries.len();
+        if not_back > 0 {
+            text += &format!(
+                "; in {not_back} of {} it was not, or is not known",
+                outages.len()
+            );
+        }
+        out.paragraph(&text)?;
+    }
+    Ok(())
+}
+
+/// A mean with its interval, or the values if there are too few.
+fn mean_text(times_s: &[f64]) -> String {
+    let (mean, interval) = mean_and_interval(times_s);
+    match interval {
+        Some(ends) => {
+            let [low, high] = ends.map(units::seconds);
+            format!("{} ({low} to {high}, 95 %)", units::seconds(mean))
+        }
+        None => {
+            let values = times_s.iter().map(|time_s| units::seconds(*time_s));
+            values.collect::<Vec<_>>().join(" and ")
+        }
+    }
 }
 
 /// Writes whether the variants differ, each beside the first. The pooler of a plan with `via` has sentences of its own.

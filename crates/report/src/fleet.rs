@@ -1,6 +1,6 @@
-//! The machines of a fleet, before a load.
+//! The machines of a fleet, before a load, and what they kept of one whose coordinator was lost.
 //!
-//! In: what each agent answered. Out: a table. Must never: give a time without its bound where it has one.
+//! In: what each agent answered. Out: tables. Must never: give a time without its bound where it has one.
 
 use crate::style::Style;
 use crate::table::Table;
@@ -47,6 +47,44 @@ pub fn write(out: &mut dyn Write, style: &Style, machines: &[FleetMachine]) -> i
             time(machine.server_median_ns as f64),
             time(machine.server_shortest_ns as f64),
             plain(&machine.server_version),
+        ]);
+    }
+    table.write(out, style, 0)
+}
+
+/// What one agent kept of a load.
+pub struct KeptPart {
+    /// The number of the run, which all its agents have in common.
+    pub run: String,
+    pub machine: String,
+    pub workload: String,
+    pub clients: u32,
+    /// Seconds, committed and failed transactions; absent if the agent ended at once.
+    pub seconds: Option<u64>,
+    pub committed: Option<u64>,
+    pub failed: Option<u64>,
+    /// Where the file is now.
+    pub path: String,
+}
+
+/// Writes the table, or that there is nothing.
+pub fn write_kept(out: &mut dyn Write, style: &Style, parts: &[KeptPart]) -> io::Result<()> {
+    if parts.is_empty() {
+        return writeln!(out, "the agents kept nothing");
+    }
+    let titles = ["clients", "seconds", "committed", "failed"];
+    let mut table = Table::new(&titles).with_texts(&["run", "machine", "workload", "file"]);
+    let number = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), count);
+    for part in parts {
+        table.row([
+            count(part.clients.into()),
+            number(part.seconds),
+            number(part.committed),
+            number(part.failed),
+            plain(&part.run),
+            plain(&part.machine),
+            plain(&part.workload),
+            plain(&part.path),
         ]);
     }
     table.write(out, style, 0)

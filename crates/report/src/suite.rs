@@ -197,8 +197,13 @@ fn figure_cells(row: &SuiteRow, figure: &ComparedFigure) -> [String; 4] {
         ),
         (median, _) => or_dash(median, units::rate),
     };
+    // The names of rates say their units.
+    let name = match &*figure.unit {
+        unit @ ("ms" | "s" | "%") => format!("{} ({unit})", figure.name),
+        _ => figure.name.clone(),
+    };
     [
-        plain(&figure.name),
+        plain(&name),
         or_dash(figure.published, |value| {
             units::value_or_range(value, figure.published_high)
         }),

@@ -297,6 +297,7 @@ fn stored_event(event: &RunEvent, start_ns: u64) -> Event {
         until_s: event.until_ns.map(seconds_since_start),
         kind: match event.kind {
             RunEventKind::Outage => EventKind::Outage,
+            RunEventKind::FailedAttempts => EventKind::FailedAttempts,
             RunEventKind::UserFailed => EventKind::UserEnded,
             RunEventKind::QueueFull => EventKind::QueueFull,
         },

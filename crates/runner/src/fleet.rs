@@ -26,6 +26,15 @@ pub(crate) fn machines(fleet: &Fleet) -> Vec<ClientMachine> {
 }
 
 impl FleetParts {
+    /// How wrong a time of one machine may be on the clock of another, seconds: twice the largest error of an offset.
+    pub fn clock_bound_s(&self) -> f64 {
+        let errors = self.agents.iter().map(|agent| {
+            let after = agent.clock_after.unwrap_or(agent.clock);
+            agent.clock.bound_ns() + after.offset_ns.abs_diff(agent.clock.offset_ns)
+        });
+        2.0 * errors.max().unwrap_or(0) as f64 / 1e9
+    }
+
     /// Records the machines and the shares of the mix.
     pub fn record(&self, run: &mut Run) {
         run.machines = self.agents.iter().map(machine).collect();

@@ -7,15 +7,20 @@ use crate::after_load;
 use crate::error::Error;
 use crate::job::RunJob;
 use crate::random_seed;
+use crate::staleness::StalenessObserver;
 use prony_drive::DriveResult;
+use prony_server::observe::read_log_position;
 use prony_server::{Control, Target};
 use prony_session::{
     Db, EntryPlacement, Ledger, LedgerEntry, P90Limit, Program, StatementTable, User, UserId,
 };
-use prony_store::{LedgerAccount, LedgerNumber, LedgerState, ObservedShare, SqlDialect};
+use prony_store::{
+    LedgerAccount, LedgerMark, LedgerNumber, LedgerState, LostCommit, ObservedShare,
+    ReplicaStaleness, SqlDialect,
+};
 use prony_workload::describe::Growth;
 use prony_workload::ledger::LedgerTable;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +33,12 @@ const MAX_NAMED: usize = 100;
 pub(crate) struct RunLedger {
     ledger: Arc<Ledger>,
     table: LedgerTable,
+    /// The server before the load.
+    server: BTreeMap<String, String>,
+    /// What the clients knew, about once a second.
+    marks: Vec<LedgerMark>,
+    replicas: Option<StalenessObserver>,
+    staleness: Option<ReplicaStaleness>,
 }
 
 impl RunLedger {
@@ -70,7 +81,21 @@ impl RunLedger {
                 &statements,
             )),
             table,
+            server: read_log_position(&mut control),
+            marks: Vec::new(),
+            replicas: None,
+            staleness: None,
         }))
+    }
+
+    /// The load begins: from now on it is observed how far the servers for reads are behind.
+    pub(crate) fn observe_replicas(&mut self, target: &Target) {
+        self.replicas = StalenessObserver::start(&self.ledger, &self.table, target);
+    }
+
+    /// The load has ended.
+    pub(crate) fn load_has_ended(&mut self) {
+        self.staleness = self.replicas.take().map(StalenessObserver::end);
     }
 
     /// The program with transactions that write their numbers.
@@ -87,8 +112,20 @@ impl RunLedger {
         let _ = Control::connect(target).map(|mut control| self.table.drop(&mut control));
     }
 
+    /// What the clients know of their commits at this time of the load, which is noted.
+    pub(crate) fn mark(&mut self, at_s: f64) -> LedgerAccount {
+        let account = self.state(at_s, "the run was killed before it could read it");
+        let last = account
+            .client_state
+            .as_ref()
+            .map(|state| state.last.clone());
+        let last = last.unwrap_or_default();
+        LedgerMark { at_s, last }.add_to(&mut self.marks);
+        account
+    }
+
     /// What the clients know of their commits, as long as the table was not read.
-    pub(crate) fn state(&self, is_final: bool, not_read: &str) -> LedgerAccount {
+    fn state(&self, at_s: f64, not_read: &str) -> LedgerAccount {
         // In this order: a commit whose outcome is not known is among these before it is the last one.
         let (last, ambiguous) = (self.ledger.last_numbers(), self.ledger.ambiguous());
         let is_counted = |entry: &LedgerEntry| entry.sequence <= last[entry.client as usize];
@@ -101,19 +138,32 @@ impl RunLedger {
             acknowledged: last.iter().sum::<u64>() - ambiguous.len() as u64,
             ambiguous: ambiguous.len() as u64,
             unrecorded: self.ledger.unrecorded(),
+            server_before: self.server.clone(),
             not_read: Some(not_read.to_owned()),
             client_state: Some(LedgerState {
                 last,
                 ambiguous,
-                is_final,
+                is_final: false,
+                at_s: Some(at_s),
+                marks: Vec::new(),
             }),
             ..LedgerAccount::default()
         }
     }
 
     /// Reads the table, and accounts for each commit. The table stays if one of them is not accounted for.
-    pub(crate) fn account(&self, job: &RunJob<'_>, drive_result: &DriveResult) -> LedgerAccount {
-        let mut account = self.state(true, "");
+    /// `end_s`: the end of the load.
+    pub(crate) fn account(
+        self,
+        job: &RunJob<'_>,
+        drive_result: &DriveResult,
+        end_s: f64,
+    ) -> LedgerAccount {
+        let mut account = self.state(end_s, "");
+        account.staleness = self.staleness;
+        if let Some(state) = &mut account.client_state {
+            (state.is_final, state.marks) = (true, self.marks);
+        }
         if let Some(reason) = after_load::why_not_read(job, drive_result) {
             account.not_read = Some(reason);
             return account;
@@ -140,21 +190,26 @@ pub fn decide(target: &Target, account: LedgerAccount, dropping: Dropping) -> Le
     let table = LedgerTable::named(account.table.clone());
     let read = move |control: &mut Control| {
         let clients = clients_that_differ(&table, control, &state)?;
-        if dropping == Dropping::IfAllAreThere && clients.iter().all(ClientAccount::has_all) {
+        let has_all = clients.iter().all(ClientAccount::has_all);
+        if dropping == Dropping::IfAllAreThere && has_all {
             // The account is complete; a table that stays is only untidy.
             let _ = table.drop(control);
         }
-        Ok(clients)
+        let first_lost = first_lost(&clients, &state);
+        Ok((clients, first_lost, has_all, read_log_position(control)))
     };
     match after_load::read(target, ANSWER_TIMEOUT, read) {
-        Ok(clients) => {
-            let has_all = clients.iter().all(ClientAccount::has_all);
+        Ok((clients, first_lost, has_all, server_after)) => {
             let mut decided = LedgerAccount {
                 table: account.table,
                 acknowledged: account.acknowledged,
                 ambiguous: account.ambiguous,
                 unrecorded: account.unrecorded,
                 client_state: account.client_state.filter(|_| !has_all),
+                first_lost,
+                server_before: account.server_before,
+                staleness: account.staleness,
+                server_after,
                 ..LedgerAccount::default()
             };
             clients
@@ -217,13 +272,30 @@ impl ClientAccount {
         account.phantom += self.phantom;
         account.unknown += self.unknown;
         account.clients_scattered += u32::from(self.is_scattered);
-        let room = MAX_NAMED.saturating_sub(account.first_lost.len());
-        let named = self.lost.iter().take(room).map(|sequence| LedgerNumber {
-            client: self.client,
-            sequence: *sequence,
-        });
-        account.first_lost.extend(named);
     }
+}
+
+/// The lost commits that were acknowledged first, in the order of time.
+fn first_lost(clients: &[ClientAccount], state: &LedgerState) -> Vec<LostCommit> {
+    let lost = clients.iter().flat_map(|account| {
+        let client = account.client;
+        account.lost.iter().take(MAX_NAMED).map(move |&sequence| {
+            let number = LedgerNumber { client, sequence };
+            let [after_s, by_s] = state.acknowledged_between(number);
+            LostCommit {
+                client,
+                sequence,
+                after_s,
+                by_s,
+            }
+        })
+    });
+    let mut lost: Vec<LostCommit> = lost.collect();
+    let after_s = |commit: &LostCommit| commit.after_s.unwrap_or(0.0);
+    // Stable: those of one second stay in the order of clients and numbers.
+    lost.sort_by(|a, b| after_s(a).total_cmp(&after_s(b)));
+    lost.truncate(MAX_NAMED);
+    lost
 }
 
 /// The accounts of the clients whose entries are not exactly the numbers up to their last, and of those with a commit
@@ -353,12 +425,26 @@ mod tests {
     }
 
     #[test]
-    fn a_document_names_the_first_lost_commits() {
+    fn a_document_names_the_commits_that_were_lost_first() {
+        let accounts = [0, 1].map(|client| ClientAccount {
+            client,
+            ..account(80, &[], &[])
+        });
         let mut total = LedgerAccount::default();
-        for _ in 0..2 {
-            account(80, &[], &[]).add_to(&mut total);
-        }
-        assert_eq!((total.lost, total.first_lost.len()), (160, MAX_NAMED));
-        assert_eq!(total.clients_scattered, 0);
+        accounts.iter().for_each(|one| one.add_to(&mut total));
+        assert_eq!((total.lost, total.clients_scattered), (160, 0));
+        let mark = |at_s, last: [u64; 2]| LedgerMark {
+            at_s,
+            last: last.to_vec(),
+        };
+        let state = LedgerState {
+            marks: vec![mark(1.0, [1, 70]), mark(2.0, [80, 80])],
+            ..LedgerState::default()
+        };
+        let first = first_lost(&accounts, &state);
+        assert_eq!(first.len(), MAX_NAMED);
+        let place = |index: usize| (first[index].client, first[index].sequence);
+        assert_eq!([0, 1, 70, 71].map(place), [(0, 1), (1, 1), (1, 70), (0, 2)]);
+        assert_eq!((first[71].after_s, first[71].by_s), (Some(1.0), Some(2.0)));
     }
 }

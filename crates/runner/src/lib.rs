@@ -6,7 +6,6 @@
 
 mod after_load;
 mod check_after;
-mod commit_gap;
 mod cpu_frequency;
 pub mod description;
 pub mod doctor;
@@ -28,6 +27,7 @@ pub mod scenario_setup;
 mod server_tpm;
 pub mod shell;
 pub mod signals;
+mod staleness;
 mod statement_latency;
 
 pub use document::ConnectionInfo;

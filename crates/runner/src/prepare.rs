@@ -35,6 +35,7 @@ pub fn prepare(
 ) -> Result<RunPreparation, Error> {
     let ready_workload = workload.program(control, plan).map_err(Error::Workload)?;
     let facts = prony_server::read_server_facts(control).map_err(Error::Server)?;
+    prony_workload::require_service(facts.service, workload.name()).map_err(Error::Workload)?;
     let connection = ConnectionInfo::of(control);
     let observation = observe_before(control, &facts, options, &connection.colocation)?;
     Ok(RunPreparation {

@@ -1,7 +1,6 @@
 //! Executes one run.
 
 use crate::check_after;
-use crate::commit_gap::CommitGaps;
 use crate::document;
 use crate::endpoints::{EndpointObservers, add_load, endpoints_before};
 use crate::error::Error;
@@ -13,9 +12,11 @@ use crate::observing::{self, LoadEnd, Observation, ServerObserver};
 use crate::recording::{Recording, RecordingState};
 use crate::refused::{RefusalDetector, Refused};
 use crate::server_tpm::{ServerRates, ServerTpm};
+use prony_drive::clock::Clock;
 use prony_drive::{DriveResult, LoadStart, Observer};
-use prony_fleet::{Fleet, FleetJob, FleetResult};
+use prony_fleet::{CommitGaps, Fleet, FleetJob, FleetResult};
 use prony_judge::WarmingUp;
+use prony_judge::outage::load_end_s;
 use prony_measure::{IntervalRow, RunSchedule};
 use prony_plan::{DrivePlan, Pace};
 use prony_server::Target;
@@ -215,8 +216,10 @@ fn drive(
             .map(|driven| (driven, None))
             .map_err(Error::NotStarted);
     };
+    let commit_gaps = recorder.commit_gaps.clone();
     let driven = fleet.drive(
         &FleetJob {
+            commit_gaps: commit_gaps.as_ref(),
             plan: job.plan,
             target: &job.server.target,
             ready_workload: job.ready_workload,
@@ -347,6 +350,9 @@ impl RunRecorder<'_> {
         if let Some(marks) = &self.marks {
             marks.load_has_ended();
         }
+        if let Some(ledger) = &mut self.ledger {
+            ledger.load_has_ended();
+        }
         let observer_tpm = self.observer.ended(&drive_result);
         let load_end = LoadEnd::of(&drive_result);
         let tpm_measurement = self.tpm_measurement.take();
@@ -389,7 +395,11 @@ impl RunRecorder<'_> {
         );
         run.commit_gap = self
             .commit_gaps
-            .and_then(|gaps| gaps.longest(&drive_result.start.schedule));
+            .and_then(|gaps| gaps.longest(&drive_result.start.schedule))
+            .map(|gap| prony_store::CommitGap {
+                clock_bound_s: parts.as_ref().map(FleetParts::clock_bound_s),
+                ..gap
+            });
         // A command may still be bringing back the server, which is read next.
         run.events
             .extend(self.marks.take().into_iter().flat_map(Marks::end));
@@ -399,8 +409,7 @@ impl RunRecorder<'_> {
         }
         run.ledger = self
             .ledger
-            .as_ref()
-            .map(|ledger| ledger.account(job, &drive_result));
+            .map(|ledger| ledger.account(job, &drive_result, load_end_s(&run)));
         run.consistency = check_after::check_after(job, &drive_result);
         prony_judge::judge_run_beside(&mut run, &job.purpose.baselines);
         FinishedRun {
@@ -432,6 +441,9 @@ impl Observer for RunRecorder<'_> {
             let (marks, target) = (&plan.at, &self.job.server.target);
             self.marks = Some(Marks::start(marks, target, start.schedule.start_ns));
         }
+        if let Some(ledger) = &mut self.ledger {
+            ledger.observe_replicas(&self.job.server.target);
+        }
         let result = self.recording.record_start(start);
         self.report_journal_failure(result);
     }
@@ -449,8 +461,9 @@ impl Observer for RunRecorder<'_> {
         }
         let (second, result) = self.recording.record_row(row, schedule);
         self.report_journal_failure(result);
-        if let Some(ledger) = &self.ledger {
-            let state = ledger.state(false, "the run was killed before it could read it");
+        if let Some(ledger) = &mut self.ledger {
+            let since_ns = Clock::System.now_ns().saturating_sub(schedule.start_ns);
+            let state = ledger.mark(since_ns as f64 / 1e9);
             let result = self.recording.record_ledger(&state);
             self.report_journal_failure(result);
         }

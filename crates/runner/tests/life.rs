@@ -9,7 +9,7 @@ use prony_runner::{
 use prony_server::{Control, Environment, Target};
 use prony_store::{Declared, EventKind, Run, RunState, RunStore, Severity, StoreError};
 use prony_test_servers::TestControl;
-use prony_workload::{LoadRequest, Workload, find};
+use prony_workload::{LoadDivision, LoadRequest, Workload, find};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +32,7 @@ fn create_database(name: &str) -> (Target, Plan) {
         plan: &plan.workload,
         jobs: 1,
         seed: 1,
+        division: LoadDivision::Undivided,
     };
     let loaded = tpcb().load(&request, &(), &AtomicBool::new(false));
     loaded.expect("loads");
@@ -67,6 +68,7 @@ fn plan() -> Plan {
         ledger: false,
         require: Default::default(),
         agents: Vec::new(),
+        install_agents: false,
         declared: Declared::default(),
         settings: Default::default(),
     }

@@ -55,6 +55,8 @@ pub(crate) struct CurrentTransaction {
     pub parts: ServiceTimeParts,
     /// Whether at least one reply had no usable timestamp.
     pub lacks_timestamp: bool,
+    /// Whether the server for reads takes it.
+    pub is_at_reads: bool,
 }
 
 /// The record of one connection: the user's request, its reply, and the current transaction.
@@ -177,6 +179,11 @@ impl Conn {
     /// Whether the user is in a transaction: it started one and has not ended it.
     pub fn is_in_transaction(&self) -> bool {
         self.in_transaction.get()
+    }
+
+    /// Whether the user is in a transaction on its connection to the server for reads (`reads`), or on its others.
+    pub fn is_in_transaction_on(&self, reads: bool) -> bool {
+        self.in_transaction.get() && self.transaction.get().is_at_reads == reads
     }
 
     /// When the current transaction actually started, nanoseconds of the run's clock.

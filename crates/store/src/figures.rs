@@ -185,6 +185,9 @@ pub fn second(row: &IntervalRow, load_start_ns: u64) -> Second {
         queries: if_counted(interval.queries),
         ..Second::default()
     };
+    for error in interval.errors.entries() {
+        *second.errors.entry(error.class).or_default() += error.count;
+    }
     if let Some(all) = interval.all_kinds() {
         second.committed = all.committed;
         second.rolled_back = all.rolled_back;

@@ -9,7 +9,7 @@ use crate::figures::{client_health_over, figures_over, timing};
 use crate::histogram_recorder::HistogramRecorder;
 use crate::line::JournalLine;
 use crate::rolling::SecondSeries;
-use crate::run::{Run, Second, Window};
+use crate::run::{LedgerAccount, LedgerMark, Run, Second, Window};
 use prony_document::{Event, RunState, ServerSecond};
 use prony_measure::{IntervalRow, RecorderLayout, RunPhase, Span, Totals};
 use serde::Deserialize;
@@ -62,7 +62,8 @@ pub(crate) fn read_journal(
     let (mut warmup, mut measured) = (None, None);
     let (mut series, mut events) = (Vec::<Second>::new(), Vec::new());
     let (mut server, mut server_events) = (Vec::new(), Vec::new());
-    let (mut ledger, mut broken_lines) = (None, 0);
+    let (mut ledger, mut broken_lines) = (None::<LedgerAccount>, 0);
+    let mut marks = Vec::new();
     let mut second_series = SecondSeries::default();
     let mut histograms = HistogramRecorder::default();
     let mut last_span: Option<Span> = None;
@@ -72,7 +73,12 @@ pub(crate) fn read_journal(
             Ok(JournalLine::Event(event)) => events.push(event),
             Ok(JournalLine::Server(second)) => server.push(*second),
             Ok(JournalLine::ServerEvent(event)) => server_events.push(event),
-            Ok(JournalLine::Ledger(account)) => ledger = Some(*account),
+            Ok(JournalLine::Ledger(account)) => {
+                let before = ledger.replace(*account).and_then(|it| it.client_state);
+                if let Some((at_s, last)) = before.and_then(|it| Some((it.at_s?, it.last))) {
+                    LedgerMark { at_s, last }.add_to(&mut marks);
+                }
+            }
             Ok(JournalLine::Second(line)) => match line.into_row(run.workload.kinds.len()) {
                 // A kill while ten seconds are merged may leave some of them after their sum.
                 Ok(row) if last_span.is_some_and(|last| is_within(row.interval.span, last)) => {}
@@ -91,6 +97,9 @@ pub(crate) fn read_journal(
         }
     }
     set_figures(&mut run, warmup, measured);
+    if let Some(state) = ledger.as_mut().and_then(|it| it.client_state.as_mut()) {
+        state.marks = marks;
+    }
     run.ledger = ledger;
     run.series = series;
     run.histograms = histograms.finish(&run.workload.kinds);

@@ -2,7 +2,7 @@
 //! workload never sends its statements to an engine that it does not support.
 
 use crate::{Error, registry};
-use prony_document::SqlDialect;
+use prony_document::{Service, SqlDialect};
 use prony_server::Control;
 
 /// Checks that the server is PostgreSQL, the only engine that tpcb and scripts run on.
@@ -31,6 +31,24 @@ pub fn require_engine(control: &Control, dialects: &[SqlDialect]) -> Result<(), 
             "this workload runs only on PostgreSQL, but the server is {name} {version}"
         ),
         hint: workloads_hint(product.dialect),
+    })
+}
+
+/// Checks that a service can execute a workload.
+///
+/// # Errors
+/// It cannot; the message says why.
+pub fn require_service(service: Option<Service>, workload: &str) -> Result<(), Error> {
+    let refusal = service.and_then(|service| Some((service.name(), service.refusal(workload)?)));
+    let Some((service, why)) = refusal else {
+        return Ok(());
+    };
+    Err(Error::InvalidRequest {
+        problem: format!(
+            "{workload} cannot run on {service}. {}",
+            why.trim_end_matches('.')
+        ),
+        hint: "use another workload, such as oltp_read_write or ycsb".to_owned(),
     })
 }
 

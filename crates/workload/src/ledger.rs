@@ -9,6 +9,10 @@ use prony_server::Control;
 
 const CREATING: &str = "creating the ledger's table";
 const READING: &str = "reading the ledger";
+/// The pages of PostgreSQL that have the latest entries: more than are added at once under contention.
+const LATEST_PAGES: u32 = 600;
+/// The entries of MySQL that are the latest ones.
+const LATEST_ENTRIES: u32 = 20_000;
 /// The start of the names of all such tables.
 const PREFIX: &str = "prony_ledger_";
 
@@ -96,6 +100,33 @@ impl LedgerTable {
             highest: row.count(3),
         });
         Ok(clients.collect())
+    }
+
+    /// The highest number of each client in the last part of the table, for a reading that must be fast: some hundred
+    /// thousand entries. On SQL Server, whose heap has no such order, in the whole table.
+    ///
+    /// # Errors
+    /// The server refused, or the connection was lost.
+    pub fn latest(&self, control: &mut Control) -> Result<Vec<(u32, u64)>, Error> {
+        let name = &self.name;
+        let table = control.dialect().quote_identifier(name);
+        let part = match control.dialect() {
+            SqlDialect::PostgreSql => format!(
+                "{table} where ctid >= format('(%s,0)', greatest(pg_relation_size('{name}') \
+                 / current_setting('block_size')::int - {LATEST_PAGES}, 0))::tid"
+            ),
+            SqlDialect::MySql => format!(
+                "(select client, sequence from {table} order by id desc limit {LATEST_ENTRIES}) latest"
+            ),
+            SqlDialect::TransactSql => table,
+        };
+        let select = format!("select client, max(sequence) from {part} group by client");
+        let rows = sql::query_rows(control, READING, &select)?;
+        let entries = rows.iter().map(|row| {
+            let client = u32::try_from(row.count(0)).unwrap_or(u32::MAX);
+            (client, row.count(1))
+        });
+        Ok(entries.collect())
     }
 
     /// All numbers of one client, in order.

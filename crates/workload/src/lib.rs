@@ -40,13 +40,13 @@ mod zipf;
 #[cfg(test)]
 mod tests;
 
-pub use engines::require_engine;
+pub use engines::{require_engine, require_service};
 pub use error::Error;
 pub use findings::LOAD_UNFINISHED;
 pub use progress::{LoadPhase, Progress, ProgressUpdate};
 pub use prony_document::{FindingState, TableFacts};
 pub use registry::{find, list, unknown_option_problems};
 pub use workload::{
-    CheckReport, Finding, LoadReport, LoadRequest, MetricSource, RateCeiling, RateMetric,
-    ReadyWorkload, Workload,
+    CheckReport, Finding, LoadDivision, LoadReport, LoadRequest, MetricSource, PartSelection,
+    PartSender, RateCeiling, RateMetric, ReadyWorkload, Workload,
 };

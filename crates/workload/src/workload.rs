@@ -6,7 +6,9 @@ use crate::describe::{
     ALL_DIALECTS, Contention, Growth, MinimumDuration, OptionSpec, Remark, ScaleUnit, TableSpec,
 };
 use crate::findings::LOAD_UNFINISHED;
+use crate::progress::ProgressMeter;
 use crate::remedy::{Commands, Remedy};
+use crate::stop::StopWatcher;
 use crate::{Error, Progress};
 use prony_document::{ConsistencyFinding, FindingState, SqlDialect, TableFacts};
 use prony_plan::{QueryMode, WorkloadPlan};
@@ -209,6 +211,47 @@ pub struct LoadRequest<'a> {
     pub jobs: u32,
     /// Seed of random content. Rows are a pure function of seed, table and row number.
     pub seed: u64,
+    /// Who sends the rows.
+    pub division: LoadDivision<'a>,
+}
+
+/// Which machines send the rows of a load.
+#[derive(Clone, Copy)]
+pub enum LoadDivision<'a> {
+    /// This one sends all.
+    Undivided,
+    /// Others send them; this one creates the tables before, and does the rest after.
+    Others(&'a dyn PartSender),
+    /// This one sends some parts into tables that another one has created, and does nothing else.
+    Parts(&'a PartSelection),
+}
+
+/// The parts of a load that one machine sends.
+#[derive(Clone, Debug)]
+pub struct PartSelection {
+    /// Number of all parts of the load.
+    pub all: u32,
+    /// Indexes of those that it sends.
+    pub parts: Vec<u32>,
+    /// Connections over which it sends them.
+    pub connections: u32,
+}
+
+/// Sends parts of a load from other machines.
+pub trait PartSender: Sync {
+    fn machines(&self) -> u32;
+
+    /// Sends the parts with these indexes, of `all` parts of the load.
+    ///
+    /// # Errors
+    /// The first error of a machine, or a stop. Each part is stored as a whole or not at all.
+    fn send_parts(
+        &self,
+        all: u32,
+        missing: &[u32],
+        meter: &ProgressMeter<'_>,
+        watcher: &StopWatcher<'_>,
+    ) -> Result<(), Error>;
 }
 
 impl LoadRequest<'_> {
@@ -218,9 +261,15 @@ impl LoadRequest<'_> {
 
     /// The number of connections as text, for the report of a load: `1 connection`, `4 connections`.
     pub(crate) fn connections_text(&self) -> String {
-        match self.jobs {
+        let connections = match self.jobs {
             1 => "1 connection".to_owned(),
             jobs => format!("{jobs} connections"),
+        };
+        match self.division {
+            LoadDivision::Others(sender) => {
+                format!("{connections} of {} other machines", sender.machines())
+            }
+            LoadDivision::Undivided | LoadDivision::Parts(_) => connections,
         }
     }
 }
@@ -362,6 +411,7 @@ mod tests {
                 plan: &plan,
                 jobs,
                 seed: 0,
+                division: LoadDivision::Undivided,
             };
             request.connections_text()
         };

@@ -62,6 +62,7 @@ impl DoctorArgs {
         Ok(DoctorLoad {
             clients: drive.clients,
             threads: drive.threads,
+            has_read_server: false,
         })
     }
 }

@@ -29,6 +29,7 @@ Examples:
   prony load oltp_read_write --scale 10 -o table_size=25000 --jobs 2
   prony load oltp_read_write --url mysql://bench@db2/bench --scale 10
   prony load tpcb --cached 30% --jobs 8        30 % of the data fits into the server's memory
+  prony load tpcc --scale 10000 --jobs 64 --agent 'ssh vm1' --agent 'ssh vm2'
   prony load tpcb --scale 1000 --jobs 8        server from the environment, eight connections")]
 pub struct LoadArgs {
     /// Name of the workload; `prony workloads` lists them
@@ -44,7 +45,7 @@ pub struct LoadArgs {
     #[command(flatten)]
     pub cached: CachedArgs,
 
-    /// Connections that load at the same time
+    /// Connections that load at the same time, of all machines together
     #[arg(long, value_name = "N", default_value_t = LoadRequest::DEFAULT_JOBS, help_heading = "Data",
           value_parser = parse_jobs)]
     pub jobs: u32,

@@ -17,7 +17,7 @@ mod stored;
 mod trend;
 mod usage;
 
-pub use agent::{AgentArgs, FleetCheckArgs, FleetCommand};
+pub use agent::{AgentArgs, FleetCheckArgs, FleetCollectArgs, FleetCommand, FleetKubernetesArgs};
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
 pub use find::FindArgs;
@@ -26,7 +26,7 @@ pub use load::{CheckArgs, LoadArgs, TablesArgs};
 pub use results::{
     AuditArgs, CompareArgs, OnUnsure, PriceArgs, ReportArgs, ReportForm, VerifyArgs,
 };
-pub use run::{RunArgs, RunOutputArgs};
+pub use run::{DrillArgs, RunArgs, RunOutputArgs};
 pub use scenarios::{CachedArgs, ReferenceMemory, ReproduceArgs, ScenariosArgs};
 pub use stored::{DiffSettingsArgs, FilterArgs, JudgeArgs, RunsArgs, RunsCommand, ShowArgs, Since};
 pub use trend::TrendArgs;
@@ -74,7 +74,7 @@ fn after_help() -> String {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a demo of half a minute: start a throw-away PostgreSQL, load it, run tpcb and remove it
+    /// Run a demo of half a minute: start a throw-away PostgreSQL, load it, run tpcb and remove it; or of a failover
     Demo(DemoArgs),
     /// Examine whether this machine and a server are fit for a load, and print what mends them
     Doctor(Box<DoctorArgs>),
@@ -82,6 +82,10 @@ pub enum Command {
     Load(LoadArgs),
     /// Run a workload, or a plan from a file, and report what the server delivered
     Run(Box<RunArgs>),
+    /// Fail a server over under load: how long could nobody commit, and was anything acknowledged lost?
+    ///
+    /// Runs a workload or a plan with a ledger of its commits, executes the commands of --at, and prints what came of it.
+    Drill(Box<DrillArgs>),
     /// Find the highest rate that meets what is required, and what limits it
     Find(Box<FindArgs>),
     /// Check that the tables of a workload are complete and consistent
@@ -252,6 +256,7 @@ fn find_url_as_workload(command: &Command) -> Option<(&str, &'static str)> {
     let (word, hint) = match command {
         Command::Load(args) => (&args.workload, "prony load WORKLOAD --url URL"),
         Command::Run(args) => (&args.workload_or_plan, "prony run WORKLOAD --url URL"),
+        Command::Drill(args) => (&args.run.workload_or_plan, "prony drill WORKLOAD --url URL"),
         Command::Find(args) => (&args.workload_or_plan, "prony find WORKLOAD --url URL"),
         Command::Check(args) => (&args.tables.workload, "prony check WORKLOAD --url URL"),
         Command::Clean(args) => (&args.workload, "prony clean WORKLOAD --url URL"),

@@ -59,13 +59,14 @@ flag_lists! {
         "run.wait",
         "run.pin",
         "fleet.agents",
+        "fleet.install",
         "run.seed",
         "run.require",
         "observe.server",
         "observe.server_metrics",
         "observe.metrics_listen",
     ]), ACCEPTS_OPTIONS;
-    LoadFlags = Some(&["server.url", "workload.scale"]), ACCEPTS_OPTIONS;
+    LoadFlags = Some(&["server.url", "workload.scale", "fleet.agents", "fleet.install"]), ACCEPTS_OPTIONS;
     ReproduceFlags = Some(&[
         "server.url",
         "run.clients",
@@ -76,7 +77,9 @@ flag_lists! {
     ]);
     DoctorFlags = Some(&["server.url", "run.clients", "run.threads"]);
     /// Of `fleet check`.
-    FleetFlags = Some(&["server.url", "fleet.agents"]);
+    FleetFlags = Some(&["server.url", "fleet.agents", "fleet.install"]);
+    /// Of `fleet collect`.
+    CollectFlags = Some(&["fleet.agents"]);
     ServerFlags = Some(&["server.url"]);
 }
 

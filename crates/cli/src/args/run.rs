@@ -61,6 +61,11 @@ pub struct RunArgs {
     )]
     pub expect_cached_of: Option<super::ReferenceMemory>,
 
+    /// With --agent: drive the same load again from half of the machines. If the throughput is the same, the client was
+    /// not the limit
+    #[arg(long, help_heading = "Result")]
+    pub prove_client: bool,
+
     /// Check the consistency of the data after the run, as `prony check` does; a failure makes the run invalid
     #[arg(long, help_heading = "Result")]
     pub check_after: bool,
@@ -90,6 +95,13 @@ pub struct RunArgs {
 
     #[command(flatten)]
     pub output: RunOutputArgs,
+}
+
+/// Arguments of `prony drill`: those of `prony run`.
+#[derive(Args, Debug)]
+pub struct DrillArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 /// Whether a run is stored, and how its progress is shown.

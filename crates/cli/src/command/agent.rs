@@ -1,15 +1,23 @@
 //! `prony agent`.
 //!
-//! Serves one coordinator over standard input and output, and prints nothing else.
+//! Serves one coordinator over standard input and output, where it prints nothing else; or those that call over NATS.
 
+use super::output;
 use crate::args::AgentArgs;
 use crate::exit::{Exit, Failure};
-use prony_runner::host::{this_build, this_machine};
+use crate::run::fleet::agent_setup;
 use std::io::{stdin, stdout};
 
 /// Executes the command.
-pub fn agent(_: &AgentArgs) -> Result<Exit, Failure> {
-    match prony_fleet::serve(stdin(), stdout(), this_machine(), this_build()) {
+pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
+    if let Some(url) = &args.nats {
+        let mut notice = |line: &str| output::notice(&format!("prony: {line}"));
+        return match prony_fleet::serve_nats(url, &agent_setup(), &mut notice) {
+            Ok(never) => match never {},
+            Err(error) => Err(Failure::new(Exit::Connect, error.to_string(), "")),
+        };
+    }
+    match prony_fleet::serve(stdin(), stdout(), &agent_setup()) {
         Ok(()) => Ok(Exit::Success),
         Err(error) => Err(Failure::usage(error.to_string(), "")),
     }

@@ -18,14 +18,26 @@ const SPARE_CONNECTIONS: u32 = 20;
 
 /// Starts a server that accepts the connections of `clients` clients.
 pub fn start(clients: u32, may_download: bool) -> Result<EmbeddedPostgres, Failure> {
-    let installation = find_or_download(may_download)?;
-    let options = EmbeddedOptions {
+    start_with(may_download, &options(clients))
+}
+
+/// The options of a server that accepts the connections of `clients` clients.
+pub fn options(clients: u32) -> EmbeddedOptions {
+    EmbeddedOptions {
         stop: signals::stop_signal(),
         max_connections: clients.saturating_add(SPARE_CONNECTIONS).max(100),
         ..EmbeddedOptions::default()
-    };
+    }
+}
+
+/// Starts a server with these options.
+pub fn start_with(
+    may_download: bool,
+    options: &EmbeddedOptions,
+) -> Result<EmbeddedPostgres, Failure> {
+    let installation = find_or_download(may_download)?;
     let server =
-        EmbeddedPostgres::start(&installation, &options).map_err(|error| failure(&error))?;
+        EmbeddedPostgres::start(&installation, options).map_err(|error| failure(&error))?;
     output::notice(&format!(
         "Started PostgreSQL {} from {} in {}; it is removed at the end.",
         installation.version,
@@ -33,6 +45,19 @@ pub fn start(clients: u32, may_download: bool) -> Result<EmbeddedPostgres, Failu
         server.directory().display(),
     ));
     Ok(server)
+}
+
+/// Starts a standby of a server.
+pub fn start_standby(
+    primary: &EmbeddedPostgres,
+    options: &EmbeddedOptions,
+) -> Result<EmbeddedPostgres, Failure> {
+    let standby = primary
+        .start_standby(options)
+        .map_err(|error| failure(&error))?;
+    let directory = standby.directory().display();
+    output::notice(&format!("Started a standby of it in {directory}."));
+    Ok(standby)
 }
 
 fn find_or_download(may_download: bool) -> Result<Installation, Failure> {

@@ -6,13 +6,15 @@
 use super::{load_size, output, server, sizing};
 use crate::args::{CachedArgs, LoadArgs, TimeoutArgs};
 use crate::exit::{Exit, Failure};
+use crate::run::fleet;
+use prony_fleet::FleetLoad;
 use prony_plan::{PlanInput, cpu_count, value_from_flag};
 use prony_report::{LoadProgressView, LoadStepProgress, Size, Style, data, units};
 use prony_runner::Signals;
 use prony_server::Target;
 use prony_workload::remedy::Remedy;
 use prony_workload::{
-    Error, LoadPhase, LoadReport, LoadRequest, Progress, ProgressUpdate, Workload,
+    Error, LoadDivision, LoadPhase, LoadReport, LoadRequest, Progress, ProgressUpdate, Workload,
 };
 use std::io::{Stderr, stderr};
 use std::sync::Mutex;
@@ -64,7 +66,10 @@ pub struct LoadInput {
 
 /// Loads the tables.
 pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
-    let mut plan_input = input.plan_input;
+    let mut plan_input = fleet::with_agents_of_environment(input.plan_input);
+    // The rules of a plan's agents are those of a run.
+    let agents = plan_input.agents.take();
+    let agents = agents.map(|agents| agents.value).unwrap_or_default();
     let mut plan = super::plan::check_plan(plan_input.clone(), "the command line")?;
     let workload = server::find_workload(&plan.workload.name)?;
     // If the workload loads no tables, the load is refused below without a check of the option values.
@@ -94,11 +99,22 @@ pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
         )?;
     }
     drop(control);
+    let mut fleet = fleet::start_if_any(&agents, plan.install_agents, &signals)?;
+    let jobs = input.jobs.max(agents.len() as u32);
+    let sender = fleet
+        .as_mut()
+        .map(|fleet| FleetLoad::new(fleet, &plan, &target, jobs, input.seed))
+        .transpose()
+        .map_err(|error| fleet::failure(&error, &signals))?;
     let request = LoadRequest {
         target: &target,
         plan: &plan.workload,
-        jobs: input.jobs,
+        jobs,
         seed: input.seed,
+        division: match &sender {
+            Some(sender) => LoadDivision::Others(sender),
+            None => LoadDivision::Undivided,
+        },
     };
     let report = load_with_progress(workload, &request, &signals)
         .map_err(|error| server::workload_failure(&error, url, Some(&signals)))?;
@@ -157,6 +173,7 @@ pub fn load_embedded(
         plan,
         jobs: cpu_count().min(4) as u32,
         seed: 0,
+        division: LoadDivision::Undivided,
     };
     let report = load_with_progress(workload, &request, signals).map_err(|error| {
         server::workload_failure(&with_nothing_left_behind(error), None, Some(signals))

@@ -7,6 +7,7 @@ mod audit;
 pub mod compare;
 mod completed_names;
 mod demo;
+mod demo_failover;
 pub mod doctor;
 pub mod embedded;
 mod file;
@@ -15,6 +16,7 @@ mod find_clients;
 mod fleet;
 mod generate;
 mod judge;
+mod kubernetes;
 mod ledger;
 pub mod load;
 mod load_size;
@@ -43,6 +45,7 @@ pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Load(args) => load::load(&args),
         Command::Run(args) => run::run(&args, arguments),
+        Command::Drill(args) => run::drill(&args.run, arguments),
         Command::Find(args) => find::find(&args, arguments),
         Command::Check(args) => tables::check(&args),
         Command::Clean(args) => tables::clean(&args),

@@ -1,15 +1,20 @@
-//! `prony run`.
+//! `prony run` and `prony drill`.
 //!
 //! Executes a workload or a plan file, with flags, as one run or as an experiment. A plan with a mistake is never
 //! run.
 
-use super::{plan, server, sizing};
+use super::{output, plan, server, sizing};
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::experiment::{self, ExperimentRequest};
-use crate::run::{ObserveOptions, ResultFormat, RunRequest, answers, run_and_print};
+use crate::run::fleet::with_agents_of_environment;
+use crate::run::{
+    ObserveOptions, ResultFormat, RunRequest, answers, execute, run_and_print, run_and_print_run,
+};
 use prony_judge::requirements::Baseline;
-use prony_plan::{Experiment, InputLocation, InputValue, Plan, PlanInput, ServerPlan};
+use prony_plan::{
+    Experiment, InputLocation, InputValue, Plan, PlanInput, ServerPlan, value_from_flag,
+};
 use prony_runner::{Purpose, ServerObserverOptions, WithOrigin};
 use prony_server::secrets;
 use prony_store::scenario::CachedShare;
@@ -18,19 +23,77 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Executes the command.
+/// Executes `prony run`.
 pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
-    let (input, subject) = plan_input(&args.workload_or_plan, args.is_plan(), args.input())?;
+    run_as(args, args.input(), ResultFormat::FirstScreen, arguments)
+}
+
+/// Executes `prony drill`: the same with a ledger, where outages are expected, and with another view of the result.
+pub fn drill(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
+    let switched_on = || value_from_flag("prony drill", Some(true));
+    let input = PlanInput {
+        ledger: switched_on(),
+        expect_outage: switched_on(),
+        ..args.input()
+    };
+    run_as(args, input, ResultFormat::Drill, arguments)
+}
+
+fn run_as(
+    args: &RunArgs,
+    flags: PlanInput,
+    view: ResultFormat,
+    arguments: &[OsString],
+) -> Result<Exit, Failure> {
+    let (input, subject) = plan_input(&args.workload_or_plan, args.is_plan(), flags)?;
+    if view == ResultFormat::Drill && input.at.is_none() {
+        output::notice(
+            "prony: this drill does nothing to the server: give --at TIME COMMAND, or send SIGUSR1 when you do it",
+        );
+    }
     if input.is_experiment() {
         let experiment = plan::check_runnable_experiment(input.clone(), subject)?;
         // A single run is not treated as an experiment.
         if experiment.run_count() > 1 {
-            let request = experiment_request(args, &input, experiment, arguments)?;
+            let request = experiment_request(args, &input, experiment, view, arguments)?;
             return experiment::run_and_print(&request);
         }
     }
-    let (request, observe) = single_run_request(args, &input, subject, arguments)?;
-    run_and_print(&request, &observe)
+    let (request, observe) = single_run_request(args, &input, subject, view, arguments)?;
+    if !args.prove_client {
+        return run_and_print(&request, &observe);
+    }
+    if request.plan.agents.len() < 2 {
+        let hint = "name at least two with --agent: half of them drive the same load again";
+        return Err(Failure::usage(
+            "--prove-client needs several machines",
+            hint,
+        ));
+    }
+    prove_client(&request, &observe)
+}
+
+/// Drives the same load once more from half of the machines, and says whether the figure was the same.
+fn prove_client(request: &RunRequest, observe: &ObserveOptions) -> Result<Exit, Failure> {
+    let (whole, exit) = run_and_print_run(request, observe)?;
+    if exit != Exit::Success {
+        return Ok(exit);
+    }
+    let mut half_request = request.clone();
+    let machines = request.plan.agents.len();
+    half_request.plan.agents.truncate(machines / 2);
+    half_request.label = None;
+    output::notice(&format!(
+        "prony: the same load from {} of {machines} machines (--prove-client)",
+        machines / 2
+    ));
+    let (half, half_exit) = execute(&half_request, observe, None)?.into_stored_run()?;
+    let proof = prony_judge::client_proof(&whole, &half);
+    output::notice(&format!("prony: {}", proof.sentence));
+    Ok(match half_exit {
+        Exit::Success if proof.was_client_limited => Exit::Invalid,
+        exit => exit,
+    })
 }
 
 /// The input, and the name of its main source for messages.
@@ -39,23 +102,25 @@ pub fn plan_input(
     is_plan: bool,
     flags: PlanInput,
 ) -> Result<(PlanInput, &str), Failure> {
-    if is_plan {
+    let (input, name) = if is_plan {
         let file = plan::read_plan(Path::new(name))?;
-        Ok((file.overlay(flags), name))
+        (file.overlay(flags), name)
     } else {
-        Ok((flags, "the command line"))
-    }
+        (flags, "the command line")
+    };
+    Ok((with_agents_of_environment(input), name))
 }
 
 fn single_run_request(
     args: &RunArgs,
     input: &PlanInput,
     subject: &str,
+    view: ResultFormat,
     arguments: &[OsString],
 ) -> Result<(RunRequest, ObserveOptions), Failure> {
     let plan = plan::check_runnable(input.clone(), subject)?;
     let baselines = baselines_of(&plan)?;
-    let request = run_request(args, input, plan, baselines, arguments)?;
+    let request = run_request(args, input, plan, baselines, view, arguments)?;
     let observe = observe_options(input, &request.plan);
     Ok((request, observe))
 }
@@ -64,6 +129,7 @@ fn experiment_request(
     args: &RunArgs,
     input: &PlanInput,
     experiment: Experiment,
+    view: ResultFormat,
     arguments: &[OsString],
 ) -> Result<ExperimentRequest, Failure> {
     let variants = input.variants().into_iter().zip(&experiment.variants);
@@ -83,7 +149,7 @@ fn experiment_request(
             }
         };
         let observe = observe_options(&input, plan);
-        let request = run_request(args, &input, plan.clone(), baselines, arguments)?;
+        let request = run_request(args, &input, plan.clone(), baselines, view, arguments)?;
         Ok((request, observe))
     });
     Ok(ExperimentRequest {
@@ -102,11 +168,14 @@ fn run_request(
     input: &PlanInput,
     plan: Plan,
     baselines: Arc<[Baseline]>,
+    view: ResultFormat,
     arguments: &[OsString],
 ) -> Result<RunRequest, Failure> {
-    let format = args
-        .format
-        .unwrap_or_else(|| ResultFormat::from_flags(args.json, args.output.full));
+    let by_flags = match ResultFormat::from_flags(args.json, args.output.full) {
+        ResultFormat::FirstScreen => view,
+        by_flags => by_flags,
+    };
+    let format = args.format.unwrap_or(by_flags);
     answers::check_format(format, &plan.require.0)?;
     Ok(RunRequest {
         request_json: request_document(input, &plan, arguments),

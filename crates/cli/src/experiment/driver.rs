@@ -12,7 +12,7 @@ use crate::run::{
 use prony_judge::experiment::{LastingProblem, lasting_problem};
 use prony_judge::noise::{condense_readings, is_invalid_by_others_only};
 use prony_plan::splitmix64;
-use prony_report::{experiment, json};
+use prony_report::{experiment, json, terminal};
 use prony_runner::Signals;
 use prony_store::{Experiment, ExperimentKind, Run};
 
@@ -36,19 +36,25 @@ pub trait Schedule {
 
     /// Shows a run that has ended, which still has its seconds.
     fn show(&mut self, format: ResultFormat, result: &RunResult) -> Result<(), Failure> {
-        output::show(|out, style| match format {
-            ResultFormat::Json => json::write_line(out, result.run()),
-            ResultFormat::Full => result.write_full(out, style),
-            ResultFormat::Junit | ResultFormat::Github => Ok(()),
-            ResultFormat::FirstScreen => experiment::write_run(out, style, result.run()),
-        })?;
-        Ok(())
+        show_run(format, result)
     }
 
     /// Puts back what was prepared for a run that is stored.
     fn clean_up(&mut self) -> Result<(), Failure> {
         Ok(())
     }
+}
+
+/// Shows a run that has ended.
+pub fn show_run(format: ResultFormat, result: &RunResult) -> Result<(), Failure> {
+    output::show(|out, style| match format {
+        ResultFormat::Json => json::write_line(out, result.run()),
+        ResultFormat::Full => result.write_full(out, style),
+        ResultFormat::Junit | ResultFormat::Github => Ok(()),
+        ResultFormat::FirstScreen => experiment::write_run(out, style, result.run()),
+        ResultFormat::Drill => terminal::write_drill(out, style, result.run(), result.stored()),
+    })?;
+    Ok(())
 }
 
 pub struct ExperimentDriver<'a> {

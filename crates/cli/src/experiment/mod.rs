@@ -12,8 +12,9 @@ mod prices;
 use crate::command::output;
 use crate::command::plan::planned_refusals_of;
 use crate::exit::{Exit, Failure};
-use crate::run::{self, ObserveOptions, ResultFormat, RunRequest, answers};
+use crate::run::{self, ObserveOptions, ResultFormat, RunRequest, RunResult, answers};
 pub use driver::{ExperimentDriver, Schedule};
+use prony_judge::drill::DrillTimes;
 use prony_judge::experiment::{all_have_nopm, variants};
 use prony_judge::requirements::answer_repeats;
 use prony_judge::sweep::Sweep;
@@ -65,6 +66,7 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
         order: experiment.run_order(seed),
         seed,
         started: Instant::now(),
+        drills: Vec::new(),
     };
     let result = driver.drive(&mut schedule);
     let runs = driver.runs;
@@ -74,7 +76,10 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
     if !answers.is_empty() {
         answers::print(format, &answers)?;
     }
-    let is_for_people = matches!(format, ResultFormat::FirstScreen | ResultFormat::Full);
+    let is_for_people = matches!(
+        format,
+        ResultFormat::FirstScreen | ResultFormat::Drill | ResultFormat::Full
+    );
     if is_for_people && !runs.is_empty() {
         match Sweep::of(&runs) {
             Some(mut sweep) => {
@@ -89,7 +94,8 @@ pub fn run_and_print(request: &ExperimentRequest) -> Result<Exit, Failure> {
                 let summaries = variants(&names, &runs);
                 let by_nopm = all_have_nopm(&runs);
                 output::show(|out, style| {
-                    experiment::write_summary(out, style, &runs, &summaries, by_nopm)
+                    experiment::write_summary(out, style, &runs, &summaries, by_nopm)?;
+                    experiment::write_drills(out, style, &schedule.drills)
                 })?
             }
         }
@@ -123,6 +129,8 @@ struct PlanSchedule<'a> {
     /// Seed of the order.
     seed: u64,
     started: Instant,
+    /// What is compared of the drills that have ended: their runs no longer have their seconds.
+    drills: Vec<DrillTimes>,
 }
 
 impl Schedule for PlanSchedule<'_> {
@@ -155,6 +163,11 @@ impl Schedule for PlanSchedule<'_> {
         let (experiment, elapsed) = (&self.request.experiment, self.started.elapsed());
         let left = time_left(experiment, &self.order, ended, elapsed);
         experiment::run_header(position, left)
+    }
+
+    fn show(&mut self, format: ResultFormat, result: &RunResult) -> Result<(), Failure> {
+        self.drills.extend(DrillTimes::of(result.run()));
+        driver::show_run(format, result)
     }
 
     fn prepare(

@@ -111,7 +111,9 @@ pub fn print(format: ResultFormat, answers: &[(String, Answer)]) -> Result<(), F
         ResultFormat::Json => Ok(()),
         ResultFormat::Junit => answer::write_junit(out, answers),
         ResultFormat::Github => answer::write_github(out, answers),
-        ResultFormat::FirstScreen | ResultFormat::Full => answer::write(out, style, answers),
+        ResultFormat::FirstScreen | ResultFormat::Drill | ResultFormat::Full => {
+            answer::write(out, style, answers)
+        }
     })?;
     Ok(())
 }

@@ -3,28 +3,89 @@
 //! In: the commands of a plan. Out: agents that have answered, or a failure with its exit code. A password is never
 //! shown.
 
+use crate::command::output;
 use crate::exit::{Exit, Failure};
-use prony_fleet::{Error, FailureKind, Fleet, FleetCommands};
+use prony_fleet::{AgentSetup, Error, FailureKind, Fleet, FleetCommands};
+use prony_plan::{PlanInput, cpu_count, value_from_flag};
 use prony_runner::Signals;
-use prony_runner::host::this_build;
+use prony_runner::doctor::{DoctorLoad, DoctorOptions, examine};
+use prony_runner::host::{this_build, this_machine};
+use prony_store::{DoctorReport, RunStore};
+use std::time::Duration;
+
+/// The variable with the agents of all commands that take them.
+const AGENTS_VARIABLE: &str = "PRONY_AGENTS";
+
+/// The plan with the agents that the environment names, if it has none of its own.
+pub fn with_agents_of_environment(mut input: PlanInput) -> PlanInput {
+    if input.agents.is_none()
+        && let Ok(text) = std::env::var(AGENTS_VARIABLE)
+    {
+        let agents = text.split([';', '\n']).map(str::trim);
+        let agents: Vec<String> = agents
+            .filter(|agent| !agent.is_empty())
+            .map(str::to_owned)
+            .collect();
+        let agents = Some(agents).filter(|agents| !agents.is_empty());
+        input.agents = value_from_flag(AGENTS_VARIABLE, agents);
+    }
+    input
+}
+
+/// Clients for which `prony fleet check` examines each machine.
+const DEFAULT_CLIENTS: u32 = 64;
 
 /// Starts the agents that these commands reach; `None` if there are none.
-pub fn start_if_any(commands: &[String], signals: &Signals) -> Result<Option<Fleet>, Failure> {
+pub fn start_if_any(
+    commands: &[String],
+    installs: bool,
+    signals: &Signals,
+) -> Result<Option<Fleet>, Failure> {
     match commands {
         [] => Ok(None),
-        commands => start(commands, signals).map(Some),
+        commands => start(commands, installs, signals).map(Some),
     }
 }
 
-/// Starts the agents that these commands reach.
-pub fn start(commands: &[String], signals: &Signals) -> Result<Fleet, Failure> {
+/// Starts the agents that these commands reach; with `installs`, copies this program to their machines first.
+pub fn start(commands: &[String], installs: bool, signals: &Signals) -> Result<Fleet, Failure> {
     let started = Fleet::start(&FleetCommands {
         commands,
         program: &std::env::current_exe()?,
         build: this_build(),
         interrupt: &signals.flag(),
+        installs,
     });
-    started.map_err(|error| failure(&error, signals))
+    let fleet = started.map_err(|error| failure(&error, signals))?;
+    for notice in fleet.notices() {
+        output::notice(&format!("prony: {notice}"));
+    }
+    Ok(fleet)
+}
+
+/// This program as an agent.
+pub fn agent_setup() -> AgentSetup {
+    AgentSetup {
+        host: this_machine(),
+        build: this_build(),
+        examine: examine_machine,
+        folder: RunStore::open(None)
+            .ok()
+            .map(|store| store.folder().join("agent")),
+    }
+}
+
+fn examine_machine() -> Option<DoctorReport> {
+    let options = DoctorOptions {
+        load: DoctorLoad {
+            clients: DEFAULT_CLIENTS,
+            has_read_server: false,
+            threads: cpu_count() as u32,
+        },
+        watch: Duration::ZERO,
+        probe_storage: false,
+    };
+    examine(None, options).ok()
 }
 
 /// The failure of a fleet that cannot drive a run.

@@ -20,7 +20,7 @@ use preparation::{preparation_failure, prepare};
 use prony_drive::ConnectError;
 use prony_plan::{DrivePlan, ListenAddress, Plan, ServerPlan, UserError, format_duration};
 use prony_report::terminal::{self, DocumentLocation, StoredRun};
-use prony_report::{LiveView, RunOutline, Size, Style, json};
+use prony_report::{LiveView, RunOutline, Size, Style, answer, json};
 use prony_runner::Signals;
 use prony_runner::{
     Error, FinishedRun, Purpose, RunJob, RunPreparation, RunServer, ServerObserverOptions,
@@ -31,6 +31,7 @@ use prony_store::{Annotation, Answer, Run, RunState, Severity, StoreError};
 use prony_workload::Workload;
 use std::io::{self, Stderr, Write, stderr};
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// How the result of a run is printed.
@@ -38,6 +39,8 @@ use std::time::Duration;
 pub enum ResultFormat {
     /// The figure, the verdict, the times and one advice.
     FirstScreen,
+    /// What a drill did and what came of it.
+    Drill,
     /// All figures, checks and settings.
     Full,
     /// The document.
@@ -133,6 +136,15 @@ impl RunResult {
         terminal::write_full(out, style, &self.run, stored)
     }
 
+    /// Where the run is stored, by its id.
+    pub fn stored(&self) -> Option<StoredRun<'_>> {
+        static NO_ANNOTATION: LazyLock<Annotation> = LazyLock::new(Annotation::default);
+        self.stored_path().map(|_| StoredRun {
+            show_argument: &self.run.id,
+            annotation: &NO_ANNOTATION,
+        })
+    }
+
     pub fn run(&self) -> &Run {
         &self.run
     }
@@ -152,6 +164,14 @@ impl RunResult {
 
 /// Executes a run and prints its result.
 pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<Exit, Failure> {
+    Ok(run_and_print_run(request, observe)?.1)
+}
+
+/// Executes a run and prints its result; returns its document too.
+pub fn run_and_print_run(
+    request: &RunRequest,
+    observe: &ObserveOptions,
+) -> Result<(Run, Exit), Failure> {
     let result = execute(request, observe, None)?;
     let answer = result.run.answer.clone();
     let answers: Vec<(String, Answer)> = answer
@@ -162,7 +182,7 @@ pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<E
         ResultFormat::Junit | ResultFormat::Github => Ok(()),
         ResultFormat::Json => json::write_pretty(out, &result.run),
         ResultFormat::Full => result.write_full(out, style),
-        ResultFormat::FirstScreen => {
+        ResultFormat::FirstScreen | ResultFormat::Drill => {
             let annotation = &Annotation {
                 label: request.label.clone(),
                 ..Annotation::default()
@@ -171,15 +191,22 @@ pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<E
                 show_argument: "last",
                 annotation,
             });
-            terminal::write_first_screen(out, style, &result.run, stored)
+            match request.format {
+                ResultFormat::Drill => terminal::write_drill(out, style, &result.run, stored),
+                _ => terminal::write_first_screen(out, style, &result.run, stored),
+            }
         }
     })?;
-    if let ResultFormat::Junit | ResultFormat::Github = request.format {
-        answers::print(request.format, &answers)?;
+    match request.format {
+        ResultFormat::Junit => {
+            output::show(|out, _| answer::write_junit_of_run(out, &result.run))?;
+        }
+        ResultFormat::Github => answers::print(request.format, &answers)?,
+        _ => {}
     }
-    let (_, exit) = result.into_stored_run()?;
+    let (run, exit) = result.into_stored_run()?;
     let answers = answers.iter().map(|(_, answer)| answer);
-    Ok(answers::exit_with(exit, answers))
+    Ok((run, answers::exit_with(exit, answers)))
 }
 
 /// Executes a run, alone or as part of an experiment, judges and stores it, and prints nothing. In an experiment, all
@@ -198,7 +225,7 @@ pub fn execute(
     };
     let metrics = part.map_or(own_metrics.as_ref(), |part| part.metrics);
     let (mut run_server, signals) = find_server(request, part)?;
-    let fleet = fleet::start_if_any(&plan.agents, &signals)?;
+    let fleet = fleet::start_if_any(&plan.agents, plan.install_agents, &signals)?;
     set_up_for(workload, plan, &mut run_server, &signals)?;
     // Dropped at the end, which puts the server back.
     let restart = request.restart.as_deref();

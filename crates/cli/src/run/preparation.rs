@@ -31,6 +31,7 @@ pub(super) fn prepare(
         let load = DoctorLoad {
             clients: plan.drive.clients,
             threads: plan.drive.workers(),
+            has_read_server: run_server.target.read_target.is_some(),
         };
         Some(doctor::before_run(&mut control, &run_server.target, load)?)
     } else {

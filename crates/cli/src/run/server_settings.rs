@@ -210,6 +210,13 @@ impl ChangedHost {
         let mut control = server::connect(&self.target)?;
         for setting in wanted {
             let change = change_server(&mut control, setting).map_err(|error| failure(&error))?;
+            let Some(change) = change else {
+                output::notice(&format!(
+                    "prony: {} is a replica, whose {} is that of its primary",
+                    self.name, setting.name
+                ));
+                continue;
+            };
             output::notice(&format!(
                 "prony: {} of {} is {} for the run; before, it was {}",
                 change.name, self.name, setting.value, change.before

@@ -1,10 +1,14 @@
 //! What a run does to a server on purpose, and what it says of it.
 
 use crate::common::{
-    TestBench, any_committed, last_run, ok_stdout, own_postgres, parse_run, send_signal, start_run,
-    stderr_text, stored_runs, wait_until,
+    TestBench, any_committed, connect, last_run, ok_stdout, own_postgres, parse_run, prony_command,
+    send_signal, start_run, stderr_text, stored_runs, wait_until,
 };
+use crate::lost_commits::start_standby;
+use prony_assertions::TextAssertions;
 use prony_store::{EventKind, Run, Severity};
+use prony_test_servers::TestControl;
+use std::collections::BTreeMap;
 
 #[test]
 fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
@@ -28,10 +32,8 @@ fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(stderr_text(&refused).contains("outage is better if it is lower"));
 
-    let mut command = bench.command(
-        "run tpcb --clients 4 --duration 5s --warmup 0s --expect-outage --ledger \
-         --require outage<1s --at 2s",
-    );
+    let mut command = bench
+        .command("drill tpcb --clients 4 --duration 5s --warmup 0s --require outage<1s --at 2s");
     let output = command
         .arg(&hang)
         .args(["--url", &bench.url])
@@ -39,6 +41,19 @@ fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
         .expect("it starts");
     let output = bench.assert_no_password(output);
     assert_eq!(output.status.code(), Some(8), "{}", stderr_text(&output));
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    let text = words.join(" ");
+    text.assert_starts_with("FAIL: outage ");
+    for part in [
+        "it printed: drill goes on",
+        "outage Nobody committed for ",
+        "account lost 0 of ",
+        "RPO 0 commits, 0 s",
+        "permits a crash loses none; ",
+    ] {
+        text.assert_contains(part);
+    }
     let run = last_run(&bench);
     let mark = run
         .events
@@ -88,6 +103,59 @@ fn a_server_that_hangs_by_command_is_an_outage_of_each_client() {
     );
 }
 
+/// The result of `prony demo failover`.
+fn failover_demo(mode: &str) -> (Option<i32>, Run) {
+    let home = std::env::temp_dir().join(format!("prony-demo{mode}-{}", std::process::id()));
+    let arguments = format!("demo failover {mode} --duration 16s --no-store --json");
+    let output = prony_command(&arguments, &home).output();
+    let output = output.expect("it starts");
+    let run = serde_json::from_slice(&output.stdout);
+    let run = run.unwrap_or_else(|error| panic!("{error}: {}", stderr_text(&output)));
+    (output.status.code(), run)
+}
+
+#[test]
+fn the_demo_of_a_failover_loses_commits_only_if_none_waits_for_the_standby() {
+    let (exit, run) = failover_demo("");
+    assert_eq!(exit, Some(0), "{:?} {:?}", run.answer, run.checks);
+    let account = run.ledger.as_ref().expect("kept");
+    assert_eq!((account.lost, &account.not_read), (0, &None), "{account:?}");
+    let timeline = |position: &BTreeMap<String, String>| position["timeline"].clone();
+    let timelines = [&account.server_before, &account.server_after].map(timeline);
+    assert_eq!(timelines, ["1", "2"], "{account:?}");
+    assert_ne!(
+        account.server_before["server"],
+        account.server_after["server"]
+    );
+    // The URL names the dead primary first, and then the standby, which is not promoted at once.
+    let refused = run.events.iter().find(|event| {
+        event.kind == EventKind::FailedAttempts && event.detail.starts_with("refused: ")
+    });
+    assert!(
+        refused.is_some_and(|event| event.count > 0),
+        "{:?}",
+        run.events
+    );
+    let errors = run.series.iter().flat_map(|second| second.errors.values());
+    assert!(errors.sum::<u64>() > 0, "clients lost their connections");
+
+    let (exit, run) = failover_demo("--async");
+    assert_eq!(exit, Some(8), "{:?}", run.answer);
+    let account = run.ledger.as_ref().expect("kept");
+    assert!(
+        account.lost > 0 && account.clients_scattered == 0,
+        "{account:?}"
+    );
+    // The standby lagged from 10 s on, and the primary was killed at 13 s.
+    let outage_s = run.commit_gap.as_ref().expect("an outage").from_s;
+    let first = account.first_lost.first().expect("it is named");
+    let (after_s, by_s) = first.after_s.zip(first.by_s).expect("its time is known");
+    assert!(
+        after_s < by_s && after_s > 8.0 && after_s < outage_s,
+        "{first:?} {outage_s}"
+    );
+}
+
 #[test]
 fn the_account_of_commits_survives_the_client() {
     let bench = TestBench::new("ledger_killed");
@@ -120,7 +188,8 @@ fn the_account_of_commits_survives_the_client() {
     let (code, text) = check();
     assert_eq!(code, Some(4), "{text}");
     assert!(
-        text.contains("lost 2 of ") && text.contains("number 2 of client 1"),
+        text.contains("lost 2 of ")
+            && text.contains("number 2 of client 1, acknowledged between 0.0 s and"),
         "{text}"
     );
 }
@@ -146,4 +215,41 @@ fn sigusr1_is_a_mark_and_ends_nothing() {
         .collect();
     assert_eq!(marks, [("SIGUSR1", &None)]);
     assert!(run.measured.length_s > 2.5);
+}
+
+#[test]
+fn a_replica_that_stops_replaying_is_stale() {
+    let primary = own_postgres();
+    let bench = TestBench::on(&primary, "stale");
+    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let standby = start_standby(&primary);
+    let reads = format!(
+        "postgres://postgres:{}@127.0.0.1:{}/stale",
+        bench.password,
+        standby.port()
+    );
+    let mut on_standby = connect(&standby.url_for("stale"));
+    let mut command = bench.command(
+        "drill script -b tpcb-like -b select-only --clients 4 --duration 6s --warmup 0s --json",
+    );
+    command.args(["--url", &bench.url, "--read-from", &reads]);
+    let (child, _) = start_run(command);
+    wait_until(&bench.home, any_committed);
+    on_standby.run("select pg_wal_replay_pause()");
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    on_standby.run("select pg_wal_replay_resume()");
+    let run = parse_run(&child.wait_with_output().expect("it ends"));
+    let account = run.ledger.as_ref().expect("kept");
+    assert_eq!((account.lost, &account.not_read), (0, &None), "{account:?}");
+    let staleness = account.staleness.as_ref().expect("there is a replica");
+    assert!(staleness.readings > 5, "{staleness:?}");
+    assert_eq!(staleness.went_back, 0, "{staleness:?}");
+    assert!(
+        staleness.age_max_s > 1.0 && staleness.commits_max > 10,
+        "{staleness:?}"
+    );
+    assert!(
+        staleness.commits_p50 < staleness.commits_max,
+        "{staleness:?}"
+    );
 }

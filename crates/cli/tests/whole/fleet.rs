@@ -6,6 +6,7 @@ use crate::common::{
 };
 use prony_assertions::TextAssertions;
 use prony_store::{ClientMachine, MachinePart, Run, RunState, Severity};
+use prony_test_servers::TestControl;
 use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
@@ -280,6 +281,13 @@ fn what_is_no_agent_of_this_build_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{stderr}");
         stderr.assert_contains(expected);
     }
+    let mut twice = bench.command("run select-only --clients 2 --threads 2");
+    twice.args([
+        "--url", &bench.url, "--agent", "ssh vm1", "--agent", "ssh vm1",
+    ]);
+    let output = execute(&bench, twice);
+    assert_eq!(output.status.code(), Some(2));
+    stderr_text(&output).assert_contains("an agent is named twice");
     let script = command(
         &bench,
         "refused",
@@ -494,9 +502,22 @@ fn statements_and_hosts_of_several_machines_add_up() {
 fn the_machines_of_a_fleet_are_examined() {
     let bench = TestBench::new("fleet_check");
     let output = execute(&bench, command(&bench, "examined", 2, "fleet check"));
-    let stdout = ok_stdout(&output);
-    let rows: Vec<&str> = stdout.lines().skip(1).collect();
+    // 7 if this machine is not fit for a load.
+    assert!(
+        matches!(output.status.code(), Some(0 | 7)),
+        "{}",
+        stderr_text(&output)
+    );
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    let rows = stdout.lines().skip(1).take_while(|line| !line.is_empty());
+    let rows: Vec<&str> = rows.collect();
     assert_eq!(rows.len(), 2, "{stdout}");
+    for number in [1, 2] {
+        stdout.assert_contains(&format!(
+            "agent {number} (env FLEET_OF_TEST=examined{number})"
+        ));
+    }
+    assert_eq!(stdout.matches("open-files").count(), 2, "{stdout}");
     for row in rows {
         row.assert_contains("±").assert_contains("µs");
     }
@@ -507,4 +528,181 @@ fn the_machines_of_a_fleet_are_examined() {
 
 fn last_run_is_missing(bench: &TestBench) -> bool {
     bench.prony_without_server("show last").status.code() != Some(0)
+}
+
+#[test]
+fn several_machines_load_the_same_rows_as_one() {
+    let bench = TestBench::new("fleet_load");
+    let contents = |tables: &[&str]| -> Vec<String> {
+        let mut control = bench.control();
+        let checksum = |table: &&str| {
+            let sql =
+                format!("select md5(string_agg(t::text, ',' order by t::text)) from {table} t");
+            control.query_value(&sql).expect("a table").expect("rows")
+        };
+        tables.iter().map(checksum).collect()
+    };
+    for (workload, tables) in [
+        (
+            "tpcb --scale 3",
+            &["pgbench_accounts", "pgbench_tellers"][..],
+        ),
+        (
+            "oltp_read_write --scale 3 -o table_size=500",
+            &["sbtest1", "sbtest3"],
+        ),
+        ("ycsb --scale 3", &["usertable"]),
+    ] {
+        ok_stdout(&bench.prony(&format!("load {workload} --jobs 2 --seed 5")));
+        let expected = contents(tables);
+        let arguments = format!("load {workload} --jobs 2 --seed 5");
+        let stdout = ok_stdout(&execute(&bench, command(&bench, "load", 2, &arguments)));
+        stdout.assert_contains("2 connections of 2 other machines");
+        assert_eq!(contents(tables), expected, "{workload}");
+        let name = workload.split(' ').next().expect("a name");
+        ok_stdout(&bench.prony(&format!("check {name}")));
+        assert_all_end("load", 2, Duration::from_secs(5));
+    }
+}
+
+#[test]
+fn a_lost_agent_ends_a_load_that_another_one_continues() {
+    let bench = TestBench::new("fleet_load_lost");
+    let lost = "timeout -s KILL 1";
+    let arguments = "load tpcc --scale 40 --jobs 2 --yes";
+    let command = command_with_path(&bench, &[&agent("load_lost", 1), lost], arguments);
+    let output = execute(&bench, command);
+    assert_eq!(output.status.code(), Some(6), "{}", stderr_text(&output));
+    let stderr = stderr_text(&output);
+    stderr.assert_contains("agent 2 (timeout -s KILL 1) was lost");
+    stderr.assert_contains("incomplete tables");
+    assert_all_end("load_lost", 1, Duration::from_secs(20));
+    ok_stdout(&bench.prony("clean tpcc"));
+}
+
+/// A folder is another machine for the program: it is not in the PATH there.
+#[test]
+fn the_program_is_installed_where_it_is_missing() {
+    let bench = TestBench::new("fleet_install");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let folder = bench.home.join("vm1");
+    std::fs::create_dir(&folder).expect("a folder");
+    let agent = format!("env -C {} FLEET_OF_TEST=install1", folder.display());
+    let run = |variable: Option<&str>| {
+        let mut command = bench.command("run tpcb --clients 2 --transactions 5 --json --install");
+        command.args(["--url", &bench.url]);
+        match variable {
+            Some(agents) => command.env("PRONY_AGENTS", agents),
+            None => command.args(["--agent", &agent]),
+        };
+        execute(&bench, command)
+    };
+    for (variable, expected) in [
+        (None, "installed on agent 1 (env -C"),
+        // The second time it is there; the environment names the agents.
+        (Some(&*agent), "agent 1 (env -C"),
+    ] {
+        let output = run(variable);
+        let run: Run = serde_json::from_str(&ok_stdout(&output)).expect("a document");
+        assert_eq!(parts(&run)[0].committed, 10);
+        stderr_text(&output)
+            .assert_contains(expected)
+            .assert_contains("SHA-256 ");
+    }
+    let installed = std::fs::read_dir(&folder).expect("a folder").count();
+    assert_eq!(installed, 1, "one copy");
+    // A machine that says it is another one.
+    let mut command = bench.command("run tpcb --clients 2 --transactions 5 --install");
+    command.args(["--url", &bench.url, "--agent", "echo s390x;true"]);
+    let output = execute(&bench, command);
+    assert_eq!(output.status.code(), Some(3));
+    stderr_text(&output).assert_contains("it is a machine of architecture s390x");
+}
+
+/// The coordinator is killed: what the agents measured is on their disks, and is fetched once.
+#[test]
+fn what_agents_of_a_killed_coordinator_measured_is_collected() {
+    let bench = TestBench::new("fleet_collect");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let mut child = long_run(&bench, "kept");
+    send_signal(&child, "-KILL");
+    child.wait().expect("it ends");
+    assert_all_end("kept", 2, Duration::from_secs(20));
+    let committed = "select count(*) from pgbench_history";
+    let committed = query_number(&mut bench.control(), committed);
+    let folder = bench.home.join("collected");
+    std::fs::create_dir(&folder).expect("a folder");
+    let collect = || {
+        // Both agents are on this machine, and have one disk.
+        let mut command = bench.command("fleet collect --output");
+        command.arg(&folder).args(["--agent", &agent("collect", 1)]);
+        ok_stdout(&execute(&bench, command))
+    };
+    collect().assert_contains("tpcb");
+    let kept = std::fs::read_dir(&folder).expect("a folder").flatten();
+    let mut sum = 0;
+    for file in kept {
+        let text = std::fs::read_to_string(file.path()).expect("a file");
+        let end = text.lines().next_back().expect("an end");
+        let end: serde_json::Value = serde_json::from_str(end).expect("JSON");
+        sum += end["counts"][0].as_u64().expect("a count");
+    }
+    // Transactions that were cut off may have committed: at most one for each of the four clients.
+    assert!((sum..=sum + 4).contains(&committed), "{sum} of {committed}");
+    collect().assert_contains("the agents kept nothing");
+}
+
+#[test]
+fn half_of_the_machines_prove_what_the_client_can_do() {
+    let bench = TestBench::new("fleet_proof");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let proof = "run select-only --clients 4 --threads 2 --duration 1s --rate 50 --prove-client --warmup 0s";
+    let output = execute(&bench, command(&bench, "proof", 2, proof));
+    let stderr = stderr_text(&output);
+    // What others do on this machine may make either run invalid, which ends the proof.
+    if output.status.code() == Some(0) {
+        stderr
+            .assert_contains("2 machines drove ")
+            .assert_contains("1 of them ");
+    } else {
+        assert_eq!(output.status.code(), Some(7), "{stderr}");
+    }
+    let single = execute(&bench, command(&bench, "proof", 1, proof));
+    assert_eq!(single.status.code(), Some(2));
+    stderr_text(&single).assert_contains("--prove-client needs several machines");
+}
+
+#[test]
+fn replaced_tools_refuse_agents_rather_than_drive_alone() {
+    let bench = TestBench::new("fleet_tools");
+    let mut command = bench.command("pgbench -i");
+    command.env("PRONY_AGENTS", "ssh vm1");
+    let output = command.output().expect("it starts");
+    assert!(!output.status.success());
+    stderr_text(&output).assert_contains("unset PRONY_AGENTS");
+}
+
+/// A lock keeps the clients of all machines from committing for two seconds.
+#[test]
+fn a_time_without_commits_is_measured_over_all_machines() {
+    let bench = TestBench::new("fleet_gap");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let arguments = "run tpcb --clients 4 --threads 2 --warmup 0s --duration 8s --expect-outage";
+    let child = command(&bench, "gap", 2, arguments)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("it starts");
+    crate::common::wait_until(&bench.home, any_committed);
+    bench.control().run(
+        "begin; lock table pgbench_branches in access exclusive mode; select pg_sleep(2); commit",
+    );
+    bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let gap = last_run(&bench).commit_gap.expect("it is measured");
+    let until_s = gap.until_s.expect("it is over");
+    assert!(until_s - gap.from_s >= 2.0, "{gap:?}");
+    assert!(gap.clients.min_s >= 2.0, "{gap:?}");
+    assert!(
+        gap.clock_bound_s.is_some_and(|bound_s| bound_s > 0.0),
+        "{gap:?}"
+    );
 }

@@ -10,9 +10,6 @@ use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Check, FindingState, GrowthReading, Run, Severity};
 use prony_test_servers::TestControl;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// The finding about lost commits.
@@ -222,45 +219,7 @@ fn signal(pid: u32, signal: i32) {
 pub fn start_standby(primary: &EmbeddedPostgres) -> EmbeddedPostgres {
     // Replay never cancels a statement, which could be the one that promotes.
     let options = EmbeddedOptions::default().set("max_standby_streaming_delay", "-1");
-    let standby = EmbeddedPostgres::start(primary.installation(), &options).expect("it starts");
-    standby.stop();
-    let data = standby.data_dir();
-    let own_files = ["postgresql.conf", "pg_hba.conf"].map(|name| {
-        let path = data.join(name);
-        (fs::read(&path).expect("a file"), path)
-    });
-    for entry in fs::read_dir(&data).expect("its data").flatten() {
-        let removed = if entry.file_type().expect("a type").is_dir() {
-            fs::remove_dir_all(entry.path())
-        } else {
-            fs::remove_file(entry.path())
-        };
-        removed.expect("removed");
-    }
-    let owner = fs::metadata(&data).expect("its data");
-    let copied = Command::new(primary.installation().bin_dir.join("pg_basebackup"))
-        .args([
-            "--write-recovery-conf",
-            "--wal-method=stream",
-            "--checkpoint=fast",
-            "--no-password",
-        ])
-        .args(["--username=postgres", &format!("--port={}", primary.port())])
-        .arg("--host")
-        .arg(primary.socket_dir())
-        .arg("--pgdata")
-        .arg(&data)
-        .current_dir("/")
-        .uid(owner.uid())
-        .gid(owner.gid())
-        .output()
-        .expect("pg_basebackup");
-    assert!(copied.status.success(), "{copied:?}");
-    for (contents, path) in own_files {
-        fs::write(path, contents).expect("its own configuration");
-    }
-    standby.restart().expect("it starts as a standby");
-    standby
+    primary.start_standby(&options).expect("it starts")
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Runs on canned servers that answer as services do, by their documentation: each is named, what it does not have is said
 //! to be absent, and its misleading values are not judged.
 
-use crate::common::{ok_stdout, prony_command, stderr_text};
+use crate::common::{
+    TestBench, connect, ok_stdout, parse_run, prony_command, query_number, stderr_text,
+};
 use prony_assertions::TextAssertions;
 use prony_store::{ObservedTopic, Run, Service};
 use prony_test_servers::canned::{Answer, CannedError, CannedProtocol, Conversation, Row, start};
@@ -557,12 +559,44 @@ fn a_load_keeps_to_what_aurora_dsql_can_do_and_repeats_what_lost_a_conflict() {
     let loaded = load(&format!("{oltp} -o auto_inc=off"));
     let text = ok_stdout(&loaded);
     text.assert_contains("INSERTs of up to 3000 rows, each a transaction");
-    for (workload, hint) in [
-        (oltp, "-o auto_inc=off"),
-        ("ycsb", "Aurora DSQL changes at most 3000 rows"),
+    let output = load(oltp);
+    let text = stderr_text(&output);
+    assert!(
+        !output.status.success() && text.contains("-o auto_inc=off"),
+        "{text}"
+    );
+}
+
+/// A PostgreSQL with Aurora DSQL's sign: what its rules for loads leave in the tables.
+#[test]
+fn ycsb_is_loaded_as_aurora_dsql_allows_and_tpcc_is_refused_by_name() {
+    let bench = TestBench::new("dsql");
+    let mut control = connect(&bench.url);
+    for sql in [
+        "create schema sys",
+        "create table sys.iam_pg_role_mappings (role text)",
     ] {
-        let output = load(workload);
-        let text = stderr_text(&output);
-        assert!(!output.status.success() && text.contains(hint), "{text}");
+        control.execute(sql).expect(sql);
+    }
+    let loaded = ok_stdout(&bench.prony("load ycsb --scale 7"));
+    loaded.assert_contains("INSERTs of up to 3000 rows, each a transaction");
+    let whole =
+        "select count(*) from usertable where length(field0) = 100 and length(field9) = 100";
+    assert_eq!(query_number(&mut control, whole), 7_000);
+    let run = parse_run(&bench.prony("run ycsb --scale 7 --clients 2 --transactions 50 --json"));
+    assert_eq!(run.server.service, Some(Service::AuroraDsql));
+    assert_eq!(run.measured.all_kinds().expect("figures").failed, 0);
+    // Loaded by other means.
+    control
+        .execute("alter schema sys rename to other")
+        .expect("renamed");
+    ok_stdout(&bench.prony("load tpcc --scale 1 --jobs 2"));
+    control
+        .execute("alter schema other rename to sys")
+        .expect("renamed");
+    for arguments in ["load tpcc --scale 1", "run tpcc --clients 1 --duration 1s"] {
+        let output = bench.prony(arguments);
+        assert!(!output.status.success(), "{arguments}");
+        stderr_text(&output).assert_contains("tpcc cannot run on Aurora DSQL. Its delivery locks");
     }
 }

@@ -136,7 +136,7 @@ fn check_table(table: &str) {
     table.assert_contains("not comparable");
     table.assert_lacks("+").assert_lacks(" -");
     let flat = table.split_whitespace().collect::<Vec<_>>().join(" ");
-    flat.assert_contains("load time 2,205");
+    flat.assert_contains("load time (s) 2,205");
     flat.assert_contains("such a row had a shorter window, fewer clients, less data");
 }
 

@@ -79,6 +79,8 @@ pub struct Quirks {
     pub retries_source: &'static str,
     /// Workloads that do badly on it.
     pub unsuited: &'static [Unsuited],
+    /// Workloads that it cannot execute.
+    pub impossible: &'static [Unsuited],
     /// How tables are loaded where a transaction may change only some rows.
     pub small_transactions: Option<SmallTransactions>,
     /// What else a reader of its figures should know.
@@ -139,7 +141,7 @@ pub enum RetryCode {
     SqlState([u8; 5]),
 }
 
-/// A workload that does badly on a service.
+/// A workload that does badly on a service, or not at all.
 #[derive(Debug)]
 pub struct Unsuited {
     /// Its name, such as `tpcb`.
@@ -159,12 +161,20 @@ const PLAIN: Quirks = Quirks {
     retries: &[],
     retries_source: "",
     unsuited: &[],
+    impossible: &[],
     small_transactions: None,
     notes: &[],
     was_at_hand: false,
 };
 
 impl Service {
+    /// Why it cannot execute a workload, as a sentence; `None` if it can.
+    pub fn refusal(self, workload: &str) -> Option<&'static str> {
+        let mut impossible = self.quirks().impossible.iter();
+        let found = impossible.find(|impossible| impossible.workload == workload);
+        found.map(|found| found.why)
+    }
+
     /// The service that these texts show.
     pub fn recognize(
         dialect: SqlDialect,

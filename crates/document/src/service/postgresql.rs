@@ -198,6 +198,12 @@ pub(super) const AURORA_DSQL: Quirks = Quirks {
         why: "Conflicts are found at the commit: of the transactions that update the same branch at a time, all but one \
               fail with 40001 (OC000), and did their work for nothing.",
     }],
+    // https://docs.aws.amazon.com/aurora-dsql/latest/userguide/working-with-postgresql-compatibility-supported-sql-features.html
+    impossible: &[Unsuited {
+        workload: "tpcc",
+        why: "Its delivery locks the oldest order of a district, but FOR UPDATE needs the value of each column of the \
+              primary key there; its routines are in PL/pgSQL, which Aurora DSQL does not have.",
+    }],
     small_transactions: Some(SmallTransactions {
         rows: 3_000,
         bytes: 4 << 20,

@@ -151,6 +151,7 @@ fn an_entry_is_complete_and_does_not_contradict_itself() {
             quirks
                 .unsuited
                 .iter()
+                .chain(quirks.impossible)
                 .all(|unsuited| unsuited.why.ends_with('.')),
             "{name}"
         );

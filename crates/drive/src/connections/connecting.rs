@@ -228,11 +228,32 @@ impl<'a, I: Io> Connections<'a, I> {
                 self.retry_with_same_deadline(slot);
                 None
             }
-            LinkStep::Up(flags, trailing_bytes) => self.on_up(slot, flags, &trailing_bytes),
+            LinkStep::Up(flags, trailing_bytes) => {
+                self.record_failures(slot);
+                self.slots[slot as usize].link.take_failures();
+                self.on_up(slot, flags, &trailing_bytes)
+            }
             LinkStep::Failed if self.stage == Stage::Connecting => {
                 Some(ConnectionEvent::Refused(slot))
             }
-            LinkStep::Failed => self.on_refusal(slot),
+            LinkStep::Failed => {
+                self.record_failures(slot);
+                self.on_refusal(slot)
+            }
+        }
+    }
+
+    /// Counts the failures of an attempt during the load, which keep a client waiting.
+    fn record_failures(&mut self, slot: Slot) {
+        let connection = &self.slots[slot as usize];
+        let is_probe = matches!(connection.connection_use, ConnectionUse::Probe(_));
+        if self.stage != Stage::Load || is_probe {
+            return;
+        }
+        for failure in connection.link.failures() {
+            let (cause, now_ns) = (failure.cause.name(), self.clock.now_ns());
+            let counts = &mut self.counts;
+            counts.record_failed_attempt(cause, now_ns, || failure.to_string());
         }
     }
 

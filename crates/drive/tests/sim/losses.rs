@@ -2,10 +2,11 @@
 
 use crate::support::*;
 use prony_assertions::TextAssertions;
-use prony_drive::RunEventKind;
 use prony_drive::io::sim::Answer;
+use prony_drive::{RunEventKind, run_simulated};
 use prony_measure::ErrorClass;
-use prony_session::Outcome;
+use prony_server::Target;
+use prony_session::{Db, Outcome, Program, User, UserId};
 use prony_wire::StatementIds;
 use std::time::Duration;
 
@@ -137,6 +138,64 @@ fn an_idle_connection_that_is_lost_is_reopened_and_no_transaction_fails() {
         .iter()
         .filter(|event| event.until_ns.is_some());
     assert!(outages.count() >= 4, "{:?}", driven.events);
+}
+
+/// Users whose reads go to another server; each transaction has two statements, 100 ms apart.
+struct WritesAndReads;
+
+impl Program for WritesAndReads {
+    fn kinds(&self) -> &[&'static str] {
+        &["write", "read"]
+    }
+
+    fn only_reads(&self, kind: usize) -> bool {
+        kind == 1
+    }
+
+    fn create_user(&self, _: UserId, mut db: Db) -> User {
+        user(async move {
+            loop {
+                for kind in [0, 1] {
+                    db.start(kind).await?;
+                    let first = db.query("SELECT 1").await.map(drop);
+                    db.sleep(Duration::from_millis(100)).await;
+                    let result = match first {
+                        Ok(()) => db.query("SELECT 1").await.map(|_| Outcome::Committed),
+                        Err(error) => Err(error),
+                    };
+                    db.end(result).await?;
+                }
+            }
+        })
+    }
+}
+
+#[test]
+fn a_connection_that_is_lost_during_a_transaction_on_the_other_one_is_reopened_at_once() {
+    // Each connection is lost 20 ms after its transaction, when the other one has a transaction.
+    let mut statements = [0; 2];
+    let server = admit_all(move |slot, _, _, answers| {
+        statements[slot as usize] += 1;
+        answers.push(send(MS, DONE));
+        if statements[slot as usize] % 2 == 0 {
+            answers.push(close(20 * MS));
+        }
+    });
+    let target = Target {
+        read_target: Some(Box::new(target())),
+        ..target()
+    };
+    let plan = plan(1, 2.0);
+    let job = job(&WritesAndReads, &plan, &target);
+    let driven = run_simulated(&job, with_timestamps(), server, &mut ()).expect("it starts");
+    let tally = driven.collected.measured.all_kinds();
+    assert!(tally.committed > 15, "{tally:?}");
+    assert_eq!(tally.failed, 0, "{:?}", driven.events);
+    for outage in &driven.events {
+        // One may be cut by the end of the run.
+        let until_ns = outage.until_ns.unwrap_or(outage.from_ns);
+        assert!(until_ns - outage.from_ns < 60 * MS, "{:?}", driven.events);
+    }
 }
 
 #[test]

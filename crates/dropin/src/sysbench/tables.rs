@@ -17,7 +17,9 @@ use prony_runner::Signals;
 use prony_server::control::Error as ControlError;
 use prony_server::{Control, Target};
 use prony_workload::oltp::{options, statements};
-use prony_workload::{Error, LoadPhase, LoadRequest, Progress, ProgressUpdate, Workload};
+use prony_workload::{
+    Error, LoadDivision, LoadPhase, LoadRequest, Progress, ProgressUpdate, Workload,
+};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
@@ -85,6 +87,7 @@ pub fn prepare(
         plan: &command.plan,
         jobs: load_jobs(&command.native.settings),
         seed: 0,
+        division: LoadDivision::Undivided,
     };
     let progress = PrepareProgress {
         table_count,

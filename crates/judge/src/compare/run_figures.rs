@@ -6,6 +6,7 @@
 use super::{FigurePair, Unit};
 use crate::all_kinds;
 use crate::noise::{self, CLIENT_CPU_FIGURE, SERVER_CPU_FIGURE};
+use crate::outage::{Recovery, longest_outage_s, recovery};
 use crate::reproduced::counts_batch_requests;
 use prony_store::{KindFigures, MetricName, Run};
 
@@ -24,6 +25,24 @@ const ATTEMPTS_P99_FIGURE: &str = "p99 of all attempts";
 /// Names of the percentiles of the response time of failed transactions.
 const FAILED_P50_FIGURE: &str = "p50 of failed";
 const FAILED_P99_FIGURE: &str = "p99 of failed";
+
+/// Names of the lengths of the longest outage and of the time until the throughput was back.
+const OUTAGE_FIGURES: [&str; 2] = ["outage", "recovery"];
+
+/// Whether a figure is the length of an outage, not a response time.
+pub(crate) fn is_outage_figure(name: &str) -> bool {
+    OUTAGE_FIGURES.contains(&name)
+}
+
+/// The lengths of an outage, nanoseconds; `None` where there was none, it is not known or not over.
+fn outage_times(run: &Run) -> [Option<f64>; 2] {
+    let outage_s = longest_outage_s(run).ok();
+    let recovery_s = match recovery(run) {
+        Ok(Recovery::After(s)) => Some(s),
+        _ => None,
+    };
+    [outage_s, recovery_s].map(|s| s.filter(|s| *s > 0.0).map(|s| s * 1e9))
+}
 
 /// Figures that both Runs have: industry metrics first, then TPS, then response times.
 pub(super) fn common_figures(a: &Run, b: &Run) -> Vec<FigurePair> {
@@ -83,6 +102,7 @@ pub(crate) fn figure_values(run: &Run) -> Vec<(String, Unit, f64)> {
                 (SERVER_CPU_FIGURE, noise::server_cpu_ns(run)),
                 (CLIENT_CPU_FIGURE, noise::client_cpu_ns(run)),
             ])
+            .chain(OUTAGE_FIGURES.into_iter().zip(outage_times(run)))
             .filter_map(|(name, ns)| Some((name.to_owned(), Unit::Nanoseconds, ns?))),
     );
     values

@@ -5,10 +5,19 @@ use prony_store::{ConnectionLimit, CpuFrequency, Product, SqlDialect};
 /// The load that the machine is to drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntendedLoad {
-    /// Number of clients, each with one connection.
+    /// Number of clients.
     pub clients: u32,
     /// Number of threads that drive them.
     pub threads: u32,
+    /// Whether each client has a second connection, to a server for reads.
+    pub has_read_server: bool,
+}
+
+impl IntendedLoad {
+    /// The connections of all clients.
+    pub(super) fn connections(self) -> u64 {
+        u64::from(self.clients) * (1 + u64::from(self.has_read_server))
+    }
 }
 
 /// The client's machine.

@@ -13,9 +13,9 @@ const PROCESS_FILES: u64 = 16;
 const PORTS_PER_CLIENT: u64 = 4;
 /// First port of the range that is advised: servers rarely listen on higher ports.
 const WIDE_RANGE_FIRST_PORT: u16 = 10_240;
-/// Locked memory of the rings per client and per thread, bytes: entries of the queues and of the registered
+/// Locked memory of the rings per connection and per thread, bytes: entries of the queues and of the registered
 /// files, rounded up.
-const RING_BYTES_PER_CLIENT: u64 = 1024;
+const RING_BYTES_PER_CONNECTION: u64 = 1024;
 const RING_BYTES_PER_THREAD: u64 = 128 * 1024;
 /// Memory of a run, bytes: of the process, and per client with its buffers and histograms.
 const PROCESS_BYTES: u64 = 256 << 20;
@@ -39,8 +39,7 @@ fn open_files(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
     let Some(limit) = machine.open_files else {
         return unknown("The limit on open files could not be read.");
     };
-    let needed =
-        u64::from(load.clients) + FILES_PER_THREAD * u64::from(load.threads) + PROCESS_FILES;
+    let needed = load.connections() + FILES_PER_THREAD * u64::from(load.threads) + PROCESS_FILES;
     let value = match limit {
         u64::MAX => "unlimited".to_owned(),
         limit => format!("up to {}", thousands(limit)),
@@ -126,7 +125,7 @@ fn locked_memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
     if machine.may_lock_memory {
         return ok("unlimited", "This user has the privilege CAP_IPC_LOCK.");
     }
-    let needed = RING_BYTES_PER_CLIENT * u64::from(load.clients)
+    let needed = RING_BYTES_PER_CONNECTION * load.connections()
         + RING_BYTES_PER_THREAD * u64::from(load.threads);
     match machine.locked_memory_bytes {
         None => unknown("The limit could not be read."),

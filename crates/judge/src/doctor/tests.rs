@@ -9,6 +9,7 @@ mod remedies;
 const LOAD: IntendedLoad = IntendedLoad {
     clients: 64,
     threads: 2,
+    has_read_server: false,
 };
 
 fn fit_machine() -> MachineFacts {
@@ -151,6 +152,23 @@ fn limits_below_the_load_are_found() {
     assert_one(&report, "open-files", Bad);
     let report = changed(|machine| machine.open_files = Some(86));
     assert_eq!(states(&report), []);
+    // With a server for reads, each client has two connections.
+    for (files, expected) in [(149, Bad), (150, DoctorState::Ok)] {
+        let machine = MachineFacts {
+            open_files: Some(files),
+            ..fit_machine()
+        };
+        let load = IntendedLoad {
+            has_read_server: true,
+            ..LOAD
+        };
+        let report = examine(&machine, None, load);
+        let found = report
+            .findings
+            .iter()
+            .find(|found| found.id == "open-files");
+        assert_eq!(found.map(|found| found.state), Some(expected), "{files}");
+    }
     let report = changed(|machine| machine.port_range = Some((60_000, 60_062)));
     assert_one(&report, "ephemeral-ports", Bad);
     let report = changed(|machine| machine.port_range = Some((60_000, 60_200)));

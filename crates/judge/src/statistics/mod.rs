@@ -116,6 +116,15 @@ impl Estimate {
     }
 }
 
+/// The mean of values and its interval, at a level of `1 - ALPHA`, if they are normally distributed; `None` for fewer than
+/// two.
+pub fn mean_interval(values: &[f64]) -> Option<[f64; 2]> {
+    let [mean, variance] = moments(values)?;
+    let error = (variance / values.len() as f64).sqrt();
+    let half = student::quantile(1.0 - ALPHA / 2.0, values.len() as f64 - 1.0) * error;
+    Some([(mean - half).max(0.0), mean + half])
+}
+
 /// The difference of two means with their variances and degrees of freedom, second minus first.
 fn difference_of_means(first: [f64; 3], second: [f64; 3]) -> Estimate {
     let ([a, var_a, dof_a], [b, var_b, dof_b]) = (first, second);

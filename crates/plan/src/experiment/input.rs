@@ -4,8 +4,8 @@
 //! once. A problem that several variants have is reported once.
 
 use super::{
-    DEFAULT_REPEATS, DIRECT_VARIANT, Experiment, MAX_NAME_CHARS, MAX_REPEATS, MAX_VARIANTS,
-    POOLED_VARIANT, RunOrder, SweepInput, VERSUS_VARIANTS, Variant,
+    DEFAULT_REPEATS, DIRECT_VARIANT, Experiment, LEDGER_VARIANTS, MAX_NAME_CHARS, MAX_REPEATS,
+    MAX_VARIANTS, POOLED_VARIANT, RunOrder, SweepInput, VERSUS_VARIANTS, Variant,
 };
 use crate::check::value_or;
 use crate::duration::shorten;
@@ -81,6 +81,21 @@ impl PlanInput {
             problems.extend(excluded.map(|other| {
                 let message = format!("{setting} and {other} exclude each other");
                 Problem::new(url.location.clone(), message).with_hint(hint)
+            }));
+        }
+        if let Some(cost) = self.ledger_cost.as_ref().filter(|cost| cost.value) {
+            let others = [
+                (!self.variants.is_empty(), "variants"),
+                (self.sweep.is_some(), "sweep"),
+                (self.via.is_some(), "via"),
+                (self.versus.is_some(), "versus"),
+            ];
+            let given = others.iter().filter(|(is_given, _)| *is_given);
+            problems.extend(given.map(|(_, other)| {
+                let message = format!("ledger_cost and {other} exclude each other");
+                let hint =
+                    "with ledger_cost, the variants are the load without the ledger, and with it";
+                Problem::new(cost.location.clone(), message).with_hint(hint)
             }));
         }
         problems.extend(
@@ -177,6 +192,11 @@ impl PlanInput {
             || self.sweep.is_some()
             || self.via.is_some()
             || self.versus.is_some()
+            || self.measures_ledger_cost()
+    }
+
+    fn measures_ledger_cost(&self) -> bool {
+        self.ledger_cost.as_ref().is_some_and(|cost| cost.value)
     }
 
     /// The settings that make two variants of one plan by a second URL, and what these variants are.
@@ -216,6 +236,20 @@ impl PlanInput {
             other.url = Some(url);
             let [name, name_of_other] = names.map(str::to_owned);
             return vec![(name, base), (name_of_other, other)];
+        }
+        if let (Some(cost), true) = (base.ledger_cost.take(), variants.is_empty())
+            && cost.value
+        {
+            let kept = [false, true].map(|value| {
+                let location = cost.location.clone();
+                let ledger = Some(Located { value, location });
+                PlanInput {
+                    ledger,
+                    ..base.clone()
+                }
+            });
+            let names = LEDGER_VARIANTS.map(str::to_owned);
+            return names.into_iter().zip(kept).collect();
         }
         if variants.is_empty() {
             let name = base.workload.as_ref().map(|name| name.value.clone());

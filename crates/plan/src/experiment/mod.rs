@@ -36,6 +36,8 @@ pub const DIRECT_VARIANT: &str = "direct";
 pub const POOLED_VARIANT: &str = "pooler";
 /// Names of the variants of a plan with two servers (`versus`).
 pub const VERSUS_VARIANTS: [&str; 2] = ["A", "B"];
+/// Names of the variants of a plan that measures what the ledger costs (`ledger_cost`).
+pub const LEDGER_VARIANTS: [&str; 2] = ["without-ledger", "with-ledger"];
 /// Longest name of a variant, in characters.
 pub const MAX_NAME_CHARS: usize = 32;
 

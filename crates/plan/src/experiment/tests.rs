@@ -195,6 +195,24 @@ fn two_servers_are_two_variants() {
 }
 
 #[test]
+fn what_the_ledger_costs_is_measured_by_two_variants() {
+    let base = "[workload]\nname = \"tpcb\"\n[experiment]\nledger_cost = true\n";
+    let experiment = check(base).unwrap();
+    let kept = experiment.variants.iter();
+    let kept: Vec<(&str, bool)> = kept
+        .map(|variant| (variant.name.as_str(), variant.plan.ledger))
+        .collect();
+    assert_eq!(kept, [("without-ledger", false), ("with-ledger", true)]);
+    assert_eq!(experiment.repeats, DEFAULT_REPEATS);
+    assert!(plan_input(base).is_experiment());
+    let problems = check(&format!("{base}via = \"postgres://p/d\"\n"));
+    let problems = problems.unwrap_err().to_string();
+    problems.assert_contains("ledger_cost and via exclude each other");
+    let off = base.replace("true", "false");
+    assert_eq!(check(&off).unwrap().variants.len(), 1);
+}
+
+#[test]
 fn without_variants_the_plan_itself_is_repeated() {
     let minimal = "[workload]\nname = \"tpcb\"\n";
     assert!(!plan_input(minimal).is_experiment());

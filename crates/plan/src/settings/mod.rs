@@ -374,10 +374,15 @@ settings! {
         value_flag(RESULT_HEADING, "metrics-listen", "ADDRESS"),
         Free("nobody reads it, or it costs a request each few seconds");
     /// Command that reaches a machine, such as 'ssh vm1' or 'docker exec -i c1'; `prony agent --stdio` is appended, and
-    /// the agents drive the clients together, in shares by their CPUs. 'env' starts an agent on this machine. The server's
-    /// password is sent to each agent through its command's input
+    /// the agents drive the clients together, in shares by their CPUs, or as with 'weight=3 ssh vm1'. 'env' starts an agent
+    /// on this machine. The server's password is sent to each agent through its command's input. nats://HOST:PORT/NAME is
+    /// an agent that waits at a NATS server, and has a password of its own. Without it, PRONY_AGENTS, separated by ';'
     fleet.agents => agents: Vec<String>, SettingType::Commands, list_flag(CLIENT_HEADING, "agent", "COMMAND"),
         Varies(&["client's CPUs", "client host"]);
+    /// Copy this program to the machine of each agent first, into the folder in which its command begins, unless it is
+    /// there; the copy's checksum is printed
+    fleet.install => install_agents: bool, SettingType::Bool, switch(CLIENT_HEADING, "install", None),
+        Free("agents of another build are refused");
     /// Run the plan, or each of its variants or points of a sweep, this many times; each run is stored separately
     /// [default: 1, with variants or a sweep 6]
     experiment.repeats => repeats: u64, count_up_to(MAX_REPEATS), value_flag(REPEATS_HEADING, "repeats", "N"),
@@ -396,6 +401,10 @@ settings! {
     experiment.order => order: RunOrder, SettingType::Choice(choice_names::<RunOrder>),
         value_flag(REPEATS_HEADING, "order", "ORDER"),
         Free("it is judged for the experiment");
+    /// Measure what the ledger costs: each repeat runs once without it and once with it, and the summary says how they
+    /// differ
+    experiment.ledger_cost => ledger_cost: bool, SettingType::Bool, switch(REPEATS_HEADING, "ledger-cost", None),
+        Free("it sets the ledger of a variant");
     /// Go on with the runs although those so far are invalid for one reason, which the next ones will have too
     experiment.keep_going => keep_going: bool, SettingType::Bool, switch(REPEATS_HEADING, "keep-going", None),
         Free("the number of runs is judged, not compared");
@@ -478,6 +487,7 @@ fn defaults() -> PlanInput {
     defaults.order = value_from_flag("", Some(RunOrder::default()));
     defaults.pause = value_from_flag("", Some(Duration::ZERO));
     defaults.keep_going = value_from_flag("", Some(false));
+    defaults.ledger_cost = value_from_flag("", Some(false));
     defaults
 }
 

@@ -233,11 +233,11 @@ fn the_2019_example_is_marked_as_an_example_and_dated() {
         ("aws-i3.8xlarge", 1822.0),
         ("gcp-32x192", 1400.0),
         ("azure-l16", 1000.0),
-        ("digitalocean-640", 640.0),
-        ("digitalocean-960", 960.0),
+        ("digitalocean-128gb", 640.0),
+        ("digitalocean-192gb", 960.0),
         ("packet-c1.xlarge", 1200.0),
         ("packet-m1.xlarge", 1200.0),
-        ("upcloud-640", 640.0),
+        ("upcloud-128gb", 640.0),
     ];
     assert_eq!(prices, expected);
     assert!(sheet.example);

@@ -429,6 +429,7 @@ proptest! {
             ledger: expect_outage && !is_splittable,
             require: Requirements(requirement.into_iter().collect()),
             agents,
+            install_agents: expect_outage,
         };
         let text = to_toml(&plan, Some(&url)).unwrap();
         prop_assert_eq!(checked_plan("written", &text), plan);

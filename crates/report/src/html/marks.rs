@@ -8,6 +8,7 @@ use super::figure::Plot;
 use super::scale::Scale;
 use crate::html::markup::{Html, Raw, write_markup};
 use prony_judge::observations;
+use prony_judge::outage::commit_gap;
 use prony_store::{Event, EventKind, Run};
 use std::fmt;
 
@@ -30,16 +31,19 @@ pub enum MarkKind {
     OtherEvent,
     /// What the user did: a command of the plan, or a signal.
     User,
+    /// The time in which no client committed.
+    NoCommits,
 }
 
 impl MarkKind {
     /// All kinds, in the order of their rows.
-    pub const ALL: [MarkKind; 5] = [
+    pub const ALL: [MarkKind; 6] = [
         MarkKind::Checkpoint,
         MarkKind::Housekeeping,
         MarkKind::Failures,
         MarkKind::OtherEvent,
         MarkKind::User,
+        MarkKind::NoCommits,
     ];
 
     /// The letter on the chart, and its meaning.
@@ -49,6 +53,7 @@ impl MarkKind {
             MarkKind::Housekeeping => ("V", "vacuum or analyze"),
             MarkKind::Failures => ("×", "transactions failed"),
             MarkKind::User => ("M", "command of the plan, or SIGUSR1"),
+            MarkKind::NoCommits => ("0", "nobody committed"),
             MarkKind::OtherEvent => ("!", "outage, restart, backup or another event"),
         }
     }
@@ -98,7 +103,13 @@ pub fn marks(run: &Run, end_s: f64) -> Vec<EventMark> {
             end_s: event.until_s.unwrap_or(default_end_s),
         }
     });
-    let mut marks: Vec<EventMark> = event_marks.filter(|mark| mark.start_s <= end_s).collect();
+    let no_commits = commit_gap(run).map(|gap| EventMark {
+        kind: MarkKind::NoCommits,
+        start_s: gap.from_s,
+        end_s: gap.until_s.unwrap_or(end_s),
+    });
+    let all = event_marks.chain(no_commits);
+    let mut marks: Vec<EventMark> = all.filter(|mark| mark.start_s <= end_s).collect();
     for second in run.series.iter().filter(|second| second.failed > 0) {
         let second_end_s = second.at_s + second.length_s;
         match marks.last_mut() {
@@ -183,6 +194,7 @@ mod tests {
     use super::*;
     use crate::sample_run::closed;
     use prony_assertions::TextAssertions;
+    use prony_store::CommitGap;
 
     #[test]
     fn consecutive_failures_are_one_mark() {
@@ -198,6 +210,17 @@ mod tests {
             .collect();
         assert_eq!(failed, [(1.0, 3.0), (4.0, 5.0)]);
         assert_eq!((marks[0].kind, marks[0].end_s), (MarkKind::OtherEvent, 2.4));
+        run.commit_gap = Some(CommitGap {
+            from_s: 2.1,
+            until_s: Some(3.4),
+            ..CommitGap::default()
+        });
+        let shaded = super::marks(&run, 5.0);
+        let outage = shaded.iter().find(|mark| mark.kind == MarkKind::NoCommits);
+        assert_eq!(
+            outage.map(|mark| (mark.start_s, mark.end_s)),
+            Some((2.1, 3.4))
+        );
         let mut text = Html::default();
         write_legend(&mut text, &marks).unwrap();
         text.assert_contains("×").assert_lacks("checkpoint");

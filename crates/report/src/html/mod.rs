@@ -170,7 +170,7 @@ fn generate_page(
             write_prices(&mut out)?;
         }
         [document] => {
-            one::write_nav(&mut out, prices_entry)?;
+            one::write_nav(&mut out, &document.run, prices_entry)?;
             out.push_str("<main id=\"main\">\n");
             one::write(&mut out, &document.run, 1, 1, 2)?;
             write_prices(&mut out)?;

@@ -12,6 +12,7 @@ use super::{
 use crate::html::markup::{Html, Markup, markup, write_markup, writeln_markup};
 use crate::text::answer::answer_lines;
 use crate::text::counts::{KINDS, describe_counts, kind_table, metric_meaning};
+use crate::text::drill::drill_facts;
 use crate::text::findings::{describe_event, failed_in_warmup, finding_word, worst_first};
 use crate::text::machines::machines;
 use crate::text::outage::outage_text;
@@ -26,9 +27,10 @@ use std::fmt;
 /// Maximum number of events in the table; the document has all of them.
 const MAX_EVENTS: usize = 200;
 
-/// The sections: id prefix and title.
-const SECTIONS: [(&str, &str); 8] = [
+/// The sections: id prefix and title. Only a run that kept a ledger or measured an outage has that of a drill.
+const SECTIONS: [(&str, &str); 9] = [
     ("verdict", "Verdict"),
+    ("drill", "Drill"),
     ("time", "Over time"),
     ("latency", "Response time"),
     ("server", "Server"),
@@ -70,10 +72,17 @@ pub fn title(run: &Run) -> String {
     format!("{}{scale}, on {server}", plain(run.workload.display_name()))
 }
 
+/// The sections that a run has.
+fn sections_of(run: &Run) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let is_drill = !drill_facts(run).is_empty();
+    let sections = SECTIONS.into_iter();
+    sections.filter(move |(id, _)| *id != "drill" || is_drill)
+}
+
 /// Writes the table of contents of a page with one run; `entries` are inserted after those of the run.
-pub fn write_nav(out: &mut Html, entries: &'static str) -> fmt::Result {
-    let sections = SECTIONS.map(|(id, title)| (format!("{id}-1"), title));
-    write_contents(out, &sections, entries)
+pub fn write_nav(out: &mut Html, run: &Run, entries: &'static str) -> fmt::Result {
+    let sections = sections_of(run).map(|(id, title)| (format!("{id}-1"), title));
+    write_contents(out, &sections.collect::<Vec<_>>(), entries)
 }
 
 /// Writes the table of contents of these sections, each with its id and title, then `entries`, then the documents.
@@ -98,10 +107,11 @@ pub fn write_contents(
 pub fn write(out: &mut Html, run: &Run, number: usize, runs: usize, level: usize) -> fmt::Result {
     let time = &RunOverTime::new(run, number, max_points(runs));
     let is_brief = runs > MAX_RUNS_IN_FULL;
-    for (id, title) in SECTIONS {
+    for (id, title) in sections_of(run) {
         start_section(out, level, &format!("{id}-{number}"), title)?;
         match id {
             "verdict" => write_verdict(out, run)?,
+            "drill" => write_drill(out, run)?,
             "time" if is_brief => seconds::write(out, time)?,
             "latency" if is_brief => distribution::write_tables(out, run)?,
             "server" if is_brief => server::write_text(out, run).map(drop)?,
@@ -206,6 +216,32 @@ fn write_verdict(out: &mut Html, run: &Run) -> fmt::Result {
         Some(table) => write_table(out, KINDS, &table),
         None => Ok(()),
     }
+}
+
+/// Writes what a drill did and what came of it, and the lost commits that the document names.
+fn write_drill(out: &mut Html, run: &Run) -> fmt::Result {
+    let facts = drill_facts(run).into_iter();
+    let facts = facts.map(|(label, text)| [label.to_owned(), text]);
+    write_text_table(
+        out,
+        "What was done, and what came of it",
+        ["fact", "finding"],
+        facts,
+    )?;
+    let Some(account) = &run.ledger else {
+        return Ok(());
+    };
+    let time = |time_s: Option<f64>| time_s.map_or("not known".to_owned(), units::span);
+    let lost = account.first_lost.iter().map(|commit| {
+        let [client, sequence] = [commit.client.into(), commit.sequence].map(count);
+        [time(commit.after_s), time(commit.by_s), client, sequence]
+    });
+    let caption = match account.lost.saturating_sub(account.first_lost.len() as u64) {
+        0 => "Lost commits".to_owned(),
+        more => format!("The first lost commits; {} more follow", count(more)),
+    };
+    let columns = ["acknowledged after", "and before", "client", "number"];
+    write_text_table(out, &caption, columns, lost)
 }
 
 /// Writes a main figure with its unit or name and a description.

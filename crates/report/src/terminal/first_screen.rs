@@ -78,7 +78,7 @@ pub(super) fn write(
 }
 
 /// What the run says to what was required of it; nothing if nothing was.
-fn answer(run: &Run, width: usize) -> Vec<Paragraph> {
+pub(super) fn answer(run: &Run, width: usize) -> Vec<Paragraph> {
     let Some(answer) = &run.answer else {
         return Vec::new();
     };
@@ -98,7 +98,7 @@ fn answer(run: &Run, width: usize) -> Vec<Paragraph> {
 }
 
 /// The workload, its settings, the server and the load.
-fn title(run: &Run, width: usize) -> Paragraph {
+pub(super) fn title(run: &Run, width: usize) -> Paragraph {
     let (workload, drive) = (&run.workload, &run.drive);
     let title = format!(
         "{}, scale {}, on {}: {}{}",
@@ -296,7 +296,7 @@ fn limit(run: &Run) -> String {
 }
 
 /// The id of the run, its label, and the command that prints everything.
-fn last_line(run: &Run, stored: Option<StoredRun<'_>>, width: usize) -> String {
+pub(super) fn last_line(run: &Run, stored: Option<StoredRun<'_>>, width: usize) -> String {
     let Some(stored) = stored else {
         return "Not stored; --full prints all figures and checks.".to_owned();
     };

@@ -4,6 +4,7 @@
 //! the details. Must never: print a number without its unit, or a percentile that the document does not contain.
 
 mod counts;
+mod drill;
 pub(crate) mod findings;
 mod first_screen;
 mod latency;
@@ -11,6 +12,7 @@ mod paragraph;
 pub(crate) mod reproduced;
 mod verdict;
 
+pub use drill::DRILL_LINES;
 pub use first_screen::{MAX_LINES, StoredRun};
 pub use verdict::{FormerJudgement, write_judgement};
 
@@ -56,6 +58,16 @@ pub fn write_first_screen(
 ) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     first_screen::write(out, run, stored)
+}
+
+/// Writes the result of a drill, in at most [`DRILL_LINES`] lines.
+pub fn write_drill(
+    out: &mut dyn Write,
+    style: &Style,
+    run: &Run,
+    stored: Option<StoredRun<'_>>,
+) -> io::Result<()> {
+    drill::write(&mut Printer::new(out, style), run, stored)
 }
 
 /// Writes the full result; `stored` is the location of the document, if it is stored.

@@ -7,6 +7,7 @@
 pub(crate) mod answer;
 pub(crate) mod comparison;
 pub(crate) mod counts;
+pub(crate) mod drill;
 pub(crate) mod endpoints;
 pub(crate) mod findings;
 pub(crate) mod latency;

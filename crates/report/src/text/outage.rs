@@ -1,22 +1,34 @@
 //! How long nobody could commit.
 
-use crate::units::{count_with_noun, seconds, span};
+use crate::units::{count_with_noun, seconds, span, time};
 use prony_judge::outage::{
     NOT_BACK, Recovery, commit_gap, gap_length_s, recovery, shortest_outage_s,
 };
 use prony_store::Run;
 
+/// The longest time without a commit, in clauses without an end.
+pub(crate) struct OutageText {
+    /// How long nobody committed.
+    pub outage: String,
+    /// How long one client did not; `None` without an outage, as what follows.
+    pub clients: Option<String>,
+    /// When the throughput was back.
+    pub recovery: Option<String>,
+}
+
 /// The longest time without a commit and what followed; `None` if the run did not measure it.
-pub(crate) fn outage_text(run: &Run) -> Option<String> {
+pub(crate) fn outage_clauses(run: &Run) -> Option<OutageText> {
     run.commit_gap.as_ref()?;
     let Some(gap) = commit_gap(run) else {
         let limit = seconds(shortest_outage_s(run));
-        return Some(format!(
-            "No outage: there was no time of {limit} without a commit."
-        ));
+        return Some(OutageText {
+            outage: format!("No outage: there was no time of {limit} without a commit"),
+            clients: None,
+            recovery: None,
+        });
     };
     let length = seconds(gap_length_s(run, gap));
-    let mut text = match gap.until_s {
+    let mut outage = match gap.until_s {
         Some(_) => format!(
             "Nobody committed for {length}, from {} on",
             span(gap.from_s)
@@ -26,20 +38,34 @@ pub(crate) fn outage_text(run: &Run) -> Option<String> {
             span(gap.from_s)
         ),
     };
+    if let Some(bound_s) = gap.clock_bound_s {
+        outage += &format!(", ± {} by the machines' clocks", time(bound_s * 1e9));
+    }
     let clients = &gap.clients;
     let [shortest, median, longest] = [clients.min_s, clients.p50_s, clients.max_s].map(seconds);
-    text += &format!("; one client for {shortest} to {longest}, median {median}");
+    let mut of_clients = format!("one client for {shortest} to {longest}, median {median}");
     if clients.not_back > 0 {
         let not_back = count_with_noun(clients.not_back.into(), "client", "clients");
-        text += &format!("; {not_back} did not commit again");
+        of_clients += &format!("; {not_back} did not commit again");
     }
-    text += &match recovery(run) {
-        Ok(Recovery::After(after_s)) => format!(
-            "; after {} the throughput was back at 95 %",
-            seconds(after_s)
-        ),
-        Ok(Recovery::NotWithin(_)) => format!("; {NOT_BACK}"),
-        Err(reason) => format!("; {reason}"),
+    let recovery = match recovery(run) {
+        Ok(Recovery::After(after_s)) => {
+            format!("after {} the throughput was back at 95 %", seconds(after_s))
+        }
+        Ok(Recovery::NotWithin(_)) => NOT_BACK.to_owned(),
+        Err(reason) => reason.to_owned(),
     };
-    Some(text + ".")
+    Some(OutageText {
+        outage,
+        clients: Some(of_clients),
+        recovery: Some(recovery),
+    })
+}
+
+/// The same in a sentence.
+pub(crate) fn outage_text(run: &Run) -> Option<String> {
+    let text = outage_clauses(run)?;
+    let clauses = [Some(text.outage), text.clients, text.recovery];
+    let clauses: Vec<String> = clauses.into_iter().flatten().collect();
+    Some(clauses.join("; ") + ".")
 }

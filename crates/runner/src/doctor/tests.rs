@@ -186,6 +186,7 @@ fn every_bad_setting_is_found_with_a_remedy() {
     let load = DoctorLoad {
         clients: 64,
         threads: 3,
+        has_read_server: false,
     };
     let report = judge_facts(&facts, None, load);
     let found: Vec<(&str, &str)> = report
@@ -355,6 +356,7 @@ fn this_machine_is_examined() {
         load: DoctorLoad {
             clients: 8,
             threads: 1,
+            has_read_server: false,
         },
         watch: Duration::from_millis(300),
         probe_storage: false,

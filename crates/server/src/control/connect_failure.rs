@@ -4,7 +4,7 @@ use super::error::Error;
 use super::hints;
 use crate::target::{Address, Endpoint};
 use prony_plan::{ErrorParts, system_error};
-use prony_wire::ConnectError;
+use prony_wire::{ConnectError, ErrorClass};
 use std::fmt;
 use std::io;
 
@@ -77,6 +77,38 @@ pub enum FailureCause {
     SessionMismatch(&'static str),
     /// The query for the session's properties failed.
     SessionCheckFailed(Box<Error>),
+}
+
+impl FailureCause {
+    /// What a client has to wait for, in a few words: another server, a role, an answer.
+    pub fn name(&self) -> &'static str {
+        use io::ErrorKind::{
+            BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, HostUnreachable,
+            NetworkUnreachable, NotFound, TimedOut,
+        };
+        match self {
+            FailureCause::Io(error) => match error.kind() {
+                // A unix socket that does not exist.
+                ConnectionRefused | NotFound => "refused",
+                ConnectionReset | ConnectionAborted | BrokenPipe => "reset",
+                TimedOut => "silent",
+                HostUnreachable | NetworkUnreachable => "unreachable",
+                _ => "other",
+            },
+            FailureCause::Timeout => "silent",
+            FailureCause::Interrupted => "interrupted",
+            FailureCause::Closed => "closed",
+            FailureCause::SessionMismatch(_) => "role",
+            FailureCause::SessionCheckFailed(_) => "log-in",
+            FailureCause::Login(error) => match error.server_error() {
+                Some(error) if error.is_out_of_connections() => "no free connection",
+                Some(error) if error.classification.class == ErrorClass::LostConnection => {
+                    "starting or stopping"
+                }
+                _ => "log-in",
+            },
+        }
+    }
 }
 
 /// In libpq's wording, without the hint.

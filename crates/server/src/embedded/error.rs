@@ -81,6 +81,12 @@ pub enum Error {
         output: String,
     },
 
+    /// pg_basebackup failed.
+    BaseBackup {
+        /// What it printed.
+        output: String,
+    },
+
     /// The server ended before it was ready.
     Start {
         status: String,
@@ -165,6 +171,10 @@ impl Error {
                 let note = blank_output_note(output);
                 format!("initdb could not create the data directory:{note}")
             }
+            Error::BaseBackup { output } => {
+                let note = blank_output_note(output);
+                format!("pg_basebackup could not copy the server's data for a standby:{note}")
+            }
             Error::Start { status, log } => {
                 let note = blank_output_note(log);
                 format!("the throw-away PostgreSQL did not start ({status}). Its log:{note}")
@@ -185,6 +195,7 @@ impl Error {
         let lines: Vec<String> = match self {
             Error::NotFound { folders } | Error::NoFolder { folders } => folders.clone(),
             Error::Initdb { output: log }
+            | Error::BaseBackup { output: log }
             | Error::Start { log, .. }
             | Error::NotReady { log, .. }
                 if !is_blank(log) =>
@@ -226,6 +237,7 @@ impl Error {
             | Error::Setting { .. }
             | Error::Spawn { .. }
             | Error::Initdb { .. }
+            | Error::BaseBackup { .. }
             | Error::Start { .. }
             | Error::NotReady { .. }
             | Error::NotRunning => return None,

@@ -8,8 +8,9 @@ use super::{EmbeddedOptions, Error, process};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::net::TcpListener;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// Number of ports to try if a second process takes the chosen port first.
@@ -41,16 +42,52 @@ impl EmbeddedPostgres {
                     .map_err(Error::io("open", self.log_path()))?,
             )
             .stderr(log);
-        let outcome = process::spawn(command, libc::SIGKILL)
-            .and_then(|child| self.wait_unless_stopped(child));
+        let outcome = self.run_program(&program, command);
         fs::remove_file(&pwfile).map_err(Error::io("remove", &pwfile))?;
-        match outcome {
-            Ok(status) if status.success() => Ok(()),
+        if outcome? {
+            return Ok(());
+        }
+        Err(Error::Initdb {
+            output: self.log_since(0),
+        })
+    }
+
+    /// Copies the data of a running server, as its standby.
+    pub(super) fn copy(&self, primary: &EmbeddedPostgres) -> Result<(), Error> {
+        let program = self.installation.bin_dir.join("pg_basebackup");
+        let log = self.open_log()?;
+        let mut command = process::command(&program, self.user.as_ref(), self.directory.path());
+        command
+            .args([
+                "--write-recovery-conf",
+                "--wal-method=stream",
+                "--checkpoint=fast",
+            ])
+            .args(["--no-password", "--no-sync", "--username=postgres"])
+            .arg(format!("--port={}", primary.port()))
+            .arg("--host")
+            .arg(primary.socket_dir())
+            .arg("--pgdata")
+            .arg(self.directory.data_dir())
+            .stdout(Stdio::null())
+            .stderr(log);
+        if self.run_program(&program, command)? {
+            return Ok(());
+        }
+        Err(Error::BaseBackup {
+            output: self.log_since(0),
+        })
+    }
+
+    /// Runs a program to its end; returns whether it succeeded.
+    fn run_program(&self, program: &Path, command: Command) -> Result<bool, Error> {
+        let ended = process::spawn(command, libc::SIGKILL)
+            .and_then(|child| self.wait_unless_stopped(child));
+        match ended {
+            Ok(status) if status.success() => Ok(true),
             Ok(_) if self.stop.is_requested() => Err(Error::Interrupted),
-            Ok(_) => Err(Error::Initdb {
-                output: self.log_since(0),
-            }),
-            Err(problem) => Err(spawn_error(&program, &problem)),
+            Ok(_) => Ok(false),
+            Err(problem) => Err(spawn_error(program, &problem)),
         }
     }
 
@@ -199,10 +236,15 @@ pub(super) fn terminate(state: &mut ProcessState, steps: &[(i32, Duration)]) {
         let Some(child) = state.child.as_mut() else {
             return;
         };
-        if matches!(child.try_wait(), Ok(None)) {
-            // The child is not reaped yet, so the process id is still its own.
-            let _ = process::signal(child.id(), signal);
-            state.killed |= signal == libc::SIGKILL;
+        match child.try_wait() {
+            Ok(None) => {
+                // The child is not reaped yet, so the process id is still its own.
+                let _ = process::signal(child.id(), signal);
+                state.killed |= signal == libc::SIGKILL;
+            }
+            // Somebody else killed it, such as a command of the user.
+            Ok(Some(status)) => state.killed |= status.signal() == Some(libc::SIGKILL),
+            Err(_) => {}
         }
         let deadline = Instant::now() + timeout;
         while Instant::now() < deadline {

@@ -54,15 +54,30 @@ impl EmbeddedPostgres {
         options: &EmbeddedOptions,
     ) -> Result<EmbeddedPostgres, Error> {
         let server = EmbeddedPostgres::prepare(installation, options)?;
-        match options.port {
-            Some(port) => {
-                let mut state = server.state();
-                state.port = port;
-                server.run_once(&mut state)?;
-            }
-            None => server.launch(&mut free_port)?,
-        }
+        server.run_first(options)?;
         Ok(server)
+    }
+
+    /// Starts a standby of this server, which must run, with its data, its password and settings of its own.
+    ///
+    /// # Errors
+    /// Any [`Error`], with the end of the log. Nothing is left behind.
+    pub fn start_standby(&self, options: &EmbeddedOptions) -> Result<EmbeddedPostgres, Error> {
+        let standby =
+            EmbeddedPostgres::with_directory(&self.installation, options, self.password.clone())?;
+        standby.copy(self)?;
+        standby.configure(options)?;
+        standby.run_first(options)?;
+        Ok(standby)
+    }
+
+    fn run_first(&self, options: &EmbeddedOptions) -> Result<(), Error> {
+        let Some(port) = options.port else {
+            return self.launch(&mut free_port);
+        };
+        let mut state = self.state();
+        state.port = port;
+        self.run_once(&mut state)
     }
 
     /// Creates and configures the data directory, without starting the server.
@@ -70,13 +85,26 @@ impl EmbeddedPostgres {
         installation: &Installation,
         options: &EmbeddedOptions,
     ) -> Result<EmbeddedPostgres, Error> {
+        let password = random_hex(16).map_err(Error::io("read", "/dev/urandom"))?;
+        let server =
+            EmbeddedPostgres::with_directory(installation, options, Secret::new(password))?;
+        server.initdb()?;
+        server.configure(options)?;
+        Ok(server)
+    }
+
+    /// A server that has an empty data directory.
+    fn with_directory(
+        installation: &Installation,
+        options: &EmbeddedOptions,
+        password: Secret,
+    ) -> Result<EmbeddedPostgres, Error> {
         let user = server_user()?;
         let directory = Directory::create(options.parent_folder.as_deref(), user.as_ref())?;
-        let password = random_hex(16).map_err(Error::io("read", "/dev/urandom"))?;
-        let server = EmbeddedPostgres {
+        Ok(EmbeddedPostgres {
             installation: installation.clone(),
             user,
-            password: Secret::new(password),
+            password,
             start_timeout: options.start_timeout,
             stop: options.stop.clone(),
             state: Mutex::new(ProcessState {
@@ -86,10 +114,7 @@ impl EmbeddedPostgres {
                 killed: false,
             }),
             directory,
-        };
-        server.initdb()?;
-        server.configure(options)?;
-        Ok(server)
+        })
     }
 
     /// Connection URI over the unix socket, without a password.

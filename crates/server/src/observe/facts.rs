@@ -201,16 +201,21 @@ fn custom_names(options: &str) -> impl Iterator<Item = &str> {
 
 /// The value, or its replacement if it may be a secret.
 fn hide_secret<'a>(name: &str, value: &'a str) -> &'a str {
+    if may_be_secret(name, value) {
+        WITHHELD
+    } else {
+        value
+    }
+}
+
+/// Whether the value of a setting may have a secret.
+pub(crate) fn may_be_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_sensitive = SENSITIVE_NAME_PARTS.iter().any(|part| name.contains(part));
     // `password_encryption scram-sha-256` and `default_password_lifetime 0` are not secrets.
     let harmless = ["", "on", "off", "ON", "OFF", "md5", "scram-sha-256", "LOW"];
     let is_number = value.parse::<f64>().is_ok();
-    if is_sensitive && !harmless.contains(&value) && !is_number {
-        WITHHELD
-    } else {
-        value
-    }
+    is_sensitive && !harmless.contains(&value) && !is_number
 }
 
 #[cfg(test)]

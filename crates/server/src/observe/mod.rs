@@ -10,6 +10,7 @@ mod connection_limits;
 pub mod counters;
 mod durability;
 mod facts;
+mod log_position;
 pub mod machine;
 mod ping;
 mod pooler;
@@ -18,7 +19,9 @@ mod state;
 
 pub use connection_limits::{AccountLimits, read_account_limits};
 pub use counters::{ActivityKind, CounterReader, Counters};
+pub(crate) use facts::may_be_secret;
 pub use facts::{ServerFacts, read_server_facts};
+pub use log_position::read_log_position;
 pub use ping::{measure_round_trip, measure_round_trips};
 pub use state::read_server_state;
 

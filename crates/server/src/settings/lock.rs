@@ -14,7 +14,7 @@ pub enum SettingsLock {
     Held(Box<Control>),
     /// Another session does; what the server tells of it.
     HeldByOther(Option<String>),
-    /// The server has no such lock, as some Galera clusters.
+    /// The server has no such lock, as some Galera clusters, or this user may not take it.
     Absent,
 }
 
@@ -31,11 +31,18 @@ pub fn lock_settings(target: &Target) -> Result<SettingsLock, ControlError> {
     let mut target = target.clone();
     target.set_program_name("prony");
     target.has_own_statements = true;
-    if matches!(target.protocol, ProtocolOptions::SqlServer(_)) {
+    let is_sql_server = matches!(target.protocol, ProtocolOptions::SqlServer(_));
+    if is_sql_server {
         // Its locks are of one database, and some options of a database can be set only while it has no other session.
         "master".clone_into(&mut target.database);
     }
-    let mut control = Control::connect(&target)?;
+    let mut control = match Control::connect(&target) {
+        // A user of one database, as on Azure SQL, may not use `master`.
+        Err(error) if is_sql_server && error.server_error().is_some() => {
+            return Ok(SettingsLock::Absent);
+        }
+        control => control?,
+    };
     let other = match control.dialect() {
         SqlDialect::PostgreSql => lock_postgres(&mut control, &target)?,
         SqlDialect::MySql => match take_user_lock(&mut control, &format!("'{LOCK_NAME}'"), 0)? {

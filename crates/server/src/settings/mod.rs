@@ -12,6 +12,7 @@ mod sqlserver;
 pub use lock::{SettingsLock, lock_settings};
 
 use crate::control::Error as ControlError;
+use crate::observe::may_be_secret;
 use crate::{Control, ProtocolOptions, Target};
 use prony_document::{ServerSettings, SqlDialect};
 use prony_plan::{ErrorParts, UserError};
@@ -42,7 +43,7 @@ pub struct SettingChange {
     pub name: String,
     /// What puts it back.
     undo: Vec<String>,
-    /// The value before, for messages.
+    /// The value before, for messages; not that of a setting that may have a secret.
     pub before: String,
     pub reach: Reach,
 }
@@ -110,6 +111,10 @@ impl UserError for SettingError {
                 if source.sqlstate() == Some(INSUFFICIENT_PRIVILEGE) {
                     let superuser = "connect as a superuser: ALTER SYSTEM, pg_reload_conf() and pg_file_settings need one";
                     parts.hint = Some(superuser.to_owned());
+                }
+                if sqlserver::is_in_use(source) {
+                    let others = "it needs the database without other sessions: end those of others, and repeat the command";
+                    parts.hint = Some(others.to_owned());
                 }
                 parts
             }
@@ -179,24 +184,37 @@ pub fn set_in_sessions(target: &mut Target, wanted: &[WantedSetting]) {
     }
 }
 
-/// Changes a setting of the whole server; for one that it reads when it starts, it has to be restarted afterwards.
+/// Changes a setting of the whole server; for one that it reads when it starts, it has to be restarted afterwards. `None`:
+/// the server is a replica that gets it from its primary.
 ///
 /// # Errors
 /// The server refuses; then nothing is changed.
 pub fn change_server(
     control: &mut Control,
     setting: &WantedSetting,
-) -> Result<SettingChange, SettingError> {
+) -> Result<Option<SettingChange>, SettingError> {
     let change = match control.dialect() {
-        SqlDialect::PostgreSql => postgres::change_server(control, setting),
-        SqlDialect::MySql => mysql::change_server(control, setting),
+        SqlDialect::PostgreSql => postgres::change_server(control, setting).map(Some),
+        SqlDialect::MySql => mysql::change_server(control, setting).map(Some),
         SqlDialect::TransactSql => sqlserver::change_server(control, setting),
     };
-    change.map_err(|source| SettingError::Refused {
+    let change = change.map_err(|source| SettingError::Refused {
         name: setting.name.clone(),
         value: setting.value.clone(),
         source,
-    })
+    })?;
+    Ok(change.map(|change| SettingChange {
+        before: shown(&setting.name, change.before),
+        ..change
+    }))
+}
+
+/// The value of a setting for a message.
+fn shown(name: &str, value: String) -> String {
+    match may_be_secret(name, &value) {
+        true => "a value that may have a secret".to_owned(),
+        false => value,
+    }
 }
 
 /// Undoes a change; a setting that the server reads when it starts has its old value after a restart.
@@ -237,7 +255,7 @@ pub fn verify(control: &mut Control, wanted: &[WantedSetting]) -> Result<(), Set
             return Err(SettingError::Different {
                 name: setting.name.clone(),
                 wanted: setting.value.clone(),
-                found,
+                found: shown(&setting.name, found),
             });
         }
     }
@@ -314,6 +332,14 @@ mod tests {
         };
         let hint = refused.parts().hint.expect("a hint");
         hint.assert_starts_with("connect as a superuser");
+    }
+
+    #[test]
+    fn values_that_may_have_a_secret_are_not_shown() {
+        let text = |name: &str, value: &str| shown(name, value.to_owned());
+        assert_eq!(text("work_mem", "4MB"), "4MB");
+        text("archive_command", "scp %p u:geheim@h").assert_contains("may have a secret");
+        assert_eq!(text("archive_command", ""), "");
     }
 
     #[test]

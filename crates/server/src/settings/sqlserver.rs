@@ -7,6 +7,9 @@ use super::{Reach, SettingChange, SettingError, WantedSetting, boolean, literal}
 use crate::Control;
 use crate::control::Error as ControlError;
 use prony_document::setting_name;
+use prony_wire::Protocol;
+use std::thread::sleep;
+use std::time::Duration;
 
 /// Options of a session: the words after SET, and what reads the value.
 const SESSION_OPTIONS: [(&str, &str); 11] = [
@@ -244,10 +247,28 @@ fn reading(place: &Place, column: &str) -> String {
     }
 }
 
+/// How often, and after which pause, an option is set that needs the database without other sessions: those of a run that has
+/// just ended may take a moment to go.
+const TRIES: u32 = 10;
+const RETRY_PAUSE: Duration = Duration::from_millis(300);
+
+/// Whether the server did not change a database because others use it: 5061 (no lock), 5070 (other users), and 5069, which
+/// follows one of them.
+pub(super) fn is_in_use(error: &ControlError) -> bool {
+    let error = error.server_error();
+    error.is_some_and(|error| {
+        error.protocol == Protocol::Tds && matches!(error.number, 5061 | 5069 | 5070)
+    })
+}
+
+/// `READ_ONLY` on a readable secondary, whose database has the options of the primary's.
+const UPDATEABILITY: &str =
+    "select cast(databasepropertyex(db_name(), 'Updateability') as nvarchar(20))";
+
 pub(super) fn change_server(
     control: &mut Control,
     setting: &WantedSetting,
-) -> Result<SettingChange, ControlError> {
+) -> Result<Option<SettingChange>, ControlError> {
     let name = setting.name.clone();
     let mut changed = SettingChange {
         name,
@@ -256,14 +277,37 @@ pub(super) fn change_server(
         reach: setting.reach,
     };
     let Some(place) = find(control, &setting.name)? else {
-        return Ok(changed);
+        return Ok(Some(changed));
     };
+    let is_of_database = matches!(place, Place::Database(..) | Place::Scoped(_));
+    if is_of_database && control.query_value(UPDATEABILITY)?.as_deref() == Some("READ_ONLY") {
+        return Ok(None);
+    }
     if let Some(before) = control.query_value(&reading(&place, "value"))? {
         changed.undo.push(change(&place, &before));
         changed.before = before;
     }
-    control.execute(&change(&place, &setting.value))?;
-    Ok(changed)
+    let statement = change(&place, &setting.value);
+    for remaining in (0..TRIES).rev() {
+        match control.execute(&statement) {
+            Err(error) if remaining > 0 && is_in_use(&error) => sleep(RETRY_PAUSE),
+            result => {
+                result?;
+                break;
+            }
+        }
+    }
+    Ok(Some(changed))
+}
+
+/// The word for a value that the server normalises.
+fn normalised<'a>(name: &str, value: &'a str) -> &'a str {
+    match (name, value) {
+        ("deadlock_priority", "-5") => "low",
+        ("deadlock_priority", "0") => "normal",
+        ("deadlock_priority", "5") => "high",
+        _ => value,
+    }
 }
 
 /// The value of a setting in this session, if it is another than the wanted one.
@@ -276,7 +320,7 @@ pub(super) fn difference(
         None => None,
     };
     let found = found.unwrap_or_else(|| "NULL".to_owned());
-    let wanted = &setting.value;
+    let wanted = normalised(&setting.name, &setting.value);
     let is_forced = setting.name.ends_with("is_parameterization_forced")
         && (wanted.eq_ignore_ascii_case("forced")) == (found == "1");
     let as_boolean = boolean(wanted).is_some() && boolean(wanted) == boolean(&found);

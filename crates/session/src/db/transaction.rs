@@ -75,15 +75,15 @@ impl Db {
                 self.skip(kind, scheduled_ns, started_ns);
                 continue;
             }
+            let reads = self.reads.as_mut().and_then(|reads| reads.take(kind));
             self.owner.start(CurrentTransaction {
                 kind,
                 scheduled_ns,
                 started_ns,
+                is_at_reads: reads.is_some(),
                 ..CurrentTransaction::default()
             });
-            if let Some(reads) = &mut self.reads
-                && let Some(conn) = reads.take(kind)
-            {
+            if let Some(conn) = reads {
                 self.conn = conn;
             }
             if !self.context.rules().connect_per_transaction {

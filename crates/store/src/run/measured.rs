@@ -3,6 +3,7 @@
 use prony_document::{ErrorClass, InFlight, QueryCounts, SecondPhase, WarmupEnd};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The parts of the run in time, seconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -208,6 +209,9 @@ pub struct Second {
     pub rolled_back: u64,
     /// Failed.
     pub failed: u64,
+    /// Failed transactions by class; empty if none failed, and in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub errors: BTreeMap<ErrorClass, u64>,
     /// Mean response time of committed transactions, nanoseconds; the percentiles that follow are theirs, too.
     pub mean_ns: f64,
     /// Median response time, nanoseconds. It and the percentiles that follow are absent with too few

@@ -12,6 +12,9 @@ pub struct CommitGap {
     /// The first commit after it; absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until_s: Option<f64>,
+    /// How wrong the length may be by the clocks of several machines, seconds; absent if one machine measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_bound_s: Option<f64>,
     /// The longest time between two commits of each client, from the client with the shortest to that with the longest.
     pub clients: ClientGaps,
 }

@@ -46,6 +46,8 @@ pub enum Answer {
     Rows(Vec<Row>),
     /// One row with the seconds since 1970.
     UnixTime,
+    /// One row of counters, which grow by these steps with each such statement.
+    Counters(Vec<u64>),
     /// An error.
     Error(CannedError),
     /// The error for every n-th of these statements, and the usual answer for the others.
@@ -70,7 +72,7 @@ pub struct Conversation {
     pub version: String,
     /// Parts of statements, in lower case, and their answers: the first that a statement contains counts.
     pub answers: Vec<(String, Answer)>,
-    /// Statements so far with [`Answer::ErrorEvery`].
+    /// Statements so far with [`Answer::ErrorEvery`] or [`Answer::Counters`].
     counted: AtomicU64,
 }
 
@@ -107,12 +109,21 @@ impl Conversation {
                 let row = vec![Some(format!("{:.6}", now.as_secs_f64()))];
                 Some(Reply::Rows(vec![row].into()))
             }
+            Answer::Counters(steps) => {
+                let count = self.count();
+                let cells = steps.iter().map(|step| Some((step * count).to_string()));
+                Some(Reply::Rows(vec![cells.collect()].into()))
+            }
             Answer::Error(error) => Some(Reply::Error(error)),
             Answer::ErrorEvery(n, error) => {
-                let count = self.counted.fetch_add(1, Ordering::Relaxed) + 1;
+                let count = self.count();
                 count.is_multiple_of(*n).then_some(Reply::Error(error))
             }
         }
+    }
+
+    fn count(&self) -> u64 {
+        self.counted.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// The version for the log-in.

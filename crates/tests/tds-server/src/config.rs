@@ -79,6 +79,8 @@ pub struct Config {
     pub program_version: [u8; 2],
     /// Parts of the texts that sp_prepare refuses, with the error's number and message.
     pub refused_preparations: Vec<(String, i32, String)>,
+    /// The database that the account may not use.
+    pub refused_database: Option<&'static str>,
     /// Replies to statements.
     pub handler: Box<Handler>,
     /// What the server received.
@@ -102,6 +104,7 @@ impl Config {
             collation: [0x09, 0x04, 0xd0, 0x00, 0x34],
             program_version: [16, 0],
             refused_preparations: Vec::new(),
+            refused_database: None,
             handler: Box::new(handler),
             received: Arc::default(),
         }

@@ -206,7 +206,12 @@ impl Connection {
             .expect("no panic")
             .logins
             .push(login.clone());
-        if account != config.account {
+        let refusal = config.refused_database;
+        if let Some(database) = refusal.filter(|database| *database == login.database) {
+            let text = format!("Cannot open database \"{database}\" requested by the login.");
+            reply.error((4060, 1, 11), &text);
+        }
+        if account != config.account || refusal == Some(&*login.database) {
             let text = format!("Login failed for user '{}'.", login.user);
             reply.error((18456, 1, 14), &text);
             reply.done(DONE, ERROR, 0, 0);

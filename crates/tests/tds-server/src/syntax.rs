@@ -6,13 +6,14 @@ use sqlparser::dialect::MsSqlDialect;
 use sqlparser::parser::Parser;
 
 /// What the parser lacks, and the most similar text that it has. Options are only replaced as a whole, with their values.
-const LACKING: [(&str, &str); 13] = [
+const LACKING: [(&str, &str); 14] = [
     ("create clustered index ", "create index "),
     ("create unique clustered index ", "create unique index "),
     (" primary key clustered (", " primary key ("),
     (" with (allow_row_locks = on, allow_page_locks = off)", ""),
     (" with (allow_row_locks = off, allow_page_locks = on)", ""),
     (" default next value for ", " default "),
+    (" option (maxdop 1)", ""),
     ("alter sequence ", "create sequence "),
     (" restart with ", " start with "),
     ("alter database ", "drop database "),

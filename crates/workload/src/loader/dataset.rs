@@ -123,9 +123,6 @@ pub trait Dataset: Sync {
     /// Options of PostgreSQL's COPY.
     const COPY_OPTIONS: &'static str = CopyBinary::OPTION;
 
-    /// Whether the tables can be loaded where a transaction may change only some rows and there are no notes.
-    const LOADS_IN_SMALL_TRANSACTIONS: bool = false;
-
     /// Finds the existing tables.
     ///
     /// # Errors

@@ -24,7 +24,10 @@ use crate::note::TableStage;
 use crate::parallel::{self, WorkQueue};
 use crate::progress::ProgressMeter;
 use crate::row_format::{CopyBinary, InsertValues, TabSeparated};
-use crate::{Error, LoadPhase, LoadReport, LoadRequest, Progress};
+use crate::{
+    Error, LoadDivision, LoadPhase, LoadReport, LoadRequest, PartSelection, Progress,
+    require_service,
+};
 use crate::{sql, stop};
 use prony_document::SqlDialect;
 use prony_server::{Control, Target};
@@ -45,6 +48,9 @@ pub fn load<D: Dataset>(
     prepare: impl FnOnce(&mut Control) -> Result<D, Error>,
 ) -> Result<LoadReport, Error> {
     check_jobs(request.jobs)?;
+    if let LoadDivision::Parts(selection) = request.division {
+        return load_parts(request, subject.scale, selection, (progress, stop), prepare);
+    }
     let meter = ProgressMeter::start(progress, 0);
     let mut state = LoadState::Untouched;
     let outcome = stop::with_stop_watcher(stop, |watcher| {
@@ -54,8 +60,10 @@ pub fn load<D: Dataset>(
         };
         let mut control = loader.connect(request.target)?;
         let small = SmallTransactionService::of(&mut control)?;
-        // Such a service has no locks for that either.
-        if small.is_none() {
+        if let Some(small) = small {
+            require_service(Some(small.service), subject.load.dataset)?;
+        } else {
+            // A service with small transactions has no locks for that either.
             loader.lock_out_other_loads(&mut control, subject.load.dataset)?;
         }
         let data = prepare(&mut control)?;
@@ -66,6 +74,9 @@ pub fn load<D: Dataset>(
             loader,
         };
         if let Some(small) = small {
+            if let LoadDivision::Others(_) = request.division {
+                return Err(one_machine_only());
+            }
             let existing = data.find_existing_tables(&mut control)?;
             let method =
                 load.load_in_small_transactions(&mut control, &existing, small, &mut state)?;
@@ -88,6 +99,70 @@ pub fn load<D: Dataset>(
     })
 }
 
+/// Sends some parts of a load that another machine has begun and will finish.
+fn load_parts<D: Dataset>(
+    request: &LoadRequest<'_>,
+    scale: u32,
+    selection: &PartSelection,
+    (progress, stop): (&dyn Progress, &AtomicBool),
+    prepare: impl FnOnce(&mut Control) -> Result<D, Error>,
+) -> Result<LoadReport, Error> {
+    let meter = ProgressMeter::start(progress, 0);
+    stop::with_stop_watcher(stop, |watcher| {
+        let loader = Loader {
+            meter: &meter,
+            watcher,
+        };
+        let mut control = loader.connect(request.target)?;
+        if SmallTransactionService::of(&mut control)?.is_some() {
+            return Err(one_machine_only());
+        }
+        let data = prepare(&mut control)?;
+        let load = LoadRun {
+            request,
+            data: &data,
+            dialect: control.dialect(),
+            loader,
+        };
+        let parts = data.parts();
+        if parts.len() != selection.all as usize {
+            return Err(Error::Data {
+                problem: format!(
+                    "the data has {} parts here, and {} at the machine that divided them",
+                    parts.len(),
+                    selection.all
+                ),
+                remedy: "install the same build on all machines".into(),
+            });
+        }
+        let selected = selection.parts.iter();
+        let selected: Vec<LoadPart> = selected
+            .filter_map(|index| parts.get(*index as usize).cloned())
+            .collect();
+        let mut target = Loader::target_of_same_server(&control, request.target);
+        let transfer = RowTransfer::choose(&mut control, &mut target, data.loaders_per_table())?;
+        load.send_parts(&target, &selected, &transfer, selection.connections)
+    })?;
+    let (phases, seconds) = meter.finish();
+    Ok(LoadReport {
+        scale,
+        jobs: selection.connections,
+        rows: meter.rows_sent(),
+        bytes_sent: meter.bytes_sent(),
+        phases,
+        seconds,
+        tables: Vec::new(),
+        method: String::new(),
+    })
+}
+
+fn one_machine_only() -> Error {
+    Error::InvalidRequest {
+        problem: "this service is loaded by one machine, in small transactions".to_owned(),
+        hint: "load without --agent".to_owned(),
+    }
+}
+
 pub(super) struct LoadRun<'a, D> {
     pub(super) request: &'a LoadRequest<'a>,
     pub(super) data: &'a D,
@@ -102,6 +177,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         let in_one_transaction = match self.dialect {
             SqlDialect::PostgreSql => {
                 self.request.jobs == 1
+                    && matches!(self.request.division, LoadDivision::Undivided)
                     && existing.unfinished.is_empty()
                     && self.data.fits_one_transaction()
             }
@@ -228,7 +304,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         self.create_tables(control, existing, state)?;
         let parts = data.parts();
         let (missing, continued) = if existing.unfinished.is_empty() {
-            (parts, String::new())
+            (parts.clone(), String::new())
         } else {
             let missing = data.missing_parts(control, &parts)?;
             let (loaded, all) = (parts.len() - missing.len(), parts.len());
@@ -239,7 +315,24 @@ impl<D: Dataset> LoadRun<'_, D> {
         };
         let mut target = Loader::target_of_same_server(control, self.request.target);
         let transfer = RowTransfer::choose(control, &mut target, data.loaders_per_table())?;
-        self.send_parts(&target, &missing, &transfer)?;
+        match self.request.division {
+            LoadDivision::Others(sender) => {
+                self.loader.meter.set_rows_total(data.row_count(&missing));
+                self.loader.meter.enter_phase(LoadPhase::Rows, "");
+                // The missing parts have the order of all.
+                let mut rest = missing.iter().peekable();
+                let numbered = (0..).zip(&parts);
+                let indexes: Vec<u32> = numbered
+                    .filter(|(_, part)| rest.next_if_eq(part).is_some())
+                    .map(|(index, _)| index)
+                    .collect();
+                let Loader { meter, watcher } = self.loader;
+                sender.send_parts(parts.len() as u32, &indexes, meter, watcher)?;
+            }
+            LoadDivision::Undivided | LoadDivision::Parts(_) => {
+                self.send_parts(&target, &missing, &transfer, self.request.jobs)?;
+            }
+        }
         let method = match &transfer {
             RowTransfer::Copy => {
                 // Runs before the indexes are built, as in `load_in_one_transaction`.
@@ -279,11 +372,12 @@ impl<D: Dataset> LoadRun<'_, D> {
         target: &Target,
         missing: &[LoadPart],
         transfer: &RowTransfer,
+        jobs: u32,
     ) -> Result<(), Error> {
         let LoadRun { data, loader, .. } = self;
         loader.meter.set_rows_total(data.row_count(missing));
         let queue = WorkQueue::new(missing);
-        let jobs = self.request.jobs.min(missing.len() as u32);
+        let jobs = jobs.min(missing.len() as u32);
         parallel::run_concurrently(loader.watcher, (0..jobs).collect(), |_| {
             let mut control = loader.connect(target)?;
             while let Some(part) = queue.take_next() {

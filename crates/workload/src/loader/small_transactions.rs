@@ -82,18 +82,6 @@ impl<D: Dataset> LoadRun<'_, D> {
         state: &mut LoadState,
     ) -> Result<String, Error> {
         let LoadRun { data, loader, .. } = self;
-        if !D::LOADS_IN_SMALL_TRANSACTIONS {
-            return Err(Error::InvalidRequest {
-                problem: format!(
-                    "{} changes at most {} rows in a transaction, and this load sends each of its parts in one",
-                    small.service.name(),
-                    small.rules.rows
-                ),
-                hint: "the tables of oltp_read_write and tpcb can be loaded there; load others with a tool that \
-                       commits more often: a run does not care who loaded them"
-                    .to_owned(),
-            });
-        }
         *state = LoadState::Incomplete;
         let run = |control: &mut Control, activity: &str, statement: &str| {
             loader.check_stop()?;

@@ -138,8 +138,6 @@ impl SbtestTables<'_> {
 }
 
 impl Dataset for SbtestTables<'_> {
-    const LOADS_IN_SMALL_TRANSACTIONS: bool = true;
-
     fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables, Error> {
         let tables = tables::find(control)?;
         tables::reject_foreign_tables(&tables, self.workload.columns(), self.table_count)?;

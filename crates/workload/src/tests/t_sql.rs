@@ -5,7 +5,7 @@ use crate::describe::Growth;
 use crate::growth::GrowthStart;
 use crate::tpcc::layout::Population;
 use crate::tpcc::sqlserver::indexes::builds;
-use crate::{LoadRequest, Workload, registry};
+use crate::{LoadDivision, LoadRequest, Workload, registry};
 use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use prony_server::{Control, Environment};
@@ -203,6 +203,7 @@ fn statements_of_every_workload_are_t_sql() {
             plan: &plan,
             jobs: 1,
             seed: 0,
+            division: LoadDivision::Undivided,
         };
         let loaded = workload.load(&request, &(), &AtomicBool::new(false));
         let mut control = Control::connect(&target).expect("connects");

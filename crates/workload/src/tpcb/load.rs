@@ -78,7 +78,6 @@ impl TpcbDataset {
 
 impl Dataset for TpcbDataset {
     const COPY_OPTIONS: &'static str = "";
-    const LOADS_IN_SMALL_TRANSACTIONS: bool = true;
 
     fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables, Error> {
         dataset::find_existing_tables::<Table>(control, "tpcb", |note| {

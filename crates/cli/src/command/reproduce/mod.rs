@@ -13,6 +13,7 @@ use super::load::{self, LoadInput, load_summary};
 use super::{output, plan, run, scenarios, server, sizing, tables};
 use crate::args::{CachedArgs, ReproduceArgs, TimeoutArgs};
 use crate::exit::{Exit, Failure};
+use crate::run::fleet::with_agents_of_environment;
 use crate::run::{ObserveOptions, ResultFormat, RunRequest, run_and_print};
 use commands::ScenarioSettings;
 use prony_plan::scenario::{Scenario, find_scenario, find_suite};
@@ -396,6 +397,7 @@ fn run_request(
     arguments: &[OsString],
 ) -> Result<(RunRequest, ObserveOptions), Failure> {
     let input = commands::run_input(scenario, settings).overlay(args.flags.input.clone());
+    let input = with_agents_of_environment(input);
     let plan = plan::check_runnable(input.clone(), "the command line")?;
     let observe = run::observe_options(&input, &plan);
     let request = RunRequest {

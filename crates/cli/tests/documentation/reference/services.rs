@@ -58,9 +58,20 @@ fn section(service: Service) -> String {
     });
     let limit = quirks
         .small_transactions
-        .map(|small| format!("A transaction changes {} rows at most: `prony load` sends the tables of oltp and tpcb in transactions of that size, with their keys from the start, and builds other indexes by `{}`; other tables have to be loaded by another tool.", small.rows, small.create_index));
+        .map(|small| format!("A transaction changes {} rows at most: `prony load` sends the tables of oltp (with `-o auto_inc=off`), tpcb and ycsb in transactions of that size, with their keys from the start, and builds other indexes by `{}`; a run of ycsb then needs `--scale`.", small.rows, small.create_index));
     let notes = quirks.notes.iter().map(|note| (*note).to_owned());
-    let notes: Vec<String> = unsuited.chain(limit).chain(notes).collect();
+    let impossible = quirks.impossible.iter().map(|impossible| {
+        format!(
+            "{} is refused. {}",
+            code(impossible.workload),
+            impossible.why
+        )
+    });
+    let notes: Vec<String> = unsuited
+        .chain(impossible)
+        .chain(limit)
+        .chain(notes)
+        .collect();
     let retries_introduction = format!(
         "Transactions are tried again after these errors ([source]({})):",
         quirks.retries_source

@@ -17,7 +17,7 @@ use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use prony_runner::Signals;
 use prony_server::{Control, Target};
-use prony_workload::{Error, LoadRequest, Workload};
+use prony_workload::{Error, LoadDivision, LoadRequest, Workload};
 
 /// The default seed of `prony load`, so that either command can resume a load that the other started.
 const LOAD_SEED: u64 = 0;
@@ -129,6 +129,7 @@ fn load_tables(
         plan,
         jobs: request.vusers,
         seed: LOAD_SEED,
+        division: LoadDivision::Undivided,
     };
     let loaded = workload.load(&load_request, progress, &stop);
     if let Err(error) = loaded {

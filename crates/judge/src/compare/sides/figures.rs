@@ -5,7 +5,9 @@
 
 use super::SideComparison;
 use super::evidence::Evidence;
-use crate::compare::{MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, Unit, figure_values, is_compared};
+use crate::compare::{
+    MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, Unit, figure_values, is_compared, is_outage_figure,
+};
 use crate::noise::{CLIENT_CPU_FIGURE, SERVER_CPU_FIGURE, is_cpu_figure};
 use crate::statistics::{coefficient_of_variation, holm, median, runs_needed};
 use crate::thresholds::PERCENTILE_STEP_SHARE;
@@ -191,7 +193,9 @@ pub(super) fn figure_comparisons(
         let a = values_of(&sides[0], name, *unit)?;
         let b = values_of(&sides[1], name, *unit)?;
         let step = match unit {
-            Unit::Nanoseconds if name != MEAN_FIGURE && !is_cpu_figure(name) => {
+            Unit::Nanoseconds
+                if name != MEAN_FIGURE && !is_cpu_figure(name) && !is_outage_figure(name) =>
+            {
                 PERCENTILE_STEP_SHARE
             }
             _ => 0.0,
@@ -219,7 +223,10 @@ impl FigureComparison {
     /// Whether it is a response time of committed transactions, the population of all whose names do not say
     /// another one.
     pub fn is_of_committed(&self) -> bool {
-        self.unit == Unit::Nanoseconds && !self.name.contains(" of ") && !is_cpu_figure(&self.name)
+        self.unit == Unit::Nanoseconds
+            && !self.name.contains(" of ")
+            && !is_cpu_figure(&self.name)
+            && !is_outage_figure(&self.name)
     }
 
     /// The interval at a level of `1 - alpha`, without a test.

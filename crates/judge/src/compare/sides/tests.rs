@@ -7,7 +7,7 @@ use super::*;
 use crate::formatting::percent;
 use crate::requirements::answer_side;
 use crate::sample::{healthy, healthy_at_rate, with_series};
-use prony_store::{AnswerVerdict, Experiment, IndustryMetric, Requirement};
+use prony_store::{AnswerVerdict, CommitGap, Experiment, IndustryMetric, Requirement};
 
 /// Runs with these throughputs, and ids that start with `prefix`.
 fn runs(prefix: &str, tps: &[f64]) -> Vec<Run> {
@@ -473,4 +473,32 @@ fn a_single_side_is_not_comparable() {
         compare(&[&runs("a", &STEADY)]).verdict,
         Verdict::NotComparable
     );
+}
+
+#[test]
+fn repeated_drills_are_compared_by_their_outages() {
+    let drills = |prefix: &str, lengths_s: [f64; 4]| {
+        let mut runs = runs(prefix, &[1000.0; 4]);
+        for (run, length_s) in runs.iter_mut().zip(lengths_s) {
+            run.commit_gap = Some(CommitGap {
+                from_s: 10.0,
+                until_s: Some(10.0 + length_s),
+                ..CommitGap::default()
+            });
+        }
+        runs
+    };
+    let short = drills("a", [2.0, 2.1, 2.2, 2.3]);
+    let long = drills("b", [4.0, 4.2, 4.4, 4.6]);
+    let comparison = compare(&[&short, &long]);
+    let figures = &comparison.side_comparisons[0].figures;
+    let outage = figures.iter().find(|figure| figure.name == "outage");
+    let outage = outage.expect("both have one");
+    assert!((outage.ratio - 2.0).abs() < 1e-9, "{outage:?}");
+    let significance = outage.significance.as_ref().expect("an interval");
+    assert!(
+        significance.low > 1.5 && significance.high < 2.5,
+        "{significance:?}"
+    );
+    assert!(!outage.is_of_committed());
 }

@@ -50,7 +50,7 @@ fn the_range_of_ports_never_shrinks() {
     let ports = |range| {
         let load = IntendedLoad {
             clients: 100_000,
-            threads: 2,
+            ..LOAD
         };
         let machine = MachineFacts {
             port_range: Some(range),

@@ -6,8 +6,10 @@
 //! The probe has a connection of its own, whose waits no signal interrupts: its statements are short, it looks for a
 //! signal between two of them, and so it drops its table after a Ctrl-C too.
 
+mod keyed_table;
 mod mysql;
 mod postgres;
+mod sqlserver;
 
 use crate::{random_seed, signals};
 use prony_judge::doctor::{ReadProbe, StorageProbe};
@@ -35,6 +37,8 @@ const MAX_SCANS: usize = 5;
 const MIN_COLD_SHARE: f64 = 0.5;
 /// Why a part of the probe was not done.
 const INTERRUPTED: &str = "it was interrupted";
+/// Why there are no reads where a range of keys stands for a range of pages.
+const NO_KEYED_TABLE: &str = "this database has no table of 16 MB or more whose primary key is one whole number: load data first";
 
 /// Probes the storage of the server of `target`.
 pub(super) fn probe(target: &Target) -> StorageProbe {
@@ -56,9 +60,7 @@ pub(super) fn probe(target: &Target) -> StorageProbe {
     let reads = match dialect {
         SqlDialect::PostgreSql => postgres::reads(&mut control, &mut random),
         SqlDialect::MySql => mysql::reads(&mut control, &mut random),
-        SqlDialect::TransactSql => Err(
-            "on SQL Server only commits are probed, because it does not say which pages it read from storage".to_owned(),
-        ),
+        SqlDialect::TransactSql => sqlserver::reads(&mut control, &mut random),
     };
     (probe.sequential, probe.random) = reads.unwrap_or_else(no_reads);
     probe
@@ -86,12 +88,7 @@ fn probe_commits(control: &mut Control, dialect: SqlDialect, probe: &mut Storage
     probe.not_durable = match dialect {
         SqlDialect::PostgreSql => postgres::not_durable(control),
         SqlDialect::MySql => mysql::not_durable(control),
-        SqlDialect::TransactSql => value_if_allowed(
-            control,
-            "select delayed_durability_desc from sys.databases where database_id = db_id()",
-        )
-        .filter(|setting| setting == "FORCED")
-        .map(|_| "delayed durability is forced".to_owned()),
+        SqlDialect::TransactSql => sqlserver::not_durable(control),
     };
     // Two probes at the same time have tables of their own.
     let name = format!(
@@ -161,6 +158,8 @@ fn random_below(random: &mut SplitMix, limit: u64) -> u64 {
 
 /// Pages read by one statement.
 struct PageReads {
+    /// Requests to storage, each of one page or more.
+    requests: u64,
     /// Pages from outside of the server's cache.
     read: u64,
     /// Pages that were in it.
@@ -210,7 +209,7 @@ fn random_read(
             return Err(INTERRUPTED.to_owned());
         }
         let pages = read_page()?;
-        if let Some(time_ns) = pages.time_ns.checked_div(pages.read) {
+        if let Some(time_ns) = pages.time_ns.checked_div(pages.requests) {
             times_ns.push(time_ns);
             bytes += pages.read * page_bytes;
         }

@@ -1,10 +1,8 @@
 //! Reads of InnoDB's pages. Status variables of the whole server count the pages that were read into the buffer pool, so
 //! others must not load the server at the same time; the client times the statements.
 
-use super::{
-    MIN_TABLE_BYTES, PageReads, Reads, SCAN_BYTES, elapsed_ns, random_below, random_read, reason,
-    sequential_read, value_if_allowed,
-};
+use super::keyed_table::{KeyedTable, key_range};
+use super::{MIN_TABLE_BYTES, PageReads, Reads, elapsed_ns, reason, value_if_allowed};
 use prony_plan::SplitMix;
 use prony_server::Control;
 use prony_store::SqlDialect;
@@ -27,37 +25,15 @@ pub(super) fn not_durable(control: &mut Control) -> Option<String> {
     (flush != "1").then(|| format!("innodb_flush_log_at_trx_commit is {flush}"))
 }
 
-struct Table {
-    /// Name and key, in quotes.
-    name: String,
-    key: String,
-    /// Smallest and largest key.
-    keys: (u64, u64),
-    row_bytes: u64,
-    page_bytes: u64,
-}
-
 /// A sequential and a random read of the largest table with a suitable key.
 pub(super) fn reads(control: &mut Control, random: &mut SplitMix) -> Result<Reads, String> {
     let table = largest_table(control)?;
-    let (first, last) = table.keys;
-    let keys = last - first + 1;
-    let length = (SCAN_BYTES / table.row_bytes).min(keys / 2).max(1);
-    let (name, key) = (&table.name, &table.key);
-    let sequential = sequential_read(name, table.page_bytes, false, || {
-        let from = first + random_below(random, keys - length);
-        let range = format!("{key} between {from} and {}", from + length - 1);
-        let pages = length * table.row_bytes / table.page_bytes;
-        page_reads(control, name, &range, pages)
-    });
-    let single = random_read(name, table.page_bytes, false, || {
-        let value = first + random_below(random, keys);
-        page_reads(control, name, &format!("{key} = {value}"), 1)
-    });
-    Ok((sequential, single))
+    Ok(table.reads(random, |condition, pages| {
+        page_reads(control, &table.name, condition, pages)
+    }))
 }
 
-fn largest_table(control: &mut Control) -> Result<Table, String> {
+fn largest_table(control: &mut Control) -> Result<KeyedTable, String> {
     let rows = control
         .query(LARGEST_TABLE)
         .map_err(|error| reason(&error))?;
@@ -68,24 +44,16 @@ fn largest_table(control: &mut Control) -> Result<Table, String> {
         let is_large = number(2)? >= MIN_TABLE_BYTES;
         is_large.then_some((quote(text(0)?), quote(text(1)?), number(3)?.max(1)))
     });
-    let (name, key, row_bytes) = found.ok_or(
-        "this database has no table of 16 MB or more whose primary key is one whole number: load data first",
-    )?;
-    let sql = format!("select min({key}), max({key}) from {name}");
-    let rows = control.query(&sql).map_err(|error| reason(&error))?;
-    let number = |column: usize| rows.first()?.get(column)?.as_deref()?.parse::<u64>().ok();
-    let keys = number(0)
-        .zip(number(1))
-        .filter(|(first, last)| first < last);
+    let (name, key, row_bytes) = found.ok_or(super::NO_KEYED_TABLE)?;
     let page_bytes = value_if_allowed(control, "select @@global.innodb_page_size");
-    Ok(Table {
-        keys: keys.ok_or_else(|| format!("{name} has no range of positive keys"))?,
+    Ok(KeyedTable {
+        keys: key_range(control, &name, &key)?,
         page_bytes: page_bytes
             .and_then(|bytes| bytes.parse().ok())
             .unwrap_or(16_384),
         name,
-        key,
         row_bytes,
+        key,
     })
 }
 
@@ -114,6 +82,7 @@ fn page_reads(
     let time_ns = elapsed_ns(sent);
     let read = pages_read(control)?.saturating_sub(before);
     Ok(PageReads {
+        requests: read,
         read,
         cached: needed.saturating_sub(read),
         time_ns,

@@ -127,8 +127,10 @@ fn parse_plan(plan: &Value, is_timed: bool) -> Option<PageReads> {
         true => io_ms?,
         false => plan[0]["Execution Time"].as_f64()?,
     };
+    let read = root["Shared Read Blocks"].as_u64()?;
     Some(PageReads {
-        read: root["Shared Read Blocks"].as_u64()?,
+        requests: read,
+        read,
         cached: root["Shared Hit Blocks"].as_u64()?,
         time_ns: (time_ms * 1e6) as u64,
     })

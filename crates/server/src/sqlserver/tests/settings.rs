@@ -7,6 +7,7 @@ use crate::settings::{
 };
 use crate::{Control, Target};
 use prony_document::ServerSettings;
+use prony_plan::UserError;
 use prony_tds_server::{Column, Config, Datum, Listener, Outcome, Type};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -16,6 +17,9 @@ struct State {
     values: BTreeMap<&'static str, String>,
     executed: Vec<String>,
     is_locked: bool,
+    is_secondary: bool,
+    /// How often others use the database when an option needs it alone.
+    refusals: u32,
 }
 
 fn rows(cells: &[&[&str]]) -> Vec<Outcome> {
@@ -29,7 +33,20 @@ fn rows(cells: &[&[&str]]) -> Vec<Outcome> {
 fn execute(state: &mut State, sql: &str) -> Vec<Outcome> {
     let sql = sql.trim();
     state.executed.push(sql.to_owned());
+    if sql.ends_with(" WITH NO_WAIT") && state.refusals > 0 {
+        state.refusals -= 1;
+        let used = "Database state cannot be changed while other users are using the database";
+        let failed = "ALTER DATABASE statement failed.";
+        return vec![
+            Outcome::Error(5070, 2, 16, used.to_owned()),
+            Outcome::Error(5069, 1, 16, failed.to_owned()),
+        ];
+    }
     let changes = [
+        (
+            "ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ",
+            "snapshot",
+        ),
         (
             "ALTER DATABASE CURRENT SET DELAYED_DURABILITY = ",
             "durability",
@@ -52,6 +69,8 @@ fn execute(state: &mut State, sql: &str) -> Vec<Outcome> {
         }
     }
     let readings = [
+        ("cast(is_read_committed_snapshot_on as", "snapshot"),
+        ("case deadlock_priority", "priority"),
         ("cast(delayed_durability_desc as", "durability"),
         (
             "from sys.database_scoped_configurations where name = 'MAXDOP'",
@@ -83,6 +102,7 @@ fn execute(state: &mut State, sql: &str) -> Vec<Outcome> {
             state.is_locked = true;
             rows(&[&[result]])
         }
+        _ if sql.contains("Updateability") && state.is_secondary => rows(&[&["READ_ONLY"]]),
         _ if sql.contains("sys.dm_tran_locks") => rows(&[&["session 57, login sa"]]),
         _ => {
             if let Some((_, value)) = sql.split_once("SET lock_timeout ") {
@@ -94,20 +114,30 @@ fn execute(state: &mut State, sql: &str) -> Vec<Outcome> {
 }
 
 fn server() -> (Target, Arc<Mutex<State>>) {
+    server_without(None)
+}
+
+/// A server whose account may not use this database.
+fn server_without(refused_database: Option<&'static str>) -> (Target, Arc<Mutex<State>>) {
     let values = [
         ("durability", "DISABLED"),
         ("scoped", "8"),
         ("maxdop", "0"),
         ("fill", "0"),
         ("lock_timeout", "-1"),
+        ("snapshot", "0"),
+        ("priority", "normal"),
     ];
     let state = Arc::new(Mutex::new(State {
         values: values.map(|(name, value)| (name, value.to_owned())).into(),
         executed: Vec::new(),
         is_locked: false,
+        is_secondary: false,
+        refusals: 0,
     }));
     let shared = Arc::clone(&state);
-    let config = Config::new(move |sql, _| execute(&mut shared.lock().unwrap(), sql));
+    let mut config = Config::new(move |sql, _| execute(&mut shared.lock().unwrap(), sql));
+    config.refused_database = refused_database;
     let port = Listener::start(config).address().port();
     let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}?encrypt=disable&database=bench");
     (target(&url), state)
@@ -153,6 +183,7 @@ fn settings_of_server_and_database_are_changed_verified_and_put_back() {
     let changes: Vec<_> = wanted
         .iter()
         .map(|setting| change_server(&mut control, setting).expect("changes"))
+        .map(|change| change.expect("it is no replica"))
         .collect();
     verify(&mut control, &wanted).expect("they are set");
     let during = state.lock().unwrap().values.clone();
@@ -191,6 +222,15 @@ fn settings_of_sessions_follow_each_login() {
     ];
     assert_eq!(state.lock().unwrap().executed, setup);
     verify(&mut control, &wanted[1..]).expect("a session has it");
+    // The server calls 0 NORMAL.
+    for (value, is_set) in [("0", true), ("NORMAL", true), ("5", false)] {
+        let wanted = WantedSetting {
+            name: "deadlock_priority".to_owned(),
+            value: value.to_owned(),
+            reach: Reach::Session,
+        };
+        assert_eq!(verify(&mut control, &[wanted]).is_ok(), is_set, "{value}");
+    }
     for (name, value, expected) in [
         ("xact_abort", "off", "Prony's sessions rely on it"),
         ("lock_timeout", "1; DROP TABLE t", "a word or a number"),
@@ -215,4 +255,50 @@ fn one_run_at_a_time_changes_a_server() {
         panic!("locked twice");
     };
     assert_eq!(holder, "session 57, login sa");
+}
+
+#[test]
+fn an_option_that_needs_the_database_alone_is_tried_until_others_have_gone() {
+    let (target, state) = server();
+    let mut control = Control::connect(&target).expect("connects");
+    let wanted = WantedSetting {
+        name: "database.is_read_committed_snapshot_on".to_owned(),
+        value: "on".to_owned(),
+        reach: Reach::Server,
+    };
+    state.lock().unwrap().refusals = 2;
+    let change = change_server(&mut control, &wanted).expect("the third attempt succeeds");
+    assert_eq!(change.expect("a change").before, "0");
+    assert_eq!(state.lock().unwrap().values["snapshot"], "ON WITH NO_WAIT");
+    state.lock().unwrap().refusals = u32::MAX;
+    let error = change_server(&mut control, &wanted).expect_err("others stay");
+    let hint = error.parts().hint.expect("a hint");
+    assert!(hint.contains("without other sessions"), "{hint}");
+}
+
+#[test]
+fn options_of_a_database_are_not_sent_to_a_readable_secondary() {
+    let (target, state) = server();
+    state.lock().unwrap().is_secondary = true;
+    let mut control = Control::connect(&target).expect("connects");
+    let wanted = settings(&[
+        ("database.delayed_durability_desc", "forced"),
+        ("max_degree_of_parallelism", "1"),
+    ]);
+    let wanted = find_reach(&mut control, &wanted).expect("they exist");
+    let is_changed = |setting: &WantedSetting, control: &mut Control| {
+        change_server(control, setting).expect("no error").is_some()
+    };
+    assert!(!is_changed(&wanted[0], &mut control));
+    assert!(is_changed(&wanted[1], &mut control));
+    let state = state.lock().unwrap();
+    let alters = |sql: &String| sql.starts_with("ALTER DATABASE");
+    assert!(!state.executed.iter().any(alters), "{:?}", state.executed);
+}
+
+#[test]
+fn a_user_of_one_database_has_no_lock() {
+    let (target, _state) = server_without(Some("master"));
+    let lock = lock_settings(&target).expect("the server answers");
+    assert!(matches!(lock, SettingsLock::Absent));
 }

@@ -12,8 +12,8 @@ pub use prony_test_servers::TestDatabase;
 use prony_test_servers::{MariaDb, MariaDbOptions};
 use prony_workload::remedy::PronyCommands;
 use prony_workload::{
-    CheckReport, Error, FindingState, LoadPhase, LoadReport, LoadRequest, Progress, ProgressUpdate,
-    ReadyWorkload, Workload, find,
+    CheckReport, Error, FindingState, LoadDivision, LoadPhase, LoadReport, LoadRequest, Progress,
+    ProgressUpdate, ReadyWorkload, Workload, find,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -57,6 +57,7 @@ pub trait Loads {
             plan: &workload_plan(name, options),
             jobs,
             seed: 1,
+            division: LoadDivision::Undivided,
         };
         workload(name).load(&request, progress, stop)
     }

@@ -1,12 +1,13 @@
 //! The longest time without a commit, over all clients and of each.
 //!
-//! In: the samples of each worker. Out: a [`CommitGap`]. Must never: count the time before a client's first commit, which
+//! In: the samples of each worker, of this machine or of the agents. Out: a [`CommitGap`]. Must never: count the time before a client's first commit, which
 //! is that of connecting, or after the window, in which no transaction begins, or a commit that only read.
 
 use prony_drive::SampleListener;
 use prony_measure::{Gap, Outcome, RunSchedule, Sample, TxnKind};
 use prony_session::Program;
 use prony_store::{ClientGaps, CommitGap};
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Shorter times without a commit of a worker are not kept.
@@ -16,7 +17,7 @@ const NOT_BACK_NS: u64 = 1_000_000_000;
 
 /// What the workers of a run have seen.
 #[derive(Clone, Default)]
-pub(crate) struct CommitGaps {
+pub struct CommitGaps {
     workers: Arc<Mutex<Vec<WorkerGaps>>>,
     /// Kinds of transaction that only read, while others write: a standby may go on with them.
     reading: Arc<[TxnKind]>,
@@ -24,7 +25,7 @@ pub(crate) struct CommitGaps {
 
 impl CommitGaps {
     /// Before the load of this program.
-    pub(crate) fn of(program: &dyn Program) -> CommitGaps {
+    pub fn of(program: &dyn Program) -> CommitGaps {
         let kinds = 0..program.kinds().len();
         let reading: Vec<TxnKind> = kinds
             .clone()
@@ -39,16 +40,30 @@ impl CommitGaps {
     }
 
     /// The listener of a worker.
-    pub(crate) fn listener(&self) -> Box<dyn SampleListener> {
+    pub fn listener(&self) -> Box<dyn SampleListener> {
         Box::new(GapListener {
             gaps: WorkerGaps::default(),
             all: self.clone(),
         })
     }
 
+    /// What the workers of an agent have seen, by the time since the start of its load.
+    pub(crate) fn since(&self, start_ns: u64) -> Vec<WorkerGaps> {
+        let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = |ns: u64| ns.saturating_sub(start_ns);
+        workers.iter().map(|worker| worker.map(since)).collect()
+    }
+
+    /// Adds what the workers of an agent have seen, whose load began at this time of this machine's clock.
+    pub(crate) fn add(&self, gaps: &[WorkerGaps], start_ns: u64) {
+        let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let on_clock = |ns: u64| ns.saturating_add(start_ns);
+        workers.extend(gaps.iter().map(|worker| worker.map(on_clock)));
+    }
+
     /// The longest time without a commit in a load with this schedule, which may have ended earlier; `None` if there was no
     /// commit.
-    pub(crate) fn longest(&self, schedule: &RunSchedule) -> Option<CommitGap> {
+    pub fn longest(&self, schedule: &RunSchedule) -> Option<CommitGap> {
         let start_ns = schedule.start_ns;
         let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
         let ended_ns = workers.iter().map(|worker| worker.ended_ns).max()?;
@@ -83,6 +98,7 @@ impl CommitGaps {
         let is_over = longest.end_ns < end_ns || longest.length_ns() < NOT_BACK_NS;
         Some(CommitGap {
             from_s: seconds(longest.start_ns.saturating_sub(start_ns)),
+            clock_bound_s: None,
             until_s: is_over.then(|| seconds(longest.end_ns.saturating_sub(start_ns))),
             clients: ClientGaps {
                 min_s: at(0),
@@ -95,18 +111,42 @@ impl CommitGaps {
 }
 
 /// What one worker has seen.
-#[derive(Default)]
-struct WorkerGaps {
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct WorkerGaps {
     first_ns: u64,
     last_ns: u64,
     ended_ns: u64,
     /// Times without a commit, in order.
+    #[serde(with = "gap_pairs")]
     gaps: Vec<Gap>,
     /// By number of the client; clients of other workers have no commit.
     clients: Vec<ClientGap>,
 }
 
 impl WorkerGaps {
+    /// The same with other times.
+    fn map(&self, time: impl Fn(u64) -> u64) -> WorkerGaps {
+        let gap = |gap: &Gap| Gap {
+            start_ns: time(gap.start_ns),
+            end_ns: time(gap.end_ns),
+        };
+        let client = |client: &ClientGap| ClientGap {
+            // 0 is no commit.
+            last_ns: match client.last_ns {
+                0 => 0,
+                last_ns => time(last_ns).max(1),
+            },
+            longest_ns: client.longest_ns,
+        };
+        WorkerGaps {
+            first_ns: time(self.first_ns),
+            last_ns: time(self.last_ns),
+            ended_ns: time(self.ended_ns),
+            gaps: self.gaps.iter().map(gap).collect(),
+            clients: self.clients.iter().map(client).collect(),
+        }
+    }
+
     /// The times without a commit, with those before the first and after the last one: another worker may have had
     /// commits then.
     fn with_ends(&self) -> Vec<Gap> {
@@ -127,7 +167,7 @@ impl WorkerGaps {
 }
 
 /// One client's commits.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct ClientGap {
     /// The last commit; 0: none yet.
     last_ns: u64,
@@ -143,6 +183,24 @@ impl ClientGap {
         } else {
             (self.longest_ns, true)
         }
+    }
+}
+
+/// The serialised form of gaps: start and end of each.
+mod gap_pairs {
+    use prony_measure::Gap;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(gaps: &[Gap], serializer: S) -> Result<S::Ok, S::Error> {
+        let pairs: Vec<(u64, u64)> = gaps.iter().map(|gap| (gap.start_ns, gap.end_ns)).collect();
+        pairs.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<Gap>, D::Error> {
+        let pairs = Vec::<(u64, u64)>::deserialize(input)?.into_iter();
+        Ok(pairs
+            .map(|(start_ns, end_ns)| Gap { start_ns, end_ns })
+            .collect())
     }
 }
 
@@ -265,6 +323,35 @@ mod tests {
             (4.0, 6.0, 8.0)
         );
         assert_eq!(clients.not_back, 1);
+    }
+
+    /// The other worker is an agent's, whose clock is 100 s ahead.
+    #[test]
+    fn workers_of_other_machines_merge_as_those_of_this_one() {
+        let one_machine = CommitGaps::default();
+        let (here, there) = (CommitGaps::default(), CommitGaps::default());
+        let ahead = 100 * SECOND;
+        for (gaps, client, offset, commits) in [
+            (&one_machine, 0, 0, [11, 12, 18, 19]),
+            (&one_machine, 1, 0, [13, 14, 17, 19]),
+            (&here, 0, 0, [11, 12, 18, 19]),
+            (&there, 1, ahead, [13, 14, 17, 19]),
+        ] {
+            let mut worker = gaps.listener();
+            for at in commits {
+                commit(&mut *worker, client, at * SECOND + offset);
+            }
+            worker.ended(21 * SECOND + offset);
+        }
+        let merged = CommitGaps::default();
+        let start_ns = TEN_SECONDS.start_ns;
+        merged.add(&here.since(start_ns), start_ns);
+        let sent = serde_json::to_string(&there.since(start_ns + ahead)).expect("JSON");
+        let received: Vec<WorkerGaps> = serde_json::from_str(&sent).expect("JSON");
+        merged.add(&received, start_ns);
+        let expected = one_machine.longest(&TEN_SECONDS).expect("commits");
+        assert_eq!((expected.from_s, expected.until_s), (4.0, Some(7.0)));
+        assert_eq!(merged.longest(&TEN_SECONDS), Some(expected));
     }
 
     #[test]

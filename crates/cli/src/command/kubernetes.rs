@@ -1,0 +1,121 @@
+//! `prony fleet kubernetes`.
+//!
+//! Prints an Indexed Job of agents as JSON, which is YAML too. Must never: print a password; a secret is named.
+
+use super::output;
+use crate::args::FleetKubernetesArgs;
+use crate::exit::{Exit, Failure};
+use prony_report::json;
+use serde_json::{Value, json};
+
+pub fn print(args: &FleetKubernetesArgs) -> Result<Exit, Failure> {
+    if args.nats.contains('@') {
+        let hint = "name a secret with --secret, with the keys NATS_USER and NATS_PASSWORD";
+        return Err(Failure::usage(
+            "the manifest would show the log-in of NATS",
+            hint,
+        ));
+    }
+    output::show(|out, _| json::write_pretty(out, &manifest(args)))?;
+    Ok(Exit::Success)
+}
+
+fn manifest(args: &FleetKubernetesArgs) -> Value {
+    let labels = json!({ "app.kubernetes.io/name": args.name, "app.kubernetes.io/component": "prony-agent" });
+    // The pods of an Indexed Job have the host names NAME-0, NAME-1 ..., which are those of agents without a name.
+    let server = args.nats.trim_end_matches('/');
+    let mut container = json!({
+        "name": "agent",
+        "image": args.image,
+        "command": ["/usr/bin/prony", "agent", "--nats", server],
+        // Requests that are the limits: the kernel takes no CPU from such a pod for others.
+        "resources": {
+            "requests": { "cpu": args.cpus, "memory": args.memory },
+            "limits": { "cpu": args.cpus, "memory": args.memory },
+        },
+        // What is measured outlives a container that is restarted, for `prony fleet collect`.
+        "env": [{ "name": "PRONY_HOME", "value": "/runs" }],
+        "volumeMounts": [{ "name": "measured", "mountPath": "/runs" }],
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "capabilities": { "drop": ["ALL"] },
+        },
+    });
+    if let Some(secret) = &args.secret {
+        container["envFrom"] = json!([{ "secretRef": { "name": secret } }]);
+    }
+    json!({
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": { "name": args.name, "labels": labels },
+        "spec": {
+            "completionMode": "Indexed",
+            "completions": args.agents,
+            "parallelism": args.agents,
+            "template": {
+                "metadata": { "labels": labels },
+                "spec": {
+                    "restartPolicy": "OnFailure",
+                    "automountServiceAccountToken": false,
+                    "affinity": { "podAntiAffinity": {
+                        "preferredDuringSchedulingIgnoredDuringExecution": [{
+                            "weight": 100,
+                            "podAffinityTerm": {
+                                "topologyKey": "kubernetes.io/hostname",
+                                "labelSelector": { "matchLabels": labels },
+                            },
+                        }],
+                    }},
+                    "volumes": [{ "name": "measured", "emptyDir": {} }],
+                    "containers": [container],
+                },
+            },
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::api::batch::v1::Job;
+
+    /// The types are generated from Kubernetes' published schemas; what they do not know is lost.
+    #[test]
+    fn the_manifest_is_a_job_of_kubernetes_types() {
+        let args = FleetKubernetesArgs {
+            agents: 8,
+            image: "registry/prony:0.1".to_owned(),
+            nats: "tls://nats:4222/".to_owned(),
+            name: "bench".to_owned(),
+            secret: Some("bench-login".to_owned()),
+            cpus: "4".to_owned(),
+            memory: "2Gi".to_owned(),
+        };
+        for args in [
+            FleetKubernetesArgs {
+                secret: None,
+                ..args.clone()
+            },
+            args.clone(),
+        ] {
+            let manifest = manifest(&args);
+            let job: Job = serde_json::from_value(manifest.clone()).expect("a job");
+            assert_eq!(serde_json::to_value(&job).expect("JSON"), manifest);
+        }
+        let job: Job = serde_json::from_value(manifest(&args)).expect("a job");
+        let spec = job.spec.expect("a spec");
+        assert_eq!((spec.completions, spec.parallelism), (Some(8), Some(8)));
+        assert_eq!(spec.completion_mode.as_deref(), Some("Indexed"));
+        let pod = spec.template.spec.expect("a pod");
+        let command = pod.containers[0].command.clone().expect("a command");
+        assert_eq!(
+            command,
+            ["/usr/bin/prony", "agent", "--nats", "tls://nats:4222"]
+        );
+        let secret = pod.containers[0].env_from.as_ref().expect("a secret")[0]
+            .secret_ref
+            .as_ref();
+        assert_eq!(secret.expect("a reference").name, "bench-login");
+        assert!(pod.affinity.expect("affinity").pod_anti_affinity.is_some());
+    }
+}
