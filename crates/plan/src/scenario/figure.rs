@@ -6,6 +6,7 @@ use crate::choice::choices;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+/// One published figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PublishedFigure {
     /// The metric.
