@@ -3,7 +3,7 @@
 //! Maps the result of a command to its exit code, and prints its problems to stderr. Never ends the process.
 
 use prony_plan::{ErrorParts, UserError, system_error};
-use prony_report::{Problem, Size, Style, problems};
+use prony_report::{Size, Style, problems};
 use prony_runner::TerminationSignal;
 use prony_server::secrets;
 use std::ffi::OsString;
@@ -81,26 +81,19 @@ Exit codes:
 /// A command that failed.
 #[derive(Debug)]
 pub struct Failure {
-    /// The exit code.
     pub exit: Exit,
     /// The subject of the problems, such as the name of a plan file.
     pub subject: String,
     /// The problems; empty if they were printed already.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ErrorParts>,
 }
 
 impl Failure {
     /// One problem, with a hint (or an empty one).
     pub fn new(exit: Exit, message: impl Into<String>, hint: impl Into<String>) -> Failure {
-        Failure {
-            exit,
-            subject: String::new(),
-            problems: vec![Problem {
-                message: message.into(),
-                details: String::new(),
-                hint: hint.into(),
-            }],
-        }
+        let hint = Some(hint.into()).filter(|hint: &String| !hint.is_empty());
+        let parts = ErrorParts::new(message);
+        Failure::of_parts(exit, ErrorParts { hint, ..parts })
     }
 
     /// One problem of the command line or of what it names.
@@ -115,19 +108,10 @@ impl Failure {
 
     /// One problem, from its parts.
     pub fn of_parts(exit: Exit, parts: ErrorParts) -> Failure {
-        let ErrorParts {
-            problem,
-            details,
-            hint,
-        } = parts;
         Failure {
             exit,
             subject: String::new(),
-            problems: vec![Problem {
-                message: problem,
-                details: details.unwrap_or_default(),
-                hint: hint.unwrap_or_default(),
-            }],
+            problems: vec![parts],
         }
     }
 
@@ -142,7 +126,7 @@ impl Failure {
     /// Names the place of the problem: a file, an address, an option.
     pub fn at(mut self, place: impl Into<String>) -> Failure {
         if let Some(problem) = self.problems.first_mut() {
-            problem.details = place.into();
+            problem.details = Some(place.into());
         }
         self
     }
@@ -151,11 +135,12 @@ impl Failure {
     pub fn without_passwords(mut self, arguments: &[OsString]) -> Failure {
         self.subject = secrets::redact_message(&self.subject, arguments);
         for problem in &mut self.problems {
-            for text in [
-                &mut problem.message,
-                &mut problem.details,
-                &mut problem.hint,
-            ] {
+            let texts = [
+                Some(&mut problem.problem),
+                problem.details.as_mut(),
+                problem.hint.as_mut(),
+            ];
+            for text in texts.into_iter().flatten() {
                 *text = secrets::redact_message(text, arguments);
             }
         }

@@ -122,14 +122,12 @@ fn an_experiment_is_named_by_any_of_its_runs() {
     let text = home.run(&["compare", "20261121-1109", "20261121-1001", "--json"], 0);
     let comparison: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(comparison["sides"].as_array().map(Vec::len), Some(3));
-    assert_eq!(comparison["a"], "20261121-1109");
+    assert_eq!(comparison["sides"][0]["runs"], json!(["20261121-1109"]));
     // The trailing comma makes it a list of one run, not the experiment.
     let text = home.run(&["compare", "20261121-1001,", "20261121-1002", "--json"], 0);
     let comparison: Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(
-        (&comparison["a"], &comparison["b"]),
-        (&json!("20261121-1001"), &json!("20261121-1002"))
-    );
+    let runs = [0, 1].map(|side| comparison["sides"][side]["runs"].clone());
+    assert_eq!(runs, [json!(["20261121-1001"]), json!(["20261121-1002"])]);
     assert_eq!(comparison["verdict"], "with_caveats", "too few repeats");
     // The newest run belongs to no experiment.
     let single_run = home.prony(&["compare", "last"]);

@@ -4,6 +4,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Adds fields of `$other` to those of `$sum`; a sum that is too large stays at the largest number.
+#[macro_export]
+macro_rules! add_counts {
+    ($sum:expr, $other:expr, [$($field:ident),+ $(,)?]) => {
+        $($sum.$field = $sum.$field.saturating_add($other.$field);)+
+    };
+}
+
 /// The kind of a query, by its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryKind {
@@ -33,12 +41,10 @@ pub struct QueryCounts {
 }
 
 impl QueryCounts {
-    /// All queries.
     pub fn all(&self) -> u64 {
         self.reads + self.writes + self.others
     }
 
-    /// Counts one query.
     #[inline]
     pub fn count(&mut self, query: QueryKind) {
         match query {
@@ -48,13 +54,12 @@ impl QueryCounts {
         }
     }
 
-    /// Adds other counts.
     pub fn add(&mut self, other: &QueryCounts) {
-        self.reads = self.reads.saturating_add(other.reads);
-        self.writes = self.writes.saturating_add(other.writes);
-        self.others = self.others.saturating_add(other.others);
-        self.ignored_errors = self.ignored_errors.saturating_add(other.ignored_errors);
-        self.reconnects = self.reconnects.saturating_add(other.reconnects);
+        add_counts!(
+            self,
+            other,
+            [reads, writes, others, ignored_errors, reconnects]
+        );
     }
 }
 
@@ -83,13 +88,12 @@ impl InFlight {
         self.committed + self.rolled_back + self.failed + self.ambiguous + self.cut_off
     }
 
-    /// Adds other counts.
     pub fn add(&mut self, other: &InFlight) {
-        self.committed = self.committed.saturating_add(other.committed);
-        self.rolled_back = self.rolled_back.saturating_add(other.rolled_back);
-        self.failed = self.failed.saturating_add(other.failed);
-        self.ambiguous = self.ambiguous.saturating_add(other.ambiguous);
-        self.cut_off = self.cut_off.saturating_add(other.cut_off);
+        add_counts!(
+            self,
+            other,
+            [committed, rolled_back, failed, ambiguous, cut_off]
+        );
     }
 }
 
@@ -108,10 +112,7 @@ pub struct BatchScheduling {
 }
 
 impl BatchScheduling {
-    /// Adds other counts.
     pub fn add(&mut self, other: &BatchScheduling) {
-        self.active = self.active.saturating_add(other.active);
-        self.reverted = self.reverted.saturating_add(other.reverted);
-        self.refused = self.refused.saturating_add(other.refused);
+        add_counts!(self, other, [active, reverted, refused]);
     }
 }

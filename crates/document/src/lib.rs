@@ -4,6 +4,7 @@
 //! a worker counts, or turn an unknown value into zero.
 
 mod counts;
+mod data;
 mod metrics;
 #[macro_use]
 mod names;
@@ -19,6 +20,7 @@ mod topic;
 mod workload;
 
 pub use counts::*;
+pub use data::*;
 pub use declared::*;
 pub use metrics::*;
 pub use names::*;

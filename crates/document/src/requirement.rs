@@ -380,21 +380,23 @@ fn parse_limit(figure: &RequiredFigure, text: &str) -> Result<RequiredLimit, Str
 fn rate(figure: &RequiredFigure, text: &str) -> Option<RequiredLimit> {
     let is_metric = matches!(figure, RequiredFigure::Metric(_));
     // tps are transactions of all kinds, of which a metric counts some.
-    let units = match is_metric {
-        true => &[("/s", 60.0, 1.0), ("/min", 1.0, 1.0), ("", 1.0, 1.0)][..],
-        false => &[
+    let units = if is_metric {
+        &[("/s", 60.0, 1.0), ("/min", 1.0, 1.0), ("", 1.0, 1.0)][..]
+    } else {
+        &[
             ("/s", 1.0, 1.0),
             ("/min", 1.0, 60.0),
             ("tps", 1.0, 1.0),
             ("", 1.0, 1.0),
-        ],
+        ]
     };
     let mut units = units.iter();
     let (unit, times, per) = units.find(|(unit, ..)| text.ends_with(unit))?;
     let number = finite(text.strip_suffix(unit)?.trim_end())? * times / per;
-    Some(match is_metric {
-        true => RequiredLimit::PerMinute(number),
-        false => RequiredLimit::PerSecond(number),
+    Some(if is_metric {
+        RequiredLimit::PerMinute(number)
+    } else {
+        RequiredLimit::PerSecond(number)
     })
 }
 

@@ -25,7 +25,6 @@ pub enum SqlDialect {
 pub const COMMENT_PROPERTY: &str = "prony";
 
 impl SqlDialect {
-    /// Every dialect.
     pub const ALL: [SqlDialect; 3] = [
         SqlDialect::PostgreSql,
         SqlDialect::MySql,
@@ -47,7 +46,6 @@ impl SqlDialect {
         }
     }
 
-    /// Quotes an identifier.
     pub fn quote_identifier(self, name: &str) -> String {
         match self {
             SqlDialect::PostgreSql => format!("\"{}\"", name.replace('"', "\"\"")),

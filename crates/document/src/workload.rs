@@ -15,7 +15,6 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// A setting.
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Setting {
         let (name, value) = (name.into(), value.into());
         Setting { name, value }

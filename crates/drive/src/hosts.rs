@@ -3,7 +3,7 @@
 //! In: targets, connections that come up or are lost, samples. Out: [`HostTotals`]. Must never: allocate for a
 //! transaction.
 
-use crate::link::Routes;
+use crate::link::{FirstEndpoint, Routes};
 use prony_measure::{Counter, Distribution, Outcome, Sample};
 use prony_plan::{SplitMix, Spread};
 use prony_server::Target;
@@ -35,17 +35,6 @@ pub(crate) enum ConnectionUse {
     TcpSample,
     /// Only to see whether this host answers again.
     Probe(u16),
-}
-
-/// Where a connection begins: an endpoint of a target.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FirstEndpoint {
-    /// Index of the target's routes.
-    pub route_index: usize,
-    /// Index of the endpoint among those of the target.
-    pub endpoint: u16,
-    /// How many of the endpoints after it may be tried.
-    pub others: u16,
 }
 
 impl RouteTable {
@@ -162,9 +151,7 @@ pub(crate) struct HostConnections {
 /// What happened at one host in a second of the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostSecond {
-    /// Transactions that committed.
     pub committed: u64,
-    /// Transactions that failed.
     pub failed: u64,
     /// Connections that were up at its end.
     pub connections: u32,

@@ -4,7 +4,6 @@
 //! block; the result of anything that takes time arrives as an event.
 
 use crate::clock::Clock;
-use crate::hosts::FirstEndpoint;
 use crate::io::{Io, Slot};
 use prony_server::control::{
     AfterFailure, ConnectFailure, FailureCause, Route, mismatch, routes_to_endpoint,
@@ -16,6 +15,17 @@ use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Where a connection begins: an endpoint of a target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FirstEndpoint {
+    /// Index of the target's routes.
+    pub route_index: usize,
+    /// Index of the endpoint among those of the target.
+    pub endpoint: u16,
+    /// How many of the endpoints after it may be tried.
+    pub others: u16,
+}
 
 /// The routes to a server, shared by all links to it.
 #[derive(Debug)]

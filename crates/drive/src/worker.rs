@@ -205,7 +205,6 @@ impl<'a, I: Io> Worker<'a, I> {
         Ok(())
     }
 
-    /// Starts the load.
     fn begin_load(&mut self) {
         let started = WorkerMessage::Started(self.clock.now_ns());
         self.channel.send(started);

@@ -6,7 +6,6 @@ use prony_report::visible::visible;
 use std::io::{Write, stderr, stdout};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Prints on stdout.
 pub fn print(text: &str) {
     print_bytes(visible(text).as_bytes());
 }

@@ -89,7 +89,6 @@ pub enum StartWarning {
 pub struct ToolRun<'a> {
     /// The call of the tool, without passwords, for the Run document.
     pub request: Value,
-    /// The checked plan.
     pub plan: &'a Plan,
     /// The workload that the program belongs to.
     pub workload: &'a dyn Workload,

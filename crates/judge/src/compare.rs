@@ -11,7 +11,6 @@ mod declared;
 mod despite;
 mod doctor;
 mod engines;
-pub mod fairness;
 mod intended;
 mod planned;
 pub mod rule_table;
@@ -118,7 +117,6 @@ pub struct FigurePair {
     pub b: f64,
 }
 
-/// Unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {

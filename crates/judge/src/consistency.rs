@@ -5,7 +5,7 @@
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::count;
-use prony_store::{ConsistencyState, Run, Severity};
+use prony_store::{FindingState, Run, Severity};
 
 pub(crate) fn check_consistency(run: &Run) -> Option<Finding> {
     let consistency = run.consistency.as_ref()?;
@@ -18,7 +18,7 @@ pub(crate) fn check_consistency(run: &Run) -> Option<Finding> {
     }
     let failed = || {
         let findings = consistency.findings.iter();
-        findings.filter(|finding| finding.state == ConsistencyState::Wrong)
+        findings.filter(|finding| finding.state == FindingState::Wrong)
     };
     let first = failed().next()?;
     let others = match failed().count() as u64 - 1 {
@@ -43,7 +43,7 @@ mod tests {
     use prony_assertions::TextAssertions;
     use prony_store::{ConsistencyCheck, ConsistencyFinding};
 
-    fn finding(id: &str, state: ConsistencyState) -> ConsistencyFinding {
+    fn finding(id: &str, state: FindingState) -> ConsistencyFinding {
         ConsistencyFinding {
             id: id.to_owned(),
             state,
@@ -55,7 +55,7 @@ mod tests {
     fn failed_conditions_invalidate_a_run() {
         let mut run = healthy();
         assert_eq!(check_consistency(&run), None, "not checked");
-        let mut check_of = |states: &[ConsistencyState]| {
+        let mut check_of = |states: &[FindingState]| {
             let findings = states.iter().map(|state| finding("balances", *state));
             run.consistency = Some(ConsistencyCheck {
                 findings: findings.collect(),
@@ -63,7 +63,7 @@ mod tests {
             });
             check_consistency(&run)
         };
-        use ConsistencyState::{Note, Ok, Wrong};
+        use FindingState::{Note, Ok, Wrong};
         assert_eq!(check_of(&[Ok, Note]), None);
         let check = check_of(&[Ok, Wrong, Wrong]).unwrap();
         assert_eq!(check.severity, Severity::Invalid);

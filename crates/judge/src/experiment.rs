@@ -31,9 +31,7 @@ pub struct VariantFigures {
 pub struct Spread {
     /// The median: the middle run, or the mean of the two in the middle.
     pub median: f64,
-    /// The lowest.
     pub low: f64,
-    /// The highest.
     pub high: f64,
 }
 
@@ -175,9 +173,12 @@ impl VariantFigures {
     pub(crate) fn of(name: &str, runs: &[&Run], by_nopm: bool) -> VariantFigures {
         let counted = runs.iter().copied().filter(|run| is_counted(run));
         let counted: Vec<&Run> = counted.collect();
-        let rate = |run: &&Run| match by_nopm {
-            true => nopm(run),
-            false => all_kinds(run).map(|all| all.tps),
+        let rate = |run: &&Run| {
+            if by_nopm {
+                nopm(run)
+            } else {
+                all_kinds(run).map(|all| all.tps)
+            }
         };
         let rates: Vec<f64> = counted.iter().filter_map(rate).collect();
         let spread_of = |percentile: fn(&Latency) -> Option<u64>| {

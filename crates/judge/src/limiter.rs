@@ -118,9 +118,10 @@ fn what_was_observed(run: &Run) -> String {
         Some(waits.text(waiting, event))
     });
     let parts: Vec<String> = busy.into_iter().chain(top).collect();
-    match parts.is_empty() {
-        true => "neither CPUs nor waits were observed".to_owned(),
-        false => parts.join(", "),
+    if parts.is_empty() {
+        "neither CPUs nor waits were observed".to_owned()
+    } else {
+        parts.join(", ")
     }
 }
 
@@ -297,9 +298,10 @@ impl<'a> Waits<'a> {
         };
         let is_most = |sessions| share(sessions, self.sessions) > LIMITER_WAIT_MIN_SHARE;
         if let Some((event, waiting)) = top.filter(|_| is_most(of_kind)) {
-            let what = match waiting == of_kind {
-                true => event.to_owned(),
-                false => format!("{kind}, most often for {event}"),
+            let what = if waiting == of_kind {
+                event.to_owned()
+            } else {
+                format!("{kind}, most often for {event}")
             };
             return Some((limiter, self.text(of_kind, &what)));
         }

@@ -67,8 +67,11 @@ pub(crate) fn check_untuned(run: &Run) -> Option<Finding> {
             percent(share),
             bytes(memory)
         ),
-        "For figures of a tuned server, set shared_buffers or innodb_buffer_pool_size: PostgreSQL's manual \
-         suggests a quarter of the memory, MySQL's half or more.",
+        run.server
+            .product
+            .map_or("Give the server more memory.", |product| {
+                product.cache_advice
+            }),
     )
 }
 
@@ -110,6 +113,7 @@ mod tests {
     use super::*;
     use crate::sample::{healthy, observed_mut, observed_run};
     use prony_assertions::TextAssertions;
+    use prony_store::Product;
 
     fn run(data: u64, cache: u64, memory: u64) -> Run {
         let mut run = observed_run();
@@ -135,6 +139,11 @@ mod tests {
         let check = check_untuned(&run(259_000_000, 134_000_000, 25_000_000_000)).unwrap();
         assert_eq!(check.severity, Severity::Note);
         check.finding.assert_contains("134 MB, 0.54 % of the 25 GB");
+        check.advice.assert_contains("shared_buffers");
+        let mut sql_server = run(259_000_000, 134_000_000, 25_000_000_000);
+        sql_server.server.product = Some(Product::SQL_SERVER);
+        let advice = check_untuned(&sql_server).unwrap().advice;
+        assert_eq!(advice, Product::SQL_SERVER.cache_advice);
         let tuned = run(9_000_000_000, 6_000_000_000, 25_000_000_000);
         assert_eq!(check_untuned(&tuned), None);
         let cached = run(100_000_000, 134_000_000, 25_000_000_000);

@@ -11,30 +11,11 @@ mod suite;
 
 pub use differences::{Difference, differences};
 use prony_store::scenario::PublishedFigure;
-use prony_store::{Choice, MetricName, PublishedMetric, Run, SqlDialect};
-pub use suite::{SuiteFigure, SuiteRow, SuiteSummary, suite_summary};
+use prony_store::{MetricName, PublishedMetric, Run, SqlDialect};
+pub use suite::{ComparedFigure, SuiteRow, SuiteSummary, suite_summary};
 
 use crate::observations;
 use serde::Serialize;
-
-/// A published figure with the measured one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Deviation {
-    /// Name of the figure.
-    pub name: String,
-    /// Unit of both.
-    pub unit: String,
-    /// The published value, or the lower end of a published range.
-    pub published: f64,
-    /// Upper end of a published range.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub published_high: Option<f64>,
-    /// Value measured here; `None` if this run does not have it.
-    pub measured: Option<f64>,
-    /// Relative change from published to measured, 0 within a published range: -0.4 is 40 % less. `None` if they cannot
-    /// be compared.
-    pub change: Option<f64>,
-}
 
 /// Relative tolerance of the window's length.
 const DURATION_TOLERANCE: f64 = 0.01;
@@ -76,23 +57,11 @@ pub fn not_comparable_by(run: &Run) -> Vec<&'static str> {
 
 /// The published figures of a run's scenario with the measured ones, in the scenario's order; empty for a run
 /// without a scenario.
-pub fn deviations(run: &Run) -> Vec<Deviation> {
+pub fn deviations(run: &Run) -> Vec<ComparedFigure> {
     let is_comparable = not_comparable_by(run).is_empty();
     let published = run.scenario.iter().flat_map(|scenario| &scenario.published);
     published
-        .map(|figure| {
-            let measured = measured_value(run, figure.name);
-            Deviation {
-                name: figure.name.name().to_owned(),
-                unit: figure.unit.clone(),
-                published: figure.value,
-                published_high: figure.high,
-                measured,
-                change: measured
-                    .filter(|_| is_comparable)
-                    .and_then(|measured| relative_change(figure, measured)),
-            }
-        })
+        .map(|figure| suite::new_figure(figure, measured_value(run, figure.name), is_comparable))
         .collect()
 }
 

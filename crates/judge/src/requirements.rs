@@ -152,9 +152,10 @@ fn answer_together(
                 };
                 let missed: Vec<RequirementResult> =
                     runs.iter().map(result).filter(is_missed_fact).collect();
-                match missed.is_empty() {
-                    true => combine(requirement, &counted.iter().map(result).collect::<Vec<_>>()),
-                    false => combine(requirement, &missed),
+                if missed.is_empty() {
+                    combine(requirement, &counted.iter().map(result).collect::<Vec<_>>())
+                } else {
+                    combine(requirement, &missed)
                 }
             }
         });
@@ -519,9 +520,10 @@ fn compared(
         },
     };
     let Some(found) = found else {
-        let reason = match side.figures.is_empty() {
-            true => format!("it cannot be compared with {label}"),
-            false => "the sides have no such figure".to_owned(),
+        let reason = if side.figures.is_empty() {
+            format!("it cannot be compared with {label}")
+        } else {
+            "the sides have no such figure".to_owned()
         };
         return undecided(requirement, None, reason);
     };

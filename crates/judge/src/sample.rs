@@ -13,7 +13,6 @@ fn latency(samples: u64, mean_ns: f64) -> Latency {
     }
 }
 
-/// tpcb's description.
 fn tpcb_description() -> Description {
     let table = |name: &str, rows_per_scale, grows_per_scale| ScaledTable {
         name: name.to_owned(),

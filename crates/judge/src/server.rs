@@ -171,9 +171,10 @@ pub(crate) fn check_settings_changed(run: &Run) -> Option<Finding> {
         return None;
     }
     new_finding(
-        match names.iter().any(|name| is_planned(name)) {
-            true => Severity::Invalid,
-            false => Severity::Caveat,
+        if names.iter().any(|name| is_planned(name)) {
+            Severity::Invalid
+        } else {
+            Severity::Caveat
         },
         format!(
             "Somebody changed settings of the server during the run: {}.",

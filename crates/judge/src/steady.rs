@@ -92,16 +92,14 @@ fn describe_drift(run: &Run, series: &[f64]) -> Option<Finding> {
              measured.{rival}",
             percent(size.abs() / drift.start_value.max(MIN_START_SHARE)),
         ),
-        match size < 0.0 {
-            _ if !rival.is_empty() => END_RIVAL,
-            true => {
-                "Measure for longer, and check what grows while it falls: data and indexes, dead rows, \
-                 old row versions, other work on these machines."
-            }
-            false => {
-                "Warm up for longer, until caches are full; or check what else used these machines at \
-                 the start."
-            }
+        if !rival.is_empty() {
+            END_RIVAL
+        } else if size < 0.0 {
+            "Measure for longer, and check what grows while it falls: data and indexes, dead rows, \
+             old row versions, other work on these machines."
+        } else {
+            "Warm up for longer, until caches are full; or check what else used these machines at \
+             the start."
         },
     )
 }

@@ -32,7 +32,6 @@ pub struct Totals {
     pub end_ns: u64,
     /// One entry per kind.
     pub kinds: Vec<Tally<u64>>,
-    /// Failures.
     pub errors: ErrorLedger,
     /// Health of all workers together; values as of the end of an interval are those of the last interval.
     pub health: Health,
@@ -64,7 +63,6 @@ impl Totals {
         }
     }
 
-    /// Adds the next row.
     pub fn add(&mut self, row: &IntervalRow) {
         let interval = &row.interval;
         self.end_ns = self.end_ns.max(interval.span.end_ns);

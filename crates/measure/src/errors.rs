@@ -78,7 +78,6 @@ impl ErrorLedger {
         self.others
     }
 
-    /// All failures.
     pub fn total(&self) -> u64 {
         let listed: u64 = self.entries.iter().map(|entry| entry.count).sum();
         listed.saturating_add(self.others)

@@ -4,6 +4,7 @@
 //! health per interval. Must never: be collected in the hot path, or report an unknown value as zero.
 
 use prony_document::BatchScheduling;
+use prony_document::add_counts;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -50,15 +51,13 @@ impl Health {
 
     /// Adds the state at the end of another worker's interval, without its times and counts.
     pub(crate) fn add_end_state(&mut self, other: &Health) {
-        self.connections = self.connections.saturating_add(other.connections);
-        self.connections_lost = self.connections_lost.saturating_add(other.connections_lost);
-        self.starts_waiting = self.starts_waiting.saturating_add(other.starts_waiting);
-        self.in_progress = self.in_progress.saturating_add(other.in_progress);
+        add_counts!(
+            self,
+            other,
+            [connections, connections_lost, starts_waiting, in_progress]
+        );
         self.batch.add(&other.batch);
-        self.coalescing_workers = self
-            .coalescing_workers
-            .saturating_add(other.coalescing_workers);
-        self.pinned_workers = self.pinned_workers.saturating_add(other.pinned_workers);
+        add_counts!(self, other, [coalescing_workers, pinned_workers]);
     }
 
     /// Adds the health of a later interval: like [`Health::add`], but the state at the end is that of the

@@ -9,6 +9,7 @@ use crate::health::Health;
 use crate::sample::{Outcome, Sample};
 use crate::schedule::Span;
 use crate::tally::{RecorderLayout, Tally};
+use prony_document::add_counts;
 use prony_document::{ErrorClass, InFlight, QueryCounts};
 use serde::{Deserialize, Serialize};
 
@@ -34,15 +35,19 @@ pub struct TimestampCounts {
 
 impl TimestampCounts {
     pub fn add(&mut self, other: &TimestampCounts) {
-        self.usable = self.usable.saturating_add(other.usable);
-        self.missing = self.missing.saturating_add(other.missing);
-        self.impossible = self.impossible.saturating_add(other.impossible);
-        self.doubtful = self.doubtful.saturating_add(other.doubtful);
-        self.clock_steps = self.clock_steps.saturating_add(other.clock_steps);
-        self.send_cost_sum_ns = self.send_cost_sum_ns.saturating_add(other.send_cost_sum_ns);
-        self.transmit_timestamps = self
-            .transmit_timestamps
-            .saturating_add(other.transmit_timestamps);
+        add_counts!(
+            self,
+            other,
+            [
+                usable,
+                missing,
+                impossible,
+                doubtful,
+                clock_steps,
+                send_cost_sum_ns,
+                transmit_timestamps
+            ]
+        );
     }
 
     /// Mean time for one send of a batch, nanoseconds; 0 without transmit timestamps.
@@ -111,16 +116,12 @@ impl ExcludedTransactions {
         self.in_flight_max_ns = self.in_flight_max_ns.max(in_window_ns);
     }
 
-    /// Adds other counts.
     pub fn add(&mut self, other: &ExcludedTransactions) {
         self.unfinished = self.unfinished.saturating_add(other.unfinished);
         self.in_flight.add(&other.in_flight);
         self.in_flight_ns = self.in_flight_ns.saturating_add(other.in_flight_ns);
         self.in_flight_max_ns = self.in_flight_max_ns.max(other.in_flight_max_ns);
-        self.never_started = self.never_started.saturating_add(other.never_started);
-        self.counted_in_later_interval = self
-            .counted_in_later_interval
-            .saturating_add(other.counted_in_later_interval);
+        add_counts!(self, other, [never_started, counted_in_later_interval]);
     }
 }
 
@@ -133,9 +134,7 @@ pub struct Interval {
     pub kinds: Vec<Tally<u32>>,
     /// The longest times in which no transaction ended.
     pub gaps: Gaps,
-    /// Failures.
     pub errors: ErrorLedger,
-    /// Health of the client.
     pub health: Health,
     /// Queries and reconnects of the users.
     pub queries: QueryCounts,

@@ -124,9 +124,12 @@ fn too_long_error(text: &str) -> DurationError {
 /// Truncates the user's text to fit into a message.
 pub(crate) fn shorten(text: &str) -> String {
     const MAX_CHARS: usize = 40;
-    let escape = |c: char| match c.is_control() {
-        true => c.escape_default().to_string(),
-        false => c.to_string(),
+    let escape = |c: char| {
+        if c.is_control() {
+            c.escape_default().to_string()
+        } else {
+            c.to_string()
+        }
     };
     let text: String = text.chars().map(escape).collect();
     if text.chars().count() <= MAX_CHARS {

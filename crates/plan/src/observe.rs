@@ -50,7 +50,6 @@ pub struct ListenAddress {
 /// The error for text that is not an address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenError {
-    /// The problem.
     pub message: String,
     /// A correct form of the address.
     pub hint: &'static str,

@@ -72,17 +72,18 @@ impl fmt::Display for InputLocation {
 
 /// Writes a name of the user's, such as that of a variant, whose line breaks would look like those of the message.
 fn write_on_one_line(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
-    name.chars()
-        .try_for_each(|letter| match letter.is_control() {
-            true => write!(f, "{}", letter.escape_default()),
-            false => f.write_char(letter),
-        })
+    name.chars().try_for_each(|letter| {
+        if letter.is_control() {
+            write!(f, "{}", letter.escape_default())
+        } else {
+            f.write_char(letter)
+        }
+    })
 }
 
 /// One problem in a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where the problem is.
     pub location: InputLocation,
     /// The problem, as a message for the user.
     pub message: String,

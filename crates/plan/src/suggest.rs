@@ -58,6 +58,15 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|(_, name)| name)
 }
 
+/// The hint for an unknown name: what was probably meant, if anything, and then `all`, which says where or what the names
+/// are.
+pub fn suggestion(word: &str, known: &[&str], all: &str) -> String {
+    match nearest(word, known) {
+        Some(similar) => format!("did you mean {similar}? {all}"),
+        None => all.to_owned(),
+    }
+}
+
 fn sorted_letters(word: &str) -> Vec<char> {
     let mut letters: Vec<char> = normalize(word).chars().collect();
     letters.sort_unstable();

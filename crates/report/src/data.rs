@@ -1,6 +1,5 @@
 //! The tables of a workload: findings of checks, and sizes.
 //!
-//! In: values from `workload`, as types of this crate, which does not depend on it. Out: lines and a table.
 //! Must never: evaluate the values.
 
 use crate::printer::Printer;
@@ -8,59 +7,21 @@ use crate::style::Style;
 use crate::table::Table;
 use crate::text::plain;
 use crate::units::{self, bytes, count, or_dash};
+use prony_store::{ConsistencyFinding, FindingState, TableFacts};
 use std::io::{self, Write};
-
-/// The outcome of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DataFindingState {
-    /// As expected.
-    Ok,
-    /// Informative, not an error.
-    Note,
-    /// The data is wrong.
-    Wrong,
-}
-
-/// One result of a check.
-#[derive(Clone, Debug)]
-pub struct DataFinding {
-    /// The outcome.
-    pub state: DataFindingState,
-    /// Short stable name.
-    pub id: String,
-    /// Description with figures.
-    pub text: String,
-}
-
-/// One table of the database.
-#[derive(Clone, Debug, Default)]
-pub struct TableSize {
-    pub name: String,
-    pub rows: u64,
-    /// Size without indexes, in bytes.
-    pub table_bytes: u64,
-    /// Size of the indexes, in bytes.
-    pub index_bytes: u64,
-    /// Why the server does not show these sizes.
-    pub sizes_unknown: Option<String>,
-    /// Number of dead rows, from the server's statistics.
-    pub dead_rows: u64,
-    /// Share of pages that are marked all-visible, 0 to 1; absent for an empty table.
-    pub all_visible: Option<f64>,
-}
 
 /// Writes the findings in their order.
 pub fn write_findings(
     out: &mut dyn Write,
     style: &Style,
-    findings: &[DataFinding],
+    findings: &[ConsistencyFinding],
 ) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     for finding in findings {
         let label = match finding.state {
-            DataFindingState::Ok => "ok   ".to_owned(),
-            DataFindingState::Note => style.caution("note "),
-            DataFindingState::Wrong => style.alarm("WRONG"),
+            FindingState::Ok => "ok   ".to_owned(),
+            FindingState::Note => style.caution("note "),
+            FindingState::Wrong => style.alarm("WRONG"),
         };
         let text = format!("{}: {}", plain(&finding.id), plain(&finding.text));
         out.item(&format!("{label}  "), 7, &text)?;
@@ -72,17 +33,17 @@ pub fn write_findings(
 pub fn write_table_sizes(
     out: &mut dyn Write,
     style: &Style,
-    tables: &[TableSize],
+    tables: &[TableFacts],
 ) -> io::Result<()> {
     if tables.is_empty() {
         return Ok(());
     }
     // A table with rows has a size, so zeros mean that the server does not report it.
-    let any = |is_reported: &dyn Fn(&TableSize) -> bool| tables.iter().any(is_reported);
+    let any = |is_reported: &dyn Fn(&TableFacts) -> bool| tables.iter().any(is_reported);
     let has_sizes = any(&|table| table.table_bytes > 0 || table.index_bytes > 0);
     let is_empty = !any(&|table| table.rows > 0);
     // Only PostgreSQL reports dead rows and marks pages.
-    let has_dead_rows = any(&|table| table.dead_rows > 0 || table.all_visible.is_some());
+    let has_dead_rows = any(&|table| table.dead_rows > 0 || table.all_visible_share.is_some());
     let shown = [
         ("table", true),
         ("rows", true),
@@ -100,11 +61,11 @@ pub fn write_table_sizes(
         .filter_map(|(heading, is_shown)| is_shown.then_some(*heading))
         .collect();
     let mut columns = Table::new(&headings);
-    let mut total = TableSize {
+    let mut total = TableFacts {
         name: "all".to_owned(),
-        ..TableSize::default()
+        ..TableFacts::default()
     };
-    let cells = |size: &TableSize| {
+    let cells = |size: &TableFacts| {
         vec![
             plain(&size.name),
             count(size.rows),
@@ -115,7 +76,7 @@ pub fn write_table_sizes(
     };
     for table in tables {
         let mut row = cells(table);
-        row.push(or_dash(table.all_visible, units::percent));
+        row.push(or_dash(table.all_visible_share, units::percent));
         columns.row(select(row));
         total.rows += table.rows;
         total.table_bytes += table.table_bytes;
@@ -141,8 +102,8 @@ mod tests {
 
     #[test]
     fn wrong_findings_stand_out_without_colour() {
-        let wrong = [DataFinding {
-            state: DataFindingState::Wrong,
+        let wrong = [ConsistencyFinding {
+            state: FindingState::Wrong,
             id: "accounts-rows".into(),
             text: "99 rows, expected 100".into(),
         }];
@@ -153,12 +114,12 @@ mod tests {
 
     #[test]
     fn sizes_are_summed() {
-        let table = |name: &str| TableSize {
+        let table = |name: &str| TableFacts {
             name: name.into(),
             rows: 600,
             table_bytes: 1_500_000,
             index_bytes: 500_000,
-            ..TableSize::default()
+            ..TableFacts::default()
         };
         let text =
             written(|out| write_table_sizes(out, &Style::plain(), &[table("a"), table("b")]));
@@ -169,20 +130,20 @@ mod tests {
 
     #[test]
     fn only_what_the_server_reports_is_shown() {
-        let headings = |table: TableSize| {
+        let headings = |table: TableFacts| {
             let text = written(|out| write_table_sizes(out, &Style::plain(), &[table]));
             let line = text.lines().find(|line| line.contains("table")).unwrap();
             line.split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        let without_sizes = TableSize {
+        let without_sizes = TableFacts {
             rows: 600,
-            ..TableSize::default()
+            ..TableFacts::default()
         };
         assert_eq!(headings(without_sizes.clone()), "table rows");
-        assert_eq!(headings(TableSize::default()), "table rows size indexes");
-        let on_postgres = TableSize {
+        assert_eq!(headings(TableFacts::default()), "table rows size indexes");
+        let on_postgres = TableFacts {
             table_bytes: 8_192,
-            all_visible: Some(1.0),
+            all_visible_share: Some(1.0),
             ..without_sizes
         };
         assert_eq!(

@@ -39,7 +39,6 @@ pub mod visible;
 
 pub use live::{LiveView, RunOutline};
 pub use loading::{LoadProgressView, LoadStepProgress};
-pub use problems::Problem;
 pub use style::{Size, Style};
 
 #[cfg(test)]

@@ -46,12 +46,10 @@ pub struct Exposition {
     pub waiting_starts: Option<u64>,
     /// The last second; absent until the first has ended.
     pub last: Option<Second>,
-    /// Observations of the server.
     pub server: ServerTotals,
 }
 
 impl Exposition {
-    /// Writes the text.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         families::write(out, self)
     }
@@ -95,7 +93,6 @@ impl KindTotals {
 /// Failed transactions of one kind, class and code since the start of the load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorTotals {
-    /// Transaction kind.
     pub kind: String,
     /// Class, as in the Run document.
     pub class: String,

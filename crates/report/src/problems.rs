@@ -6,22 +6,12 @@
 use crate::style::Style;
 use crate::text::wrap;
 use crate::visible::visible;
+use prony_plan::ErrorParts;
 use std::io::{self, Write};
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Problem {
-    /// What happened.
-    pub message: String,
-    /// Where the problem is, such as a key in a plan, an option, a file or an address, or lines from a log. Empty if
-    /// unknown.
-    pub details: String,
-    /// What to do. Empty if that is obvious.
-    pub hint: String,
-}
-
 /// Writes one problem: `prony: what`, then its details and its hint, each indented.
-pub fn write_problem(out: &mut dyn Write, style: &Style, problem: &Problem) -> io::Result<()> {
-    let message = visible(&problem.message);
+pub fn write_problem(out: &mut dyn Write, style: &Style, problem: &ErrorParts) -> io::Result<()> {
+    let message = visible(&problem.problem);
     let mut lines = message.lines();
     writeln!(
         out,
@@ -40,7 +30,7 @@ pub fn write_problems(
     out: &mut dyn Write,
     style: &Style,
     subject: &str,
-    problems: &[Problem],
+    problems: &[ErrorParts],
 ) -> io::Result<()> {
     if let [problem] = problems {
         return write_problem(out, style, problem);
@@ -48,20 +38,19 @@ pub fn write_problems(
     let heading = format!("{} has {} problems", visible(subject), problems.len());
     writeln!(out, "{} {heading}", style.alarm("prony:"))?;
     for problem in problems {
-        writeln!(out, "- {}", visible(&problem.message))?;
+        writeln!(out, "- {}", visible(&problem.problem))?;
         write_details(out, style, problem)?;
     }
     Ok(())
 }
 
-fn write_details(out: &mut dyn Write, style: &Style, problem: &Problem) -> io::Result<()> {
-    if !problem.details.is_empty() {
-        for line in visible(&problem.details).lines() {
-            writeln!(out, "  {line}")?;
-        }
+fn write_details(out: &mut dyn Write, style: &Style, problem: &ErrorParts) -> io::Result<()> {
+    for line in visible(problem.details.as_deref().unwrap_or_default()).lines() {
+        writeln!(out, "  {line}")?;
     }
     // A hint retains its line breaks: it may contain a command to copy.
-    for (number, paragraph) in visible(&problem.hint).lines().enumerate() {
+    let hint = visible(problem.hint.as_deref().unwrap_or_default());
+    for (number, paragraph) in hint.lines().enumerate() {
         for (row, line) in wrap(paragraph, style.width.saturating_sub(9))
             .iter()
             .enumerate()
@@ -83,12 +72,10 @@ mod tests {
     use crate::sample_run::written;
     use prony_assertions::TextAssertions;
 
-    fn problem(message: &str) -> Problem {
-        Problem {
-            message: message.into(),
-            details: "drive.clients".into(),
-            hint: "give a whole number from 1 up".into(),
-        }
+    fn problem(message: &str) -> ErrorParts {
+        ErrorParts::new(message)
+            .with_details("drive.clients")
+            .with_hint("give a whole number from 1 up")
     }
 
     #[test]
@@ -103,7 +90,7 @@ mod tests {
 
     #[test]
     fn all_problems_are_listed() {
-        let five: Vec<Problem> = (1..=5).map(|i| problem(&format!("mistake {i}"))).collect();
+        let five: Vec<ErrorParts> = (1..=5).map(|i| problem(&format!("mistake {i}"))).collect();
         let text = written(|out| write_problems(out, &Style::plain(), "plan.toml", &five));
         text.assert_starts_with("prony: plan.toml has 5 problems\n");
         for i in 1..=5 {
@@ -113,11 +100,9 @@ mod tests {
 
     #[test]
     fn server_messages_cannot_control_the_terminal() {
-        let hostile = Problem {
-            message: "FATAL: \x1b]0;title\x07\x1b[2Jno".into(),
-            details: "at \u{9b}2J\tfile".into(),
-            hint: "try\n\x1b[8msecret".into(),
-        };
+        let hostile = ErrorParts::new("FATAL: \x1b]0;title\x07\x1b[2Jno")
+            .with_details("at \u{9b}2J\tfile")
+            .with_hint("try\n\x1b[8msecret");
         let mut out = Vec::new();
         write_problem(&mut out, &Style::plain(), &hostile).unwrap();
         write_problems(

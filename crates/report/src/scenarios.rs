@@ -74,7 +74,7 @@ fn write_table<'a>(
             or_dash(figure, |figure| {
                 units::value_or_range(figure.value, figure.high)
             }),
-            figure.map_or(String::new(), |figure| figure.metric.name().to_owned()),
+            figure.map_or(String::new(), |figure| figure.name.name().to_owned()),
             scenario.source.name().to_owned(),
         ]);
     }
@@ -173,7 +173,7 @@ pub fn write_details(
         let mut table = Table::new(&["", ""]).with_texts(&[""]);
         for figure in &scenario.figures {
             table.row([
-                figure.metric.name().to_owned(),
+                figure.name.name().to_owned(),
                 units::value_or_range(figure.value, figure.high),
                 figure.unit.to_owned(),
             ]);

@@ -11,14 +11,13 @@ use crate::text::plain;
 use crate::text::scenario::not_comparable_sentence;
 use crate::text::sweep::{sweep_legend, sweep_table};
 use crate::units::{self, or_dash};
-use prony_judge::reproduced::{SuiteFigure, SuiteRow, SuiteSummary};
+use prony_judge::reproduced::{ComparedFigure, SuiteRow, SuiteSummary};
 use serde::Serialize;
 use std::io::{self, Write};
 
 /// What a suite takes.
 #[derive(Serialize)]
 pub struct SuiteEstimate {
-    /// Id of the suite.
     pub id: String,
     /// Title, one line.
     pub title: String,
@@ -183,7 +182,7 @@ fn runs_text(row: &SuiteRow) -> String {
 }
 
 /// Name, published, measured and deviation.
-fn figure_cells(row: &SuiteRow, figure: &SuiteFigure) -> [String; 4] {
+fn figure_cells(row: &SuiteRow, figure: &ComparedFigure) -> [String; 4] {
     let deviation = match (figure.change, figure.published) {
         (Some(change), _) => ratio_as_change(1.0 + change),
         (None, Some(_)) if !row.not_comparable_by.is_empty() => "not comparable".to_owned(),

@@ -97,12 +97,7 @@ fn color_code_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// Like [`visible`], for text that [`Style`] may have coloured.
-pub fn visible_styled(text: &str, style: &Style) -> String {
-    escape_controls(text, style.color)
-}
-
-/// Like [`visible_styled`], for one line: line breaks, tabs and carriage returns are escaped too, so that
+/// Like [`visible`], for one line that [`Style`] may have coloured: line breaks, tabs and carriage returns are escaped too, so that
 /// the line takes one row and its width is its number of characters.
 pub fn visible_line(text: &str, style: &Style) -> String {
     let mut line = String::with_capacity(text.len());
@@ -251,16 +246,16 @@ mod tests {
         let text = format!("{} \x1b[8mhidden\x1b[1", COLORED.alarm("x"));
         let plain = "\\x1b[1;31mx\\x1b[0m \\x1b[8mhidden\\x1b[1";
         assert_eq!(
-            visible_styled(&text, &COLORED),
+            escape_controls(&text, true),
             "\x1b[1;31mx\x1b[0m \\x1b[8mhidden\\x1b[1"
         );
-        assert_eq!(visible_styled(&text, &Style::plain()), plain);
+        assert_eq!(escape_controls(&text, false), plain);
     }
 
     #[test]
     fn a_stream_escapes_independently_of_chunk_size() {
         let text = format!("{} é\u{9b}\r\n表\x1b[2J\rx\x1b[1", COLORED.bold("b"));
-        let expected = visible_styled(&text, &COLORED);
+        let expected = escape_controls(&text, true);
         for size in 1..text.len() {
             let mut out = Vec::new();
             let mut stream = Visible::new(&mut out, &COLORED);

@@ -6,9 +6,9 @@
 use crate::job::RunJob;
 use prony_drive::DriveResult;
 use prony_server::Control;
-use prony_store::{ConsistencyCheck, ConsistencyFinding, ConsistencyState};
+use prony_store::{ConsistencyCheck, ConsistencyFinding};
+use prony_workload::Workload;
 use prony_workload::remedy::PronyCommands;
-use prony_workload::{FindingState, Workload};
 
 /// The findings of the workload's check; `None` if no check was requested, or if the run was interrupted:
 /// then the user waits for its end.
@@ -37,14 +37,5 @@ fn check_data(job: &RunJob<'_>) -> Result<Vec<ConsistencyFinding>, String> {
     let report = workload
         .check(&mut control)
         .map_err(|error| error.to_string())?;
-    let findings = report.findings.iter().map(|finding| ConsistencyFinding {
-        id: finding.id.to_owned(),
-        state: match finding.state {
-            FindingState::Ok => ConsistencyState::Ok,
-            FindingState::Note => ConsistencyState::Note,
-            FindingState::Wrong => ConsistencyState::Wrong,
-        },
-        text: finding.render(&PronyCommands::default()),
-    });
-    Ok(findings.collect())
+    Ok(report.rendered(&PronyCommands::default()))
 }

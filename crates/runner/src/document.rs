@@ -12,7 +12,7 @@ use prony_judge::requirements::unanswered;
 use prony_plan::{DrivePlan, Pace, Plan, Stop, to_json};
 use prony_server::observe::machine::{Colocation, find_colocation};
 use prony_server::{Address, Control};
-use prony_session::{ActionShare, P90Limit};
+use prony_session::P90Limit;
 use prony_store::{
     ClientMachine, Description, Drive, Event, EventKind, IndustryMetric, Network, Product, Run,
     RunState, Server, ServerAddress, ServiceTimePartsSource, Setting, Window,
@@ -200,7 +200,7 @@ pub(crate) fn record_end(
     let program = &job.ready_workload.program;
     run.statements = statement_latencies(drive_result, &**program);
     run.rates = industry_metrics(job, run, server_rates);
-    run.shares = program.action_shares().iter().map(stored_share).collect();
+    run.shares = program.action_shares();
     run.machine_mut().health = prony_store::client_health(measured);
     run.timing = prony_store::timing(
         &measured.timestamps,
@@ -266,18 +266,6 @@ fn stored_limit(limit: &P90Limit) -> prony_store::ResponseTimeLimit {
         kind: limit.kind.to_owned(),
         p90_s: limit.p90_s,
         deferred: limit.deferred,
-    }
-}
-
-fn stored_share(share: &ActionShare) -> prony_store::ObservedShare {
-    prony_store::ObservedShare {
-        name: share.name.to_owned(),
-        base: share.base.to_owned(),
-        count: share.count,
-        total: share.total,
-        expected_share: share.expected,
-        exact: share.exact,
-        minimum_share: share.minimum,
     }
 }
 

@@ -20,7 +20,6 @@ pub fn this_build() -> Build {
     }
 }
 
-/// Describes this machine.
 pub fn this_machine() -> Host {
     let kernel = |name: &str| read_trimmed(&format!("/proc/sys/kernel/{name}"));
     Host {

@@ -23,7 +23,6 @@ pub struct RunJob<'a> {
     pub request: Value,
     /// The purpose of the run, for the document.
     pub purpose: Purpose,
-    /// The checked plan.
     pub plan: &'a Plan,
     /// The workload that the program belongs to.
     pub workload: &'a dyn Workload,
@@ -54,7 +53,6 @@ pub struct RunJob<'a> {
     pub store_policy: StorePolicy,
     /// The folder of the store; `None`: the default one.
     pub store_folder: Option<&'a Path>,
-    /// The source of interrupts.
     pub interrupt: &'a dyn Interrupt,
     /// Creates the listener that receives the samples of a worker, given by its index.
     pub new_sample_listener: Option<&'a (dyn Fn(usize) -> Box<dyn SampleListener> + Sync)>,

@@ -12,11 +12,11 @@ use prony_drive::DriveResult;
 use prony_server::observe::read_log_position;
 use prony_server::{Control, Target};
 use prony_session::{
-    ActionShare, Db, EntryPlacement, Ledger, LedgerEntry, P90Limit, Program, StatementTable, User,
-    UserId,
+    Db, EntryPlacement, Ledger, LedgerEntry, P90Limit, Program, StatementTable, User, UserId,
 };
 use prony_store::{
-    LedgerAccount, LedgerMark, LedgerNumber, LedgerState, LostCommit, ReplicaStaleness, SqlDialect,
+    LedgerAccount, LedgerMark, LedgerNumber, LedgerState, LostCommit, ObservedShare,
+    ReplicaStaleness, SqlDialect,
 };
 use prony_workload::describe::Growth;
 use prony_workload::ledger::LedgerTable;
@@ -365,7 +365,7 @@ impl Program for LedgerProgram<'_> {
         self.program.settings()
     }
 
-    fn action_shares(&self) -> Vec<ActionShare> {
+    fn action_shares(&self) -> Vec<ObservedShare> {
         self.program.action_shares()
     }
 

@@ -8,9 +8,7 @@ use prony_server::control::Error;
 use prony_server::observe::{read_server_facts, read_server_state};
 use prony_store::SqlDialect;
 
-/// Number of connections that a run needs besides its clients': for observing, for the transaction count, and
-/// a spare one.
-pub const SPARE_CONNECTIONS: u64 = 3;
+pub use prony_judge::doctor::SPARE_CONNECTIONS;
 
 /// Number of connections that this server has left for clients; `None` if the server does not report its
 /// limit.
@@ -94,14 +92,6 @@ fn create_index_statement(dialect: SqlDialect, table: &str, column: &str) -> Str
             dialect.quote_literal(&table),
             dialect.quote_literal(&name)
         ),
-    }
-}
-
-/// Whether this server has VACUUM.
-pub fn has_vacuum(control: &Control) -> bool {
-    match control.dialect() {
-        SqlDialect::PostgreSql => true,
-        SqlDialect::MySql | SqlDialect::TransactSql => false,
     }
 }
 

@@ -20,7 +20,6 @@ pub enum TerminationSignal {
     HangUp = 129,
     /// SIGINT, as by Ctrl-C.
     Interrupt = 130,
-    /// SIGTERM.
     Terminate = 143,
 }
 
@@ -136,14 +135,6 @@ impl Signals {
                 })?;
         }
         Ok(LISTENING.get_or_init(|| signals).clone())
-    }
-
-    /// For tests: the state after this signal has arrived.
-    pub fn already_received(signal: i32) -> Signals {
-        Signals {
-            flag: Arc::new(AtomicBool::new(true)),
-            signal: Arc::new(AtomicUsize::new(signal as usize)),
-        }
     }
 
     /// The flag that is set when the end is requested.

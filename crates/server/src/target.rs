@@ -34,7 +34,6 @@ pub struct Target {
     /// Role (PostgreSQL) or account (MySQL).
     pub user: String,
     pub database: String,
-    /// TLS settings.
     pub tls: Tls,
     /// Time limit for connecting to one endpoint and logging in, if the user set one;
     /// [`Duration::MAX`] means no limit.
@@ -265,12 +264,10 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// A socket address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// Path of a unix socket.
     Unix(PathBuf),
-    /// Address and port.
     Tcp(SocketAddr),
 }
 

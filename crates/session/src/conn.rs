@@ -180,7 +180,6 @@ impl Conn {
         self.must_return.set(must_return);
     }
 
-    /// The current phase.
     pub fn phase(&self) -> UserPhase {
         self.phase.get()
     }

@@ -17,7 +17,7 @@ pub use conn::{Conn, READ_ROW_BYTES_MAX, UNREAD_ROW_BYTES_MAX, UserPhase};
 pub use db::{Db, DbReply};
 pub use error::{DbError, DbErrorDetails};
 pub use ledger::{EntryPlacement, Ledger, LedgerEntry};
-pub use program::{ActionShare, P90Limit, Program, User, UserExit, UserId};
+pub use program::{P90Limit, Program, User, UserExit, UserId};
 pub use prony_measure::{
     ErrorClass, Outcome, QueryCounts, QueryKind, Sample, ServiceTimeParts, TxnKind,
 };

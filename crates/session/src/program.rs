@@ -3,6 +3,7 @@
 
 use crate::Db;
 use crate::statement_table::StatementTable;
+use prony_document::ObservedShare;
 use std::future::Future;
 use std::pin::Pin;
 
@@ -33,25 +34,6 @@ pub struct UserId {
     pub workers: u32,
     /// The run's seed; a user derives its random numbers from it and `client`.
     pub seed: u64,
-}
-
-/// The share of transactions or items in which users performed an action, and its expected value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ActionShare {
-    /// The action, such as `rolled back`.
-    pub name: &'static str,
-    /// The transactions or items that are counted in `total`, such as `new orders`.
-    pub base: &'static str,
-    /// Number of these transactions or items in which users performed the action.
-    pub count: u64,
-    /// Number of all these transactions or items.
-    pub total: u64,
-    /// The intended share, 0 to 1; `None` if the plan does not determine it.
-    pub expected: Option<f64>,
-    /// Whether each transaction has exactly the expected share, without random variation.
-    pub exact: bool,
-    /// The minimum that a specification allows, 0 to 1.
-    pub minimum: Option<f64>,
 }
 
 /// The limit for the 90th percentile of a kind's response times.
@@ -90,7 +72,7 @@ pub trait Program: Send + Sync {
 
     /// How often the users that have ended performed certain actions, warm-up included, beside the intended
     /// shares; empty if the workload intends none.
-    fn action_shares(&self) -> Vec<ActionShare> {
+    fn action_shares(&self) -> Vec<ObservedShare> {
         Vec::new()
     }
 

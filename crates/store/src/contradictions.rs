@@ -281,7 +281,7 @@ fn check_same(found: &mut Contradictions, of_kind: &str, only: &KindFigures, all
     }
 }
 
-/// A distribution of times, and its histogram, which older documents lack.
+/// A distribution of times, and its histogram.
 fn check_latency(found: &mut Contradictions, name: &str, latency: &Latency) {
     if latency.samples == 0 {
         return;

@@ -25,7 +25,6 @@ pub enum StoreError {
     JournalEnded(Box<StoreError>),
     /// The finished run could not be stored.
     NotStored {
-        /// The cause.
         source: Box<StoreError>,
         /// The id of the run.
         id: String,
@@ -41,7 +40,6 @@ pub enum StoreError {
         /// The most similar id or label, if there is one.
         similar: Option<String>,
     },
-    /// Nothing is stored.
     Empty {
         /// The store's folder.
         path: PathBuf,
@@ -59,18 +57,12 @@ pub enum StoreError {
     },
     /// A file that is not a document of Prony.
     NotARun {
-        /// The file.
         path: PathBuf,
         /// Why it is not a document.
         reason: String,
     },
     /// A document of a later Prony.
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        version: String,
-    },
+    Newer { path: PathBuf, version: String },
     /// The run is still in progress.
     Live {
         /// The run.

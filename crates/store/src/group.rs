@@ -43,7 +43,6 @@ impl SecondGroup {
         row.interval.span.phase == self.row.interval.span.phase
     }
 
-    /// Adds the next row.
     pub(crate) fn add(&mut self, row: &IntervalRow) {
         self.second_count += 1;
         add_row(&mut self.row, row);

@@ -49,7 +49,6 @@ impl HistogramRecorder {
         }
     }
 
-    /// Adds the next row.
     pub fn add(&mut self, row: &IntervalRow) {
         let span = row.interval.span;
         let interval = RecordedInterval {

@@ -23,19 +23,16 @@ const FIRST_LINE: &str = "{\"prony_index\":4}";
 /// The main figures of a stored run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
-    /// Id of the run.
     pub id: String,
     /// Start, RFC 3339.
     pub started_at: String,
     /// Whether it is in progress, or how it ended.
     pub state: RunState,
-    /// Workload.
     pub workload: String,
     /// Name of the plan whose own transactions it ran; absent if the workload is Prony's.
     pub own_name: Option<String>,
     /// Scale factor.
     pub scale: u32,
-    /// Clients.
     pub clients: u32,
     /// Scheduled rate, transactions per second; absent in a closed loop.
     pub rate_tps: Option<f64>,

@@ -131,7 +131,6 @@ impl JournalFile {
         file.write_all_at(bytes, position)
     }
 
-    /// Its path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

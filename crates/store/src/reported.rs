@@ -14,11 +14,9 @@ use serde::Serialize;
 pub struct ReportedRun {
     /// `pgbench`, `sysbench` or `HammerDB`.
     pub tool: &'static str,
-    /// Its version.
     pub version: String,
     /// The server's product.
     pub product: Option<Product>,
-    /// The server's version.
     pub server_version: String,
     /// Prony's name of the workload, if Prony has it.
     pub workload: Option<&'static str>,
@@ -28,11 +26,9 @@ pub struct ReportedRun {
     pub scale: Option<u32>,
     /// Options that decide what its figures mean.
     pub settings: Vec<Setting>,
-    /// The protocol mode.
     pub protocol: Option<QueryMode>,
     /// Clients of pgbench, threads of sysbench, or virtual users of HammerDB.
     pub clients: Option<u32>,
-    /// Threads.
     pub threads: Option<u32>,
     /// Clients wait for a schedule and are therefore not always busy.
     pub scheduled: bool,
@@ -84,7 +80,6 @@ pub struct ReportedRun {
     pub nopm: Option<f64>,
     /// Transactions per minute, as the server counted them.
     pub tpm: Option<f64>,
-    /// Kinds of transaction.
     pub kinds: Vec<ReportedKind>,
     /// Expected and observed shares of the mix.
     pub shares: Vec<ObservedShare>,
@@ -98,10 +93,8 @@ pub struct ReportedRun {
     pub missing_parts: Vec<&'static str>,
 }
 
-/// One kind of transaction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReportedKind {
-    /// Its name.
     pub name: String,
     /// Number of transactions.
     pub count: u64,

@@ -2,7 +2,7 @@
 
 use prony_document::{HighAvailability, Replication, SqlDialect};
 use prony_plan::QueryMode;
-use prony_plan::scenario::PublishedMetric;
+pub use prony_plan::scenario::PublishedFigure;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -56,20 +56,6 @@ pub struct ScenarioLoad {
     pub rows: u64,
     /// Size of the loaded tables with their indexes, bytes; absent if the server does not show it.
     pub bytes: Option<u64>,
-}
-
-/// One published figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PublishedFigure {
-    /// The metric.
-    pub name: PublishedMetric,
-    /// The published value, or the lower end of a published range.
-    pub value: f64,
-    /// Upper end of a published range.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub high: Option<f64>,
-    /// Its unit.
-    pub unit: String,
 }
 
 /// How a scenario was run for its publication. Facts that the document does not state are absent.

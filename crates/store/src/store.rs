@@ -35,7 +35,6 @@ pub struct RunStore {
 /// By what a store judges the documents that it lists: anybody can edit their findings.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// Their version.
     pub version: u32,
     /// Judges a document that was read.
     pub judge: fn(&mut Run),
@@ -250,16 +249,6 @@ impl RunStore {
         stored.checks.clone_from(&run.checks);
         stored.rules_version = run.rules_version;
         write_document(document, &stored)
-    }
-
-    /// Rebuilds the index from the documents; returns their number.
-    ///
-    /// # Errors
-    /// If the folder cannot be read.
-    pub fn reindex(&self) -> Result<usize, StoreError> {
-        // If this fails, the listing replaces it.
-        let _ = fs::remove_file(self.index_path());
-        Ok(self.summaries(&mut Vec::new())?.len())
     }
 
     pub(crate) fn runs_folder(&self) -> PathBuf {

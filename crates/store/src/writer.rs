@@ -81,7 +81,6 @@ impl RunWriter {
         }
     }
 
-    /// The run's id.
     pub fn id(&self) -> &str {
         &self.id
     }

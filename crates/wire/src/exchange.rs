@@ -41,7 +41,6 @@ pub enum FeedStatus {
     /// A PostgreSQL request is sent in one piece; a MySQL client must wait for the number that the
     /// server assigns when it prepares a statement.
     Send,
-    /// The reply is complete.
     Complete,
 }
 

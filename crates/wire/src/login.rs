@@ -24,9 +24,7 @@ pub enum TlsUse {
     Direct,
 }
 
-/// A login in progress.
 pub enum PendingLogin {
-    /// PostgreSQL.
     Postgres(Box<postgres::Connector>),
     /// MySQL or MariaDB.
     Mysql(Box<mysql::Connector>),

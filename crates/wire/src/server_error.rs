@@ -28,7 +28,6 @@ pub struct ServerError {
     /// The server's own error number; 0 in protocols without error numbers.
     pub number: u32,
     pub message: String,
-    /// Details of the problem.
     pub detail: Option<String>,
     /// The server's suggestion.
     pub hint: Option<String>,
@@ -42,7 +41,6 @@ pub struct ServerError {
     /// The context of the error: a call stack of functions, or the line of a COPY; the procedure and
     /// line on SQL Server.
     pub where_: Option<String>,
-    /// The violated constraint.
     pub constraint: Option<String>,
     /// The role that lacks a privilege. No server sends it: the session that ran the statement adds
     /// it.

@@ -4,7 +4,7 @@ use prony_allocations::allocations_of;
 use prony_tds_server::{Column, Config, Connection, Datum, Outcome, Type};
 use prony_wire::login::LoginProgress;
 use prony_wire::login::TlsUse;
-use prony_wire::tds::{Connector, Login, TransactionRequest};
+use prony_wire::tds::{Connector, Login};
 use prony_wire::{
     Exchange, FeedStatus, ParameterType, QueryMode, Secret, Statement, StatementIds, Value,
 };
@@ -153,27 +153,4 @@ fn no_request_and_no_row_allocates() {
             "in {rounds} requests with {rows} rows, {mode:?}"
         );
     }
-}
-
-#[test]
-fn transaction_requests_allocate_nothing_and_an_error_only_its_text() {
-    let (mut exchange, mut server) = connect(QueryMode::Prepared);
-    let mut replies = Vec::new();
-    let manage = |exchange: &mut Exchange| {
-        exchange.transaction(TransactionRequest::Commit(None));
-    };
-    for _ in 0..3 {
-        replies.clear();
-        manage(&mut exchange);
-        run(&mut exchange, Some(&mut server), &mut replies);
-    }
-    let allocations = allocations_of(|| {
-        for _ in 0..100 {
-            manage(&mut exchange);
-            run(&mut exchange, None, &mut replies);
-            let error = exchange.error_summary().unwrap();
-            assert_eq!(error.number, 3902);
-        }
-    });
-    assert_eq!(allocations, 100);
 }

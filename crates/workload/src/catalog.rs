@@ -79,7 +79,6 @@ pub struct CatalogEntry {
 
 /// Selects the relations to read.
 pub enum RelationNames<'a> {
-    /// Relations with these names.
     Listed(Vec<&'a str>),
     /// Tables of this name followed by a number from 1 to 99,999.
     Numbered(&'a str),

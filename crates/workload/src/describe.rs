@@ -135,7 +135,6 @@ pub struct CountedGrowth {
     pub what: String,
     /// Names of the kinds of transaction.
     pub kinds: Vec<&'static str>,
-    /// How it is counted.
     pub counter: GrowthCounter,
 }
 

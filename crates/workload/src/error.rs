@@ -12,7 +12,6 @@ use std::fmt;
 pub enum Error {
     /// No workload has this name.
     UnknownWorkload {
-        /// The requested name.
         name: String,
         /// Suggests the nearest name, and lists all names.
         hint: String,
@@ -26,7 +25,6 @@ pub enum Error {
     },
     /// An invalid value of an option of this workload.
     Value {
-        /// The option.
         key: String,
         /// The value in the plan.
         value: String,

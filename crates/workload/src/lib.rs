@@ -45,8 +45,9 @@ pub use engines::{require_engine, require_service};
 pub use error::Error;
 pub use findings::LOAD_UNFINISHED;
 pub use progress::{LoadPhase, Progress, ProgressUpdate};
+pub use prony_document::{FindingState, TableFacts};
 pub use registry::{find, list, unknown_option_problems};
 pub use workload::{
-    CheckReport, Finding, FindingState, LoadDivision, LoadReport, LoadRequest, MetricSource,
-    PartSelection, PartSender, RateCeiling, RateMetric, ReadyWorkload, TableFacts, Workload,
+    CheckReport, Finding, LoadDivision, LoadReport, LoadRequest, MetricSource, PartSelection,
+    PartSender, RateCeiling, RateMetric, ReadyWorkload, Workload,
 };

@@ -15,7 +15,6 @@ const MIN_REPORT_INTERVAL: Duration = Duration::from_millis(250);
 pub enum LoadPhase {
     /// Dropping the old tables and creating new ones.
     Create,
-    /// Sending rows.
     Rows,
     /// Collecting statistics, and marking pages all-visible if they are not yet.
     Statistics,
@@ -38,7 +37,6 @@ impl LoadPhase {
 /// The progress of a load at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgressUpdate {
-    /// The current phase.
     pub phase: LoadPhase,
     /// The current table; empty if the phase concerns all tables.
     pub table: &'static str,

@@ -64,10 +64,9 @@ pub fn unknown_option_problems(workload: &dyn Workload, plan: &WorkloadPlan) -> 
             let all = format!("`prony workloads {name}` lists its options");
             Error::InvalidRequest {
                 problem: format!("workload {name} has no option \"{key}\""),
-                hint: match (&known[..], suggest::nearest(key, &known)) {
-                    ([], _) => "it has no options".to_owned(),
-                    (_, Some(suggestion)) => format!("did you mean \"{suggestion}\"? {all}"),
-                    _ => all,
+                hint: match &known[..] {
+                    [] => "it has no options".to_owned(),
+                    known => suggest::suggestion(key, known, &all),
                 },
             }
         })

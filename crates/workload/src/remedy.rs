@@ -25,7 +25,6 @@ pub enum Remedy {
     Advice(String),
     /// Advice to set an option that only Prony has.
     PronyOption(String),
-    /// Load the tables.
     Load(LoadSpec),
     /// Follow the alternative in the text, if any; or replace the existing tables by loading others.
     Reload(&'static str, LoadSpec),

@@ -20,7 +20,6 @@ const CLIENT_SQLSTATE: &str = "HY000";
 pub enum Driver {
     /// MySQL and MariaDB.
     Mysql,
-    /// PostgreSQL.
     Pgsql,
 }
 

@@ -10,7 +10,7 @@ use crate::progress::ProgressMeter;
 use crate::remedy::{Commands, Remedy};
 use crate::stop::StopWatcher;
 use crate::{Error, Progress};
-use prony_document::SqlDialect;
+use prony_document::{ConsistencyFinding, FindingState, SqlDialect, TableFacts};
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::{Control, Target};
 use prony_session::Program;
@@ -204,7 +204,6 @@ pub enum MetricSource {
 
 /// The parameters of a load.
 pub struct LoadRequest<'a> {
-    /// The server.
     pub target: &'a Target,
     /// Scale (1 if absent) and options.
     pub plan: &'a WorkloadPlan,
@@ -325,26 +324,6 @@ impl LoadReport {
     }
 }
 
-/// A table as the server's catalog and statistics show it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TableFacts {
-    pub name: String,
-    /// Rows: counted if the data was read, otherwise the catalog's estimate.
-    pub rows: u64,
-    /// The table without its indexes (`pg_table_size`), bytes.
-    pub table_bytes: u64,
-    /// The indexes (`pg_indexes_size`), in bytes.
-    pub index_bytes: u64,
-    /// Why the server does not show these sizes, which are then 0.
-    pub sizes_unknown: Option<String>,
-    /// Dead rows, by the server's statistics.
-    pub dead_rows: u64,
-    /// Seconds since the planner's statistics were last collected; `None` if never.
-    pub statistics_age_s: Option<f64>,
-    /// Share of its pages that are marked all-visible, 0 to 1; `None` for an empty table.
-    pub all_visible_share: Option<f64>,
-}
-
 /// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct CheckReport {
@@ -352,11 +331,20 @@ pub struct CheckReport {
     pub scale: Option<u32>,
     /// The findings, in the order of the checks.
     pub findings: Vec<Finding>,
-    /// The existing tables.
     pub tables: Vec<TableFacts>,
 }
 
 impl CheckReport {
+    /// The findings as text, with the commands of a tool.
+    pub fn rendered(&self, commands: &dyn Commands) -> Vec<ConsistencyFinding> {
+        let findings = self.findings.iter().map(|finding| ConsistencyFinding {
+            id: finding.id.to_owned(),
+            state: finding.state,
+            text: finding.render(commands),
+        });
+        findings.collect()
+    }
+
     /// Whether a load has not finished; the finding explains how to continue it.
     pub fn is_unfinished(&self) -> bool {
         let mut findings = self.findings.iter();
@@ -401,16 +389,6 @@ impl Finding {
             Some(remedy) => format!("{}; {}", self.text, remedy.render(commands)),
         }
     }
-}
-
-/// Whether the data that a finding describes is correct.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FindingState {
-    /// Correct.
-    Ok,
-    /// The check could not decide, or the finding is only useful to know.
-    Note,
-    Wrong,
 }
 
 #[cfg(test)]

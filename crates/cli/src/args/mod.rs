@@ -286,7 +286,11 @@ pub(crate) fn usage_error(arguments: &[&str]) -> String {
     let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
     let failure = parse(&arguments).expect_err("it is invalid");
     let problem = &failure.problems[0];
-    format!("{}\n{}", problem.message, problem.hint)
+    format!(
+        "{}\n{}",
+        problem.problem,
+        problem.hint.as_deref().unwrap_or_default()
+    )
 }
 
 #[cfg(test)]
@@ -336,12 +340,12 @@ mod tests {
             ("prony run tpcb -c -1", "--clients <N>"),
         ] {
             let failure = parse_line(line).unwrap_err();
-            let message = &failure.problems[0].message;
+            let message = &failure.problems[0].problem;
             assert!(message.starts_with("invalid value '-"), "{line}: {message}");
             assert!(message.contains(option), "{line}: {message}");
         }
         let failure = parse_line("prony runs -1").unwrap_err();
-        let message = &failure.problems[0].message;
+        let message = &failure.problems[0].problem;
         assert_eq!(message, "unknown option -1");
     }
 

@@ -224,9 +224,10 @@ const OPTION_FLAGS: [OptionFlag; 9] = [
 ];
 
 fn append_if(is_list: bool) -> ArgAction {
-    match is_list {
-        true => ArgAction::Append,
-        false => ArgAction::Set,
+    if is_list {
+        ArgAction::Append
+    } else {
+        ArgAction::Set
     }
 }
 

@@ -135,7 +135,6 @@ pub enum Since {
     Age(jiff::SignedDuration),
 }
 
-/// Parses a date, a local time or an age.
 pub(super) fn parse_label(text: &str) -> Result<String, String> {
     prony_store::check_label(text).map(|()| text.to_owned())
 }
@@ -147,6 +146,7 @@ fn parse_label_or_none(text: &str) -> Result<String, String> {
     }
 }
 
+/// Parses a date, a local time or an age.
 pub(super) fn parse_since(text: &str) -> Result<Since, String> {
     let text = text.trim();
     let invalid =

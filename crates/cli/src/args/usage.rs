@@ -7,7 +7,7 @@ use super::{Cli, is_url, misplaced_url_failure};
 use crate::exit::{Exit, Failure};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
-use prony_plan::suggest::{name_for_term, nearest};
+use prony_plan::suggest::{name_for_term, nearest, suggestion};
 use prony_plan::{DurationError, UserError};
 use std::error::Error;
 use std::ffi::OsString;
@@ -175,11 +175,10 @@ fn unknown_command(word: &str, command: &Command, path: &str) -> (String, String
         return (message, format!("did you mean {path} run {word}? {all}"));
     }
     let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-    let hint = match nearest(word, &names) {
-        Some(name) => format!("did you mean {path} {name}? {all}"),
-        None => all,
-    };
-    (message, hint)
+    match nearest(word, &names) {
+        Some(name) => (message, format!("did you mean {path} {name}? {all}")),
+        None => (message, all),
+    }
 }
 
 /// The message and the hint for a value that its option does not accept.
@@ -191,12 +190,8 @@ fn invalid_value(error: &clap::Error, option: &str, path: &str) -> (String, Stri
     let message = format!("invalid value '{}' for {option}", shorten(&value));
     if let Some(ContextValue::Strings(valid)) = error.get(ContextKind::ValidValue) {
         let names: Vec<&str> = valid.iter().map(String::as_str).collect();
-        let all = format!("one of {}", names.join(", "));
-        let hint = match nearest(&value, &names) {
-            Some(name) => format!("did you mean {name}? It is {all}"),
-            None => all,
-        };
-        return (message, hint);
+        let all = format!("write one of {}", names.join(", "));
+        return (message, suggestion(&value, &names, &all));
     }
     let hint = match error.source() {
         Some(cause) if cause.is::<ParseIntError>() => "give a whole number from 0".to_owned(),
@@ -243,8 +238,11 @@ mod tests {
         let [problem] = &failure.problems[..] else {
             panic!("{line}: {failure:?}");
         };
-        assert_eq!(problem.details, "", "{line}");
-        (problem.message.clone(), problem.hint.clone())
+        assert_eq!(problem.details, None, "{line}");
+        (
+            problem.problem.clone(),
+            problem.hint.clone().unwrap_or_default(),
+        )
     }
 
     #[test]

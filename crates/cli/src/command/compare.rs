@@ -14,7 +14,7 @@ use prony_judge::compare::sides::{CompareOptions, Side, SidesComparison, compare
 use prony_judge::experiment::variant_names;
 use prony_judge::requirements::answer_side;
 use prony_judge::sweep::Sweep;
-use prony_plan::suggest::nearest;
+use prony_plan::suggest::suggestion;
 use prony_report::compare::{self, SideAnswers};
 use prony_report::{answer, capacity, experiment, json};
 use prony_store::{
@@ -148,22 +148,28 @@ fn answer_of_search(sides: &[LoadedSide]) -> Option<CapacityResult> {
         .then(|| CapacityResult::of(&steps))?
 }
 
-/// Shows the answer of a search: its steps differ in the rate, so that their figures are not compared.
-fn show_search(found: &CapacityResult, args: &CompareArgs) -> Result<Exit, Failure> {
-    let is_more_requested = args.markdown
+/// Whether a form, a figure or a requirement is given that only a comparison has.
+fn asks_to_compare(args: &CompareArgs) -> bool {
+    args.markdown
         || args.junit.is_some()
         || args.format.is_some()
         || args.figure.is_some()
-        || !args.despite.is_empty()
-        || !requirements_from_args(args).is_empty();
-    if is_more_requested {
+        || !requirements_from_args(args).is_empty()
+}
+
+/// Shows the answer of a search: its steps differ in the rate, so that their figures are not compared.
+fn show_search(found: &CapacityResult, args: &CompareArgs) -> Result<Exit, Failure> {
+    if asks_to_compare(args) || !args.despite.is_empty() {
         let message = "the runs are the steps of a search, which has one answer and no sides";
         let hint = "prony find --resume answers other requirements";
         return Err(Failure::usage(message, hint));
     }
-    output::show(|out, style| match args.json {
-        true => json::write_pretty(out, found),
-        false => capacity::write(out, style, found),
+    output::show(|out, style| {
+        if args.json {
+            json::write_pretty(out, found)
+        } else {
+            capacity::write(out, style, found)
+        }
     })?;
     Ok(super::find::exit_of(found))
 }
@@ -174,17 +180,13 @@ fn show_search(found: &CapacityResult, args: &CompareArgs) -> Result<Exit, Failu
 /// The sides are no sweep, or something is requested that needs a comparison.
 fn show_curve_only(sides: &[LoadedSide], args: &CompareArgs) -> Result<Exit, Failure> {
     let runs: Vec<&Run> = sides.iter().flat_map(|side| &side.runs).collect();
-    let is_more_requested = args.json
-        || args.markdown
-        || args.junit.is_some()
-        || args.format.is_some()
-        || args.figure.is_some()
-        || !requirements_from_args(args).is_empty();
+    let is_more_requested = args.json || asks_to_compare(args);
     let Some(sweep) = Sweep::of(&runs).filter(|_| !is_more_requested) else {
         let message = format!("{} sides are too many", sides.len());
-        let hint = match is_more_requested {
-            true => format!("name at most {MAX_SIDES}, or none of these options for a sweep"),
-            false => format!("name at most {MAX_SIDES}"),
+        let hint = if is_more_requested {
+            format!("name at most {MAX_SIDES}, or none of these options for a sweep")
+        } else {
+            format!("name at most {MAX_SIDES}")
         };
         return Err(Failure::usage(message, hint));
     };
@@ -274,11 +276,7 @@ fn check_primary_figure(comparison: &SidesComparison, args: &CompareArgs) -> Res
 
 /// Which figures there are, and which was probably meant.
 pub(super) fn figure_hint(name: &str, names: &[&str]) -> String {
-    let all = names.join(", ");
-    match nearest(name, names) {
-        Some(similar) => format!("did you mean {similar}? It is one of {all}"),
-        None => format!("name one of {all}"),
-    }
+    suggestion(name, names, &format!("name one of {}", names.join(", ")))
 }
 
 /// What is required of each side except the first, in either spelling.

@@ -14,7 +14,6 @@ use prony_runner::Signals;
 use prony_store::{DoctorReport, DoctorState};
 use std::path::Path;
 
-/// Executes the command.
 pub fn execute(command: &FleetCommand) -> Result<Exit, Failure> {
     match command {
         FleetCommand::Check(args) => check(args),

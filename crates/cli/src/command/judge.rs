@@ -9,7 +9,6 @@ use crate::exit::{Exit, Failure};
 use prony_report::terminal::{self, FormerJudgement};
 use prony_store::{RunState, Severity};
 
-/// Judges one run.
 pub fn judge(args: &JudgeArgs) -> Result<Exit, Failure> {
     let store = super::stored::open_store()?;
     let (mut run, document) = store.load_from(&args.run)?;

@@ -3,7 +3,6 @@
 //! Loads the tables of a workload, with progress on stderr and a summary on stdout. A failed load always
 //! reports what it left behind.
 
-use super::tables::table_sizes;
 use super::{load_size, output, server, sizing};
 use crate::args::{CachedArgs, LoadArgs, TimeoutArgs};
 use crate::exit::{Exit, Failure};
@@ -35,10 +34,9 @@ pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
         seed: args.seed,
         is_confirmed: args.yes,
     })?;
-    let tables = table_sizes(&finished.report.tables);
     output::show(|out, style| {
         writeln!(out, "{}", load_summary(finished.workload, &finished.report))?;
-        data::write_table_sizes(out, style, &tables)
+        data::write_table_sizes(out, style, &finished.report.tables)
     })?;
     Ok(Exit::Success)
 }
@@ -61,7 +59,6 @@ pub struct LoadInput {
     pub cached: CachedArgs,
     /// Number of connections that load at the same time.
     pub jobs: u32,
-    /// Seed of the data.
     pub seed: u64,
     /// Whether the user has confirmed a load of any size.
     pub is_confirmed: bool,

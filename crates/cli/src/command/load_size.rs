@@ -57,9 +57,10 @@ impl LoadSize {
         let bytes = bytes_per_scale.map(|bytes| bytes.saturating_mul(scale));
         let free = find_free_space(control);
         let is_tight = matches!((bytes, &free), (Some(bytes), Ok(free)) if bytes > free.bytes);
-        let replaced = match is_tight {
-            true => database_bytes(control).unwrap_or(0),
-            false => 0,
+        let replaced = if is_tight {
+            database_bytes(control).unwrap_or(0)
+        } else {
+            0
         };
         LoadSize {
             scale,
@@ -266,12 +267,11 @@ mod tests {
         let failure = refusal(&too_large, &decision);
         assert_eq!(failure.exit, Exit::Usage);
         assert_eq!(
-            failure.problems[0].message,
+            failure.problems[0].problem,
             "the data does not fit: 1.6 GB are free"
         );
-        failure.problems[0]
-            .hint
-            .assert_starts_with("use --scale 100 or less");
+        let hint = |failure: &Failure| failure.problems[0].hint.clone().unwrap();
+        hint(&failure).assert_starts_with("use --scale 100 or less");
         // The tables that it replaces make room.
         assert_eq!(
             size(200, Ok(1_570_000_000), 1_570_000_000).decide(),
@@ -283,7 +283,7 @@ mod tests {
         };
         assert_eq!(what, "157 GB in about 1 h 5 min");
         let refused = refusal(&large, &large.decide());
-        refused.problems[0].hint.assert_contains("--yes");
+        hint(&refused).assert_contains("--yes");
         assert_eq!(size(6_000, Err("elsewhere"), 0).decide(), Decision::Load);
     }
 }

@@ -9,10 +9,10 @@ use crate::run::describe_warmup;
 use prony_judge::compare::{PlannedRefusal, PlannedVariant, planned_refusals};
 use prony_plan::experiment::merge_findings;
 use prony_plan::{
-    Experiment, InputLocation, MAX_PROBLEMS, Plan, PlanInput, Problems, QueryMode, ServerPlan,
-    WorkloadPlan, system_error,
+    ErrorParts, Experiment, InputLocation, MAX_PROBLEMS, Plan, PlanInput, Problem, Problems,
+    QueryMode, ServerPlan, WorkloadPlan, system_error,
 };
-use prony_report::{Problem, json, units};
+use prony_report::{json, units};
 use prony_workload::Error;
 use std::path::Path;
 
@@ -79,13 +79,13 @@ pub fn check_runnable_experiment(input: PlanInput, subject: &str) -> Result<Expe
         .map(|(name, input)| (name, run_problems(&input)))
         .collect();
     let problems = merge_findings(&variant_problems, |problem, names| {
-        problem.message += &format!(" (variant {names})");
+        problem.problem += &format!(" (variant {names})");
     });
     checked_or_all_problems(input.check_experiment(), problems, subject)
 }
 
 /// Problems that only the workload can detect, including values of its options.
-fn run_problems(input: &PlanInput) -> Vec<Problem> {
+fn run_problems(input: &PlanInput) -> Vec<ErrorParts> {
     let problems = workload_problems(input);
     if problems.is_empty() {
         value_problems(input)
@@ -96,7 +96,7 @@ fn run_problems(input: &PlanInput) -> Vec<Problem> {
 
 fn check_with_problems(
     input: PlanInput,
-    problems: Vec<Problem>,
+    problems: Vec<ErrorParts>,
     subject: &str,
 ) -> Result<Plan, Failure> {
     checked_or_all_problems(input.check(), problems, subject)
@@ -106,7 +106,7 @@ fn check_with_problems(
 /// together.
 fn checked_or_all_problems<T>(
     checked: Result<T, Problems>,
-    mut problems: Vec<Problem>,
+    mut problems: Vec<ErrorParts>,
     subject: &str,
 ) -> Result<T, Failure> {
     match checked {
@@ -121,26 +121,24 @@ fn checked_or_all_problems<T>(
 
 /// The failure for these problems. The hint of a single problem without one is where valid values are described; a list
 /// of problems stays short.
-fn failure_of(subject: &str, mut problems: Vec<Problem>) -> Failure {
+fn failure_of(subject: &str, mut problems: Vec<ErrorParts>) -> Failure {
     if let [problem] = &mut problems[..]
-        && problem.hint.is_empty()
+        && problem.hint.is_none()
     {
-        let is_flag = problem.message.starts_with("--");
-        problem.hint = if is_flag {
-            "--help describes the option".to_owned()
+        let is_flag = problem.problem.starts_with("--");
+        let hint = if is_flag {
+            "--help describes the option"
         } else {
-            "`prony plan schema` describes each key".to_owned()
+            "`prony plan schema` describes each key"
         };
+        problem.hint = Some(hint.to_owned());
     }
     // Options of a workload are checked one by one, and a plan may have many.
     let omitted = problems.len().saturating_sub(MAX_PROBLEMS);
     if omitted > 1 {
         problems.truncate(MAX_PROBLEMS);
-        problems.push(Problem {
-            message: format!("and {omitted} more problems"),
-            details: String::new(),
-            hint: "correct the others first".to_owned(),
-        });
+        let rest = ErrorParts::new(format!("and {omitted} more problems"));
+        problems.push(rest.with_hint("correct the others first"));
     }
     Failure {
         exit: Exit::Usage,
@@ -150,7 +148,7 @@ fn failure_of(subject: &str, mut problems: Vec<Problem>) -> Failure {
 }
 
 /// Problems that only the workload can detect.
-fn workload_problems(input: &PlanInput) -> Vec<Problem> {
+fn workload_problems(input: &PlanInput) -> Vec<ErrorParts> {
     let Some(name) = &input.workload else {
         return Vec::new();
     };
@@ -161,7 +159,7 @@ fn workload_problems(input: &PlanInput) -> Vec<Problem> {
     match server::find_workload(&name.value) {
         Err(mut failure) => {
             for problem in &mut failure.problems {
-                problem.message.insert_str(0, &prefix);
+                problem.problem.insert_str(0, &prefix);
             }
             failure.problems
         }
@@ -172,17 +170,14 @@ fn workload_problems(input: &PlanInput) -> Vec<Problem> {
                 .iter()
                 .flat_map(|error| server::workload_failure(error, None, None).problems);
             problems
-                .map(|problem| Problem {
-                    message: format!("{prefix}{}", problem.message),
-                    ..problem
-                })
+                .map(|problem| problem.with_context(&prefix))
                 .collect()
         }
     }
 }
 
 /// Problems with the values of the workload's options.
-fn value_problems(input: &PlanInput) -> Vec<Problem> {
+fn value_problems(input: &PlanInput) -> Vec<ErrorParts> {
     let name = input.workload.as_ref();
     let Some(Ok(workload)) = name.map(|name| server::find_workload(&name.value)) else {
         return Vec::new();
@@ -196,7 +191,7 @@ fn value_problems(input: &PlanInput) -> Vec<Problem> {
             let mut failure = server::workload_failure(error, None, None);
             if let Some(location) = option_location(input, error) {
                 for problem in &mut failure.problems {
-                    problem.message.insert_str(0, &format!("{location}: "));
+                    problem.problem.insert_str(0, &format!("{location}: "));
                 }
             }
             failure.problems
@@ -236,11 +231,11 @@ pub(super) fn failure(subject: &str, problems: Problems) -> Failure {
     )
 }
 
-fn convert_problem(problem: prony_plan::Problem) -> Problem {
-    Problem {
-        message: format!("{}: {}", problem.location, problem.message),
-        details: String::new(),
-        hint: problem.hint.unwrap_or_default(),
+fn convert_problem(problem: Problem) -> ErrorParts {
+    let parts = ErrorParts::new(format!("{}: {}", problem.location, problem.message));
+    ErrorParts {
+        hint: problem.hint,
+        ..parts
     }
 }
 

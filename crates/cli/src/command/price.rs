@@ -13,7 +13,7 @@ use assignments::{RunAssignment, resolve_assignments};
 use prony_judge::price::{
     Configuration, MeasuredConfiguration, PriceDate, PriceOptions, PriceSheet, TargetLoad,
 };
-use prony_plan::suggest::nearest;
+use prony_plan::suggest::suggestion;
 use prony_plan::system_error;
 use prony_report::html::SheetText;
 use prony_report::text::plain;
@@ -33,7 +33,6 @@ pub(super) struct PricedRun {
     pub run: Run,
 }
 
-/// Prices runs.
 pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
     let store = super::stored::open_store()?;
     let sheets = load_sheets(args, &store)?;
@@ -256,7 +255,7 @@ fn unpriced_variant_note(variant: &str, sheets: &[PriceSheet]) -> Check {
         ),
         advice: format!(
             "give CONFIGURATION=ID with the id of one of its runs and one of: {}",
-            configuration_names(sheets)
+            configuration_names(sheets).join(", ")
         ),
     }
 }
@@ -342,7 +341,7 @@ fn assign_side(
             let message = format!("no sheet says on which configuration {id} was measured");
             let hint = format!(
                 "give CONFIGURATION={id} with one of: {}; or name it in the sheet, as runs = [\"{id}\"]",
-                configuration_names(sheets),
+                configuration_names(sheets).join(", "),
             );
             return Err(Failure::usage(message, hint));
         }
@@ -350,22 +349,15 @@ fn assign_side(
     Ok(assignment)
 }
 
-fn configuration_names(sheets: &[PriceSheet]) -> String {
-    let names: Vec<&str> = configurations(sheets)
+fn configuration_names(sheets: &[PriceSheet]) -> Vec<&str> {
+    configurations(sheets)
         .map(|(_, configuration)| configuration.name.as_str())
-        .collect();
-    names.join(", ")
+        .collect()
 }
 
 fn unknown_configuration_failure(name: &str, sheets: &[PriceSheet]) -> Failure {
     let message = format!("no configuration of the sheet is named {name}");
-    let names: Vec<&str> = configurations(sheets)
-        .map(|(_, configuration)| configuration.name.as_str())
-        .collect();
-    let all = format!("there are: {}", names.join(", "));
-    let hint = match nearest(name, &names) {
-        Some(similar) => format!("did you mean {similar}? In all, {all}"),
-        None => all,
-    };
-    Failure::usage(message, hint)
+    let names = configuration_names(sheets);
+    let all = format!("the sheet has {}", names.join(", "));
+    Failure::usage(message, suggestion(name, &names, &all))
 }

@@ -57,8 +57,8 @@ pub fn connect_failure(error: &ControlError) -> Failure {
         && attempts.iter().all(is_missing_socket)
     {
         // Most often, the URL was forgotten.
-        failure.problems[0].hint =
-            "Does the server run here, with this socket? --url names another server.".to_owned();
+        let hint = "Does the server run here, with this socket? --url names another server.";
+        failure.problems[0].hint = Some(hint.to_owned());
     }
     failure
 }
@@ -128,13 +128,17 @@ mod tests {
     fn a_semicolon_in_a_message_does_not_begin_the_hint() {
         let failure = resolve_target(Some("host=a.invalid,b.invalid user=u")).unwrap_err();
         let problem = &failure.problems[0];
-        problem.message.assert_contains("a.invalid");
-        problem.message.assert_contains("; ");
-        problem.message.assert_contains("b.invalid");
-        problem.hint.assert_starts_with("check the host");
+        problem.problem.assert_contains("a.invalid");
+        problem.problem.assert_contains("; ");
+        problem.problem.assert_contains("b.invalid");
+        problem
+            .hint
+            .as_deref()
+            .unwrap()
+            .assert_starts_with("check the host");
 
         let failure = resolve_target(Some("host=h user=u sslmode='a; b'")).unwrap_err();
         let problem = &failure.problems[0];
-        problem.message.assert_contains("\"a; b\"");
+        problem.problem.assert_contains("\"a; b\"");
     }
 }

@@ -12,7 +12,6 @@ use prony_report::units;
 use prony_server::Control;
 use prony_server::observe::machine::{Exporter, find_colocation, read_this_machine};
 use prony_server::observe::{self, read_server_state};
-use prony_store::SqlDialect;
 use prony_store::scenario::CachedShare;
 
 /// A scale that was chosen by a share of cached data.
@@ -116,11 +115,7 @@ fn reference_memory(
         |error: prony_server::control::Error| Failure::of(Exit::Connect, &error);
     let facts = observe::read_server_facts(control).map_err(connection_failure)?;
     let (server_state, _) = read_server_state(control, &facts).map_err(connection_failure)?;
-    let name = match control.dialect() {
-        SqlDialect::PostgreSql => "shared_buffers",
-        SqlDialect::MySql => "innodb_buffer_pool_size",
-        SqlDialect::TransactSql => "the buffer pool",
-    };
+    let name = control.product().cache_setting;
     let bytes = server_state.cache_bytes.filter(|bytes| *bytes > 0);
     let bytes = bytes.ok_or_else(|| {
         let message = format!("--cached: the server does not report the size of {name}");

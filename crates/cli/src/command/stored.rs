@@ -116,7 +116,6 @@ fn non_empty(text: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Shows one run.
 pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let store = open_store()?;
     let (mut run, document) = store.load_from(&args.run)?;

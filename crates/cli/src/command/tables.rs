@@ -6,11 +6,10 @@
 use super::{ledger, output, server};
 use crate::args::{CheckArgs, TablesArgs};
 use crate::exit::{Exit, Failure};
-use prony_report::data::{self, DataFinding, TableSize};
-use prony_report::units;
+use prony_report::{data, units};
 use prony_runner::{Signals, signals};
 use prony_workload::remedy::{Commands, LoadSpec, Remedy};
-use prony_workload::{Error, FindingState, LOAD_UNFINISHED, TableFacts};
+use prony_workload::{Error, LOAD_UNFINISHED};
 
 /// What is checked in place of a workload: the commits of a run.
 const LEDGER: &str = "ledger";
@@ -64,20 +63,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let report = workload
         .check(&mut control)
         .map_err(|error| failure_with_interrupt_hint(&error, url, "a check changes nothing"))?;
-    let findings: Vec<DataFinding> = report
-        .findings
-        .iter()
-        .map(|finding| DataFinding {
-            state: match finding.state {
-                FindingState::Ok => data::DataFindingState::Ok,
-                FindingState::Note => data::DataFindingState::Note,
-                FindingState::Wrong => data::DataFindingState::Wrong,
-            },
-            id: finding.id.to_owned(),
-            text: finding.render(&server::commands(url)),
-        })
-        .collect();
-    let tables = table_sizes(&report.tables);
+    let findings = report.rendered(&server::commands(url));
     output::show(|out, style| {
         match report.scale {
             Some(scale) => {
@@ -87,7 +73,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
             None => writeln!(out, "{}, scale unknown", workload.dataset())?,
         }
         data::write_findings(out, style, &findings)?;
-        data::write_table_sizes(out, style, &tables)
+        data::write_table_sizes(out, style, &report.tables)
     })?;
     if report.is_ok() {
         return Ok(Exit::Success);
@@ -151,22 +137,6 @@ fn failure_with_interrupt_hint(error: &Error, url: Option<&str>, interrupt_hint:
         "interrupted while waiting for the server",
         interrupt_hint,
     )
-}
-
-/// Converts the facts about tables for the report.
-pub fn table_sizes(facts: &[TableFacts]) -> Vec<TableSize> {
-    facts
-        .iter()
-        .map(|table| TableSize {
-            name: table.name.clone(),
-            rows: table.rows,
-            table_bytes: table.table_bytes,
-            index_bytes: table.index_bytes,
-            sizes_unknown: table.sizes_unknown.clone(),
-            dead_rows: table.dead_rows,
-            all_visible: table.all_visible_share,
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use prony_runner::Signals;
 use prony_runner::shell::{self, POLL_INTERVAL};
 use std::io::stderr;
 use std::thread::sleep;
+use std::time::Instant;
 
 /// Runs the command, if there is one, and then pauses, except before the first run. A signal ends the command or the pause early.
 ///
@@ -37,11 +38,9 @@ pub fn run_between(
     }
     if position.position > 1 && !experiment.pause.is_zero() && signals.received().is_none() {
         output::notice(&format!("pause of {}", format_duration(experiment.pause)));
-        let mut remaining = experiment.pause;
-        while !remaining.is_zero() && signals.received().is_none() {
-            let step = remaining.min(POLL_INTERVAL);
-            sleep(step);
-            remaining -= step;
+        let until = Instant::now() + experiment.pause;
+        while Instant::now() < until && signals.received().is_none() {
+            sleep(POLL_INTERVAL.min(until - Instant::now()));
         }
     }
     Ok(())
@@ -110,7 +109,7 @@ mod tests {
         let failed =
             run_between(&experiment("exit 3 # secret"), &position(2), &signals).unwrap_err();
         assert_eq!(failed.exit, Exit::Unexpected);
-        let message = &failed.problems[0].message;
+        let message = &failed.problems[0].problem;
         message.assert_contains("exit status: 3");
         message.assert_lacks("secret");
     }

@@ -58,7 +58,6 @@ pub fn show_run(format: ResultFormat, result: &RunResult) -> Result<(), Failure>
     Ok(())
 }
 
-/// An experiment in progress.
 pub struct ExperimentDriver<'a> {
     /// The signals that end the experiment.
     pub signals: &'a Signals,

@@ -45,6 +45,8 @@ pub fn check_urls(experiment: &Experiment) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Checks what each variant needs of its server.
+///
 /// # Errors
 /// A variant cannot run: its server does not answer, has not its data, refuses one of its settings or has too few
 /// connections, or it has not the figures of what is required.
@@ -162,7 +164,7 @@ mod tests {
             let experiment = input
                 .check_experiment()
                 .map_err(|problems| problems.to_string())?;
-            check_urls(&experiment).map_err(|failure| failure.problems[0].message.clone())
+            check_urls(&experiment).map_err(|failure| failure.problems[0].problem.clone())
         };
         assert_eq!(refusal("postgres://127.0.0.1:6432/d"), Ok(()));
         let other = refusal("mysql://127.0.0.1/d").unwrap_err();

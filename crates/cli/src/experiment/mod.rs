@@ -27,7 +27,6 @@ use std::time::{Duration, Instant};
 
 /// An experiment to execute, and how to print its runs.
 pub struct ExperimentRequest {
-    /// The checked experiment.
     pub experiment: Experiment,
     /// For each variant, in their order, its request and how its server is observed.
     pub requests: Vec<(RunRequest, ObserveOptions)>,

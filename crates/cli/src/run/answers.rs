@@ -93,9 +93,10 @@ pub fn check_figures(
         };
         if !has {
             let message = format!("{} has no {what}", workload.name());
-            let hint = match names.is_empty() {
-                true => "require figures that it has, such as throughput>5000/s".to_owned(),
-                false => format!("it has {}", names.join(", ")),
+            let hint = if names.is_empty() {
+                "require figures that it has, such as throughput>5000/s".to_owned()
+            } else {
+                format!("it has {}", names.join(", "))
             };
             return Err(Failure::usage(message, hint).at("--require"));
         }

@@ -44,7 +44,6 @@ impl<'a> LiveObserver<'a> {
         }
     }
 
-    /// Removes the live view.
     pub fn remove_view(&mut self) {
         // If stderr is closed, there is no view to remove.
         let _ = self.view.finish();

@@ -18,7 +18,7 @@ use live_observer::LiveObserver;
 pub use metrics::MetricsServer;
 use preparation::{preparation_failure, prepare};
 use prony_drive::{ConnectError, KeptConnections};
-use prony_plan::{DrivePlan, ListenAddress, Plan, ServerPlan, format_duration};
+use prony_plan::{DrivePlan, ListenAddress, Plan, ServerPlan, UserError, format_duration};
 use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::{LiveView, RunOutline, Size, Style, answer, json};
 use prony_runner::Signals;
@@ -67,7 +67,6 @@ impl ResultFormat {
 pub struct RunRequest {
     /// The request as it was made, for the document; without passwords.
     pub request_json: serde_json::Value,
-    /// The checked plan.
     pub plan: Plan,
     /// Whether PostgreSQL's programs may be downloaded for a throw-away server.
     pub may_download: bool,
@@ -148,7 +147,6 @@ impl RunResult {
         })
     }
 
-    /// The Run document.
     pub fn run(&self) -> &Run {
         &self.run
     }
@@ -408,14 +406,13 @@ fn run_failure(error: &Error, plan: &Plan, signals: &Signals) -> Failure {
         Error::Fleet(error) => fleet::failure(error, signals),
         Error::Refused(error) => Failure::of(Exit::Data, error),
         Error::NotStored(error) => {
-            let mut failure = Failure::of(Exit::Unexpected, error);
-            for problem in &mut failure.problems {
-                if !problem.hint.is_empty() {
-                    problem.hint += "; ";
-                }
-                problem.hint += "--no-store runs without storing";
-            }
-            failure
+            let mut parts = error.parts();
+            let hint = parts
+                .hint
+                .into_iter()
+                .chain(["--no-store runs without storing".to_owned()]);
+            parts.hint = Some(hint.collect::<Vec<_>>().join("; "));
+            Failure::of_parts(Exit::Unexpected, parts)
         }
         other => preparation_failure(other, server::url_of(plan)),
     }
@@ -434,7 +431,7 @@ fn start_failure(error: &prony_drive::Error, signals: &Signals) -> Failure {
     if let Error::Connect { source, .. } = error
         && let Some(hint) = connection_limit_hint(source)
     {
-        failure.problems[0].hint = hint.to_owned();
+        failure.problems[0].hint = Some(hint.to_owned());
     }
     failure
 }

@@ -49,7 +49,7 @@ pub(super) fn preparation_failure(error: &Error, url: Option<&str>) -> Failure {
     };
     if signals::received().is_some() {
         for problem in &mut failure.problems {
-            "nothing was measured or stored".clone_into(&mut problem.hint);
+            problem.hint = Some("nothing was measured or stored".to_owned());
         }
     }
     failure

@@ -5,11 +5,10 @@
 //! command of the user, or keep silent about a setting that it could not put back.
 
 use super::left_settings;
-use crate::command::reproduce::{fail_if_interrupted, wait_until_it_answers};
+use crate::command::reproduce::{fail_if_interrupted, run_restart_command, wait_until_it_answers};
 use crate::command::{output, server};
 use crate::exit::{Exit, Failure};
 use prony_plan::{Plan, Spread, UserError};
-use prony_runner::shell;
 use prony_runner::{RunServer, Signals};
 use prony_server::control::Error as ControlError;
 use prony_server::settings::{
@@ -17,7 +16,6 @@ use prony_server::settings::{
     find_reach, lock_settings, set_in_sessions, verify,
 };
 use prony_server::{Control, Target};
-use std::io::stderr;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -145,9 +143,9 @@ fn connect_with_settings(target: &Target) -> Result<Control, Failure> {
     Control::connect(target).map_err(|error| {
         let mut failure = Failure::of(Exit::Connect, &error);
         if error.sqlstate() == Some(REFUSED_PARAMETER) {
-            "a pooler may refuse settings in the log-in: name the server itself, or vary the setting at the server by the \
-             command of `between` in [experiment]"
-                .clone_into(&mut failure.problems[0].hint);
+            let hint = "a pooler may refuse settings in the log-in: name the server itself, or vary the setting at the server \
+                        by the command of `between` in [experiment]";
+            failure.problems[0].hint = Some(hint.to_owned());
         }
         failure
     })
@@ -200,16 +198,7 @@ impl ChangedServer {
         let Some(command) = &self.restart else {
             return Ok(());
         };
-        let hint = "the output of the command is above";
-        let failed = |reason: String| {
-            let message = format!("the command that restarts the server {reason}");
-            Failure::new(Exit::Unexpected, message, hint)
-        };
-        let status = shell::run(command, &[], stderr().into(), signals)
-            .map_err(|error| failed(format!("cannot be started: {error}")))?;
-        if !status.success() {
-            return Err(failed(format!("failed with {status}")));
-        }
+        run_restart_command(command, "the output of the command is above", signals)?;
         let mut hosts = self.hosts.iter();
         hosts.try_for_each(|host| wait_until_it_answers(&host.target, signals).map(drop))
     }

@@ -115,7 +115,7 @@ fn simple_command_problem(words: &[String]) -> Option<String> {
                     .split_first()
                     .and_then(|(tool, arguments)| replaced_tools::problem(tool, arguments)),
                 // Help and version are no problem.
-                Err(failure) => Some(failure.problems.first()?.message.clone()),
+                Err(failure) => Some(failure.problems.first()?.problem.clone()),
             }
         }
         "pgbench" | "sysbench" => replaced_tools::problem(program, arguments),

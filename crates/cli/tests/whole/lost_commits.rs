@@ -7,7 +7,7 @@ use crate::common::{
 use crate::maria::MariaTestBench;
 use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
-use prony_store::{Check, ConsistencyState, GrowthReading, Run, Severity};
+use prony_store::{Check, FindingState, GrowthReading, Run, Severity};
 use prony_test_servers::TestControl;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -315,7 +315,7 @@ fn a_failover_to_a_standby_that_lags_loses_commits() {
     assert!(
         findings
             .iter()
-            .all(|finding| finding.state != ConsistencyState::Wrong),
+            .all(|finding| finding.state != FindingState::Wrong),
         "{findings:?}"
     );
 }

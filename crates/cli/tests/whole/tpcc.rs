@@ -142,7 +142,7 @@ fn different_profiles_and_modes_are_not_comparable() {
     let differences = |other: &str| {
         let output = bench.prony_without_server(&format!("compare {first} {other} --json"));
         let comparison: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        let list = comparison["differences"]
+        let list = comparison["side_comparisons"][0]["differences"]
             .as_array()
             .expect("a list")
             .clone();

@@ -79,7 +79,6 @@ pub struct TimeProfile {
     pub database: String,
     /// The date at which the profile was written.
     pub date: String,
-    /// The virtual users.
     pub users: Vec<UserTiming>,
     /// All virtual users together, merged by the caller, which has the histograms.
     pub summary: Vec<ProcTiming>,

@@ -63,7 +63,6 @@ impl Session {
         }
     }
 
-    /// The current settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }

@@ -18,7 +18,7 @@ use super::messages::Messages;
 use super::number::{self, InvalidInt};
 use super::options::{Invocation, PartitionMethod, RunOptions, ScriptChoice, ScriptSource};
 use super::settings::{EnvSettings, InvalidSetting, parse_percentiles};
-use super::table::{long_options, short_options};
+use super::table::long_options;
 use prony_plan::QueryMode;
 use prony_workload::script::{Builtin, find_builtin};
 
@@ -52,7 +52,7 @@ pub fn parse_args(
         .map_err(|error| setting_error(&messages, error))?;
     let posix = host.env_var("POSIXLY_CORRECT").is_some();
     let long = long_options(level);
-    let mut getopt = Getopt::new(short_options(level), &long, arguments, posix);
+    let mut getopt = Getopt::new(&long, arguments, posix);
     let mut parser = ArgsParser {
         level,
         messages: &messages,

@@ -22,7 +22,6 @@ pub(crate) struct LongOption {
 /// An option's key: a short option's letter, or the name of a long option without a letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
-    /// A short option.
     Short(char),
     /// An option that has only a long name.
     Long(&'static str),
@@ -30,9 +29,7 @@ pub(crate) enum Key {
 
 /// Parses one command line.
 pub(crate) struct Getopt<'a> {
-    /// Letters, each followed by a colon if it takes a value.
-    pub short: &'a str,
-    /// Long options, in the order in which an error lists candidates.
+    /// The options, in the order in which an error lists candidates. Each short option has a long name.
     pub long: &'a [LongOption],
     /// The arguments that are not parsed yet, without the program's name, in reverse order.
     remaining: Vec<OsString>,
@@ -48,14 +45,8 @@ pub(crate) type ParsedOption = (Key, Option<OsString>);
 
 impl<'a> Getopt<'a> {
     /// `arguments`: without the program's name.
-    pub fn new(
-        short: &'a str,
-        long: &'a [LongOption],
-        arguments: &[OsString],
-        posix: bool,
-    ) -> Self {
+    pub fn new(long: &'a [LongOption], arguments: &[OsString], posix: bool) -> Self {
         Self {
-            short,
             long,
             remaining: arguments.iter().rev().cloned().collect(),
             bundle: None,
@@ -103,14 +94,11 @@ impl<'a> Getopt<'a> {
     fn next_short(&mut self) -> Result<ParsedOption, String> {
         let mut bundle = self.bundle.take().expect("a bundle is open");
         let letter = char::from(bundle.remove(0));
-        let index = match letter {
-            ':' | ';' => None,
-            _ => self.short.find(letter),
-        };
-        let Some(index) = index else {
+        let mut options = self.long.iter();
+        let Some(option) = options.find(|option| option.key == Key::Short(letter)) else {
             return Err(format!("invalid option -- '{letter}'"));
         };
-        if self.short.as_bytes().get(index + 1) != Some(&b':') {
+        if !option.takes_value {
             self.bundle = (!bundle.is_empty()).then_some(bundle);
             return Ok((Key::Short(letter), None));
         }
@@ -168,7 +156,8 @@ impl<'a> Getopt<'a> {
 mod tests {
     use super::*;
 
-    const LONG: [LongOption; 4] = [
+    const LONG: [LongOption; 5] = [
+        long("connect", false, Key::Short('C')),
         long("time", true, Key::Short('T')),
         long("transactions", true, Key::Short('t')),
         long("log", false, Key::Short('l')),
@@ -186,7 +175,7 @@ mod tests {
 
     fn parse_all(arguments: &[&str]) -> Result<(Vec<ParsedOption>, Vec<OsString>), String> {
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-        let mut getopt = Getopt::new("T:t:lC", &LONG, &arguments, false);
+        let mut getopt = Getopt::new(&LONG, &arguments, false);
         let mut options = Vec::new();
         while let Some(option) = getopt.next()? {
             options.push(option);

@@ -125,7 +125,6 @@ impl LogFormat {
     }
 }
 
-/// Appends a number.
 fn put_number(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
@@ -224,7 +223,6 @@ impl<W: Write> Logger<W> {
         u64::try_from(unix_ns / 1000).unwrap_or(0)
     }
 
-    /// Logs a transaction.
     pub fn log_sample(&mut self, client: u32, sample: &Sample) {
         let index = client.saturating_sub(self.first_client) as usize;
         let Some(transaction_count) = self.transaction_counts.get_mut(index) else {

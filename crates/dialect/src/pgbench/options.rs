@@ -18,7 +18,6 @@ pub enum Invocation {
     ShowScript(&'static Builtin),
     /// `-i`.
     Initialize(InitOptions),
-    /// A benchmark.
     Run(RunOptions),
 }
 
@@ -166,7 +165,6 @@ impl RunOptions {
     }
 }
 
-/// The defaults of pgbench.
 impl Default for RunOptions {
     fn default() -> RunOptions {
         RunOptions {
@@ -220,7 +218,6 @@ pub struct InitOptions {
     pub unlogged: bool,
 }
 
-/// The defaults of pgbench.
 impl Default for InitOptions {
     fn default() -> InitOptions {
         InitOptions {

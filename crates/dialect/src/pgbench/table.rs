@@ -3,15 +3,6 @@
 use super::getopt::{Key, LongOption};
 use super::level::Level;
 
-/// The short options in getopt's syntax: a colon follows each letter with a value.
-pub(crate) fn short_options(level: &Level) -> &'static str {
-    if level.at_least(17) {
-        "b:c:Cd:D:f:F:h:iI:j:lL:M:nNp:P:qrR:s:St:T:U:v"
-    } else {
-        "iI:h:nvp:dqb:SNc:j:Crs:t:T:U:lf:D:F:M:P:R:L:"
-    }
-}
-
 /// Long options, in the order in which getopt lists candidates: the name, whether the option takes a value,
 /// the short option with the same meaning, and the first and last major version that has the option.
 #[rustfmt::skip]

@@ -15,7 +15,6 @@ pub enum Command {
     Prepare,
     /// Reads the tables into the server's memory; on MySQL only.
     Prewarm,
-    /// Runs the load.
     Run,
     /// Drops the tables.
     Cleanup,

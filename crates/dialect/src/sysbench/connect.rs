@@ -35,7 +35,6 @@ const DEFAULT_PORT: u16 = 3306;
 /// The endpoint of a connection to MySQL. `Display` formats it as in sysbench's messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
-    /// A unix socket.
     Socket(String),
     /// A host; `localhost` means the default socket, as in MySQL's clients.
     Host(String, u16),

@@ -16,7 +16,6 @@ pub enum Invocation {
     Print(Output),
     /// Run a bundled test with Prony's workload.
     Native(Box<NativeCommand>),
-    /// Run a script.
     Script(Box<ScriptCommand>),
 }
 
@@ -97,7 +96,6 @@ impl fmt::Debug for RawOption {
     }
 }
 
-/// The checked general options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GeneralOptions {
     /// The version of sysbench that has these options.
@@ -122,15 +120,12 @@ pub struct GeneralOptions {
     pub report_interval_s: Option<u32>,
     /// `--report-checkpoints`, seconds from the start, ascending.
     pub checkpoints_s: Vec<u32>,
-    /// `--debug`.
     pub debug: bool,
-    /// `--validate`.
     pub validate: bool,
     /// `--verbosity`, 0 to 5; 5 with `--debug`.
     pub verbosity: u8,
     /// `--percentile`, 0 to 100; 0 means none.
     pub percentile: u8,
-    /// `--histogram`.
     pub histogram: bool,
     /// `--rand-*`.
     pub random: RandomOptions,
@@ -147,11 +142,8 @@ pub struct RandomOptions {
     pub seed: Option<i32>,
     /// `--rand-spec-iter`.
     pub spec_iterations: i32,
-    /// `--rand-spec-pct`.
     pub spec_pct: i32,
-    /// `--rand-spec-res`.
     pub spec_res: i32,
-    /// `--rand-pareto-h`.
     pub pareto_h: f64,
     /// `--rand-zipfian-exp`.
     pub zipfian_exponent: f64,
@@ -160,11 +152,8 @@ pub struct RandomOptions {
 /// The options of drivers. Values that sysbench checks only when it connects are not checked here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseOptions {
-    /// `--db-driver`.
     pub driver: String,
-    /// `--db-ps-mode`.
     pub ps_mode: String,
-    /// `--db-debug`.
     pub debug: bool,
     /// `--mysql-*`.
     pub mysql: MysqlOptions,
@@ -189,19 +178,14 @@ pub struct MysqlOptions {
     pub ssl: String,
     /// `--mysql-ssl-cipher`, if set.
     pub ssl_cipher: Option<String>,
-    /// `--mysql-ssl-key`.
     pub ssl_key: Option<String>,
-    /// `--mysql-ssl-ca`.
     pub ssl_ca: Option<String>,
-    /// `--mysql-ssl-cert`.
     pub ssl_cert: Option<String>,
     /// `--mysql-get-server-public-key`: whether to accept any RSA key from a server on another machine without TLS.
     pub get_server_public_key: bool,
-    /// `--mysql-compression`.
     pub compression: bool,
     /// `--mysql-ignore-errors`.
     pub ignored_errors: IgnoredErrors,
-    /// `--mysql-dry-run`.
     pub dry_run: bool,
 }
 

@@ -27,7 +27,6 @@ pub struct QueueState {
 pub struct Progress {
     /// Seconds since the start.
     pub at_s: u64,
-    /// Running threads.
     pub threads: u32,
     /// Whether the test uses a database.
     pub uses_database: bool,

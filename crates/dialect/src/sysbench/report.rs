@@ -74,7 +74,6 @@ pub struct Report<'a> {
     /// The latency at that percentile in ms, from [`Histogram::percentile_ms`].
     pub percentile_ms: f64,
     pub histogram: Option<&'a Histogram>,
-    /// The threads' fairness.
     pub fairness: Fairness,
     /// With `--forced-shutdown`: the number of events in flight.
     pub unfinished: Option<u64>,

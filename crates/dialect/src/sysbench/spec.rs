@@ -11,7 +11,6 @@ use std::sync::LazyLock;
 /// The type of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueType {
-    /// A boolean.
     Bool,
     /// A 32-bit integer.
     Int,

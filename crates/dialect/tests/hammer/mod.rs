@@ -2,6 +2,7 @@
 
 pub mod backend;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use prony_dialect::hammerdb::tcl::{Channel, Host, PathKind, System, TclResult};
@@ -15,7 +16,19 @@ pub struct MemoryHost {
     pub folders: BTreeSet<String>,
     pub current_folder: String,
     pub is_stopped: bool,
+    /// After how many steps of scripts they are stopped; 0: never.
+    max_steps: u64,
+    steps: Cell<u64>,
     captured: Option<Vec<String>>,
+}
+
+impl MemoryHost {
+    pub fn stopping_after(max_steps: u64) -> MemoryHost {
+        MemoryHost {
+            max_steps,
+            ..MemoryHost::default()
+        }
+    }
 }
 
 impl Host for MemoryHost {
@@ -52,7 +65,8 @@ impl System for MemoryHost {
         std::mem::replace(&mut self.captured, on.then(Vec::new)).unwrap_or_default()
     }
     fn is_stopped(&self) -> bool {
-        self.is_stopped
+        self.steps.set(self.steps.get() + 1);
+        self.is_stopped || (self.max_steps > 0 && self.steps.get() > self.max_steps)
     }
     fn list_directory(&self, path: &str) -> Result<Vec<String>, String> {
         let name_in_path = |file: &String| {

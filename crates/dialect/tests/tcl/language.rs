@@ -39,12 +39,10 @@ fn commands_before_a_syntax_error_run() {
 }
 
 #[test]
-fn scripts_cannot_catch_exit_or_the_step_limit() {
+fn scripts_cannot_catch_exit_or_a_stop() {
     assert_eq!(run("catch {exit 3}; puts never").1, Err(Flow::Exit(3)));
-    let mut memory = MemoryHost::default();
-    let mut interp = Interp::new();
-    interp.limit_steps(1000);
-    let outcome = interp.eval(&mut memory, "while 1 { catch { while 1 {} } }");
+    let mut memory = MemoryHost::stopping_after(1000);
+    let outcome = Interp::new().eval(&mut memory, "while 1 { catch { while 1 {} } }");
     assert!(matches!(outcome, Err(Flow::Stopped(_))));
 }
 
@@ -56,9 +54,7 @@ fn long_texts_are_processed_quickly_or_stopped() {
         "regexp -all -inline b* [string repeat a 100000]",
         "regsub -all a [string repeat a 100000] b",
     ] {
-        let mut interp = Interp::new();
-        interp.limit_steps(1000);
-        let outcome = interp.eval(&mut MemoryHost::default(), script);
+        let outcome = Interp::new().eval(&mut MemoryHost::stopping_after(1000), script);
         assert!(matches!(outcome, Err(Flow::Stopped(_))), "{script}");
     }
     // These commands take time linear in the length of their texts.
@@ -131,8 +127,7 @@ proptest! {
     #[test]
     fn no_script_panics(script in prop_oneof![any_script(), any::<String>()]) {
         let mut interp = Interp::new();
-        interp.limit_steps(2000);
-        let mut memory = MemoryHost::default();
+        let mut memory = MemoryHost::stopping_after(2000);
         let _ = interp.eval(&mut memory, &script);
         let _ = interp.eval(&mut memory, &format!("expr {{{script}}}"));
         is_complete(&script);

@@ -5,9 +5,9 @@
 
 use super::{ConnectionEvent, ConnectionSlot, Connections, LinkTimer, Stage};
 use crate::error::ConnectError;
-use crate::hosts::{ConnectionUse, FirstEndpoint};
+use crate::hosts::ConnectionUse;
 use crate::io::{Io, IoEvent, IoEventKind, Slot};
-use crate::link::{LinkStep, Routes};
+use crate::link::{FirstEndpoint, LinkStep, Routes};
 use prony_measure::interval::TimestampCounts;
 use prony_server::control::{ConnectFailure, FailureCause};
 use prony_session::UserPhase;

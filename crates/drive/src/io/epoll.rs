@@ -16,7 +16,6 @@ const EVENTS_MAX: usize = 1024;
 /// Maximum number of bytes that one read returns.
 const SCRATCH_BYTES: usize = 64 * 1024;
 
-/// The epoll engine.
 pub struct Epoll {
     epoll: OwnedFd,
     clock: Clock,

@@ -30,7 +30,6 @@ pub enum Action {
     Close(i32),
 }
 
-/// A simulated server.
 pub trait SimServer {
     /// A client connects: returns the delay until the server accepts it, nanoseconds, or the `errno` with
     /// which the server refuses it.

@@ -7,7 +7,6 @@ pub struct PgbenchCall {
     pub level: Level,
     /// Whether the user named the level; otherwise it is the default one.
     pub names_level: bool,
-    /// Formats messages.
     pub messages: Messages,
     /// The arguments without passwords, for the store.
     pub redacted_arguments: Vec<String>,

@@ -173,7 +173,6 @@ impl SideComparison {
     }
 }
 
-/// Options of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompareOptions {
     /// Name of the primary figure instead of the usual one; without effect if a side lacks it.

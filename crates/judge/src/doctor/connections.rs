@@ -9,10 +9,10 @@ use crate::formatting::{count, thousands};
 use prony_store::{ConnectionLimit, DoctorFinding, LimitOwner, SqlDialect};
 
 /// Connections that a run needs besides those of its clients: control, observation, the server's own count.
-const OTHER_CONNECTIONS: u64 = 3;
+pub const SPARE_CONNECTIONS: u64 = 3;
 
 pub(super) fn finding(server: &DatabaseFacts, load: IntendedLoad) -> DoctorFinding {
-    let needed = u64::from(load.clients) + OTHER_CONNECTIONS;
+    let needed = u64::from(load.clients) + SPARE_CONNECTIONS;
     let clients = count(u64::from(load.clients), "client");
     let narrowest = server
         .narrower_limits

@@ -40,7 +40,6 @@ pub struct MeasuredConfiguration<'a> {
     pub run: &'a Run,
 }
 
-/// Options of the calculation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PriceOptions {
     pub today: PriceDate,
@@ -55,7 +54,6 @@ pub struct PriceOptions {
 /// What throughput costs on each configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prices {
-    /// Currency of all prices.
     pub currency: String,
     /// Date of the calculation.
     pub today: String,
@@ -81,7 +79,6 @@ pub struct UnpricedRun {
     pub configuration: String,
     /// The run's id.
     pub run: String,
-    /// The reason.
     pub why: String,
     pub advice: String,
 }
@@ -98,7 +95,6 @@ pub enum PriceError {
          currencies"
     )]
     Currencies {
-        /// The first sheet.
         first: String,
         /// Currency of the first sheet.
         first_currency: String,

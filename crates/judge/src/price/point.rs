@@ -34,9 +34,7 @@ pub struct PricePoint {
     pub regions: Vec<String>,
     /// Terms for which its prices apply.
     pub terms: Vec<String>,
-    /// Sources of its prices.
     pub sources: Vec<String>,
-    /// Who entered its prices.
     pub entered_by: Vec<String>,
     /// Cost per month, without one-time costs.
     pub monthly_cost: f64,
@@ -48,7 +46,6 @@ pub struct PricePoint {
     /// How many repeats of its variant the experiment planned; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats_planned: Option<usize>,
-    /// The workload, as text.
     pub workload: String,
     /// P of the formulas: committed transactions per second within the latency limit, of the median run.
     pub tps: f64,
@@ -89,7 +86,6 @@ pub struct PricePoint {
     pub replicas_measured: Option<u32>,
     /// The durability of a commit, as the runs record it.
     pub durability: Option<String>,
-    /// Caveats of its runs.
     pub caveats: Vec<String>,
     /// Rank by throughput for the money: one more than the number of points whose interval lies above that of
     /// this point. Points whose intervals overlap may share a rank; a single run has no interval and counts as

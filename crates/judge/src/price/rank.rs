@@ -33,7 +33,6 @@ pub struct RankingObstacle {
     pub in_a: String,
     /// Its value in configuration `b`.
     pub in_b: String,
-    /// Why it matters.
     pub why: String,
 }
 

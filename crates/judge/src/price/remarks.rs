@@ -19,7 +19,6 @@ struct PriceRemark {
     advice: &'static str,
 }
 
-/// Remarks on the figures.
 pub(super) fn remarks(
     groups: &[Vec<MeasuredConfiguration<'_>>],
     points: &[PricePoint],

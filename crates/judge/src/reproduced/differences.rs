@@ -248,7 +248,7 @@ fn mix_difference(run: &Run) -> Option<Difference> {
     let deviations = super::deviations(run);
     let deviation = |name: &str| deviations.iter().find(|deviation| deviation.name == name);
     let (reads, writes) = (deviation("reads")?, deviation("writes")?);
-    let published = reads.published / writes.published;
+    let published = reads.published? / writes.published?;
     let measured = reads.measured? / writes.measured?;
     if !measured.is_finite() || (measured / published - 1.0).abs() <= MIX_TOLERANCE {
         return None;
@@ -333,9 +333,10 @@ fn declared_differences(run: &Run, original: &OriginalSetup) -> impl Iterator<It
     ];
     facts.into_iter().filter_map(|(fact, what, published)| {
         let (published, declared) = (published?, run.server.declared.get(fact));
-        match declared == Some(published.as_str()) {
-            true => None,
-            false => difference(what, published, declared.unwrap_or(UNKNOWN)),
+        if declared == Some(published.as_str()) {
+            None
+        } else {
+            difference(what, published, declared.unwrap_or(UNKNOWN))
         }
     })
 }

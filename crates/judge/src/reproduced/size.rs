@@ -5,6 +5,7 @@
 //! them is missing.
 
 use crate::observations;
+use crate::workload::description;
 use prony_store::{Run, ServerState, TableState};
 
 const TPCB_TABLES: [&str; 4] = [
@@ -12,17 +13,6 @@ const TPCB_TABLES: [&str; 4] = [
     "pgbench_branches",
     "pgbench_history",
     "pgbench_tellers",
-];
-const TPCC_TABLES: [&str; 9] = [
-    "customer",
-    "district",
-    "history",
-    "item",
-    "new_order",
-    "order_line",
-    "orders",
-    "stock",
-    "warehouse",
 ];
 
 /// A size, and what it covers.
@@ -61,19 +51,19 @@ fn workload_bytes(run: &Run, state: &ServerState) -> Option<u64> {
 
 /// The names of a workload's tables; `None` if the user defines them.
 fn table_names(run: &Run) -> Option<Vec<String>> {
-    let to_strings = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    match run.workload.name.as_str() {
-        "tpcb" | "simple-update" | "select-only" => Some(to_strings(&TPCB_TABLES)),
-        "tpcc" => Some(to_strings(&TPCC_TABLES)),
-        // All published scripts use the account tables.
-        "script" if run.scenario.is_some() => Some(to_strings(&TPCB_TABLES)),
-        // The scale of these workloads is the number of tables.
-        oltp if oltp.starts_with("oltp_") || oltp.starts_with("select_random_") => {
-            let tables = 1..=run.workload.scale;
-            Some(tables.map(|number| format!("sbtest{number}")).collect())
-        }
-        _ => None,
+    let names = &description(run)?.table_names;
+    // The first of a numbered series, whose length is the scale.
+    if let [first] = &names[..]
+        && let Some(prefix) = first.strip_suffix('1')
+    {
+        let numbers = 1..=run.workload.scale;
+        return Some(numbers.map(|number| format!("{prefix}{number}")).collect());
     }
+    // All published scripts use the account tables.
+    if names.is_empty() && run.scenario.is_some() {
+        return Some(TPCB_TABLES.map(str::to_owned).to_vec());
+    }
+    (!names.is_empty()).then(|| names.clone())
 }
 
 /// The size of one table with its indexes; `None` if it is not listed. A partitioned table is not listed: the
@@ -90,10 +80,20 @@ mod tests {
     use super::*;
     use crate::sample::healthy;
 
+    const TPCC_TABLES: [&str; 2] = ["stock", "warehouse"];
+
     fn run_with_tables(workload: &str, scale: u32, tables: &[(&str, Option<u64>)]) -> Run {
         let mut run = healthy();
         run.workload.name = workload.to_owned();
         run.workload.scale = scale;
+        let table_names: &[&str] = match workload {
+            "tpcb" => &TPCB_TABLES,
+            "tpcc" => &TPCC_TABLES,
+            "script" => &[],
+            _ => &["sbtest1"],
+        };
+        let description = run.workload.description.as_mut().unwrap();
+        description.table_names = table_names.iter().map(|&name| name.to_owned()).collect();
         let tables = tables.iter().map(|(name, bytes)| TableState {
             name: (*name).to_owned(),
             bytes: *bytes,
@@ -119,12 +119,10 @@ mod tests {
         let mut tables: Vec<(&str, Option<u64>)> =
             TPCB_TABLES.iter().map(|name| (*name, Some(3))).collect();
         tables.extend([("stock", Some(200)), ("other.pgbench_accounts", Some(20))]);
-        for workload in ["tpcb", "simple-update", "select-only"] {
-            assert_eq!(
-                data_size_before(&run_with_tables(workload, 1, &tables)),
-                size(12, false)
-            );
-        }
+        assert_eq!(
+            data_size_before(&run_with_tables("tpcb", 1, &tables)),
+            size(12, false)
+        );
         // Some tables of tpcc are missing, and the tables of a script are not known.
         for workload in ["tpcc", "script"] {
             assert_eq!(
@@ -138,7 +136,7 @@ mod tests {
         let tables = TPCC_TABLES.map(|name| (name, Some(2)));
         assert_eq!(
             data_size_before(&run_with_tables("tpcc", 1, &tables)),
-            size(18, false)
+            size(4, false)
         );
     }
 

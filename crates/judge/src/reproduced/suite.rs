@@ -15,7 +15,6 @@ use std::borrow::Borrow;
 /// A suite and what was measured of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SuiteSummary {
-    /// Id of the suite.
     pub id: String,
     /// Title of the suite; empty if this version has no suite of this id.
     pub title: String,
@@ -32,7 +31,6 @@ pub struct SuiteSummary {
 /// A row of a suite.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SuiteRow {
-    /// Id of the scenario.
     pub id: String,
     /// Its runs that have ended.
     pub runs: usize,
@@ -43,23 +41,24 @@ pub struct SuiteRow {
     /// What forbids to compare the runs with the publication; empty if their figures can be compared.
     pub not_comparable_by: Vec<&'static str>,
     /// The published figures and the measured ones.
-    pub figures: Vec<SuiteFigure>,
+    pub figures: Vec<ComparedFigure>,
 }
 
-/// A figure of a row.
+/// A published figure with the measured one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SuiteFigure {
+pub struct ComparedFigure {
     pub name: String,
     pub unit: String,
     /// The published value, or the lower end of a range; absent if the document has none in figures.
     pub published: Option<f64>,
     /// Upper end of a published range.
     pub published_high: Option<f64>,
-    /// Median of the counted runs.
+    /// Measured here, the median of several runs; absent if no run has it.
     pub measured: Option<f64>,
-    /// Lowest and highest of the counted runs, if there are several.
+    /// Lowest and highest of several runs.
     pub range: Option<(f64, f64)>,
-    /// Relative change from published to measured; absent if they cannot be compared.
+    /// Relative change from published to measured, 0 within a published range: -0.4 is 40 % less. Absent if they cannot
+    /// be compared.
     pub change: Option<f64>,
 }
 
@@ -144,7 +143,7 @@ const THROUGHPUT: [PublishedMetric; 5] = [
 ];
 
 /// The published figures of a row, and its throughput if the document has none.
-fn figures(runs: &[&Run], counted: &[&Run], is_comparable: bool) -> Vec<SuiteFigure> {
+fn figures(runs: &[&Run], counted: &[&Run], is_comparable: bool) -> Vec<ComparedFigure> {
     let Some(scenario) = runs.first().and_then(scenario_of) else {
         return Vec::new();
     };
@@ -159,9 +158,12 @@ fn figures(runs: &[&Run], counted: &[&Run], is_comparable: bool) -> Vec<SuiteFig
     };
     let published = scenario.published.iter().map(|figure| {
         let spread = Spread::from_values(values_of(figure.name.name()));
-        new_figure(figure, spread, is_comparable)
+        ComparedFigure {
+            range: range(spread),
+            ..new_figure(figure, spread.map(|spread| spread.median), is_comparable)
+        }
     });
-    let published: Vec<SuiteFigure> = published.collect();
+    let published: Vec<ComparedFigure> = published.collect();
     let has_throughput = |figure: &PublishedFigure| THROUGHPUT.contains(&figure.name);
     if scenario.published.iter().any(has_throughput) {
         return published;
@@ -170,7 +172,7 @@ fn figures(runs: &[&Run], counted: &[&Run], is_comparable: bool) -> Vec<SuiteFig
         .iter()
         .filter_map(|run| Some(run.measured.all_kinds()?.tps));
     let spread = Spread::from_values(tps.collect());
-    let throughput = SuiteFigure {
+    let throughput = ComparedFigure {
         name: PublishedMetric::Tps.name().to_owned(),
         unit: PublishedMetric::Tps.unit().to_owned(),
         published: None,
@@ -187,20 +189,19 @@ fn range(spread: Option<Spread>) -> Option<(f64, f64)> {
     Some((spread.low, spread.high))
 }
 
-fn new_figure(
+pub(super) fn new_figure(
     figure: &PublishedFigure,
-    spread: Option<Spread>,
+    measured: Option<f64>,
     is_comparable: bool,
-) -> SuiteFigure {
-    let measured = spread.map(|spread| spread.median);
+) -> ComparedFigure {
     let comparable = measured.filter(|_| is_comparable);
-    SuiteFigure {
+    ComparedFigure {
         name: figure.name.name().to_owned(),
         unit: figure.unit.clone(),
         published: Some(figure.value),
         published_high: figure.high,
         measured,
-        range: range(spread),
+        range: None,
         change: comparable.and_then(|measured| relative_change(figure, measured)),
     }
 }

@@ -5,7 +5,7 @@ use crate::sample::healthy as run;
 use prony_assertions::TextAssertions;
 use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure, Scenario, ScenarioLoad};
 use prony_store::{
-    DeclaredFact, IndustryMetric, QueryCounts, ServerSecond, ServerState, TableState,
+    Choice, DeclaredFact, IndustryMetric, QueryCounts, ServerSecond, ServerState, TableState,
 };
 
 fn published(name: &str, value: f64) -> PublishedFigure {
@@ -41,7 +41,7 @@ fn run_with_figures(figures: &[(&str, f64)]) -> Run {
     run
 }
 
-fn first_deviation(run: &Run) -> Deviation {
+fn first_deviation(run: &Run) -> ComparedFigure {
     deviations(run).remove(0)
 }
 

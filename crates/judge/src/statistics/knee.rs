@@ -9,6 +9,8 @@
 //! after it as before it, and if the line through the upper ends of the intervals of its two points passes below
 //! the lower end of the knee's interval: then chance does not make it.
 
+use serde::Serialize;
+
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
@@ -20,18 +22,19 @@ pub struct CurvePoint {
     pub interval: Option<[f64; 2]>,
 }
 
-/// Where a curve bends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Knee {
-    /// At the point with this index; throughput hardly rises after it.
-    At(usize),
-    /// Throughput does not rise from the first point on.
+/// Whether a curve has a knee, the point after which throughput hardly rises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KneeState {
+    /// It has.
+    Found,
+    /// Throughput does not rise from the first point on, which counts as the knee.
     BeforeFirst,
     /// Throughput still rises at the last point.
     NotReached,
     /// The runs scatter too much to tell where throughput stops to rise, or whether it rises at all.
     Unclear,
-    /// There are fewer than three points.
+    /// Fewer than three points have figures.
     TooFewPoints,
 }
 
@@ -40,13 +43,13 @@ const MAX_SLOPE_RATIO: f64 = 0.5;
 /// The highest point counts as higher than another only by more than this share, if there are no intervals.
 const MIN_RISE_SHARE: f64 = 0.03;
 
-/// Finds the knee. `points` are in the order of their load.
-pub fn find_knee(points: &[CurvePoint]) -> Knee {
+/// Finds the index of the knee. `points` are in the order of their load.
+pub fn find_knee(points: &[CurvePoint]) -> (KneeState, Option<usize>) {
     if points.len() < 3 {
-        return Knee::TooFewPoints;
+        return (KneeState::TooFewPoints, None);
     }
     let Some(top) = points.iter().max_by(|a, b| a.y.total_cmp(&b.y)) else {
-        return Knee::TooFewPoints;
+        return (KneeState::TooFewPoints, None);
     };
     // On a plateau, chance decides which point is highest.
     let as_high = points.iter().rposition(|point| !is_higher(top, point));
@@ -54,9 +57,9 @@ pub fn find_knee(points: &[CurvePoint]) -> Knee {
     if !points.iter().any(|point| is_higher(point, &points[0])) {
         let rises = top.y > points[0].y * (1.0 + MIN_RISE_SHARE);
         return if rises {
-            Knee::Unclear
+            (KneeState::Unclear, None)
         } else {
-            Knee::BeforeFirst
+            (KneeState::BeforeFirst, Some(0))
         };
     }
     let furthest = (1..highest).max_by(|a, b| {
@@ -64,14 +67,16 @@ pub fn find_knee(points: &[CurvePoint]) -> Knee {
         height(a).total_cmp(&height(b))
     });
     if let Some(knee) = furthest.filter(|knee| bends(points, highest, *knee)) {
-        return Knee::At(knee);
+        return (KneeState::Found, Some(knee));
     }
     // A straight rise that ends at the highest point, which is the knee if lower ones follow.
     let middle = &points[(points.len() - 1) / 2];
-    match highest + 1 < points.len() {
-        true => Knee::At(highest),
-        false if is_higher(&points[highest], middle) => Knee::NotReached,
-        false => Knee::Unclear,
+    if highest + 1 < points.len() {
+        (KneeState::Found, Some(highest))
+    } else if is_higher(&points[highest], middle) {
+        (KneeState::NotReached, None)
+    } else {
+        (KneeState::Unclear, None)
     }
 }
 
@@ -117,7 +122,7 @@ mod tests {
         values.iter().map(point).collect()
     }
 
-    fn knee_of(values: &[(f64, f64)]) -> Knee {
+    fn knee_of(values: &[(f64, f64)]) -> (KneeState, Option<usize>) {
         find_knee(&points(values, 0.0))
     }
 
@@ -130,15 +135,15 @@ mod tests {
             (8.0, 410.0),
             (16.0, 405.0),
         ];
-        assert_eq!(knee_of(&plateau), Knee::At(2));
+        assert_eq!(knee_of(&plateau), (KneeState::Found, Some(2)));
         let falling = [(1.0, 100.0), (2.0, 200.0), (4.0, 390.0), (8.0, 300.0)];
         assert_eq!(
             knee_of(&falling),
-            Knee::At(2),
+            (KneeState::Found, Some(2)),
             "the highest point, and a fall"
         );
         let steep = [(1.0, 100.0), (2.0, 200.0), (4.0, 199.0), (8.0, 198.0)];
-        assert_eq!(knee_of(&steep), Knee::At(1));
+        assert_eq!(knee_of(&steep), (KneeState::Found, Some(1)));
     }
 
     #[test]
@@ -147,7 +152,7 @@ mod tests {
         let law = |n: f64| (n, 1_000.0 * n / (1.0 + 0.1 * (n - 1.0)));
         let loads = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
         let values: Vec<(f64, f64)> = loads.into_iter().map(law).collect();
-        assert_eq!(knee_of(&values), Knee::At(5));
+        assert_eq!(knee_of(&values), (KneeState::Found, Some(5)));
     }
 
     #[test]
@@ -155,26 +160,29 @@ mod tests {
         let line: Vec<(f64, f64)> = (1..=6)
             .map(|x| (f64::from(x), f64::from(x) * 50.0))
             .collect();
-        assert_eq!(knee_of(&line), Knee::NotReached);
-        assert_eq!(knee_of(&line[..2]), Knee::TooFewPoints);
+        assert_eq!(knee_of(&line), (KneeState::NotReached, None));
+        assert_eq!(knee_of(&line[..2]), (KneeState::TooFewPoints, None));
         let flat = [(1.0, 100.0), (2.0, 101.0), (3.0, 99.0), (4.0, 100.5)];
-        assert_eq!(knee_of(&flat), Knee::BeforeFirst);
+        assert_eq!(knee_of(&flat), (KneeState::BeforeFirst, Some(0)));
         let falls = [(1.0, 100.0), (2.0, 80.0), (3.0, 70.0)];
-        assert_eq!(knee_of(&falls), Knee::BeforeFirst);
+        assert_eq!(knee_of(&falls), (KneeState::BeforeFirst, Some(0)));
     }
 
     #[test]
     fn points_that_scatter_too_much_are_unclear() {
         let values = [(1.0, 165.0), (2.0, 212.0), (4.0, 152.0), (8.0, 173.0)];
-        assert_eq!(find_knee(&points(&values, 0.6)), Knee::Unclear);
-        assert_eq!(find_knee(&points(&values[1..], 0.6)), Knee::BeforeFirst);
+        assert_eq!(find_knee(&points(&values, 0.6)), (KneeState::Unclear, None));
+        assert_eq!(
+            find_knee(&points(&values[1..], 0.6)),
+            (KneeState::BeforeFirst, Some(0))
+        );
         // It rises, but nobody knows how far: the last point has two runs that differ widely.
         let mut last = points(
             &[(1.0, 100.0), (2.0, 190.0), (4.0, 360.0), (8.0, 500.0)],
             0.05,
         );
         last[3].interval = Some([100.0, 2_500.0]);
-        assert_eq!(find_knee(&last), Knee::Unclear);
+        assert_eq!(find_knee(&last), (KneeState::Unclear, None));
     }
 
     #[test]
@@ -189,7 +197,7 @@ mod tests {
                 })
                 .collect();
             let knee = find_knee(&points(&values, 0.1));
-            assert_eq!(knee, Knee::NotReached, "{values:?}");
+            assert_eq!(knee, (KneeState::NotReached, None), "{values:?}");
         }
     }
 
@@ -203,6 +211,9 @@ mod tests {
             (16.0, 640.0),
             (32.0, 628.0),
         ];
-        assert_eq!(find_knee(&points(&values, 0.05)), Knee::At(3));
+        assert_eq!(
+            find_knee(&points(&values, 0.05)),
+            (KneeState::Found, Some(3))
+        );
     }
 }

@@ -52,7 +52,7 @@ mod usl;
 
 pub use change_points::{ChangePoint, MIN_RUNS_OF_LEVEL, change_points};
 pub use holm::{HolmResult, holm};
-pub use knee::{CurvePoint, Knee, find_knee};
+pub use knee::{CurvePoint, KneeState, find_knee};
 pub use median_interval::{median_interval, order_statistic_interval};
 pub use ranks::{RankComparison, ranks_suffice};
 pub(crate) use runs::moments;
@@ -70,7 +70,6 @@ pub const POWER: f64 = 0.8;
 pub struct Estimate {
     /// Natural logarithm of the ratio.
     pub log_ratio: f64,
-    /// Its standard error.
     pub std_error: f64,
     /// Degrees of freedom of that error.
     pub dof: f64,

@@ -169,7 +169,6 @@ fn summarize_bins(series: &[f64], summarize: fn(&[f64]) -> f64) -> Vec<f64> {
         .collect()
 }
 
-/// The arithmetic mean.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

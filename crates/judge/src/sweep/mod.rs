@@ -11,9 +11,8 @@ use crate::limiter::{first_known, limiter};
 use crate::machine::server_cpus;
 use crate::observations::server_machine_mean;
 use crate::price::Prices;
-use crate::statistics::{
-    ALPHA, CurvePoint, Knee, UslFit, find_knee, fit_usl, median, median_interval,
-};
+pub use crate::statistics::KneeState;
+use crate::statistics::{ALPHA, CurvePoint, UslFit, find_knee, fit_usl, median, median_interval};
 use prony_plan::experiment::MACHINE_AXIS;
 use prony_store::{Run, Setting, Severity};
 use serde::Serialize;
@@ -23,14 +22,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Name of the axis if machines are ordered by their CPUs.
 pub const CPUS_AXIS: &str = "cpus";
 
-/// A sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sweep {
     /// The setting along the curves, such as `clients`; `cpus` for machines.
     pub axis: String,
     /// Whether the rate is NOPM; otherwise committed transactions per second.
     pub by_nopm: bool,
-    /// Currency of the prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
     pub curves: Vec<Curve>,
@@ -55,22 +52,6 @@ pub struct Curve {
     /// The universal scalability law, if the axis is a concurrency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usl: Option<UslFit>,
-}
-
-/// Whether a curve has a knee.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KneeState {
-    /// It has.
-    Found,
-    /// Throughput does not rise from the first point on, which counts as the knee.
-    BeforeFirst,
-    /// Throughput still rises at the last point.
-    NotReached,
-    /// The runs scatter too much to tell where throughput stops to rise, or whether it rises at all.
-    Unclear,
-    /// Fewer than three points have figures.
-    TooFewPoints,
 }
 
 /// A point of a curve. Rates and times are medians of the runs that count.
@@ -180,9 +161,10 @@ impl Sweep {
             own.push(run);
         }
         let points = machines.into_iter().map(|(cpus, (is_assumed, own))| {
-            let value = match is_assumed {
-                true => format!("{cpus} CPUs (published)"),
-                false => format!("{cpus} CPUs"),
+            let value = if is_assumed {
+                format!("{cpus} CPUs (published)")
+            } else {
+                format!("{cpus} CPUs")
             };
             let figures = VariantFigures::of(&value, &own, false);
             let mut point = SweepPoint::new(value, Some(cpus), &figures, &own);
@@ -309,13 +291,8 @@ impl Curve {
                 Some((index, curve_point))
             })
             .unzip();
-        let (state, knee) = match find_knee(&curve) {
-            Knee::At(index) => (KneeState::Found, Some(indexes[index])),
-            Knee::BeforeFirst => (KneeState::BeforeFirst, indexes.first().copied()),
-            Knee::NotReached => (KneeState::NotReached, None),
-            Knee::Unclear => (KneeState::Unclear, None),
-            Knee::TooFewPoints => (KneeState::TooFewPoints, None),
-        };
+        let (state, knee) = find_knee(&curve);
+        let knee = knee.map(|knee| indexes[knee]);
         let limiter = knee.and_then(|knee| {
             // At the knee itself a limit may be just below its threshold; after it the limit is the same, and clear.
             first_known(points[knee..].iter().map(|(point, runs)| {

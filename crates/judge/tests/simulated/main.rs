@@ -4,6 +4,7 @@
 //! The generator has a fixed seed, so that each test is deterministic. [`healthy`] simulates runs without a
 //! fault; [`sick`] lists the faults with the smallest size that is promised to be found.
 
+mod found_faults;
 mod healthy;
 mod random;
 #[allow(dead_code)]
@@ -11,8 +12,8 @@ mod random;
 mod sample;
 mod sick;
 
+use crate::found_faults::FOUND_FAULTS;
 use healthy::{Load, simulate};
-use prony_judge::checks::FOUND_FAULTS;
 use prony_judge::judge;
 use prony_store::{Check, Severity};
 use random::Random;

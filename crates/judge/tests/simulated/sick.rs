@@ -1,8 +1,8 @@
 //! Faults: each changes a healthy run as the fault would, at the size that [`FOUND_FAULTS`] promises to find.
 
+use crate::found_faults::FOUND_FAULTS;
 use crate::healthy::Load;
 use crate::random::Random;
-use prony_judge::checks::FOUND_FAULTS;
 use prony_store::{
     ClientHealth, ErrorClass, ErrorCount, Event, EventKind, Gap, MachineSecond, Run, Second,
     Severity,

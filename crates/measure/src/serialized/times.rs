@@ -20,7 +20,6 @@ pub struct SerializedTimes {
 }
 
 impl SerializedTimes {
-    /// Serialises a distribution.
     pub fn new<C: Counter>(times: &Distribution<C>) -> SerializedTimes {
         SerializedTimes {
             samples: times.samples,

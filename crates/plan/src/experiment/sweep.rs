@@ -303,9 +303,10 @@ pub fn parse_values(text: &str) -> Result<Vec<toml::Value>, String> {
     let Some((start, rest)) = text.split_once("..") else {
         let values = text.split(',').map(str::trim);
         let values: Vec<&str> = values.filter(|value| !value.is_empty()).collect();
-        return match values.is_empty() {
-            true => Err(format!("has no value: {SWEEP_VALUES_HELP}")),
-            false => Ok(values.into_iter().map(option_from_text).collect()),
+        return if values.is_empty() {
+            Err(format!("has no value: {SWEEP_VALUES_HELP}"))
+        } else {
+            Ok(values.into_iter().map(option_from_text).collect())
         };
     };
     let error = || format!("is not a range of whole numbers: {SWEEP_VALUES_HELP}");
@@ -318,16 +319,20 @@ pub fn parse_values(text: &str) -> Result<Vec<toml::Value>, String> {
         _ => return Err(error()),
     };
     let start = number(start)?;
-    let grows = match times {
-        true => by >= 2 && start >= 1,
-        false => by >= 1,
+    let grows = if times {
+        by >= 2 && start >= 1
+    } else {
+        by >= 1
     };
     if !grows || start > end {
         return Err(error());
     }
-    let next = |value: &u64| match times {
-        true => value.checked_mul(by),
-        false => value.checked_add(by),
+    let next = |value: &u64| {
+        if times {
+            value.checked_mul(by)
+        } else {
+            value.checked_add(by)
+        }
     };
     let values = std::iter::successors(Some(start), next).take_while(|value| *value <= end);
     // One more than the limit of variants, which is then reported.

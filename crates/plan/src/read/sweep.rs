@@ -80,9 +80,10 @@ fn read_values(
             let values = values.map_err(|error| error.message().to_owned());
             values.and_then(|values| {
                 let nested = |value: &toml::Value| value.is_array() || value.is_table();
-                match values.iter().any(nested) {
-                    true => Err(format!("is not a list of values: {SWEEP_VALUES_HELP}")),
-                    false => Ok(values),
+                if values.iter().any(nested) {
+                    Err(format!("is not a list of values: {SWEEP_VALUES_HELP}"))
+                } else {
+                    Ok(values)
                 }
             })
         }

@@ -3,40 +3,47 @@
 //! A figure keeps the unit in which it was published.
 
 use crate::choice::choices;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// One published figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PublishedFigure {
-    #[serde(rename = "name")]
-    pub metric: PublishedMetric,
+    /// The metric.
+    pub name: PublishedMetric,
     /// The published value, or the lower end of a published range.
     pub value: f64,
     /// Upper end of a published range.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Unit of the value.
-    pub unit: &'static str,
+    /// Its unit.
+    pub unit: String,
 }
 
-impl<'de> Deserialize<'de> for PublishedFigure {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PublishedFigure, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Entry {
-            Range(PublishedMetric, f64, f64),
-            Value(PublishedMetric, f64),
-        }
-        let (metric, value, high) = match Entry::deserialize(deserializer)? {
-            Entry::Range(metric, low, high) => (metric, low, Some(high)),
-            Entry::Value(metric, value) => (metric, value, None),
+/// Reads figures as a file of scenarios has them: `[metric, value]`, or `[metric, low, high]`.
+pub(super) fn from_lists<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<PublishedFigure>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Entry {
+        Range(PublishedMetric, f64, f64),
+        Value(PublishedMetric, f64),
+    }
+    let new_figure = |entry| {
+        let (name, value, high) = match entry {
+            Entry::Range(name, low, high) => (name, low, Some(high)),
+            Entry::Value(name, value) => (name, value, None),
         };
-        Ok(PublishedFigure {
-            metric,
+        PublishedFigure {
+            name,
             value,
             high,
-            unit: metric.unit(),
-        })
-    }
+            unit: name.unit().to_owned(),
+        }
+    };
+    let entries = Vec::<Entry>::deserialize(deserializer)?;
+    Ok(entries.into_iter().map(new_figure).collect())
 }
 
 choices! {

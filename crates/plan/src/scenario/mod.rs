@@ -49,15 +49,12 @@ pub struct Scenario {
     pub title: String,
     /// The SQL that the scenario's server understands; `mysql` also means MariaDB.
     pub dialect: SqlDialect,
-    /// The database product.
     pub product: String,
-    /// Version of the product.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// A description of the server's machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// CPUs of the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
     /// Memory of the machine, in GB as the document writes it.
@@ -158,7 +155,7 @@ pub struct Scenario {
     /// CPUs of the client's machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cpus: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "figure::from_lists")]
     pub figures: Vec<PublishedFigure>,
     /// The document, by its short name.
     pub source: ScenarioSource,
@@ -215,7 +212,6 @@ impl ScenarioScript {
         }
     }
 
-    /// Text of the script.
     pub fn text(self) -> &'static str {
         match self {
             Self::IndexInsert => include_str!("data/index-insert.sql"),
@@ -240,7 +236,6 @@ choices! {
 }
 
 impl ScenarioSource {
-    /// Title of the document.
     pub fn title(self) -> &'static str {
         match self {
             Self::AlloyDb2023 => {
@@ -281,7 +276,6 @@ pub fn all_scenarios() -> impl Iterator<Item = &'static Scenario> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.parts().sentence())]
 pub struct UnknownScenario {
-    /// The requested id.
     pub id: String,
     /// Similar ids, or how to list them.
     pub hint: String,

@@ -32,7 +32,6 @@ pub struct Suite {
     pub derived: bool,
     /// Ids of the scenarios.
     pub rows: Vec<String>,
-    /// Remarks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -45,7 +44,6 @@ impl Suite {
     }
 }
 
-/// All suites.
 pub fn suites() -> &'static [Suite] {
     static SUITES: OnceLock<Vec<Suite>> = OnceLock::new();
     // The file is part of the program, and a test reads it: an error cannot occur.

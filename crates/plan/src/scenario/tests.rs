@@ -5,7 +5,7 @@ use prony_assertions::TextAssertions;
 
 fn figure(scenario: &Scenario, metric: PublishedMetric) -> Option<f64> {
     let mut figures = scenario.figures.iter();
-    Some(figures.find(|figure| figure.metric == metric)?.value)
+    Some(figures.find(|figure| figure.name == metric)?.value)
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn the_machines_of_aiven_have_its_settings_and_the_stated_figures() {
     }
     let ratios = rows.iter().filter_map(|row| {
         let mut figures = row.figures.iter();
-        let ratio = figures.find(|figure| figure.metric == PublishedMetric::TpsPerDollar)?;
+        let ratio = figures.find(|figure| figure.name == PublishedMetric::TpsPerDollar)?;
         Some((row.id.as_str(), ratio.value, ratio.high))
     });
     let expected = [

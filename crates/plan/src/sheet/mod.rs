@@ -35,7 +35,6 @@ use crate::choice::choices;
 /// Hours in a month, as cloud providers bill them: a twelfth of 8,760 hours per year.
 pub const HOURS_PER_MONTH: f64 = 730.0;
 
-/// A checked price sheet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PriceSheet {
     /// Name of the sheet's file, as the user wrote it.
@@ -59,7 +58,6 @@ pub struct Configuration {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PricedItem {
-    /// Name of the item.
     pub name: String,
     pub quantity: f64,
     pub unit_price: f64,
@@ -79,7 +77,6 @@ pub struct PricedItem {
     pub term: String,
     /// When the price was valid.
     pub as_of: PriceDate,
-    /// Source of the price.
     pub source: String,
     /// The person who entered the price.
     pub entered_by: String,

@@ -1,13 +1,11 @@
 //! A comparison for programs.
 //!
-//! In: `judge`'s comparison of the sides. Out: one JSON document. Must never: lose a member of an
-//! earlier version: `a`, `b`, `differences` and `figures` are those of the first two sides, and the
-//! figures are medians.
+//! In: `judge`'s comparison of the sides. Out: one JSON document.
 
 use super::{SideAnswers, sentences};
 use prony_judge::compare::sides::{SidesComparison, typical_runs_needed};
 use prony_judge::sweep::Sweep;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::io::{self, Write};
 
 /// Writes the comparison as one JSON document, with the curves of a sweep if its points are compared.
@@ -17,29 +15,8 @@ pub fn write_json(
     sides: &SideAnswers,
     sweep: Option<&Sweep>,
 ) -> io::Result<()> {
-    let id = |side: usize| match comparison.sides.get(side).map(|side| side.runs.as_slice()) {
-        Some([only]) => Value::from(only.as_str()),
-        Some(several) => Value::from(several.join(",")),
-        None => Value::Null,
-    };
-    let first = comparison.side_comparisons.first();
-    let pairs = first
-        .iter()
-        .flat_map(|compared_side| &compared_side.figures)
-        .map(|figure| {
-            json!({
-                "name": figure.name,
-                "unit": figure.unit,
-                "a": figure.a.median,
-                "b": figure.b.median,
-            })
-        });
     let mut document = json!({
-        "a": id(0),
-        "b": id(1),
         "verdict": comparison.verdict,
-        "differences": first.map(|compared_side| &compared_side.differences),
-        "figures": pairs.collect::<Vec<_>>(),
         "caveats": comparison.caveats,
         "primary": comparison.primary,
         "told": sentences(comparison),

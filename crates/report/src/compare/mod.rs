@@ -245,9 +245,10 @@ fn write_side(out: &mut Printer<'_>, compared_side: &SideComparison) -> io::Resu
         out.paragraph(COMMITTED)?;
     }
     let mut figures = compared_side.figures.iter();
-    match figures.any(|figure| is_cpu_figure(&figure.name)) {
-        true => out.paragraph(CPU_TIME),
-        false => Ok(()),
+    if figures.any(|figure| is_cpu_figure(&figure.name)) {
+        out.paragraph(CPU_TIME)
+    } else {
+        Ok(())
     }
 }
 

@@ -127,9 +127,10 @@ fn write_table(out: &mut Printer<'_>, comparison: &SidesComparison) -> io::Resul
     }
     out.line("")?;
     out.table(&table)?;
-    match headline.iter().any(|figure| figure.is_of_committed()) {
-        true => out.paragraph(COMMITTED),
-        false => Ok(()),
+    if headline.iter().any(|figure| figure.is_of_committed()) {
+        out.paragraph(COMMITTED)
+    } else {
+        Ok(())
     }
 }
 

@@ -57,12 +57,11 @@ impl Plot {
         let label_x = x.min(DRAWING_WIDTH - half_width);
         let narrow_half_width = half_width / TICK_LETTER_WIDTH * NARROW_LETTER_WIDTH;
         // In a narrow window there is no room for every label.
-        let class = match x - narrow_half_width < out.narrow_labels_end {
-            true => "x wide-only",
-            false => {
-                out.narrow_labels_end = x + narrow_half_width;
-                "x"
-            }
+        let class = if x - narrow_half_width < out.narrow_labels_end {
+            "x wide-only"
+        } else {
+            out.narrow_labels_end = x + narrow_half_width;
+            "x"
         };
         out.text(class, label_x, self.bottom + 18.0, label)
     }

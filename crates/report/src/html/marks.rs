@@ -71,7 +71,6 @@ impl MarkKind {
 /// A mark of one event, or of consecutive seconds with failures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventMark {
-    /// The kind of event.
     pub kind: MarkKind,
     /// Start of the event, in seconds from the start of the load.
     pub start_s: f64,

@@ -104,7 +104,6 @@ pub fn write(
 /// What a page is made of.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PageContents<'a> {
-    /// The form.
     pub form: PageForm,
     /// The runs, at least one.
     pub runs: &'a [Run],
@@ -355,9 +354,10 @@ fn write_document_row(
 
 /// The attributes of a fold of several charts.
 fn chart_fold(is_open: bool) -> Raw {
-    Raw(match is_open {
-        true => " class=\"fold\" open",
-        false => " class=\"fold\"",
+    Raw(if is_open {
+        " class=\"fold\" open"
+    } else {
+        " class=\"fold\""
     })
 }
 

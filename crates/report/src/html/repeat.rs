@@ -33,7 +33,7 @@ pub fn repeat_command(run: &Run, with_seed: bool) -> Option<(String, Vec<&'stati
         words.push(format!("--seed={}", run.drive.seed));
         notes.push("The seed of this run repeats its random numbers.");
     }
-    // Without the flag, a run of today may begin with a warm-up, as those of earlier versions did not.
+    // Without the flag, the run may begin with a warm-up.
     let has_plan = words.iter().any(|word| word.ends_with(".toml"));
     let has_warmup = words.iter().any(|word| word.starts_with("--warmup"));
     if is_prony_run && run.window.warmup_s == 0.0 && !has_plan && !has_warmup {

@@ -30,7 +30,6 @@ const SERVER_CHECKS: [&str; 9] = [
     "limiter",
 ];
 
-/// Writes the section.
 pub fn write(out: &mut Html, time: &RunOverTime<'_>) -> fmt::Result {
     let Some(observed) = write_text(out, time.run)? else {
         return Ok(());

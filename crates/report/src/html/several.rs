@@ -171,13 +171,15 @@ fn write_overview(out: &mut Html, documents: &[Document]) -> fmt::Result {
             time_or_dash(all.and_then(|all| field(&all.response)))
         };
         let text_cell = |text: String| markup!("<td class=\"line-text\">{}</td>", text);
-        let name = match has_variants {
-            true => variant_and_repeat(run),
-            false => plain(&run.id),
+        let name = if has_variants {
+            variant_and_repeat(run)
+        } else {
+            plain(&run.id)
         };
-        let what = match is_same {
-            true => Html::default(),
-            false => text_cell(title(run)),
+        let what = if is_same {
+            Html::default()
+        } else {
+            text_cell(title(run))
         };
         writeln_markup!(
             out,

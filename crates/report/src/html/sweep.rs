@@ -31,7 +31,6 @@ const MAX_LABELS: usize = 12;
 /// Points of the law's line.
 const LAW_STEPS: u32 = 60;
 
-/// Writes the sweep.
 pub fn write(out: &mut Html, sweep: &Sweep) -> fmt::Result {
     for curve in &sweep.curves {
         if let Some(sentence) = knee_sentence(sweep, curve) {
@@ -88,9 +87,10 @@ fn draw(out: &mut Html, sweep: &Sweep) -> fmt::Result {
         return Ok(());
     }
     let is_logarithmic = low > 0.0 && high / low >= LOGARITHMIC_FROM;
-    let x = match is_logarithmic {
-        true => Scale::between(low, high, PLOT.left + 12.0, PLOT.right - 12.0),
-        false => Scale::from_zero(high, PLOT.left, PLOT.right - 12.0),
+    let x = if is_logarithmic {
+        Scale::between(low, high, PLOT.left + 12.0, PLOT.right - 12.0)
+    } else {
+        Scale::from_zero(high, PLOT.left, PLOT.right - 12.0)
     };
     let tops =
         all().map(|(_, rate, point)| point.rate_interval.map_or(rate, |ends| ends[1].max(rate)));

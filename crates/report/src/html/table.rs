@@ -53,7 +53,6 @@ fn write_rows<Row>(
     end_table(out)
 }
 
-/// Begins a table.
 pub fn start_table(out: &mut Html, caption: &str, columns: &[&str]) -> fmt::Result {
     start_table_with_id(out, "", caption, columns)
 }

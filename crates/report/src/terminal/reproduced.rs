@@ -72,7 +72,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::sample_run::{closed, written};
     use prony_assertions::TextAssertions;
-    use prony_judge::reproduced::{CacheObservation, Deviation};
+    use prony_judge::reproduced::{CacheObservation, ComparedFigure};
     use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure};
 
     pub(crate) fn run_with_scenario() -> Run {
@@ -143,11 +143,12 @@ pub(crate) mod tests {
             (1.5, "+50.0 %"),
             (0.5, "-50.0 %"),
         ] {
-            let cells = deviation_cells(&Deviation {
+            let cells = deviation_cells(&ComparedFigure {
                 name: "latency mean".to_owned(),
                 unit: "ms".to_owned(),
-                published: 1.0,
+                published: Some(1.0),
                 published_high: None,
+                range: None,
                 measured: Some(measured),
                 change: Some(measured - 1.0),
             });

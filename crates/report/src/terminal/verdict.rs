@@ -29,7 +29,6 @@ pub(super) fn write_verdict(out: &mut Printer<'_>, run: &Run) -> io::Result<()> 
 pub struct FormerJudgement {
     /// Version of those rules; absent if the run was not judged, or before version 2.0 of the document.
     pub rules_version: Option<u32>,
-    /// The findings.
     pub checks: Vec<Check>,
 }
 

@@ -79,9 +79,10 @@ const PAIRS_CAUTION: &str = "Changes are mean ratios of pairs of runs that took 
 /// The range of two shares: `23 to 61 %`, or `40 %` if they are equal.
 pub(crate) fn percent_range(ends: [f64; 2]) -> String {
     let [low, high] = ends.map(units::whole_percent);
-    match low == high {
-        true => low,
-        false => format!("{} to {high}", low.trim_end_matches(" %")),
+    if low == high {
+        low
+    } else {
+        format!("{} to {high}", low.trim_end_matches(" %"))
     }
 }
 

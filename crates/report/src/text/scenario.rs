@@ -3,7 +3,7 @@
 use super::comparison::ratio_as_change;
 use crate::text::plain;
 use crate::units::{self, or_dash};
-use prony_judge::reproduced::{CacheObservation, Deviation};
+use prony_judge::reproduced::{CacheObservation, ComparedFigure};
 use prony_store::scenario::{CachedShare, Scenario};
 
 pub(crate) const NO_FIGURE_NOTE: &str = "The document has no figure for this scenario.";
@@ -22,12 +22,14 @@ pub(crate) fn source_line(scenario: &Scenario) -> String {
 }
 
 /// The cells of a row: name, published, measured, deviation and unit.
-pub(crate) fn deviation_cells(deviation: &Deviation) -> [String; 5] {
+pub(crate) fn deviation_cells(deviation: &ComparedFigure) -> [String; 5] {
     // The same format as in a comparison: digits of large deviations would be false precision.
     let format_change = |change: f64| ratio_as_change(1.0 + change);
     [
         plain(&deviation.name),
-        units::value_or_range(deviation.published, deviation.published_high),
+        or_dash(deviation.published, |value| {
+            units::value_or_range(value, deviation.published_high)
+        }),
         deviation
             .measured
             .map_or("not known".to_owned(), units::rate),

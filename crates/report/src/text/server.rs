@@ -291,9 +291,12 @@ fn durability_and_cost(observed: &Observed) -> String {
     let before = observed.before.as_ref();
     let durability = before.and_then(|state| state.durability.as_ref());
     let replication = before.and_then(|state| state.replication);
-    let unless_absent = |topic, text: String| match observed.is_absent(topic) {
-        true => "of its own kind".to_owned(),
-        false => text,
+    let unless_absent = |topic, text: String| {
+        if observed.is_absent(topic) {
+            "of its own kind".to_owned()
+        } else {
+            text
+        }
     };
     let mut line = format!(
         "durability class {}, replication {}",

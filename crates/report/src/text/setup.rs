@@ -119,12 +119,13 @@ fn describe_declared(server: &Server) -> String {
     let facts: Vec<String> = facts
         .map(|(fact, value)| format!("{} {value}", fact.name()))
         .collect();
-    match facts.is_empty() {
-        true => String::new(),
-        false => format!(
+    if facts.is_empty() {
+        String::new()
+    } else {
+        format!(
             "{} (said by the user, not observed)",
             plain(&facts.join(", "))
-        ),
+        )
     }
 }
 

@@ -128,9 +128,10 @@ fn limiter_text(sweep: &Sweep, curve: &Curve, knee: &SweepPoint) -> String {
     let Some(found) = &curve.limiter else {
         return String::new();
     };
-    let elsewhere = match found.at == knee.value {
-        true => String::new(),
-        false => format!(" (seen at {})", at(&sweep.axis, &found.at)),
+    let elsewhere = if found.at == knee.value {
+        String::new()
+    } else {
+        format!(" (seen at {})", at(&sweep.axis, &found.at))
     };
     let evidence = plain(&found.evidence);
     match found.limiter {
@@ -207,9 +208,10 @@ pub(crate) fn sweep_table(sweep: &Sweep) -> Table {
     ];
     titles.extend(is_over_machines.then_some("efficiency"));
     titles.extend(money_title.as_deref());
-    let mut table = match has_names {
-        true => Table::new(&["curve"]).with_texts(&[&axis]),
-        false => Table::new(&[&axis]),
+    let mut table = if has_names {
+        Table::new(&["curve"]).with_texts(&[&axis])
+    } else {
+        Table::new(&[&axis])
     };
     table = table.with_numbers(&titles).with_texts(&[""]);
     for curve in &sweep.curves {
@@ -225,9 +227,10 @@ pub(crate) fn sweep_table(sweep: &Sweep) -> Table {
                     .is_some()
                     .then(|| or_dash(point.tps_per_money, rate)),
             );
-            cells.push(match curve.knee == Some(index) {
-                true => "knee".to_owned(),
-                false => plain(&point.invalid_by.join(", ")),
+            cells.push(if curve.knee == Some(index) {
+                "knee".to_owned()
+            } else {
+                plain(&point.invalid_by.join(", "))
             });
             table.row(cells);
         }
@@ -236,9 +239,10 @@ pub(crate) fn sweep_table(sweep: &Sweep) -> Table {
 }
 
 fn point_cells(point: &SweepPoint) -> [String; 7] {
-    let runs = match point.counted == point.runs {
-        true => point.runs.to_string(),
-        false => format!("{} of {}", point.counted, point.runs),
+    let runs = if point.counted == point.runs {
+        point.runs.to_string()
+    } else {
+        format!("{} of {}", point.counted, point.runs)
     };
     [
         runs,

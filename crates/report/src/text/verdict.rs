@@ -37,7 +37,6 @@ pub(crate) fn incomplete_notice(run: &Run) -> Option<String> {
 
 /// The verdict on a run.
 pub(crate) struct VerdictSentence {
-    /// The worst severity.
     pub severity: Severity,
     /// Whether the figures can be used, without a final period.
     pub text: String,

@@ -70,7 +70,6 @@ pub struct WithOrigin<T> {
 
 /// Input of the observing thread.
 pub(crate) struct ServerObserverInput {
-    /// The server.
     pub target: Target,
     /// Its settings before the run.
     pub facts: ServerFacts,
@@ -109,7 +108,6 @@ enum StopRequest {
     AtOnce,
 }
 
-/// How the load ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoadEnd {
     /// The load ended as planned.

@@ -20,7 +20,6 @@ pub(super) struct ServerSample {
     pub(super) at_ns: u64,
     /// The server's counters; `None` while the connection is lost.
     pub(super) counters: Option<Counters>,
-    /// The server's machine.
     pub(super) server_machine: Option<MachineReading>,
     /// This machine, if the server is on a different one.
     pub(super) client_machine: Option<MachineReading>,

@@ -72,7 +72,6 @@ pub enum FailureCause {
     Interrupted,
     /// The server closed the connection during the login.
     Closed,
-    /// The login failed.
     Login(ConnectError),
     /// The session does not have the `target_session_attrs`.
     SessionMismatch(&'static str),

@@ -9,11 +9,11 @@
 use super::connect_failure::{ConnectFailure, FailureCause};
 use super::waiting::WaitOptions;
 use crate::target::{
-    Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, PostgresOptions, ProtocolOptions,
-    RequireAuth, SqlServerOptions, SslMode, Target, TcpOptions,
+    Address, AuthMethod, Endpoint, MysqlOptions, PostgresOptions, ProtocolOptions, RequireAuth,
+    SqlServerOptions, SslMode, Target, TcpOptions,
 };
 use prony_wire::login::{TlsParts, TlsUse};
-use prony_wire::postgres::{self, AuthMethods, CancelKey, Connector, Login};
+use prony_wire::postgres::{AuthMethods, CancelKey, Connector, Login};
 use prony_wire::{ConnectError, ErrorClass, PendingLogin, mysql, tds};
 use rustls::pki_types::ServerName;
 use std::collections::BTreeMap;
@@ -219,7 +219,6 @@ fn localhost() -> Option<ServerName<'static>> {
 pub enum AfterFailure {
     /// Try the next route to the same endpoint; if there is none, give up.
     NextRoute,
-    /// Try the next endpoint.
     NextEndpoint,
     GiveUp,
 }
@@ -332,11 +331,7 @@ fn postgres_login(target: &Target, endpoint: &Endpoint, options: &PostgresOption
     let mut login = Login::new(&target.user, &target.database);
     login.parameters.clone_from(&options.parameters);
     login.password.clone_from(&endpoint.password);
-    login.channel_binding = match options.channel_binding {
-        ChannelBinding::Disable => postgres::ChannelBinding::Disable,
-        ChannelBinding::Prefer => postgres::ChannelBinding::Prefer,
-        ChannelBinding::Require => postgres::ChannelBinding::Require,
-    };
+    login.channel_binding = options.channel_binding;
     let methods = [
         (AuthMethod::None, AuthMethods::NONE),
         (AuthMethod::Password, AuthMethods::PASSWORD),

@@ -103,7 +103,6 @@ impl Directory {
         self.path.join("log")
     }
 
-    /// Removes the directory now.
     pub fn remove(&self) {
         remove(&self.path);
     }

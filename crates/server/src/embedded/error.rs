@@ -28,9 +28,7 @@ pub enum Error {
         arch: &'static str,
     },
 
-    /// The download failed.
     Download {
-        /// URL of the file.
         url: String,
         /// Why the download failed.
         reason: String,
@@ -38,7 +36,6 @@ pub enum Error {
 
     /// The downloaded file does not have the expected checksum.
     Checksum {
-        /// URL of the file.
         url: String,
         /// SHA-256 that the file must have.
         expected: String,
@@ -58,7 +55,6 @@ pub enum Error {
         /// The operation: a verb.
         action: &'static str,
         path: PathBuf,
-        /// The reason.
         source: std::io::Error,
     },
 
@@ -80,7 +76,6 @@ pub enum Error {
     /// A program could not be started.
     Spawn { program: PathBuf, reason: String },
 
-    /// initdb failed.
     Initdb {
         /// What initdb printed.
         output: String,
@@ -94,7 +89,6 @@ pub enum Error {
 
     /// The server ended before it was ready.
     Start {
-        /// Exit status.
         status: String,
         /// The end of its log.
         log: String,

@@ -11,9 +11,7 @@ use std::process::Command;
 /// The ordinary user that the server runs as when Prony runs as root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerUser {
-    /// Login name.
     pub name: String,
-    /// User id.
     pub uid: u32,
     /// Group id.
     pub gid: u32,

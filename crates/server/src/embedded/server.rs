@@ -131,12 +131,6 @@ impl EmbeddedPostgres {
         )
     }
 
-    /// Connection URI over TCP, without the password that it needs: see [`EmbeddedPostgres::password`].
-    pub fn tcp_url(&self) -> String {
-        let port = self.port();
-        format!("postgresql://postgres@127.0.0.1:{port}/postgres")
-    }
-
     /// Connection URI over TCP. It contains the password, so it is a [`Secret`].
     pub fn tcp_url_with_password(&self) -> Secret {
         let (password, port) = (self.password.reveal(), self.port());

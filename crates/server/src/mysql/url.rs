@@ -31,12 +31,13 @@ pub(crate) fn strip_scheme(text: &str) -> Option<&str> {
 
 /// With which host a connection begins, by the scheme.
 pub(crate) fn spread(text: &str) -> Spread {
-    match BALANCED_SCHEMES
+    if BALANCED_SCHEMES
         .iter()
         .any(|scheme| text.starts_with(scheme))
     {
-        true => Spread::Random,
-        false => Spread::First,
+        Spread::Random
+    } else {
+        Spread::First
     }
 }
 

@@ -40,7 +40,6 @@ pub(crate) struct Verifier {
 }
 
 impl Verifier {
-    /// Accepts any certificate.
     pub fn accept_any(provider: &CryptoProvider) -> Self {
         let algorithms = provider.signature_verification_algorithms;
         Verifier {

@@ -3,6 +3,7 @@
 //! Must never: show a password.
 
 use super::AddressRace;
+pub use prony_wire::postgres::ChannelBinding;
 use rustls::pki_types::ServerName;
 use std::fmt;
 use std::path::PathBuf;
@@ -81,21 +82,9 @@ pub struct MysqlOptions {
     pub found_rows: bool,
 }
 
-/// libpq's `channel_binding`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChannelBinding {
-    /// SCRAM never uses channel binding.
-    Disable,
-    /// SCRAM uses channel binding if the server offers it over TLS.
-    Prefer,
-    /// Without channel binding, the connection fails.
-    Require,
-}
-
 /// libpq's `target_session_attrs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionAttrs {
-    /// Any server.
     Any,
     /// A session that accepts writes.
     ReadWrite,
@@ -112,7 +101,6 @@ pub enum SessionAttrs {
 /// libpq's `require_auth`: which authentication methods a server may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RequireAuth {
-    /// Any method.
     #[default]
     Any,
     /// Only these methods.
@@ -169,7 +157,6 @@ pub enum AuthMethod {
 }
 
 impl AuthMethod {
-    /// Every method.
     pub const ALL: [AuthMethod; 7] = [
         AuthMethod::None,
         AuthMethod::Password,

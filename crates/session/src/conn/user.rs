@@ -146,7 +146,6 @@ impl Conn {
         failure.unwrap_or_else(|| DbError::lost("the connection is not up".to_owned(), false))
     }
 
-    /// Begins a transaction.
     pub(crate) fn start(&self, transaction: CurrentTransaction) {
         self.transaction.set(transaction);
         self.has_committed.set(false);

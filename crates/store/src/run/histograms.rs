@@ -39,7 +39,6 @@ pub struct TimeHistograms {
 pub struct IntervalHistograms<'a> {
     /// The rows of the run's series that the interval covers.
     pub rows: &'a [Second],
-    /// The histogram.
     pub histogram: CoarseHistogram,
 }
 

@@ -262,17 +262,6 @@ impl Connection {
                         self.run_rpc(call, more_flag, &mut reply)
                     })
             }
-            Request::Transaction {
-                descriptor,
-                kind,
-                begins_next,
-                ..
-            } => {
-                if self.check_descriptor(descriptor, &mut reply) {
-                    self.manage_transaction(kind, begins_next, &mut reply);
-                }
-                true
-            }
             Request::Bulk(_) | Request::Attention => unreachable!("handled above"),
         };
         if is_complete {

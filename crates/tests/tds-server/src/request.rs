@@ -1,5 +1,5 @@
 //! Reads requests. Panics if they are malformed.
-//! Source: MS-TDS 2.2.6.6 (RPC), 2.2.6.7 (SQLBatch), 2.2.6.9 (transaction manager).
+//! Source: MS-TDS 2.2.6.6 (RPC), 2.2.6.7 (SQLBatch).
 
 use crate::datum::Datum;
 use crate::packet::{Fields, decode_utf16};
@@ -41,15 +41,6 @@ pub enum Request {
     Batch { descriptor: u64, text: String },
     /// Calls in one message.
     Rpcs { descriptor: u64, calls: Vec<Rpc> },
-    /// A request to the transaction manager: its type (5 begins, 7 commits, 8 rolls back, 9 sets a
-    /// savepoint), the isolation level, the savepoint's name, and whether to begin the next transaction too.
-    Transaction {
-        descriptor: u64,
-        kind: u16,
-        isolation: u8,
-        name: String,
-        begins_next: bool,
-    },
     /// A bulk load; the value is the number of its rows.
     Bulk(usize),
     /// Cancel the current request.
@@ -70,7 +61,7 @@ fn read_headers(fields: &mut Fields<'_>) -> u64 {
     descriptor
 }
 
-/// Reads a batch, RPCs or a request to the transaction manager.
+/// Reads a batch or RPCs.
 pub(crate) fn read_request(kind: u8, message: &[u8]) -> Request {
     let mut fields = Fields(message);
     match kind {
@@ -89,46 +80,11 @@ pub(crate) fn read_request(kind: u8, message: &[u8]) -> Request {
                 assert_eq!(fields.byte(), 0xff, "the mark between calls");
             }
         }
-        0x0e => read_transaction(&mut fields),
         0x06 => {
             assert!(message.is_empty());
             Request::Attention
         }
         kind => panic!("a message of type {kind:#x}"),
-    }
-}
-
-fn read_transaction(fields: &mut Fields<'_>) -> Request {
-    let descriptor = read_headers(fields);
-    let kind = fields.u16();
-    let read_name = |fields: &mut Fields<'_>| {
-        let length = fields.byte();
-        decode_utf16(fields.take(length.into()))
-    };
-    let (mut isolation, mut begins_next, mut savepoint) = (0, false, String::new());
-    match kind {
-        5 => {
-            isolation = fields.byte();
-            read_name(fields);
-        }
-        7 | 8 => {
-            savepoint = read_name(fields);
-            begins_next = fields.byte() & 1 != 0;
-            if begins_next {
-                isolation = fields.byte();
-                read_name(fields);
-            }
-        }
-        9 => savepoint = read_name(fields),
-        kind => panic!("request {kind} to the transaction manager"),
-    }
-    assert!(fields.is_empty(), "bytes after the request");
-    Request::Transaction {
-        descriptor,
-        kind,
-        isolation,
-        name: savepoint,
-        begins_next,
     }
 }
 

@@ -1,26 +1,20 @@
 //! Requests that only SQL Server's protocol has. On another protocol these methods build nothing.
 
 use super::*;
-use crate::tds::{BulkLoad, Procedure, SqlType, TransactionRequest};
+use crate::tds::BulkLoad;
 
 impl Exchange {
-    /// Builds a request to the server's transaction manager, which needs no SQL and can begin the next
-    /// transaction in the round trip that ends one. Returns false if the protocol has no transaction manager.
-    pub fn transaction(&mut self, request: TransactionRequest<'_>) -> bool {
-        self.with_tds(|tds| tds.transaction(request))
-    }
-
-    /// Builds a request that calls a procedure with parameters by position. Returns false if the protocol has
-    /// no such request.
-    pub fn call(&mut self, procedure: Procedure<'_>, parameters: &[(SqlType, Value<'_>)]) -> bool {
-        self.with_tds(|tds| tds.call(procedure, parameters))
-    }
-
     /// Begins the message with the rows of a bulk load, after the server has accepted its statement
     /// ([`BulkLoad::statement`]). The message is sent in parts, which [`Exchange::bulk_packets`] makes; the reply
     /// follows the last. Returns false if the protocol has no bulk load.
     pub fn begin_bulk_rows(&mut self) -> bool {
-        self.with_tds(|tds| tds.begin_bulk_rows())
+        match &mut self.state {
+            ProtocolState::Tds(tds) => {
+                tds.begin_bulk_rows();
+                true
+            }
+            ProtocolState::Postgres { .. } | ProtocolState::Mysql(_) => false,
+        }
     }
 
     /// Moves rows of a bulk load into `out`, as full packets; with `is_finished`, after [`BulkLoad::finish`], all
@@ -48,16 +42,6 @@ impl Exchange {
         match &self.state {
             ProtocolState::Tds(tds) => tds.codec.collation(),
             ProtocolState::Postgres { .. } | ProtocolState::Mysql(_) => [0; 5],
-        }
-    }
-
-    fn with_tds(&mut self, build: impl FnOnce(&mut tds::exchange::Exchange)) -> bool {
-        match &mut self.state {
-            ProtocolState::Tds(tds) => {
-                build(tds);
-                true
-            }
-            ProtocolState::Postgres { .. } | ProtocolState::Mysql(_) => false,
         }
     }
 }

@@ -82,7 +82,6 @@ enum CommandKind {
 
 /// What to do after the reply to a command.
 pub(crate) enum AfterReply {
-    /// The request is done.
     Done,
     /// Send the next command.
     Send,

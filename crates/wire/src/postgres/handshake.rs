@@ -72,7 +72,6 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// Prepares a login.
     pub fn new(login: Arc<Login>, tls: TlsUse) -> Handshake {
         Handshake::with_purpose(Purpose::Login(login), tls)
     }

@@ -56,12 +56,7 @@ pub enum BulkError {
     },
     /// A value does not fit its column.
     #[error("a value does not fit column {name}, which is {sql_type}")]
-    Value {
-        /// Name of the column.
-        name: String,
-        /// Type of the column.
-        sql_type: SqlType,
-    },
+    Value { name: String, sql_type: SqlType },
     /// A value is NULL, and the column must not be NULL.
     #[error("column {0} must not be NULL")]
     Null(String),
@@ -158,8 +153,8 @@ impl BulkLoad {
 
     fn fits_column(&self, sql_type: SqlType, value: Value<'_>) -> bool {
         let max_bytes = match sql_type {
-            SqlType::Char(n) | SqlType::VarChar(Some(n)) | SqlType::VarBinary(Some(n)) => n.into(),
-            SqlType::NChar(n) | SqlType::NVarChar(Some(n)) => 2 * usize::from(n),
+            SqlType::Char(n) | SqlType::VarChar(Some(n)) => n.into(),
+            SqlType::NVarChar(Some(n)) => 2 * usize::from(n),
             _ => usize::MAX,
         };
         fits(sql_type, value) && text_bytes(sql_type, value, self.collation) <= max_bytes
@@ -230,15 +225,13 @@ impl BulkLoad {
 /// Pads the value at `at` of a type with a fixed length. SQL Server pads such values itself, but Babelfish stores
 /// them as they are, and cannot send them afterwards.
 fn pad_with_blanks(sql_type: SqlType, at: usize, payload: &mut Vec<u8>) {
-    let (length, blank) = match sql_type {
-        SqlType::Char(n) => (n, &b" "[..]),
-        SqlType::NChar(n) => (2 * n, &b" \0"[..]),
-        _ => return,
+    let SqlType::Char(length) = sql_type else {
+        return;
     };
     let value_start = at + size_of::<u16>();
     payload[at..value_start].copy_from_slice(&length.to_le_bytes());
-    let missing = usize::from(length).saturating_sub(payload.len() - value_start);
-    payload.extend(blank.iter().cycle().take(missing));
+    let end = value_start + usize::from(length);
+    payload.resize(end.max(payload.len()), b' ');
 }
 
 fn insert_bulk_statement(table: &str, columns: &[BulkColumn], options: &BulkOptions) -> String {

@@ -11,9 +11,8 @@ use super::error::UNKNOWN_HANDLE_ERROR;
 use super::packet::{HEADER_BYTES, PACKET_SIZE_INITIAL, frame, packet_type};
 use super::reply::Reply;
 use super::rpc::{
-    DESCRIPTOR_OFFSET, Procedure, TransactionRequest, is_commit, put_call, put_execute,
-    put_headers, put_int_parameter, put_nvarchar_parameter, put_positional_parameter,
-    put_transaction,
+    DESCRIPTOR_OFFSET, Procedure, put_call, put_execute, put_headers, put_int_parameter,
+    put_nvarchar_parameter, put_positional_parameter,
 };
 use super::sql_type::SqlType;
 use super::utf16::{put_utf16, put_utf16_lossy};
@@ -330,7 +329,7 @@ impl Codec {
     }
 
     /// Queues a call of a procedure with parameters by position.
-    pub(crate) fn call<'a>(
+    fn call<'a>(
         &mut self,
         procedure: Procedure<'_>,
         parameters: impl Iterator<Item = (SqlType, Value<'a>)>,
@@ -342,13 +341,6 @@ impl Codec {
             put_positional_parameter(sql_type, value, self.collation, &mut self.bytes);
         }
         self.calls.push(Call::Other);
-    }
-
-    /// Queues a request to the transaction manager.
-    pub(crate) fn transaction(&mut self, request: TransactionRequest<'_>) {
-        self.open_message(packet_type::TRANSACTION);
-        put_transaction(request, &mut self.bytes);
-        self.close_message();
     }
 
     /// Marks a statement as no longer used: the next message with calls drops its handle, and another

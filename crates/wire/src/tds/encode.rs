@@ -21,7 +21,6 @@ pub(super) fn fits(sql_type: SqlType, value: Value<'_>) -> bool {
         (SqlType::SmallInt, Value::Int(n)) => within(n, i16::MIN.into(), i16::MAX.into()),
         (SqlType::Int, Value::Int(n)) => within(n, i32::MIN.into(), i32::MAX.into()),
         (SqlType::BigInt, Value::Int(_)) => true,
-        (SqlType::Bit, Value::Int(n)) => within(n, 0, 1),
         (SqlType::Float, Value::Float(x)) => x.is_finite(),
         (SqlType::Decimal { precision, scale }, _) => {
             unscaled_at(value, scale).is_some_and(|number| {
@@ -30,18 +29,12 @@ pub(super) fn fits(sql_type: SqlType, value: Value<'_>) -> bool {
         }
         (SqlType::Money, _) => unscaled_at(value, 4).is_some_and(|n| i64::try_from(n).is_ok()),
         (SqlType::SmallMoney, _) => unscaled_at(value, 4).is_some_and(|n| i32::try_from(n).is_ok()),
-        (SqlType::Date | SqlType::DateTime2(0..=7), Value::Text(text)) => {
-            calendar::parse(text).is_some()
-        }
+        (SqlType::DateTime2(0..=7), Value::Text(text)) => calendar::parse(text).is_some(),
         // The range of `datetime` begins in 1753.
         (SqlType::DateTime, Value::Text(text)) => calendar::parse(text)
             .is_some_and(|moment| calendar::date_from_days(moment.days).0 >= 1753),
         (
-            SqlType::Char(_)
-            | SqlType::VarChar(_)
-            | SqlType::NChar(_)
-            | SqlType::NVarChar(_)
-            | SqlType::VarBinary(_),
+            SqlType::Char(_) | SqlType::VarChar(_) | SqlType::NVarChar(_),
             Value::Text(_) | Value::Bytes(_),
         ) => true,
         _ => false,
@@ -80,10 +73,7 @@ pub(super) fn put_parameter_body(
         SqlType::Char(_) | SqlType::VarChar(_) if length > VARCHAR_BYTES_MAX => {
             SqlType::VarChar(None)
         }
-        SqlType::NChar(_) | SqlType::NVarChar(_) if length > VARCHAR_BYTES_MAX => {
-            SqlType::NVarChar(None)
-        }
-        SqlType::VarBinary(_) if length > VARCHAR_BYTES_MAX => SqlType::VarBinary(None),
+        SqlType::NVarChar(_) if length > VARCHAR_BYTES_MAX => SqlType::NVarChar(None),
         sql_type => sql_type,
     };
     sql_type.put_type_info(length, collation, out);
@@ -93,10 +83,8 @@ pub(super) fn put_parameter_body(
 /// Length of an encoded text, or of bytes, in bytes; 0 for other values.
 pub(super) fn text_bytes(sql_type: SqlType, value: Value<'_>, collation: [u8; 5]) -> usize {
     match (sql_type, value) {
-        (SqlType::NChar(_) | SqlType::NVarChar(_), Value::Text(text)) => {
-            text.encode_utf16().count() * 2
-        }
-        (SqlType::NChar(_) | SqlType::NVarChar(_), Value::Bytes(bytes)) => {
+        (SqlType::NVarChar(_), Value::Text(text)) => text.encode_utf16().count() * 2,
+        (SqlType::NVarChar(_), Value::Bytes(bytes)) => {
             let units = |chunk: std::str::Utf8Chunk<'_>| {
                 chunk.valid().encode_utf16().count() + usize::from(!chunk.invalid().is_empty())
             };
@@ -121,11 +109,7 @@ pub(super) fn put_value(
     out: &mut Vec<u8>,
 ) {
     match sql_type {
-        SqlType::Char(_)
-        | SqlType::VarChar(Some(_))
-        | SqlType::NChar(_)
-        | SqlType::NVarChar(Some(_))
-        | SqlType::VarBinary(Some(_)) => {
+        SqlType::Char(_) | SqlType::VarChar(Some(_)) | SqlType::NVarChar(Some(_)) => {
             if value == Value::Null {
                 return out.extend_from_slice(&[0xff; 2]);
             }
@@ -135,7 +119,7 @@ pub(super) fn put_value(
             let length = (out.len() - at - 2) as u16;
             out[at..at + 2].copy_from_slice(&length.to_le_bytes());
         }
-        SqlType::VarChar(None) | SqlType::NVarChar(None) | SqlType::VarBinary(None) => {
+        SqlType::VarChar(None) | SqlType::NVarChar(None) => {
             if value == Value::Null {
                 return out.extend_from_slice(&[0xff; 8]);
             }
@@ -161,14 +145,13 @@ pub(super) fn put_value(
 }
 
 fn put_text(sql_type: SqlType, value: Value<'_>, collation: [u8; 5], out: &mut Vec<u8>) {
-    let is_utf16 = matches!(sql_type, SqlType::NChar(_) | SqlType::NVarChar(_));
+    let is_utf16 = matches!(sql_type, SqlType::NVarChar(_));
     match value {
         Value::Text(text) if is_utf16 => put_utf16(text, out),
         Value::Bytes(bytes) if is_utf16 => put_utf16_lossy(bytes, out),
-        Value::Text(text) if matches!(sql_type, SqlType::Char(_) | SqlType::VarChar(_)) => {
+        Value::Text(text) => {
             code_page::encode(text, collation, |piece| out.extend_from_slice(piece));
         }
-        Value::Text(text) => out.extend_from_slice(text.as_bytes()),
         Value::Bytes(bytes) => out.extend_from_slice(bytes),
         Value::Int(_) | Value::Float(_) | Value::Decimal { .. } | Value::Null => {}
     }
@@ -182,7 +165,7 @@ fn put_fixed_value(sql_type: SqlType, value: Value<'_>, out: &mut Vec<u8>) {
     };
     match (sql_type, value) {
         (_, Value::Null) => {}
-        (SqlType::TinyInt | SqlType::Bit, Value::Int(n)) => out.push(n as u8),
+        (SqlType::TinyInt, Value::Int(n)) => out.push(n as u8),
         (SqlType::SmallInt, Value::Int(n)) => out.extend_from_slice(&(n as i16).to_le_bytes()),
         (SqlType::Int, Value::Int(n)) => out.extend_from_slice(&(n as i32).to_le_bytes()),
         (SqlType::BigInt, Value::Int(n)) => out.extend_from_slice(&n.to_le_bytes()),

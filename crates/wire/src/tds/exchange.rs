@@ -7,8 +7,6 @@ use super::bulk::BulkLoad;
 use super::codec::Codec;
 use super::packet::ATTENTION;
 use super::reply::Reply;
-use super::rpc::{Procedure, TransactionRequest};
-use super::sql_type::SqlType;
 use crate::exchange::FeedStatus;
 use crate::login::SessionFlags;
 use crate::statement::{QueryMode, Statement};
@@ -88,20 +86,6 @@ impl Exchange {
     pub(crate) fn query(&mut self, sql: &[u8]) {
         self.begin();
         self.codec.query(sql);
-        self.send();
-    }
-
-    /// Builds a request that calls a procedure.
-    pub(crate) fn call(&mut self, procedure: Procedure<'_>, parameters: &[(SqlType, Value<'_>)]) {
-        self.begin();
-        self.codec.call(procedure, parameters.iter().copied());
-        self.send();
-    }
-
-    /// Builds a request to the transaction manager.
-    pub(crate) fn transaction(&mut self, request: TransactionRequest<'_>) {
-        self.begin();
-        self.codec.transaction(request);
         self.send();
     }
 

@@ -21,7 +21,6 @@ pub(crate) mod packet_type {
     pub(crate) const RPC: u8 = 0x03;
     pub(crate) const REPLY: u8 = 0x04;
     pub(crate) const BULK: u8 = 0x07;
-    pub(crate) const TRANSACTION: u8 = 0x0e;
     pub(crate) const LOGIN7: u8 = 0x10;
     pub(crate) const PRELOGIN: u8 = 0x12;
 }

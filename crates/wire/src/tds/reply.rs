@@ -36,7 +36,6 @@ struct ResultPosition {
 /// How far an incomplete row has been read.
 #[derive(Clone, Copy, Debug)]
 struct RowCursor {
-    /// Offset of the row.
     start: usize,
     /// Index of the column to read next.
     column: usize,

@@ -1,11 +1,10 @@
-//! Encodes procedure calls (RPC), the headers of requests, and requests to the transaction manager.
+//! Encodes procedure calls (RPC) and the headers of requests.
 //!
-//! In: a procedure and parameters, or a request. Out: bytes, appended. Must never: let the length of a value
+//! In: a procedure and parameters. Out: bytes, appended. Must never: let the length of a value
 //! change the type that is declared for it, because the server makes a plan for each declaration.
-//! Source: MS-TDS 2.2.5.3 (ALL_HEADERS), 2.2.6.6 (RPC), 2.2.6.9 (transaction manager).
+//! Source: MS-TDS 2.2.5.3 (ALL_HEADERS), 2.2.6.6 (RPC).
 
 use super::encode::put_parameter_body;
-use super::packet::HEADER_BYTES;
 use super::sql_type::{NVARCHAR_UNITS_MAX, SqlType};
 use super::utf16::put_utf16;
 use crate::value::Value;
@@ -187,70 +186,4 @@ pub(super) fn put_nvarchar_parameter(
     out[at - 7..at - 5].fill(0xff);
     out[at..at + 8].copy_from_slice(&(bytes as u64).to_le_bytes());
     out[at + 8..at + 12].copy_from_slice(&(bytes as u32).to_le_bytes());
-}
-
-/// Isolation level of a transaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Isolation {
-    /// The session's current level.
-    #[default]
-    Unchanged,
-    ReadUncommitted,
-    ReadCommitted,
-    RepeatableRead,
-    Serializable,
-    Snapshot,
-}
-
-/// A request to the server's transaction manager, which needs no SQL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TransactionRequest<'a> {
-    Begin(Isolation),
-    /// Commit the transaction. If a level is given, also begin the next transaction, which saves a round
-    /// trip.
-    Commit(Option<Isolation>),
-    /// Roll the transaction back. If a level is given, also begin the next transaction.
-    Rollback(Option<Isolation>),
-    /// Set a savepoint of this name.
-    Save(&'a str),
-}
-
-/// Type of a request to the transaction manager: TM_COMMIT_XACT.
-const COMMIT_REQUEST_TYPE: u16 = 7;
-
-/// Whether a message to the transaction manager is a commit.
-pub(super) fn is_commit(message: &[u8]) -> bool {
-    message
-        .get(HEADER_BYTES + ALL_HEADERS_BYTES..)
-        .is_some_and(|body| body.starts_with(&COMMIT_REQUEST_TYPE.to_le_bytes()))
-}
-
-/// Appends a request to the transaction manager.
-pub(super) fn put_transaction(request: TransactionRequest<'_>, out: &mut Vec<u8>) {
-    put_headers(out);
-    let (request_type, next) = match request {
-        TransactionRequest::Begin(isolation) => {
-            out.extend_from_slice(&5_u16.to_le_bytes());
-            // Isolation level, and an empty name.
-            return out.extend_from_slice(&[isolation as u8, 0]);
-        }
-        TransactionRequest::Save(name) => {
-            out.extend_from_slice(&9_u16.to_le_bytes());
-            let at = out.len();
-            out.push(0);
-            put_utf16(name, out);
-            // The server reads at most 32 UTF-16 units of the name, which are 64 bytes.
-            out.truncate(at + 1 + 64);
-            out[at] = (out.len() - at - 1) as u8;
-            return;
-        }
-        TransactionRequest::Commit(next) => (COMMIT_REQUEST_TYPE, next),
-        TransactionRequest::Rollback(next) => (8_u16, next),
-    };
-    out.extend_from_slice(&request_type.to_le_bytes());
-    out.push(0);
-    match next {
-        None => out.push(0),
-        Some(isolation) => out.extend_from_slice(&[1, isolation as u8, 0]),
-    }
 }

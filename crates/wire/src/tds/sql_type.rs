@@ -29,8 +29,6 @@ pub enum SqlType {
     Int,
     /// A whole number of eight bytes.
     BigInt,
-    /// 0 or 1.
-    Bit,
     /// A floating-point number of eight bytes.
     Float,
     Decimal {
@@ -43,8 +41,6 @@ pub enum SqlType {
     Money,
     /// A number with four digits after the decimal point, in four bytes.
     SmallMoney,
-    /// A day.
-    Date,
     /// Date and time in units of 1/300 s, from the year 1753.
     DateTime,
     /// Date and time with this many digits for the fraction of a second, 0 to 7.
@@ -53,12 +49,8 @@ pub enum SqlType {
     Char(u16),
     /// Text of at most this many bytes, 1 to 8000; `None`: `max`.
     VarChar(Option<u16>),
-    /// Text of this many UTF-16 units, 1 to 4000, padded with spaces.
-    NChar(u16),
     /// Text of at most this many UTF-16 units, 1 to 4000; `None`: `max`.
     NVarChar(Option<u16>),
-    /// Binary data of at most this many bytes, 1 to 8000; `None`: `max`.
-    VarBinary(Option<u16>),
 }
 
 impl From<ParameterType> for SqlType {
@@ -117,42 +109,31 @@ impl SqlType {
             SqlType::SmallInt => out.extend_from_slice(&[0x26, 2]),
             SqlType::Int => out.extend_from_slice(&[0x26, 4]),
             SqlType::BigInt => out.extend_from_slice(&[0x26, 8]),
-            SqlType::Bit => out.extend_from_slice(&[0x68, 1]),
             SqlType::Float => out.extend_from_slice(&[0x6d, 8]),
             SqlType::Decimal { precision, scale } => {
                 out.extend_from_slice(&[0x6a, DECIMAL_BYTES as u8 + 1, precision, scale]);
             }
             SqlType::Money => out.extend_from_slice(&[0x6e, 8]),
             SqlType::SmallMoney => out.extend_from_slice(&[0x6e, 4]),
-            SqlType::Date => out.push(0x28),
             SqlType::DateTime => out.extend_from_slice(&[0x6f, 8]),
             SqlType::DateTime2(scale) => out.extend_from_slice(&[0x2a, scale]),
-            SqlType::Char(n) => {
-                put_type_with_length(0xaf, max_length(n.into()), Some(collation), out)
-            }
-            SqlType::NChar(n) => {
-                put_type_with_length(0xef, max_length(2 * usize::from(n)), Some(collation), out)
-            }
+            SqlType::Char(n) => put_type_with_length(0xaf, max_length(n.into()), collation, out),
             SqlType::VarChar(n) => {
                 let size = n.map_or(LENGTH_IF_CHUNKED, |n| max_length(n.into()));
-                put_type_with_length(0xa7, size, Some(collation), out);
+                put_type_with_length(0xa7, size, collation, out);
             }
             SqlType::NVarChar(n) => {
                 let size = n.map_or(LENGTH_IF_CHUNKED, |n| max_length(2 * usize::from(n)));
-                put_type_with_length(0xe7, size, Some(collation), out);
-            }
-            SqlType::VarBinary(n) => {
-                let size = n.map_or(LENGTH_IF_CHUNKED, |n| max_length(n.into()));
-                put_type_with_length(0xa5, size, None, out);
+                put_type_with_length(0xe7, size, collation, out);
             }
         }
     }
 }
 
-fn put_type_with_length(data_type: u8, size: u16, collation: Option<[u8; 5]>, out: &mut Vec<u8>) {
+fn put_type_with_length(data_type: u8, size: u16, collation: [u8; 5], out: &mut Vec<u8>) {
     out.push(data_type);
     out.extend_from_slice(&size.to_le_bytes());
-    out.extend_from_slice(collation.as_ref().map_or(&[], |collation| &collation[..]));
+    out.extend_from_slice(&collation);
 }
 
 /// Number of bytes of a decimal's digits: enough for the largest precision, as Microsoft's SqlClient sends them.
@@ -172,19 +153,15 @@ impl fmt::Display for SqlType {
             SqlType::SmallInt => f.write_str("smallint"),
             SqlType::Int => f.write_str("int"),
             SqlType::BigInt => f.write_str("bigint"),
-            SqlType::Bit => f.write_str("bit"),
             SqlType::Float => f.write_str("float"),
             SqlType::Decimal { precision, scale } => write!(f, "decimal({precision},{scale})"),
             SqlType::Money => f.write_str("money"),
             SqlType::SmallMoney => f.write_str("smallmoney"),
-            SqlType::Date => f.write_str("date"),
             SqlType::DateTime => f.write_str("datetime"),
             SqlType::DateTime2(scale) => write!(f, "datetime2({scale})"),
             SqlType::Char(length) => write_with_length(f, "char", Some(length)),
             SqlType::VarChar(length) => write_with_length(f, "varchar", length),
-            SqlType::NChar(length) => write_with_length(f, "nchar", Some(length)),
             SqlType::NVarChar(length) => write_with_length(f, "nvarchar", length),
-            SqlType::VarBinary(length) => write_with_length(f, "varbinary", length),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Parameters as the server reads them.
 
-use crate::requests::{call, echo, ids};
+use crate::requests::{call, ids};
 use crate::support::*;
 use prony_tds_server::{Datum, Outcome, Procedure, Type};
-use prony_wire::{ParameterType, QueryMode, StatementIds, Value, tds};
+use prony_wire::{ParameterType, QueryMode, StatementIds, Value};
 
 #[test]
 fn parameters_have_their_declared_types() {
@@ -111,65 +111,4 @@ fn parameters_without_declared_types_use_few_types() {
         assert_eq!(last.procedure, Procedure::Id(13), "{value:?}");
         assert_eq!(last.parameters[1].value, Datum::Text(declared.to_owned()));
     }
-}
-
-#[test]
-fn procedures_are_called_by_name() {
-    let mut talk = echo(QueryMode::Extended);
-    let parameters = [
-        (tds::SqlType::Int, Value::Int(5)),
-        (
-            tds::SqlType::DateTime2(0),
-            Value::Text("2026-11-23 18:30:15.9"),
-        ),
-        (tds::SqlType::VarBinary(Some(4)), Value::Bytes(b"\0\xff")),
-        (tds::SqlType::NVarChar(Some(3)), Value::Text("中")),
-        (
-            tds::SqlType::Money,
-            Value::Decimal {
-                unscaled: -15,
-                scale: 1,
-            },
-        ),
-        (tds::SqlType::TinyInt, Value::Int(255)),
-        (tds::SqlType::Bit, Value::Int(1)),
-        (
-            tds::SqlType::DateTime,
-            Value::Text("2026-11-23 00:00:00.005"),
-        ),
-        (tds::SqlType::Date, Value::Text("0001-01-02")),
-        // The value does not fit the type: it is sent as bigint, and the server converts or rejects it.
-        (tds::SqlType::TinyInt, Value::Int(256)),
-    ];
-    assert!(
-        talk.exchange
-            .call(tds::Procedure::Name("dbo.neword"), &parameters)
-    );
-    talk.run().unwrap();
-    let requests = talk.requests();
-    let call = &call(&requests[0])[0];
-    assert_eq!(call.procedure, Procedure::Name("dbo.neword".to_owned()));
-    let actual: Vec<_> = call
-        .parameters
-        .iter()
-        .map(|p| (p.kind, p.value.clone()))
-        .collect();
-    let seconds = (18 * 60 + 30) * 60 + 15;
-    let wanted = [
-        (Type::Int(4), Datum::Int(5)),
-        (Type::DateTime2(0), Datum::DateTime2(739_942, seconds)),
-        (Type::VarBinary(4), Datum::Bytes(vec![0, 0xff])),
-        (Type::NVarChar(3), Datum::Text("中".to_owned())),
-        (Type::Money(8), Datum::Money(-15_000)),
-        (Type::Int(1), Datum::Int(255)),
-        (Type::Bit, Datum::Bit(true)),
-        (Type::DateTime(8), Datum::DateTime(739_942 - 693_595, 2)),
-        (Type::Date, Datum::Date(1)),
-        (Type::Int(8), Datum::Int(256)),
-    ];
-    assert_eq!(actual, wanted);
-    let mut postgres = prony_wire::Exchange::postgres(QueryMode::Simple, false);
-    assert!(!postgres.call(tds::Procedure::ExecuteSql, &[]));
-    assert!(!postgres.transaction(tds::TransactionRequest::Commit(None)));
-    assert_eq!(postgres.attention(), None);
 }

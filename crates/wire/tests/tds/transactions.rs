@@ -2,57 +2,7 @@
 
 use crate::support::*;
 use prony_tds_server::{Outcome, Request};
-use prony_wire::tds::{Isolation, TransactionRequest};
 use prony_wire::{BlockState, ErrorClass, FeedStatus, QueryMode, StatementIds, Value};
-
-#[test]
-fn the_transaction_manager_needs_no_sql() {
-    let mut talk = Talk::with(QueryMode::Prepared, |_, _| vec![Outcome::Count(1)]);
-    let statement = StatementIds::new().add("update a set b = 1");
-    let manage = |talk: &mut Talk, request| {
-        assert!(talk.exchange.transaction(request));
-        let commits = matches!(request, TransactionRequest::Commit(_));
-        assert_eq!(talk.exchange.is_commit_request(), commits);
-        talk.run().unwrap();
-        assert_eq!(talk.error(), None);
-        let manager = talk.requests().pop().unwrap();
-        talk.exec(&statement, &[]);
-        assert_eq!(talk.error(), None);
-        let Request::Rpcs { descriptor, .. } = talk.requests().pop().unwrap() else {
-            panic!("not a call");
-        };
-        (manager, descriptor)
-    };
-    let (manager, first) = manage(&mut talk, TransactionRequest::Begin(Isolation::Snapshot));
-    let begin = Request::Transaction {
-        descriptor: 0,
-        kind: 5,
-        isolation: 5,
-        name: String::new(),
-        begins_next: false,
-    };
-    assert_eq!(manager, begin);
-    assert!(first != 0 && talk.exchange.block_state() == BlockState::Open);
-    let (_, same) = manage(&mut talk, TransactionRequest::Save("half"));
-    assert_eq!(same, first);
-    let next = Some(Isolation::ReadCommitted);
-    let (manager, second) = manage(&mut talk, TransactionRequest::Commit(next));
-    assert!(matches!(
-        manager,
-        Request::Transaction {
-            kind: 7,
-            isolation: 2,
-            begins_next: true,
-            ..
-        }
-    ));
-    assert!(second != 0 && second != first);
-    let (_, after) = manage(&mut talk, TransactionRequest::Rollback(None));
-    assert_eq!((after, talk.exchange.block_state()), (0, BlockState::Idle));
-    talk.exchange.transaction(TransactionRequest::Commit(None));
-    talk.run().unwrap();
-    assert_eq!(talk.error(), Some(3902));
-}
 
 #[test]
 fn a_transaction_inside_a_call_is_error_266() {

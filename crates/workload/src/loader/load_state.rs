@@ -16,7 +16,6 @@ pub enum LoadState {
     Committing,
     /// The tables exist, with some of their rows.
     Incomplete,
-    /// Everything is loaded.
     Loaded,
 }
 

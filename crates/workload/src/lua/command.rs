@@ -3,7 +3,6 @@
 /// The command that the second word of a command line selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Run the load.
     Run,
     /// Run a command or function of the script once.
     Once,
@@ -23,7 +22,6 @@ pub enum LuaScriptError {
     /// The command line is invalid; the text is for standard error and ends in a newline.
     #[error("{0}")]
     Usage(String),
-    /// The script is invalid.
     #[error("{0}")]
     Fatal(String),
     /// A function of the script failed.

@@ -93,7 +93,6 @@ impl Connections {
         result.map(|()| number)
     }
 
-    /// Closes a connection.
     pub async fn disconnect(&mut self, number: usize) {
         if number < self.connections.len() && !self.free_numbers.contains(&number) {
             self.connections[number].db.close_connection().await;

@@ -2,12 +2,10 @@
 
 use prony_session::DbError;
 
-/// The operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SqlOperation {
     /// Executing a text.
     Query,
-    /// Preparing a statement.
     Prepare,
     /// Executing a prepared statement.
     Execute,
@@ -20,7 +18,6 @@ pub enum SqlOperation {
 /// A statement that failed with an error that is not ignored.
 #[derive(Debug)]
 pub struct SqlFailure<'a> {
-    /// The operation that failed.
     pub operation: SqlOperation,
     /// The server's error.
     pub error: &'a DbError,

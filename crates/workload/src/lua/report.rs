@@ -20,7 +20,6 @@ pub struct ReportFigures {
     pub reads: u64,
     /// Queries that changed rows.
     pub writes: u64,
-    /// All other queries.
     pub others: u64,
     /// Errors of statements, ignored or not.
     pub errors: u64,

@@ -17,7 +17,6 @@ pub enum Request {
     Query,
     /// Execute the prepared statement with this number.
     Execute(usize),
-    /// Prepare a statement.
     Prepare,
     /// Return rows of the last reply: those of this result, or of the result that scripts see first.
     Rows(Option<usize>),
@@ -25,7 +24,6 @@ pub enum Request {
     WaitForEvent,
     /// Begin an event, unless one has begun.
     BeginEvent,
-    /// End the current event.
     EndEvent,
     /// End the current event without counting it.
     DiscardEvent,
@@ -43,7 +41,6 @@ pub enum Request {
     WaitForCommonStart,
     /// End the current event and wait until the next one is due; return false if there is none.
     NextEvent,
-    /// Close a prepared statement.
     CloseStatement(usize),
     /// Open an additional connection.
     Connect,

@@ -17,7 +17,6 @@ const STATEMENT_BYTES_MAX: usize = 3_900;
 /// The error of a statement after the first in a text. A script that requests results one at a time gets the error when
 /// it reaches that statement.
 pub struct DeferredError {
-    /// The operation that failed.
     pub operation: SqlOperation,
     /// The statement, as messages show it.
     pub sql: String,

@@ -50,7 +50,6 @@ pub struct StateOwner {
     pub is_outside_load: bool,
 }
 
-/// One Lua state.
 pub struct ScriptState {
     pub lua: LimitedLua,
     /// The Lua table of Prony's functions.

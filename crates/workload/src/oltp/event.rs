@@ -23,7 +23,6 @@ pub enum StatementKind {
     IndexUpdate,
     /// Replaces a column that has no index.
     NonIndexUpdate,
-    /// Deletes a row.
     Delete,
     /// Inserts a row that was deleted.
     Insert,

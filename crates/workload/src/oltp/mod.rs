@@ -61,7 +61,6 @@ static BULK_TABLES: [TableSpec; 1] = [TableSpec {
 /// The workload under whose name the shared tables are loaded; all workloads except `bulk_insert` use them.
 const SHARED_DATASET: &str = "oltp_read_write";
 
-/// One of the workloads.
 #[derive(Clone, Copy, Debug)]
 pub struct Oltp {
     /// The name for `prony run NAME`: sysbench's own.

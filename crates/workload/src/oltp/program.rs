@@ -15,12 +15,11 @@ use super::table_check::{RunTables, check_tables};
 use super::user::{CurrentStatement, OltpUser};
 use crate::random::Random;
 use crate::{Error, sql};
+use prony_document::ObservedShare;
 use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
-use prony_session::{
-    ActionShare, Db, DbError, Outcome, Program, StatementTable, User, UserExit, UserId,
-};
+use prony_session::{Db, DbError, Outcome, Program, StatementTable, User, UserExit, UserId};
 use prony_wire::{Statement, StatementIds, Value};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -276,7 +275,7 @@ impl Program for OltpProgram {
         !workload.is_bulk() && workload.event.queries(options).writes == 0
     }
 
-    fn action_shares(&self) -> Vec<ActionShare> {
+    fn action_shares(&self) -> Vec<ObservedShare> {
         let SharedState {
             workload, options, ..
         } = &*self.shared;

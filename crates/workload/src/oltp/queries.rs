@@ -6,7 +6,7 @@
 //! The rule: a statement that returns rows is a read; otherwise, one that changed rows is a write;
 //! everything else, including `BEGIN` and `COMMIT`, is other.
 
-use prony_session::ActionShare;
+use prony_document::ObservedShare;
 pub use prony_session::{QueryCounts, QueryKind};
 use std::sync::{Mutex, PoisonError};
 
@@ -32,16 +32,9 @@ pub struct OltpCounts {
 }
 
 impl OltpCounts {
-    /// All queries as sysbench counts them: a retry counts its statements again.
-    pub fn of_all_tries(&self) -> QueryCounts {
-        let mut sum = self.completed;
-        sum.add(&self.failed_tries);
-        sum
-    }
-
     /// Returns the shares of completed events. `expected` has the queries of one event; `is_exact` means that
     /// every event has exactly these.
-    pub fn shares(&self, expected: &QueryCounts, is_exact: bool) -> Vec<ActionShare> {
+    pub fn shares(&self, expected: &QueryCounts, is_exact: bool) -> Vec<ObservedShare> {
         let total = self.completed.all();
         let queries_per_event = expected.all().max(1) as f64;
         [
@@ -49,14 +42,14 @@ impl OltpCounts {
             ("writes", self.completed.writes, expected.writes),
             ("others", self.completed.others, expected.others),
         ]
-        .map(|(name, count, expected)| ActionShare {
-            name,
-            base: "queries",
+        .map(|(name, count, expected)| ObservedShare {
+            name: name.to_owned(),
+            base: "queries".to_owned(),
             count,
             total,
-            expected: is_exact.then_some(expected as f64 / queries_per_event),
+            expected_share: is_exact.then_some(expected as f64 / queries_per_event),
             exact: is_exact,
-            minimum: None,
+            ..ObservedShare::default()
         })
         .to_vec()
     }
@@ -110,15 +103,15 @@ mod tests {
         }
         let total = *total.lock().expect("one thread");
         assert_eq!(total.completed.all(), 40);
-        assert_eq!(total.of_all_tries().all(), 44);
+        assert_eq!(total.failed_tries.all(), 4);
         assert_eq!(total.ignored_errors, 2);
         let shares = total.shares(&expected, true);
         let parts: Vec<_> = shares
             .iter()
-            .map(|share| (share.name, share.count))
+            .map(|share| (&*share.name, share.count))
             .collect();
         assert_eq!(parts, [("reads", 28), ("writes", 8), ("others", 4)]);
-        assert_eq!(shares[0].expected, Some(0.7));
-        assert_eq!(total.shares(&expected, false)[0].expected, None);
+        assert_eq!(shares[0].expected_share, Some(0.7));
+        assert_eq!(total.shares(&expected, false)[0].expected_share, None);
     }
 }

@@ -71,7 +71,6 @@ pub fn set_groups(random: &mut Random, groups: usize, text: &mut String) {
 /// The parameters that determine the content of the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowContent {
-    /// Seed of the data.
     pub seed: u64,
     pub k: RangeSampler,
 }

@@ -72,14 +72,11 @@ pub enum CommandKind {
     Sql(SqlCommand),
     /// `\set`: sets a variable to the value of an expression.
     Set {
-        /// The variable.
         target: AssignmentTarget,
-        /// The expression.
         value: Expr,
     },
     /// `\setshell`: sets a variable to the number that a shell command prints.
     SetShell {
-        /// The variable.
         target: AssignmentTarget,
         command: ShellCommand,
     },
@@ -110,13 +107,9 @@ pub enum CommandKind {
         /// The number of the `\endif`.
         endif_target: usize,
     },
-    /// `\endif`.
     EndIf,
-    /// `\startpipeline`.
     StartPipeline,
-    /// `\syncpipeline`.
     SyncPipeline,
-    /// `\endpipeline`.
     EndPipeline,
 }
 

@@ -5,7 +5,6 @@ use super::ast::Script;
 use super::error::ScriptError;
 use super::variables::VariableNames;
 
-/// A builtin script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
     /// The name by which it is chosen.
@@ -73,7 +72,6 @@ pub static BUILTINS: [Builtin; 3] = [
 ];
 
 impl Builtin {
-    /// Parses the script.
     pub fn parse(
         &self,
         names: &mut VariableNames,

@@ -89,24 +89,22 @@ mod precedence {
 }
 
 fn precedence_of(binary: BinaryOperator) -> u8 {
-    match binary {
-        BinaryOperator::Or => precedence::OR,
-        BinaryOperator::And => precedence::AND,
-        BinaryOperator::Equal
-        | BinaryOperator::NotEqual
-        | BinaryOperator::Less
-        | BinaryOperator::LessEqual
-        | BinaryOperator::Greater
-        | BinaryOperator::GreaterEqual => precedence::COMPARISON,
-        BinaryOperator::BitOr
-        | BinaryOperator::BitXor
-        | BinaryOperator::BitAnd
-        | BinaryOperator::ShiftLeft
-        | BinaryOperator::ShiftRight => precedence::BITS,
-        BinaryOperator::Plus | BinaryOperator::Minus => precedence::SUM,
-        BinaryOperator::Multiply | BinaryOperator::Divide | BinaryOperator::Modulo => {
-            precedence::PRODUCT
+    let operator = match binary {
+        BinaryOperator::Or => return precedence::OR,
+        BinaryOperator::And => return precedence::AND,
+        BinaryOperator::Operator(operator) | BinaryOperator::Swapped(operator) => operator,
+    };
+    match operator {
+        Operator::Equal | Operator::NotEqual | Operator::Less | Operator::LessEqual => {
+            precedence::COMPARISON
         }
+        Operator::BitOr
+        | Operator::BitXor
+        | Operator::BitAnd
+        | Operator::ShiftLeft
+        | Operator::ShiftRight => precedence::BITS,
+        Operator::Add | Operator::Subtract => precedence::SUM,
+        Operator::Multiply | Operator::Divide | Operator::Modulo => precedence::PRODUCT,
     }
 }
 
@@ -264,36 +262,14 @@ impl<'a> Parser<'a, '_, '_> {
     ) -> Result<(), ScriptError> {
         let right_precedence = precedence_of(binary) + 1;
         let right_start = self.instructions.len();
-        if let BinaryOperator::And | BinaryOperator::Or = binary {
-            self.instructions.push(Instruction::Jump(0));
-            self.parse_expression(right_precedence)?;
-            self.instructions.push(Instruction::RequireBool);
-            let skip = self.instructions_after(right_start);
-            self.instructions[right_start] = match binary {
-                BinaryOperator::And => Instruction::And(skip),
-                _ => Instruction::Or(skip),
-            };
-            return Ok(());
-        }
-        self.parse_expression(right_precedence)?;
         let operator = match binary {
-            BinaryOperator::Plus => Operator::Add,
-            BinaryOperator::Minus => Operator::Subtract,
-            BinaryOperator::Multiply => Operator::Multiply,
-            BinaryOperator::Divide => Operator::Divide,
-            BinaryOperator::Modulo => Operator::Modulo,
-            BinaryOperator::Equal => Operator::Equal,
-            BinaryOperator::NotEqual => Operator::NotEqual,
-            BinaryOperator::Less | BinaryOperator::Greater => Operator::Less,
-            BinaryOperator::LessEqual | BinaryOperator::GreaterEqual => Operator::LessEqual,
-            BinaryOperator::BitOr => Operator::BitOr,
-            BinaryOperator::BitXor => Operator::BitXor,
-            BinaryOperator::BitAnd => Operator::BitAnd,
-            BinaryOperator::ShiftLeft => Operator::ShiftLeft,
-            _ => Operator::ShiftRight,
+            BinaryOperator::And => return self.parse_logical(right_precedence, Instruction::And),
+            BinaryOperator::Or => return self.parse_logical(right_precedence, Instruction::Or),
+            BinaryOperator::Operator(operator) | BinaryOperator::Swapped(operator) => operator,
         };
-        if let BinaryOperator::Greater | BinaryOperator::GreaterEqual = binary {
-            // a > b is evaluated as b < a, with b first. Jumps are relative, so instructions can move.
+        self.parse_expression(right_precedence)?;
+        if let BinaryOperator::Swapped(_) = binary {
+            // Jumps are relative, so instructions can move.
             self.instructions[start..].rotate_left(right_start - start);
         }
         self.instructions.push(Instruction::Operator(operator));
@@ -307,6 +283,20 @@ impl<'a> Parser<'a, '_, '_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Parses the right operand of AND or OR, which `skip` jumps over.
+    fn parse_logical(
+        &mut self,
+        right_precedence: u8,
+        skip: fn(u32) -> Instruction,
+    ) -> Result<(), ScriptError> {
+        let right_start = self.instructions.len();
+        self.instructions.push(Instruction::Jump(0));
+        self.parse_expression(right_precedence)?;
+        self.instructions.push(Instruction::RequireBool);
+        self.instructions[right_start] = skip(self.instructions_after(right_start));
+        Ok(())
     }
 
     /// Number of instructions after the jump with this index.
@@ -339,11 +329,11 @@ impl<'a> Parser<'a, '_, '_> {
     fn parse_prefix_operator(&mut self) -> Result<(), ScriptError> {
         let token = self.token;
         match token {
-            Token::Binary(BinaryOperator::Plus) => {
+            Token::Binary(BinaryOperator::Operator(Operator::Add)) => {
                 self.advance()?;
                 self.parse_expression(precedence::SIGN)
             }
-            Token::Binary(BinaryOperator::Minus) => {
+            Token::Binary(BinaryOperator::Operator(Operator::Subtract)) => {
                 self.advance()?;
                 if self.token == Token::MinIntMagnitude {
                     self.instructions.push(Instruction::Int(i64::MIN));

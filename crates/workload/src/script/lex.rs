@@ -5,7 +5,6 @@
 use super::tokens::Source;
 use prony_document::SqlDialect;
 
-/// How a statement ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StatementEnd {
     /// A semicolon, which is part of the statement.

@@ -16,7 +16,6 @@ const ARGUMENTS_MAX: usize = 255;
 
 /// A parsed backslash command.
 pub(super) enum MetaCommand {
-    /// A separate command.
     Command(Command),
     /// `\gset` or `\aset`, which belongs to the statement before it.
     StoreCommand(StoreCommand),

@@ -15,7 +15,6 @@ pub enum OnError {
     FailUnlessLost,
     /// The client aborts, except after serialization failures and deadlocks.
     AbortUnlessTransient,
-    /// The client aborts.
     Abort,
 }
 
@@ -23,7 +22,6 @@ pub enum OnError {
 /// thread.
 pub trait MessageListener: Send + Sync {
     fn error(&self, text: &str);
-    /// An informational message.
     fn info(&self, text: &str);
     /// Lines to print unchanged, newlines included: the output of `debug()`, and notices of the server.
     fn print(&self, lines: &str);

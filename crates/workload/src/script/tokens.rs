@@ -1,6 +1,7 @@
 //! The words of backslash commands and the tokens of their expressions. A command ends at the end of its
 //! line, unless a backslash continues the line. Never reads past that newline.
 
+use super::expr::Operator;
 use super::number::parse_double;
 use super::variables::is_name_byte;
 use prony_document::SqlDialect;
@@ -49,26 +50,14 @@ pub(super) enum Token<'a> {
     Binary(BinaryOperator),
 }
 
+/// An operator between two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BinaryOperator {
     Or,
     And,
-    Equal,
-    NotEqual,
-    Less,
-    LessEqual,
-    Greater,
-    GreaterEqual,
-    BitOr,
-    BitXor,
-    BitAnd,
-    ShiftLeft,
-    ShiftRight,
-    Plus,
-    Minus,
-    Multiply,
-    Divide,
-    Modulo,
+    Operator(Operator),
+    /// An operator of swapped operands: `a > b` is `b < a`, with b evaluated first.
+    Swapped(Operator),
 }
 
 /// Text that is not a token.
@@ -261,25 +250,26 @@ fn number_length(input: &[u8]) -> (usize, bool) {
 
 /// The longest operator at the start of `input`, and its length.
 fn operator_at_start(input: &[u8]) -> Option<(usize, BinaryOperator)> {
-    Some(match input {
-        [b'<', b'>', ..] | [b'!', b'=', ..] => (2, BinaryOperator::NotEqual),
-        [b'<', b'=', ..] => (2, BinaryOperator::LessEqual),
-        [b'>', b'=', ..] => (2, BinaryOperator::GreaterEqual),
-        [b'<', b'<', ..] => (2, BinaryOperator::ShiftLeft),
-        [b'>', b'>', ..] => (2, BinaryOperator::ShiftRight),
-        [b'<', ..] => (1, BinaryOperator::Less),
-        [b'>', ..] => (1, BinaryOperator::Greater),
-        [b'=', ..] => (1, BinaryOperator::Equal),
-        [b'|', ..] => (1, BinaryOperator::BitOr),
-        [b'&', ..] => (1, BinaryOperator::BitAnd),
-        [b'#', ..] => (1, BinaryOperator::BitXor),
-        [b'+', ..] => (1, BinaryOperator::Plus),
-        [b'-', ..] => (1, BinaryOperator::Minus),
-        [b'*', ..] => (1, BinaryOperator::Multiply),
-        [b'/', ..] => (1, BinaryOperator::Divide),
-        [b'%', ..] => (1, BinaryOperator::Modulo),
+    let (length, operator) = match input {
+        [b'<', b'>', ..] | [b'!', b'=', ..] => (2, Operator::NotEqual),
+        [b'<', b'=', ..] => (2, Operator::LessEqual),
+        [b'>', b'=', ..] => return Some((2, BinaryOperator::Swapped(Operator::LessEqual))),
+        [b'<', b'<', ..] => (2, Operator::ShiftLeft),
+        [b'>', b'>', ..] => (2, Operator::ShiftRight),
+        [b'<', ..] => (1, Operator::Less),
+        [b'>', ..] => return Some((1, BinaryOperator::Swapped(Operator::Less))),
+        [b'=', ..] => (1, Operator::Equal),
+        [b'|', ..] => (1, Operator::BitOr),
+        [b'&', ..] => (1, Operator::BitAnd),
+        [b'#', ..] => (1, Operator::BitXor),
+        [b'+', ..] => (1, Operator::Add),
+        [b'-', ..] => (1, Operator::Subtract),
+        [b'*', ..] => (1, Operator::Multiply),
+        [b'/', ..] => (1, Operator::Divide),
+        [b'%', ..] => (1, Operator::Modulo),
         _ => return None,
-    })
+    };
+    Some((length, BinaryOperator::Operator(operator)))
 }
 
 fn keyword_token(word: &str) -> Option<Token<'static>> {

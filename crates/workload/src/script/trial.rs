@@ -234,11 +234,10 @@ fn refusal(script: &Script, command: &Command, sql: &SqlCommand, error: &ServerE
     let line = command.line + before.filter(|letter| *letter == '\n').count();
     let code = ErrorSummary::from(error).counted_as();
     let is_denied = error.code() == INSUFFICIENT_PRIVILEGE || error.message.contains(" denied ");
-    let advice = match is_denied {
-        true => "GRANT the missing right, or run as the owner of the tables",
-        false => {
-            "correct the statement, or create what it uses; trial = \"off\" leaves this check out"
-        }
+    let advice = if is_denied {
+        "GRANT the missing right, or run as the owner of the tables"
+    } else {
+        "correct the statement, or create what it uses; trial = \"off\" leaves this check out"
     };
     Error::Data {
         problem: format!(

@@ -12,7 +12,6 @@ pub enum Value {
     Null,
     /// A boolean, which never converts to a number.
     Bool(bool),
-    /// An integer.
     Int(i64),
     /// A floating-point number.
     Double(f64),

@@ -92,18 +92,6 @@ impl TpccCounts {
         outcomes.committed + outcomes.rolled_back
     }
 
-    /// Share of a kind among all transactions that ended as intended, 0 to 1; `None` if there are
-    /// none.
-    pub fn mix_share(&self, kind: TpccTransaction) -> Option<f64> {
-        share(
-            self.ended_as_intended(kind),
-            TpccTransaction::ALL
-                .map(|kind| self.ended_as_intended(kind))
-                .iter()
-                .sum(),
-        )
-    }
-
     /// Share of new orders that were rolled back as intended; the target is 0.01.
     pub fn rolled_back_share(&self) -> Option<f64> {
         let outcomes = self.outcomes_by_kind[TpccTransaction::NewOrder as usize];
@@ -188,10 +176,5 @@ mod tests {
         for (index, sum) in total.sums_mut().into_iter().enumerate() {
             assert_eq!(*sum, 2 * (index as u64 + 1));
         }
-        assert_eq!(total.mix_share(TpccTransaction::Payment), Some(1.0));
-        assert_eq!(
-            TpccCounts::default().mix_share(TpccTransaction::Payment),
-            None
-        );
     }
 }

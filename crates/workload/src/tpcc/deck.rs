@@ -31,7 +31,6 @@ impl Deck {
         }
     }
 
-    /// The next kind.
     pub fn next(&mut self, random: &mut Random) -> TpccTransaction {
         match self {
             Deck::Independent => kind_of_card(random.uniform(1, CARD_COUNT as i64)),

@@ -61,9 +61,7 @@ pub struct OrderLine {
 pub struct NewOrder {
     /// Home warehouse.
     pub w_id: u32,
-    /// District.
     pub d_id: u32,
-    /// Customer.
     pub c_id: u32,
     /// The lines; only the first `count` are in use.
     lines: [OrderLine; LINES_MAX],
@@ -108,7 +106,6 @@ pub enum CustomerKey {
 pub struct Payment {
     /// The warehouse where it is made.
     pub w_id: u32,
-    /// District.
     pub d_id: u32,
     /// The customer's warehouse.
     pub c_w_id: u32,
@@ -121,16 +118,13 @@ pub struct Payment {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderStatus {
-    /// Warehouse.
     pub w_id: u32,
-    /// District.
     pub d_id: u32,
     pub customer: CustomerKey,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Warehouse.
     pub w_id: u32,
     /// Carrier, 1 to 10.
     pub carrier: u32,
@@ -138,9 +132,7 @@ pub struct Delivery {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StockLevel {
-    /// Warehouse.
     pub w_id: u32,
-    /// District.
     pub d_id: u32,
     /// Stock below this is low, 10 to 20.
     pub threshold: u32,
@@ -149,9 +141,7 @@ pub struct StockLevel {
 /// The warehouses in which a user's transactions take place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Home {
-    /// One warehouse.
     One(u32),
-    /// Any warehouse.
     Any,
     /// `count` warehouses: every `step`-th from `first`, wrapping around after the last.
     EveryNth {

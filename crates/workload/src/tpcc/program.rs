@@ -20,11 +20,12 @@ use super::texts::TextBuffers;
 use super::transactions::{OrderResult, Transactions};
 use crate::random::Random;
 use crate::{Error, ReadyWorkload};
+use prony_document::ObservedShare;
 use prony_document::SqlDialect;
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
 use prony_session::{
-    ActionShare, Db, DbError, Outcome, P90Limit, Program, StatementTable, User, UserExit, UserId,
+    Db, DbError, Outcome, P90Limit, Program, StatementTable, User, UserExit, UserId,
 };
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -175,7 +176,7 @@ impl Program for OrderEntryProgram {
         self.shared.transactions.statement_table()
     }
 
-    fn action_shares(&self) -> Vec<ActionShare> {
+    fn action_shares(&self) -> Vec<ObservedShare> {
         let mut shares = shares(
             &self.counts(),
             self.options().profile,

@@ -167,7 +167,6 @@ impl NuRand {
 pub struct RunConstants {
     /// Last names, as numbers of [`LastNames`].
     pub last_name: NuRand,
-    /// Customers of a district.
     pub customer: NuRand,
     pub item: NuRand,
 }
@@ -218,7 +217,6 @@ const PERMUTATIONS_FAMILY: u64 = 200;
 pub struct LastNames(Vec<String>);
 
 impl LastNames {
-    /// Builds the names.
     pub fn new() -> Self {
         const SYLLABLES: [&str; 10] = [
             "BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING",

@@ -4,7 +4,7 @@
 use super::counts::TpccCounts;
 use super::input::TpccTransaction;
 use super::profile::Profile;
-use prony_session::ActionShare;
+use prony_document::ObservedShare;
 
 /// The total that the share of remote lines refers to.
 pub const ORDER_LINES: &str = "order lines";
@@ -23,24 +23,25 @@ const REMOTE_PAYMENT_SHARE: f64 = 0.15;
 const BY_NAME_SHARE: f64 = 0.60;
 
 /// The shares of a run with this profile on this many warehouses.
-pub fn shares(counts: &TpccCounts, profile: &Profile, warehouses: u32) -> Vec<ActionShare> {
+pub fn shares(counts: &TpccCounts, profile: &Profile, warehouses: u32) -> Vec<ObservedShare> {
     let total: u64 = TpccTransaction::ALL
         .iter()
         .map(|kind| counts.ended_as_intended(*kind))
         .sum();
     let cards: f64 = CARDS_BY_KIND.iter().sum();
-    let mut shares: Vec<ActionShare> = TpccTransaction::ALL
+    let mut shares: Vec<ObservedShare> = TpccTransaction::ALL
         .iter()
         .zip(TpccTransaction::NAMES)
-        .map(|(kind, name)| ActionShare {
-            name,
-            base: "transactions",
-            count: counts.ended_as_intended(*kind),
-            total,
-            expected: Some(CARDS_BY_KIND[*kind as usize] / cards),
-            exact: false,
+        .map(|(kind, name)| ObservedShare {
             // Without a deck, shares have no minimum, because they scatter around it.
-            minimum: MINIMUM_SHARES[*kind as usize].filter(|_| profile.uses_deck),
+            minimum_share: MINIMUM_SHARES[*kind as usize].filter(|_| profile.uses_deck),
+            ..action_share(
+                name,
+                "transactions",
+                counts.ended_as_intended(*kind),
+                total,
+                CARDS_BY_KIND[*kind as usize] / cards,
+            )
         })
         .collect();
     let [orders, payments] = [TpccTransaction::NewOrder, TpccTransaction::Payment]
@@ -105,15 +106,14 @@ fn action_share(
     count: u64,
     total: u64,
     expected: f64,
-) -> ActionShare {
-    ActionShare {
-        name,
-        base,
+) -> ObservedShare {
+    ObservedShare {
+        name: name.to_owned(),
+        base: base.to_owned(),
         count,
         total,
-        expected: Some(expected),
-        exact: false,
-        minimum: None,
+        expected_share: Some(expected),
+        ..ObservedShare::default()
     }
 }
 
@@ -173,7 +173,8 @@ mod tests {
             for warehouses in [1, 5] {
                 let counts = simulate_counts(profile, warehouses, 200_000);
                 for share in shares(&counts, profile, warehouses) {
-                    let (total, expected) = (share.total as f64, share.expected.expect("expected"));
+                    let (total, expected) =
+                        (share.total as f64, share.expected_share.expect("expected"));
                     let tolerance = 5.0 * (total * expected * (1.0 - expected)).sqrt();
                     let deviation = (share.count as f64 - total * expected).abs();
                     assert!(
@@ -182,7 +183,7 @@ mod tests {
                         profile.name
                     );
                     assert!(share.total > 8_000, "too few for this test: {share:?}");
-                    let minimum = share.minimum.unwrap_or(0.0);
+                    let minimum = share.minimum_share.unwrap_or(0.0);
                     assert!(share.count as f64 >= minimum * total, "{share:?}");
                 }
             }
@@ -193,27 +194,28 @@ mod tests {
     fn a_different_profile_is_detected() {
         let [standard, _, hammerdb_46] = &PROFILES;
         let deviating = |counts: &TpccCounts, warehouses| {
-            let is_deviating = |share: &ActionShare| {
-                let (total, expected) = (share.total as f64, share.expected.expect("expected"));
+            let is_deviating = |share: &ObservedShare| {
+                let (total, expected) =
+                    (share.total as f64, share.expected_share.expect("expected"));
                 let tolerance = 5.0 * (total * expected * (1.0 - expected)).sqrt();
                 (share.count as f64 - total * expected).abs() > tolerance
             };
             let shares = shares(counts, standard, warehouses);
             let deviating = shares.into_iter().filter(is_deviating);
             deviating
-                .map(|share| (share.name, share.base))
+                .map(|share| format!("{}: {}", share.name, share.base))
                 .collect::<Vec<_>>()
         };
         let without_rollbacks = simulate_counts(hammerdb_46, 5, 200_000);
         assert_eq!(
             deviating(&without_rollbacks, 5),
-            [("rolled back", "new orders")]
+            ["rolled back: new orders"]
         );
         let single_warehouse = simulate_counts(standard, 1, 200_000);
         let remote = "of another warehouse";
         assert_eq!(
             deviating(&single_warehouse, 5),
-            [(remote, "order lines"), (remote, "payments")]
+            ["order lines", "payments"].map(|base| format!("{remote}: {base}"))
         );
     }
 }

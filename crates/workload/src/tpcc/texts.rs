@@ -10,9 +10,7 @@ pub struct TextBuffers {
     pub items: String,
     /// Supplying warehouses of the items.
     pub supplies: String,
-    /// Quantities of the items.
     pub quantities: String,
-    /// Waves of the items.
     pub waves: String,
     /// Any other text.
     pub data: String,

@@ -2,7 +2,7 @@
 //! its counts to the shared ones when it ends.
 
 use super::mix::{Mix, Operation};
-use prony_session::ActionShare;
+use prony_document::ObservedShare;
 use std::sync::{Mutex, PoisonError};
 
 /// Counts over the whole run, warm-up included.
@@ -18,25 +18,24 @@ pub struct YcsbCounts {
 
 impl YcsbCounts {
     /// Returns the shares of operations and of successful lookups in a run of this workload.
-    pub fn shares(&self, mix: &Mix) -> Vec<ActionShare> {
+    pub fn shares(&self, mix: &Mix) -> Vec<ObservedShare> {
         let total = self.completed.iter().sum();
-        let operations = mix.shares.iter().map(|(operation, share)| ActionShare {
-            name: operation.name(),
-            base: "operations",
+        let operations = mix.shares.iter().map(|(operation, share)| ObservedShare {
+            name: operation.name().to_owned(),
+            base: "operations".to_owned(),
             count: self.completed[*operation as usize],
             total,
-            expected: Some(*share),
-            exact: false,
-            minimum: None,
+            expected_share: Some(*share),
+            ..ObservedShare::default()
         });
-        let hits = ActionShare {
-            name: "with a record",
-            base: "reads and scans",
+        let hits = ObservedShare {
+            name: "with a record".to_owned(),
+            base: "reads and scans".to_owned(),
             count: self.hits,
             total: self.lookups,
-            expected: Some(1.0),
+            expected_share: Some(1.0),
             exact: true,
-            minimum: None,
+            ..ObservedShare::default()
         };
         operations.chain([hits]).collect()
     }

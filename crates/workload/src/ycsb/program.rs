@@ -14,10 +14,9 @@ use super::options::{FIELDS_MAX, YcsbOptions};
 use super::requests::Requests;
 use super::rows::push_characters;
 use crate::random::Random;
+use prony_document::ObservedShare;
 use prony_document::SqlDialect;
-use prony_session::{
-    ActionShare, Db, DbError, Outcome, Program, StatementTable, User, UserExit, UserId,
-};
+use prony_session::{Db, DbError, Outcome, Program, StatementTable, User, UserExit, UserId};
 use prony_wire::{ParameterType, Statement, StatementIds, Value};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -180,7 +179,7 @@ impl Program for YcsbProgram {
         settings
     }
 
-    fn action_shares(&self) -> Vec<ActionShare> {
+    fn action_shares(&self) -> Vec<ObservedShare> {
         let counts = self.shared.counts.lock();
         let counts = *counts.unwrap_or_else(PoisonError::into_inner);
         counts.shares(self.shared.options.mix())

@@ -36,7 +36,6 @@ pub fn push_characters(random: &mut Random, length: usize, out: &mut Vec<u8>) {
 /// The parameters that determine the records.
 #[derive(Clone, Copy, Debug)]
 pub struct Content {
-    /// Seed of the data.
     pub seed: u64,
     /// Fields of a record.
     pub field_count: u32,

@@ -19,11 +19,9 @@ const DEFAULT_DURATION: Duration = Duration::from_secs(60);
 /// The settings with which a scenario is run.
 #[derive(Clone, Debug)]
 pub struct ScenarioSettings {
-    /// Size of the data.
     pub size: ScenarioSize,
     /// Whether the scale is published, or chosen for this run.
     pub is_scale_known: bool,
-    /// Number of clients.
     pub clients: u64,
     /// Threads that drive the clients.
     pub threads: u64,

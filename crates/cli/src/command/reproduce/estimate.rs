@@ -16,10 +16,8 @@ use prony_report::units;
 use prony_store::Run;
 use std::collections::BTreeMap;
 
-/// A row to run.
 pub struct PlannedRow {
     pub scenario: &'static Scenario,
-    /// Number of runs.
     pub runs: u32,
     /// Number of runs that load the data.
     pub loads: u32,
@@ -71,9 +69,10 @@ pub fn estimate(
         });
     }
     let peaks = peak_by_tables.into_values();
-    let peak_bytes = match args.cleanup {
-        true => peaks.max(),
-        false => peaks.reduce(|sum, bytes| sum + bytes),
+    let peak_bytes = if args.cleanup {
+        peaks.max()
+    } else {
+        peaks.reduce(|sum, bytes| sum + bytes)
     };
     Ok(SuiteEstimate {
         id: suite.id.clone(),
@@ -196,7 +195,7 @@ fn load_seconds(
 ) -> Option<f64> {
     let bytes = data_bytes? as f64;
     let mut figures = scenario.figures.iter();
-    let published = figures.find(|figure| figure.metric == PublishedMetric::LoadTime);
+    let published = figures.find(|figure| figure.name == PublishedMetric::LoadTime);
     let seconds = match (measured_bytes_per_s, published) {
         (Some(speed), _) => bytes / speed,
         (None, Some(published)) => published.value * args.shrink.unwrap_or(1.0),

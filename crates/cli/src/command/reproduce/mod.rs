@@ -26,7 +26,7 @@ use prony_server::Target;
 use prony_store::scenario::{CachedShare, ScenarioLoad};
 use prony_workload::{FindingState, Workload};
 use scenario_record::CompletedSteps;
-pub use server_setup::{fail_if_interrupted, wait_until_it_answers};
+pub use server_setup::{fail_if_interrupted, run_restart_command, wait_until_it_answers};
 use std::ffi::OsString;
 
 /// Executes the command.

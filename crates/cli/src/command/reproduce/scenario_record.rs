@@ -6,7 +6,7 @@ use super::super::scenarios;
 use prony_plan::Choice;
 use prony_plan::scenario::{CachedPortion, Scenario};
 use prony_store::Replication;
-use prony_store::scenario::{OriginalSetup, PublishedFigure, ScenarioLoad};
+use prony_store::scenario::{OriginalSetup, ScenarioLoad};
 use prony_workload::LoadReport;
 
 /// The steps that were completed before the run.
@@ -29,16 +29,7 @@ pub fn scenario_document(scenario: &Scenario, steps: &CompletedSteps) -> prony_s
         title: scenario.title.clone(),
         source: scenario.source.name().to_owned(),
         source_location: scenario.source_location.clone(),
-        published: scenario
-            .figures
-            .iter()
-            .map(|figure| PublishedFigure {
-                name: figure.metric,
-                value: figure.value,
-                high: figure.high,
-                unit: figure.unit.to_owned(),
-            })
-            .collect(),
+        published: scenario.figures.clone(),
         original: original_setup(scenario),
         size_share: steps.size_share,
         qps_statements_per_txn: scenario.qps_statements_per_txn,

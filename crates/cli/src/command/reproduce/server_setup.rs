@@ -27,21 +27,33 @@ const RETRY_PAUSE: Duration = Duration::from_millis(250);
 pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool, Failure> {
     let previous_start_unix_s = scenario_setup::started_unix_s(&mut server::connect(target)?);
     output::notice("Restarting the server with --restart-command.");
-    let status = shell::run(command, &[], stderr().into(), signals)
-        .map_err(|error| Failure::new(Exit::Unexpected, format!("cannot start sh: {error}"), ""))?;
-    fail_if_interrupted(signals)?;
-    if !status.success() {
-        let message = format!("the restart command failed: {status}");
-        let hint =
-            "its output is above; old tables of the workload were dropped, and nothing was loaded";
-        return Err(Failure::new(Exit::Connect, message, hint));
-    }
+    let hint =
+        "its output is above; old tables of the workload were dropped, and nothing was loaded";
+    run_restart_command(command, hint, signals)?;
     let mut control = wait_until_it_answers(target, signals)?;
     let is_restarted = scenario_setup::was_restarted(&mut control, previous_start_unix_s);
     if !is_restarted {
         output::notice("The restart command did not restart the server: its caches are not cold.");
     }
     Ok(is_restarted)
+}
+
+/// Runs the user's command that restarts the server.
+///
+/// # Errors
+/// If it fails, with this hint, or a signal ended it.
+pub fn run_restart_command(command: &str, hint: &str, signals: &Signals) -> Result<(), Failure> {
+    let failed = |reason: String| {
+        let message = format!("the command that restarts the server {reason}");
+        Failure::new(Exit::Connect, message, hint)
+    };
+    let status = shell::run(command, &[], stderr().into(), signals)
+        .map_err(|error| failed(format!("cannot be started: {error}")))?;
+    fail_if_interrupted(signals)?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(failed(format!("failed with {status}")))
 }
 
 /// Connects to a server that was restarted.
@@ -80,7 +92,7 @@ pub fn create_indexes(control: &mut Control, scenario: &Scenario) -> Result<(), 
 
 /// Vacuums and analyzes tables, like pgbench.
 pub fn vacuum(control: &mut Control, tables: &[String]) -> Result<(), Failure> {
-    if !scenario_setup::has_vacuum(control) {
+    if !control.product().has_vacuum {
         return Ok(());
     }
     output::notice("Vacuuming.");

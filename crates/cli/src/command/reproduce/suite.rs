@@ -72,9 +72,12 @@ pub fn reproduce_suite(
     let done = rows.len() - planned.len();
     let estimate = estimate::estimate(args, suite, &planned, done, &progress.runs)?;
     if args.suite.estimate {
-        output::show(|out, style| match args.json {
-            true => json::write_pretty(out, &estimate),
-            false => view::write_estimate(out, style, &estimate),
+        output::show(|out, style| {
+            if args.json {
+                json::write_pretty(out, &estimate)
+            } else {
+                view::write_estimate(out, style, &estimate)
+            }
         })?;
         return Ok(Exit::Success);
     }
@@ -183,7 +186,6 @@ struct SuiteProgress {
     /// What the documents of its runs say of the suite.
     request: SuiteRequest,
     repeats: u32,
-    /// The complete runs.
     runs: Vec<Run>,
 }
 

@@ -210,7 +210,7 @@ fn a_port_in_use_is_a_usage_error_and_dropping_the_server_frees_it() {
         .err()
         .expect("in use");
     assert_eq!(failure.exit, crate::exit::Exit::Usage);
-    let message = &failure.problems[0].message;
+    let message = &failure.problems[0].problem;
     assert_eq!(
         *message,
         format!("--metrics-listen: 127.0.0.1:{port} is in use")
@@ -232,6 +232,6 @@ fn a_port_in_use_is_a_usage_error_and_dropping_the_server_frees_it() {
             .err()
             .expect(address);
         assert_eq!(failure.exit, crate::exit::Exit::Usage);
-        failure.problems[0].message.assert_contains(message_part);
+        failure.problems[0].problem.assert_contains(message_part);
     }
 }

@@ -1,10 +1,11 @@
 //! The page of checks, from the tables of `judge`.
 
+use super::found_faults::FOUND_FAULTS;
 use super::{page_head, table};
 use prony_judge::RULES_VERSION;
 use prony_judge::checks::{
-    CAVEATS_OF_COMPARISONS, CHECKS, CHECKS_OF_OTHER_TOOLS, FOUND_FAULTS, OTHERS_OF_RUNS,
-    OtherFindings, REMARKS_ON_PRICES, Rule,
+    CAVEATS_OF_COMPARISONS, CHECKS, CHECKS_OF_OTHER_TOOLS, OTHERS_OF_RUNS, OtherFindings,
+    REMARKS_ON_PRICES, Rule,
 };
 
 const SEVERITIES: &str = "\

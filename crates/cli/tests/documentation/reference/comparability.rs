@@ -1,7 +1,7 @@
 //! The page of the rules of comparisons, from the tables that `compare` applies.
 
+use super::fairness::{FAIRNESS_CONDITIONS, FAIRNESS_SOURCE};
 use super::{code, page_head, table};
-use prony_judge::compare::fairness::{FAIRNESS_CONDITIONS, FAIRNESS_SOURCE};
 use prony_judge::compare::rule_table::{
     intended_differences, relevant_server_settings, rules, tolerances,
 };

@@ -6,6 +6,9 @@
 mod checks;
 pub mod commands;
 mod comparability;
+mod fairness;
+#[path = "../../../../judge/tests/simulated/found_faults.rs"]
+mod found_faults;
 mod run_document;
 mod services;
 mod settings;

@@ -211,7 +211,7 @@ impl Interp {
         let count = require_integer(count)?;
         let started_us = host.system().now_us();
         for _ in 0..count {
-            self.count_step(host)?;
+            self.check_stop(host)?;
             self.eval_text(host, script)?;
         }
         let per_iteration_us = match count {

@@ -35,7 +35,6 @@ const PRECEDENCE: [&[&str]; 11] = [
     &["*", "/", "%"],
 ];
 
-/// Parses an expression.
 pub(crate) fn parse(text: &str) -> Result<Node, String> {
     let mut parser = Parser {
         reader: TextParser::new(text),

@@ -40,7 +40,6 @@ pub(super) struct Proc {
     pub namespace: String,
 }
 
-/// An interpreter.
 pub struct Interp {
     pub(super) frames: Vec<Frame>,
     pub(super) procs: HashMap<String, Rc<Proc>>,
@@ -53,7 +52,6 @@ pub struct Interp {
     /// The current namespace, such as `a::b`; empty for the global namespace.
     pub(super) namespace: String,
     depth: usize,
-    remaining_steps: Option<u64>,
     random_state: u64,
 }
 
@@ -99,17 +97,10 @@ impl Interp {
             script_name: String::new(),
             namespace: String::new(),
             depth: 0,
-            remaining_steps: None,
             random_state: 0x9e37_79b9_7f4a_7c15,
         }
     }
 
-    /// Ends scripts with [`Flow::Stopped`] after this many commands and parts of expressions.
-    pub fn limit_steps(&mut self, steps: u64) {
-        self.remaining_steps = Some(steps);
-    }
-
-    /// Sets a global variable.
     pub fn set_global(&mut self, name: &str, value: &str) {
         self.frames[0].insert(name.to_owned(), Variable::Scalar(value.to_owned()));
     }
@@ -152,7 +143,7 @@ impl Interp {
         if self.depth >= MAX_DEPTH {
             return error("too many nested evaluations (infinite loop?)");
         }
-        self.count_step(host)?;
+        self.check_stop(host)?;
         self.depth += 1;
         Ok(())
     }
@@ -161,22 +152,15 @@ impl Interp {
         self.depth = self.depth.saturating_sub(1);
     }
 
-    /// Counts one step, and checks whether the script may continue.
+    /// Checks whether the script may continue.
     ///
     /// # Errors
-    /// [`Flow::Stopped`] after a signal or at the step limit.
-    pub(super) fn count_step(&mut self, host: &dyn Host) -> Result<(), Flow> {
+    /// [`Flow::Stopped`] after a signal.
+    pub(super) fn check_stop(&self, host: &dyn Host) -> Result<(), Flow> {
         if host.system().is_stopped() {
             return Err(Flow::Stopped("interrupted".to_owned()));
         }
-        match &mut self.remaining_steps {
-            Some(0) => Err(Flow::Stopped("too many steps".to_owned())),
-            Some(steps) => {
-                *steps -= 1;
-                Ok(())
-            }
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Runs a script's text one level deeper.
@@ -195,7 +179,7 @@ impl Interp {
     fn run_inner(&mut self, host: &mut dyn Host, script: &Script) -> TclResult {
         let mut result = String::new();
         for words in &script.commands {
-            self.count_step(host)?;
+            self.check_stop(host)?;
             let words = self.substitute_words(host, words)?;
             if let Some((name, args)) = words.split_first() {
                 result = self.run_command(host, name, args)?;

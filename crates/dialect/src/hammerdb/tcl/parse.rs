@@ -9,7 +9,6 @@ pub(crate) const MAX_NESTING: usize = 100;
 /// A part of a word.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Part {
-    /// Literal text.
     Text(String),
     /// A variable, with an index if it is an element of an array.
     Variable(String, Option<Vec<Part>>),

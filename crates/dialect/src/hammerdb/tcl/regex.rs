@@ -252,7 +252,7 @@ impl Interp {
         let mut last_match = None;
         let mut position = options.indices.then(Position::default);
         for captures in all_matches(&pattern, text, start) {
-            self.count_step(host)?;
+            self.check_stop(host)?;
             count += 1;
             if let (Some(position), Some(full_match)) = (&mut position, captures.get(0)) {
                 position.advance(text, full_match.start());
@@ -296,7 +296,7 @@ impl Interp {
         let start = byte_offset_of_char(text, options.start);
         let (mut changed, mut copied_to, mut count) = (String::new(), 0, 0);
         for captures in all_matches(&pattern, text, start) {
-            self.count_step(host)?;
+            self.check_stop(host)?;
             let Some(full_match) = captures.get(0) else {
                 break;
             };

@@ -19,7 +19,6 @@ struct Conversion {
 enum FormatPart {
     /// Any amount of white space.
     Whitespace,
-    /// A literal character.
     Literal(char),
     Conversion(Conversion),
 }

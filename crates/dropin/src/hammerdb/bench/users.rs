@@ -4,7 +4,8 @@
 //! after its first error. Must never: change what a user executes.
 
 use prony_dialect::hammerdb::RunRequest;
-use prony_session::{ActionShare, Db, P90Limit, Program, User, UserExit, UserId};
+use prony_document::ObservedShare;
+use prony_session::{Db, P90Limit, Program, User, UserExit, UserId};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -62,7 +63,7 @@ impl Program for DelayedUsers {
         settings
     }
 
-    fn action_shares(&self) -> Vec<ActionShare> {
+    fn action_shares(&self) -> Vec<ObservedShare> {
         self.program.action_shares()
     }
 

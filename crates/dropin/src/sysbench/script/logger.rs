@@ -132,7 +132,6 @@ impl ScriptLogger {
         let _ = self.recording.set(recording.clone());
     }
 
-    /// Prints to the log.
     fn log(&self, level: LogLevel, text: &str) {
         if !self.has_failed() {
             self.call.log(level, text);

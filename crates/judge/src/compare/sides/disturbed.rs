@@ -49,9 +49,10 @@ impl Disturbed {
             all if all == self.runs => "RUNS INVALID".to_owned(),
             some => format!("{some} OF {} RUNS INVALID", self.runs),
         };
-        let basis = match self.pairs {
-            true => "compared by pairs that took turns, whose noise the intervals include",
-            false => "compared by CPU time per transaction only",
+        let basis = if self.pairs {
+            "compared by pairs that took turns, whose noise the intervals include"
+        } else {
+            "compared by CPU time per transaction only"
         };
         format!("{subject} ({}), {basis}", self.checks.join(", "))
     }

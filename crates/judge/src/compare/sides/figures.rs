@@ -200,9 +200,10 @@ pub(super) fn figure_comparisons(
             }
             _ => 0.0,
         };
-        let evidence = match are_pairs {
-            true => Evidence::of_pairs(&a, &b, step),
-            false => Evidence::new(&a, &b, step),
+        let evidence = if are_pairs {
+            Evidence::of_pairs(&a, &b, step)
+        } else {
+            Evidence::new(&a, &b, step)
         };
         let ratio_of_pairs = evidence.as_ref().and_then(Evidence::ratio_of_pairs);
         Some(FigureComparison {

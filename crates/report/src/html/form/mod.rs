@@ -76,7 +76,6 @@ pub fn write_nav(out: &mut Html, entries: &'static str) -> fmt::Result {
     one::write_contents(out, &SECTIONS, entries)
 }
 
-/// Writes all sections.
 pub fn write(out: &mut Html, documents: &[Document], prices: Option<&Prices>) -> fmt::Result {
     let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
     let rows = results::result_rows(&runs);
@@ -116,9 +115,12 @@ fn distinct(runs: &[&Run], read: impl Fn(&Run) -> Option<String>) -> Vec<String>
 fn write_purpose(out: &mut Html, runs: &[&Run]) -> fmt::Result {
     let titles = distinct(runs, |run| facts::text(&run.workload.title));
     let servers = distinct(runs, facts::server);
-    let named = |names: Vec<String>| match names.is_empty() {
-        true => facts::NOT_OBSERVED.to_owned(),
-        false => names.join("; "),
+    let named = |names: Vec<String>| {
+        if names.is_empty() {
+            facts::NOT_OBSERVED.to_owned()
+        } else {
+            names.join("; ")
+        }
     };
     writeln_markup!(
         out,

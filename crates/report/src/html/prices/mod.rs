@@ -29,7 +29,6 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceInputs {
-    /// The price sheets.
     pub sheets: Vec<SheetText>,
     /// The current date, such as `2026-11-21`, from which the age of prices is computed.
     pub today: String,
@@ -69,12 +68,10 @@ pub enum PriceInputsError {
     /// The JSON text is malformed.
     #[error("it cannot be read: {0}")]
     InvalidJson(String),
-    /// A sheet has errors.
     #[error("{file} has errors: {problems}")]
     InvalidSheet {
         /// The file of the sheet.
         file: String,
-        /// The errors.
         problems: String,
     },
     /// An index is out of range.

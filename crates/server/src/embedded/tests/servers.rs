@@ -24,9 +24,10 @@ fn a_server_listens_on_socket_and_tcp_with_durable_defaults() {
         assert_eq!(query(&server, &format!("show {name}")), "on", "{name}");
     }
     let password = Some(server.password().reveal());
-    let output = psql(&server.tcp_url(), password, "select inet_server_addr()");
+    let url = format!("postgresql://postgres@127.0.0.1:{}/postgres", server.port());
+    let output = psql(&url, password, "select inet_server_addr()");
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "127.0.0.1");
-    let rejected = psql(&server.tcp_url(), Some("wrong"), "select 1");
+    let rejected = psql(&url, Some("wrong"), "select 1");
     assert!(!rejected.status.success(), "TCP must require the password");
     let secret = server.tcp_url_with_password();
     assert!(psql(secret.reveal(), None, "select 1").status.success());

@@ -142,7 +142,6 @@ pub enum Checkpoint {
 /// Work that a server does besides the load.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Activity {
-    /// Kind of the work.
     pub kind: ActivityKind,
     /// The table or program concerned.
     pub detail: String,
@@ -155,9 +154,7 @@ pub enum ActivityKind {
     /// The statistics of a table are collected.
     Analyze,
     Backup,
-    /// An index is built.
     IndexBuild,
-    /// A table is rewritten.
     TableRebuild,
 }
 

@@ -81,7 +81,6 @@ pub struct Cpu {
     pub idle_s: f64,
 }
 
-/// Counters of one disk.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Disk {
     pub name: String,

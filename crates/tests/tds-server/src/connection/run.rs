@@ -35,34 +35,6 @@ impl Connection {
         self.transaction_descriptor = 0;
     }
 
-    /// Runs request `kind` to the transaction manager: 5 begins, 7 commits, 8 rolls back. `begins_next`:
-    /// begin the next transaction after the end of this one.
-    pub(super) fn manage_transaction(
-        &mut self,
-        kind: u16,
-        begins_next: bool,
-        reply: &mut ReplyWriter,
-    ) {
-        match (kind, self.transaction_descriptor) {
-            (5, _) => self.begin_transaction(reply),
-            (7 | 8, 0) => {
-                reply.error(
-                    (3902, 1, 16),
-                    "The COMMIT TRANSACTION request has no transaction.",
-                );
-                return reply.done(DONE, ERROR, 0, 0);
-            }
-            (7 | 8, _) => {
-                self.end_transaction(kind == 7, reply);
-                if begins_next {
-                    self.begin_transaction(reply);
-                }
-            }
-            _ => {}
-        }
-        reply.done(DONE, 0, 0, 0);
-    }
-
     /// Runs a batch; returns false if the batch hangs until an attention.
     pub(super) fn run_batch(&mut self, text: &str, reply: &mut ReplyWriter) -> bool {
         let statements: Vec<&str> = split_statements(text);

@@ -318,7 +318,6 @@ impl Reply {
         ))
     }
 
-    /// Completes a result.
     pub(super) fn finish_result(&mut self, status: u16) {
         self.set_status(status);
         self.expected = match status & flags::STATUS_MORE_RESULTS {

@@ -95,19 +95,15 @@ impl Codec {
         message.map_or(&[], |message| &self.bytes[message.bytes.clone()])
     }
 
-    /// Whether the message in flight commits: by its text, or as a request to the transaction manager.
+    /// Whether the text of the message in flight commits.
     pub(crate) fn is_commit(&self) -> bool {
         let message = self
             .messages
             .get(self.in_flight_index)
             .or(self.messages.last());
         message.is_some_and(|message| {
-            let bytes = &self.bytes[message.bytes.clone()];
-            match message.packet_type {
-                packet_type::BATCH => text::batch_commits(bytes, self.packet_size),
-                packet_type::TRANSACTION => is_commit(bytes),
-                _ => false,
-            }
+            message.packet_type == packet_type::BATCH
+                && text::batch_commits(&self.bytes[message.bytes.clone()], self.packet_size)
         })
     }
 

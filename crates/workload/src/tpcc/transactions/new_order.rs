@@ -32,7 +32,6 @@ const ROLLED_BACK: OrderResult = OrderResult {
 const UNUSED_ITEM_SQLSTATE: [u8; 5] = *b"PRN01";
 
 impl Transactions {
-    /// Executes a new order.
     pub async fn new_order(
         &self,
         input: &NewOrder,

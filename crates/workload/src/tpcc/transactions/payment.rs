@@ -22,7 +22,6 @@ const CUSTOMER: usize = 2;
 const CHANGED_TABLES: [&str; 3] = ["warehouse", "district", "customer"];
 
 impl Transactions {
-    /// Executes a payment.
     pub async fn payment(
         &self,
         input: &Payment,

@@ -124,7 +124,7 @@ fn workloads_find_their_records_and_match_their_shares() {
         assert_eq!(hits.count, hits.total, "{letter}: a record was not found");
         assert!(hits.total > 9_000 && hits.exact);
         for (share, count) in mix.iter().zip(committed) {
-            let expected = share.expected.expect("expected");
+            let expected = share.expected_share.expect("expected");
             assert_eq!((share.count, share.total), (count, 20_000));
             let tolerance = 5.0 * (20_000.0 * expected * (1.0 - expected)).sqrt();
             let deviation = (share.count as f64 - 20_000.0 * expected).abs();

@@ -2,11 +2,12 @@
 
 pub mod rare_cases;
 
+use prony_document::ObservedShare;
 use prony_drive::{DriveJob, DriveResult, run};
 use prony_measure::{Tally, Totals};
 use prony_plan::{DrivePlan, QueryMode, Stop, WorkloadPlan};
 use prony_server::embedded::{self, EmbeddedOptions, EmbeddedPostgres};
-use prony_session::{ActionShare, Program};
+use prony_session::Program;
 pub use prony_test_servers::TestDatabase;
 use prony_test_servers::{MariaDb, MariaDbOptions};
 use prony_workload::remedy::PronyCommands;
@@ -161,7 +162,7 @@ pub struct RunOutcome {
     pub retries: u64,
     /// The SQLSTATEs of the failures.
     pub error_codes: Vec<String>,
-    pub shares: Vec<ActionShare>,
+    pub shares: Vec<ObservedShare>,
 }
 
 /// Runs a workload with this number of clients, and of transactions per client.

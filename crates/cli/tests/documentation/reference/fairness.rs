@@ -2,18 +2,18 @@
 //!
 //! In: nothing. Out: a table. Must never: name a rule that comparisons do not have; a test looks for each of them.
 
-use super::rule_table::{ComparisonRule, rules};
+use prony_judge::compare::rule_table::{ComparisonRule, rules};
 use prony_plan::scenario::ScenarioSource;
 
 /// The document whose conditions these are, and where they stand in it.
-pub const FAIRNESS_SOURCE: (ScenarioSource, &str) = (
+pub(super) const FAIRNESS_SOURCE: (ScenarioSource, &str) = (
     ScenarioSource::ApsaraDb2022,
     "chapter 4, comparison of a database of one's own with an instance of the service",
 );
 
 /// A condition of a fair comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FairnessCondition {
+pub(super) struct FairnessCondition {
     /// What must be the same, or hold, on both sides.
     pub condition: &'static str,
     /// Properties of [`rules`] that apply it.
@@ -23,7 +23,7 @@ pub struct FairnessCondition {
 }
 
 /// The conditions, in the order of the document.
-pub const FAIRNESS_CONDITIONS: [FairnessCondition; 11] = [
+pub(super) const FAIRNESS_CONDITIONS: [FairnessCondition; 11] = [
     FairnessCondition {
         condition: "the client and the database run on different machines",
         properties: &["place of the client", "network"],
@@ -87,7 +87,7 @@ pub const FAIRNESS_CONDITIONS: [FairnessCondition; 11] = [
 
 impl FairnessCondition {
     /// The rules that apply the condition, in the order in which they are named.
-    pub fn rules(&self) -> Vec<ComparisonRule> {
+    pub(super) fn rules(&self) -> Vec<ComparisonRule> {
         let all = rules();
         let find = |property: &&str| all.iter().find(|rule| rule.property == **property).cloned();
         self.properties.iter().filter_map(find).collect()
@@ -97,7 +97,7 @@ impl FairnessCondition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::rule_table::relevant_server_settings;
+    use prony_judge::compare::rule_table::relevant_server_settings;
 
     #[test]
     fn every_condition_is_applied_by_rules() {
