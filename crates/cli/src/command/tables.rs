@@ -160,7 +160,7 @@ mod tests {
             };
             let failure = check(&args).expect_err("a usage error");
             assert_eq!(failure.exit, Exit::Usage);
-            assert!(failure.problems[0].message.starts_with(option));
+            assert!(failure.problems[0].problem.starts_with(option));
         }
     }
 }
