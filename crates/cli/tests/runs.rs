@@ -183,7 +183,7 @@ fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
         "Valid: no problems were found. Scope: client and server on one machine.",
         "note     one-host",
         "Against rules of version 1: new: one-host (note)",
-        "no longer found: former (caveat).",
+        "no longer found: former (doubt).",
     ] {
         let words: Vec<&str> = judged.split_whitespace().collect();
         let expected: Vec<&str> = expected.split_whitespace().collect();
@@ -223,7 +223,7 @@ fn a_document_that_contradicts_itself_is_named_wherever_it_is_read() {
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let shown = words(home.run(&["show", "20261121-1002"], 0));
     shown.assert_contains(
-        "not those of its figures: former (caveat), no-split (note), one-host (note)",
+        "not those of its figures: former (doubt), no-split (note), one-host (note)",
     );
     assert_eq!(home.run(&["runs"], 0).matches("invalid").count(), 2);
     home.run(&["judge", "20261121-1001", "--again"], 0);

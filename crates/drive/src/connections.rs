@@ -14,6 +14,7 @@ use crate::connection_counts::ConnectionCounts;
 use crate::hosts::{ConnectionUse, HostConnections, RouteTable};
 use crate::io::{Io, IoEvent, IoEventKind, Slot, WaitStrategy};
 use crate::job::DriveJob;
+use crate::kept::{KeptConnection, KeptConnections};
 use crate::link::{FirstEndpoint, Link, ScratchBuffers};
 use crate::messages::{CollectorChannel, WorkerMessage};
 use crate::prefetch::prefetch;
@@ -155,7 +156,7 @@ impl<'a, I: Io> Connections<'a, I> {
     /// A connection for each of these clients, and one to the server for reads if there is one; all of them down. The I/O
     /// engine has a slot for each.
     pub fn new(
-        io: I,
+        mut io: I,
         job: &'a DriveJob<'a>,
         routes: &'a RouteTable,
         clients: std::ops::Range<u32>,
@@ -183,9 +184,20 @@ impl<'a, I: Io> Connections<'a, I> {
                 ..connection
             });
         }
+        let mut counts = ConnectionCounts::default();
+        for (slot, connection) in (0..).zip(&mut slots) {
+            let kept = job.kept();
+            let kept = kept.and_then(|kept| kept.take(connection.number, io.name()));
+            let Some(kept) = kept else { continue };
+            if io.adopt(slot, kept.socket).is_ok() {
+                connection.conn = Rc::new(Conn::reopened(kept.exchange));
+                connection.link = Link::over(kept.channel);
+                counts.record_opened();
+            }
+        }
         Connections {
             attempts: ConnectAttempts::new(slots.len()),
-            counts: ConnectionCounts::default(),
+            counts,
             splitter: ServiceTimeSplitter::new(clock.clone()),
             io,
             clock,
@@ -547,6 +559,29 @@ impl<'a, I: Io> Connections<'a, I> {
     fn send_failed_attempts(&mut self) {
         for attempts in self.counts.take_failed_attempts() {
             self.channel.send(WorkerMessage::Event(attempts));
+        }
+    }
+
+    /// Closes the connections, except those that the next load can use.
+    pub fn keep_idle(mut self, kept: &KeptConnections) {
+        let engine = self.io.name();
+        for (slot, connection) in (0..).zip(&mut self.slots) {
+            if slot >= self.clients || !connection.conn.is_idle() {
+                connection.close(&mut self.io, slot);
+            }
+        }
+        let sockets = self.io.release();
+        for (connection, socket) in self.slots.into_iter().zip(sockets) {
+            let conn = Rc::into_inner(connection.conn);
+            if let (Some(socket), Some(conn)) = (socket, conn) {
+                let kept_connection = KeptConnection {
+                    exchange: conn.into_exchange(),
+                    channel: connection.link.into_channel(),
+                    socket,
+                    engine,
+                };
+                kept.put(connection.number, kept_connection);
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 
 use crate::hosts::{HostTotals, RouteTable};
 use crate::io_engine::EngineKind;
+use crate::kept::KeptConnections;
 use crate::run_event::RunEvent;
 use prony_document::{Network, Service};
 use prony_measure::{
@@ -34,6 +35,8 @@ pub struct DriveJob<'a> {
     /// Called with the reasons when a connection that a user requested is refused, before the user is
     /// resumed.
     pub on_connect_refused: Option<OnConnectRefused<'a>>,
+    /// Where connections come from and go to that stay open between loads of the same program on the same server.
+    pub kept: Option<&'a KeptConnections>,
 }
 
 impl<'a> DriveJob<'a> {
@@ -54,6 +57,7 @@ impl<'a> DriveJob<'a> {
             new_sample_listener: None,
             service: None,
             on_connect_refused: None,
+            kept: None,
         }
     }
 }
@@ -172,6 +176,15 @@ impl DriveJob<'_> {
     /// How many connections a client has from the beginning.
     pub(crate) fn connections_per_client(&self) -> u32 {
         1 + u32::from(self.target.read_target.is_some())
+    }
+
+    /// Where the clients' own connections are kept, if each of them has one for the whole load, to one server.
+    pub(crate) fn kept(&self) -> Option<&KeptConnections> {
+        let has_several = self.connections_per_client() > 1
+            || self.addresses().nth(1).is_some()
+            || self.tcp_target.is_some();
+        let opens_others = self.plan.connect_per_transaction || self.program.opens_connections();
+        self.kept.filter(|_| !has_several && !opens_others)
     }
 
     /// The record of a connection that is not up yet.

@@ -133,6 +133,19 @@ impl Link {
         }
     }
 
+    /// A link that is up over a channel.
+    pub fn over(channel: Channel) -> Self {
+        Link {
+            phase: Phase::Up,
+            channel,
+            ..Link::down()
+        }
+    }
+
+    pub fn into_channel(self) -> Channel {
+        self.channel
+    }
+
     /// The index of the endpoint of the connection, or of the latest attempt.
     pub fn endpoint_index(&self) -> u16 {
         self.endpoint_index

@@ -103,7 +103,7 @@ impl WorkerThread<'_> {
             timing.batch_policy = BatchPolicy::request();
         }
         let result = worker.drive(timing);
-        worker.close();
+        worker.end();
         result
     }
 }

@@ -313,6 +313,17 @@ impl<'a, I: Io> Worker<'a, I> {
         self.connections.on_user_ended(slot);
     }
 
+    /// Ends a load: closes the connections, or keeps those that the next load can use.
+    pub fn end(self) {
+        match self.job.kept().filter(|_| !self.is_interrupted()) {
+            Some(kept) => {
+                drop(self.users);
+                self.connections.keep_idle(kept);
+            }
+            None => self.close(),
+        }
+    }
+
     pub fn close(self) {
         // Drop the users before their connections, because a user may hold an abandoned request.
         drop(self.users);

@@ -143,6 +143,7 @@ impl ToolRun<'_> {
             interrupt: self.signals,
             new_sample_listener: self.new_sample_listener,
             on_connect_refused: self.on_connect_refused,
+            kept_connections: None,
         };
         let drive = &self.plan.drive;
         let waits_for_all =

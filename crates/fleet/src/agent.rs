@@ -50,6 +50,16 @@ pub enum AgentError {
     Carrier(#[from] io::Error),
 }
 
+impl AgentError {
+    /// Whether the user named something that cannot be.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            AgentError::NoCoordinator => true,
+            AgentError::Carrier(error) => error.kind() == io::ErrorKind::InvalidInput,
+        }
+    }
+}
+
 /// What an agent is, and what its program does for it.
 pub struct AgentSetup {
     /// This machine and program.
@@ -116,7 +126,14 @@ pub fn serve_nats(
     use crate::nats::{NatsAddress, NatsAgent, open_server_warning};
     let address = NatsAddress::parse(url, Some(&setup.host.name))?;
     let agent = NatsAgent::connect(&address)?;
-    notice(&format!("agent {} waits for a coordinator", address.agent));
+    let missing = match agent.is_open() {
+        Some(_) => "",
+        None => "; the NATS server does not answer yet",
+    };
+    notice(&format!(
+        "agent {} waits for a coordinator{missing}",
+        address.agent
+    ));
     loop {
         let (input, output) = agent.next_coordinator()?;
         if agent.is_open() == Some(true) {
@@ -157,11 +174,12 @@ fn serve_requests(
     })))?;
     let folder = setup.folder.as_deref();
     let mut keeping = Keeping::default();
-    while !link.is_lost.load(Ordering::Relaxed) {
+    loop {
         let request = match requests.recv_timeout(POLL_INTERVAL) {
             Ok(request) => request,
-            Err(RecvTimeoutError::Timeout) => continue,
-            Err(RecvTimeoutError::Disconnected) => break,
+            // What arrived before the coordinator went is served first.
+            Err(RecvTimeoutError::Timeout) if !link.is_lost.load(Ordering::Relaxed) => continue,
+            Err(_) => break,
         };
         match request {
             ToAgent::Prepare(part) => {
@@ -365,6 +383,7 @@ fn run_part(
         new_sample_listener: gap_listener.as_ref().map(|new| new as _),
         service: prepared.service,
         on_connect_refused: None,
+        kept: None,
     };
     let mut sender = RowSender {
         link,
@@ -469,6 +488,11 @@ fn prepare(link: &Link, part: &RunPart) -> Result<PreparedPart, AgentFailure> {
     let plan = read_plan(&part.plan)?;
     let mut target = resolve_target(link, &part.login)?;
     target.spread = plan.drive.spread.unwrap_or(target.spread);
+    if let Some(login) = &part.read_login {
+        let mut reads = resolve_target(link, login)?;
+        reads.spread = target.spread;
+        target.read_target = Some(Box::new(reads));
+    }
     let connect_failure = |error: &dyn UserError| failure(FailureKind::Connect, error);
     let mut control = Control::connect(&target).map_err(|error| connect_failure(&error))?;
     if !plan.settings.is_empty() {
@@ -479,6 +503,9 @@ fn prepare(link: &Link, part: &RunPart) -> Result<PreparedPart, AgentFailure> {
     let workload = prony_workload::find(&plan.workload.name);
     let workload = workload.map_err(|error| failure(FailureKind::Usage, &error))?;
     target.has_own_statements = !workload.has_users_statements();
+    if let Some(reads) = &mut target.read_target {
+        reads.has_own_statements = target.has_own_statements;
+    }
     let ready = workload
         .program(&mut control, &plan.workload)
         .map_err(|error| failure(FailureKind::Data, &error))?;

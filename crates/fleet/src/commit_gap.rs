@@ -100,6 +100,7 @@ impl CommitGaps {
             from_s: seconds(longest.start_ns.saturating_sub(start_ns)),
             clock_bound_s: None,
             until_s: is_over.then(|| seconds(longest.end_ns.saturating_sub(start_ns))),
+            timeouts: None,
             clients: ClientGaps {
                 min_s: at(0),
                 p50_s: at(clients.len().saturating_sub(1) / 2),

@@ -13,7 +13,7 @@ use crate::message::{FromAgent, ReadyPart, RunPart, ToAgent, WorkDescription};
 use prony_drive::clock::Clock;
 use prony_drive::{DriveResult, EngineKind, LoadStart, Observer, RunSlice, run_schedule};
 use prony_measure::Totals;
-use prony_plan::{ErrorParts, Plan, to_toml};
+use prony_plan::{ErrorParts, ObservePlan, Plan, ServerPlan, to_toml};
 use prony_server::Target;
 use prony_store::Host;
 use prony_workload::ReadyWorkload;
@@ -122,7 +122,11 @@ impl Fleet {
                 hint: "name all hosts in one URL",
             });
         }
-        self.check_address(job.target)
+        self.check_address(job.target)?;
+        match &job.target.read_target {
+            Some(target) => self.check_address(target),
+            None => Ok(()),
+        }
     }
 
     /// Lets all agents connect their clients, and checks that all do the same work.
@@ -136,6 +140,12 @@ impl Fleet {
             let part = RunPart {
                 plan: text.clone(),
                 login: server_login(url_of(job.plan), job.target, agent)?,
+                read_login: match (&job.plan.read_from, &job.target.read_target) {
+                    (Some(ServerPlan::Url(url)), Some(target)) => {
+                        Some(server_login(url, target, agent)?)
+                    }
+                    _ => None,
+                },
                 seed: job.seed,
                 first_worker: slice.workers.start,
                 end_worker: slice.workers.end,
@@ -211,8 +221,12 @@ pub(crate) fn plan_text(plan: &Plan) -> Result<String, Error> {
     let plan = Plan {
         agents: Vec::new(),
         install_agents: false,
-        // Commands are this machine's alone, and may contain passwords.
+        // These are this machine's alone, and may contain passwords.
         at: Vec::new(),
+        observe: ObservePlan {
+            server_metrics: None,
+            ..plan.observe.clone()
+        },
         ..plan.clone()
     };
     to_toml(&plan, Some(url_of(&plan))).map_err(|error| Error::Failed {

@@ -2,7 +2,7 @@
 
 use crate::message::AgentFailure;
 pub use crate::message::FailureKind;
-use prony_plan::{ErrorParts, UserError};
+use prony_plan::{ErrorParts, UserError, system_error};
 use std::fmt;
 use std::io;
 
@@ -87,6 +87,9 @@ impl Error {
         match self {
             Error::Failed { kind, .. } => *kind,
             Error::Interrupted => FailureKind::Interrupted,
+            Error::NotStarted { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
+                FailureKind::Usage
+            }
             Error::NotStarted { .. } | Error::NotInstalled { .. } | Error::Lost { .. } => {
                 FailureKind::Connect
             }
@@ -108,9 +111,10 @@ impl fmt::Display for Error {
 impl UserError for Error {
     fn parts(&self) -> ErrorParts {
         match self {
-            Error::NotStarted { agent, source } => {
-                ErrorParts::new(format!("{agent} could not be reached: {source}"))
-            }
+            Error::NotStarted { agent, source } => ErrorParts::new(format!(
+                "{agent} could not be reached: {}",
+                system_error(source)
+            )),
             Error::NotInstalled { agent, parts } => parts
                 .as_ref()
                 .clone()
@@ -121,9 +125,14 @@ impl UserError for Error {
                 stderr,
             } => {
                 let parts = ErrorParts::new(format!("{agent} was lost before the load: {reason}"));
-                let parts = parts.with_hint(
-                    "run its command by hand: it must reach a machine with prony in its PATH",
-                );
+                let is_nats = ["(nats://", "(tls://"]
+                    .iter()
+                    .any(|url| agent.contains(url));
+                let parts = parts.with_hint(if is_nats {
+                    "an agent of this name must wait there: `prony agent --nats`"
+                } else {
+                    "run its command by hand: it must reach a machine with prony in its PATH"
+                });
                 match stderr.trim() {
                     "" => parts,
                     text => parts.with_details(text),

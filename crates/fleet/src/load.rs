@@ -259,7 +259,8 @@ impl<'a> Load<'a> {
         hosts: Vec<PartHost>,
         round_trips: Option<PartRoundTrips>,
     ) -> Result<(), InvalidInterval> {
-        let count = self.job.target.hosts().len();
+        let target = self.job.target;
+        let count = target.hosts().len() + target.targets_for_reads().len();
         if !hosts.is_empty() && hosts.len() != count {
             return Err(InvalidInterval::Layout);
         }
@@ -383,7 +384,7 @@ mod tests {
     /// What fifty agents send in a second, from their frames to one row.
     #[test]
     #[ignore = "a benchmark: cargo test --release -p prony-fleet fifty_agents -- --ignored --nocapture"]
-    fn fifty_agents_merge_within_a_fraction_of_a_second() {
+    fn fifty_agents_are_merged() {
         let now_ns = Clock::System.now_ns();
         let schedule = RunSchedule::seconds(now_ns - 20_000_000_000, 0, Some(60_000_000_000));
         let layout = RecorderLayout {

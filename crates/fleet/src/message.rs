@@ -102,6 +102,8 @@ pub(crate) struct RunPart {
     /// The plan as a TOML file, with the server's URL.
     pub plan: String,
     pub login: ServerLogin,
+    /// The server for reads, if there is one.
+    pub read_login: Option<ServerLogin>,
     pub seed: u64,
     /// The workers of the whole run that the agent drives, from the first to before the last.
     pub first_worker: u32,

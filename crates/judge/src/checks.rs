@@ -76,7 +76,7 @@ pub static CHECKS: &[CheckSpec] = checks! {
     "machines": machines::check_machines {
         [Invalid] "one of several machines that drove the clients was lost: the rest is another load"
         [Caveat] "a machine may have begun more than 5 ms, or more than 1 % of the window, apart from the common start"
-        [Note] "the clients of a machine committed less than half as much as those of the others, or its mean server time was more than twice theirs"
+        [Note] "the clients of a machine committed less than half as much as those of the others, or its mean server time was more than twice theirs, or its busiest thread had much more or less to do"
     }
     "restart": server::check_restart {
         [Invalid] "the server was restarted or changed its role"

@@ -41,18 +41,18 @@ pub(crate) fn add_finding(run: &mut Run, stored: Option<&[Check]>) {
 
 /// Names the findings that only one of both has, the worst first. Texts may differ in the last digit of a figure.
 fn differing_findings(computed: &[Check], stored: &[Check]) -> Option<String> {
-    let keys = |checks: &[Check]| -> BTreeSet<(String, Severity)> {
+    let keys = |checks: &[Check]| -> BTreeSet<(String, Severity, &'static str)> {
         let checks = checks.iter().filter(|check| check.id != CONTRADICTION);
         checks
-            .map(|check| (check.id.clone(), check.severity))
+            .map(|check| (check.id.clone(), check.severity, check.word()))
             .collect()
     };
     let (computed, stored) = (keys(computed), keys(stored));
     let mut differing: Vec<_> = computed.symmetric_difference(&stored).collect();
-    differing.sort_by_key(|(_, severity)| Reverse(*severity));
+    differing.sort_by_key(|(_, severity, _)| Reverse(*severity));
     let differing: Vec<String> = differing
         .iter()
-        .map(|(id, severity)| format!("{id} ({})", severity.name()))
+        .map(|(id, _, word)| format!("{id} ({word})"))
         .take(MAX_DIFFERING)
         .collect();
     (!differing.is_empty()).then(|| {
@@ -143,11 +143,11 @@ mod tests {
         let edits: [(Edit, &str); 15] = [
             (
                 |run| run.checks.clear(),
-                "not those of its figures: steal (caveat)",
+                "not those of its figures: steal (doubt)",
             ),
             (
                 |run| run.checks[0].severity = Severity::Note,
-                "not those of its figures: steal (caveat), steal (note)",
+                "not those of its figures: steal (doubt), steal (note)",
             ),
             (|run| run.drive.clients = 4_000, "littles-law (invalid)"),
             (

@@ -146,6 +146,7 @@ fn table_schema(name: &str, help: &str, with_defaults: bool) -> Value {
     });
     if name == "workload" {
         table["properties"][TRANSACTIONS] = transactions_schema();
+        table["properties"]["samples"] = samples_schema();
     }
     if name == "run" {
         table["not"] = json!({"required": ["duration", "transactions"]});
@@ -158,10 +159,31 @@ fn table_schema(name: &str, help: &str, with_defaults: bool) -> Value {
     table
 }
 
+fn text_schema(description: &str) -> Value {
+    json!({"type": "string", "minLength": 1, "description": description})
+}
+
+/// The schema of `[[workload.samples]]`.
+fn samples_schema() -> Value {
+    json!({
+        "type": "array",
+        "minItems": 1,
+        "description": "Queries of the workload sql, whose rows \\sample draws from.",
+        "items": {
+            "type": "object",
+            "properties": {
+                "name": text_schema("The name by which \\sample refers to it."),
+                "sql": text_schema("The query, which is executed once before the load."),
+            },
+            "required": ["name", "sql"],
+            "additionalProperties": false,
+        },
+    })
+}
+
 /// The schema of `[[workload.transactions]]`.
 fn transactions_schema() -> Value {
-    let text =
-        |description: &str| json!({"type": "string", "minLength": 1, "description": description});
+    let text = text_schema;
     json!({
         "type": "array",
         "minItems": 1,
@@ -181,6 +203,16 @@ fn transactions_schema() -> Value {
                     "type": "boolean",
                     "default": false,
                     "description": "Whether it only reads, so that the server of read_from can take it.",
+                },
+                "captured": {
+                    "type": "object",
+                    "properties": {
+                        "time": {"type": "number", "minimum": 0, "maximum": 1, "description": "Its share of the time of all transactions of the plan."},
+                        "rows": {"type": "number", "minimum": 0, "description": "Rows a call."},
+                    },
+                    "required": ["time", "rows"],
+                    "additionalProperties": false,
+                    "description": "What prony capture observed of it, which results compare with.",
                 },
                 "sql": text("Its text."),
                 "file": text("The file with its text, relative to the plan."),

@@ -4,7 +4,7 @@
 //! steps; or JSON. Must never: claim a limit that no step showed.
 
 use crate::answer::write_annotation;
-use crate::json;
+use crate::experiment::write_curves;
 use crate::junit::{TestCase, write_document};
 use crate::printer::Printer;
 use crate::style::Style;
@@ -12,8 +12,10 @@ use crate::table::Table;
 use crate::text::answer::{requirement_text, result_sentence};
 use crate::text::plain;
 use crate::units::{self, count_with_noun, or_dash, percent, rate, time_or_dash};
-use prony_judge::capacity::{CapacityResult, CapacityState, CapacityStep, ClientsStep};
-use prony_judge::sweep::{Limiter, Sweep};
+use prony_judge::capacity::{
+    CapacityResult, CapacityState, CapacityStep, ClientsResult, ClientsStep,
+};
+use prony_judge::sweep::Limiter;
 use prony_store::{AnswerVerdict, Requirement};
 use std::io::{self, Write};
 use std::time::Duration;
@@ -39,13 +41,29 @@ pub fn step_line(step: &CapacityStep) -> String {
 
 /// Writes the answer as JUnit XML, in one case; one that is not certain fails.
 pub fn write_junit(out: &mut dyn Write, found: &CapacityResult) -> io::Result<()> {
-    let verdict = found.verdict();
+    let sentence = answer_sentence(found);
+    write_case(
+        out,
+        "highest rate",
+        &found.workload,
+        found.verdict(),
+        &sentence,
+    )
+}
+
+fn write_case(
+    out: &mut dyn Write,
+    name: &str,
+    workload: &str,
+    verdict: AnswerVerdict,
+    sentence: &str,
+) -> io::Result<()> {
     let case = TestCase {
-        name: "highest rate".to_owned(),
-        message: format!("{}: {}", verdict.name(), answer_sentence(found)),
+        name: name.to_owned(),
+        message: format!("{}: {sentence}", verdict.name()),
         failed: verdict != AnswerVerdict::Pass,
     };
-    write_document(out, "prony find", &[(found.workload.clone(), vec![case])])
+    write_document(out, "prony find", &[(workload.to_owned(), vec![case])])
 }
 
 /// Writes the answer and what it rests on as an annotation of GitHub's workflows.
@@ -102,63 +120,97 @@ pub fn clients_line(step: &ClientsStep) -> String {
     )
 }
 
-/// Writes the answer of a search over clients.
+/// Writes the answer of a search over clients, and its curve.
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn write_clients(
-    out: &mut dyn Write,
-    style: &Style,
-    requirements: &[Requirement],
-    best: Option<&ClientsStep>,
-) -> io::Result<()> {
-    let limits: Vec<String> = requirements.iter().map(requirement_text).collect();
-    let limits = match limits.is_empty() {
-        true => String::new(),
-        false => format!(" at {}", limits.join(" and ")),
+pub fn write_clients(out: &mut dyn Write, style: &Style, found: &ClientsResult) -> io::Result<()> {
+    let format = match found.verdict() {
+        AnswerVerdict::Pass => Style::bold,
+        AnswerVerdict::Fail => Style::alarm,
+        AnswerVerdict::Undecided => Style::caution,
     };
-    let (format, text): (fn(&Style, &str) -> String, String) = match best {
-        Some(step) => (
-            Style::bold,
-            format!(
-                "{}{limits}, with {}",
-                units::per_second(step.tps),
-                count_with_noun(step.clients.into(), "client", "clients")
-            ),
-        ),
-        None => (Style::alarm, format!("no number of clients{limits}")),
+    let printer = &mut Printer::new(out, style);
+    printer.wrapped(format, &clients_sentence(found))?;
+    printer.paragraphs(clients_remark(found))?;
+    let Some(sweep) = &found.sweep else {
+        return Ok(());
     };
-    Printer::new(out, style).wrapped(format, &text)
+    writeln!(out)?;
+    write_curves(out, style, sweep)
 }
 
-/// Writes the answer of a search over clients, its steps and its curve as JSON.
+/// Writes the answer of a search over clients as JUnit XML, in one case; one that is not certain fails.
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn write_clients_json(
-    out: &mut dyn Write,
-    requirements: &[Requirement],
-    best: Option<&ClientsStep>,
-    steps: &[ClientsStep],
-    sweep: Option<&Sweep>,
-) -> io::Result<()> {
-    let document = serde_json::json!({
-        "requirements": requirements,
-        "best": best,
-        "steps": steps,
-        "sweep": sweep,
-    });
-    json::write_pretty(out, &document)
+pub fn write_clients_junit(out: &mut dyn Write, found: &ClientsResult) -> io::Result<()> {
+    let (name, sentence) = ("highest throughput", clients_sentence(found));
+    write_case(out, name, &found.workload, found.verdict(), &sentence)
+}
+
+/// Writes the answer of a search over clients as an annotation of GitHub's workflows.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_clients_github(out: &mut dyn Write, found: &ClientsResult) -> io::Result<()> {
+    let verdict = found.verdict();
+    let mut lines = vec![format!("{}: {}", verdict.name(), clients_sentence(found))];
+    lines.extend(clients_remark(found));
+    write_annotation(out, verdict, &found.workload, &lines.join("\n"))
+}
+
+/// The answer of a search over clients: `4,310 /s at p99 below 20.0 ms, with 16 clients`.
+fn clients_sentence(found: &ClientsResult) -> String {
+    let limits = limits_text(&found.requirements);
+    let Some(best) = &found.best else {
+        return format!("no number of clients{limits}");
+    };
+    let mut text = format!(
+        "{}{limits}, with {}",
+        units::per_second(best.tps),
+        count_with_noun(best.clients.into(), "client", "clients")
+    );
+    if best.is_client_limit {
+        text += "; limit: the client, not the server";
+    }
+    text + &reliance_text(found.invalid_by())
+}
+
+/// How to go on with a search over clients that has not ended.
+fn clients_remark(found: &ClientsResult) -> Option<String> {
+    let steps = count_with_noun(found.steps.len() as u64, "step", "steps");
+    let id = plain(&found.experiment);
+    found.is_unfinished.then(|| {
+        format!(
+            "The search has not ended after {steps}: another number of clients may be better. The same command with \
+             --resume {id} goes on with it, if --max-steps allows more."
+        )
+    })
+}
+
+/// What is required, after a figure; empty if nothing is.
+fn limits_text(requirements: &[Requirement]) -> String {
+    let limits: Vec<String> = requirements.iter().map(requirement_text).collect();
+    match limits.is_empty() {
+        true => String::new(),
+        false => format!(" at {}", limits.join(" and ")),
+    }
+}
+
+/// That an answer rests on runs which must not be used; empty if it does not.
+fn reliance_text(invalid_by: &[impl AsRef<str>]) -> String {
+    let ids: Vec<&str> = invalid_by.iter().map(AsRef::as_ref).collect();
+    match ids.is_empty() {
+        true => String::new(),
+        false => format!("; not to be relied on: {}", plain(&ids.join(", "))),
+    }
 }
 
 /// The answer: `4,310 /s (4,180 to 4,420) at p99 below 20.0 ms; limit: the server's CPUs`.
 pub fn answer_sentence(found: &CapacityResult) -> String {
     let capacity = &found.capacity;
-    let limits: Vec<String> = found.requirements.iter().map(requirement_text).collect();
-    let limits = match limits.is_empty() {
-        true => String::new(),
-        false => format!(" at {}", limits.join(" and ")),
-    };
+    let limits = limits_text(&found.requirements);
     let is_client = found
         .limiter
         .as_ref()
@@ -183,11 +235,7 @@ pub fn answer_sentence(found: &CapacityResult) -> String {
         None if capacity.state == CapacityState::AtLeast => text += "; no rate failed",
         None => {}
     }
-    let invalid_by = found.invalid_by();
-    if !invalid_by.is_empty() {
-        text += &format!("; not to be relied on: {}", plain(&invalid_by.join(", ")));
-    }
-    text
+    text + &reliance_text(&found.invalid_by())
 }
 
 /// What the answer rests on, and what would make it better.
@@ -282,6 +330,7 @@ mod tests {
         CapacityStep {
             run: "20261121-1".to_owned(),
             rate,
+            length_s: 20.0,
             achieved: Some(rate),
             p50_ns: Some(1_000_000),
             p99_ns: Some(12_100_000),

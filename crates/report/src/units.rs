@@ -11,9 +11,6 @@ use prony_judge::formatting::three_digits;
 
 /// A time given in seconds; see [`time`].
 pub fn seconds(s: f64) -> String {
-    if s == 0.0 {
-        return "0 s".into();
-    }
     time(s * 1e9)
 }
 

@@ -3,7 +3,7 @@
 use crate::document::ConnectionInfo;
 use crate::growth::GrowthBefore;
 use crate::observing::Observation;
-use prony_drive::{OnConnectRefused, SampleListener};
+use prony_drive::{KeptConnections, OnConnectRefused, SampleListener};
 use prony_fleet::Fleet;
 use prony_judge::requirements::Baseline;
 use prony_plan::Plan;
@@ -60,6 +60,8 @@ pub struct RunJob<'a> {
     pub fleet: Option<Fleet>,
     /// Called when a connection that a user requested is refused.
     pub on_connect_refused: Option<OnConnectRefused<'a>>,
+    /// The clients' connections, if they stay open between runs of the same program on the same server.
+    pub kept_connections: Option<&'a KeptConnections>,
 }
 
 /// The purpose of a run, for its document.

@@ -6,6 +6,7 @@
 
 mod after_load;
 mod check_after;
+mod client_timeouts;
 mod cpu_frequency;
 pub mod description;
 pub mod doctor;

@@ -1,6 +1,7 @@
 //! Executes one run.
 
 use crate::check_after;
+use crate::client_timeouts::client_timeouts;
 use crate::document;
 use crate::endpoints::{EndpointObservers, add_load, endpoints_before};
 use crate::error::Error;
@@ -209,6 +210,7 @@ fn drive(
                 new_sample_listener: job.new_sample_listener.or(gap_listener),
                 service: job.facts.service,
                 on_connect_refused: job.on_connect_refused,
+                kept: job.kept_connections,
             },
             recorder,
         );
@@ -398,6 +400,7 @@ impl RunRecorder<'_> {
             .and_then(|gaps| gaps.longest(&drive_result.start.schedule))
             .map(|gap| prony_store::CommitGap {
                 clock_bound_s: parts.as_ref().map(FleetParts::clock_bound_s),
+                timeouts: Some(client_timeouts(&job.server.target)),
                 ..gap
             });
         // A command may still be bringing back the server, which is read next.

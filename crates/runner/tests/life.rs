@@ -180,6 +180,7 @@ fn execute_run(
             interrupt: &interrupt,
             new_sample_listener: None,
             on_connect_refused: None,
+            kept_connections: None,
         },
         observer,
     )

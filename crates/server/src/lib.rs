@@ -15,6 +15,7 @@ pub mod postgres;
 pub mod secrets;
 pub mod settings;
 mod sqlserver;
+pub mod statements;
 pub mod target;
 mod txn_counts;
 mod url;

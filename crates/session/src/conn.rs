@@ -74,7 +74,7 @@ pub struct Conn {
     noticed_ns: Cell<u64>,
     scheduled_ns: Cell<u64>,
     effect: Cell<Effect>,
-    /// The phase that the worker is carrying out, or carried out last.
+    /// The phase that the worker is carrying out or carried out last, or that the user abandoned.
     accepted_phase: Cell<UserPhase>,
     in_transaction: Cell<bool>,
     /// Whether part of the current transaction is committed: a write succeeded while no block was open.
@@ -119,6 +119,34 @@ impl Conn {
             exchange: RefCell::new(exchange),
             transaction: Cell::default(),
         }
+    }
+
+    /// A record for a connection that is up, and whose exchange served another one.
+    pub fn reopened(exchange: Exchange) -> Self {
+        let conn = Conn::new(exchange);
+        conn.is_up.set(true);
+        conn
+    }
+
+    /// Whether the connection is up and could serve another user, once its own has been dropped: it waits for no reply,
+    /// and no transaction is open.
+    pub fn is_idle(&self) -> bool {
+        let waits_for_reply = match self.phase.get() {
+            UserPhase::Idle => false,
+            // A user that waited for a start, or slept, has no request in flight.
+            UserPhase::Unusable => !matches!(
+                self.accepted_phase.get(),
+                UserPhase::Start | UserPhase::CommonStart | UserPhase::Sleep
+            ),
+            _ => true,
+        };
+        let has_unsent = self.pushed.get() > 0 || self.in_transaction.get();
+        self.is_up() && !waits_for_reply && !has_unsent && self.block_state() == BlockState::Idle
+    }
+
+    /// What the connection has prepared and negotiated.
+    pub fn into_exchange(self) -> Exchange {
+        self.exchange.into_inner()
     }
 
     /// Index of the host at which the connection is, or was last.

@@ -162,8 +162,6 @@ impl Drop for Wait<'_> {
     /// An abandoned request leaves a reply that nobody reads: the connection is then unusable, and no
     /// recovery is attempted.
     fn drop(&mut self) {
-        if self.conn.phase() != UserPhase::Idle {
-            self.conn.set_phase(UserPhase::Unusable);
-        }
+        self.conn.abandon_request();
     }
 }

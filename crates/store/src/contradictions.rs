@@ -6,7 +6,7 @@
 //! A document is a file that anybody can edit. What a report shows and can be computed from other figures is computed
 //! again: rates, sums over kinds and seconds, and what histograms contain.
 
-use crate::run::{Figures, KindFigures, Latency, Run, Second};
+use crate::run::{Figures, KindFigures, Latency, PartLatencies, Run, Second};
 use prony_document::{MetricName, RunState, SecondPhase, ServerSecond, TransactionTime};
 use serde_json::Value;
 
@@ -27,6 +27,9 @@ const MAX_S: f64 = 1e10;
 
 /// No count, rate or time in nanoseconds is larger.
 const MAX_NUMBER: f64 = 1e18;
+
+/// No share of a CPU or a disk is larger: two clocks measure it, which differ in a short time.
+const SHARE_MAX: f64 = 1.5;
 
 /// Names what contradicts itself in a document; empty for every document that Prony writes.
 pub fn contradictions(run: &Run) -> Vec<String> {
@@ -49,6 +52,7 @@ pub fn contradictions(run: &Run) -> Vec<String> {
         }
     }
     check_metrics(&mut found, run);
+    check_machines(&mut found, run);
     check_load(&mut found, run);
     check_histograms(&mut found, run);
     found.into_sentences()
@@ -148,6 +152,43 @@ fn check_ranges(found: &mut Contradictions, run: &Run) {
     }
 }
 
+/// Loads of CPUs, disks and threads. The link is left out: its speed may be higher than what the system says.
+fn check_machines(found: &mut Contradictions, run: &Run) {
+    let mut require = |what: &str, value: Option<f64>, max: f64| {
+        let is_possible = value.is_none_or(|value| (0.0..=max).contains(&value));
+        found.require(is_possible, || {
+            let value = value.unwrap_or_default();
+            format!("{what} is {value}, which is impossible")
+        });
+    };
+    for health in run.machines.iter().map(|machine| &machine.health) {
+        require("cpu_user_s", health.cpu_user_s, MAX_S);
+        require("cpu_system_s", health.cpu_system_s, MAX_S);
+        require("run_queue_s", health.run_queue_s, MAX_S);
+        require(
+            "busiest_thread_share",
+            health.busiest_thread_share,
+            SHARE_MAX,
+        );
+        require("steal_share", health.steal_share, SHARE_MAX);
+    }
+    for row in run.observed.iter().flat_map(|observed| &observed.series) {
+        require("length_s of an observation", Some(row.length_s), MAX_S);
+        for machine in [&row.machine, &row.client].into_iter().flatten() {
+            require("server_cpu_s", machine.server_cpu_s, MAX_S);
+            for (what, share) in [
+                ("busy_share", machine.busy_share),
+                ("busiest_cpu_share", machine.busiest_cpu_share),
+                ("io_wait_share", machine.io_wait_share),
+                ("steal_share", machine.steal_share),
+                ("disk_busy_share", machine.disk_busy_share),
+            ] {
+                require(what, share, SHARE_MAX);
+            }
+        }
+    }
+}
+
 /// The figures of a phase: sums over the kinds, rates, and times.
 fn check_phase(found: &mut Contradictions, phase: &str, figures: &Figures) {
     let Some(all) = figures.all_kinds() else {
@@ -173,6 +214,9 @@ fn check_phase(found: &mut Contradictions, phase: &str, figures: &Figures) {
             0.0
         };
         found.near(&name("tps"), kind.tps, tps, ROUNDING);
+        let part = |time: &'static str, part: fn(&PartLatencies) -> &Latency| {
+            (time, kind.parts.as_ref().map(part), None)
+        };
         for (time, latency, samples) in [
             ("response time", Some(&kind.response), Some(kind.committed)),
             ("service time", Some(&kind.service), Some(kind.committed)),
@@ -182,11 +226,9 @@ fn check_phase(found: &mut Contradictions, phase: &str, figures: &Figures) {
                 Some(kind.failed),
             ),
             ("time of attempts", kind.attempts.as_ref(), None),
-            (
-                "server time",
-                kind.parts.as_ref().map(|parts| &parts.server),
-                None,
-            ),
+            part("send wait", |parts| &parts.send_wait),
+            part("server time", |parts| &parts.server),
+            part("client wait", |parts| &parts.client_wait),
         ] {
             let Some(latency) = latency else { continue };
             // Without samples nothing is claimed.
@@ -199,6 +241,43 @@ fn check_phase(found: &mut Contradictions, phase: &str, figures: &Figures) {
             }
             check_latency(found, &name(time), latency);
         }
+        check_parts(found, &name("service time"), kind);
+    }
+    let mut named = kinds();
+    if let (Some(only), None) = (named.next(), named.next()) {
+        check_same(found, &format!("of {} in {phase}", only.name()), only, all);
+    }
+}
+
+/// The parts of the service time are at most the whole: a user may also sleep or compute.
+fn check_parts(found: &mut Contradictions, name: &str, kind: &KindFigures) {
+    let Some(parts) = &kind.parts else { return };
+    let all = [&parts.send_wait, &parts.server, &parts.client_wait];
+    if all.iter().any(|part| part.samples != kind.service.samples) {
+        return;
+    }
+    let sum_ns: f64 = all.iter().map(|part| part.mean_ns).sum();
+    found.require(sum_ns <= kind.service.mean_ns * (1.0 + BUCKET), || {
+        format!("the {name} is shorter than its parts")
+    });
+}
+
+/// The times of the only kind are those of all.
+fn check_same(found: &mut Contradictions, of_kind: &str, only: &KindFigures, all: &KindFigures) {
+    fn server(kind: &KindFigures) -> Option<&Latency> {
+        kind.parts.as_ref().map(|parts| &parts.server)
+    }
+    for (time, only, all) in [
+        ("response time", Some(&only.response), Some(&all.response)),
+        ("service time", Some(&only.service), Some(&all.service)),
+        ("server time", server(only), server(all)),
+    ] {
+        let (Some(only), Some(all)) = (only, all) else {
+            continue;
+        };
+        let name = |figure: &str| format!("{figure} of the {time} {of_kind}");
+        found.near(&name("mean_ns"), only.mean_ns, all.mean_ns, ROUNDING);
+        found.equal(&name("max_ns"), only.max_ns, all.max_ns);
     }
 }
 
@@ -280,6 +359,17 @@ fn check_sums<'a>(
     for (name, count, stated) in counts {
         found.equal(&what(name), stated, saturating_sum(rows.clone().map(count)));
     }
+    let longest = [
+        Some(&all.response),
+        all.attempts.as_ref(),
+        all.failed_response.as_ref(),
+    ];
+    let longest_ns = longest.iter().flatten().map(|latency| latency.max_ns).max();
+    let highest_ns = rows.clone().map(|row| row.max_ns).max();
+    found.require(
+        highest_ns.unwrap_or(0) as f64 <= longest_ns.unwrap_or(0) as f64 * (1.0 + BUCKET),
+        || format!("max_ns of a second of {phase} exceeds the longest time"),
+    );
     let length_s: f64 = rows.clone().map(|row| row.length_s).sum();
     found.near(&what("length_s"), figures.length_s, length_s, ROUNDING);
     if all.response.samples == all.committed && all.committed > 0 {

@@ -27,6 +27,19 @@ fn document(layout: RecorderLayout, seconds: u64, sample: impl Fn(u64) -> Sample
     run.histograms = histograms.finish(&run.workload.kinds);
     run.drive.open_loop = layout.open_loop;
     run.window.measured_s = run.measured.length_s;
+    run.observed = Some(Observed {
+        series: vec![ServerSecond {
+            length_s: 1.0,
+            machine: Some(MachineSecond {
+                busy_share: Some(0.5),
+                disk_busy_share: Some(0.1),
+                server_cpu_s: Some(0.4),
+                ..MachineSecond::default()
+            }),
+            ..ServerSecond::default()
+        }],
+        ..Observed::default()
+    });
     run.rates = vec![IndustryMetric {
         name: MetricName::Nopm,
         value: run.measured.kinds[1].tps * 60.0,
@@ -102,6 +115,12 @@ fn a_changed_figure_is_named() {
         "/measured/kinds/0/response/p99_ns",
         "/measured/kinds/0/response/max_ns",
         "/measured/kinds/0/service/p99_ns",
+        "/measured/kinds/0/parts/send_wait/mean_ns",
+        "/measured/kinds/0/parts/server/max_ns",
+        "/measured/kinds/0/parts/client_wait/p99_ns",
+        "/measured/kinds/1/response/mean_ns",
+        "/measured/kinds/1/response/max_ns",
+        "/measured/kinds/1/parts/server/mean_ns",
         "/measured/kinds/1/tps",
         "/measured/kinds/1/committed",
         "/measured/kinds/1/response/p99_ns",
@@ -114,16 +133,28 @@ fn a_changed_figure_is_named() {
         "/series/2/rolled_back",
         "/series/2/mean_ns",
         "/series/2/length_s",
+        "/series/2/max_ns",
+    ];
+    // Nothing else in the document says how large they were.
+    let loads = [
+        "/machines/0/health/cpu_user_s",
+        "/machines/0/health/busiest_thread_share",
+        "/machines/0/health/run_queue_s",
+        "/observed/series/0/length_s",
+        "/observed/series/0/machine/busy_share",
+        "/observed/series/0/machine/disk_busy_share",
+        "/observed/series/0/machine/server_cpu_s",
     ];
     for run in [open(), closed()] {
         let document = serde_json::to_value(&run).unwrap();
-        for path in figures {
+        for path in figures.into_iter().chain(loads) {
             let Some(number) = document.pointer(path).filter(|number| number.is_number()) else {
                 // The kinds of a closed loop of one kind repeat its figures.
                 continue;
             };
             let changes = match number.as_u64() {
                 Some(count) => vec![json!(count * 10 + 7), json!(u64::MAX)],
+                None if loads.contains(&path) => vec![json!(-1e308), json!(1e308)],
                 None => vec![
                     json!(number.as_f64().unwrap() * 10.0),
                     json!(-1e308),

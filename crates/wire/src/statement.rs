@@ -28,7 +28,7 @@ pub enum Effect {
 struct Placeholder {
     /// Its bytes.
     range: Range<usize>,
-    value_index: u16,
+    value_index: u32,
 }
 
 /// One statement of a program. Small, because a script may have a million of them.
@@ -40,7 +40,7 @@ pub struct Statement {
     non_utf8_bytes: Option<Box<[u8]>>,
     /// In the order of the text; none if the text is not parsed.
     placeholders: Box<[Placeholder]>,
-    parameter_count: u16,
+    parameter_count: u32,
     /// The declared types of the parameters; empty if none is declared.
     types: Box<[Option<ParameterType>]>,
     /// Whether the server converts values that do not fit the types.
@@ -75,7 +75,7 @@ impl Statement {
 
     /// Number of values: the largest placeholder number.
     pub fn parameter_count(&self) -> usize {
-        usize::from(self.parameter_count)
+        self.parameter_count as usize
     }
 
     /// Gives the statement this number, for one that the session adds to those of a program.
@@ -193,8 +193,8 @@ impl Statement {
             0
         };
         let parsed = self.placeholders.iter();
-        let parsed = parsed.map(|placeholder| usize::from(placeholder.value_index));
-        parsed.chain(0..usize::from(unparsed_parameters))
+        let parsed = parsed.map(|placeholder| placeholder.value_index as usize);
+        parsed.chain(0..unparsed_parameters as usize)
     }
 
     /// The statement's effect on its transaction.
@@ -218,7 +218,7 @@ impl Statement {
             match placeholders.get(index) {
                 Some(next) => (
                     &bytes[start..next.range.start],
-                    Some(usize::from(next.value_index)),
+                    Some(next.value_index as usize),
                 ),
                 None => (&bytes[start..], None),
             }
@@ -289,7 +289,7 @@ impl StatementIds {
     /// Creates a statement whose text is not parsed. It takes `parameter_count` values, whether or not the
     /// text has placeholders for them. Use it only in the extended protocol: in simple mode the text is sent
     /// unchanged, without the values.
-    pub fn add_unparsed(&mut self, sql: impl Into<Arc<str>>, parameter_count: u16) -> Statement {
+    pub fn add_unparsed(&mut self, sql: impl Into<Arc<str>>, parameter_count: u32) -> Statement {
         let sql = sql.into();
         let mut statement = self.create(Arc::clone(&sql), sql.as_bytes());
         statement.parameter_count = parameter_count;
@@ -308,7 +308,7 @@ impl StatementIds {
             .zip(0..)
             .map(|(range, value_index)| Placeholder { range, value_index })
             .collect();
-        let count = u16::try_from(placeholders.len()).unwrap_or(u16::MAX);
+        let count = placeholders.len() as u32;
         let mut statement = self.add_unparsed(sql, count);
         statement.placeholders = placeholders;
         statement.with_tds_form()
@@ -414,6 +414,10 @@ fn end_of_quoted_or_comment(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
+/// The largest number of a placeholder, because there is a value for each number up to the largest of a text. No server
+/// prepares as many, but the simple protocol sends them as text.
+const PLACEHOLDER_NUMBER_MAX: u32 = 1_000_000;
+
 /// Finds each `$n`, except in quoted text, quoted names and comments.
 fn find_placeholders(bytes: &[u8]) -> Box<[Placeholder]> {
     let (mut placeholders, mut at) = (Vec::new(), 0);
@@ -429,8 +433,8 @@ fn find_placeholders(bytes: &[u8]) -> Box<[Placeholder]> {
                     .take_while(|b| b.is_ascii_digit())
                     .count();
                 let number = std::str::from_utf8(&bytes[at + 1..at + 1 + digits]);
-                match number.map(str::parse::<u16>) {
-                    Ok(Ok(n)) if n > 0 => {
+                match number.map(str::parse::<u32>) {
+                    Ok(Ok(n @ 1..=PLACEHOLDER_NUMBER_MAX)) => {
                         placeholders.push(Placeholder {
                             range: at..at + 1 + digits,
                             value_index: n - 1,

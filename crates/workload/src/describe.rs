@@ -32,8 +32,8 @@ pub enum OptionKind {
     Text,
     /// Several texts.
     Texts,
-    /// Tables, each with a transaction.
-    Transactions,
+    /// Tables with keys of their own, such as transactions.
+    Tables,
 }
 
 impl OptionKind {
@@ -47,7 +47,7 @@ impl OptionKind {
             OptionKind::Choice(words) => format!("one of {}", words.join(", ")),
             OptionKind::Text => "text".to_owned(),
             OptionKind::Texts => "texts".to_owned(),
-            OptionKind::Transactions => "tables".to_owned(),
+            OptionKind::Tables => "tables".to_owned(),
         }
     }
 }

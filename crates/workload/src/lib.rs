@@ -4,6 +4,7 @@
 //! about them, and the program of a virtual user. This crate must not access the sockets of the
 //! load, or measure its time.
 
+pub mod capture;
 pub mod catalog;
 pub mod copy;
 pub mod describe;

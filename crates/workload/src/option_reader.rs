@@ -254,7 +254,7 @@ mod tests {
                     (OptionKind::Choice(choices), Some(text)) => {
                         choices.get(reader.choice(name)) == Some(&text)
                     }
-                    (OptionKind::Text | OptionKind::Texts | OptionKind::Transactions, _) => true,
+                    (OptionKind::Text | OptionKind::Texts | OptionKind::Tables, _) => true,
                 };
                 assert!(is_read, "{}: {name}", workload.name());
                 let help = spec.help;

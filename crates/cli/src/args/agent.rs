@@ -14,13 +14,14 @@ a service or as pods; they wait, drive one load after the other, and are named b
 
 The log-in at NATS is that of the nats command: NATS_USER and NATS_PASSWORD, NATS_TOKEN, NATS_NKEY, NATS_CREDS,
 NATS_CA, NATS_CERT and NATS_KEY. The password of the database is that of the agent's own machine.")]
+#[command(group = clap::ArgGroup::new("carrier").required(true))]
 pub struct AgentArgs {
     /// Speak with the coordinator over standard input and output
-    #[arg(long, required_unless_present = "nats", conflicts_with = "nats")]
+    #[arg(long, group = "carrier")]
     pub stdio: bool,
 
     /// Wait for coordinators at this NATS server, under this name; without one, that of the machine
-    #[arg(long, value_name = "nats://HOST:PORT/NAME")]
+    #[arg(long, value_name = "nats://HOST:PORT/NAME", group = "carrier")]
     pub nats: Option<String>,
 }
 

@@ -91,14 +91,9 @@ pub struct CheckArgs {
     pub repair_sequences: bool,
 
     /// With `ledger` in place of the workload: the run whose commits are looked for once more, as after a server that was
-    /// down came back (its id, or last, or a label)
-    #[arg(
-        long,
-        value_name = "RUN",
-        default_value = "last",
-        help_heading = "Data"
-    )]
-    pub run: String,
+    /// down came back (its id, or last, or a label) [default: last]
+    #[arg(long, value_name = "RUN", help_heading = "Data")]
+    pub run: Option<String>,
 }
 
 /// Arguments that `prony check` and `prony clean` share.

@@ -4,6 +4,7 @@
 //! Defaults of the plan are not filled in here.
 
 mod agent;
+mod capture;
 mod demo;
 mod doctor;
 mod find;
@@ -18,6 +19,7 @@ mod trend;
 mod usage;
 
 pub use agent::{AgentArgs, FleetCheckArgs, FleetCollectArgs, FleetCommand, FleetKubernetesArgs};
+pub use capture::CaptureArgs;
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
 pub use find::FindArgs;
@@ -26,7 +28,7 @@ pub use load::{CheckArgs, LoadArgs, TablesArgs};
 pub use results::{
     AuditArgs, CompareArgs, OnUnsure, PriceArgs, ReportArgs, ReportForm, VerifyArgs,
 };
-pub use run::{DrillArgs, RunArgs, RunOutputArgs};
+pub use run::{DRILL_EXAMPLES, DrillArgs, RunArgs, RunOutputArgs};
 pub use scenarios::{CachedArgs, ReferenceMemory, ReproduceArgs, ScenariosArgs};
 pub use stored::{DiffSettingsArgs, FilterArgs, JudgeArgs, RunsArgs, RunsCommand, ShowArgs, Since};
 pub use trend::TrendArgs;
@@ -85,9 +87,12 @@ pub enum Command {
     /// Fail a server over under load: how long could nobody commit, and was anything acknowledged lost?
     ///
     /// Runs a workload or a plan with a ledger of its commits, executes the commands of --at, and prints what came of it.
+    #[command(after_help = DRILL_EXAMPLES)]
     Drill(Box<DrillArgs>),
     /// Find the highest rate that meets what is required, and what limits it
     Find(Box<FindArgs>),
+    /// Write a plan from the statements that a server has counted
+    Capture(CaptureArgs),
     /// Check that the tables of a workload are complete and consistent
     Check(CheckArgs),
     /// Drop the tables of a workload

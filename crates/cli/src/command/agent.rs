@@ -14,7 +14,14 @@ pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
         let mut notice = |line: &str| output::notice(&format!("prony: {line}"));
         return match prony_fleet::serve_nats(url, &agent_setup(), &mut notice) {
             Ok(never) => match never {},
-            Err(error) => Err(Failure::new(Exit::Connect, error.to_string(), "")),
+            Err(error) => {
+                let exit = if error.is_usage() {
+                    Exit::Usage
+                } else {
+                    Exit::Connect
+                };
+                Err(Failure::new(exit, error.to_string(), ""))
+            }
         };
     }
     match prony_fleet::serve(stdin(), stdout(), &agent_setup()) {

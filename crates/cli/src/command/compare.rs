@@ -3,7 +3,7 @@
 //! Loads the sides that the names of runs and experiments select; `judge` compares them. A run is never counted
 //! twice, and no run of an experiment is omitted.
 
-use super::stored::judge_by_same_rules;
+use super::stored::{judge_by_same_rules, on_all_cpus};
 use super::{file, output};
 use crate::args::{CompareArgs, OnUnsure};
 use crate::exit::{Exit, Failure};
@@ -351,7 +351,8 @@ pub(crate) fn load_sides(
 ) -> Result<Vec<LoadedSide>, Failure> {
     let load = |name: &str| store.load(name);
     if let Some(names) = comma_separated(name) {
-        let runs: Vec<Run> = names.into_iter().map(load).collect::<Result<_, _>>()?;
+        let loaded = on_all_cpus(&names, |name| load(name));
+        let runs: Vec<Run> = loaded.into_iter().collect::<Result<_, _>>()?;
         return if runs.is_empty() {
             Err(Failure::usage(
                 "a side has no run",

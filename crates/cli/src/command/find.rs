@@ -3,23 +3,21 @@
 //! Each step is a run at a rate, executed, judged and stored as `prony run` does; together they are one experiment.
 //! `judge` decides what a step says and which rate follows. A step is stored before the next one starts.
 
-use super::compare::complete_runs;
-use super::find_clients;
 use super::run::{observe_options, plan_input, request_document};
-use super::{output, plan, stored};
+use super::{find_clients, find_resume, output, plan};
 use crate::args::FindArgs;
 use crate::exit::{Exit, Failure};
 use crate::experiment::{ExperimentDriver, Schedule};
 use crate::run::{self, ObserveOptions, ResultFormat, RunRequest, RunResult};
+use prony_drive::KeptConnections;
 use prony_judge::capacity::{self, CapacityResult, CapacityStep, NextStep, RateVerdict, Search};
-use prony_plan::{Plan, PlanInput, RunOrder, to_json, value_from_flag};
+use prony_plan::{Plan, PlanInput, RunOrder, value_from_flag};
 use prony_report::{capacity as view, json};
 use prony_runner::{Purpose, Signals};
 use prony_store::{
     AnswerVerdict, Experiment, ExperimentKind, RateSearch, RequiredFigure, Requirement, Run,
     RunState, Setting, samples_needed,
 };
-use serde_json::Value;
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -72,12 +70,14 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         let message = "what is required says nothing about a highest rate";
         return Err(Failure::usage(message, reason).at("--require"));
     }
-    if args.over == "clients" {
+    if args.over == capacity::OVER_CLIENTS {
         return find_clients::find(args, arguments, &input, subject, requirements);
     }
     let metrics = run::listen_for_prometheus(&observe_options(&input, &checked))?;
     let signals = Signals::listen()?;
     let mut driver = ExperimentDriver::new(&signals, metrics.as_ref());
+    // Each step with a throw-away server has a server of its own.
+    driver.kept_connections = input.embedded.is_none().then(KeptConnections::default);
     let mut finder = Finder {
         args,
         input,
@@ -132,10 +132,15 @@ pub fn find(args: &FindArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
 
 /// The exit code of an answer.
 pub(super) fn exit_of(found: &CapacityResult) -> Exit {
-    match found.verdict() {
+    exit_of_verdict(found.verdict(), found.invalid_by().is_empty())
+}
+
+/// The exit code of a verdict that rests on runs which may be used, or must not be.
+pub(super) fn exit_of_verdict(verdict: AnswerVerdict, is_usable: bool) -> Exit {
+    match verdict {
         AnswerVerdict::Pass => Exit::Success,
         AnswerVerdict::Fail => Exit::RequirementFailed,
-        AnswerVerdict::Undecided if found.invalid_by().is_empty() => Exit::Undecided,
+        AnswerVerdict::Undecided if is_usable => Exit::Undecided,
         AnswerVerdict::Undecided => Exit::Invalid,
     }
 }
@@ -166,7 +171,7 @@ impl Schedule for Finder<'_> {
             position: u32::try_from(ended.len() + 1).unwrap_or(u32::MAX),
             runs: self.args.max_steps,
             order: RunOrder::Sequential,
-            point: vec![Setting::new("rate", rate.to_string())],
+            point: vec![Setting::new(capacity::OVER_RATE, rate.to_string())],
             ..Experiment::default()
         })
     }
@@ -183,10 +188,10 @@ impl Schedule for Finder<'_> {
         let rate = Some(rate_of(position));
         let unchecked = std::mem::take(&mut self.unchecked);
         if !unchecked.is_empty() {
-            output::notice(
-                "comparing load, server and data with those of the search by a short run",
-            );
-            check_same(&unchecked, self.probe(rate, driver)?.run(), &self.input)?;
+            output::notice(find_resume::PROBE_NOTICE);
+            let probe = self.probe(rate, driver)?;
+            let is_embedded = self.input.embedded.is_some();
+            find_resume::check_same(&unchecked, probe.run(), is_embedded, capacity::OVER_RATE)?;
         }
         self.request(rate, self.length, true)
     }
@@ -228,29 +233,11 @@ impl Finder<'_> {
 
     /// Takes the steps of an earlier search; returns its runs.
     fn resume(&mut self, name: &str) -> Result<Vec<Run>, Failure> {
-        let mut runs = complete_runs(&stored::open_store()?, name)?;
-        stored::judge_by_same_rules(&mut runs);
         let (plan, _) = self.checked(Some(1.0), MIN_STEP)?;
-        let plan = to_json(&plan, "");
-        for run in &runs {
-            let [there, here] = [&run.plan, &plan].map(settings_of_search);
-            let mut settings = there.iter().zip(&here);
-            let other = settings.find(|(there, here)| there != here);
-            if other.is_some() || !capacity::is_step(run) {
-                let reason = other.map_or(String::new(), |((name, there), (_, here))| {
-                    format!(": its {name} was {there}, and is {here} now")
-                });
-                let message = format!("{} is no step of this search{reason}", run.id);
-                let hint = "resume a search with the settings that it had";
-                return Err(Failure::usage(message, hint).at("--resume"));
-            }
-            let step = capacity::judge_step(run, &self.requirements);
-            self.steps.push(step);
-        }
-        if runs.is_empty() {
-            let message = format!("the search {name} has no complete step");
-            return Err(Failure::usage(message, "start it again").at("--resume"));
-        }
+        let runs = find_resume::earlier_runs(name, &plan, capacity::OVER_RATE)?;
+        let steps = runs.iter();
+        let steps = steps.map(|run| capacity::judge_step(run, &self.requirements));
+        self.steps = steps.collect();
         let runs: Vec<Run> = runs.into_iter().map(Run::without_seconds).collect();
         self.unchecked.clone_from(&runs);
         Ok(runs)
@@ -262,8 +249,7 @@ impl Finder<'_> {
         rate: Option<f64>,
         driver: &ExperimentDriver<'_>,
     ) -> Result<RunResult, Failure> {
-        let length = self.args.step.unwrap_or(PROBE).min(PROBE);
-        let (request, observe) = self.request(rate, length, false)?;
+        let (request, observe) = self.request(rate, probe_length(self.args), false)?;
         driver.execute(&request, &observe, Experiment::default())
     }
 
@@ -282,6 +268,11 @@ impl Finder<'_> {
         let plan = plan::check_runnable(input.clone(), self.subject)?;
         Ok((plan, input))
     }
+}
+
+/// The length of a run that is no step.
+pub(super) fn probe_length(args: &FindArgs) -> Duration {
+    args.step.unwrap_or(PROBE).min(PROBE)
 }
 
 /// The request of a step with this input.
@@ -308,56 +299,6 @@ pub(super) fn request_of_step(
         purpose: Purpose::default(),
     };
     Ok((request, observe))
-}
-
-/// Refuses to go on with a search of another load, server or data, before a step is stored among its own: a short
-/// run shows what differs.
-fn check_same(earlier: &[Run], own: &Run, input: &PlanInput) -> Result<(), Failure> {
-    let is_elsewhere =
-        |earlier: &Run| input.embedded.is_none() && earlier.server.address != own.server.address;
-    for earlier in earlier {
-        let (what, [there, here]) = match capacity::difference(earlier, own) {
-            Some(found) => found,
-            None if is_elsewhere(earlier) => {
-                let addresses = [earlier, own].map(|run| {
-                    let address = run.server.address.as_ref();
-                    address.map_or("not known".to_owned(), ToString::to_string)
-                });
-                ("server".to_owned(), addresses)
-            }
-            None => continue,
-        };
-        let message = format!(
-            "{} is no step of this search: its {what} was {there}, and is {here} now",
-            earlier.id
-        );
-        let hint = "resume a search with the settings, the server and the data that it had";
-        return Err(Failure::usage(message, hint).at("--resume"));
-    }
-    Ok(())
-}
-
-/// The settings of a plan that all steps of a search share. The scale is that of the data, which a run compares.
-fn settings_of_search(plan: &Value) -> Vec<(&'static str, Value)> {
-    let mut workload = plan["workload"].clone();
-    if let Some(options) = workload.as_object_mut() {
-        options.remove("scale");
-    }
-    let run = &plan["run"];
-    let of_run = [
-        "clients",
-        "protocol",
-        "arrival",
-        "connect_per_transaction",
-        "spread",
-        "read_share",
-    ];
-    let mut settings: Vec<_> = of_run.map(|name| (name, run[name].clone())).to_vec();
-    settings.extend([
-        ("workload", workload),
-        ("server settings", plan["settings"].clone()),
-    ]);
-    settings
 }
 
 /// The input of a step; without a rate, of the closed loop.

@@ -3,20 +3,22 @@
 //! Each step is a run with another number of clients; together they are a sweep, whose curve has the knee and the universal
 //! scalability law. `judge` decides which number follows.
 
-use super::find::{MIN_STEP, request_of_step, step_input, step_length};
+use super::find::{
+    MIN_STEP, exit_of_verdict, probe_length, request_of_step, step_input, step_length,
+};
 use super::run::observe_options;
-use super::{output, plan};
+use super::{find_resume, output, plan};
 use crate::args::FindArgs;
 use crate::exit::{Exit, Failure};
 use crate::experiment::{ExperimentDriver, Schedule};
 use crate::run::{self, ObserveOptions, ResultFormat, RunRequest, RunResult};
-use prony_judge::capacity::{ClientsStep, best_clients, judge_step, next_clients};
-use prony_judge::sweep::Sweep;
+use prony_judge::capacity::{ClientsResult, ClientsSearch, ClientsStep, OVER_CLIENTS, judge_step};
 use prony_plan::{PlanInput, RunOrder, value_from_flag};
-use prony_report::{capacity as view, experiment};
+use prony_report::{capacity as view, json};
 use prony_runner::Signals;
-use prony_store::{AnswerVerdict, Experiment, ExperimentKind, Requirement, Run, RunState, Setting};
+use prony_store::{Experiment, ExperimentKind, Requirement, Run, RunState, Setting};
 use std::ffi::OsString;
+use std::time::Duration;
 
 struct ClientsFinder<'a> {
     args: &'a FindArgs,
@@ -24,7 +26,10 @@ struct ClientsFinder<'a> {
     input: &'a PlanInput,
     subject: &'a str,
     requirements: &'a [Requirement],
+    search: ClientsSearch,
     steps: Vec<ClientsStep>,
+    /// The earlier runs, until they were compared with the server and the data of today.
+    unchecked: Vec<Run>,
 }
 
 /// Executes the search.
@@ -40,8 +45,6 @@ pub fn find(
 ) -> Result<Exit, Failure> {
     for (is_given, option) in [
         (args.from.is_some(), "--from"),
-        (args.resume.is_some(), "--resume"),
-        (args.format.is_some(), "--format"),
         (input.rate_tps.is_some(), "--rate"),
     ] {
         if is_given {
@@ -62,49 +65,30 @@ pub fn find(
         input,
         subject,
         requirements: &requirements,
+        search: ClientsSearch {
+            precision: args.precision,
+            max_steps: args.max_steps as usize,
+        },
         steps: Vec::new(),
+        unchecked: Vec::new(),
     };
+    if let Some(name) = &args.resume {
+        driver.runs = finder.resume(name)?;
+    }
     let ended = driver.drive(&mut finder);
     if finder.steps.is_empty() {
         return ended;
     }
-    let best = best_clients(&finder.steps);
-    let sweep = Sweep::of(&driver.runs);
-    output::show(|out, style| {
-        if args.json {
-            return view::write_clients_json(
-                out,
-                &requirements,
-                best,
-                &finder.steps,
-                sweep.as_ref(),
-            );
-        }
-        view::write_clients(out, style, &requirements, best)?;
-        sweep.as_ref().map_or(Ok(()), |sweep| {
-            writeln!(out)?;
-            experiment::write_curves(out, style, sweep)
-        })
+    let found = ClientsResult::new(&finder.search, &requirements, finder.steps, &driver.runs);
+    output::show(|out, style| match args.format {
+        Some(ResultFormat::Junit) => view::write_clients_junit(out, &found),
+        Some(_) => view::write_clients_github(out, &found),
+        None if args.json => json::write_pretty(out, &found),
+        None => view::write_clients(out, style, &found),
     })?;
-    if next_clients(&finder.steps, usize::MAX).is_some() {
-        output::notice(
-            "prony: the search has not ended: another number of clients may be better. --max-steps allows more steps.",
-        );
-        return Ok(signals
-            .received()
-            .map_or(ended?.worse(Exit::Undecided), Into::into));
-    }
-    let is_decided = finder
-        .steps
-        .iter()
-        .any(|step| step.verdict == AnswerVerdict::Fail);
-    let exit = ended?;
-    Ok(match (signals.received(), best) {
-        (Some(signal), _) => signal.into(),
-        (None, None) if is_decided => Exit::RequirementFailed,
-        (None, None) => Exit::Undecided,
-        (None, Some(_)) => exit,
-    })
+    ended?;
+    let exit = exit_of_verdict(found.verdict(), found.invalid_by().is_empty());
+    Ok(signals.received().map_or(exit, Into::into))
 }
 
 impl Schedule for ClientsFinder<'_> {
@@ -113,7 +97,7 @@ impl Schedule for ClientsFinder<'_> {
         if !ended.last().is_none_or(is_complete) {
             return None;
         }
-        let clients = next_clients(&self.steps, self.args.max_steps as usize)?;
+        let clients = self.search.next_clients(&self.steps)?;
         Some(Experiment {
             kind: ExperimentKind::Sweep,
             variant: format!("clients-{clients}"),
@@ -121,7 +105,7 @@ impl Schedule for ClientsFinder<'_> {
             position: u32::try_from(ended.len() + 1).unwrap_or(u32::MAX),
             runs: self.args.max_steps,
             order: RunOrder::Sequential,
-            point: vec![Setting::new("clients", clients.to_string())],
+            point: vec![Setting::new(OVER_CLIENTS, clients.to_string())],
             ..Experiment::default()
         })
     }
@@ -129,33 +113,61 @@ impl Schedule for ClientsFinder<'_> {
     fn prepare(
         &mut self,
         position: &Experiment,
-        _: &ExperimentDriver<'_>,
+        driver: &ExperimentDriver<'_>,
     ) -> Result<(RunRequest, ObserveOptions), Failure> {
         let clients = position
             .point
             .first()
             .and_then(|point| point.value.parse().ok());
+        let unchecked = std::mem::take(&mut self.unchecked);
+        if !unchecked.is_empty() {
+            output::notice(find_resume::PROBE_NOTICE);
+            let (request, observe) = self.request(clients, probe_length(self.args), false)?;
+            let probe = driver.execute(&request, &observe, Experiment::default())?;
+            let is_embedded = self.input.embedded.is_some();
+            find_resume::check_same(&unchecked, probe.run(), is_embedded, OVER_CLIENTS)?;
+        }
         let length = match self.steps.last().map(|step| step.tps) {
             Some(tps) if tps > 0.0 => step_length(self.args.step, self.requirements, tps),
             _ => self.args.step.unwrap_or(MIN_STEP),
         };
+        self.request(clients, length, true)
+    }
+
+    fn show(&mut self, _: ResultFormat, result: &RunResult) -> Result<(), Failure> {
+        let step = self.step(result.run());
+        output::notice(&view::clients_line(&step));
+        self.steps.push(step);
+        Ok(())
+    }
+}
+
+impl ClientsFinder<'_> {
+    fn step(&self, run: &Run) -> ClientsStep {
+        ClientsStep::new(run.drive.clients, judge_step(run, self.requirements))
+    }
+
+    /// Takes the steps of an earlier search; returns its runs.
+    fn resume(&mut self, name: &str) -> Result<Vec<Run>, Failure> {
+        let input = step_input(self.input, None, MIN_STEP);
+        let plan = plan::check_runnable(input, self.subject)?;
+        let runs = find_resume::earlier_runs(name, &plan, OVER_CLIENTS)?;
+        self.steps = runs.iter().map(|run| self.step(run)).collect();
+        let runs: Vec<Run> = runs.into_iter().map(Run::without_seconds).collect();
+        self.unchecked.clone_from(&runs);
+        Ok(runs)
+    }
+
+    fn request(
+        &self,
+        clients: Option<u64>,
+        length: Duration,
+        must_store: bool,
+    ) -> Result<(RunRequest, ObserveOptions), Failure> {
         let input = PlanInput {
             clients: value_from_flag("find", clients),
             ..step_input(self.input, None, length)
         };
-        request_of_step(self.args, self.arguments, input, self.subject, true)
-    }
-
-    fn show(&mut self, _: ResultFormat, result: &RunResult) -> Result<(), Failure> {
-        let run = result.run();
-        let step = judge_step(run, self.requirements);
-        let step = ClientsStep {
-            clients: run.drive.clients,
-            tps: step.achieved.unwrap_or_default(),
-            verdict: step.verdict,
-        };
-        output::notice(&view::clients_line(&step));
-        self.steps.push(step);
-        Ok(())
+        request_of_step(self.args, self.arguments, input, self.subject, must_store)
     }
 }

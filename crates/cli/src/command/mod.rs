@@ -4,6 +4,7 @@
 
 mod agent;
 mod audit;
+mod capture;
 pub mod compare;
 mod completed_names;
 mod demo;
@@ -13,6 +14,7 @@ pub mod embedded;
 mod file;
 mod find;
 mod find_clients;
+mod find_resume;
 mod fleet;
 mod generate;
 mod judge;
@@ -46,6 +48,7 @@ pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure
         Command::Load(args) => load::load(&args),
         Command::Run(args) => run::run(&args, arguments),
         Command::Drill(args) => run::drill(&args.run, arguments),
+        Command::Capture(args) => capture::execute(&args),
         Command::Find(args) => find::find(&args, arguments),
         Command::Check(args) => tables::check(&args),
         Command::Clean(args) => tables::clean(&args),

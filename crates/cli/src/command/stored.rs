@@ -7,6 +7,7 @@ use super::output;
 use crate::args::{DiffSettingsArgs, FilterArgs, RunsArgs, RunsCommand, ShowArgs, Since};
 use crate::exit::{Exit, Failure};
 use jiff::Timestamp;
+use prony_plan::cpu_count;
 use prony_report::hdr_log::HdrLog;
 use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::text::plain;
@@ -225,6 +226,23 @@ pub(super) fn judge_by_own_rules(run: &mut Run) {
     if run.state != RunState::Running && !prony_judge::is_judged(run) {
         prony_judge::judge_run(run);
     }
+}
+
+/// Does work with documents on all CPUs, in their order: parsing them takes almost all of the time.
+pub(crate) fn on_all_cpus<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let share = items.len().div_ceil(cpu_count() as usize).max(1);
+    let work = &work;
+    std::thread::scope(|scope| {
+        let shares = items.chunks(share);
+        let threads =
+            shares.map(|share| scope.spawn(move || share.iter().map(work).collect::<Vec<_>>()));
+        let threads: Vec<_> = threads.collect();
+        let results = threads.into_iter().flat_map(|thread| match thread.join() {
+            Ok(results) => results,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        results.collect()
+    })
 }
 
 /// Judges runs as every reader does. If they were judged by different versions of the rules, judges all of them by those

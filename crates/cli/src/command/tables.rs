@@ -14,6 +14,20 @@ use prony_workload::{Error, LOAD_UNFINISHED};
 /// What is checked in place of a workload: the commits of a run.
 const LEDGER: &str = "ledger";
 
+/// Refuses an option that says nothing about what is checked.
+fn refuse_misplaced(is_ledger: bool, has_run: bool, repairs: bool) -> Result<(), Failure> {
+    let (option, hint) = match is_ledger {
+        true if repairs => ("--repair-sequences", "it repairs the data of tpcc"),
+        false if has_run => (
+            "--run",
+            "prony check ledger --run ID looks for the commits of a run",
+        ),
+        _ => return Ok(()),
+    };
+    let message = format!("{option} says nothing about this check");
+    Err(Failure::usage(message, hint).at(option))
+}
+
 /// Checks the data, and prints the findings and the sizes of the tables.
 pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let CheckArgs {
@@ -21,8 +35,10 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
         repair_sequences,
         run,
     } = args;
-    if args.workload == LEDGER {
-        return ledger::check(args, run);
+    let is_ledger = args.workload == LEDGER;
+    refuse_misplaced(is_ledger, run.is_some(), *repair_sequences)?;
+    if is_ledger {
+        return ledger::check(args, run.as_deref().unwrap_or("last"));
     }
     let workload = server::find_workload(&args.workload)?;
     let url = args.flags.url();
@@ -121,4 +137,30 @@ fn failure_with_interrupt_hint(error: &Error, url: Option<&str>, interrupt_hint:
         "interrupted while waiting for the server",
         interrupt_hint,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+
+    #[test]
+    fn an_option_of_another_check_is_refused() {
+        for (line, option) in [
+            ("prony check tpcc --run last", "--run"),
+            (
+                "prony check ledger --repair-sequences",
+                "--repair-sequences",
+            ),
+        ] {
+            let parsed = Cli::try_parse_from(line.split_whitespace()).unwrap();
+            let Command::Check(args) = parsed.command else {
+                panic!("{line}");
+            };
+            let failure = check(&args).expect_err("a usage error");
+            assert_eq!(failure.exit, Exit::Usage);
+            assert!(failure.problems[0].problem.starts_with(option));
+        }
+    }
 }

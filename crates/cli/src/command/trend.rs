@@ -4,16 +4,13 @@
 //! changed. No stored document is changed.
 
 use super::server::find_workload;
-use super::stored::{filter_of, judge_by_own_rules};
+use super::stored::{filter_of, judge_by_own_rules, on_all_cpus};
 use super::{compare, file, output};
 use crate::args::{FilterArgs, TrendArgs};
 use crate::exit::{Exit, Failure};
 use crate::run::{ResultFormat, answers};
 use prony_judge::requirements::{MAX_BASELINE_RUNS, answer_repeats};
-use prony_judge::trend::{
-    ComparedRun, Trend, TrendBuilder, can_be_reference, differences_at_change,
-};
-use prony_plan::cpu_count;
+use prony_judge::trend::{Trend, TrendBuilder, can_be_reference, differences_at_change};
 use prony_report::{html, trend};
 use prony_runner::host::this_build;
 use prony_store::{Answer, Requirement, Run, RunFilter, RunStore, RunSummary, StoreError};
@@ -99,7 +96,10 @@ fn load(store: &RunStore, args: &TrendArgs) -> Result<Trend, Failure> {
         let hint = compare::figure_hint(figure.unwrap_or_default(), &names);
         Failure::usage(message, hint).at("--figure")
     })?;
-    let compared = compare_all(store, &builder, &listing.runs);
+    // A document may be large: one at a time is in memory for each CPU.
+    let compared = on_all_cpus(&listing.runs, |summary| {
+        load_judged(store, &summary.id).map(|run| builder.compare(&run))
+    });
     for (summary, compared) in listing.runs.iter().zip(compared) {
         match compared {
             Ok(compared) => builder.add_compared(compared, summary.epoch_ns()),
@@ -113,29 +113,6 @@ fn load(store: &RunStore, args: &TrendArgs) -> Result<Trend, Failure> {
         change.differences = differences_at_change(&before?, &after?);
     }
     Ok(trend)
-}
-
-/// Compares runs with the reference, on all CPUs, because parsing their documents takes almost all of the time. A document
-/// may be large: one at a time is in memory for each CPU.
-fn compare_all(
-    store: &RunStore,
-    builder: &TrendBuilder<'_>,
-    runs: &[RunSummary],
-) -> Vec<Result<ComparedRun, StoreError>> {
-    let compare =
-        |summary: &RunSummary| load_judged(store, &summary.id).map(|run| builder.compare(&run));
-    let share = runs.len().div_ceil(cpu_count() as usize).max(1);
-    std::thread::scope(|scope| {
-        let shares = runs.chunks(share);
-        let threads =
-            shares.map(|share| scope.spawn(move || share.iter().map(compare).collect::<Vec<_>>()));
-        let threads: Vec<_> = threads.collect();
-        let results = threads.into_iter().flat_map(|thread| match thread.join() {
-            Ok(results) => results,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        results.collect()
-    })
 }
 
 fn filter(args: &TrendArgs) -> RunFilter {

@@ -152,7 +152,7 @@ fn option_text(spec: &OptionSpec) -> String {
         | OptionKind::Choice(_)
         | OptionKind::Text
         | OptionKind::Texts
-        | OptionKind::Transactions => range,
+        | OptionKind::Tables => range,
     };
     let default = match spec.default {
         None => String::new(),

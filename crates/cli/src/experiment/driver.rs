@@ -9,6 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::run::{
     self, ExperimentPart, MetricsServer, ObserveOptions, ResultFormat, RunRequest, RunResult,
 };
+use prony_drive::KeptConnections;
 use prony_judge::experiment::{LastingProblem, lasting_problem};
 use prony_judge::noise::{condense_readings, is_invalid_by_others_only};
 use prony_plan::splitmix64;
@@ -64,6 +65,8 @@ pub struct ExperimentDriver<'a> {
     pub metrics: Option<&'a MetricsServer>,
     /// Whether it goes on although a problem that lasts has made every run invalid.
     pub keep_going: bool,
+    /// The clients' connections, if they stay open between the runs, which then differ in their pace only.
+    pub kept_connections: Option<KeptConnections>,
     /// The runs that have ended, without their seconds; those of an experiment that is continued come first.
     pub runs: Vec<Run>,
 }
@@ -74,6 +77,7 @@ impl<'a> ExperimentDriver<'a> {
             signals,
             metrics,
             keep_going: false,
+            kept_connections: None,
             runs: Vec::new(),
         }
     }
@@ -127,6 +131,7 @@ impl<'a> ExperimentDriver<'a> {
             experiment,
             signals: self.signals,
             metrics: self.metrics,
+            kept_connections: self.kept_connections.as_ref(),
         };
         run::execute(request, observe, Some(&part))
     }

@@ -181,35 +181,59 @@ impl Schedule for PlanSchedule<'_> {
     }
 }
 
-/// About how long the runs from this one on take: as planned, and with the time besides the load that those before it
-/// took. `None` if the plan has a number of transactions and no run has ended.
+/// About how long the runs from this one on take: as planned, with the longest warm-up, and corrected by how much longer
+/// or shorter those before it took. `None` if the plan has a number of transactions and no run has ended.
 fn time_left(
     experiment: &Experiment,
     order: &[ExperimentRun],
     index: usize,
     elapsed: Duration,
 ) -> Option<Duration> {
-    let planned = |runs: &[ExperimentRun]| {
+    let planned_s = |runs: &[ExperimentRun]| {
         let lengths = runs.iter().map(|run| {
             let drive = &experiment.variants[run.variant].plan.drive;
             match drive.stop {
                 Stop::After(length) | Stop::NoStartsAfter(length) => {
-                    Some(drive.warmup + length + experiment.pause)
+                    let warmup = drive.warmup_max.unwrap_or(drive.warmup);
+                    Some((warmup + length + experiment.pause).as_secs_f64())
                 }
                 Stop::Transactions(_) | Stop::SharedTransactions { .. } => None,
             }
         });
-        lengths.sum::<Option<Duration>>()
+        lengths.sum::<Option<f64>>()
     };
     let (done, left) = order.split_at(index);
-    let per_run = elapsed.checked_div(u32::try_from(done.len()).unwrap_or(u32::MAX));
-    let left_count = u32::try_from(left.len()).unwrap_or(u32::MAX);
-    match (planned(done), planned(left), per_run) {
-        (Some(planned_done), Some(planned_left), Some(_)) => {
-            let besides = elapsed.saturating_sub(planned_done) / done.len() as u32;
-            Some(planned_left + besides * left_count)
+    let per_run = left.len() as f64 / done.len() as f64;
+    let left_s = match (planned_s(done), planned_s(left)) {
+        (_, planned_left) if done.is_empty() => planned_left?,
+        (Some(planned_done), Some(planned_left)) => {
+            planned_left + (elapsed.as_secs_f64() - planned_done) * per_run
         }
-        (_, planned_left @ Some(_), None) => planned_left,
-        (.., per_run) => per_run.map(|time| time * left_count),
+        _ => elapsed.as_secs_f64() * per_run,
+    };
+    Some(Duration::from_secs_f64(left_s.max(0.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_plan::PlanInput;
+
+    #[test]
+    fn the_time_left_has_the_longest_warm_up_until_runs_have_shown_theirs() {
+        let text = "[experiment]\nrepeats = 4\npause = \"2s\"\n[workload]\nname = \"tpcb\"\n[run]\nduration = \"60s\"\n\
+                    [server]\nurl = \"postgres://h/d\"\n";
+        let input = PlanInput::from_toml("plan.toml", text).unwrap();
+        let experiment = input.check_experiment().unwrap();
+        let order = experiment.run_order(1);
+        let left = |index, elapsed_s| {
+            time_left(&experiment, &order, index, Duration::from_secs(elapsed_s))
+                .unwrap()
+                .as_secs()
+        };
+        // A warm-up takes 5 s to 30 s.
+        assert_eq!(left(0, 0), 4 * 92);
+        assert_eq!(left(2, 2 * 70), 2 * 70);
+        assert_eq!(left(2, 2 * 100), 2 * 100);
     }
 }

@@ -17,7 +17,7 @@ use crate::exit::{Exit, Failure};
 use live_observer::LiveObserver;
 pub use metrics::MetricsServer;
 use preparation::{preparation_failure, prepare};
-use prony_drive::ConnectError;
+use prony_drive::{ConnectError, KeptConnections};
 use prony_plan::{DrivePlan, ListenAddress, Plan, ServerPlan, UserError, format_duration};
 use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::{LiveView, RunOutline, Size, Style, answer, json};
@@ -107,6 +107,8 @@ pub struct ExperimentPart<'a> {
     pub signals: &'a Signals,
     /// Where the figures of all its runs are served, if anywhere.
     pub metrics: Option<&'a MetricsServer>,
+    /// The clients' connections, if they stay open between its runs.
+    pub kept_connections: Option<&'a KeptConnections>,
 }
 
 /// A run that has ended.
@@ -267,6 +269,7 @@ pub fn execute(
             new_sample_listener: None,
             fleet,
             on_connect_refused: None,
+            kept_connections: part.and_then(|part| part.kept_connections),
         },
         &mut observer,
     );

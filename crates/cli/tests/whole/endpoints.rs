@@ -291,6 +291,16 @@ fn a_standby_takes_a_share_of_the_reads_and_only_of_them() {
             .map(|endpoint| endpoint.response.samples);
         assert_eq!(samples.collect::<Vec<_>>(), [450, 150], "{options}");
     }
+    // Two agents send the same transactions there as one machine.
+    let mut command = bench.command(&format!("run {share} --clients 3 --threads 2"));
+    command.args(["--url", &bench.url, "--read-from", &read_from]);
+    command.args(["--agent", "env A=1", "--agent", "env A=2"]);
+    let by_agents = parse_run(&bench.assert_no_password(command.output().expect("it starts")));
+    let samples = by_agents
+        .endpoints
+        .iter()
+        .map(|endpoint| endpoint.response.samples);
+    assert_eq!(samples.collect::<Vec<_>>(), [450, 150]);
 
     let refused = run("tpcb --duration 1s");
     assert_ne!(refused.status.code(), Some(0));

@@ -151,6 +151,35 @@ fn the_clients_of_a_closed_loop_are_searched() {
         "{document}"
     );
     assert_eq!(document["sweep"]["axis"], "clients", "{document}");
+    assert!(document["is_unfinished"].is_boolean(), "{document}");
+    // The same steps answer another requirement, and the search goes on after them.
+    let again = "find select-only --over clients --require max<1us --step 1s --warmup 0s --no-observe --resume last";
+    let output = bench.prony(&format!("{again} --max-steps 4 --json"));
+    assert_eq!(output.status.code(), Some(8), "{output:?}");
+    let resumed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(resumed["experiment"], document["experiment"]);
+    // Two misses end the doubling, and the first search had at least two steps.
+    assert_eq!(resumed["steps"], {
+        let mut steps = document["steps"].clone();
+        for step in steps.as_array_mut().expect("steps") {
+            step["verdict"] = "FAIL".into();
+        }
+        steps
+    });
+    let output = bench.prony(&format!("{again} --format junit"));
+    String::from_utf8_lossy(&output.stdout).assert_contains("FAIL: no number of clients at max");
+    // With the first requirement there is more to measure.
+    let more = again.replace("max<1us", "p99<60s");
+    let output = bench.prony(&format!("{more} --max-steps 4 --json"));
+    let resumed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let count = resumed["steps"].as_array().expect("steps").len();
+    assert!(
+        count > clients.len() || resumed["is_unfinished"] == false,
+        "{resumed}"
+    );
+    let output = bench.prony(&format!("{more} --protocol simple --max-steps 6"));
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    stderr_text(&output).assert_contains("its protocol was ");
     let refused = bench.prony("find select-only --over clients --from 100");
     assert_eq!(refused.status.code(), Some(2));
 }

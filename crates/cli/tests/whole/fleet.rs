@@ -119,6 +119,9 @@ fn the_same_rows_are_left_however_many_machines_drive_the_clients() {
             assert!(part.start_skew_max_ns().is_some(), "{part:?}");
         }
         assert_all_end("rows", agents, Duration::from_secs(5));
+        // The coordinator has all.
+        let kept = std::fs::read_dir(bench.home.join("agent")).expect("the agents' folder");
+        assert_eq!(kept.count(), 0);
     }
 }
 

@@ -177,6 +177,11 @@ fn agents_that_wait_drive_one_run_after_the_other_and_no_password_is_sent() {
     let output = execute(&bench, with_password);
     assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
     stderr_text(&output).assert_contains("the server's password is not sent over NATS");
+
+    let unnamed = names[0].trim_end_matches("/vm1").to_owned();
+    let output = execute(&bench, command(&bench, &[unnamed], SHORT_RUN));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
+    stderr_text(&output).assert_contains("its address must end with the agent's name");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! binary, so they share one server and are linked once.
 
 mod benchmark;
+mod capture;
 mod commit_counts;
 mod common;
 mod documentation;

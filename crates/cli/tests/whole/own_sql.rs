@@ -88,6 +88,18 @@ fn assert_executed(run: &Run, control: &mut Control) {
     assert_eq!(number(wrong), 0);
 }
 
+/// A plan whose statement has more parameters than 16 bits count, which only the simple protocol can send.
+fn write_wide_plan(home: &Path) -> String {
+    let list = vec![":a"; 70_000].join(",");
+    let plan = format!(
+        "[workload]\nname = \"sql\"\n[[workload.transactions]]\nname = \"wide\"\nsql = '''\n\\set a random(1, 9)\n\
+         SELECT 1 IN ({list});\n'''\n[run]\nclients = 1\ntransactions = 2\n"
+    );
+    let path = home.join("wide.toml");
+    std::fs::write(&path, plan).expect("a file");
+    path.display().to_string()
+}
+
 #[test]
 fn own_transactions_run_in_every_mode_of_postgres() {
     let bench = TestBench::new("own_sql");
@@ -122,6 +134,11 @@ fn own_transactions_run_in_every_mode_of_postgres() {
     }
     let shown = ok_stdout(&bench.prony_without_server("show last"));
     shown.assert_starts_with("orders, ");
+    let wide = write_wide_plan(&bench.home);
+    let run = bench.run(&format!("run {wide} --protocol simple"));
+    assert_eq!(total_figures(&run.measured).committed, 2);
+    let refused = bench.prony(&format!("run {wide} --protocol extended"));
+    stderr_text(&refused).assert_contains("255");
 }
 
 #[test]
@@ -142,6 +159,9 @@ fn own_transactions_run_in_every_mode_of_mariadb() {
         let run = parse_run(&output);
         assert_executed(&run, &mut control);
     }
+    let wide = write_wide_plan(&bench.home);
+    let run = parse_run(&bench.prony(&format!("run {wide} --protocol simple --json")));
+    assert_eq!(total_figures(&run.measured).committed, 2);
 }
 
 /// Runs a plan with one transaction; `run`: runs the program with a plan's path.

@@ -22,7 +22,10 @@ impl<'a, I: Io> Connections<'a, I> {
     /// run needs; a failure of the I/O engine; or an interrupt of the run.
     pub fn connect(&mut self, interrupt: &AtomicBool) -> Result<(), ConnectError> {
         self.stage = Stage::Connecting;
-        (0..self.slots.len() as Slot).for_each(|slot| self.attempts.enqueue(slot));
+        let slots = (0..).zip(&self.slots);
+        slots
+            .filter(|(_, connection)| connection.link.is_down())
+            .for_each(|(slot, _)| self.attempts.enqueue(slot));
         let mut events = Vec::new();
         // No request is sent meanwhile that could have timestamps.
         let mut timestamps = TimestampCounts::default();

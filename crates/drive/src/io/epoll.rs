@@ -3,7 +3,9 @@
 //! In: bytes to send. Out: events. Must never: block except in [`Io::submit_and_wait`].
 
 use super::socket::{self, RawAddress};
-use super::{Io, IoEvent, IoEventKind, MIN_SLEEP_NS, Received, Sent, Slot, WaitStrategy};
+use super::{
+    Io, IoEvent, IoEventKind, MIN_SLEEP_NS, OpenSocket, Received, Sent, Slot, WaitStrategy,
+};
 use crate::clock::Clock;
 use prony_server::{Address, TcpOptions};
 use std::io;
@@ -308,6 +310,29 @@ impl Io for Epoll {
         {
             socket::send_now(fd.as_raw_fd(), closing_message);
         }
+    }
+
+    fn adopt(&mut self, slot: Slot, socket: OpenSocket) -> io::Result<()> {
+        let connection = &mut self.slots[slot as usize];
+        connection.generation = connection.generation.wrapping_add(1);
+        connection.is_tcp = socket.is_tcp;
+        let fd = socket.descriptor.as_raw_fd();
+        connection.socket = Some(socket.descriptor);
+        let watched = self.watch(libc::EPOLL_CTL_ADD, slot, fd, libc::EPOLLIN);
+        if watched.is_err() {
+            self.slots[slot as usize].socket = None;
+        }
+        watched
+    }
+
+    fn release(self) -> Vec<Option<OpenSocket>> {
+        let open = |connection: Connection| {
+            let is_tcp = connection.is_tcp;
+            connection
+                .socket
+                .map(|descriptor| OpenSocket { descriptor, is_tcp })
+        };
+        self.slots.into_iter().map(open).collect()
     }
 
     fn send(&mut self, slot: Slot, bytes: &[u8], request_timestamp: bool) {

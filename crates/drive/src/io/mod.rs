@@ -7,11 +7,12 @@ mod buffers;
 pub mod epoll;
 pub mod ring;
 pub mod sim;
-mod socket;
+pub(crate) mod socket;
 
 use crate::clock::Clock;
 use prony_server::{Address, TcpOptions};
 use std::io;
+use std::os::fd::OwnedFd;
 
 /// Index of a connection in its worker, from 0.
 pub type Slot = u32;
@@ -99,6 +100,13 @@ impl Default for WaitStrategy {
     }
 }
 
+/// A socket that is connected.
+pub struct OpenSocket {
+    pub(crate) descriptor: OwnedFd,
+    /// Whether it uses TCP, for which the kernel provides timestamps.
+    pub(crate) is_tcp: bool,
+}
+
 /// An I/O engine: drives the sockets of one worker.
 pub trait Io {
     /// Name of the engine, for reports.
@@ -119,6 +127,17 @@ pub trait Io {
 
     /// Closes a connection, after sending `closing_message` if the socket accepts it.
     fn close(&mut self, slot: Slot, closing_message: &[u8]);
+
+    /// Takes over a socket that an engine of this kind has released, as the connection of a slot that has none.
+    ///
+    /// # Errors
+    /// If the engine cannot watch it. The socket is closed then.
+    fn adopt(&mut self, slot: Slot, socket: OpenSocket) -> io::Result<()>;
+
+    /// Ends the engine without closing its sockets; returns those that are open, by slot.
+    fn release(self) -> Vec<Option<OpenSocket>>
+    where
+        Self: Sized;
 
     /// Queues bytes for the next [`Io::submit_and_wait`]. `request_timestamp`: whether to request the
     /// kernel's timestamp of their departure.

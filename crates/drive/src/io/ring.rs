@@ -17,7 +17,7 @@ pub use probe::{RingUnavailable, is_out_of_locked_memory, probe};
 
 use super::buffers::Buffers;
 use super::socket::{self, CONTROL_BYTES, RawAddress, TimestampedMessage};
-use super::{Io, IoEvent, IoEventKind, Received, Sent, Slot, WaitStrategy};
+use super::{Io, IoEvent, IoEventKind, OpenSocket, Received, Sent, Slot, WaitStrategy};
 use crate::clock::Clock;
 use io_uring::types::{Fd, Fixed};
 use io_uring::{IoUring, cqueue, opcode, squeue};
@@ -275,6 +275,29 @@ impl Io for Ring {
         // End the armed receive, which would keep the socket open after its descriptor is closed.
         // SAFETY: the descriptor is open.
         unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_RDWR) };
+    }
+
+    fn adopt(&mut self, slot: Slot, socket: OpenSocket) -> io::Result<()> {
+        self.register_file(slot, socket.descriptor.as_raw_fd())?;
+        let connection = &mut self.slots[slot as usize];
+        connection.generation = connection.generation.wrapping_add(1);
+        connection.is_tcp = socket.is_tcp;
+        connection.socket = Some(socket.descriptor);
+        let armed = self.arm_receive(slot);
+        if armed.is_err() {
+            self.close(slot, &[]);
+        }
+        armed
+    }
+
+    fn release(mut self) -> Vec<Option<OpenSocket>> {
+        let open = |connection: &mut Connection| {
+            let is_tcp = connection.is_tcp;
+            let socket = connection.socket.take();
+            socket.map(|descriptor| OpenSocket { descriptor, is_tcp })
+        };
+        // `drop` ends the armed receives before another engine can use the sockets.
+        self.slots.iter_mut().map(open).collect()
     }
 
     fn send(&mut self, slot: Slot, bytes: &[u8], request_timestamp: bool) {

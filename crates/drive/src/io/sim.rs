@@ -3,7 +3,7 @@
 //! In: requests of the clients. Out: the answers of a [`SimServer`], at the simulated times that the server
 //! sets. Must never: read a real clock, so that a test returns the same figures each time.
 
-use super::{Io, IoEvent, IoEventKind, Received, Sent, Slot};
+use super::{Io, IoEvent, IoEventKind, OpenSocket, Received, Sent, Slot};
 use crate::clock::{Clock, SimTime};
 use prony_server::{Address, TcpOptions};
 use std::borrow::Cow;
@@ -221,6 +221,15 @@ impl<S: SimServer> Io for Sim<S> {
             Err(errno) => self.schedule_arrival(now_ns, slot, Arrival::Closed(errno)),
         }
         Ok(())
+    }
+
+    /// A simulated connection lives as long as its engine: it is never kept.
+    fn adopt(&mut self, _: Slot, _: OpenSocket) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn release(self) -> Vec<Option<OpenSocket>> {
+        Vec::new()
     }
 
     fn close(&mut self, slot: Slot, _: &[u8]) {

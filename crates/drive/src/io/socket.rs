@@ -146,6 +146,18 @@ pub fn pending_error(fd: RawFd) -> i32 {
     error
 }
 
+/// Whether the other side of a connected socket has not closed it.
+pub fn is_open(fd: RawFd) -> bool {
+    let mut byte = 0_u8;
+    let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+    // SAFETY: the pointer and the length describe `byte`.
+    match unsafe { libc::recv(fd, (&raw mut byte).cast(), 1, flags) } {
+        0 => false,
+        1.. => true,
+        _ => io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock,
+    }
+}
+
 /// Sends as many bytes as fit without blocking. Returns their number, or a negative one on error.
 pub fn send_now(fd: RawFd, bytes: &[u8]) -> isize {
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;

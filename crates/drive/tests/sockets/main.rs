@@ -11,9 +11,9 @@ mod slices;
 mod waits;
 mod warmup;
 
-use prony_drive::{DriveJob, DriveResult, run};
+use prony_drive::{DriveJob, DriveResult, KeptConnections, run};
 use prony_measure::{Tally, Totals};
-use prony_plan::{DrivePlan, IoEngine, Stop};
+use prony_plan::{Arrival, DrivePlan, IoEngine, Pace, Stop};
 use prony_session::{Outcome, Program};
 use server::{FakeServer, take_due_replies};
 use std::io::{ErrorKind, Write};
@@ -71,6 +71,40 @@ fn totals_without_errors(driven: &DriveResult, io: IoEngine) -> Tally<u64> {
     assert_eq!(tally.failed, 0, "{io:?}");
     assert!(driven.events.is_empty(), "{io:?}: {:?}", driven.events);
     tally
+}
+
+/// The steps of a search differ in their pace only: the connections of a closed loop serve the loads at a rate after it.
+#[test]
+fn connections_stay_open_between_loads_that_share_them() {
+    for io in engines() {
+        let server = FakeServer::start();
+        let (target, program) = (target_at(server.port), Selects::new());
+        let kept = KeptConnections::default();
+        let mut plan = plan(30, 1.0);
+        plan.io = io;
+        plan.grace = GRACE;
+        plan.threads = 2;
+        let rate = Pace::Rate {
+            rate_tps: 300.0,
+            arrival: Arrival::Even,
+            queue_max: None,
+        };
+        for pace in [Pace::Closed, rate, rate] {
+            plan.pace = pace;
+            let job = DriveJob {
+                kept: Some(&kept),
+                ..job(&program, &plan, &target)
+            };
+            let driven = run(&job, &mut TestObserver::default()).expect("the run starts");
+            assert!(totals_without_errors(&driven, io).committed > 0, "{io:?}");
+            let connections = driven.collected.measured.health.connections;
+            assert_eq!(connections, 30, "{io:?}");
+            server.wait_until_open(30);
+            assert_eq!(server.accepted(), 30, "{io:?}");
+        }
+        drop(kept);
+        server.wait_until_open(0);
+    }
 }
 
 /// Sockets of slots that were added after the engine was created work like the others.

@@ -19,6 +19,8 @@ pub struct FakeServer {
     pub port: u16,
     /// Number of connected clients.
     open_count: Arc<AtomicUsize>,
+    /// Number of clients that have ever connected.
+    accepted_count: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -31,11 +33,13 @@ impl FakeServer {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         let open_count = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&open_count);
-        let thread = std::thread::spawn(move || serve(&listener, &stopped, &count));
+        let accepted_count = Arc::new(AtomicUsize::new(0));
+        let counts = [&open_count, &accepted_count].map(Arc::clone);
+        let thread = std::thread::spawn(move || serve(&listener, &stopped, &counts));
         FakeServer {
             port,
             open_count,
+            accepted_count,
             stop,
             thread: Some(thread),
         }
@@ -43,6 +47,11 @@ impl FakeServer {
 }
 
 impl FakeServer {
+    /// Number of clients that have ever connected.
+    pub fn accepted(&self) -> usize {
+        self.accepted_count.load(Ordering::Relaxed)
+    }
+
     /// Waits until this many clients are connected.
     pub fn wait_until_open(&self, clients: usize) {
         let begun = Instant::now();
@@ -94,7 +103,8 @@ struct Client {
     logged_in: bool,
 }
 
-fn serve(listener: &TcpListener, stop: &AtomicBool, open_count: &AtomicUsize) {
+fn serve(listener: &TcpListener, stop: &AtomicBool, counts: &[Arc<AtomicUsize>; 2]) {
+    let [open_count, accepted_count] = counts;
     // SAFETY: plain system calls on descriptors that this thread owns; `events` has room for the
     // requested number.
     let poll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
@@ -116,6 +126,7 @@ fn serve(listener: &TcpListener, stop: &AtomicBool, open_count: &AtomicUsize) {
                         inbox: Vec::new(),
                         logged_in: false,
                     };
+                    accepted_count.fetch_add(1, Ordering::Relaxed);
                     clients.insert(client.stream.as_raw_fd(), client);
                 }
             } else if clients.get_mut(&fd).is_some_and(|client| !answer(client)) {

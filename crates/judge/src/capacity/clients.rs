@@ -1,22 +1,32 @@
 //! The search for the number of clients with the highest throughput of a closed loop.
 //!
-//! In: the steps so far. Out: the next number of clients, or none. Must never: take a single step that is no faster for
-//! the end: it may have been disturbed.
+//! In: the steps so far. Out: the next number of clients, or none; the answer. Must never: take a single step that is no
+//! faster for the end: it may have been disturbed.
 //!
 //! The clients double from one on, until two steps in a row are hardly faster than the best one before, or two miss what
 //! is required. Then the numbers beside the best one are measured.
 
-use prony_store::AnswerVerdict;
+use super::CapacityStep;
+use crate::sweep::Sweep;
+use prony_store::{AnswerVerdict, Requirement, Run, RunState};
 use serde::Serialize;
 
-/// Share by which a step must be faster than the best one before for the clients to double again.
-const MIN_GAIN_SHARE: f64 = 0.03;
+/// Share by which a step must be faster than the best one before for the clients to double again, as a multiple of the
+/// precision: what is gained falls with each doubling, and the sum of the rest is below twice the next gain.
+const MIN_GAIN_PRECISIONS: f64 = 1.5;
 /// Steps in a row without that after which the clients do not double again.
 const STEPS_WITHOUT_GAIN: usize = 2;
-/// Smallest ratio of two numbers of clients between which there is a step.
-const MIN_RATIO: f64 = 1.2;
 /// Largest number of clients.
 const MAX_CLIENTS: u32 = 100_000;
+
+/// When a search over clients ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClientsSearch {
+    /// The search ends if no other number of clients brings more than this share.
+    pub precision: f64,
+    /// It ends after so many steps at the latest.
+    pub max_steps: usize,
+}
 
 /// A step of a search over clients.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,56 +36,156 @@ pub struct ClientsStep {
     pub tps: f64,
     /// Whether it meets what is required.
     pub verdict: AnswerVerdict,
+    /// Whether the client was the limit.
+    pub is_client_limit: bool,
+    /// Ids of other checks by which its figures must not be used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub invalid_by: Vec<String>,
+}
+
+impl ClientsStep {
+    pub fn new(clients: u32, step: CapacityStep) -> ClientsStep {
+        ClientsStep {
+            clients,
+            tps: step.achieved.unwrap_or_default(),
+            verdict: step.verdict,
+            is_client_limit: step.is_client_limit,
+            invalid_by: step.invalid_by,
+        }
+    }
+}
+
+/// The answer of a search over clients.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClientsResult {
+    /// Id of the experiment whose runs are the steps.
+    pub experiment: String,
+    pub workload: String,
+    pub requirements: Vec<Requirement>,
+    /// The step with the highest throughput among those that meet what is required.
+    pub best: Option<ClientsStep>,
+    /// Whether another number of clients may be better, because the search ended before it was done.
+    pub is_unfinished: bool,
+    /// The steps in their order.
+    pub steps: Vec<ClientsStep>,
+    /// Their curve.
+    pub sweep: Option<Sweep>,
+}
+
+impl ClientsResult {
+    /// The answer of these steps; `runs` are theirs, in the same order.
+    pub fn new(
+        search: &ClientsSearch,
+        requirements: &[Requirement],
+        steps: Vec<ClientsStep>,
+        runs: &[Run],
+    ) -> ClientsResult {
+        let endless = ClientsSearch {
+            max_steps: usize::MAX,
+            ..*search
+        };
+        let is_last_complete = runs
+            .last()
+            .is_none_or(|run| run.state == RunState::Complete);
+        let experiment = runs.first().and_then(|run| run.experiment.as_ref());
+        ClientsResult {
+            experiment: experiment.map_or_else(String::new, |experiment| experiment.id.clone()),
+            workload: runs
+                .first()
+                .map_or_else(String::new, |run| run.workload.name.clone()),
+            requirements: requirements.to_vec(),
+            best: best_clients(&steps).cloned(),
+            is_unfinished: endless.next_clients(&steps).is_some() || !is_last_complete,
+            sweep: Sweep::of(runs),
+            steps,
+        }
+    }
+
+    /// Whether there is an answer: it fails if no number of clients meets what is required, and is undecided if another
+    /// one may be better, or if the best step must not be used.
+    pub fn verdict(&self) -> AnswerVerdict {
+        let fails = |step: &ClientsStep| step.verdict == AnswerVerdict::Fail;
+        match &self.best {
+            _ if self.is_unfinished => AnswerVerdict::Undecided,
+            Some(best) if best.invalid_by.is_empty() => AnswerVerdict::Pass,
+            None if self.steps.iter().any(fails) => AnswerVerdict::Fail,
+            _ => AnswerVerdict::Undecided,
+        }
+    }
+
+    /// Ids of checks by which the best step must not be used.
+    pub fn invalid_by(&self) -> &[String] {
+        self.best.as_ref().map_or(&[], |best| &best.invalid_by)
+    }
 }
 
 /// The step with the highest throughput among those that meet what is required.
-pub fn best_clients(steps: &[ClientsStep]) -> Option<&ClientsStep> {
+fn best_clients(steps: &[ClientsStep]) -> Option<&ClientsStep> {
     let passed = steps
         .iter()
         .filter(|step| step.verdict == AnswerVerdict::Pass);
     passed.max_by(|a, b| a.tps.total_cmp(&b.tps))
 }
 
-/// The number of clients to measure next; `None` if the search has ended.
-pub fn next_clients(steps: &[ClientsStep], max_steps: usize) -> Option<u32> {
-    if steps.len() >= max_steps {
-        return None;
-    }
-    let largest = steps.iter().map(|step| step.clients).max();
-    if !has_ended_doubling(steps) {
-        let next = largest.map_or(1, |clients| clients.saturating_mul(2));
-        return (next <= MAX_CLIENTS).then_some(next);
-    }
-    let best = best_clients(steps)?.clients;
-    let mut sorted: Vec<u32> = steps.iter().map(|step| step.clients).collect();
-    sorted.sort_unstable();
-    let gaps = sorted.windows(2).filter(|pair| pair.contains(&best));
-    let widest = gaps.max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
-    let middle = (f64::from(widest[0]) * f64::from(widest[1])).sqrt().round() as u32;
-    (ratio(widest) > MIN_RATIO && !sorted.contains(&middle)).then_some(middle)
-}
-
-fn ratio(pair: &[u32]) -> f64 {
-    f64::from(pair[1]) / f64::from(pair[0])
-}
-
-/// Whether more clients bring no more, by the steps in the order in which the clients doubled.
-fn has_ended_doubling(steps: &[ClientsStep]) -> bool {
-    let doubling = steps.iter().filter(|step| step.clients.is_power_of_two());
-    let (mut best, mut without_gain) = (0.0_f64, 0);
-    for step in doubling {
-        // Too few transactions for a percentile: more clients have more.
-        if step.verdict == AnswerVerdict::Undecided {
-            continue;
+impl ClientsSearch {
+    /// The number of clients to measure next; `None` if the search has ended.
+    pub fn next_clients(&self, steps: &[ClientsStep]) -> Option<u32> {
+        if steps.len() >= self.max_steps {
+            return None;
         }
-        let gains = step.verdict == AnswerVerdict::Pass && step.tps > best * (1.0 + MIN_GAIN_SHARE);
-        without_gain = if gains { 0 } else { without_gain + 1 };
-        if without_gain == STEPS_WITHOUT_GAIN {
-            return true;
+        let largest = steps.iter().map(|step| step.clients).max();
+        if !self.has_ended_doubling(steps) {
+            let next = largest.map_or(1, |clients| clients.saturating_mul(2));
+            return (next <= MAX_CLIENTS).then_some(next);
         }
-        best = best.max(step.tps);
+        let best = best_clients(steps)?.clients;
+        let mut sorted: Vec<&ClientsStep> = steps.iter().collect();
+        sorted.sort_unstable_by_key(|step| step.clients);
+        let gaps = sorted
+            .windows(2)
+            .filter(|pair| pair.iter().any(|step| step.clients == best));
+        let middles = gaps.filter_map(|pair| {
+            let [low, high] = [pair[0].clients, pair[1].clients];
+            let middle = (f64::from(low) * f64::from(high)).sqrt().round() as u32;
+            let excess = self.excess(pair);
+            (excess > 1.0 && low < middle && middle < high).then_some((middle, excess))
+        });
+        let widest = middles.max_by(|a, b| a.1.total_cmp(&b.1));
+        widest.map(|(middle, _)| middle)
     }
-    false
+
+    /// How much wider the gap between two steps is than the precision allows, by the logarithms of both ratios. Beside a
+    /// number of clients that is too many for what is required, throughput rises with them. At its peak it is flat: by the
+    /// universal scalability law, clients that differ by the share `d` from the best ones bring less by `d²/2`.
+    fn excess(&self, pair: &[&ClientsStep]) -> f64 {
+        let is_limited = pair[1].verdict == AnswerVerdict::Fail;
+        let allowed = match is_limited {
+            true => (1.0 + self.precision).powi(2),
+            false => 1.0 + (2.0 * self.precision).sqrt(),
+        };
+        let ratio = f64::from(pair[1].clients) / f64::from(pair[0].clients);
+        ratio.ln() / allowed.ln()
+    }
+
+    /// Whether more clients bring no more, by the steps in the order in which the clients doubled.
+    fn has_ended_doubling(&self, steps: &[ClientsStep]) -> bool {
+        let min_gain = 1.0 + MIN_GAIN_PRECISIONS * self.precision;
+        let doubling = steps.iter().filter(|step| step.clients.is_power_of_two());
+        let (mut best, mut without_gain) = (0.0_f64, 0);
+        for step in doubling {
+            // Too few transactions for a percentile: more clients have more.
+            if step.verdict == AnswerVerdict::Undecided {
+                continue;
+            }
+            let gains = step.verdict == AnswerVerdict::Pass && step.tps > best * min_gain;
+            without_gain = if gains { 0 } else { without_gain + 1 };
+            if without_gain == STEPS_WITHOUT_GAIN {
+                return true;
+            }
+            best = best.max(step.tps);
+        }
+        false
+    }
 }
 
 #[cfg(test)]
@@ -83,24 +193,45 @@ mod tests {
     use super::*;
     use prony_plan::SplitMix;
 
-    /// Searches a server; returns the best step and the number of steps.
+    const SEARCH: ClientsSearch = ClientsSearch {
+        precision: 0.02,
+        max_steps: 15,
+    };
+
+    fn step(clients: u32, tps: f64, verdict: AnswerVerdict) -> ClientsStep {
+        ClientsStep {
+            clients,
+            tps,
+            verdict,
+            is_client_limit: false,
+            invalid_by: Vec::new(),
+        }
+    }
+
+    /// Searches a server; returns the steps.
     fn search(
+        search: ClientsSearch,
         tps: &dyn Fn(f64) -> f64,
         passes: &dyn Fn(u32) -> bool,
         noise: &mut dyn FnMut() -> f64,
-    ) -> (Option<ClientsStep>, usize) {
+    ) -> Vec<ClientsStep> {
         let mut steps = Vec::new();
-        while let Some(clients) = next_clients(&steps, 15) {
-            steps.push(ClientsStep {
-                clients,
-                tps: tps(f64::from(clients)) * noise(),
-                verdict: match passes(clients) {
-                    true => AnswerVerdict::Pass,
-                    false => AnswerVerdict::Fail,
-                },
-            });
+        while let Some(clients) = search.next_clients(&steps) {
+            let verdict = match passes(clients) {
+                true => AnswerVerdict::Pass,
+                false => AnswerVerdict::Fail,
+            };
+            steps.push(step(clients, tps(f64::from(clients)) * noise(), verdict));
         }
-        (best_clients(&steps).cloned(), steps.len())
+        steps
+    }
+
+    /// The universal scalability law with its peak at these clients.
+    fn usl(contention: f64, peak: f64) -> impl Fn(f64) -> f64 {
+        let crosstalk = (1.0 - contention) / (peak * peak);
+        move |clients: f64| {
+            clients / (1.0 + contention * (clients - 1.0) + crosstalk * clients * (clients - 1.0))
+        }
     }
 
     #[test]
@@ -108,30 +239,81 @@ mod tests {
         let mut near = 0;
         for seed in 0..100 {
             let mut random = SplitMix::new(seed);
-            // The universal scalability law, with a peak between 6 and 500 clients.
+            // A peak between 6 and 500 clients.
             let contention = 0.001 + 0.05 * random.uniform();
             let peak = 6.0 * 80.0_f64.powf(random.uniform());
-            let crosstalk = (1.0 - contention) / (peak * peak);
-            let tps = |clients: f64| {
-                clients
-                    / (1.0 + contention * (clients - 1.0) + crosstalk * clients * (clients - 1.0))
-            };
+            let tps = usl(contention, peak);
             let mut noise = || 1.0 + 0.01 * (random.uniform() + random.uniform() - 1.0);
-            let (best, steps) = search(&tps, &|_| true, &mut noise);
-            assert!(steps <= 15, "{steps}");
-            let found = tps(f64::from(best.unwrap().clients));
+            let steps = search(SEARCH, &tps, &|_| true, &mut noise);
+            assert!(steps.len() <= 15, "{steps:?}");
+            let found = tps(f64::from(best_clients(&steps).unwrap().clients));
             near += usize::from(found > 0.97 * tps(peak));
         }
         assert!(near >= 95, "{near}");
     }
 
     #[test]
+    fn the_precision_decides_how_many_clients_are_tried() {
+        let tps = usl(0.01, 150.0);
+        let with = |precision| {
+            let precise = ClientsSearch {
+                precision,
+                max_steps: 40,
+            };
+            let steps = search(precise, &tps, &|_| true, &mut || 1.0);
+            let best = f64::from(best_clients(&steps).unwrap().clients);
+            (steps.len(), 1.0 - tps(best) / tps(150.0))
+        };
+        let ((few, _), (many, missed)) = (with(0.1), with(0.002));
+        assert!(few < many, "{few} {many}");
+        assert!(missed < 0.002, "{missed}");
+    }
+
+    #[test]
     fn what_is_required_limits_the_clients() {
         let mut none = || 1.0;
-        let (best, _) = search(&|clients| clients, &|clients| clients <= 40, &mut none);
-        let best = best.unwrap().clients;
-        assert!((36..=40).contains(&best), "{best}");
-        let (best, steps) = search(&|clients| clients, &|_| false, &mut none);
-        assert_eq!((best, steps), (None, 2));
+        let steps = search(
+            SEARCH,
+            &|clients| clients,
+            &|clients| clients <= 40,
+            &mut none,
+        );
+        // Throughput rises with the clients, so that 39 would be too imprecise.
+        assert_eq!(best_clients(&steps).unwrap().clients, 40);
+        assert!(steps.len() <= 13, "{}", steps.len());
+        let steps = search(SEARCH, &|clients| clients, &|_| false, &mut none);
+        assert_eq!((best_clients(&steps), steps.len()), (None, 2));
+    }
+
+    #[test]
+    fn a_search_without_its_last_steps_is_unfinished_and_decides_nothing() {
+        let (pass, fail) = (AnswerVerdict::Pass, AnswerVerdict::Fail);
+        let result = |steps: &[(u32, f64, AnswerVerdict)]| {
+            let steps = steps.iter();
+            let steps = steps.map(|&(clients, tps, verdict)| step(clients, tps, verdict));
+            ClientsResult::new(&SEARCH, &[], steps.collect(), &[])
+        };
+        let rising = result(&[(1, 10.0, pass), (2, 20.0, pass)]);
+        assert_eq!(
+            (rising.is_unfinished, rising.verdict()),
+            (true, AnswerVerdict::Undecided)
+        );
+        let mut ended = result(&[(1, 10.0, pass), (2, 10.1, pass), (4, 10.0, pass)]);
+        assert_eq!(
+            (ended.is_unfinished, ended.verdict()),
+            (true, AnswerVerdict::Undecided),
+            "3 is between 2 and 4"
+        );
+        ended = result(&[
+            (1, 10.0, pass),
+            (2, 10.1, pass),
+            (4, 10.0, pass),
+            (3, 10.0, pass),
+        ]);
+        assert_eq!((ended.is_unfinished, ended.verdict()), (false, pass));
+        ended.best.as_mut().unwrap().invalid_by = vec!["steal".to_owned()];
+        assert_eq!(ended.verdict(), AnswerVerdict::Undecided);
+        let failed = result(&[(1, 10.0, fail), (2, 20.0, fail)]);
+        assert_eq!((failed.is_unfinished, failed.verdict()), (false, fail));
     }
 }

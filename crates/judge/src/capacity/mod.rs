@@ -10,7 +10,7 @@
 mod clients;
 mod search;
 
-pub use clients::{ClientsStep, best_clients, next_clients};
+pub use clients::{ClientsResult, ClientsSearch, ClientsStep};
 pub use search::{Capacity, CapacityState, NextStep, RateVerdict, Search};
 
 use crate::compare::property_differences;
@@ -32,8 +32,11 @@ pub const DEFAULT_PRECISION: f64 = 0.02;
 const BEHIND_CHECKS: [&str; 2] = ["rate", "never-started"];
 /// A figure without an interval is far from its limit if it is so many times it, or that part of it.
 const CLEAR_FACTOR: f64 = 1.25;
-/// The difference of two rates.
+/// What a search over rates varies, and what two runs at two rates differ in.
+pub const OVER_RATE: &str = "rate";
 const PACE: &str = "pace";
+/// What a search over clients varies.
+pub const OVER_CLIENTS: &str = "clients";
 /// The check by which the client was the limit.
 const CLIENT_CHECK: &str = "client-limit";
 
@@ -44,6 +47,8 @@ pub struct CapacityStep {
     pub run: String,
     /// The rate that was asked for, transactions per second.
     pub rate: f64,
+    /// The length of its window, seconds.
+    pub length_s: f64,
     /// Committed transactions per second.
     pub achieved: Option<f64>,
     /// Median response time of committed transactions, nanoseconds.
@@ -97,18 +102,19 @@ pub fn refusal(requirement: &Requirement) -> Option<&'static str> {
     }
 }
 
-/// Why two runs are no steps of one search: what they differ in besides the rate, and its two values.
-pub fn difference(a: &Run, b: &Run) -> Option<(String, [String; 2])> {
+/// Why two runs are no steps of one search over the rate or the clients: what else they differ in, and its two values.
+pub fn difference(a: &Run, b: &Run, over: &str) -> Option<(String, [String; 2])> {
+    let varied = if over == OVER_RATE { PACE } else { over };
     let mut differences = property_differences(a, b).into_iter();
     let found =
-        differences.find(|found| found.severity == Severity::Invalid && found.what != PACE)?;
+        differences.find(|found| found.severity == Severity::Invalid && found.what != varied)?;
     Some((found.what, [found.a, found.b]))
 }
 
-/// Whether a run can be a step of a search: a run at a rate that nothing else distinguishes from the others.
-pub fn is_step(run: &Run) -> bool {
+/// Whether a run can be a step of a search over the rate or the clients: nothing else distinguishes it from the others.
+pub fn is_step(run: &Run, over: &str) -> bool {
     let names = run.point().iter().map(|setting| &*setting.name);
-    names.eq(["rate"]) && run.drive.rate_tps.is_some()
+    names.eq([over]) && run.drive.rate_tps.is_some() == (over == OVER_RATE)
 }
 
 /// Judges a run at a rate. The run must have its seconds.
@@ -154,6 +160,7 @@ pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
     CapacityStep {
         run: run.id.clone(),
         rate: run.drive.rate_tps.unwrap_or_default(),
+        length_s: run.measured.length_s,
         achieved: all.map(|all| all.tps),
         p50_ns: all.and_then(|all| all.response.p50_ns),
         p99_ns: all.and_then(|all| all.response.p99_ns),
@@ -226,7 +233,7 @@ impl CapacityResult {
         let is_refused = requirements
             .iter()
             .any(|required| refusal(required).is_some());
-        if is_refused || !runs.iter().all(|run| is_step(run)) {
+        if is_refused || !runs.iter().all(|run| is_step(run, OVER_RATE)) {
             return None;
         }
         let steps: Vec<CapacityStep> = runs
@@ -282,6 +289,7 @@ impl CapacityStep {
             verdict: self.verdict,
             share_of_limit: self.share_of_limit,
             is_unknown: self.verdict == AnswerVerdict::Undecided && is_unknown,
+            length_s: self.length_s,
         }
     }
 }

@@ -4,9 +4,11 @@
 //! or take one disturbed step for the limit: the lowest rate that fails is measured twice.
 //!
 //! Of the verdicts of a rate, the majority counts. The search goes up until a rate fails and down until one meets the
-//! requirements, and then halves the ratio of the two. A rate that is undecided is near the answer: its sides are
-//! narrowed first, and then it is measured for longer. A rate that passes above one that fails is a contradiction, and
-//! both are measured again.
+//! requirements. If times are required, a line through the steps near the limit then shows where the figure crosses it,
+//! and its sides are measured for longer: together, the steps know more than the verdict of any. Without such a line, the
+//! ratio of the two bounds is halved. A rate that is undecided is near the answer: its sides are narrowed first, and then
+//! it is measured for longer. A rate that passes above one that fails is a contradiction, and both are measured again,
+//! unless the line decides.
 
 use prony_store::AnswerVerdict;
 use serde::Serialize;
@@ -15,6 +17,14 @@ use serde::Serialize;
 const MAX_FACTOR: f64 = 2.0;
 /// First such factor after an estimate, which squares with each step.
 const ESTIMATE_FACTOR: f64 = 1.25;
+/// Such a factor from a rate whose figure is near its limit.
+const NEAR_FACTOR: f64 = 1.12;
+/// How far beside the crossing steps are measured, in precisions: nearer ones say less of the slope, and are rarely decided.
+const SIDE_PRECISIONS: f64 = 2.0;
+/// How many times the usual length they take.
+const SIDE_LENGTHS: u32 = 2;
+/// Steps within so many times that distance are beside the crossing.
+const SIDE_REACH: f64 = 2.5;
 /// Steps at one rate after which it is not measured again.
 const MAX_STEPS_AT_RATE: usize = 3;
 /// Shares of the limit that are near it, and how many such steps make a line.
@@ -47,6 +57,16 @@ pub struct RateVerdict {
     pub share_of_limit: Option<f64>,
     /// Whether it is undecided because a required figure is not known, as after too few transactions.
     pub is_unknown: bool,
+    /// The length of its window, seconds.
+    pub length_s: f64,
+}
+
+impl RateVerdict {
+    /// The required time as a share of its limit, if it is near it.
+    fn near_share(&self) -> Option<f64> {
+        self.share_of_limit
+            .filter(|share| NEAR_LIMIT.contains(share))
+    }
 }
 
 /// What follows from the steps.
@@ -97,6 +117,8 @@ struct Level {
     verdict: AnswerVerdict,
     /// Whether no step showed a required figure.
     is_unknown: bool,
+    /// Whether the figure of a step is near its limit.
+    is_near: bool,
 }
 
 impl Level {
@@ -110,7 +132,8 @@ impl Level {
 }
 
 /// The bounds that the levels give.
-struct Bounds {
+struct Bounds<'a> {
+    steps: &'a [RateVerdict],
     levels: Vec<Level>,
     low: Option<Level>,
     high: Option<Level>,
@@ -120,14 +143,15 @@ struct Bounds {
     crossing: Option<f64>,
 }
 
-impl Bounds {
-    fn new(steps: &[RateVerdict]) -> Bounds {
+impl Bounds<'_> {
+    fn new(steps: &[RateVerdict]) -> Bounds<'_> {
         let mut rates: Vec<f64> = steps.iter().map(|step| step.rate).collect();
         rates.sort_by(f64::total_cmp);
         rates.dedup();
         let level = |rate: f64| {
             let own = steps.iter().filter(|step| step.rate == rate);
             let is_unknown = own.clone().all(|step| step.is_unknown);
+            let is_near = own.clone().any(|step| step.near_share().is_some());
             let verdicts: Vec<AnswerVerdict> = own.map(|step| step.verdict).collect();
             let count = |of| verdicts.iter().filter(|verdict| **verdict == of).count();
             let verdict = match count(AnswerVerdict::Pass).cmp(&count(AnswerVerdict::Fail)) {
@@ -140,6 +164,7 @@ impl Bounds {
                 steps: verdicts.len(),
                 verdict,
                 is_unknown,
+                is_near,
             }
         };
         let levels: Vec<Level> = rates.into_iter().map(level).collect();
@@ -149,17 +174,41 @@ impl Bounds {
         };
         let lowest_fail = of(AnswerVerdict::Fail).next();
         let highest_pass = of(AnswerVerdict::Pass).next_back();
+        let crossing = crossing(steps);
+        let around = crossing.and_then(|rate| {
+            let low = of(AnswerVerdict::Pass).rfind(|level| level.rate <= rate)?;
+            let high = of(AnswerVerdict::Fail).find(|level| level.rate >= rate)?;
+            Some((low, high))
+        });
         let contradiction = lowest_fail.zip(highest_pass);
-        let contradiction = contradiction.filter(|(fail, pass)| fail.rate < pass.rate);
+        let contradiction = contradiction.filter(|(fail, pass)| {
+            let decided_by_line = around.is_some() && fail.is_near && pass.is_near;
+            fail.rate < pass.rate && !decided_by_line
+        });
         let below = |level: &Level| lowest_fail.is_none_or(|fail| level.rate < fail.rate);
         let above = |level: &Level| highest_pass.is_none_or(|pass| level.rate > pass.rate);
+        let (low, high) = match around.filter(|_| contradiction.is_none()) {
+            Some((low, high)) => (Some(low), Some(high)),
+            None => (
+                of(AnswerVerdict::Pass).rfind(below),
+                of(AnswerVerdict::Fail).find(above),
+            ),
+        };
         Bounds {
-            low: of(AnswerVerdict::Pass).rev().find(below),
-            high: of(AnswerVerdict::Fail).find(above),
+            steps,
+            low,
+            high,
             contradiction: contradiction.map(|(fail, pass)| [fail, pass]),
-            crossing: crossing(steps),
+            crossing,
             levels,
         }
+    }
+
+    /// Seconds that were measured between two rates.
+    fn measured_s(&self, from: f64, to: f64) -> f64 {
+        let steps = self.steps.iter();
+        let steps = steps.filter(|step| (from..to).contains(&step.rate));
+        steps.map(|step| step.length_s).sum()
     }
 
     fn capacity(&self, precision: f64) -> Capacity {
@@ -188,23 +237,25 @@ impl Bounds {
     }
 }
 
-/// The rate at which the share of the limit is 1, by least squares. The reciprocal of a time in a queue falls in a line to
-/// the rate at which its server is full. `None` if fewer than three steps are near the limit, as with a server that has a
-/// hard ceiling, or if the share does not rise.
+/// The rate at which the share of the limit is 1, by least squares, in which longer steps weigh more. The reciprocal of a
+/// time in a queue falls in a line to the rate at which its server is full. `None` if fewer than three steps are near the
+/// limit, as with a server that has a hard ceiling, or if the share does not rise.
 fn crossing(steps: &[RateVerdict]) -> Option<f64> {
-    let near = steps.iter().filter_map(|step| {
-        let share = step
-            .share_of_limit
-            .filter(|share| NEAR_LIMIT.contains(share))?;
-        Some([step.rate, 1.0 / share])
-    });
-    let near: Vec<[f64; 2]> = near.collect();
-    let mean =
-        |index: usize| near.iter().map(|point| point[index]).sum::<f64>() / near.len() as f64;
+    let near = steps
+        .iter()
+        .filter_map(|step| Some((step.length_s, [step.rate, 1.0 / step.near_share()?])));
+    let near: Vec<(f64, [f64; 2])> = near.collect();
+    let total: f64 = near.iter().map(|(weight, _)| weight).sum();
+    let mean = |index: usize| {
+        let weighted = near.iter().map(|(weight, point)| weight * point[index]);
+        weighted.sum::<f64>() / total
+    };
     let (x, y) = (mean(0), mean(1));
     let sum = |of: fn([f64; 2]) -> f64| -> f64 {
-        let deviations = near.iter().map(|point| [point[0] - x, point[1] - y]);
-        deviations.map(of).sum()
+        let deviations = near
+            .iter()
+            .map(|(weight, point)| weight * of([point[0] - x, point[1] - y]));
+        deviations.sum()
     };
     let slope = sum(|[x, y]| x * y) / sum(|[x, _]| x * x);
     (near.len() >= MIN_NEAR_STEPS && slope < 0.0 && slope.is_finite())
@@ -235,7 +286,7 @@ impl Search {
     }
 
     /// `None` if another step would not help.
-    fn next_rate(&self, bounds: &Bounds) -> Option<NextStep> {
+    fn next_rate(&self, bounds: &Bounds<'_>) -> Option<NextStep> {
         if let Some(contradicting) = bounds.contradiction {
             // Disturbances make more steps fail than pass.
             let least = contradicting.iter().min_by_key(|level| level.steps)?;
@@ -246,10 +297,16 @@ impl Search {
             // A lower rate has fewer transactions, and shows even less.
             (None, _) if lowest.is_unknown => lowest.longer(),
             (None, _) => {
-                let rate = lowest.rate / self.factor(bounds.levels.len());
+                let is_below = |level: &&Level| level.rate < bounds.steps[0].rate;
+                let rate = lowest.rate / self.factor(lowest, bounds, is_below);
                 (rate > self.start * LOWEST_SHARE).then(|| measure(rate))
             }
-            (Some(_), None) => Some(measure(highest.rate * self.factor(bounds.levels.len()))),
+            (Some(_), None) => {
+                let is_above = |level: &&Level| level.rate > bounds.steps[0].rate;
+                Some(measure(
+                    highest.rate * self.factor(highest, bounds, is_above),
+                ))
+            }
             (Some(low), Some(high)) if is_narrow(low.rate, high.rate, self.precision) => {
                 // One disturbed step is not the limit.
                 (high.steps == 1).then(|| measure(high.rate))
@@ -258,16 +315,49 @@ impl Search {
         }
     }
 
-    fn factor(&self, levels: usize) -> f64 {
+    /// The factor from the outermost level to the next one; it grows with the levels on that side of the first rate.
+    fn factor(
+        &self,
+        outermost: &Level,
+        bounds: &Bounds<'_>,
+        is_on_side: impl Fn(&&Level) -> bool,
+    ) -> f64 {
+        if outermost.is_near {
+            return NEAR_FACTOR;
+        }
         if !self.is_estimate {
             return MAX_FACTOR;
         }
-        let exponent = 2_i32.saturating_pow(u32::try_from(levels - 1).unwrap_or(u32::MAX).min(8));
+        let count = bounds.levels.iter().filter(is_on_side).count();
+        let exponent = 2_i32.saturating_pow(u32::try_from(count).unwrap_or(u32::MAX).min(8));
         ESTIMATE_FACTOR.powi(exponent).min(MAX_FACTOR)
     }
 
+    /// A longer step on the side of the crossing that was measured for a shorter time.
+    fn beside(&self, bounds: &Bounds<'_>, crossing: f64, low: f64, high: f64) -> NextStep {
+        let distance = SIDE_PRECISIONS * self.precision;
+        let reach = 1.0 + SIDE_REACH * distance;
+        let is_below = bounds.measured_s(crossing / reach, crossing)
+            <= bounds.measured_s(crossing, crossing * reach);
+        let rate = match is_below {
+            true => crossing / (1.0 + distance),
+            false => crossing * (1.0 + distance),
+        };
+        let rate = match low < rate && rate < high {
+            true => rate,
+            false => (crossing * if is_below { low } else { high }).sqrt(),
+        };
+        NextStep::Measure {
+            rate: readable(rate),
+            lengths: SIDE_LENGTHS,
+        }
+    }
+
     /// The next step between two bounds that are too far apart.
-    fn between(&self, bounds: &Bounds, low: f64, high: f64) -> Option<NextStep> {
+    fn between(&self, bounds: &Bounds<'_>, low: f64, high: f64) -> Option<NextStep> {
+        if let Some(crossing) = bounds.crossing.filter(|rate| low < *rate && *rate < high) {
+            return Some(self.beside(bounds, crossing, low, high));
+        }
         let is_inside = |level: &&Level| level.rate > low && level.rate < high;
         let undecided: Vec<&Level> = bounds.levels.iter().filter(is_inside).collect();
         let (Some(first), Some(last)) = (undecided.first(), undecided.last()) else {
@@ -284,16 +374,23 @@ impl Search {
     }
 }
 
-/// A rate of three significant digits, which people can read.
+/// A step of the usual length.
 fn measure(rate: f64) -> NextStep {
+    NextStep::Measure {
+        rate: readable(rate),
+        lengths: 1,
+    }
+}
+
+/// A rate of three significant digits.
+fn readable(rate: f64) -> f64 {
     let unit = 10_f64.powf(rate.log10().floor() - 2.0);
     let digits = (rate / unit).round();
     // Division by a whole power gives 0.123 where multiplication gives 0.12300000000000001.
-    let rate = match unit < 1.0 {
+    match unit < 1.0 {
         true => digits / (1.0 / unit).round(),
         false => digits * unit.round(),
-    };
-    NextStep::Measure { rate, lengths: 1 }
+    }
 }
 
 #[cfg(test)]
@@ -316,6 +413,7 @@ mod tests {
                 verdict,
                 share_of_limit: None,
                 is_unknown: false,
+                length_s: 20.0,
             })
             .collect()
     }
@@ -339,6 +437,7 @@ mod tests {
                     verdict: if rate <= limit { Pass } else { Fail },
                     share_of_limit: None,
                     is_unknown: false,
+                    length_s: 20.0,
                 }),
             }
         }
@@ -372,6 +471,7 @@ mod tests {
             verdict: if share < 1.0 { Pass } else { Fail },
             share_of_limit: Some(share),
             is_unknown: false,
+            length_s: 20.0,
         };
         // A server that is full at 1,200.
         let steps = [900.0, 950.0, 1_080.0].map(|rate| step(rate, 200.0 / (1_200.0 - rate)));
@@ -382,6 +482,47 @@ mod tests {
         assert_eq!(found.rate, Some((950.0_f64 * 1_000.0).sqrt()));
         let found = SEARCH.capacity(&[step(500.0, 0.7), step(950.0, 0.71), step(1_000.0, 1.1)]);
         assert_eq!(found.rate, Some(1_000.0));
+        // A longer step weighs more.
+        let longer = RateVerdict {
+            length_s: 2_000.0,
+            ..step(1_000.0, 0.9)
+        };
+        let [low, high] = [step(900.0, 0.9), step(1_100.0, 1.1)];
+        let by = |middle| SEARCH.capacity(&[low, middle, high]).rate.unwrap();
+        assert!(by(longer) > by(step(1_000.0, 0.9)) + 20.0);
+    }
+
+    #[test]
+    fn the_sides_of_the_crossing_are_measured_for_longer_and_the_line_decides_between_verdicts() {
+        let step = |rate: f64, share: f64, verdict| RateVerdict {
+            rate,
+            verdict,
+            share_of_limit: Some(share),
+            is_unknown: false,
+            length_s: 20.0,
+        };
+        let share = |rate: f64| 200.0 / (1_200.0 - rate);
+        let exact = |rate, verdict| step(rate, share(rate), verdict);
+        let mut steps = vec![
+            exact(850.0, Pass),
+            exact(970.0, Undecided),
+            exact(1_080.0, Fail),
+        ];
+        let side = |steps: &[RateVerdict]| match SEARCH.next_step(steps) {
+            NextStep::Measure { rate, lengths: 2 } => rate,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(side(&steps), 962.0);
+        steps.push(RateVerdict {
+            length_s: 40.0,
+            ..exact(962.0, Undecided)
+        });
+        assert_eq!(side(&steps), 1_040.0);
+        // Each of two steps is wrong by chance, and the others know it.
+        steps.extend([exact(990.0, Fail), exact(1_010.0, Pass)]);
+        let found = SEARCH.capacity(&steps);
+        assert_eq!((found.low, found.high), (Some(850.0), Some(1_080.0)));
+        assert!((found.rate.unwrap() - 1_000.0).abs() < 1e-6, "{found:?}");
     }
 
     #[test]

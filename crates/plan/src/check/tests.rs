@@ -90,15 +90,6 @@ fn a_server_for_reads_needs_a_server_of_its_own() {
         "--read-from",
         "read_from and embedded (--embedded) exclude each other",
     );
-    let with_agents = PlanInput {
-        agents: value_from_flag("--agent", Some(vec!["env".to_owned()])),
-        ..with_reads(Some("postgres://b/d"), None)
-    };
-    assert_problem(
-        with_agents,
-        "--read-from",
-        "agents cannot use a server for reads yet",
-    );
     // The replicas of another server are not those of this one.
     let other = PlanInput {
         url: value_from_flag("--url", Some("postgres://c/d".to_owned())),

@@ -11,9 +11,10 @@ use super::{
 };
 use crate::html::markup::{Html, Markup, markup, write_markup, writeln_markup};
 use crate::text::answer::answer_lines;
+use crate::text::captured::captured_mix;
 use crate::text::counts::{KINDS, describe_counts, kind_table, metric_meaning};
 use crate::text::drill::drill_facts;
-use crate::text::findings::{describe_event, failed_in_warmup, finding_word, worst_first};
+use crate::text::findings::{describe_event, failed_in_warmup, worst_first};
 use crate::text::machines::machines;
 use crate::text::outage::outage_text;
 use crate::text::plain;
@@ -136,6 +137,7 @@ pub fn write(out: &mut Html, run: &Run, number: usize, runs: usize, level: usize
                 let mut chart = Html::default();
                 percentiles::write(&mut chart, &format!("percentiles-{number}"), title, &curves)?;
                 write_fold(out, chart_fold(false), title, chart)?;
+                statements::write(out, captured_mix(run))?;
                 statements::write(out, statement_section(run))?;
                 endpoints::write(out, time)?;
             }
@@ -316,7 +318,7 @@ pub fn write_check_list(out: &mut Html, checks: &[Check]) -> fmt::Result {
             out,
             "<li class=\"{}\"><b>{}</b> <code>{}</code> {}",
             class,
-            finding_word(check),
+            check.word(),
             plain(&check.id),
             plain(&check.finding)
         )?;

@@ -5,7 +5,7 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
-use crate::text::findings::{describe_event, failed_in_warmup, finding_word, worst_first};
+use crate::text::findings::{describe_event, failed_in_warmup, worst_first};
 use crate::text::{cut, plain};
 use crate::units::count;
 use prony_store::{Check, Run, Severity};
@@ -88,7 +88,7 @@ pub(crate) fn write_check_list(out: &mut Printer<'_>, checks: &[Check]) -> io::R
             Severity::Caveat => Style::caution,
             Severity::Note => Style::dim,
         };
-        let label = format!("{:<7}", finding_word(check));
+        let label = format!("{:<7}", check.word());
         let label = format!("{}  ", look(out.style, &label));
         let finding = format!("{}: {}", plain(&check.id), plain(&check.finding));
         out.item(&label, 9, &finding)?;

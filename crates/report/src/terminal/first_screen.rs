@@ -10,6 +10,7 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::answer::{answer_format, answer_lines};
+use crate::text::captured::mix_sentence;
 use crate::text::counts::{outcome_counts, per_scale_text, throughput_by_second, throughput_text};
 use crate::text::findings::worst_first;
 use crate::text::latency::unavailable_reason;
@@ -260,6 +261,9 @@ fn limit_and_advice(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     if !run.measured.is_empty() {
         let limit = limit(run);
         paragraphs.push(Paragraph::labelled("limit", &limit, width, 2).with_rank(2));
+    }
+    if let Some(mix) = mix_sentence(run) {
+        paragraphs.push(Paragraph::labelled("mix", &mix, width, 2).with_rank(2));
     }
     let has_advice = |check: &&Check| !check.advice.is_empty();
     let mut with_advice = worst_first(&run.checks).into_iter().filter(has_advice);

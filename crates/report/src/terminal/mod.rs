@@ -19,6 +19,7 @@ pub use verdict::{FormerJudgement, write_judgement};
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::text::answer::{answer_format, answer_lines};
+use crate::text::captured::captured_mix;
 use crate::text::counts::{describe_counts, per_scale_text, throughput_by_second, throughput_text};
 use crate::text::endpoints::endpoints;
 use crate::text::machines::machines;
@@ -86,6 +87,7 @@ pub fn write_full(
     write_headline(out, run)?;
     latency::write_response_times(out, run)?;
     latency::write_service_time_parts(out, run)?;
+    write_section(out, captured_mix(run))?;
     write_section(out, statements(run))?;
     write_section(out, endpoints(run))?;
     write_section(out, machines(run))?;

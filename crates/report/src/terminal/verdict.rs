@@ -58,7 +58,7 @@ pub fn write_judgement(
             .iter()
             .filter(|check| !others.contains(&(&check.id, check.severity)));
         missing
-            .map(|check| format!("{} ({})", plain(&check.id), check.severity.name()))
+            .map(|check| format!("{} ({})", plain(&check.id), check.word()))
             .collect()
     };
     let added = missing_in(&run.checks, &former.checks);

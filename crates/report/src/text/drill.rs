@@ -8,7 +8,7 @@ use super::plain;
 use crate::units::{count_with_noun, seconds, span};
 use prony_judge::drill::{errors_in_outage, permitted_loss};
 use prony_judge::ledger::{ledger_sentence, recovery_point_s};
-use prony_store::{Event, EventKind, LedgerAccount, ReplicaStaleness, Run};
+use prony_store::{ClientTimeouts, Event, EventKind, LedgerAccount, ReplicaStaleness, Run};
 use std::collections::BTreeMap;
 
 /// What was done, what clients saw, and what became of the commits; empty if the run measured neither.
@@ -26,6 +26,11 @@ pub(crate) fn drill_facts(run: &Run) -> Vec<(&'static str, String)> {
         facts.extend((!waits.is_empty()).then_some(("waited", waits)));
         facts.extend(text.recovery.map(|recovery| ("back", recovery)));
     }
+    let timeouts = run
+        .commit_gap
+        .as_ref()
+        .and_then(|gap| gap.timeouts.as_ref());
+    facts.extend(timeouts.map(|timeouts| ("limits", limits(timeouts))));
     let errors = errors_in_outage(run).into_iter();
     let errors = errors.map(|(class, count)| format!("{count} {}", class.name()));
     let errors: Vec<String> = errors.collect();
@@ -107,6 +112,17 @@ fn waits(run: &Run) -> String {
             }),
     );
     parts.join("; ")
+}
+
+/// How long clients wait for a server that is silent.
+fn limits(timeouts: &ClientTimeouts) -> String {
+    let or_none = |time_s: Option<f64>| time_s.map_or("none".to_owned(), span);
+    let user = match timeouts.tcp_user_s {
+        Some(time_s) => format!("tcp_user_timeout {}", span(time_s)),
+        None => "no tcp_user_timeout: a request to a server that has vanished waits for about 15 minutes".to_owned(),
+    };
+    let (connect, keepalive) = (or_none(timeouts.connect_s), or_none(timeouts.keepalive_s));
+    format!("connect_timeout {connect}; {user}; keepalive of idle connections {keepalive}")
 }
 
 fn account_facts(facts: &mut Vec<(&'static str, String)>, run: &Run, account: &LedgerAccount) {
@@ -227,6 +243,17 @@ mod tests {
                 [("server", server), ("timeline", "2")].map(|(a, b)| (a.to_owned(), b.to_owned())),
             )
         };
+        let timeouts = |tcp_user_s| {
+            let timeouts = ClientTimeouts {
+                connect_s: Some(10.0),
+                tcp_user_s,
+                keepalive_s: None,
+            };
+            limits(&timeouts)
+        };
+        timeouts(None)
+            .assert_contains("waits for about 15 minutes; keepalive of idle connections none");
+        timeouts(Some(5.0)).assert_starts_with("connect_timeout 10 s; tcp_user_timeout 5 s;");
         run.ledger = Some(LedgerAccount {
             acknowledged: 900,
             lost: 5,
@@ -243,7 +270,7 @@ mod tests {
             "refused: 8 attempts from 1.5 s to 1.8 s; role: 4 attempts from 1.7 s to 1.9 s",
         );
         facts["account"].assert_starts_with("lost 5 of 900 acknowledged");
-        facts["RPO"].assert_starts_with("5 commits, 0.50 s to 1.5");
+        facts["RPO"].assert_starts_with("5 commits, 500 ms to 1.50 s");
         assert_eq!(
             facts["server"],
             "before: one, timeline 2; after: other, timeline 2"

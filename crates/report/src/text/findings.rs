@@ -2,19 +2,8 @@
 
 use crate::text::plain;
 use crate::units::{count, span};
-use prony_store::{Check, Event, EventKind, FindingKind, Run, Severity};
+use prony_store::{Check, Event, EventKind, Run};
 use std::cmp::Reverse;
-
-/// What a finding is, in a word: a caveat either casts doubt on the figure, or limits its scope.
-pub fn finding_word(check: &Check) -> &'static str {
-    match (check.severity, check.kind) {
-        (Severity::Invalid, _) => "invalid",
-        (Severity::Caveat, Some(FindingKind::Doubt)) => "doubt",
-        (Severity::Caveat, Some(FindingKind::Scope)) => "scope",
-        (Severity::Caveat, None) => "caveat",
-        (Severity::Note, _) => "note",
-    }
-}
 
 /// The number of failed transactions in the warm-up.
 pub(crate) fn failed_in_warmup(run: &Run) -> u64 {

@@ -5,6 +5,7 @@
 //! never: let a server's message control the terminal.
 
 pub(crate) mod answer;
+pub(crate) mod captured;
 pub(crate) mod comparison;
 pub(crate) mod counts;
 pub(crate) mod drill;

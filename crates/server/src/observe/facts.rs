@@ -113,11 +113,8 @@ fn with_service_relation(
     control: &mut Control,
     mut settings: Vec<TextRow>,
 ) -> Result<Vec<TextRow>, Error> {
-    match control.query(SERVICE_RELATION_QUERY) {
-        Ok(found) => settings.extend(found),
-        Err(error) if error.is_lost() => return Err(error),
-        Err(_) => {}
-    }
+    let found = control.query(SERVICE_RELATION_QUERY);
+    extend_or_explain(&mut settings, "relations of services", found)?;
     Ok(settings)
 }
 

@@ -8,6 +8,15 @@ impl Conn {
         self.phase.set(phase);
     }
 
+    /// The user drops its request, if it has made one: the connection is unusable for it.
+    pub(crate) fn abandon_request(&self) {
+        match self.phase.replace(UserPhase::Unusable) {
+            UserPhase::Idle => self.phase.set(UserPhase::Idle),
+            UserPhase::Busy => {}
+            phase => self.accepted_phase.set(phase),
+        }
+    }
+
     pub(crate) fn sleep_until(&self, wake_ns: u64) {
         self.wake_ns.set(wake_ns);
         self.phase.set(UserPhase::Sleep);

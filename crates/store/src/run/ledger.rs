@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn marks_of_many_clients_become_coarser() {
         let mut marks = Vec::new();
-        for at in 0..1_500 {
+        for at in 0..1_500u32 {
             let mark = LedgerMark {
                 at_s: f64::from(at),
                 last: vec![at.into(); 1_000],

@@ -12,11 +12,28 @@ pub struct CommitGap {
     /// The first commit after it; absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until_s: Option<f64>,
+    /// How long clients wait for a server that is silent; absent in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeouts: Option<ClientTimeouts>,
     /// How wrong the length may be by the clocks of several machines, seconds; absent if one machine measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_bound_s: Option<f64>,
     /// The longest time between two commits of each client, from the client with the shortest to that with the longest.
     pub clients: ClientGaps,
+}
+
+/// How long clients wait for a server that is silent, by the settings of the URL and of this machine, seconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientTimeouts {
+    /// For connecting to one address and logging in; absent without a limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect_s: Option<f64>,
+    /// For the acknowledgement of what was sent (`tcp_user_timeout`); absent if the system decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp_user_s: Option<f64>,
+    /// For an answer to keepalive probes on an idle connection; absent without probes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keepalive_s: Option<f64>,
 }
 
 /// Percentiles over clients of their longest time without a commit, seconds. A client that did not commit again counts

@@ -374,6 +374,16 @@ pub struct Check {
 }
 
 impl Check {
+    /// What people call its finding.
+    pub fn word(&self) -> &'static str {
+        match (self.severity, self.kind) {
+            (Severity::Invalid, _) => "invalid",
+            (Severity::Caveat, Some(FindingKind::Scope)) => "scope",
+            (Severity::Caveat, _) => "doubt",
+            (Severity::Note, _) => "note",
+        }
+    }
+
     /// Whether it casts doubt on the measurement. A caveat without a kind does.
     pub fn is_doubt(&self) -> bool {
         match self.kind {

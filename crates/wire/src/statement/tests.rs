@@ -66,6 +66,23 @@ fn statements_are_numbered_and_their_parameters_counted() {
 }
 
 #[test]
+fn more_placeholders_than_16_bits_count_have_numbers() {
+    for count in [65_535, 65_536, 70_000] {
+        let text = "?,".repeat(count);
+        let of_marks = StatementIds::new().add_with_question_marks(&text);
+        let positions = (0..count).map(|index| 2 * index..2 * index + 1);
+        let of_positions = StatementIds::new().add_with_placeholders(text, positions);
+        for statement in [of_marks, of_positions] {
+            assert_eq!(statement.parameter_count(), count);
+            assert_eq!(statement.value_indexes().last(), Some(count - 1));
+            assert_eq!(statement.parts().count(), count + 1);
+        }
+    }
+    let literal = StatementIds::new().add("select $1000001, $4294967296");
+    assert_eq!(literal.parameter_count(), 0);
+}
+
+#[test]
 fn unparsed_text_is_sent_unchanged() {
     let statement = StatementIds::new().add_unparsed("select '$1', $2", 2);
     assert_eq!(statement.parameter_count(), 2);

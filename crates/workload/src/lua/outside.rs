@@ -8,7 +8,7 @@ use super::listener::SqlOperation;
 use super::request::{FIRST_PARAMETER, Request, sql_text};
 use super::sql_errors::{
     DeferredError, describe_execution, error_answer, lossy_text, no_server_answer, report_failure,
-    statement_text,
+    statement_text, too_many_parameters,
 };
 use super::state::{ScriptContext, ScriptState};
 use super::statements::PreparedStatements;
@@ -189,6 +189,10 @@ impl OutsideConnections {
             return no_server_answer();
         };
         let (id, statement) = prepared.open(sql);
+        if let Some(answer) = too_many_parameters(&self.context.settings, &statement) {
+            self.connections[self.current].close_statement(id);
+            return answer;
+        }
         if !blocking.exchange().is_prepared(&statement)
             && let Err(error) = blocking.request(|exchange| exchange.prepare(&statement))
         {

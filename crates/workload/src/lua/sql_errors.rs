@@ -119,6 +119,15 @@ pub fn report_failure(
     error_answer(settings, error, false)
 }
 
+/// The answer for a statement with more parameters than PostgreSQL's protocol counts. MySQL's server refuses one itself.
+pub fn too_many_parameters(settings: &ScriptSettings, statement: &Statement) -> Option<Answer> {
+    let has_too_many = statement.parameter_count() > usize::from(u16::MAX);
+    (has_too_many && matches!(settings.driver, Driver::Pgsql)).then(|| {
+        let message = "number of parameters must be between 0 and 65535";
+        Answer::Failed(FailedAnswer::internal(message))
+    })
+}
+
 /// Returns the part of a statement that messages show.
 fn truncate(sql: &str) -> &str {
     let mut end = sql.len().min(STATEMENT_BYTES_MAX);

@@ -16,6 +16,7 @@ use super::settings::ScriptSettings;
 use super::shell_command::ShellCommand;
 use super::sql_errors::{
     DeferredError, describe_execution, error_answer, lossy_text, report_failure, statement_text,
+    too_many_parameters,
 };
 use super::state::{
     ScriptContext, ScriptState, StateOwner, error_message, explain_memory_limit, load_error,
@@ -331,6 +332,10 @@ impl ScriptUser {
         let sql = self.request_sql();
         let connection = connections.current();
         let (id, statement) = connection.prepared.open(sql);
+        if let Some(answer) = too_many_parameters(self.settings(), &statement) {
+            connections.close_statement(id);
+            return Ok(answer);
+        }
         if !connection.db.is_prepared(&statement)
             && let Err(error) = connection.db.prepare(&statement).await
         {

@@ -80,6 +80,8 @@ pub enum CommandKind {
         target: AssignmentTarget,
         command: ShellCommand,
     },
+    /// `\sample`: sets variables to the columns of a random row of a sample. Only in own SQL.
+    Sample(SampleCommand),
     /// `\shell`: runs a shell command.
     Shell(ShellCommand),
     /// `\sleep`: waits.
@@ -162,6 +164,17 @@ impl StoreCommand {
             "gset"
         }
     }
+}
+
+/// A `\sample`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampleCommand {
+    /// The sample's name as written.
+    pub(super) name: Box<str>,
+    /// The sample's number in the plan, which is set when the plan is read.
+    pub(super) sample: usize,
+    /// The variables of the first columns.
+    pub(super) targets: Box<[VariableId]>,
 }
 
 /// A shell command: words, which are joined by single blanks.

@@ -171,7 +171,7 @@ fn quoted_or_comment_length(input: &[u8], dialect: Option<SqlDialect>) -> Option
 }
 
 /// Length of the token at the start of `input`, which is not empty.
-pub(super) fn token_length(input: &[u8], dialect: SqlDialect) -> usize {
+pub(crate) fn token_length(input: &[u8], dialect: SqlDialect) -> usize {
     if begins_line_comment(input, Some(dialect)) {
         return comment_length(input);
     }

@@ -2,8 +2,8 @@
 //! commands are not resolved yet.
 
 use super::ast::{
-    AssignmentTarget, BackslashText, Command, CommandKind, ShellCommand, ShellWord, SleepAmount,
-    SleepTime, StoreCommand,
+    AssignmentTarget, BackslashText, Command, CommandKind, SampleCommand, ShellCommand, ShellWord,
+    SleepAmount, SleepTime, StoreCommand,
 };
 use super::error::{ScriptError, SyntaxError};
 use super::expr::{self, CommandLocation};
@@ -34,13 +34,14 @@ enum CommandName {
     EndIf,
     Gset,
     Aset,
+    Sample,
     StartPipeline,
     SyncPipeline,
     EndPipeline,
 }
 
 /// The text of each name, and the first major version of pgbench with the command (13 means 13 or earlier).
-const COMMAND_NAMES: [(&str, CommandName, u32); 13] = [
+const COMMAND_NAMES: [(&str, CommandName, u32); 14] = [
     ("set", CommandName::Set, 13),
     ("setshell", CommandName::SetShell, 13),
     ("shell", CommandName::Shell, 13),
@@ -51,18 +52,21 @@ const COMMAND_NAMES: [(&str, CommandName, u32); 13] = [
     ("endif", CommandName::EndIf, 13),
     ("gset", CommandName::Gset, 13),
     ("aset", CommandName::Aset, 13),
+    ("sample", CommandName::Sample, 13),
     ("startpipeline", CommandName::StartPipeline, 14),
     ("syncpipeline", CommandName::SyncPipeline, 17),
     ("endpipeline", CommandName::EndPipeline, 14),
 ];
 
-fn find_command_name(word: &str, pgbench_version: u32) -> Option<CommandName> {
+fn find_command_name(word: &str, source: &Source<'_>) -> Option<CommandName> {
     COMMAND_NAMES
         .iter()
         .find(|(name, _, first_version)| {
-            name.eq_ignore_ascii_case(word) && pgbench_version >= *first_version
+            name.eq_ignore_ascii_case(word) && source.pgbench_version >= *first_version
         })
         .map(|(_, name, _)| *name)
+        // pgbench has no samples.
+        .filter(|name| *name != CommandName::Sample || source.dialect.is_some())
 }
 
 /// The words of a command, with their offsets in the script.
@@ -82,7 +86,7 @@ pub(super) fn parse(
     let Some(first_word) = source.next_word() else {
         return Ok(None);
     };
-    let name = find_command_name(first_word.0, source.pgbench_version);
+    let name = find_command_name(first_word.0, source);
     let mut words = CommandWords {
         words: vec![first_word],
         start,
@@ -106,6 +110,7 @@ pub(super) fn parse(
                 command: new_shell_command(&words.words[2..], names, source.pgbench_version),
             }
         }
+        Some(CommandName::Sample) => CommandKind::Sample(words.parse_sample(source, names)?),
         Some(CommandName::Shell) => {
             words.require_at_least(1, "missing command", source)?;
             CommandKind::Shell(new_shell_command(
@@ -235,6 +240,33 @@ impl CommandWords<'_> {
             return Ok(());
         }
         Err(self.error(source, true, message, None))
+    }
+
+    /// Parses the arguments of `\sample users id email`.
+    fn parse_sample(
+        &self,
+        source: &Source<'_>,
+        names: &mut VariableNames,
+    ) -> Result<SampleCommand, ScriptError> {
+        self.require_at_least(1, "missing name of a sample", source)?;
+        self.require_at_least(2, "missing variable", source)?;
+        let mut targets = Vec::new();
+        for (number, (word, _)) in self.words.iter().enumerate().skip(2) {
+            let Some(id) = intern_if_valid(word, names, source.pgbench_version) else {
+                return Err(self.error(
+                    source,
+                    true,
+                    "invalid variable name",
+                    Some((number, true)),
+                ));
+            };
+            targets.push(id);
+        }
+        Ok(SampleCommand {
+            name: self.words[1].0.into(),
+            sample: 0,
+            targets: targets.into(),
+        })
     }
 
     /// Parses the arguments of `\sleep 10`, `\sleep 10 ms`, `\sleep 10ms`, `\sleep :wait us`.

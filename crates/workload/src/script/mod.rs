@@ -50,6 +50,7 @@ mod policy;
 mod prepare;
 mod program;
 mod run;
+mod samples;
 mod server_types;
 pub(crate) mod shell;
 mod sql;
@@ -67,14 +68,15 @@ mod workload;
 mod tests;
 
 pub use ast::{
-    AssignmentTarget, Command, CommandKind, Script, ShellCommand, SleepTime, SqlCommand,
-    StoreCommand,
+    AssignmentTarget, Command, CommandKind, SampleCommand, Script, ShellCommand, SleepTime,
+    SqlCommand, StoreCommand,
 };
 pub use builtin::{BUILTINS, Builtin, find_builtin};
 pub use choice::ScriptChooser;
 pub use error::{EvalError, ScriptError, SyntaxError};
 pub use eval::{CommandIndex, Evaluator};
 pub use expr::{DEPTH_MAX, Expr};
+pub(crate) use lex::token_length;
 pub use options::ScriptSet;
 pub use own_sql::SQL;
 pub use policy::{MessageListener, OnError, ScriptPolicy};

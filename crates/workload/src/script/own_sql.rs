@@ -4,6 +4,7 @@
 use super::options::{option_error, protocol_problem};
 use super::policy::ScriptPolicy;
 use super::program::ScriptProgram;
+use super::samples;
 use super::server_types::infer_types;
 use super::transactions::{self, OwnSql};
 use super::trial::prepare_once;
@@ -105,7 +106,8 @@ impl Workload for OwnSqlWorkload {
         if dialect == SqlDialect::TransactSql {
             infer_types(control, &mut own_sql.set.scripts);
         }
-        let program = program_of(own_sql, scale, dialect);
+        let samples = samples::read_rows(control, &own_sql)?;
+        let program = program_of(own_sql, scale, dialect).with_samples(samples);
         Ok(ReadyWorkload::new(Arc::new(program), scale))
     }
 }

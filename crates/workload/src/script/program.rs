@@ -7,6 +7,7 @@ use super::eval::Evaluator;
 use super::options::{ScriptSet, protocol_problem};
 use super::policy::ScriptPolicy;
 use super::run::{ScriptClient, run};
+use super::samples::SampleRows;
 use super::stats::{ClientStats, CommandStats, StatsByCommand};
 use super::value::Value;
 use super::variables::VariableNames;
@@ -25,6 +26,8 @@ pub struct ScriptProgram {
 /// The state that all users of a run share; read-only except for the sums and the generators.
 pub(super) struct ScriptRun {
     pub scripts: Vec<Script>,
+    /// The rows from which `\sample` draws, in the order of the plan.
+    pub samples: Vec<SampleRows>,
     /// The statement of each SQL command, by script and command. Set before the first transaction if the run uses the
     /// extended protocol.
     statements: OnceLock<Vec<Vec<Option<Statement>>>>,
@@ -64,6 +67,7 @@ impl ScriptProgram {
             chooser: ScriptChooser::new(&set.scripts),
             generators: OnceLock::new(),
             scripts: set.scripts,
+            samples: Vec::new(),
             statements: OnceLock::new(),
             names: Arc::new(set.names),
             defines: set.defines,
@@ -80,6 +84,15 @@ impl ScriptProgram {
     #[must_use]
     pub(super) fn with_settings(mut self, settings: Vec<(&'static str, String)>) -> Self {
         self.settings = settings;
+        self
+    }
+
+    /// Sets the rows from which `\sample` draws. Call it before the first user is created.
+    #[must_use]
+    pub(super) fn with_samples(mut self, samples: Vec<SampleRows>) -> Self {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.samples = samples;
+        }
         self
     }
 
@@ -172,8 +185,7 @@ fn statements_of(scripts: &[Script], is_own_sql: bool) -> Vec<Vec<Option<Stateme
                 types => statement.with_suggested_types(types.iter().copied()),
             }
         } else {
-            let count = u16::try_from(sql.parameters().len()).unwrap_or(u16::MAX);
-            statement_ids.add_unparsed(text, count)
+            statement_ids.add_unparsed(text, sql.parameters().len() as u32)
         };
         match sql.store_command {
             Some(_) => statement.with_columns(),

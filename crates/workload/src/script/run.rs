@@ -1,7 +1,9 @@
 //! Runs the transactions of a virtual user. Never blocks its thread, except for a shell command that the
 //! [`ScriptPolicy`] allows; once warm, never allocates for a statement with up to [`INLINE_PARAMETERS_MAX`] variables.
 
-use super::ast::{AssignmentTarget, CommandKind, SqlCommand, StoreCommand};
+use super::ast::{
+    AssignmentTarget, CommandKind, SampleCommand, SleepTime, SqlCommand, StoreCommand,
+};
 use super::command_context::{CommandContext, Halt};
 use super::error::EvalError;
 use super::eval::{CommandIndex, Evaluator};
@@ -211,13 +213,8 @@ impl ScriptClient {
                     context.log_command();
                     self.run_set(context, target, value)?;
                 }
-                CommandKind::Sleep(sleep) => {
-                    context.log_command();
-                    let time_us = self.evaluator.sleep_us(sleep, command.name());
-                    let time_us =
-                        time_us.map_err(|error| context.abort_execution(&error, "sleep"))?;
-                    sleep_us(time_us, db).await;
-                }
+                CommandKind::Sample(sample) => self.draw_sample(context, shared, sample),
+                CommandKind::Sleep(sleep) => self.run_sleep(context, sleep, db).await?,
                 CommandKind::If { .. } => {
                     context.log_command();
                     let next_command = script.next_after_condition(
@@ -256,6 +253,32 @@ impl ScriptClient {
             policy.error(&format!("client {} aborted: {reason}", self.number));
             return Err(Halt::Abort(format!("{}: {reason}", script.name)));
         }
+        Ok(())
+    }
+
+    #[inline]
+    fn draw_sample(
+        &mut self,
+        context: CommandContext<'_>,
+        shared: &ScriptRun,
+        command: &SampleCommand,
+    ) {
+        context.log_command();
+        if let Some(rows) = shared.samples.get(command.sample) {
+            rows.draw(&command.targets, &mut self.evaluator);
+        }
+    }
+
+    async fn run_sleep(
+        &mut self,
+        context: CommandContext<'_>,
+        sleep: &SleepTime,
+        db: &mut Db,
+    ) -> Result<(), Halt> {
+        context.log_command();
+        let time_us = self.evaluator.sleep_us(sleep, context.command.name());
+        let time_us = time_us.map_err(|error| context.abort_execution(&error, "sleep"))?;
+        sleep_us(time_us, db).await;
         Ok(())
     }
 

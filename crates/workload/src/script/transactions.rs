@@ -1,14 +1,15 @@
 //! The options of the `sql` workload: named transactions with their weights, and variables. Reading them returns the
 //! parsed scripts, or all problems with them, and needs no server.
 
-use super::ast::Script;
+use super::ast::{CommandKind, Script};
 use super::options::{
     ScriptSet, option_error, parse_weighted, read_defines, read_string_list, read_text,
     script_error, script_set_problem,
 };
+use super::samples::{SampleQuery, read_samples};
 use super::variables::VariableNames;
 use crate::Error;
-use crate::describe::OptionKind::{Integer, Switch, Texts, Transactions};
+use crate::describe::OptionKind::{Integer, Switch, Tables, Texts};
 use crate::describe::{OptionSpec, option};
 use crate::option_reader::OptionReader;
 use prony_document::SqlDialect;
@@ -37,8 +38,14 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         "How often a transaction is tried that fails with a deadlock or a serialization failure",
     ),
     option(
+        "samples",
+        Tables,
+        None,
+        "Queries whose rows \\sample draws from, each [[workload.samples]] with name and sql",
+    ),
+    option(
         "transactions",
-        Transactions,
+        Tables,
         None,
         "Transactions in pgbench's script language, each [[workload.transactions]] with name, weight, and sql or file",
     ),
@@ -51,13 +58,15 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
 ];
 
 /// The keys of a transaction.
-const KEYS: [&str; 5] = ["name", "weight", "reads", "sql", "file"];
+const KEYS: [&str; 6] = ["name", "weight", "reads", "captured", "sql", "file"];
 /// The longest name of a transaction, in characters: it heads columns and rows of results.
 const NAME_CHARS_MAX: usize = 64;
 
 /// The transactions that a plan names.
 pub(super) struct OwnSql {
     pub set: ScriptSet,
+    /// The queries of `[[workload.samples]]`.
+    pub samples: Vec<SampleQuery>,
     pub max_tries: u32,
     /// Whether every statement is prepared once before the load.
     pub has_trial: bool,
@@ -87,6 +96,10 @@ pub(super) fn read(plan: &WorkloadPlan, dialect: SqlDialect) -> Result<OwnSql, V
             Err(error) => problems.push(error),
         }
     }
+    let samples = read_samples(plan).unwrap_or_else(|error| {
+        problems.push(error);
+        Vec::new()
+    });
     let defines = read_defines(plan).unwrap_or_else(|error| {
         problems.push(error);
         Vec::new()
@@ -109,6 +122,7 @@ pub(super) fn read(plan: &WorkloadPlan, dialect: SqlDialect) -> Result<OwnSql, V
             Err(error) => problems.push(script_error(&error)),
         }
     }
+    problems.extend(link_samples(&mut scripts, &samples));
     if problems.is_empty() {
         problems.extend(script_set_problem(
             &scripts,
@@ -121,7 +135,7 @@ pub(super) fn read(plan: &WorkloadPlan, dialect: SqlDialect) -> Result<OwnSql, V
     if !problems.is_empty() {
         return Err(problems);
     }
-    let settings = settings(&texts, &defines, max_tries);
+    let settings = settings(&texts, &samples, &defines, max_tries);
     Ok(OwnSql {
         set: ScriptSet {
             scripts,
@@ -129,25 +143,52 @@ pub(super) fn read(plan: &WorkloadPlan, dialect: SqlDialect) -> Result<OwnSql, V
             defines,
             has_builtin: false,
         },
+        samples,
         max_tries,
         has_trial,
         settings,
     })
 }
 
+/// Sets the number of the sample of each `\sample`. Returns a problem for each that names no sample.
+fn link_samples(scripts: &mut [Script], samples: &[SampleQuery]) -> Vec<Error> {
+    let mut problems = Vec::new();
+    for script in scripts {
+        for command in &mut script.commands {
+            let CommandKind::Sample(sample) = &mut command.kind else {
+                continue;
+            };
+            match samples.iter().position(|query| *query.name == *sample.name) {
+                Some(number) => sample.sample = number,
+                None => problems.push(option_error(
+                    &format!(
+                        "{}:{}: there is no sample \"{}\"",
+                        script.name, command.line, sample.name
+                    ),
+                    "[[workload.samples]] with this name and sql",
+                )),
+            }
+        }
+    }
+    problems
+}
+
 /// The transactions with their weights, and a hash of all that users execute, which tells whether two runs executed the same.
 fn settings(
     texts: &[TransactionText],
+    samples: &[SampleQuery],
     defines: &[(String, String)],
     max_tries: u32,
 ) -> Vec<(&'static str, String)> {
     let mut hash = Sha256::new();
-    for text in texts {
+    let transactions = texts.iter().flat_map(|text| [&text.name, &text.sql]);
+    let samples = samples
+        .iter()
+        .flat_map(|sample| [&sample.name, &sample.sql]);
+    for part in transactions.chain(samples) {
         // Lengths keep two texts apart from one.
-        for part in [&text.name, &text.sql] {
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part);
-        }
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
     }
     hash.update(format!("{defines:?}"));
     let hash: String = hash.finalize()[..6]
@@ -193,16 +234,7 @@ fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>>
                     };
                     return Err(option_error(&problem, &hint));
                 }
-                let weight = match get("weight").map(|weight| weight.as_integer()) {
-                    None => Some(1),
-                    Some(number) => number
-                        .and_then(|number| u32::try_from(number).ok())
-                        .filter(|number| *number <= i32::MAX as u32),
-                };
-                let weight = weight.ok_or_else(|| {
-                    let problem = format!("the weight of transaction \"{name}\" is not valid");
-                    option_error(&problem, "an integer of at least 0, such as weight = 3")
-                })?;
+                let weight = read_weight(&name, get("weight").map(|weight| weight.as_integer()))?;
                 let only_reads = match get("reads").map(|reads| reads.as_bool()) {
                     None => false,
                     Some(Some(reads)) => reads,
@@ -212,6 +244,15 @@ fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>>
                         return Err(option_error(&problem, "reads = true if it only reads"));
                     }
                 };
+                let is_number = |key: &&str| {
+                    let number = get("captured").and_then(|facts| facts.get(*key));
+                    number.is_some_and(|number| number.is_float() || number.is_integer())
+                };
+                if get("captured").is_some() && !["time", "rows"].iter().all(is_number) {
+                    let problem = format!("captured of transaction \"{name}\" is not valid");
+                    let hint = "captured = { time = 0.43, rows = 1.2 }, as prony capture writes it";
+                    return Err(option_error(&problem, hint));
+                }
                 let text = |key: &str| get(key).map(|text| text.as_str().unwrap_or_default());
                 let sql = match (text("sql"), text("file")) {
                     (Some(sql), None) => sql.to_owned(),
@@ -247,6 +288,19 @@ fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>>
         })),
     }
     texts
+}
+
+fn read_weight(name: &str, weight: Option<Option<i64>>) -> Result<u32, Error> {
+    let weight = match weight {
+        None => Some(1),
+        Some(number) => number
+            .and_then(|number| u32::try_from(number).ok())
+            .filter(|number| *number <= i32::MAX as u32),
+    };
+    weight.ok_or_else(|| {
+        let problem = format!("the weight of transaction \"{name}\" is not valid");
+        option_error(&problem, "an integer of at least 0, such as weight = 3")
+    })
 }
 
 fn checked_name(name: &str, number: u32) -> Result<String, Error> {

@@ -8,6 +8,7 @@ use super::ast::{Command, CommandKind, Script, SqlCommand};
 use super::eval::{CommandIndex, Evaluator};
 use super::options::ScriptSet;
 use super::program::set_defines;
+use super::sql::PARAMETERS_MAX;
 use super::utility::{is_set, must_be_alone, table_queries, transaction_after};
 use super::value::Value;
 use super::variables::VariableNames;
@@ -109,6 +110,10 @@ impl Trial<'_> {
         if self.is_simple && sql.text.trim_end_matches(';').contains(';') {
             return Ok(());
         }
+        // Only the simple protocol sends so many, as text; some servers cannot prepare them.
+        if sql.parameters().len() > PARAMETERS_MAX {
+            return Ok(());
+        }
         let text = Arc::clone(sql.numbered_text());
         let statement = StatementIds::new().add_with_placeholders(text, sql.numbered_positions());
         let statement = self.with_types(statement, sql);
@@ -125,7 +130,7 @@ impl Trial<'_> {
         let first_word = words(&sql.text).next().unwrap_or_default();
         if self.dialect == SqlDialect::PostgreSql && EXPLAINED_WORDS.contains(&&*first_word) {
             let explain = format!("EXPLAIN {}", sql.numbered_text());
-            let count = u16::try_from(sql.parameters().len()).unwrap_or(u16::MAX);
+            let count = sql.parameters().len() as u32;
             let explain = StatementIds::new().add_unparsed(explain, count);
             let ids = sql.parameters();
             self.evaluator.variables.prepare_parameters(ids);

@@ -30,6 +30,7 @@ impl<'a> SetVariables<'a> {
                 CommandKind::Set { target, .. } | CommandKind::SetShell { target, .. } => {
                     ids.extend(target.id);
                 }
+                CommandKind::Sample(sample) => ids.extend(&sample.targets),
                 CommandKind::Sql(sql) => {
                     prefixes.extend(sql.store_command.iter().map(|store| store.prefix.as_str()));
                 }

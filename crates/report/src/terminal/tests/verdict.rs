@@ -74,7 +74,7 @@ fn a_judgement_says_what_differs_from_the_former_one() {
         String::from_utf8(out).unwrap()
     };
     let text = judgement(&former);
-    let expected = "Against no recorded rules: new: littles-law (note); no longer found: client-limit (caveat).";
+    let expected = "Against no recorded rules: new: littles-law (note); no longer found: client-limit (doubt).";
     text.split_whitespace()
         .collect::<Vec<_>>()
         .join(" ")

@@ -8,5 +8,6 @@ mod expressions;
 mod own_sql;
 mod own_sql_sqlserver;
 mod running;
+mod samples;
 mod scripts;
 mod values;

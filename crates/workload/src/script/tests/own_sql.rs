@@ -3,7 +3,7 @@
 use crate::Workload;
 use crate::script::{SQL, Script, SqlCommand, Value, VariableNames, Variables};
 use prony_document::SqlDialect::{self, MySql, PostgreSql, TransactSql};
-use prony_plan::{PlanInput, QueryMode};
+use prony_plan::{PlanInput, QueryMode, WorkloadPlan};
 use prony_wire::{StatementIds, Value as WireValue};
 
 /// The statements of a script, with `$n` for their variables.
@@ -125,12 +125,16 @@ fn values_have_the_types_that_the_engine_needs() {
     assert_eq!(variables.parameter(id, Some(MySql)), WireValue::Text("007"));
 }
 
-/// The problems of a plan with these lines under `[workload]`.
-fn problems(text: &str) -> Vec<String> {
+/// A plan with these lines under `[workload]`.
+pub(super) fn plan(text: &str) -> WorkloadPlan {
     let text = text.replace("[[", "[[workload.");
     let input = PlanInput::from_toml("p.toml", &format!("[workload]\nname = 'sql'\n{text}"));
-    let plan = input.expect("TOML").check().expect("valid").workload;
-    let problems = SQL.check_options(&plan, QueryMode::Prepared);
+    input.expect("TOML").check().expect("valid").workload
+}
+
+/// The problems of a plan with these lines under `[workload]`.
+fn problems(text: &str) -> Vec<String> {
+    let problems = SQL.check_options(&plan(text), QueryMode::Prepared);
     problems.iter().map(crate::Error::problem).collect()
 }
 
@@ -194,6 +198,27 @@ fn each_mistake_in_the_transactions_is_reported() {
         (
             &(with("name = 'a'\nsql = 'select 1'") + &with("name = 'a'\nsql = 'select 2'")),
             "two transactions have the name \"a\"",
+        ),
+        (
+            &with("name = 'a'\nsql = 'select 1'\ncaptured = { time = 1 }"),
+            "captured of transaction \"a\" is not valid",
+        ),
+        (
+            &with("name = 'a'\nsql = '''\\sample users id\nselect :id'''"),
+            "a:1: there is no sample \"users\"",
+        ),
+        (
+            &with("name = 'a'\nsql = '''\\sample users\nselect 1'''"),
+            "a:1: missing variable in command \"sample\"",
+        ),
+        (
+            &with("name = 'a'\nsql = '''\\sample users a-b\nselect 1'''"),
+            "a:1: invalid variable name (a-b) in command \"sample\"",
+        ),
+        (
+            &("[[samples]]\nname = 'a b'\nsql = ''\n".to_owned()
+                + &with("name = 'a'\nsql = 'select 1'")),
+            "a sample needs a name of one word and sql, and nothing else",
         ),
         (
             "max_tries = 0\ntransactions = [{ name = 'a', sql = 'select 1' }]",

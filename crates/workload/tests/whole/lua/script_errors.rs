@@ -178,6 +178,13 @@ fn script_errors_are_reported_with_file_and_line() {
         assert_eq!(result.text, output, "{script}");
         assert_eq!(result.failures.len(), 1);
     }
+    let wide = "function event() con:prepare('select ' .. string.rep('?,', 70000) .. '1') end";
+    let result = run_default(&database, &format!("{con} {wide}"));
+    assert!(
+        result.text.starts_with("FATAL: Prepare 1390: "),
+        "{}",
+        result.text
+    );
     let failing = "function event() con:query('select nosuch') end";
     let result = run_default(&TestDatabase::postgres(), &format!("{con} {failing}"));
     result.text.assert_ends_with(

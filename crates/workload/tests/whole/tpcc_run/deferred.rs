@@ -49,6 +49,7 @@ fn run_with_slow_deliveries(
         |_| -> Box<dyn SampleListener> { Box::new(SampleCollector(Arc::clone(&samples))) };
     let interrupt = AtomicBool::new(false);
     let job = DriveJob {
+        kept: None,
         program: &program,
         target: &database.target,
         tcp_target: None,

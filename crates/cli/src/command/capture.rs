@@ -1,0 +1,89 @@
+//! `prony capture`.
+//!
+//! Reads a server's statistics of its statements before and after a while, and writes a plan that runs these statements.
+
+use super::{file, output, server};
+use crate::args::CaptureArgs;
+use crate::exit::{Exit, Failure};
+use prony_runner::Signals;
+use prony_server::statements::{
+    StatementStatistics, StatementsError, read_statements, statistics_view,
+};
+use prony_workload::capture::{CaptureOptions, Captured, capture};
+use std::time::{Duration, Instant};
+
+/// How often a signal is looked for.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Executes the command.
+pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
+    file::check_replaceable(&args.out, "a plan", |prefix| {
+        String::from_utf8_lossy(prefix).contains("Captured by prony")
+    })?;
+    let signals = Signals::listen()?;
+    let target = server::target_with_timeout(args.flags.url(), &args.timeout)?;
+    let mut control = server::connect(&target)?;
+    let refused = |error: StatementsError| Failure::of(Exit::Connect, &error);
+    let before = match args.time.is_zero() {
+        true => StatementStatistics::default(),
+        false => read_statements(&mut control).map_err(refused)?,
+    };
+    if !args.time.is_zero() {
+        let (view, seconds) = (statistics_view(control.dialect()), args.time.as_secs_f64());
+        output::notice(&format!("prony: {view} counts for {seconds} s"));
+        wait(args.time, &signals)?;
+    }
+    let after = read_statements(&mut control).map_err(refused)?;
+    let hidden = after.hidden;
+    if let Some(sentence) = hidden {
+        output::notice(&format!("prony: {sentence}"));
+    }
+    let options = CaptureOptions {
+        share: f64::from(args.share) / 100.0,
+        keeps_literals: args.keep_literals,
+        time: args.time,
+    };
+    let captured = capture(&mut control, after.since(&before), hidden, &options)
+        .map_err(|error| Failure::of(Exit::Connect, &error))?;
+    if captured.transactions == 0 {
+        let problem = "the server counted no statement that a plan can have";
+        let hint = match captured.left_out.first() {
+            Some((text, reason, _)) => format!("{text}: {reason}"),
+            None => "capture while the application works on this database, or with a longer --for"
+                .to_owned(),
+        };
+        return Err(Failure::new(Exit::Data, problem, hint));
+    }
+    file::write_result(&args.out, "plan", |out| {
+        out.write_all(captured.plan.as_bytes())
+    })?;
+    report(&captured, args);
+    Ok(Exit::Success)
+}
+
+/// Waits, unless a signal ends the command.
+fn wait(time: Duration, signals: &Signals) -> Result<(), Failure> {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        if let Some(signal) = signals.received() {
+            let message = "interrupted while the server counted";
+            return Err(Failure::new(signal.into(), message, "no plan was written"));
+        }
+        std::thread::sleep(SIGNAL_INTERVAL.min(time.saturating_sub(start.elapsed())));
+    }
+    Ok(())
+}
+
+fn report(captured: &Captured, args: &CaptureArgs) {
+    let (count, path) = (captured.transactions, args.out.display());
+    let share = captured.share * 100.0;
+    output::notice(&format!(
+        "prony: {path} has {count} statements, which took {share:.1} % of the time; read its guesses, then: prony run {path}"
+    ));
+    for (text, reason, share) in &captured.left_out {
+        let share = share * 100.0;
+        output::notice(&format!(
+            "prony: left out {share:.1} % of the time: {text}: {reason}"
+        ));
+    }
+}

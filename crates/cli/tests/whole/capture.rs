@@ -1,0 +1,172 @@
+//! `prony capture` on real servers: an application's load, the plan that is captured of it, and the run of that plan.
+
+use crate::common::{TestBench, connect, ok_stdout, parse_run, stderr_text, total_figures};
+use crate::maria::MariaTestBench;
+use prony_assertions::TextAssertions;
+use prony_plan::PlanInput;
+use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
+use prony_store::Run;
+use prony_test_servers::{MariaDb, MariaDbOptions};
+use std::path::Path;
+
+/// What an application does: it looks three times for each order, and its texts hold values that nobody else may see.
+const APPLICATION: &str = r"
+[workload]
+name = 'sql'
+[[workload.transactions]]
+name = 'look'
+weight = 3
+sql = '''
+\set customer random(1, 100)
+SELECT id, note FROM orders WHERE customer = :customer AND status = 'secret open' ORDER BY id LIMIT 7;
+'''
+[[workload.transactions]]
+name = 'order'
+weight = 1
+sql = '''
+\set customer random(1, 100)
+INSERT INTO orders (customer, status, note) VALUES (:customer, 'secret open', 'secret note');
+UPDATE orders SET note = 'secret change' WHERE id IN (:customer, 7);
+SELECT count(*) FROM orders WHERE id BETWEEN :customer AND :customer + 20;
+'''
+[run]
+clients = 2
+transactions = 400
+protocol = 'simple'
+";
+
+/// Writes the application's plan; returns its path.
+fn write_application(home: &Path) -> String {
+    let path = home.join("application.toml");
+    std::fs::write(&path, APPLICATION).expect("a file");
+    path.display().to_string()
+}
+
+/// The transactions of a captured plan: name, weight and text.
+fn transactions(plan: &str) -> Vec<(String, i64, String)> {
+    let input = PlanInput::from_toml("mix.toml", plan).expect("TOML");
+    let workload = input.check().expect("valid").workload;
+    let transactions = workload.options["transactions"].as_array();
+    let text = |table: &toml::Value, key: &str| table[key].as_str().unwrap_or_default().to_owned();
+    let transactions = transactions.into_iter().flatten().map(|table| {
+        let weight = table["weight"].as_integer().expect("a weight");
+        (text(table, "name"), weight, text(table, "sql"))
+    });
+    transactions.collect()
+}
+
+/// Asserts that the plan has the application's mix and none of its values.
+fn assert_captured(plan: &str) {
+    assert!(!plan.contains("secret"), "{plan}");
+    plan.assert_contains("# guess: :customer");
+    plan.assert_contains("transaction of its own");
+    let transactions = transactions(plan);
+    let weight = |part: &str| {
+        let found = transactions.iter().find(|(_, _, sql)| sql.contains(part));
+        found.unwrap_or_else(|| panic!("{part}: {plan}")).1
+    };
+    let (looks, inserts) = (weight("= :customer"), weight(":note);"));
+    // Of 800 transactions, of which three quarters look.
+    assert_eq!(looks + inserts, 800, "{plan}");
+    assert!((500..700).contains(&looks), "{looks} looks");
+    assert_eq!(weight(":id_high"), inserts);
+    assert_eq!(weight(":id_2)"), inserts);
+}
+
+/// Asserts that a run of the captured plan has the captured mix.
+fn assert_driven(run: &Run, plan: &str) {
+    let totals = total_figures(&run.measured);
+    let errors = &run.measured.errors;
+    assert_eq!((totals.committed, totals.failed), (2000, 0), "{errors:?}");
+    let transactions = transactions(plan);
+    let all: i64 = transactions.iter().map(|(_, weight, _)| weight).sum();
+    for (name, weight, _) in &transactions {
+        let mut kinds = run.measured.kinds.iter();
+        let kind = kinds.find(|kind| kind.kind.as_ref() == Some(name));
+        let share = kind.map_or(0.0, |kind| kind.committed as f64 / 2000.0);
+        // Five standard deviations of 2000 draws are below 0.056.
+        let expected = *weight as f64 / all as f64;
+        assert!(
+            (share - expected).abs() < 0.06,
+            "{name}: {share} is not {expected}"
+        );
+    }
+}
+
+#[test]
+fn a_captured_plan_runs_the_mix_of_an_application_on_postgres() {
+    let installation = find().expect("PostgreSQL's programs");
+    let options = EmbeddedOptions::default().set("shared_preload_libraries", "pg_stat_statements");
+    let server = EmbeddedPostgres::start(&installation, &options).expect("it starts");
+    let bench = TestBench::on(&server, "capture");
+    let out = bench.home.join("mix.toml").display().to_string();
+    let capture = format!("capture --for 0s --share 100 --out {out}");
+    let missing = bench.prony(&capture);
+    assert_eq!(missing.status.code(), Some(3));
+    stderr_text(&missing).assert_contains("no extension pg_stat_statements");
+    let mut control = bench.control();
+    control
+        .execute(
+            "CREATE EXTENSION pg_stat_statements;
+             CREATE TABLE orders (id bigserial PRIMARY KEY, customer int, status text, note text);
+             INSERT INTO orders (customer, status, note) SELECT n % 100 + 1, 'secret open', 'secret' FROM generate_series(1, 2000) n;
+             CREATE ROLE weak LOGIN",
+        )
+        .expect("tables");
+    let reset = "SELECT pg_stat_statements_reset()";
+    control.execute(reset).expect("a reset");
+    let application = write_application(&bench.home);
+    ok_stdout(&bench.prony(&format!("run {application}")));
+    let captured = bench.prony(&capture);
+    assert!(captured.status.success(), "{}", stderr_text(&captured));
+    let plan = std::fs::read_to_string(&out).expect("the plan");
+    assert_captured(&plan);
+    let run = bench.run(&format!("run {out} --transactions 1000 --clients 2"));
+    assert_driven(&run, &plan);
+    let shown = ok_stdout(&bench.prony_without_server("show last"));
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    words.join(" ").assert_contains("when captured");
+    // Who may not see the statements of others is told so.
+    let weak_url = bench.socket_url.replace("postgres@", "weak@");
+    let weak = bench.command(&capture).args(["--url", &weak_url]).output();
+    stderr_text(&weak.expect("it starts")).assert_contains("GRANT pg_read_all_stats");
+    // A file that is no captured plan is not replaced.
+    std::fs::write(&out, "mine").expect("a file");
+    assert_eq!(bench.prony(&capture).status.code(), Some(2));
+}
+
+#[test]
+fn a_captured_plan_runs_the_mix_of_an_application_on_mariadb() {
+    let server = MariaDb::start(MariaDbOptions {
+        arguments: vec!["--performance-schema=ON".to_owned()],
+        ..MariaDbOptions::default()
+    });
+    let server = server.expect("it starts");
+    let bench = MariaTestBench::on(&server, "capture");
+    let mut control = connect(bench.url());
+    for sql in [
+        "CREATE TABLE orders (id bigint AUTO_INCREMENT PRIMARY KEY, customer int, status varchar(20), note varchar(20))",
+        "INSERT INTO orders (customer, status, note) SELECT seq % 100 + 1, 'secret open', 'secret' FROM seq_1_to_2000",
+        "TRUNCATE performance_schema.events_statements_summary_by_digest",
+    ] {
+        control.execute(sql).expect(sql);
+    }
+    let application = write_application(&bench.home);
+    ok_stdout(&bench.prony(&format!("run {application}")));
+    let out = bench.home.join("mix.toml").display().to_string();
+    let captured = bench.prony(&format!("capture --for 0s --share 100 --out {out}"));
+    assert!(captured.status.success(), "{}", stderr_text(&captured));
+    let plan = std::fs::read_to_string(&out).expect("the plan");
+    assert_captured(&plan);
+    let output = bench.prony(&format!("run {out} --transactions 1000 --clients 2 --json"));
+    assert_driven(&parse_run(&output), &plan);
+}
+
+#[test]
+fn mariadb_without_performance_schema_is_told_what_is_missing() {
+    let bench = MariaTestBench::new("capture_off");
+    let out = bench.home.join("mix.toml").display().to_string();
+    let refused = bench.prony(&format!("capture --for 0s --out {out}"));
+    assert_eq!(refused.status.code(), Some(3));
+    stderr_text(&refused).assert_contains("performance_schema is off");
+}

@@ -1,0 +1,139 @@
+//! How the mix of a run differs from the one that `prony capture` observed.
+//!
+//! In: a Run, whose plan holds what was captured. Out: a table, and a sentence for the first screen.
+
+use crate::table::Table;
+use crate::text::{TableSection, plain};
+use crate::units::percent_with_tenths;
+use prony_store::{KindFigures, Run};
+
+/// The captured share of a transaction in the time of all, and that of the run; both up to 1.
+struct TimeShare<'a> {
+    name: &'a str,
+    captured: f64,
+    here: f64,
+}
+
+/// The shares of the transactions; empty if the plan was not captured, or nothing was measured.
+fn time_shares(run: &Run) -> Vec<TimeShare<'_>> {
+    let kinds = run.measured.kinds.iter().filter(|kind| kind.kind.is_some());
+    let kinds: Vec<&KindFigures> = kinds.collect();
+    // What the server took is nearest to what the server counted.
+    let has_parts = kinds
+        .iter()
+        .all(|kind| kind.parts.is_some() || kind.committed == 0);
+    let time_ns = |kind: &KindFigures| {
+        let parts = kind.parts.as_ref().filter(|_| has_parts);
+        let mean_ns = parts.map_or(kind.service.mean_ns, |parts| parts.server.mean_ns);
+        kind.committed as f64 * mean_ns
+    };
+    let all_ns: f64 = kinds.iter().map(|kind| time_ns(kind)).sum();
+    let transactions = run.plan["workload"]["transactions"].as_array();
+    let captured = transactions
+        .into_iter()
+        .flatten()
+        .filter_map(|transaction| {
+            let name = transaction["name"].as_str()?;
+            let captured = transaction["captured"]["time"].as_f64()?;
+            let kind = kinds.iter().find(|kind| kind.kind.as_deref() == Some(name));
+            Some(TimeShare {
+                name,
+                captured,
+                here: kind.map_or(0.0, |kind| time_ns(kind)) / all_ns,
+            })
+        });
+    captured.filter(|share| share.here.is_finite()).collect()
+}
+
+/// The largest difference, in a sentence.
+pub(crate) fn mix_sentence(run: &Run) -> Option<String> {
+    let shares = time_shares(run);
+    let difference = |share: &TimeShare<'_>| (share.here - share.captured).abs();
+    let largest = shares
+        .iter()
+        .max_by(|a, b| difference(a).total_cmp(&difference(b)))?;
+    Some(format!(
+        "{} took {} of the time, {} when captured; no other transaction differs more",
+        plain(largest.name),
+        percent_with_tenths(largest.here),
+        percent_with_tenths(largest.captured)
+    ))
+}
+
+/// The shares of all transactions.
+pub(crate) fn captured_mix(run: &Run) -> Option<TableSection> {
+    let shares = time_shares(run);
+    if shares.is_empty() {
+        return None;
+    }
+    let mut table = Table::new(&["transaction", "captured", "here"]);
+    for share in shares {
+        table.row([
+            plain(share.name),
+            percent_with_tenths(share.captured),
+            percent_with_tenths(share.here),
+        ]);
+    }
+    Some(TableSection {
+        heading: "Share of the time beside the captured one",
+        table: Some(table),
+        text: "Captured: of the time that the server counted for these statements. Here: of the server's time, or, where it is \
+               not known, of the service time of committed transactions. A transaction that takes a larger share here reads \
+               other rows than the application, finds them less often in memory, or waits for others."
+            .to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_assertions::TextAssertions;
+    use prony_store::{Figures, Latency};
+    use serde_json::json;
+
+    #[test]
+    fn the_mix_is_compared_with_the_captured_one() {
+        assert!(captured_mix(&Run::default()).is_none());
+        assert_eq!(mix_sentence(&Run::default()), None);
+        let kind = |name: Option<&str>, committed, mean_ns| KindFigures {
+            kind: name.map(str::to_owned),
+            committed,
+            service: Latency {
+                mean_ns,
+                ..Latency::default()
+            },
+            ..KindFigures::default()
+        };
+        let transaction =
+            |name: &str, time: f64| json!({"name": name, "captured": {"time": time, "rows": 1.0}});
+        let transactions = [
+            transaction("look", 0.5),
+            transaction("pay", 0.25),
+            transaction("log", 0.25),
+        ];
+        let run = Run {
+            plan: json!({"workload": {"transactions": transactions}}),
+            measured: Figures {
+                kinds: vec![
+                    kind(None, 40, 1e6),
+                    kind(Some("look"), 30, 1e6),
+                    kind(Some("pay"), 5, 2e6),
+                    kind(Some("log"), 0, 0.0),
+                ],
+                ..Figures::default()
+            },
+            ..Run::default()
+        };
+        let sentence =
+            "look took 75.0 % of the time, 50.0 % when captured; no other transaction differs more";
+        assert_eq!(mix_sentence(&run).as_deref(), Some(sentence));
+        let section = captured_mix(&run).expect("a section");
+        let (mut bytes, style) = (Vec::new(), crate::style::Style::plain());
+        let table = section.table.expect("a table");
+        table.write(&mut bytes, &style, 0).expect("written");
+        let text = String::from_utf8(bytes).expect("UTF-8");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let text = words.join(" ");
+        text.assert_contains("look 50.0 % 75.0 % pay 25.0 % 25.0 % log 25.0 % 0.0 %");
+    }
+}

@@ -1,0 +1,54 @@
+//! How long clients wait for a server that is silent.
+//!
+//! In: a target, the settings of this machine. Out: [`ClientTimeouts`].
+
+use prony_server::Target;
+use prony_store::ClientTimeouts;
+use std::fs;
+use std::time::Duration;
+
+/// How long the clients of a target wait for a server that is silent.
+pub(crate) fn client_timeouts(target: &Target) -> ClientTimeouts {
+    let tcp = &target.tcp;
+    let system = |name: &str| -> Option<u32> {
+        let path = format!("/proc/sys/net/ipv4/tcp_keepalive_{name}");
+        fs::read_to_string(path).ok()?.trim().parse().ok()
+    };
+    let keepalive_s = || {
+        let idle_s = tcp.keepalive_idle_s.or_else(|| system("time"))?;
+        let interval_s = tcp.keepalive_interval_s.or_else(|| system("intvl"))?;
+        let count = tcp.keepalive_count.or_else(|| system("probes"))?;
+        Some(f64::from(idle_s) + f64::from(interval_s) * f64::from(count))
+    };
+    let connect = target.connect_limit();
+    ClientTimeouts {
+        connect_s: (connect != Duration::MAX).then_some(connect.as_secs_f64()),
+        tcp_user_s: tcp
+            .user_timeout_ms
+            .filter(|ms| *ms > 0)
+            .map(|ms| f64::from(ms) / 1e3),
+        keepalive_s: tcp.keepalive.then(keepalive_s).flatten(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_says_how_long_clients_wait() {
+        let url = "postgres://127.0.0.1:1/d?connect_timeout=3&tcp_user_timeout=4500&keepalives_idle=10\
+                   &keepalives_interval=2&keepalives_count=5";
+        let environment = prony_server::Environment::without_home("ann");
+        let timeouts = |url| client_timeouts(&prony_server::resolve(url, &environment).unwrap());
+        let expected = ClientTimeouts {
+            connect_s: Some(3.0),
+            tcp_user_s: Some(4.5),
+            keepalive_s: Some(20.0),
+        };
+        assert_eq!(timeouts(url), expected);
+        assert_eq!(timeouts("postgres://127.0.0.1:1/d").tcp_user_s, None);
+        let without_probes = timeouts("postgres://127.0.0.1:1/d?keepalives=0");
+        assert_eq!(without_probes.keepalive_s, None);
+    }
+}

@@ -1,0 +1,277 @@
+//! What a server's own statistics say of the statements that it has executed since some time: `pg_stat_statements`, the
+//! digests of `performance_schema`, and SQL Server's `sys.dm_exec_query_stats`.
+//!
+//! In: a control connection. Out: texts with their totals, of this database and without Prony's own. Must never: change a setting
+//! or reset a statistic.
+
+use crate::control::{Control, Error as ControlError, TextRow};
+use prony_document::SqlDialect;
+use prony_plan::{ErrorParts, UserError};
+use std::collections::HashMap;
+
+/// A statement with what the server has counted since its statistics began.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StatementTotals {
+    /// The text without literals, as the server normalised it.
+    pub text: String,
+    pub calls: u64,
+    /// Time in the server, in microseconds.
+    pub time_us: f64,
+    /// Rows that it returned or changed.
+    pub rows: u64,
+}
+
+/// What a server's statistics say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StatementStatistics {
+    /// The totals by the server's name for the statement.
+    pub totals: HashMap<String, StatementTotals>,
+    /// What the rights of this user hide, as a sentence.
+    pub hidden: Option<&'static str>,
+}
+
+/// A comment in Prony's own statements about an application's tables, which are none of the application. Digests of MySQL have no
+/// comments.
+pub const OWN_STATEMENT: &str = "/* prony */";
+
+/// Why a server's statistics cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum StatementsError {
+    /// The server collects none, or not for this user.
+    #[error("{problem}")]
+    Unavailable {
+        problem: &'static str,
+        hint: &'static str,
+    },
+    #[error("reading the statistics of statements: {0}")]
+    Server(#[from] ControlError),
+}
+
+impl UserError for StatementsError {
+    fn parts(&self) -> ErrorParts {
+        match self {
+            StatementsError::Unavailable { problem, hint } => {
+                ErrorParts::new(*problem).with_hint(*hint)
+            }
+            StatementsError::Server(error) => {
+                let context = "reading the statistics of statements: ";
+                error.parts().with_context(context)
+            }
+        }
+    }
+}
+
+/// The view that a server's statistics come from, for users.
+pub fn statistics_view(dialect: SqlDialect) -> &'static str {
+    match dialect {
+        SqlDialect::PostgreSql => "pg_stat_statements",
+        SqlDialect::MySql => "performance_schema.events_statements_summary_by_digest",
+        SqlDialect::TransactSql => "sys.dm_exec_query_stats",
+    }
+}
+
+/// Reads the totals of the statements of this database.
+///
+/// # Errors
+/// [`StatementsError::Unavailable`] says what is missing.
+pub fn read_statements(control: &mut Control) -> Result<StatementStatistics, StatementsError> {
+    match control.dialect() {
+        SqlDialect::PostgreSql => read_postgres(control),
+        SqlDialect::MySql => read_mysql(control),
+        SqlDialect::TransactSql => read_sql_server(control),
+    }
+}
+
+impl StatementStatistics {
+    /// What was counted since `before`. A statement whose totals are lower than before was forgotten and seen again.
+    pub fn since(self, before: &StatementStatistics) -> Vec<StatementTotals> {
+        let differences = self.totals.into_iter().filter_map(|(key, mut totals)| {
+            if let Some(earlier) = before.totals.get(&key)
+                && earlier.calls <= totals.calls
+            {
+                totals.calls -= earlier.calls;
+                totals.time_us = (totals.time_us - earlier.time_us).max(0.0);
+                totals.rows = totals.rows.saturating_sub(earlier.rows);
+            }
+            (totals.calls > 0).then_some(totals)
+        });
+        let mut statements: Vec<StatementTotals> = differences.collect();
+        let by_time = |a: &StatementTotals, b: &StatementTotals| {
+            b.time_us.total_cmp(&a.time_us).then(a.text.cmp(&b.text))
+        };
+        statements.sort_by(by_time);
+        statements
+    }
+
+    /// The totals of rows with the columns key, text, calls, time in microseconds and rows.
+    fn of_rows(rows: Vec<TextRow>, dialect: SqlDialect) -> StatementStatistics {
+        let totals = rows.into_iter().filter_map(|row| {
+            let [key, text, calls, time_us, rows] = row.try_into().ok()?;
+            let text = text?;
+            if text.contains(statistics_view(dialect)) || text.contains(OWN_STATEMENT) {
+                return None;
+            }
+            let number = |text: Option<String>| text?.parse::<f64>().ok();
+            let totals = StatementTotals {
+                text,
+                calls: number(calls)? as u64,
+                time_us: number(time_us)?,
+                rows: number(rows)? as u64,
+            };
+            Some((key?, totals))
+        });
+        StatementStatistics {
+            totals: totals.collect(),
+            hidden: None,
+        }
+    }
+}
+
+fn read_postgres(control: &mut Control) -> Result<StatementStatistics, StatementsError> {
+    let facts = control.query(
+        "SELECT /* prony */ extnamespace::regnamespace::text, \
+           (SELECT string_agg(attname, ' ') FROM pg_attribute WHERE attrelid = \
+             to_regclass(extnamespace::regnamespace::text || '.pg_stat_statements') AND attnum > 0), \
+           pg_has_role(current_user, 'pg_read_all_stats', 'usage') \
+         FROM pg_extension WHERE extname = 'pg_stat_statements'",
+    )?;
+    let Some([Some(schema), Some(columns), sees_all]) = facts.first().map(Vec::as_slice) else {
+        return Err(StatementsError::Unavailable {
+            problem: "the database has no extension pg_stat_statements, which counts statements",
+            hint: "shared_preload_libraries = 'pg_stat_statements' (needs a restart), then CREATE EXTENSION pg_stat_statements",
+        });
+    };
+    let has = |column: &str| columns.split(' ').any(|name| name == column);
+    // Since PostgreSQL 13 and 14. Statements of functions are in the time of the statement that calls them.
+    let time = if has("total_exec_time") {
+        "total_exec_time"
+    } else {
+        "total_time"
+    };
+    let toplevel = if has("toplevel") { "AND toplevel" } else { "" };
+    let query = format!(
+        "SELECT queryid, min(query), sum(calls), sum({time}) * 1000, sum(rows) \
+         FROM {schema}.pg_stat_statements \
+         WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+           AND queryid IS NOT NULL {toplevel} AND query <> '<insufficient privilege>' \
+         GROUP BY queryid"
+    );
+    let rows = control.query(&query).map_err(|error| {
+        match error.sqlstate() {
+            // Only the library counts, and only the server can load it.
+            Some("55000") => StatementsError::Unavailable {
+                problem: "the server has not loaded pg_stat_statements, which counts statements",
+                hint: "shared_preload_libraries = 'pg_stat_statements', and a restart of the server",
+            },
+            _ => error.into(),
+        }
+    })?;
+    let mut statistics = StatementStatistics::of_rows(rows, SqlDialect::PostgreSql);
+    if sees_all.as_deref() != Some("t") {
+        statistics.hidden = Some(
+            "this user sees only statements of its own: GRANT pg_read_all_stats shows those of others",
+        );
+    }
+    Ok(statistics)
+}
+
+fn read_mysql(control: &mut Control) -> Result<StatementStatistics, StatementsError> {
+    if control.query_value("SELECT database()")?.is_none() {
+        return Err(StatementsError::Unavailable {
+            problem: "the URL names no database, whose statements are to be captured",
+            hint: "mysql://user@host/database",
+        });
+    }
+    let is_on = control.query_value("SELECT @@performance_schema")?;
+    if is_on.as_deref() != Some("1") {
+        return Err(StatementsError::Unavailable {
+            problem: "the server's performance_schema is off, which counts statements",
+            hint: "performance_schema = ON in the server's configuration, and a restart of the server",
+        });
+    }
+    let rows = control.query(
+        "SELECT digest, digest_text, count_star, sum_timer_wait / 1000000, \
+           sum_rows_sent + sum_rows_affected \
+         FROM performance_schema.events_statements_summary_by_digest \
+         WHERE schema_name = database() AND digest IS NOT NULL",
+    );
+    let rows = rows.map_err(
+        |error| match error.server_error().map(|error| error.number) {
+            // ER_TABLEACCESS_DENIED_ERROR
+            Some(1142) => StatementsError::Unavailable {
+                problem: "this user may not read performance_schema, which counts statements",
+                hint: "GRANT SELECT ON performance_schema.* TO the user",
+            },
+            _ => error.into(),
+        },
+    )?;
+    Ok(StatementStatistics::of_rows(rows, SqlDialect::MySql))
+}
+
+fn read_sql_server(control: &mut Control) -> Result<StatementStatistics, StatementsError> {
+    // Texts of one shape with different literals have one hash. Offsets count bytes of UTF-16.
+    let rows = control.query(
+        "SELECT CONVERT(varchar(18), s.query_hash, 1), MIN(t.statement), \
+           SUM(s.execution_count), SUM(s.total_elapsed_time), SUM(s.total_rows) \
+         FROM sys.dm_exec_query_stats s \
+         CROSS APPLY sys.dm_exec_sql_text(s.sql_handle) x \
+         CROSS APPLY (SELECT SUBSTRING(x.text, s.statement_start_offset / 2 + 1, \
+             (CASE s.statement_end_offset WHEN -1 THEN DATALENGTH(x.text) ELSE s.statement_end_offset END \
+              - s.statement_start_offset) / 2 + 1) AS statement) t \
+         CROSS APPLY (SELECT CONVERT(int, value) AS dbid FROM sys.dm_exec_plan_attributes(s.plan_handle) \
+           WHERE attribute = 'dbid') d \
+         WHERE d.dbid = DB_ID() GROUP BY s.query_hash",
+    );
+    let rows = rows.map_err(|error| match error.server_error().map(|error| error.number) {
+        Some(300 | 262) => StatementsError::Unavailable {
+            problem: "this login may not read sys.dm_exec_query_stats, which counts statements",
+            hint: "GRANT VIEW SERVER STATE TO the login (VIEW SERVER PERFORMANCE STATE since SQL Server 2022)",
+        },
+        _ => error.into(),
+    })?;
+    Ok(StatementStatistics::of_rows(rows, SqlDialect::TransactSql))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn statistics(rows: &[(&str, &str, u64, u64)]) -> StatementStatistics {
+        let text = |text: &dyn ToString| Some(text.to_string());
+        let rows = rows.iter().map(|(key, sql, calls, rows)| {
+            vec![
+                text(key),
+                text(sql),
+                text(calls),
+                text(&(calls * 10)),
+                text(rows),
+            ]
+        });
+        StatementStatistics::of_rows(rows.collect(), SqlDialect::PostgreSql)
+    }
+
+    #[test]
+    fn what_was_counted_between_two_readings_is_without_that_before() {
+        let before = statistics(&[("1", "a", 5, 50), ("2", "b", 9, 9), ("3", "c", 7, 7)]);
+        let after = statistics(&[
+            ("1", "a", 15, 70),
+            ("2", "b", 9, 9),
+            // Forgotten and seen again.
+            ("3", "c", 2, 3),
+            ("4", "d", 100, 0),
+            ("5", "select from pg_stat_statements", 1, 1),
+            ("6", "select /* prony */ a from t", 1, 1),
+        ]);
+        let since = after.since(&before);
+        let seen: Vec<_> = since
+            .iter()
+            .map(|totals| (&*totals.text, totals.calls, totals.time_us, totals.rows))
+            .collect();
+        let expected = [
+            ("d", 100, 1000.0, 0),
+            ("a", 10, 100.0, 20),
+            ("c", 2, 20.0, 3),
+        ];
+        assert_eq!(seen, expected);
+    }
+}

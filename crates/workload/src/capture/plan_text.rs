@@ -1,0 +1,102 @@
+//! The text of a captured plan: its comments, samples and transactions.
+
+use super::generators::Sample;
+use super::{CaptureOptions, Captured, Entry};
+use prony_document::SqlDialect;
+use prony_server::statements::{StatementTotals, statistics_view};
+
+/// The most calls that a weight tells apart.
+const WEIGHT_MAX: f64 = 1e9;
+
+/// Writes the plan. `utilities`: statements that are no transactions, such as COMMIT; `hidden`: what the user's rights hide.
+pub(super) fn write(
+    entries: &[Entry],
+    captured: &Captured,
+    utilities: &[StatementTotals],
+    (dialect, hidden): (SqlDialect, Option<&str>),
+    options: &CaptureOptions,
+) -> String {
+    let mut lines = header(entries, captured, utilities, dialect, options);
+    lines.extend(hidden.map(|hidden| format!("# Incomplete: {hidden}.")));
+    for (text, reason, share) in &captured.left_out {
+        let reason = reason.replace(['\n', '\r'], " ");
+        lines.push(format!(
+            "# Left out, {:.1} % of the time: {text}",
+            share * 100.0
+        ));
+        lines.push(format!("#   because {reason}"));
+    }
+    lines.push("\n[workload]\nname = \"sql\"".to_owned());
+    let mut samples: Vec<&Sample> = Vec::new();
+    for sample in entries.iter().flat_map(|entry| &entry.transaction.samples) {
+        if !samples.contains(&sample) {
+            samples.push(sample);
+            let Sample { name, sql } = sample;
+            lines.push(format!(
+                "\n[[workload.samples]]\nname = \"{name}\"\nsql = '''{sql}'''"
+            ));
+        }
+    }
+    let calls = entries.iter().map(|entry| entry.totals.calls);
+    let most = calls.max().unwrap_or(1) as f64;
+    let kept_us: f64 = entries.iter().map(|entry| entry.totals.time_us).sum();
+    for Entry {
+        name,
+        totals,
+        transaction,
+    } in entries
+    {
+        let weight = totals.calls as f64 * (WEIGHT_MAX / most).min(1.0);
+        let weight = weight.round().max(1.0);
+        let time = totals.time_us / kept_us.max(f64::MIN_POSITIVE);
+        let rows = totals.rows as f64 / totals.calls.max(1) as f64;
+        lines.push(format!(
+            "\n[[workload.transactions]]\nname = \"{name}\"\nweight = {weight}"
+        ));
+        lines.push(format!(
+            "captured = {{ time = {time:.4}, rows = {rows:.4} }}"
+        ));
+        let guesses = transaction.guesses.iter();
+        lines.extend(guesses.map(|guess| format!("# guess: {guess}")));
+        lines.push(format!("sql = '''\n{}'''", transaction.script));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The comments on the whole.
+fn header(
+    entries: &[Entry],
+    captured: &Captured,
+    utilities: &[StatementTotals],
+    dialect: SqlDialect,
+    options: &CaptureOptions,
+) -> Vec<String> {
+    let calls: u64 = entries.iter().map(|entry| entry.totals.calls).sum();
+    let (view, count) = (statistics_view(dialect), entries.len());
+    let time = match options.time {
+        time if time.is_zero() => "since the statistics began".to_owned(),
+        time => format!("in {} s", time.as_secs_f64()),
+    };
+    let mut lines = vec![
+        format!("# Captured by prony capture from {view} {time}: {count} statements, {calls} calls,"),
+        format!("# {:.1} % of the time of all statements of this database.", captured.share * 100.0),
+        "# Each statement is a transaction of its own: the server does not say which statements were one transaction."
+            .to_owned(),
+    ];
+    let is_commit = |totals: &&StatementTotals| {
+        let word = totals.text.trim().trim_end_matches(';').to_lowercase();
+        ["commit", "end", "commit work", "commit transaction"].contains(&&*word)
+    };
+    let commits = utilities.iter().filter(is_commit);
+    let commits: u64 = commits.map(|totals| totals.calls).sum();
+    if commits > 0 {
+        lines.push(format!(
+            "# It counted {commits} COMMITs beside the {calls} calls, so some statements were parts of larger transactions."
+        ));
+    }
+    lines.push(
+        "# Comments that begin with \"guess\" say what a variable is drawn from. Which rows the application prefers is not known."
+            .to_owned(),
+    );
+    lines
+}
