@@ -324,7 +324,6 @@ impl<'a, I: Io> Worker<'a, I> {
         }
     }
 
-    /// Closes all connections.
     pub fn close(self) {
         // Drop the users before their connections, because a user may hold an abandoned request.
         drop(self.users);
