@@ -210,7 +210,8 @@ fn drive(
                 new_sample_listener: job.new_sample_listener.or(gap_listener),
                 service: job.facts.service,
                 on_connect_refused: job.on_connect_refused,
-                kept: job.kept_connections,
+                // The statement of a ledger names a table of this run alone.
+                kept: job.kept_connections.filter(|_| !job.plan.ledger),
             },
             recorder,
         );

@@ -135,8 +135,14 @@ pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
     let is_short = run.measured.length_s < STEADY_MIN_SECONDS as f64;
     let factor = if is_short { 1.0 } else { CLEAR_FACTOR };
     let results = answer.iter().flat_map(|answer| &answer.results);
+    // A step that fails for another reason says nothing of where a time meets its limit.
+    let fails_otherwise = results
+        .clone()
+        .any(|result| result.verdict == AnswerVerdict::Fail && share_of_limit(result).is_none());
     let shares = results.clone().filter_map(share_of_limit);
-    let share_of_limit = shares.filter(|_| keeps_up).reduce(f64::max);
+    let share_of_limit = shares
+        .filter(|_| keeps_up && !fails_otherwise)
+        .reduce(f64::max);
     let decided: Vec<(AnswerVerdict, bool)> = results
         .map(
             |result| match (result.verdict, is_met_by_value(result, factor)) {
@@ -177,7 +183,10 @@ pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
 
 /// A time as a share of its upper limit.
 fn share_of_limit(result: &RequirementResult) -> Option<f64> {
-    let RequiredLimit::Time(limit) = result.requirement.limit else {
+    // How long an outage lasts does not grow with the rate.
+    let (RequiredFigure::Time { .. } | RequiredFigure::Primary, RequiredLimit::Time(limit)) =
+        (&result.requirement.figure, &result.requirement.limit)
+    else {
         return None;
     };
     let share = result.value? / limit;

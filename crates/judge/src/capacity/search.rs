@@ -178,7 +178,11 @@ impl Bounds<'_> {
         let around = crossing.and_then(|rate| {
             let low = of(AnswerVerdict::Pass).rfind(|level| level.rate <= rate)?;
             let high = of(AnswerVerdict::Fail).find(|level| level.rate >= rate)?;
-            Some((low, high))
+            let mut between = of(AnswerVerdict::Fail).filter(|level| level.rate < rate);
+            // The line says nothing of a rate that fails for another reason than the time.
+            between
+                .all(|fail| fail.rate < low.rate || fail.is_near)
+                .then_some((low, high))
         });
         let contradiction = lowest_fail.zip(highest_pass);
         let contradiction = contradiction.filter(|(fail, pass)| {
@@ -217,8 +221,8 @@ impl Bounds<'_> {
             self.high.map(|level| level.rate),
         );
         let rate = low.zip(high).map(|(low, high)| match self.crossing {
-            Some(crossing) => crossing.clamp(low, high),
-            None => (low * high).sqrt(),
+            Some(crossing) if (low..high).contains(&crossing) => crossing,
+            _ => (low * high).sqrt(),
         });
         let state = match (low, high) {
             _ if self.contradiction.is_some() => CapacityState::Contradictory,
@@ -481,10 +485,10 @@ mod tests {
         let found = SEARCH.capacity(&[step(900.0, 0.1), step(950.0, 0.1), step(1_000.0, 90.0)]);
         assert_eq!(found.rate, Some((950.0_f64 * 1_000.0).sqrt()));
         let found = SEARCH.capacity(&[step(500.0, 0.7), step(950.0, 0.71), step(1_000.0, 1.1)]);
-        assert_eq!(found.rate, Some(1_000.0));
+        assert_eq!(found.rate, Some((950.0_f64 * 1_000.0).sqrt()));
         // A longer step weighs more.
         let longer = RateVerdict {
-            length_s: 2_000.0,
+            length_s: 100.0,
             ..step(1_000.0, 0.9)
         };
         let [low, high] = [step(900.0, 0.9), step(1_100.0, 1.1)];
@@ -523,6 +527,34 @@ mod tests {
         let found = SEARCH.capacity(&steps);
         assert_eq!((found.low, found.high), (Some(850.0), Some(1_080.0)));
         assert!((found.rate.unwrap() - 1_000.0).abs() < 1e-6, "{found:?}");
+    }
+
+    #[test]
+    fn a_rate_that_fails_for_another_reason_than_its_time_is_not_the_answer() {
+        // The time would cross its limit at 1,000, but from 850 on there are too many errors.
+        let step = |rate: f64| RateVerdict {
+            rate,
+            verdict: if rate < 850.0 { Pass } else { Fail },
+            share_of_limit: (rate < 850.0).then(|| 200.0 / (1_200.0 - rate)),
+            is_unknown: false,
+            length_s: 20.0,
+        };
+        for start in [700.0, 800.0, 1_100.0] {
+            let search = Search { start, ..SEARCH };
+            let mut measured = Vec::new();
+            let found = loop {
+                match search.next_step(&measured) {
+                    NextStep::Done(capacity) => break capacity,
+                    NextStep::Measure { rate, .. } => measured.push(step(rate)),
+                }
+            };
+            assert_eq!(found.state, CapacityState::Found, "{start}: {found:?}");
+            let [rate, high] = [found.rate, found.high].map(Option::unwrap);
+            assert!(
+                rate < high && (rate / 850.0 - 1.0).abs() < 0.03,
+                "{found:?}"
+            );
+        }
     }
 
     #[test]
