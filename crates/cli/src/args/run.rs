@@ -103,8 +103,7 @@ The same options as those of `prony run`, with --ledger and --expect-outage. The
 required is missed, and 9 if it is undecided.
 
 Examples:
-  prony drill tpcb --url 'postgres://bench@db1,db2/bench?target_session_attrs=read-write' --clients 64 \\
-    --duration 5m --at 60s ./failover.sh --require 'outage<30s' --require lost=0
+  prony drill tpcb --url postgres://bench@db1,db2/bench --at 60s ./failover.sh --require 'outage<30s' --require lost=0
   prony drill plans/kits/failover.toml --url 'postgres://bench@db1,db2/bench?target_session_attrs=read-write'
   prony demo failover                          with a primary and a standby of its own";
 

@@ -83,21 +83,7 @@ impl PlanInput {
                 Problem::new(url.location.clone(), message).with_hint(hint)
             }));
         }
-        if let Some(cost) = self.ledger_cost.as_ref().filter(|cost| cost.value) {
-            let others = [
-                (!self.variants.is_empty(), "variants"),
-                (self.sweep.is_some(), "sweep"),
-                (self.via.is_some(), "via"),
-                (self.versus.is_some(), "versus"),
-            ];
-            let given = others.iter().filter(|(is_given, _)| *is_given);
-            problems.extend(given.map(|(_, other)| {
-                let message = format!("ledger_cost and {other} exclude each other");
-                let hint =
-                    "with ledger_cost, the variants are the load without the ledger, and with it";
-                Problem::new(cost.location.clone(), message).with_hint(hint)
-            }));
-        }
+        problems.extend(self.ledger_cost_problems());
         problems.extend(
             self.variants
                 .iter()
@@ -124,6 +110,27 @@ impl PlanInput {
             problems.push(Problem::new(excess.name.location.clone(), message));
         }
         problems
+    }
+
+    /// What cannot be varied beside the ledger itself.
+    fn ledger_cost_problems(&self) -> Vec<Problem> {
+        let Some(cost) = self.ledger_cost.as_ref().filter(|cost| cost.value) else {
+            return Vec::new();
+        };
+        let others = [
+            (!self.variants.is_empty(), "variants"),
+            (self.sweep.is_some(), "sweep"),
+            (self.via.is_some(), "via"),
+            (self.versus.is_some(), "versus"),
+        ];
+        let given = others.iter().filter(|(is_given, _)| *is_given);
+        let problem = |(_, other): &(bool, &str)| {
+            let message = format!("ledger_cost and {other} exclude each other");
+            let hint =
+                "with ledger_cost, the variants are the load without the ledger, and with it";
+            Problem::new(cost.location.clone(), message).with_hint(hint)
+        };
+        given.map(problem).collect()
     }
 
     /// Adds the problems of a sweep; returns its points.
