@@ -37,9 +37,10 @@ fn checked_plan(name: &str, text: &str) -> Plan {
 fn known_tables() -> Vec<(&'static str, Vec<&'static str>)> {
     let keys = |name| {
         let keys = settings_of_table(name).map(Setting::key);
-        // An option of a workload with a form of its own.
-        let option = (name == "workload").then_some(TRANSACTIONS);
-        keys.chain(option).collect()
+        // Options of a workload with forms of their own.
+        let options = [TRANSACTIONS, "samples"];
+        keys.chain(options.into_iter().filter(|_| name == "workload"))
+            .collect()
     };
     TABLES.map(|(name, _)| (name, keys(name))).to_vec()
 }
@@ -191,6 +192,10 @@ fn allows_type(schema: &Value, node: &Value, value: &Value) -> bool {
                     })
                 })
             })
+        }
+        Some("object") => {
+            let mut entries = value.as_object().expect("a table").iter();
+            entries.all(|(key, value)| allows_type(schema, &node["properties"][key], value))
         }
         Some("string") => value.is_string(),
         Some("integer") => value.is_u64(),

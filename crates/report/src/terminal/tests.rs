@@ -237,7 +237,7 @@ fn an_invalid_check_is_flagged_at_the_figure_and_listed_first() {
     let text = text(&run, None);
     text.assert_contains("must not be used");
     assert!(
-        text.find("invalid  littles-law").unwrap() < text.find("caveat   client-limit").unwrap()
+        text.find("invalid  littles-law").unwrap() < text.find("doubt    client-limit").unwrap()
     );
 }
 

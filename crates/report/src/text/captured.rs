@@ -109,8 +109,8 @@ mod tests {
             |name: &str, time: f64| json!({"name": name, "captured": {"time": time, "rows": 1.0}});
         let transactions = [
             transaction("look", 0.5),
-            transaction("pay", 0.25),
-            transaction("log", 0.25),
+            transaction("pay", 0.3),
+            transaction("log", 0.2),
         ];
         let run = Run {
             plan: json!({"workload": {"transactions": transactions}}),
@@ -135,6 +135,6 @@ mod tests {
         let text = String::from_utf8(bytes).expect("UTF-8");
         let words: Vec<&str> = text.split_whitespace().collect();
         let text = words.join(" ");
-        text.assert_contains("look 50.0 % 75.0 % pay 25.0 % 25.0 % log 25.0 % 0.0 %");
+        text.assert_contains("look 50.0 % 75.0 % pay 30.0 % 25.0 % log 20.0 % 0.0 %");
     }
 }
