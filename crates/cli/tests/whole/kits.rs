@@ -52,7 +52,8 @@ fn each_kit_is_valid_and_says_how_it_is_run_and_what_is_published() {
         let checked = check.current_dir(repository_root()).output();
         ok_stdout(&checked.expect("it starts"));
         let text = std::fs::read_to_string(repository_root().join(&file)).expect("a file");
-        assert!(text.contains(&format!("#   prony run {file}")), "{file}");
+        let commands = ["run", "drill"].map(|command| format!("#   prony {command} {file}"));
+        assert!(commands.iter().any(|line| text.contains(line)), "{file}");
         assert!(text.contains("prony compare last"), "{file}");
         let is_said = ["No published figure", "Published: "];
         assert!(is_said.iter().any(|words| text.contains(words)), "{file}");
