@@ -536,10 +536,6 @@ pub(crate) fn describe_work(
     server_version: String,
     target: &Target,
 ) -> WorkDescription {
-    let hosts = target.hosts().into_iter().map(|host| {
-        let first = &target.endpoints[host.start];
-        format!("{}:{}", first.host, first.port)
-    });
     let hash = Sha256::digest(plan.as_bytes());
     let settings = ready.program.settings().into_iter();
     WorkDescription {
@@ -555,8 +551,24 @@ pub(crate) fn describe_work(
             .map(|(name, value)| (name.to_owned(), value))
             .collect(),
         server_version,
-        hosts: hosts.collect(),
+        hosts: hosts_of(target),
     }
+}
+
+/// The hosts of a target, and those of its server for reads.
+pub(crate) fn hosts_of(target: &Target) -> Vec<String> {
+    let targets = std::iter::once(target).chain(target.read_target.as_deref());
+    let hosts = targets.flat_map(|target| {
+        let hosts = target.hosts().into_iter();
+        hosts.map(|host| &target.endpoints[host.start])
+    });
+    hosts
+        .map(|first| match &*first.host {
+            // Only an address was given.
+            "" => first.to_string(),
+            host => format!("{host}:{}", first.port),
+        })
+        .collect()
 }
 
 /// The server of the plan, as the coordinator's environment names it. Host names are resolved here.

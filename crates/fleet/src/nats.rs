@@ -10,7 +10,7 @@ use futures_util::StreamExt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -24,6 +24,8 @@ use tokio::time::timeout;
 const CALL_INTERVAL: Duration = Duration::from_millis(500);
 /// How long what was written last may take to leave.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a coordinator that was answered may say nothing: it greets at once. Later `Alive` arrives more often.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of frames in one message; servers take a megabyte unless they are told otherwise.
 const CHUNK_MAX_BYTES: usize = 512 << 10;
 /// The sender and the number of a message.
@@ -143,7 +145,8 @@ impl Bus {
     /// Reads and writes the subjects of a call that this agent answers.
     fn answer(self: &Arc<Self>, agent: &str, call: &str) -> io::Result<(ChunkReader, ChunkWriter)> {
         let incoming = self.subscribe(format!("prony.{agent}.{call}.to"))?;
-        let (chunks, reader) = ChunkReader::new();
+        let (chunks, mut reader) = ChunkReader::new();
+        reader.timeout = Some(GREETING_TIMEOUT);
         let reading = self.handle.spawn(forward(incoming, chunks));
         let mut writer = self.writer(format!("prony.{agent}.{call}.from"), None);
         writer.reading = Some(reading.abort_handle());
@@ -309,6 +312,8 @@ impl Publisher {
 /// The bytes of the other side.
 pub(crate) struct ChunkReader {
     chunks: Receiver<Vec<u8>>,
+    /// How long to wait for the next message, if not forever.
+    timeout: Option<Duration>,
     /// Who sends, from the first message.
     sender: Option<u64>,
     next: u64,
@@ -321,6 +326,7 @@ impl ChunkReader {
         let (sender, chunks) = channel();
         let reader = ChunkReader {
             chunks,
+            timeout: None,
             sender: None,
             next: 0,
             chunk: Vec::new(),
@@ -350,7 +356,14 @@ impl ChunkReader {
 impl Read for ChunkReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.position >= self.chunk.len() {
-            let Ok(chunk) = self.chunks.recv() else {
+            let chunk = match self.timeout {
+                None => self.chunks.recv().ok(),
+                Some(timeout) => match self.chunks.recv_timeout(timeout) {
+                    Err(RecvTimeoutError::Timeout) => return Err(io::ErrorKind::TimedOut.into()),
+                    received => received.ok(),
+                },
+            };
+            let Some(chunk) = chunk else {
                 return Ok(0);
             };
             self.check(&chunk)?;
@@ -591,6 +604,17 @@ mod tests {
         server.kill().expect("it runs");
         server.wait().expect("it ends");
         std::fs::remove_file(config).expect("a file");
+    }
+
+    /// Whoever calls an agent and says nothing does not keep it from others.
+    #[test]
+    fn a_silent_coordinator_is_not_waited_for() {
+        let (sender, mut reader) = ChunkReader::new();
+        reader.timeout = Some(Duration::from_millis(10));
+        let error = reader.read(&mut [0; 8]).expect_err("silence");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        drop(sender);
+        assert_eq!(reader.read(&mut [0; 8]).expect("the end"), 0);
     }
 
     fn chunk(sender: u64, number: u64, bytes: &[u8]) -> Vec<u8> {
