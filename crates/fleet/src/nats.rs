@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// How often a call is repeated until its agent answers, which may not have been started yet.
 const CALL_INTERVAL: Duration = Duration::from_millis(500);
@@ -31,7 +31,10 @@ const CHUNK_MAX_BYTES: usize = 512 << 10;
 /// The sender and the number of a message.
 const HEADER_BYTES: usize = 16;
 /// What an agent answers that drives a load already.
-const BUSY: &[u8] = b"busy: it serves another coordinator\n";
+pub(crate) const BUSY: &str = "busy: it serves another coordinator";
+/// How long an agent that is busy is called: one whose coordinator has just ended needs some seconds. Shorter than the
+/// wait for its welcome, after which nobody would know why.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(25);
 
 /// A server, and the name of an agent there, from `nats://host:4222/NAME`.
 pub(crate) struct NatsAddress {
@@ -258,16 +261,27 @@ struct Caller {
 
 impl Caller {
     async fn repeat_until_answered(&self, incoming: &mut Subscriber) -> Option<Vec<u8>> {
+        let since = Instant::now();
         loop {
             let call = self.call.clone().into_bytes();
             let published = self.client.publish(self.subject.clone(), call.into());
             published.await.ok()?;
             match timeout(CALL_INTERVAL, incoming.next()).await {
-                Ok(message) => return Some(message?.payload.to_vec()),
+                Ok(message) => {
+                    let answer = message?.payload.to_vec();
+                    if !is_busy(&answer) || since.elapsed() > BUSY_TIMEOUT {
+                        return Some(answer);
+                    }
+                    sleep(CALL_INTERVAL).await;
+                }
                 Err(_) => continue,
             }
         }
     }
+}
+
+fn is_busy(answer: &[u8]) -> bool {
+    answer.get(HEADER_BYTES..) == Some(BUSY.as_bytes())
 }
 
 async fn forward(mut incoming: Subscriber, chunks: Sender<Vec<u8>>) {
@@ -509,7 +523,7 @@ impl CallListener {
             let is_call = call.len() == 32 && call.bytes().all(|byte| byte.is_ascii_hexdigit());
             if is_call && !self.accept(&call) {
                 let mut answer = vec![0; HEADER_BYTES];
-                answer.extend_from_slice(BUSY);
+                answer.extend_from_slice(BUSY.as_bytes());
                 let subject = format!("prony.{}.{call}.from", self.name);
                 let _ = self.client.publish(subject, answer.into()).await;
             }
