@@ -5,7 +5,7 @@
 //! each has its sender and a number, and a missing one ends the carrier. An empty one is the end of the bytes. Must never:
 //! go on after a message was lost, or block on a server that is gone.
 
-use async_nats::{Client, ConnectOptions, Subscriber};
+use async_nats::{Client, ClientError, ConnectErrorKind, ConnectOptions, Event, Subscriber};
 use futures_util::StreamExt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
@@ -76,7 +76,8 @@ impl NatsAddress {
 /// The warning of a server that takes messages of anybody.
 pub(crate) fn open_server_warning(server: &str) -> String {
     format!(
-        "the NATS server {} asks for no log-in: whoever reaches it can call agents and read what they measure",
+        "the NATS server {} asks for no log-in: whoever reaches it can read what agents measure, and make them log in to any \
+         database server with the passwords of their machines, and execute SQL there",
         prony_server::secrets::redact_argument(server)
     )
 }
@@ -84,6 +85,8 @@ pub(crate) fn open_server_warning(server: &str) -> String {
 /// A connection to a NATS server, with a thread of its own.
 pub(crate) struct Bus {
     client: Client,
+    /// Whether the server refused the log-in, perhaps after a time without it.
+    is_refused: Arc<AtomicBool>,
     handle: Handle,
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -102,13 +105,19 @@ impl Bus {
             // Ended by the sender, which is never used.
             let _ = runtime.block_on(ended);
         })?;
+        let is_refused = Arc::new(AtomicBool::new(false));
+        let refused = Arc::clone(&is_refused);
         let connecting = async {
-            let options = options(waits).await?;
+            let options = options(waits).await?.event_callback(move |event| {
+                refused.fetch_or(is_refusal(&event), Ordering::Relaxed);
+                std::future::ready(())
+            });
             options.connect(server).await.map_err(io::Error::other)
         };
         let client = handle.block_on(connecting)?;
         Ok(Arc::new(Bus {
             client,
+            is_refused,
             handle,
             end: Some(end),
             thread: Some(thread),
@@ -247,6 +256,16 @@ async fn options(waits: bool) -> io::Result<ConnectOptions> {
         options = options.add_client_certificate(certificate.into(), key.into());
     }
     Ok(options)
+}
+
+/// Whether the server does not accept the log-in; the client would try again for ever.
+fn is_refusal(event: &Event) -> bool {
+    let kinds = [
+        ConnectErrorKind::AuthorizationViolation,
+        ConnectErrorKind::Authentication,
+    ];
+    matches!(event, Event::ClientError(ClientError::Other(text))
+        if kinds.iter().any(|kind| *text == kind.to_string()))
 }
 
 fn random_number() -> u64 {
@@ -494,9 +513,18 @@ impl NatsAgent {
     /// # Errors
     /// The connection has ended for good.
     pub fn next_coordinator(&self) -> io::Result<(ChunkReader, ChunkWriter)> {
-        let gone = |_| io::Error::other("the connection to NATS has ended");
-        let call = self.calls.recv().map_err(gone)?;
-        self.bus.answer(&self.name, &call)
+        loop {
+            match self.calls.recv_timeout(CALL_INTERVAL) {
+                Ok(call) => return self.bus.answer(&self.name, &call),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(io::Error::other("the connection to NATS has ended"));
+                }
+                Err(RecvTimeoutError::Timeout) if self.bus.is_refused.load(Ordering::Relaxed) => {
+                    return Err(io::Error::other("the NATS server refuses the log-in"));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
     }
 
     /// The coordinator is gone: the next one may call.
