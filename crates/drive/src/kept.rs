@@ -68,13 +68,13 @@ impl Drop for KeptConnections {
 mod tests {
     use super::*;
     use prony_wire::QueryMode;
-    use std::io::Read;
+    use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
 
     #[test]
     fn a_connection_that_the_server_closed_is_not_handed_over_and_the_others_end_with_a_message() {
         let kept = KeptConnections::default();
-        let mut servers: Vec<UnixStream> = (0..3)
+        let mut servers: Vec<UnixStream> = (0..4)
             .map(|client| {
                 let (socket, server) = UnixStream::pair().unwrap();
                 let connection = KeptConnection {
@@ -93,10 +93,14 @@ mod tests {
         drop(servers.remove(0));
         assert!(kept.take(0, "epoll").is_none());
         assert!(kept.take(1, "ring").is_none(), "of another engine");
-        assert!(kept.take(3, "epoll").is_none());
         let taken = kept.take(2, "epoll").unwrap();
         assert!(kept.take(2, "epoll").is_none());
         kept.put(2, taken);
+        // Before the server closes a connection, it says why.
+        let mut failed_server = servers.pop().unwrap();
+        failed_server.write_all(b"E").unwrap();
+        assert!(kept.take(3, "epoll").is_none(), "with an error");
+        assert!(kept.take(4, "epoll").is_none());
         drop(kept);
         for mut server in servers {
             let mut bytes = Vec::new();

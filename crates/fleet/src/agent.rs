@@ -20,13 +20,19 @@ use prony_measure::{IntervalRow, ProcessHealth, RunSchedule};
 use prony_plan::{ErrorParts, Plan, PlanInput, ServerPlan, UserError, to_toml};
 use prony_server::control::StopSignal;
 use prony_server::settings::{find_reach, set_in_sessions};
-use prony_server::{Control, Environment, Target, read_server_facts, resolve};
+use prony_server::{
+    AuthMethod, Control, Endpoint, Environment, ProtocolOptions, RequireAuth, SslMode, Target,
+    read_server_facts, resolve,
+};
 use prony_store::{Build, DoctorReport, Host};
 use prony_wire::Secret;
 use prony_workload::ReadyWorkload;
 use sha2::{Digest, Sha256};
+use std::env::args_os;
 use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -67,6 +73,9 @@ pub struct AgentSetup {
     pub build: Build,
     /// Examines this machine, as `prony doctor` does.
     pub examine: fn() -> Option<DoctorReport>,
+    /// Whether the process begins anew, with its arguments, when a load without a coordinator does not end: an agent that
+    /// waits for others.
+    pub begins_anew: bool,
     /// Where to keep what is measured until the coordinator has it.
     pub folder: Option<PathBuf>,
 }
@@ -96,6 +105,7 @@ pub fn serve(
         stop: Arc::default(),
         is_lost: AtomicBool::new(false),
         has_ended: AtomicBool::new(false),
+        begins_anew: setup.begins_anew,
         heard_ns: AtomicU64::new(Clock::System.now_ns()),
     });
     let (sender, requests) = channel();
@@ -125,6 +135,7 @@ pub fn serve_nats(
 ) -> Result<std::convert::Infallible, AgentError> {
     use crate::nats::{NatsAddress, NatsAgent, open_server_warning};
     let address = NatsAddress::parse(url, Some(&setup.host.name))?;
+    end_on_signals();
     let agent = NatsAgent::connect(&address)?;
     let missing = match agent.is_open() {
         Some(_) => "",
@@ -146,6 +157,19 @@ pub fn serve_nats(
             notice(&error.to_string());
         }
         agent.rest();
+    }
+}
+
+/// Ends the process as signals do by default: the kernel ignores those that process 1, as in a container, does not handle.
+#[cfg(feature = "nats")]
+fn end_on_signals() {
+    extern "C" fn end(signal: libc::c_int) {
+        // SAFETY: _exit is async-signal-safe.
+        unsafe { libc::_exit(128 + signal) }
+    }
+    for signal in [libc::SIGTERM, libc::SIGINT] {
+        // SAFETY: the handler calls nothing but _exit.
+        unsafe { libc::signal(signal, end as *const () as libc::sighandler_t) };
     }
 }
 
@@ -233,6 +257,8 @@ pub(crate) struct Link {
     is_lost: AtomicBool,
     /// All requests have been served.
     has_ended: AtomicBool,
+    /// Whether a process whose load hangs begins anew rather than ends.
+    begins_anew: bool,
     /// When the coordinator was heard last, on the agent's clock.
     heard_ns: AtomicU64,
 }
@@ -309,6 +335,12 @@ impl Link {
         if self.is_lost.load(Ordering::Relaxed) {
             sleep(END_TIMEOUT);
             if !self.has_ended.load(Ordering::Relaxed) {
+                if self.begins_anew {
+                    // An error: it did not begin.
+                    let _ = Command::new("/proc/self/exe")
+                        .args(args_os().skip(1))
+                        .exec();
+                }
                 std::process::exit(1);
             }
         }
@@ -536,10 +568,6 @@ pub(crate) fn describe_work(
     server_version: String,
     target: &Target,
 ) -> WorkDescription {
-    let hosts = target.hosts().into_iter().map(|host| {
-        let first = &target.endpoints[host.start];
-        format!("{}:{}", first.host, first.port)
-    });
     let hash = Sha256::digest(plan.as_bytes());
     let settings = ready.program.settings().into_iter();
     WorkDescription {
@@ -555,8 +583,24 @@ pub(crate) fn describe_work(
             .map(|(name, value)| (name.to_owned(), value))
             .collect(),
         server_version,
-        hosts: hosts.collect(),
+        hosts: hosts_of(target),
     }
+}
+
+/// The hosts of a target, and those of its server for reads.
+pub(crate) fn hosts_of(target: &Target) -> Vec<String> {
+    let targets = std::iter::once(target).chain(target.read_target.as_deref());
+    let hosts = targets.flat_map(|target| {
+        let hosts = target.hosts().into_iter();
+        hosts.map(|host| &target.endpoints[host.start])
+    });
+    hosts
+        .map(|first| match &*first.host {
+            // Only an address was given.
+            "" => first.to_string(),
+            host => format!("{host}:{}", first.port),
+        })
+        .collect()
 }
 
 /// The server of the plan, as the coordinator's environment names it. Host names are resolved here.
@@ -583,9 +627,36 @@ pub(crate) fn resolve_target(link: &Link, login: &ServerLogin) -> Result<Target,
         let password = password.map(|(.., password)| Secret::new(password.clone()));
         endpoint.password = endpoint.password.take().or(password);
     }
+    if login.has_no_passwords {
+        refuse_clear_passwords(&mut target)?;
+    }
     target.has_own_statements = true;
     target.wait_options.stop = StopSignal::watching(Arc::clone(&link.stop));
     Ok(target)
+}
+
+/// Whoever may publish at the NATS server names the server that gets this machine's password: it must not get the text
+/// without encryption.
+fn refuse_clear_passwords(target: &mut Target) -> Result<(), AgentFailure> {
+    if target.tls.mode >= SslMode::Require || !target.endpoints.iter().any(Endpoint::is_remote) {
+        return Ok(());
+    }
+    match &mut target.protocol {
+        ProtocolOptions::PostgreSql(options) => match &mut options.require_auth {
+            RequireAuth::OneOf(methods) => methods.retain(|method| *method != AuthMethod::Password),
+            RequireAuth::NoneOf(methods) => methods.push(AuthMethod::Password),
+            any @ RequireAuth::Any => *any = RequireAuth::NoneOf(vec![AuthMethod::Password]),
+        },
+        // The password encrypted for a key that the same server sends.
+        ProtocolOptions::MySql(options) => options.get_server_public_key = false,
+        ProtocolOptions::SqlServer(_) => {
+            let problem =
+                "an agent that was called over NATS sends SQL Server no password without TLS";
+            let parts = ErrorParts::new(problem).with_hint("set encrypt=true in the URL");
+            return Err(AgentFailure::new(FailureKind::Usage, parts));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a variable holds a password, or the path of a file of passwords.
@@ -651,6 +722,44 @@ impl Observer for RowSender<'_> {
         self.keeping.add_row(&row);
         if self.link.send(&FromAgent::Row(Box::new(row))).is_err() {
             self.link.lose();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn over_nats_no_password_is_sent_in_the_clear() {
+        let allows = |url: &str| {
+            let mut target = resolve(url, &Environment::without_home("u")).expect("a server");
+            if refuse_clear_passwords(&mut target).is_err() {
+                return false;
+            }
+            match target.protocol {
+                ProtocolOptions::PostgreSql(options) => {
+                    options.require_auth.allows(AuthMethod::Password)
+                }
+                ProtocolOptions::MySql(options) => options.get_server_public_key,
+                ProtocolOptions::SqlServer(_) => true,
+            }
+        };
+        for refused in [
+            "postgres://u@192.0.2.1/d?sslmode=prefer",
+            "postgres://u@192.0.2.1/d?sslmode=disable&require_auth=!md5",
+            "postgres://u@192.0.2.1/d?sslmode=disable&require_auth=password,md5",
+            "mysql://u@192.0.2.1/d?ssl-mode=DISABLED&get-server-public-key=1",
+            "sqlserver://u@192.0.2.1?encrypt=false",
+        ] {
+            assert!(!allows(refused), "{refused}");
+        }
+        for allowed in [
+            "postgres://u@192.0.2.1/d?sslmode=require",
+            "sqlserver://u@192.0.2.1?encrypt=true",
+            "postgres://u@127.0.0.1/d",
+        ] {
+            assert!(allows(allowed), "{allowed}");
         }
     }
 }

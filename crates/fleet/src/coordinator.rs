@@ -206,6 +206,10 @@ impl Fleet {
                 Arrival::Lost(reason) => return Err(self.lost_error(index, reason)),
                 Arrival::NotAnAgent(answer) => {
                     let agent = self.agents[index].name.clone();
+                    #[cfg(feature = "nats")]
+                    if !self.agents[index].is_private && answer == crate::nats::BUSY {
+                        return Err(Error::Busy { agent });
+                    }
                     return Err(Error::NotAnAgent { agent, answer });
                 }
             }
@@ -466,6 +470,11 @@ impl Agent {
         description
             .map(|agent| agent.host.clone())
             .unwrap_or_default()
+    }
+
+    /// Its name in documents, which must not show its command: that may contain a password.
+    pub fn stored_name(&self, index: usize) -> String {
+        format!("agent {} ({})", index + 1, self.host().name)
     }
 
     /// Why it was lost; an empty reason: its carrier ended.

@@ -256,6 +256,7 @@ fn work_difference(ours: &WorkDescription, theirs: &WorkDescription) -> Option<S
         let version = |work: &WorkDescription| work.server_version.clone();
         difference("a server of version", version(ours), version(theirs))
     })
+    .or_else(|| difference("the server", ours.hosts.join(", "), theirs.hosts.join(", ")))
 }
 
 /// Splits workers over machines, in shares by their CPUs, at least one for each.
@@ -302,6 +303,23 @@ fn load_start(plan: &Plan, ready: &[ReadyPart], start_ns: u64) -> LoadStart {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_agent_whose_files_name_another_server_does_other_work() {
+        let work = |host: &str| WorkDescription {
+            plan_hash: String::new(),
+            scale: 1,
+            kinds: Vec::new(),
+            settings: Vec::new(),
+            server_version: "17.2".to_owned(),
+            hosts: vec![host.to_owned()],
+        };
+        assert_eq!(work_difference(&work("db1:5432"), &work("db1:5432")), None);
+        assert_eq!(
+            work_difference(&work("db1:5432"), &work("db2:5432")).as_deref(),
+            Some("the server db2:5432 instead of db1:5432")
+        );
+    }
 
     #[test]
     fn other_work_is_named() {

@@ -27,6 +27,8 @@ pub enum Error {
         /// The end of what its command wrote to stderr.
         stderr: String,
     },
+    /// It serves another coordinator.
+    Busy { agent: String },
     /// It answered something else than an agent does.
     NotAnAgent { agent: String, answer: String },
     /// It is another build.
@@ -90,9 +92,10 @@ impl Error {
             Error::NotStarted { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
                 FailureKind::Usage
             }
-            Error::NotStarted { .. } | Error::NotInstalled { .. } | Error::Lost { .. } => {
-                FailureKind::Connect
-            }
+            Error::NotStarted { .. }
+            | Error::NotInstalled { .. }
+            | Error::Lost { .. }
+            | Error::Busy { .. } => FailureKind::Connect,
             Error::NotAnAgent { .. }
             | Error::OtherBuild { .. }
             | Error::OtherWork { .. }
@@ -137,6 +140,10 @@ impl UserError for Error {
                     "" => parts,
                     text => parts.with_details(text),
                 }
+            }
+            Error::Busy { agent } => {
+                ErrorParts::new(format!("{agent} is busy: it serves another coordinator"))
+                    .with_hint("wait until that has ended, or name other agents")
             }
             Error::NotAnAgent { agent, answer } => ErrorParts::new(format!(
                 "{agent} did not answer as an agent does, but with \"{answer}\""

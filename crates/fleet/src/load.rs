@@ -152,7 +152,7 @@ impl<'a> Load<'a> {
         let agent = &mut self.fleet.agents[index];
         let reason = agent.reason_of_loss(reason);
         agent.carrier.kill();
-        let sentence = format!("{} was lost: {reason}", agent.name);
+        let sentence = format!("{} was lost: {reason}", agent.stored_name(index));
         self.parts[index].has_ended = true;
         self.parts[index].lost = Some(reason);
         self.collector.end_worker(index);
@@ -246,7 +246,7 @@ impl<'a> Load<'a> {
             *sum = (sum.0.saturating_add(count), sum.1.saturating_add(total));
         }
         if let Some(failure) = finished.failure {
-            let agent = &self.fleet.agents[index].name;
+            let agent = self.fleet.agents[index].stored_name(index);
             let sentence = format!("{agent}: {failure}");
             self.fail(sentence);
         }

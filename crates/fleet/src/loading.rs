@@ -3,12 +3,12 @@
 //! In: the parts that are missing. Out: rows that are stored. The coordinator creates the tables before, and builds keys
 //! and statistics after. Must never: give a part to two agents, or end well if one of them did not.
 
-use crate::agent::{Link, failure, read_plan, resolve_target, url_of};
+use crate::agent::{Link, failure, hosts_of, read_plan, resolve_target, url_of};
 use crate::coordinator::{Fleet, server_login};
 use crate::driving::{plan_text, split_workers};
 use crate::error::{Error, FailureKind};
 use crate::message::{AgentFailure, FromAgent, LoadPart, ToAgent};
-use prony_plan::{Plan, UserError};
+use prony_plan::{ErrorParts, Plan, UserError};
 use prony_server::Target;
 use prony_workload::progress::ProgressMeter;
 use prony_workload::stop::StopWatcher;
@@ -27,6 +27,16 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) fn load_part(link: &Link, part: LoadPart) -> Result<(), AgentFailure> {
     let plan = read_plan(&part.plan)?;
     let target = resolve_target(link, &part.login)?;
+    let hosts = hosts_of(&target);
+    if hosts != part.hosts {
+        let problem = format!(
+            "it would load into the server {} instead of {}",
+            hosts.join(", "),
+            part.hosts.join(", ")
+        );
+        let parts = ErrorParts::new(problem).with_hint("name the server in the URL");
+        return Err(AgentFailure::new(FailureKind::Usage, parts));
+    }
     let workload = prony_workload::find(&plan.workload.name);
     let workload = workload.map_err(|error| failure(FailureKind::Usage, &error))?;
     let selection = PartSelection {
@@ -89,6 +99,10 @@ impl<'a> FleetLoad<'a> {
         seed: u64,
     ) -> Result<FleetLoad<'a>, Error> {
         fleet.check_address(target)?;
+        // Before anything is dropped: a password in the URL is refused for some carriers.
+        for agent in &fleet.agents {
+            server_login(url_of(plan), target, agent)?;
+        }
         if target.hosts().len() > 1 {
             return Err(Error::Unsupported {
                 problem: "agents load into one host",
@@ -147,6 +161,7 @@ impl FleetLoad<'_> {
             let part = LoadPart {
                 plan: plan.clone(),
                 login: server_login(url_of(self.plan), self.target, agent)?,
+                hosts: hosts_of(self.target),
                 seed: self.seed,
                 jobs: self.jobs,
                 all_parts: all,

@@ -118,6 +118,8 @@ pub(crate) struct LoadPart {
     /// The plan as a TOML file, with the server's URL.
     pub plan: String,
     pub login: ServerLogin,
+    /// The hosts of the coordinator, which the agent must reach too.
+    pub hosts: Vec<String>,
     pub seed: u64,
     /// Connections of all machines together.
     pub jobs: u32,

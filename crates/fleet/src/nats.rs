@@ -5,31 +5,36 @@
 //! each has its sender and a number, and a missing one ends the carrier. An empty one is the end of the bytes. Must never:
 //! go on after a message was lost, or block on a server that is gone.
 
-use async_nats::{Client, ConnectOptions, Subscriber};
+use async_nats::{Client, ClientError, ConnectErrorKind, ConnectOptions, Event, Subscriber};
 use futures_util::StreamExt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// How often a call is repeated until its agent answers, which may not have been started yet.
 const CALL_INTERVAL: Duration = Duration::from_millis(500);
 /// How long what was written last may take to leave.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a coordinator that was answered may say nothing: it greets at once. Later `Alive` arrives more often.
+const GREETING_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of frames in one message; servers take a megabyte unless they are told otherwise.
 const CHUNK_MAX_BYTES: usize = 512 << 10;
 /// The sender and the number of a message.
 const HEADER_BYTES: usize = 16;
 /// What an agent answers that drives a load already.
-const BUSY: &[u8] = b"busy: it serves another coordinator\n";
+pub(crate) const BUSY: &str = "busy: it serves another coordinator";
+/// How long an agent that is busy is called: one whose coordinator has just ended needs some seconds. Shorter than the
+/// wait for its welcome, after which nobody would know why.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(25);
 
 /// A server, and the name of an agent there, from `nats://host:4222/NAME`.
 pub(crate) struct NatsAddress {
@@ -71,7 +76,8 @@ impl NatsAddress {
 /// The warning of a server that takes messages of anybody.
 pub(crate) fn open_server_warning(server: &str) -> String {
     format!(
-        "the NATS server {} asks for no log-in: whoever reaches it can call agents and read what they measure",
+        "the NATS server {} asks for no log-in: whoever reaches it can read what agents measure, and make them log in to any \
+         database server with the passwords of their machines, and execute SQL there",
         prony_server::secrets::redact_argument(server)
     )
 }
@@ -79,6 +85,8 @@ pub(crate) fn open_server_warning(server: &str) -> String {
 /// A connection to a NATS server, with a thread of its own.
 pub(crate) struct Bus {
     client: Client,
+    /// Whether the server refused the log-in, perhaps after a time without it.
+    is_refused: Arc<AtomicBool>,
     handle: Handle,
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -97,13 +105,19 @@ impl Bus {
             // Ended by the sender, which is never used.
             let _ = runtime.block_on(ended);
         })?;
+        let is_refused = Arc::new(AtomicBool::new(false));
+        let refused = Arc::clone(&is_refused);
         let connecting = async {
-            let options = options(waits).await?;
+            let options = options(waits).await?.event_callback(move |event| {
+                refused.fetch_or(is_refusal(&event), Ordering::Relaxed);
+                std::future::ready(())
+            });
             options.connect(server).await.map_err(io::Error::other)
         };
         let client = handle.block_on(connecting)?;
         Ok(Arc::new(Bus {
             client,
+            is_refused,
             handle,
             end: Some(end),
             thread: Some(thread),
@@ -143,7 +157,8 @@ impl Bus {
     /// Reads and writes the subjects of a call that this agent answers.
     fn answer(self: &Arc<Self>, agent: &str, call: &str) -> io::Result<(ChunkReader, ChunkWriter)> {
         let incoming = self.subscribe(format!("prony.{agent}.{call}.to"))?;
-        let (chunks, reader) = ChunkReader::new();
+        let (chunks, mut reader) = ChunkReader::new();
+        reader.timeout = Some(GREETING_TIMEOUT);
         let reading = self.handle.spawn(forward(incoming, chunks));
         let mut writer = self.writer(format!("prony.{agent}.{call}.from"), None);
         writer.reading = Some(reading.abort_handle());
@@ -243,6 +258,16 @@ async fn options(waits: bool) -> io::Result<ConnectOptions> {
     Ok(options)
 }
 
+/// Whether the server does not accept the log-in; the client would try again for ever.
+fn is_refusal(event: &Event) -> bool {
+    let kinds = [
+        ConnectErrorKind::AuthorizationViolation,
+        ConnectErrorKind::Authentication,
+    ];
+    matches!(event, Event::ClientError(ClientError::Other(text))
+        if kinds.iter().any(|kind| *text == kind.to_string()))
+}
+
 fn random_number() -> u64 {
     RandomState::new().build_hasher().finish()
 }
@@ -255,16 +280,27 @@ struct Caller {
 
 impl Caller {
     async fn repeat_until_answered(&self, incoming: &mut Subscriber) -> Option<Vec<u8>> {
+        let since = Instant::now();
         loop {
             let call = self.call.clone().into_bytes();
             let published = self.client.publish(self.subject.clone(), call.into());
             published.await.ok()?;
             match timeout(CALL_INTERVAL, incoming.next()).await {
-                Ok(message) => return Some(message?.payload.to_vec()),
+                Ok(message) => {
+                    let answer = message?.payload.to_vec();
+                    if !is_busy(&answer) || since.elapsed() > BUSY_TIMEOUT {
+                        return Some(answer);
+                    }
+                    sleep(CALL_INTERVAL).await;
+                }
                 Err(_) => continue,
             }
         }
     }
+}
+
+fn is_busy(answer: &[u8]) -> bool {
+    answer.get(HEADER_BYTES..) == Some(BUSY.as_bytes())
 }
 
 async fn forward(mut incoming: Subscriber, chunks: Sender<Vec<u8>>) {
@@ -309,6 +345,8 @@ impl Publisher {
 /// The bytes of the other side.
 pub(crate) struct ChunkReader {
     chunks: Receiver<Vec<u8>>,
+    /// How long to wait for the next message, if not forever.
+    timeout: Option<Duration>,
     /// Who sends, from the first message.
     sender: Option<u64>,
     next: u64,
@@ -321,6 +359,7 @@ impl ChunkReader {
         let (sender, chunks) = channel();
         let reader = ChunkReader {
             chunks,
+            timeout: None,
             sender: None,
             next: 0,
             chunk: Vec::new(),
@@ -350,7 +389,14 @@ impl ChunkReader {
 impl Read for ChunkReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.position >= self.chunk.len() {
-            let Ok(chunk) = self.chunks.recv() else {
+            let chunk = match self.timeout {
+                None => self.chunks.recv().ok(),
+                Some(timeout) => match self.chunks.recv_timeout(timeout) {
+                    Err(RecvTimeoutError::Timeout) => return Err(io::ErrorKind::TimedOut.into()),
+                    received => received.ok(),
+                },
+            };
+            let Some(chunk) = chunk else {
                 return Ok(0);
             };
             self.check(&chunk)?;
@@ -467,9 +513,18 @@ impl NatsAgent {
     /// # Errors
     /// The connection has ended for good.
     pub fn next_coordinator(&self) -> io::Result<(ChunkReader, ChunkWriter)> {
-        let gone = |_| io::Error::other("the connection to NATS has ended");
-        let call = self.calls.recv().map_err(gone)?;
-        self.bus.answer(&self.name, &call)
+        loop {
+            match self.calls.recv_timeout(CALL_INTERVAL) {
+                Ok(call) => return self.bus.answer(&self.name, &call),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(io::Error::other("the connection to NATS has ended"));
+                }
+                Err(RecvTimeoutError::Timeout) if self.bus.is_refused.load(Ordering::Relaxed) => {
+                    return Err(io::Error::other("the NATS server refuses the log-in"));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
     }
 
     /// The coordinator is gone: the next one may call.
@@ -496,7 +551,7 @@ impl CallListener {
             let is_call = call.len() == 32 && call.bytes().all(|byte| byte.is_ascii_hexdigit());
             if is_call && !self.accept(&call) {
                 let mut answer = vec![0; HEADER_BYTES];
-                answer.extend_from_slice(BUSY);
+                answer.extend_from_slice(BUSY.as_bytes());
                 let subject = format!("prony.{}.{call}.from", self.name);
                 let _ = self.client.publish(subject, answer.into()).await;
             }
@@ -591,6 +646,17 @@ mod tests {
         server.kill().expect("it runs");
         server.wait().expect("it ends");
         std::fs::remove_file(config).expect("a file");
+    }
+
+    /// Whoever calls an agent and says nothing does not keep it from others.
+    #[test]
+    fn a_silent_coordinator_is_not_waited_for() {
+        let (sender, mut reader) = ChunkReader::new();
+        reader.timeout = Some(Duration::from_millis(10));
+        let error = reader.read(&mut [0; 8]).expect_err("silence");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        drop(sender);
+        assert_eq!(reader.read(&mut [0; 8]).expect("the end"), 0);
     }
 
     fn chunk(sender: u64, number: u64, bytes: &[u8]) -> Vec<u8> {

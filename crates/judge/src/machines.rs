@@ -73,7 +73,7 @@ pub fn client_proof(whole: &Run, half: &Run) -> ClientProof {
     };
     ClientProof {
         sentence: format!(
-            "{verdict}. {} machines drove {of_all:.1} transactions per second, {} of them {of_half:.1} ({:+.1} %)",
+            "{verdict}, as far as one pair of runs can say. {} machines drove {of_all:.1} transactions per second, {} of them {of_half:.1} ({:+.1} %)",
             whole.machines.len(),
             half.machines.len(),
             -loss * 100.0

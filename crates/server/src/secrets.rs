@@ -94,7 +94,7 @@ pub fn redact_message(message: &str, arguments: &[OsString]) -> String {
 
 /// `scheme://user:PASSWORD@host`: libpq ends the user at the first `:` and the password at the
 /// next `@`, and a `/` before that ends the authority. We take the last `@` before a `?`, so that
-/// a password that was not percent-encoded is hidden as a whole.
+/// a password that was not percent-encoded is hidden as a whole. For NATS, `TOKEN@host` is a secret without a user.
 fn authority_password(argument: &[u8]) -> Option<Range<usize>> {
     let authority = find(argument, b"://")? + 3;
     let after_scheme = &argument[authority..];
@@ -104,9 +104,19 @@ fn authority_password(argument: &[u8]) -> Option<Range<usize>> {
         .unwrap_or(after_scheme.len());
     let after_scheme = &after_scheme[..end];
     let at = after_scheme.iter().rposition(|&b| b == b'@')?;
-    let colon = after_scheme[..at].iter().position(|&b| b == b':')?;
-    let range = authority + colon + 1..authority + at;
+    let start = match after_scheme[..at].iter().position(|&b| b == b':') {
+        Some(colon) => colon + 1,
+        None if is_nats(&argument[..authority]) => 0,
+        None => return None,
+    };
+    let range = authority + start..authority + at;
     (!range.is_empty()).then_some(range)
+}
+
+/// Whether a text ends with the scheme of a NATS server.
+fn is_nats(text: &[u8]) -> bool {
+    let text = text.to_ascii_lowercase();
+    text.ends_with(b"nats://") || text.ends_with(b"tls://")
 }
 
 /// Start and end of the value after a keyword. There may be spaces around the `=`, as in conninfo
@@ -179,6 +189,8 @@ mod tests {
             ),
             ("password=a sslpassword=b", "password=*** sslpassword=***"),
             ("PASSWORD=geheim", "PASSWORD=***"),
+            ("nats://geheim@bus:4222/vm1", "nats://***@bus:4222/vm1"),
+            ("--nats=tls://u:geheim@bus", "--nats=tls://u:***@bus"),
             ("--mysql-password=ge heim&x=1", "--mysql-password=***"),
             ("--pgsql_password='\"\\", "--pgsql_password=***"),
             (
@@ -237,6 +249,7 @@ mod tests {
             "run",
             "--clients=64",
             "postgres://u@h:5432/d",
+            "nats://bus:4222/vm1",
             "postgres://h:5432/d?sslmode=require",
             "host=/tmp user=u passfile=/x",
             "password",

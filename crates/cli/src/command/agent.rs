@@ -12,7 +12,7 @@ use std::io::{stdin, stdout};
 pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
     if let Some(url) = &args.nats {
         let mut notice = |line: &str| output::notice(&format!("prony: {line}"));
-        return match prony_fleet::serve_nats(url, &agent_setup(), &mut notice) {
+        return match prony_fleet::serve_nats(url, &agent_setup(true), &mut notice) {
             Ok(never) => match never {},
             Err(error) => {
                 let exit = if error.is_usage() {
@@ -24,7 +24,7 @@ pub fn agent(args: &AgentArgs) -> Result<Exit, Failure> {
             }
         };
     }
-    match prony_fleet::serve(stdin(), stdout(), &agent_setup()) {
+    match prony_fleet::serve(stdin(), stdout(), &agent_setup(false)) {
         Ok(()) => Ok(Exit::Success),
         Err(error) => Err(Failure::usage(error.to_string(), "")),
     }

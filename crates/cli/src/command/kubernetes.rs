@@ -16,6 +16,12 @@ pub fn print(args: &FleetKubernetesArgs) -> Result<Exit, Failure> {
             hint,
         ));
     }
+    let server = args.nats.split_once("://").map_or("", |(_, server)| server);
+    if server.trim_end_matches('/').contains('/') {
+        let hint =
+            "name the server alone, such as nats://nats:4222: each pod is an agent of its own name";
+        return Err(Failure::usage("--nats names an agent", hint));
+    }
     output::show(|out, _| json::write_pretty(out, &manifest(args)))?;
     Ok(Exit::Success)
 }
@@ -52,6 +58,8 @@ fn manifest(args: &FleetKubernetesArgs) -> Value {
             "completionMode": "Indexed",
             "completions": args.agents,
             "parallelism": args.agents,
+            // An agent that ends is started again: it waits for the next load.
+            "backoffLimit": 1_000_000,
             "template": {
                 "metadata": { "labels": labels },
                 "spec": {
@@ -105,6 +113,7 @@ mod tests {
         let job: Job = serde_json::from_value(manifest(&args)).expect("a job");
         let spec = job.spec.expect("a spec");
         assert_eq!((spec.completions, spec.parallelism), (Some(8), Some(8)));
+        assert_eq!(spec.backoff_limit, Some(1_000_000));
         assert_eq!(spec.completion_mode.as_deref(), Some("Indexed"));
         let pod = spec.template.spec.expect("a pod");
         let command = pod.containers[0].command.clone().expect("a command");

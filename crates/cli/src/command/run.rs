@@ -13,7 +13,7 @@ use crate::run::{
 };
 use prony_judge::requirements::Baseline;
 use prony_plan::{
-    Experiment, InputLocation, InputValue, Plan, PlanInput, ServerPlan, value_from_flag,
+    Experiment, InputLocation, InputValue, Pace, Plan, PlanInput, ServerPlan, value_from_flag,
 };
 use prony_runner::{Purpose, ServerObserverOptions, WithOrigin};
 use prony_server::secrets;
@@ -70,6 +70,13 @@ fn run_as(
             hint,
         ));
     }
+    if request.plan.drive.pace != Pace::Closed {
+        let hint = "remove the rate: half of the machines would keep it too";
+        return Err(Failure::usage(
+            "--prove-client needs a load without a rate",
+            hint,
+        ));
+    }
     prove_client(&request, &observe)
 }
 
@@ -88,11 +95,17 @@ fn prove_client(request: &RunRequest, observe: &ObserveOptions) -> Result<Exit, 
         machines / 2
     ));
     let (half, half_exit) = execute(&half_request, observe, None)?.into_stored_run()?;
+    if half_exit != Exit::Success {
+        output::notice(
+            "prony: the load from half of the machines did not succeed, so that it proves nothing",
+        );
+        return Ok(half_exit);
+    }
     let proof = prony_judge::client_proof(&whole, &half);
     output::notice(&format!("prony: {}", proof.sentence));
-    Ok(match half_exit {
-        Exit::Success if proof.was_client_limited => Exit::Invalid,
-        exit => exit,
+    Ok(match proof.was_client_limited {
+        true => Exit::Invalid,
+        false => Exit::Success,
     })
 }
 
@@ -258,13 +271,23 @@ pub fn request_document(input: &PlanInput, plan: &Plan, arguments: &[OsString]) 
 /// What stands for a command that may contain a password.
 const A_COMMAND: &str = "a command";
 
-/// Replaces the commands of `--at TIME COMMAND`, which may contain a password, as in the plan.
+/// Replaces the commands of `--at TIME COMMAND` and of agents, which may contain a password, as in the plan.
 fn hide_commands(arguments: &mut [String]) {
     for index in 0..arguments.len() {
         let to_command = match &*arguments[index] {
             "--at" => 2,
+            "--agent" => 1,
             joined if joined.starts_with("--at=") => 1,
-            _ => continue,
+            joined => {
+                let setting = ["--agent=", "fleet.agents="].into_iter().find_map(|name| {
+                    let start = joined.find(name)?;
+                    Some(start + name.len())
+                });
+                if let Some(start) = setting {
+                    arguments[index].replace_range(start.., A_COMMAND);
+                }
+                continue;
+            }
         };
         if let Some(command) = arguments.get_mut(index + to_command) {
             A_COMMAND.clone_into(command);
@@ -282,6 +305,17 @@ mod tests {
         let mut arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
         hide_commands(&mut arguments);
         let hidden = "prony run tpcb --at 5s a command --seed 1 --at=6s a command --at 7s";
+        assert_eq!(arguments.join(" "), hidden);
+    }
+
+    #[test]
+    fn commands_of_agents_are_not_stored() {
+        let line =
+            "prony run tpcb --agent my-secret --agent=other-secret -o fleet.agents=x --seed 1";
+        let mut arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        hide_commands(&mut arguments);
+        let hidden =
+            "prony run tpcb --agent a command --agent=a command -o fleet.agents=a command --seed 1";
         assert_eq!(arguments.join(" "), hidden);
     }
 }

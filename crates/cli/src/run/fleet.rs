@@ -63,9 +63,10 @@ pub fn start(commands: &[String], installs: bool, signals: &Signals) -> Result<F
     Ok(fleet)
 }
 
-/// This program as an agent.
-pub fn agent_setup() -> AgentSetup {
+/// This program as an agent. `waits`: for one coordinator after the other.
+pub fn agent_setup(waits: bool) -> AgentSetup {
     AgentSetup {
+        begins_anew: waits,
         host: this_machine(),
         build: this_build(),
         examine: examine_machine,

@@ -146,14 +146,14 @@ pub fn pending_error(fd: RawFd) -> i32 {
     error
 }
 
-/// Whether the other side of a connected socket has not closed it.
+/// Whether the other side of a connected socket that is idle has not closed it. What is unread there would be the error
+/// with which a server ends a connection, or a reply that nobody waits for.
 pub fn is_open(fd: RawFd) -> bool {
     let mut byte = 0_u8;
     let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
     // SAFETY: the pointer and the length describe `byte`.
     match unsafe { libc::recv(fd, (&raw mut byte).cast(), 1, flags) } {
-        0 => false,
-        1.. => true,
+        0.. => false,
         _ => io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock,
     }
 }

@@ -2,18 +2,41 @@
 //!
 //! No other code reads these variables and folders from the process. Must never: show a variable's value.
 
+use super::options;
+use crate::sqlserver::SQLCMD_VARIABLES;
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Beginnings of the names of the variables that are read.
-const PREFIXES: [&str; 3] = ["PG", "MYSQL", "SQLCMD"];
+/// The variables that are read besides those of [`options::variables`] and [`SQLCMD_VARIABLES`]. Others are not taken from
+/// the process: `MYSQL_ROOT_PASSWORD` and the like are nobody's but the user's.
+const OTHER_VARIABLES: [&str; 12] = [
+    "PGREQUIRESSL",
+    "PGSERVICEFILE",
+    "PGSYSCONFDIR",
+    "PGDATESTYLE",
+    "PGTZ",
+    "PGGEQO",
+    "MYSQL_PWD",
+    "MYSQL_HOST",
+    "MYSQL_TCP_PORT",
+    "MYSQL_UNIX_PORT",
+    "MYSQL_TEST_LOGIN_FILE",
+    "LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN",
+];
+
+fn is_read(variable: &str) -> bool {
+    let mut sqlcmd = SQLCMD_VARIABLES.iter().map(|(name, _)| *name);
+    OTHER_VARIABLES.contains(&variable)
+        || options::variables().any(|name| name == variable)
+        || sqlcmd.any(|name| name == variable)
+}
 
 /// Variables, home folder, user name and well-known folders, from the process or from a test.
 #[derive(Clone, Default)]
 pub struct Environment {
-    /// Variables whose names begin with one of [`PREFIXES`].
+    /// Variables that [`is_read`] knows.
     vars: BTreeMap<String, String>,
     /// Home folder, for `.pgpass`, `.pg_service.conf` and `.postgresql/`.
     pub home: Option<PathBuf>,
@@ -54,7 +77,7 @@ impl Environment {
         let text = |os: std::ffi::OsString| os.to_string_lossy().into_owned();
         let vars = std::env::vars_os()
             .map(|(name, value)| (text(name), text(value)))
-            .filter(|(name, _)| PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+            .filter(|(name, _)| is_read(name))
             .collect();
         let (user, account_home) = effective_account();
         let home = std::env::var_os("HOME")
@@ -101,6 +124,7 @@ impl Environment {
 
     /// A variable's value, which may be empty, as with libpq.
     pub fn var(&self, name: &str) -> Option<&str> {
+        debug_assert!(is_read(name), "{name} is not taken from the process");
         self.vars.get(name).map(String::as_str)
     }
 
@@ -156,5 +180,20 @@ fn effective_account() -> (Option<String>, Option<PathBuf>) {
             (!p.is_null()).then(|| CStr::from_ptr(p).to_string_lossy().into_owned())
         };
         (text(entry.pw_name), text(entry.pw_dir).map(PathBuf::from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_read;
+
+    #[test]
+    fn passwords_that_no_client_reads_are_not_taken_from_the_process() {
+        for known in ["PGHOST", "PGSERVICEFILE", "MYSQL_PWD", "SQLCMDPASSWORD"] {
+            assert!(is_read(known), "{known}");
+        }
+        for unknown in ["MYSQL_ROOT_PASSWORD", "PGPASSWORD_OLD", "SQLCMDPASSWORD2"] {
+            assert!(!is_read(unknown), "{unknown}");
+        }
     }
 }

@@ -93,6 +93,11 @@ pub(crate) fn find(name: &str) -> Option<&'static Keyword> {
     KEYWORDS.iter().find(|k| k.name == name)
 }
 
+/// The environment variables that set keywords.
+pub(super) fn variables() -> impl Iterator<Item = &'static str> {
+    KEYWORDS.iter().filter_map(|keyword| keyword.env_var)
+}
+
 /// The keywords whose values must not be shown.
 pub fn secret_keywords() -> impl Iterator<Item = &'static str> {
     let secret = KEYWORDS.iter().filter(|keyword| keyword.secret);

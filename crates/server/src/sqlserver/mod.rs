@@ -16,6 +16,7 @@ mod tls;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use options::SQLCMD_VARIABLES;
 pub(crate) use text::{ConnectionText, recognize, redact};
 
 use crate::control::WaitOptions;

@@ -81,7 +81,7 @@ const IGNORED_OPTIONS: [&str; 27] = [
 ];
 
 /// The variables that sqlcmd reads, and the options that they set.
-const SQLCMD_VARIABLES: [(&str, &str); 6] = [
+pub(crate) const SQLCMD_VARIABLES: [(&str, &str); 6] = [
     ("SQLCMDSERVER", "server"),
     ("SQLCMDUSER", "user"),
     ("SQLCMDPASSWORD", "password"),
