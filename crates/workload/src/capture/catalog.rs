@@ -11,8 +11,10 @@ use std::collections::HashMap;
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Column {
-    /// The name, quoted where the dialect needs it.
+    /// The name in quotes: a list of the words that need them would be incomplete.
     pub name: String,
+    /// The name as the catalog has it.
+    pub bare_name: String,
     /// The type without its length, in lower case.
     pub data_type: String,
     /// Whether it is the last column of a unique key, so that a new row needs a new value.
@@ -68,7 +70,7 @@ impl<'a> Catalog<'a> {
                 None => table
                     .columns
                     .iter()
-                    .find(|column| unquoted(&column.name).eq_ignore_ascii_case(&name.name)),
+                    .find(|column| column.bare_name.eq_ignore_ascii_case(&name.name)),
             };
             match (column.cloned(), &found) {
                 (None, _) => {}
@@ -96,13 +98,19 @@ impl<'a> Catalog<'a> {
             SqlDialect::MySql => (MYSQL_COLUMNS, MYSQL_ROWS, unquoted(text).to_owned()),
             SqlDialect::TransactSql => (SQL_SERVER_COLUMNS, SQL_SERVER_ROWS, text.to_owned()),
         };
-        let columns = self.control.query_with(columns, &[&name])?;
+        let columns = match self.control.query_with(columns, &[&name]) {
+            // The text is no name of a table, or a right is missing.
+            Err(ControlError::Statement(error)) if !error.is_fatal() => return Ok(None),
+            columns => columns?,
+        };
         let columns: Vec<Column> = columns
             .into_iter()
             .filter_map(|row| {
                 let [name, data_type, is_key] = row.try_into().ok()?;
+                let bare_name: String = name?;
                 Some(Column {
-                    name: quoted(&name?, self.dialect),
+                    name: self.dialect.quote_identifier(&bare_name),
+                    bare_name,
                     data_type: data_type?.to_lowercase(),
                     is_key: is_key.is_some_and(|flag| flag == "t" || flag == "1"),
                 })
@@ -151,138 +159,3 @@ pub(super) fn unquoted(name: &str) -> &str {
         .map_or(0, |quote| quote + 1);
     &name[start..]
 }
-
-/// A name with quotes, unless it needs none in any dialect.
-fn quoted(name: &str, dialect: SqlDialect) -> String {
-    let is_plain = name
-        .bytes()
-        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_')
-        && !name.starts_with(|c: char| c.is_ascii_digit())
-        && (name.contains('_') || !RESERVED.contains(&name));
-    match dialect {
-        _ if is_plain => name.to_owned(),
-        SqlDialect::PostgreSql => format!("\"{}\"", name.replace('"', "\"\"")),
-        SqlDialect::MySql => format!("`{}`", name.replace('`', "``")),
-        SqlDialect::TransactSql => format!("[{}]", name.replace(']', "]]")),
-    }
-}
-
-/// Reserved words that are likely as names of columns.
-const RESERVED: &[&str] = &[
-    "user",
-    "order",
-    "group",
-    "key",
-    "desc",
-    "asc",
-    "from",
-    "to",
-    "default",
-    "check",
-    "end",
-    "limit",
-    "offset",
-    "table",
-    "column",
-    "index",
-    "primary",
-    "references",
-    "select",
-    "where",
-    "when",
-    "then",
-    "case",
-    "all",
-    "any",
-    "and",
-    "or",
-    "not",
-    "null",
-    "true",
-    "false",
-    "in",
-    "is",
-    "as",
-    "on",
-    "by",
-    "for",
-    "with",
-    "rank",
-    "row",
-    "rows",
-    "range",
-    "usage",
-    "option",
-    "read",
-    "write",
-    "system",
-    "percent",
-    "plan",
-    "file",
-    "function",
-    "condition",
-    "interval",
-    "values",
-    "value",
-    "current",
-    "left",
-    "right",
-    "like",
-    "between",
-    "exists",
-    "unique",
-    "union",
-    "using",
-    "leading",
-    "trailing",
-    "both",
-    "analyze",
-    "array",
-    "cast",
-    "collate",
-    "constraint",
-    "create",
-    "distinct",
-    "do",
-    "else",
-    "except",
-    "fetch",
-    "foreign",
-    "grant",
-    "having",
-    "initially",
-    "intersect",
-    "into",
-    "lateral",
-    "only",
-    "placing",
-    "returning",
-    "session_user",
-    "some",
-    "window",
-    "change",
-    "schema",
-    "database",
-    "match",
-    "mod",
-    "release",
-    "rename",
-    "repeat",
-    "replace",
-    "require",
-    "set",
-    "show",
-    "signal",
-    "sql",
-    "starting",
-    "trigger",
-    "update",
-    "use",
-    "rule",
-    "save",
-    "public",
-    "open",
-    "close",
-    "of",
-    "off",
-];

@@ -3,7 +3,7 @@
 //! In: a statement that was read, the catalog, rows a call. Out: the script, the samples that it draws from, and a sentence for
 //! every guess. Must never: put a value of the server into the script; only the queries of the samples are written.
 
-use super::catalog::{Catalog, Column, Table, unquoted};
+use super::catalog::{Catalog, Column, Table};
 use super::statement::{ColumnUse, Role, Statement, TableName};
 use prony_document::SqlDialect;
 use prony_server::control::Error as ControlError;
@@ -196,9 +196,14 @@ impl Builder<'_, '_> {
             | ColumnUse::Inserted => {}
         }
         let is_written = matches!(column_use, ColumnUse::Assigned | ColumnUse::Inserted);
-        let variable = self.new_variable(&column.name);
-        let is_group = |group: &RowGroup| group.table == table && group.is_written == is_written;
-        let index = self.groups.iter().position(is_group).unwrap_or_else(|| {
+        let variable = self.new_variable(&column.bare_name);
+        // A column that comes again is of another row.
+        let is_group = |group: &RowGroup| {
+            group.table == table
+                && group.is_written == is_written
+                && !group.columns.contains(&column)
+        };
+        let index = self.groups.iter().rposition(is_group).unwrap_or_else(|| {
             self.groups.push(RowGroup {
                 table,
                 facts,
@@ -236,7 +241,7 @@ impl Builder<'_, '_> {
     fn finish_groups(&mut self) -> Result<(), ControlError> {
         for group in std::mem::take(&mut self.groups) {
             let sql = self.row_query(&group.table, &group.facts, &group.columns, group.is_written);
-            let columns = group.columns.iter().map(|column| unquoted(&column.name));
+            let columns = group.columns.iter().map(|column| &*column.bare_name);
             let name = sample_name(&group.table, columns, group.is_written);
             let variables = group.variables.join(" ");
             let list = group
@@ -247,7 +252,7 @@ impl Builder<'_, '_> {
                 .join(", ");
             if self.has_rows(&sql)? {
                 self.commands.push(format!("\\sample {name} {variables}\n"));
-                self.transaction.samples.push(Sample { name, sql });
+                self.add_sample(Sample { name, sql });
                 let what = if group.is_written {
                     "written values are those"
                 } else {
@@ -290,14 +295,23 @@ impl Builder<'_, '_> {
                     "NEWID()".to_owned()
                 }
                 _ => self.set(
-                    name,
+                    &column.bare_name,
                     "random(1, 9000000000000000)",
                     "a random number for a new key",
                 ),
             });
         }
         let greatest = format!("SELECT {OWN_STATEMENT} max({name}) FROM {}", table.text);
-        let greatest = self.catalog.control.query_value(&greatest)?;
+        let greatest = match self.catalog.control.query_value(&greatest) {
+            Err(ControlError::Statement(error)) if !error.is_fatal() => {
+                self.guess(format!(
+                    "the greatest {name} of {} could not be read, so new keys begin at 1 and may exist",
+                    table.text
+                ));
+                None
+            }
+            greatest => greatest?,
+        };
         let greatest: i64 = greatest.and_then(|text| text.parse().ok()).unwrap_or(0);
         let limit = match &*column.data_type {
             "bigint" => i64::MAX / 2,
@@ -312,7 +326,7 @@ impl Builder<'_, '_> {
             limit.max(greatest.saturating_add(1))
         );
         Ok(self.set(
-            name,
+            &column.bare_name,
             &value,
             "a random number beyond the greatest, for a new key",
         ))
@@ -343,12 +357,12 @@ impl Builder<'_, '_> {
         if !self.has_rows(&sql)? {
             return Ok(None);
         }
-        let sample = sample_name(table, [unquoted(name), "range"].into_iter(), false);
-        let variable = self.new_variable(name);
+        let sample = sample_name(table, [&*column.bare_name, "range"].into_iter(), false);
+        let variable = self.new_variable(&column.bare_name);
         self.variables.push(format!("{variable}_high"));
         self.commands
             .push(format!("\\sample {sample} {variable} {variable}_high\n"));
-        self.transaction.samples.push(Sample { name: sample, sql });
+        self.add_sample(Sample { name: sample, sql });
         let rows = self.rows_a_call;
         let of = if self.statement.is_aggregate {
             "a guess, because a call returns an aggregate"
@@ -374,16 +388,13 @@ impl Builder<'_, '_> {
         if !self.has_rows(&sql)? {
             return Ok(None);
         }
-        let names = [unquoted(&column.name), kind]
+        let names = [&*column.bare_name, kind]
             .into_iter()
             .filter(|name| !name.is_empty());
         let name = sample_name(table, names, false);
-        let variable = self.new_variable(&column.name);
+        let variable = self.new_variable(&column.bare_name);
         self.commands.push(format!("\\sample {name} {variable}\n"));
-        let sample = Sample { name, sql };
-        if !self.transaction.samples.contains(&sample) {
-            self.transaction.samples.push(sample);
-        }
+        self.add_sample(Sample { name, sql });
         let what = match kind {
             "" => "a value".to_owned(),
             _ => format!("{} values", self.rows_a_call),
@@ -466,7 +477,21 @@ impl Builder<'_, '_> {
         }
     }
 
+    fn add_sample(&mut self, sample: Sample) {
+        if !self.transaction.samples.contains(&sample) {
+            self.transaction.samples.push(sample);
+        }
+    }
+
     fn has_rows(&mut self, sql: &str) -> Result<bool, ControlError> {
+        if self
+            .transaction
+            .samples
+            .iter()
+            .any(|sample| sample.sql == sql)
+        {
+            return Ok(true);
+        }
         match self.catalog.control.query(sql) {
             Ok(rows) => Ok(!rows.is_empty()),
             // A right is missing, or the name is not of a table.
@@ -511,7 +536,7 @@ impl Builder<'_, '_> {
 
     /// A variable with a name of its own.
     fn new_variable(&mut self, name: &str) -> String {
-        let name = word(unquoted(name));
+        let name = word(name);
         let name = if name.starts_with(|c: char| c.is_ascii_digit()) {
             format!("v{name}")
         } else {
