@@ -7,7 +7,7 @@ use super::catalog::{Catalog, Column, Table};
 use super::statement::{ColumnUse, Role, Statement, TableName};
 use prony_document::SqlDialect;
 use prony_server::control::Error as ControlError;
-use prony_server::statements::OWN_STATEMENT;
+use prony_server::statements::{OWN_COLUMN, OWN_STATEMENT};
 
 /// Rows of a sample.
 const SAMPLE_ROWS: u64 = 10_000;
@@ -301,7 +301,10 @@ impl Builder<'_, '_> {
                 ),
             });
         }
-        let greatest = format!("SELECT {OWN_STATEMENT} max({name}) FROM {}", table.text);
+        let greatest = format!(
+            "SELECT {OWN_STATEMENT} max({name}) AS {OWN_COLUMN} FROM {}",
+            table.text
+        );
         let greatest = match self.catalog.control.query_value(&greatest) {
             Err(ControlError::Statement(error)) if !error.is_fatal() => {
                 self.guess(format!(
@@ -344,6 +347,9 @@ impl Builder<'_, '_> {
         let read = self.share(facts);
         let width = ((self.rows_a_call as f64 * read).round() as u64).max(1)
             - u64::from(self.rows_a_call == 1);
+        // At least two rows of a small share are so far apart, unless they are neighbours on disk.
+        let expected = (width as f64 / read).round() as u64;
+        let is_wide = expected > self.rows_a_call + self.rows_a_call / 10;
         let pairs = format!(
             "SELECT {name} AS low, lead({name}, {width}) OVER (ORDER BY {name}) AS high FROM {}{} WHERE {name} IS NOT NULL",
             table.text,
@@ -369,8 +375,15 @@ impl Builder<'_, '_> {
         } else {
             "those that a call returned"
         };
+        let rows = match is_wide {
+            true => format!(
+                "about {expected} rows, or from {width} if their order on disk is that of {name}, because {:.2} % of the table are read, instead of {rows} rows",
+                100.0 * read
+            ),
+            false => format!("about {rows} rows"),
+        };
         self.guess(format!(
-            "from :{variable} to :{variable}_high: about {rows} rows of {}, {of}",
+            "from :{variable} to :{variable}_high: {rows} of {}, {of}",
             table.text
         ));
         Ok(Some(format!(":{variable}")))
@@ -447,7 +460,7 @@ impl Builder<'_, '_> {
                 "SELECT {OWN_STATEMENT} {columns} FROM {from} {conditions} ORDER BY random() LIMIT {SAMPLE_ROWS}"
             ),
             SqlDialect::MySql => format!(
-                "SELECT {OWN_STATEMENT} {columns} FROM {from} {conditions} ORDER BY rand() LIMIT {SAMPLE_ROWS}"
+                "SELECT {OWN_STATEMENT} {columns}, 1 AS {OWN_COLUMN} FROM {from} {conditions} ORDER BY rand() LIMIT {SAMPLE_ROWS}"
             ),
             SqlDialect::TransactSql => format!(
                 "SELECT {OWN_STATEMENT} TOP {SAMPLE_ROWS} {columns} FROM {from} {conditions} ORDER BY NEWID()"

@@ -60,7 +60,7 @@ struct Entry {
 pub fn capture(
     control: &mut Control,
     totals: Vec<StatementTotals>,
-    hidden: Option<&str>,
+    incomplete: &[&str],
     options: &CaptureOptions,
 ) -> Result<Captured, ControlError> {
     let dialect = control.dialect();
@@ -99,7 +99,13 @@ pub fn capture(
         share: kept_us / time_us.max(f64::MIN_POSITIVE),
         left_out,
     };
-    captured.plan = plan_text::write(&entries, &captured, &utilities, (dialect, hidden), options);
+    captured.plan = plan_text::write(
+        &entries,
+        &captured,
+        &utilities,
+        (dialect, incomplete),
+        options,
+    );
     Ok(captured)
 }
 

@@ -8,16 +8,20 @@ use prony_server::statements::{StatementTotals, statistics_view};
 /// The most calls that a weight tells apart.
 const WEIGHT_MAX: f64 = 1e9;
 
-/// Writes the plan. `utilities`: statements that are no transactions, such as COMMIT; `hidden`: what the user's rights hide.
+/// Writes the plan. `utilities`: statements that are no transactions, such as COMMIT; `incomplete`: what the statistics lack.
 pub(super) fn write(
     entries: &[Entry],
     captured: &Captured,
     utilities: &[StatementTotals],
-    (dialect, hidden): (SqlDialect, Option<&str>),
+    (dialect, incomplete): (SqlDialect, &[&str]),
     options: &CaptureOptions,
 ) -> String {
     let mut lines = header(entries, captured, utilities, dialect, options);
-    lines.extend(hidden.map(|hidden| format!("# Incomplete: {hidden}.")));
+    lines.extend(
+        incomplete
+            .iter()
+            .map(|sentence| format!("# Incomplete: {sentence}.")),
+    );
     for (text, reason, share) in &captured.left_out {
         let reason = on_one_line(reason);
         lines.push(format!(
