@@ -133,14 +133,17 @@ const POSTGRES_COLUMNS: &str = "SELECT attname, format_type(atttypid, NULL), EXI
      WHERE i.indrelid = attrelid AND i.indisunique AND i.indkey[i.indnkeyatts - 1] = attnum) \
      FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum";
 // A table that was never analyzed has -1; a row has more than a few bytes.
-const POSTGRES_ROWS: &str = "SELECT CASE WHEN reltuples < 0 THEN pg_relation_size(oid) / 50 ELSE reltuples END::bigint, relkind IN ('r', 'm', 'p') \
-     FROM pg_class WHERE oid = to_regclass($1)";
+// The rows of a partitioned table are those of its partitions.
+const POSTGRES_ROWS: &str = "WITH RECURSIVE parts AS (SELECT to_regclass($1)::oid AS part \
+       UNION SELECT inhrelid FROM pg_inherits JOIN parts ON inhparent = part) \
+     SELECT sum(CASE WHEN relkind = 'p' THEN 0 WHEN reltuples < 0 THEN pg_relation_size(oid) / 50 ELSE reltuples END)::bigint, \
+       bool_and(relkind IN ('r', 'm', 'p')) FROM pg_class JOIN parts ON oid = part";
 const MYSQL_COLUMNS: &str = "SELECT column_name, data_type, EXISTS (SELECT 1 FROM information_schema.statistics s \
      WHERE s.table_schema = database() AND s.table_name = c.table_name AND s.non_unique = 0 AND s.column_name = c.column_name \
      AND s.seq_in_index = (SELECT max(l.seq_in_index) FROM information_schema.statistics l WHERE l.table_schema = database() \
        AND l.table_name = s.table_name AND l.index_name = s.index_name)) \
      FROM information_schema.columns c WHERE table_schema = database() AND table_name = $1 ORDER BY ordinal_position";
-const MYSQL_ROWS: &str = "SELECT coalesce(table_rows, 1000000), 1 FROM information_schema.tables \
+const MYSQL_ROWS: &str = "SELECT coalesce(table_rows, 0), 1 FROM information_schema.tables \
      WHERE table_schema = database() AND table_name = $1";
 const SQL_SERVER_COLUMNS: &str = "SELECT c.name, TYPE_NAME(c.system_type_id), CASE WHEN EXISTS (SELECT 1 FROM sys.indexes i \
      JOIN sys.index_columns k ON k.object_id = i.object_id AND k.index_id = i.index_id WHERE i.object_id = c.object_id \

@@ -88,6 +88,10 @@ pub(super) fn transaction(
         let replacement = builder.replacement(number, role, &parameters.types)?;
         builder.replacements.push(replacement);
     }
+    if statement.has_collapsed_list {
+        let sentence = "how many values a list of IN has, which the statistics do not say";
+        builder.guess(sentence.to_owned());
+    }
     builder.finish_groups()?;
     let Builder {
         replacements,
@@ -351,9 +355,10 @@ impl Builder<'_, '_> {
         let expected = (width as f64 / read).round() as u64;
         let is_wide = expected > self.rows_a_call + self.rows_a_call / 10;
         let pairs = format!(
-            "SELECT {name} AS low, lead({name}, {width}) OVER (ORDER BY {name}) AS high FROM {}{} WHERE {name} IS NOT NULL",
+            "SELECT {name} AS low, lead({name}, {width}) OVER (ORDER BY {name}) AS high FROM {}{} {}",
             table.text,
-            self.sampled(facts)
+            self.sampled(facts),
+            self.conditions(facts, vec![format!("{name} IS NOT NULL")])
         );
         let sql = self.limited(
             "low, high",
@@ -432,9 +437,10 @@ impl Builder<'_, '_> {
         names.dedup();
         let conditions = names.iter().map(|name| format!("{name} IS NOT NULL"));
         let conditions = match may_be_null {
-            true => String::new(),
-            false => format!("WHERE {}", conditions.collect::<Vec<_>>().join(" AND ")),
+            true => Vec::new(),
+            false => conditions.collect(),
         };
+        let conditions = self.conditions(facts, conditions);
         self.limited(
             &list,
             &format!("{}{}", table.text, self.sampled(facts)),
@@ -468,6 +474,18 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// A WHERE clause, which on MySQL takes a part of a large table, so that only this part is sorted.
+    fn conditions(&self, facts: &Table, mut conditions: Vec<String>) -> String {
+        let share = self.share(facts);
+        if self.catalog.dialect == SqlDialect::MySql && share < 1.0 {
+            conditions.push(format!("rand() < {share:.8}"));
+        }
+        match conditions.is_empty() {
+            true => String::new(),
+            false => format!("WHERE {}", conditions.join(" AND ")),
+        }
+    }
+
     /// What lets the server read a part of a large table.
     fn sampled(&self, facts: &Table) -> String {
         let percent = 100.0 * self.share(facts);
@@ -481,10 +499,7 @@ impl Builder<'_, '_> {
 
     /// The share of a table's rows that a sample reads.
     fn share(&self, facts: &Table) -> f64 {
-        match facts.can_sample
-            && facts.rows > WHOLE_ROWS_MAX
-            && self.catalog.dialect != SqlDialect::MySql
-        {
+        match facts.can_sample && facts.rows > WHOLE_ROWS_MAX {
             true => WHOLE_ROWS_MAX as f64 / facts.rows as f64,
             false => 1.0,
         }

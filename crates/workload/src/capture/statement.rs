@@ -74,6 +74,8 @@ pub(super) struct Statement {
     pub calls: Vec<String>,
     /// Whether it returns aggregates, so that the rows that it reads are not those that it returns.
     pub is_aggregate: bool,
+    /// Whether the statistics do not say how many values a list has.
+    pub has_collapsed_list: bool,
     text: String,
     /// The placeholders in the text, with the number of each one's role.
     occurrences: Vec<(Range<usize>, usize)>,
@@ -106,6 +108,7 @@ pub(super) fn read(
     dialect: SqlDialect,
     masks_literals: bool,
 ) -> Result<Statement, &'static str> {
+    let is_collapsed = text.contains("/*, ... */") || is_list_collapsed(text);
     let text = without_comments(&text.replace("\r\n", "\n"), dialect);
     let text = text.trim().trim_end_matches(';');
     let text = match dialect {
@@ -173,6 +176,7 @@ pub(super) fn read(
     Ok(Statement {
         tables: table_names(&tokens, &text),
         is_aggregate: calls.iter().any(is_aggregate),
+        has_collapsed_list: is_collapsed,
         calls,
         verb,
         roles: slots,
@@ -198,6 +202,15 @@ impl Statement {
 pub(super) fn with_rows(text: &str, rows: f64) -> String {
     let rows = (rows.round() as usize).clamp(1, INSERTED_ROWS_MAX);
     text.replace("(...) /* , ... */", &vec!["(...)"; rows].join(", "))
+}
+
+/// Whether a digest of MySQL has a list other than a row of VALUES.
+fn is_list_collapsed(text: &str) -> bool {
+    let ends = text
+        .match_indices("(...)")
+        .map(|(start, _)| text[..start].trim_end());
+    ends.into_iter()
+        .any(|before| before.to_ascii_lowercase().ends_with(" in"))
 }
 
 /// Writes out what a digest of MySQL collapses: `(...)` and `LIMIT ?, ...`.

@@ -129,6 +129,14 @@ fn placeholders_belong_to_the_columns_beside_them() {
         "insert a, insert b, insert a, insert b"
     );
     let list = roles("SELECT 1 FROM `t` WHERE `id` IN (...)", MySql);
+    let is_collapsed =
+        |text: &str, dialect| read(text, dialect, true).expect(text).has_collapsed_list;
+    assert!(is_collapsed("SELECT 1 FROM `t` WHERE `id` IN (...)", MySql));
+    assert!(is_collapsed(
+        "SELECT a FROM t WHERE b IN ($1 /*, ... */)",
+        PostgreSql
+    ));
+    assert!(!is_collapsed("INSERT INTO `t` ( `a` ) VALUES (...)", MySql));
     assert_eq!(list, ["in id"; 10].join(", "));
     assert_eq!(
         roles(
