@@ -5,6 +5,7 @@
 
 mod catalog;
 mod generators;
+mod mask;
 mod plan_text;
 mod statement;
 
@@ -353,7 +354,7 @@ fn name_of(statement: &Statement, entries: &[Entry]) -> String {
 
 /// A text on one line, without its literals.
 fn masked(text: &str, dialect: SqlDialect) -> String {
-    let text = on_one_line(&statement::masked(text, dialect));
+    let text = on_one_line(&mask::masked(text, dialect));
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").chars().take(200).collect()
 }
