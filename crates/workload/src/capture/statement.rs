@@ -149,26 +149,7 @@ pub(super) fn read(
         verb: &verb,
         inserted: inserted_columns(&tokens),
     };
-    let mut names: Vec<&str> = Vec::new();
-    let (mut slots, mut occurrences) = (Vec::new(), Vec::new());
-    for (index, token) in tokens.iter().enumerate() {
-        if token.kind != TokenKind::Placeholder {
-            continue;
-        }
-        // A question mark has no name.
-        let known = names
-            .iter()
-            .position(|name| *name == token.text && *name != "?");
-        let number = known.unwrap_or_else(|| {
-            names.push(&token.text);
-            slots.push(match roles.of(index) {
-                Role::Unknown if token.text.starts_with("number ") => Role::Number,
-                role => role,
-            });
-            slots.len() - 1
-        });
-        occurrences.push((token.range.clone(), number));
-    }
+    let (slots, occurrences) = roles.of_placeholders();
     let calls = tokens
         .windows(2)
         .filter(|pair| pair[0].kind == TokenKind::Name && is(&pair[1], "("));
@@ -483,6 +464,31 @@ impl Roles<'_> {
         index
             .and_then(|index| self.tokens.get(index))
             .map_or("", |token| &token.text)
+    }
+
+    /// What the placeholders stand for, and where each is, with the number of its role.
+    fn of_placeholders(&self) -> (Vec<Role>, Vec<(Range<usize>, usize)>) {
+        let mut names: Vec<&str> = Vec::new();
+        let (mut slots, mut occurrences) = (Vec::new(), Vec::new());
+        for (index, token) in self.tokens.iter().enumerate() {
+            if token.kind != TokenKind::Placeholder {
+                continue;
+            }
+            // A question mark has no name.
+            let known = names
+                .iter()
+                .position(|name| *name == token.text && *name != "?");
+            let number = known.unwrap_or_else(|| {
+                names.push(&token.text);
+                slots.push(match self.of(index) {
+                    Role::Unknown if token.text.starts_with("number ") => Role::Number,
+                    role => role,
+                });
+                slots.len() - 1
+            });
+            occurrences.push((token.range.clone(), number));
+        }
+        (slots, occurrences)
     }
 
     /// What the placeholder at this position stands for.
