@@ -24,15 +24,18 @@ pub struct StatementTotals {
 /// What a server's statistics say.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StatementStatistics {
-    /// The totals by the server's name for the statement.
+    /// The totals by the server's name for the statement, on SQL Server with that of a plan after a blank.
     pub totals: HashMap<String, StatementTotals>,
+    /// How often the server had no space for a statement: it forgot others, or did not tell this one from others.
+    pub overflows: u64,
     /// What the rights of this user hide, as a sentence.
     pub hidden: Option<&'static str>,
 }
 
-/// A comment in Prony's own statements about an application's tables, which are none of the application. Digests of MySQL have no
-/// comments.
+/// A comment in Prony's own statements about an application's tables, which are none of the application.
 pub const OWN_STATEMENT: &str = "/* prony */";
+/// The name of a column of such statements on MySQL, whose digests have no comments.
+pub const OWN_COLUMN: &str = "prony_sample";
 
 /// Why a server's statistics cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -93,9 +96,28 @@ impl StatementStatistics {
                 totals.time_us = (totals.time_us - earlier.time_us).max(0.0);
                 totals.rows = totals.rows.saturating_sub(earlier.rows);
             }
-            (totals.calls > 0).then_some(totals)
+            (totals.calls > 0).then_some((key, totals))
         });
-        let mut statements: Vec<StatementTotals> = differences.collect();
+        // Only now, because a plan may have been forgotten.
+        let mut statements: HashMap<String, StatementTotals> = HashMap::new();
+        for (key, totals) in differences {
+            let statement = key.split(' ').next().unwrap_or_default().to_owned();
+            let same = statements
+                .entry(statement)
+                .or_insert_with(|| StatementTotals {
+                    text: totals.text.clone(),
+                    calls: 0,
+                    time_us: 0.0,
+                    rows: 0,
+                });
+            same.calls += totals.calls;
+            same.time_us += totals.time_us;
+            same.rows += totals.rows;
+            if totals.text < same.text {
+                same.text = totals.text;
+            }
+        }
+        let mut statements: Vec<StatementTotals> = statements.into_values().collect();
         let by_time = |a: &StatementTotals, b: &StatementTotals| {
             b.time_us.total_cmp(&a.time_us).then(a.text.cmp(&b.text))
         };
@@ -103,12 +125,29 @@ impl StatementStatistics {
         statements
     }
 
+    /// A sentence if the server has lost statements since `before`.
+    pub fn incomplete_since(
+        &self,
+        before: &StatementStatistics,
+        dialect: SqlDialect,
+    ) -> Option<&'static str> {
+        (self.overflows > before.overflows).then_some(match dialect {
+            SqlDialect::MySql => {
+                "the table of digests is full, so that statements were counted without their texts: raise performance_schema_digests_size"
+            }
+            SqlDialect::PostgreSql | SqlDialect::TransactSql => {
+                "pg_stat_statements was full and has forgotten statements: raise pg_stat_statements.max"
+            }
+        })
+    }
+
     /// The totals of rows with the columns key, text, calls, time in microseconds and rows.
     fn of_rows(rows: Vec<TextRow>, dialect: SqlDialect) -> StatementStatistics {
         let totals = rows.into_iter().filter_map(|row| {
             let [key, text, calls, time_us, rows] = row.try_into().ok()?;
             let text = text?;
-            if text.contains(statistics_view(dialect)) || text.contains(OWN_STATEMENT) {
+            let marks = [statistics_view(dialect), OWN_STATEMENT, OWN_COLUMN];
+            if marks.iter().any(|mark| text.contains(mark)) {
                 return None;
             }
             let number = |text: Option<String>| text?.parse::<f64>().ok();
@@ -122,6 +161,7 @@ impl StatementStatistics {
         });
         StatementStatistics {
             totals: totals.collect(),
+            overflows: 0,
             hidden: None,
         }
     }
@@ -132,10 +172,12 @@ fn read_postgres(control: &mut Control) -> Result<StatementStatistics, Statement
         "SELECT /* prony */ extnamespace::regnamespace::text, \
            (SELECT string_agg(attname, ' ') FROM pg_attribute WHERE attrelid = \
              to_regclass(extnamespace::regnamespace::text || '.pg_stat_statements') AND attnum > 0), \
-           pg_has_role(current_user, 'pg_read_all_stats', 'usage') \
+           pg_has_role(current_user, 'pg_read_all_stats', 'usage'), \
+           to_regclass(extnamespace::regnamespace::text || '.pg_stat_statements_info') \
          FROM pg_extension WHERE extname = 'pg_stat_statements'",
     )?;
-    let Some([Some(schema), Some(columns), sees_all]) = facts.first().map(Vec::as_slice) else {
+    let Some([Some(schema), Some(columns), sees_all, info]) = facts.first().map(Vec::as_slice)
+    else {
         return Err(StatementsError::Unavailable {
             problem: "the database has no extension pg_stat_statements, which counts statements",
             hint: "shared_preload_libraries = 'pg_stat_statements' (needs a restart), then CREATE EXTENSION pg_stat_statements",
@@ -167,6 +209,11 @@ fn read_postgres(control: &mut Control) -> Result<StatementStatistics, Statement
         }
     })?;
     let mut statistics = StatementStatistics::of_rows(rows, SqlDialect::PostgreSql);
+    // Since PostgreSQL 14.
+    if info.is_some() {
+        let query = format!("SELECT dealloc FROM {schema}.pg_stat_statements_info");
+        statistics.overflows = number(control.query_value(&query)?);
+    }
     if sees_all.as_deref() != Some("t") {
         statistics.hidden = Some(
             "this user sees only statements of its own: GRANT pg_read_all_stats shows those of others",
@@ -205,13 +252,23 @@ fn read_mysql(control: &mut Control) -> Result<StatementStatistics, StatementsEr
             _ => error.into(),
         },
     )?;
-    Ok(StatementStatistics::of_rows(rows, SqlDialect::MySql))
+    let mut statistics = StatementStatistics::of_rows(rows, SqlDialect::MySql);
+    // A full table has one row for the statements that it does not tell apart, of all databases.
+    let query = "SELECT sum(count_star) FROM performance_schema.events_statements_summary_by_digest \
+         WHERE digest IS NULL";
+    statistics.overflows = number(control.query_value(query)?);
+    Ok(statistics)
+}
+
+fn number(text: Option<String>) -> u64 {
+    text.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
 fn read_sql_server(control: &mut Control) -> Result<StatementStatistics, StatementsError> {
-    // Texts of one shape with different literals have one hash. Offsets count bytes of UTF-16.
+    // Texts of one shape with different literals have one hash, and a plan each, whose counts vanish with it. Offsets count bytes
+    // of UTF-16.
     let rows = control.query(
-        "SELECT CONVERT(varchar(18), s.query_hash, 1), MIN(t.statement), \
+        "SELECT CONVERT(varchar(18), s.query_hash, 1) + ' ' + CONVERT(varchar(130), s.plan_handle, 1), MIN(t.statement), \
            SUM(s.execution_count), SUM(s.total_elapsed_time), SUM(s.total_rows) \
          FROM sys.dm_exec_query_stats s \
          CROSS APPLY sys.dm_exec_sql_text(s.sql_handle) x \
@@ -220,7 +277,7 @@ fn read_sql_server(control: &mut Control) -> Result<StatementStatistics, Stateme
               - s.statement_start_offset) / 2 + 1) AS statement) t \
          CROSS APPLY (SELECT CONVERT(int, value) AS dbid FROM sys.dm_exec_plan_attributes(s.plan_handle) \
            WHERE attribute = 'dbid') d \
-         WHERE d.dbid = DB_ID() GROUP BY s.query_hash",
+         WHERE d.dbid = DB_ID() GROUP BY s.query_hash, s.plan_handle",
     );
     let rows = rows.map_err(|error| match error.server_error().map(|error| error.number) {
         Some(300 | 262) => StatementsError::Unavailable {
@@ -273,5 +330,34 @@ mod tests {
             ("c", 2, 20.0, 3),
         ];
         assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn plans_of_a_statement_are_summed_after_the_subtraction() {
+        let before = statistics(&[("0x1 0xa", "a", 900, 900), ("0x1 0xb", "b", 10, 10)]);
+        let after = statistics(&[
+            // The plan 0xa was forgotten.
+            ("0x1 0xb", "b", 30, 30),
+            ("0x1 0xc", "a", 5, 5),
+            ("0x2 0xd", "SELECT `a` , ? AS `prony_sample` FROM `t`", 9, 9),
+        ]);
+        let since = after.since(&before);
+        let seen: Vec<_> = since
+            .iter()
+            .map(|totals| (&*totals.text, totals.calls))
+            .collect();
+        assert_eq!(seen, [("a", 25)]);
+    }
+
+    #[test]
+    fn statistics_that_lost_statements_since_then_are_incomplete() {
+        let of = |overflows| StatementStatistics {
+            overflows,
+            ..StatementStatistics::default()
+        };
+        let sentence = |dialect| of(3).incomplete_since(&of(2), dialect).unwrap_or_default();
+        assert!(sentence(SqlDialect::MySql).contains("performance_schema_digests_size"));
+        assert!(sentence(SqlDialect::PostgreSql).contains("pg_stat_statements.max"));
+        assert_eq!(of(3).incomplete_since(&of(3), SqlDialect::MySql), None);
     }
 }

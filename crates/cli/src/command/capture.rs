@@ -5,6 +5,7 @@
 use super::{file, output, server};
 use crate::args::CaptureArgs;
 use crate::exit::{Exit, Failure};
+use prony_plan::UserError;
 use prony_runner::Signals;
 use prony_server::statements::{
     StatementStatistics, StatementsError, read_statements, statistics_view,
@@ -23,7 +24,7 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
     let signals = Signals::listen()?;
     let target = server::target_with_timeout(args.flags.url(), &args.timeout)?;
     let mut control = server::connect(&target)?;
-    let refused = |error: StatementsError| Failure::of(Exit::Connect, &error);
+    let refused = |error: StatementsError| failure(&error, &signals);
     let before = match args.time.is_zero() {
         true => StatementStatistics::default(),
         false => read_statements(&mut control).map_err(refused)?,
@@ -34,8 +35,9 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
         wait(args.time, &signals)?;
     }
     let after = read_statements(&mut control).map_err(refused)?;
-    let hidden = after.hidden;
-    if let Some(sentence) = hidden {
+    let overflow = after.incomplete_since(&before, control.dialect());
+    let incomplete: Vec<&str> = after.hidden.into_iter().chain(overflow).collect();
+    for sentence in &incomplete {
         output::notice(&format!("prony: {sentence}"));
     }
     let options = CaptureOptions {
@@ -43,8 +45,8 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
         keeps_literals: args.keep_literals,
         time: args.time,
     };
-    let captured = capture(&mut control, after.since(&before), hidden, &options)
-        .map_err(|error| Failure::of(Exit::Connect, &error))?;
+    let captured = capture(&mut control, after.since(&before), &incomplete, &options)
+        .map_err(|error| failure(&error, &signals))?;
     if captured.transactions == 0 {
         let problem = "the server counted no statement that a plan can have";
         let hint = match captured.left_out.first() {
@@ -59,6 +61,17 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
     })?;
     report(&captured, args);
     Ok(Exit::Success)
+}
+
+/// A failure of the server, unless a signal ended the wait for it.
+fn failure(error: &dyn UserError, signals: &Signals) -> Failure {
+    match signals.received() {
+        None => Failure::of(Exit::Connect, error),
+        Some(signal) => {
+            let message = "interrupted while waiting for the server";
+            Failure::new(signal.into(), message, "no plan was written")
+        }
+    }
 }
 
 /// Waits, unless a signal ends the command.

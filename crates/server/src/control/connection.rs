@@ -123,6 +123,11 @@ impl BlockingConnection {
         &self.exchange
     }
 
+    /// Limits the memory of the rows of further replies.
+    pub(super) fn limit_rows(&mut self, bytes_max: usize) {
+        self.exchange.limit_rows(bytes_max);
+    }
+
     /// Marks a statement as no longer used; a later request closes it on the server.
     pub fn close_statement(&mut self, statement: &Statement) {
         self.exchange.close(statement);

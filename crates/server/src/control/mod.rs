@@ -135,6 +135,27 @@ impl Control {
         self.last_rows()
     }
 
+    /// Like [`Control::query`], but `None` if there are more rows or bytes than these, which are dropped as they arrive.
+    ///
+    /// # Errors
+    /// As for [`Control::execute`].
+    pub fn query_at_most(
+        &mut self,
+        sql: &str,
+        rows_max: usize,
+        bytes_max: usize,
+    ) -> Result<Option<Vec<TextRow>>, Error> {
+        self.connection.limit_rows(bytes_max);
+        let reply = self.request(sql, |exchange| exchange.query(sql));
+        self.connection.limit_rows(usize::MAX);
+        reply?;
+        let exchange = self.connection.exchange();
+        if exchange.has_dropped_rows() || exchange.rows().count() > rows_max {
+            return Ok(None);
+        }
+        self.last_rows().map(Some)
+    }
+
     /// Runs a statement; returns the first column of its first row. `None`: NULL, or no row.
     ///
     /// # Errors

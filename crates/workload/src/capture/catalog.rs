@@ -11,8 +11,10 @@ use std::collections::HashMap;
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Column {
-    /// The name, quoted where the dialect needs it.
+    /// The name in quotes: a list of the words that need them would be incomplete.
     pub name: String,
+    /// The name as the catalog has it.
+    pub bare_name: String,
     /// The type without its length, in lower case.
     pub data_type: String,
     /// Whether it is the last column of a unique key, so that a new row needs a new value.
@@ -68,7 +70,7 @@ impl<'a> Catalog<'a> {
                 None => table
                     .columns
                     .iter()
-                    .find(|column| unquoted(&column.name).eq_ignore_ascii_case(&name.name)),
+                    .find(|column| column.bare_name.eq_ignore_ascii_case(&name.name)),
             };
             match (column.cloned(), &found) {
                 (None, _) => {}
@@ -96,13 +98,19 @@ impl<'a> Catalog<'a> {
             SqlDialect::MySql => (MYSQL_COLUMNS, MYSQL_ROWS, unquoted(text).to_owned()),
             SqlDialect::TransactSql => (SQL_SERVER_COLUMNS, SQL_SERVER_ROWS, text.to_owned()),
         };
-        let columns = self.control.query_with(columns, &[&name])?;
+        let columns = match self.control.query_with(columns, &[&name]) {
+            // The text is no name of a table, or a right is missing.
+            Err(ControlError::Statement(error)) if !error.is_fatal() => return Ok(None),
+            columns => columns?,
+        };
         let columns: Vec<Column> = columns
             .into_iter()
             .filter_map(|row| {
                 let [name, data_type, is_key] = row.try_into().ok()?;
+                let bare_name: String = name?;
                 Some(Column {
-                    name: quoted(&name?, self.dialect),
+                    name: self.dialect.quote_identifier(&bare_name),
+                    bare_name,
                     data_type: data_type?.to_lowercase(),
                     is_key: is_key.is_some_and(|flag| flag == "t" || flag == "1"),
                 })
@@ -125,14 +133,17 @@ const POSTGRES_COLUMNS: &str = "SELECT attname, format_type(atttypid, NULL), EXI
      WHERE i.indrelid = attrelid AND i.indisunique AND i.indkey[i.indnkeyatts - 1] = attnum) \
      FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum";
 // A table that was never analyzed has -1; a row has more than a few bytes.
-const POSTGRES_ROWS: &str = "SELECT CASE WHEN reltuples < 0 THEN pg_relation_size(oid) / 50 ELSE reltuples END::bigint, relkind IN ('r', 'm', 'p') \
-     FROM pg_class WHERE oid = to_regclass($1)";
+// The rows of a partitioned table are those of its partitions.
+const POSTGRES_ROWS: &str = "WITH RECURSIVE parts AS (SELECT to_regclass($1)::oid AS part \
+       UNION SELECT inhrelid FROM pg_inherits JOIN parts ON inhparent = part) \
+     SELECT sum(CASE WHEN relkind = 'p' THEN 0 WHEN reltuples < 0 THEN pg_relation_size(oid) / 50 ELSE reltuples END)::bigint, \
+       bool_and(relkind IN ('r', 'm', 'p')) FROM pg_class JOIN parts ON oid = part";
 const MYSQL_COLUMNS: &str = "SELECT column_name, data_type, EXISTS (SELECT 1 FROM information_schema.statistics s \
      WHERE s.table_schema = database() AND s.table_name = c.table_name AND s.non_unique = 0 AND s.column_name = c.column_name \
      AND s.seq_in_index = (SELECT max(l.seq_in_index) FROM information_schema.statistics l WHERE l.table_schema = database() \
        AND l.table_name = s.table_name AND l.index_name = s.index_name)) \
      FROM information_schema.columns c WHERE table_schema = database() AND table_name = $1 ORDER BY ordinal_position";
-const MYSQL_ROWS: &str = "SELECT coalesce(table_rows, 1000000), 1 FROM information_schema.tables \
+const MYSQL_ROWS: &str = "SELECT coalesce(table_rows, 0), 1 FROM information_schema.tables \
      WHERE table_schema = database() AND table_name = $1";
 const SQL_SERVER_COLUMNS: &str = "SELECT c.name, TYPE_NAME(c.system_type_id), CASE WHEN EXISTS (SELECT 1 FROM sys.indexes i \
      JOIN sys.index_columns k ON k.object_id = i.object_id AND k.index_id = i.index_id WHERE i.object_id = c.object_id \
@@ -151,138 +162,3 @@ pub(super) fn unquoted(name: &str) -> &str {
         .map_or(0, |quote| quote + 1);
     &name[start..]
 }
-
-/// A name with quotes, unless it needs none in any dialect.
-fn quoted(name: &str, dialect: SqlDialect) -> String {
-    let is_plain = name
-        .bytes()
-        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_')
-        && !name.starts_with(|c: char| c.is_ascii_digit())
-        && (name.contains('_') || !RESERVED.contains(&name));
-    match dialect {
-        _ if is_plain => name.to_owned(),
-        SqlDialect::PostgreSql => format!("\"{}\"", name.replace('"', "\"\"")),
-        SqlDialect::MySql => format!("`{}`", name.replace('`', "``")),
-        SqlDialect::TransactSql => format!("[{}]", name.replace(']', "]]")),
-    }
-}
-
-/// Reserved words that are likely as names of columns.
-const RESERVED: &[&str] = &[
-    "user",
-    "order",
-    "group",
-    "key",
-    "desc",
-    "asc",
-    "from",
-    "to",
-    "default",
-    "check",
-    "end",
-    "limit",
-    "offset",
-    "table",
-    "column",
-    "index",
-    "primary",
-    "references",
-    "select",
-    "where",
-    "when",
-    "then",
-    "case",
-    "all",
-    "any",
-    "and",
-    "or",
-    "not",
-    "null",
-    "true",
-    "false",
-    "in",
-    "is",
-    "as",
-    "on",
-    "by",
-    "for",
-    "with",
-    "rank",
-    "row",
-    "rows",
-    "range",
-    "usage",
-    "option",
-    "read",
-    "write",
-    "system",
-    "percent",
-    "plan",
-    "file",
-    "function",
-    "condition",
-    "interval",
-    "values",
-    "value",
-    "current",
-    "left",
-    "right",
-    "like",
-    "between",
-    "exists",
-    "unique",
-    "union",
-    "using",
-    "leading",
-    "trailing",
-    "both",
-    "analyze",
-    "array",
-    "cast",
-    "collate",
-    "constraint",
-    "create",
-    "distinct",
-    "do",
-    "else",
-    "except",
-    "fetch",
-    "foreign",
-    "grant",
-    "having",
-    "initially",
-    "intersect",
-    "into",
-    "lateral",
-    "only",
-    "placing",
-    "returning",
-    "session_user",
-    "some",
-    "window",
-    "change",
-    "schema",
-    "database",
-    "match",
-    "mod",
-    "release",
-    "rename",
-    "repeat",
-    "replace",
-    "require",
-    "set",
-    "show",
-    "signal",
-    "sql",
-    "starting",
-    "trigger",
-    "update",
-    "use",
-    "rule",
-    "save",
-    "public",
-    "open",
-    "close",
-    "of",
-    "off",
-];

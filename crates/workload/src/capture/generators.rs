@@ -3,11 +3,11 @@
 //! In: a statement that was read, the catalog, rows a call. Out: the script, the samples that it draws from, and a sentence for
 //! every guess. Must never: put a value of the server into the script; only the queries of the samples are written.
 
-use super::catalog::{Catalog, Column, Table, unquoted};
+use super::catalog::{Catalog, Column, Table};
 use super::statement::{ColumnUse, Role, Statement, TableName};
 use prony_document::SqlDialect;
 use prony_server::control::Error as ControlError;
-use prony_server::statements::OWN_STATEMENT;
+use prony_server::statements::{OWN_COLUMN, OWN_STATEMENT};
 
 /// Rows of a sample.
 const SAMPLE_ROWS: u64 = 10_000;
@@ -87,6 +87,10 @@ pub(super) fn transaction(
     for (number, role) in statement.roles.iter().enumerate() {
         let replacement = builder.replacement(number, role, &parameters.types)?;
         builder.replacements.push(replacement);
+    }
+    if statement.has_collapsed_list {
+        let sentence = "how many values a list of IN has, which the statistics do not say";
+        builder.guess(sentence.to_owned());
     }
     builder.finish_groups()?;
     let Builder {
@@ -196,9 +200,14 @@ impl Builder<'_, '_> {
             | ColumnUse::Inserted => {}
         }
         let is_written = matches!(column_use, ColumnUse::Assigned | ColumnUse::Inserted);
-        let variable = self.new_variable(&column.name);
-        let is_group = |group: &RowGroup| group.table == table && group.is_written == is_written;
-        let index = self.groups.iter().position(is_group).unwrap_or_else(|| {
+        let variable = self.new_variable(&column.bare_name);
+        // A column that comes again is of another row.
+        let is_group = |group: &RowGroup| {
+            group.table == table
+                && group.is_written == is_written
+                && !group.columns.contains(&column)
+        };
+        let index = self.groups.iter().rposition(is_group).unwrap_or_else(|| {
             self.groups.push(RowGroup {
                 table,
                 facts,
@@ -236,7 +245,7 @@ impl Builder<'_, '_> {
     fn finish_groups(&mut self) -> Result<(), ControlError> {
         for group in std::mem::take(&mut self.groups) {
             let sql = self.row_query(&group.table, &group.facts, &group.columns, group.is_written);
-            let columns = group.columns.iter().map(|column| unquoted(&column.name));
+            let columns = group.columns.iter().map(|column| &*column.bare_name);
             let name = sample_name(&group.table, columns, group.is_written);
             let variables = group.variables.join(" ");
             let list = group
@@ -247,7 +256,7 @@ impl Builder<'_, '_> {
                 .join(", ");
             if self.has_rows(&sql)? {
                 self.commands.push(format!("\\sample {name} {variables}\n"));
-                self.transaction.samples.push(Sample { name, sql });
+                self.add_sample(Sample { name, sql });
                 let what = if group.is_written {
                     "written values are those"
                 } else {
@@ -290,14 +299,26 @@ impl Builder<'_, '_> {
                     "NEWID()".to_owned()
                 }
                 _ => self.set(
-                    name,
+                    &column.bare_name,
                     "random(1, 9000000000000000)",
                     "a random number for a new key",
                 ),
             });
         }
-        let greatest = format!("SELECT {OWN_STATEMENT} max({name}) FROM {}", table.text);
-        let greatest = self.catalog.control.query_value(&greatest)?;
+        let greatest = format!(
+            "SELECT {OWN_STATEMENT} max({name}) AS {OWN_COLUMN} FROM {}",
+            table.text
+        );
+        let greatest = match self.catalog.control.query_value(&greatest) {
+            Err(ControlError::Statement(error)) if !error.is_fatal() => {
+                self.guess(format!(
+                    "the greatest {name} of {} could not be read, so new keys begin at 1 and may exist",
+                    table.text
+                ));
+                None
+            }
+            greatest => greatest?,
+        };
         let greatest: i64 = greatest.and_then(|text| text.parse().ok()).unwrap_or(0);
         let limit = match &*column.data_type {
             "bigint" => i64::MAX / 2,
@@ -312,7 +333,7 @@ impl Builder<'_, '_> {
             limit.max(greatest.saturating_add(1))
         );
         Ok(self.set(
-            name,
+            &column.bare_name,
             &value,
             "a random number beyond the greatest, for a new key",
         ))
@@ -330,10 +351,14 @@ impl Builder<'_, '_> {
         let read = self.share(facts);
         let width = ((self.rows_a_call as f64 * read).round() as u64).max(1)
             - u64::from(self.rows_a_call == 1);
+        // At least two rows of a small share are so far apart, unless they are neighbours on disk.
+        let expected = (width as f64 / read).round() as u64;
+        let is_wide = expected > self.rows_a_call + self.rows_a_call / 10;
         let pairs = format!(
-            "SELECT {name} AS low, lead({name}, {width}) OVER (ORDER BY {name}) AS high FROM {}{} WHERE {name} IS NOT NULL",
+            "SELECT {name} AS low, lead({name}, {width}) OVER (ORDER BY {name}) AS high FROM {}{} {}",
             table.text,
-            self.sampled(facts)
+            self.sampled(facts),
+            self.conditions(facts, vec![format!("{name} IS NOT NULL")])
         );
         let sql = self.limited(
             "low, high",
@@ -343,20 +368,27 @@ impl Builder<'_, '_> {
         if !self.has_rows(&sql)? {
             return Ok(None);
         }
-        let sample = sample_name(table, [unquoted(name), "range"].into_iter(), false);
-        let variable = self.new_variable(name);
+        let sample = sample_name(table, [&*column.bare_name, "range"].into_iter(), false);
+        let variable = self.new_variable(&column.bare_name);
         self.variables.push(format!("{variable}_high"));
         self.commands
             .push(format!("\\sample {sample} {variable} {variable}_high\n"));
-        self.transaction.samples.push(Sample { name: sample, sql });
+        self.add_sample(Sample { name: sample, sql });
         let rows = self.rows_a_call;
         let of = if self.statement.is_aggregate {
             "a guess, because a call returns an aggregate"
         } else {
             "those that a call returned"
         };
+        let rows = match is_wide {
+            true => format!(
+                "about {expected} rows, or from {width} if their order on disk is that of {name}, because {:.2} % of the table are read, instead of {rows} rows",
+                100.0 * read
+            ),
+            false => format!("about {rows} rows"),
+        };
         self.guess(format!(
-            "from :{variable} to :{variable}_high: about {rows} rows of {}, {of}",
+            "from :{variable} to :{variable}_high: {rows} of {}, {of}",
             table.text
         ));
         Ok(Some(format!(":{variable}")))
@@ -374,16 +406,13 @@ impl Builder<'_, '_> {
         if !self.has_rows(&sql)? {
             return Ok(None);
         }
-        let names = [unquoted(&column.name), kind]
+        let names = [&*column.bare_name, kind]
             .into_iter()
             .filter(|name| !name.is_empty());
         let name = sample_name(table, names, false);
-        let variable = self.new_variable(&column.name);
+        let variable = self.new_variable(&column.bare_name);
         self.commands.push(format!("\\sample {name} {variable}\n"));
-        let sample = Sample { name, sql };
-        if !self.transaction.samples.contains(&sample) {
-            self.transaction.samples.push(sample);
-        }
+        self.add_sample(Sample { name, sql });
         let what = match kind {
             "" => "a value".to_owned(),
             _ => format!("{} values", self.rows_a_call),
@@ -408,9 +437,10 @@ impl Builder<'_, '_> {
         names.dedup();
         let conditions = names.iter().map(|name| format!("{name} IS NOT NULL"));
         let conditions = match may_be_null {
-            true => String::new(),
-            false => format!("WHERE {}", conditions.collect::<Vec<_>>().join(" AND ")),
+            true => Vec::new(),
+            false => conditions.collect(),
         };
+        let conditions = self.conditions(facts, conditions);
         self.limited(
             &list,
             &format!("{}{}", table.text, self.sampled(facts)),
@@ -436,11 +466,23 @@ impl Builder<'_, '_> {
                 "SELECT {OWN_STATEMENT} {columns} FROM {from} {conditions} ORDER BY random() LIMIT {SAMPLE_ROWS}"
             ),
             SqlDialect::MySql => format!(
-                "SELECT {OWN_STATEMENT} {columns} FROM {from} {conditions} ORDER BY rand() LIMIT {SAMPLE_ROWS}"
+                "SELECT {OWN_STATEMENT} {columns}, 1 AS {OWN_COLUMN} FROM {from} {conditions} ORDER BY rand() LIMIT {SAMPLE_ROWS}"
             ),
             SqlDialect::TransactSql => format!(
                 "SELECT {OWN_STATEMENT} TOP {SAMPLE_ROWS} {columns} FROM {from} {conditions} ORDER BY NEWID()"
             ),
+        }
+    }
+
+    /// A WHERE clause, which on MySQL takes a part of a large table, so that only this part is sorted.
+    fn conditions(&self, facts: &Table, mut conditions: Vec<String>) -> String {
+        let share = self.share(facts);
+        if self.catalog.dialect == SqlDialect::MySql && share < 1.0 {
+            conditions.push(format!("rand() < {share:.8}"));
+        }
+        match conditions.is_empty() {
+            true => String::new(),
+            false => format!("WHERE {}", conditions.join(" AND ")),
         }
     }
 
@@ -457,16 +499,27 @@ impl Builder<'_, '_> {
 
     /// The share of a table's rows that a sample reads.
     fn share(&self, facts: &Table) -> f64 {
-        match facts.can_sample
-            && facts.rows > WHOLE_ROWS_MAX
-            && self.catalog.dialect != SqlDialect::MySql
-        {
+        match facts.can_sample && facts.rows > WHOLE_ROWS_MAX {
             true => WHOLE_ROWS_MAX as f64 / facts.rows as f64,
             false => 1.0,
         }
     }
 
+    fn add_sample(&mut self, sample: Sample) {
+        if !self.transaction.samples.contains(&sample) {
+            self.transaction.samples.push(sample);
+        }
+    }
+
     fn has_rows(&mut self, sql: &str) -> Result<bool, ControlError> {
+        if self
+            .transaction
+            .samples
+            .iter()
+            .any(|sample| sample.sql == sql)
+        {
+            return Ok(true);
+        }
         match self.catalog.control.query(sql) {
             Ok(rows) => Ok(!rows.is_empty()),
             // A right is missing, or the name is not of a table.
@@ -511,7 +564,7 @@ impl Builder<'_, '_> {
 
     /// A variable with a name of its own.
     fn new_variable(&mut self, name: &str) -> String {
-        let name = word(unquoted(name));
+        let name = word(name);
         let name = if name.starts_with(|c: char| c.is_ascii_digit()) {
             format!("v{name}")
         } else {

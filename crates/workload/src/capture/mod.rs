@@ -5,6 +5,7 @@
 
 mod catalog;
 mod generators;
+mod mask;
 mod plan_text;
 mod statement;
 
@@ -60,7 +61,7 @@ struct Entry {
 pub fn capture(
     control: &mut Control,
     totals: Vec<StatementTotals>,
-    hidden: Option<&str>,
+    incomplete: &[&str],
     options: &CaptureOptions,
 ) -> Result<Captured, ControlError> {
     let dialect = control.dialect();
@@ -75,7 +76,8 @@ pub fn capture(
             break;
         }
         seen_us += totals.time_us;
-        match transaction_of(&mut catalog, &totals, options)? {
+        let transaction = transaction_of(&mut catalog, &totals, options)?;
+        match transaction.and_then(writable) {
             Ok((statement, mut transaction)) => {
                 rename_samples(&mut transaction, &entries);
                 entries.push(Entry {
@@ -87,7 +89,7 @@ pub fn capture(
             Err(reason) => {
                 let share = totals.time_us / time_us.max(f64::MIN_POSITIVE);
                 // A text that was not read may have literals.
-                left_out.push((masked(&totals.text), reason, share));
+                left_out.push((masked(&totals.text, dialect), reason, share));
             }
         }
     }
@@ -98,8 +100,34 @@ pub fn capture(
         share: kept_us / time_us.max(f64::MIN_POSITIVE),
         left_out,
     };
-    captured.plan = plan_text::write(&entries, &captured, &utilities, (dialect, hidden), options);
+    captured.plan = plan_text::write(
+        &entries,
+        &captured,
+        &utilities,
+        (dialect, incomplete),
+        options,
+    );
     Ok(captured)
+}
+
+/// Refuses what the plan's literal strings cannot hold. Names come from the catalog, where they may have any letter.
+fn writable(
+    (statement, transaction): (Statement, Transaction),
+) -> Result<(Statement, Transaction), String> {
+    let samples = transaction.samples.iter().map(|sample| &*sample.sql);
+    let is_bad = |text: &str| {
+        text.contains("'''") || text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t'))
+    };
+    let has_bad = samples.chain([&*transaction.script]).any(is_bad);
+    match has_bad {
+        true => Err("a plan cannot have its quotes or control characters".to_owned()),
+        false => Ok((statement, transaction)),
+    }
+}
+
+/// A comment's text without what would end its line or be no TOML.
+fn on_one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }
 
 /// Whether it is a statement of an application, in contrast to those of transactions, sessions and maintenance.
@@ -325,25 +353,8 @@ fn name_of(statement: &Statement, entries: &[Entry]) -> String {
 }
 
 /// A text on one line, without its literals.
-fn masked(text: &str) -> String {
-    let (mut masked, mut is_literal) = (String::new(), false);
-    for letter in text.chars() {
-        match letter {
-            '\'' => {
-                is_literal = !is_literal;
-                masked.push('\'');
-            }
-            _ if is_literal => {}
-            letter if letter.is_whitespace() || letter.is_control() => masked.push(' '),
-            letter => masked.push(letter),
-        }
-    }
-    let words = masked
-        .split_whitespace()
-        .map(|word| match word.parse::<f64>() {
-            Ok(_) => "?",
-            Err(_) => word,
-        });
-    let text = words.collect::<Vec<_>>().join(" ");
-    text.chars().take(200).collect()
+fn masked(text: &str, dialect: SqlDialect) -> String {
+    let text = on_one_line(&mask::masked(text, dialect));
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").chars().take(200).collect()
 }

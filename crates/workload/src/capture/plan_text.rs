@@ -1,25 +1,29 @@
 //! The text of a captured plan: its comments, samples and transactions.
 
 use super::generators::Sample;
-use super::{CaptureOptions, Captured, Entry};
+use super::{CaptureOptions, Captured, Entry, on_one_line};
 use prony_document::SqlDialect;
 use prony_server::statements::{StatementTotals, statistics_view};
 
 /// The most calls that a weight tells apart.
 const WEIGHT_MAX: f64 = 1e9;
 
-/// Writes the plan. `utilities`: statements that are no transactions, such as COMMIT; `hidden`: what the user's rights hide.
+/// Writes the plan. `utilities`: statements that are no transactions, such as COMMIT; `incomplete`: what the statistics lack.
 pub(super) fn write(
     entries: &[Entry],
     captured: &Captured,
     utilities: &[StatementTotals],
-    (dialect, hidden): (SqlDialect, Option<&str>),
+    (dialect, incomplete): (SqlDialect, &[&str]),
     options: &CaptureOptions,
 ) -> String {
     let mut lines = header(entries, captured, utilities, dialect, options);
-    lines.extend(hidden.map(|hidden| format!("# Incomplete: {hidden}.")));
+    lines.extend(
+        incomplete
+            .iter()
+            .map(|sentence| format!("# Incomplete: {sentence}.")),
+    );
     for (text, reason, share) in &captured.left_out {
-        let reason = reason.replace(['\n', '\r'], " ");
+        let reason = on_one_line(reason);
         lines.push(format!(
             "# Left out, {:.1} % of the time: {text}",
             share * 100.0
@@ -57,7 +61,7 @@ pub(super) fn write(
             "captured = {{ time = {time:.4}, rows = {rows:.4} }}"
         ));
         let guesses = transaction.guesses.iter();
-        lines.extend(guesses.map(|guess| format!("# guess: {}", guess.replace(['\n', '\r'], " "))));
+        lines.extend(guesses.map(|guess| format!("# guess: {}", on_one_line(guess))));
         lines.push(format!("sql = '''\n{}'''", transaction.script));
     }
     lines.join("\n") + "\n"

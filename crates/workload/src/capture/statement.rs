@@ -5,6 +5,7 @@
 //! a statement that it misunderstands loses a generator and is never changed. A parser of all dialects (sqlparser) would add 3 MB
 //! to the program.
 
+use super::mask::{mask_literals, may_be_text, without_comments};
 use crate::script::token_length;
 use prony_document::SqlDialect;
 use std::ops::Range;
@@ -74,13 +75,15 @@ pub(super) struct Statement {
     pub calls: Vec<String>,
     /// Whether it returns aggregates, so that the rows that it reads are not those that it returns.
     pub is_aggregate: bool,
+    /// Whether the statistics do not say how many values a list has.
+    pub has_collapsed_list: bool,
     text: String,
     /// The placeholders in the text, with the number of each one's role.
     occurrences: Vec<(Range<usize>, usize)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TokenKind {
+pub(super) enum TokenKind {
     /// A word or a quoted name.
     Name,
     /// A literal.
@@ -89,12 +92,12 @@ enum TokenKind {
     Symbol,
 }
 
-struct Token {
-    kind: TokenKind,
-    range: Range<usize>,
+pub(super) struct Token {
+    pub kind: TokenKind,
+    pub range: Range<usize>,
     /// A name in lower case, or without its quotes; otherwise the text.
-    text: String,
-    is_quoted: bool,
+    pub text: String,
+    pub is_quoted: bool,
 }
 
 /// Reads a statement. `masks_literals`: whether literals that the statistics left in are placeholders too.
@@ -106,12 +109,21 @@ pub(super) fn read(
     dialect: SqlDialect,
     masks_literals: bool,
 ) -> Result<Statement, &'static str> {
+    let is_collapsed = text.contains("/*, ... */") || is_list_collapsed(text);
+    let text = without_comments(&text.replace("\r\n", "\n"), dialect);
     let text = text.trim().trim_end_matches(';');
     let text = match dialect {
         SqlDialect::MySql => expand_collapsed(text)?,
         SqlDialect::PostgreSql | SqlDialect::TransactSql => text.to_owned(),
     };
     let mut tokens = tokens(&text, dialect);
+    if masks_literals
+        && tokens
+            .iter()
+            .any(|token| may_be_text(token, &text, dialect))
+    {
+        return Err("its double quotes may hold a literal, which --keep-literals keeps");
+    }
     let is = |token: &Token, symbol: &str| token.kind == TokenKind::Symbol && token.text == symbol;
     if tokens.iter().any(|token| is(token, ";")) {
         return Err("it is several statements");
@@ -129,29 +141,15 @@ pub(super) fn read(
         .first()
         .map(|token| token.text.clone())
         .unwrap_or_default();
-    mask_literals(&mut tokens, masks_literals);
+    if masks_literals {
+        mask_literals(&mut tokens, dialect);
+    }
     let roles = Roles {
         tokens: &tokens,
         verb: &verb,
         inserted: inserted_columns(&tokens),
     };
-    let mut names: Vec<&str> = Vec::new();
-    let (mut slots, mut occurrences) = (Vec::new(), Vec::new());
-    for (index, token) in tokens.iter().enumerate() {
-        if token.kind != TokenKind::Placeholder {
-            continue;
-        }
-        // A question mark has no name.
-        let known = names
-            .iter()
-            .position(|name| *name == token.text && *name != "?");
-        let number = known.unwrap_or_else(|| {
-            names.push(&token.text);
-            slots.push(roles.of(index));
-            slots.len() - 1
-        });
-        occurrences.push((token.range.clone(), number));
-    }
+    let (slots, occurrences) = roles.of_placeholders();
     let calls = tokens
         .windows(2)
         .filter(|pair| pair[0].kind == TokenKind::Name && is(&pair[1], "("));
@@ -160,6 +158,7 @@ pub(super) fn read(
     Ok(Statement {
         tables: table_names(&tokens, &text),
         is_aggregate: calls.iter().any(is_aggregate),
+        has_collapsed_list: is_collapsed,
         calls,
         verb,
         roles: slots,
@@ -185,6 +184,15 @@ impl Statement {
 pub(super) fn with_rows(text: &str, rows: f64) -> String {
     let rows = (rows.round() as usize).clamp(1, INSERTED_ROWS_MAX);
     text.replace("(...) /* , ... */", &vec!["(...)"; rows].join(", "))
+}
+
+/// Whether a digest of MySQL has a list other than a row of VALUES.
+fn is_list_collapsed(text: &str) -> bool {
+    let ends = text
+        .match_indices("(...)")
+        .map(|(start, _)| text[..start].trim_end());
+    ends.into_iter()
+        .any(|before| before.to_ascii_lowercase().ends_with(" in"))
 }
 
 /// Writes out what a digest of MySQL collapses: `(...)` and `LIMIT ?, ...`.
@@ -261,7 +269,7 @@ fn join_functions(text: &str) -> String {
     joined
 }
 
-fn tokens(text: &str, dialect: SqlDialect) -> Vec<Token> {
+pub(super) fn tokens(text: &str, dialect: SqlDialect) -> Vec<Token> {
     let bytes = text.as_bytes();
     let (mut tokens, mut start) = (Vec::new(), 0);
     while start < bytes.len() {
@@ -300,7 +308,7 @@ fn tokens(text: &str, dialect: SqlDialect) -> Vec<Token> {
             && (token.starts_with(['`', '['])
                 || (token.starts_with('"') && dialect != SqlDialect::MySql));
         let is_literal = token.len() > 1
-            && (token.ends_with('\'') || token.ends_with('"') || token.starts_with('$'))
+            && (token.contains('\'') || token.contains('"') || token.starts_with('$'))
             || rest[0].is_ascii_digit();
         let is_word = rest[0].is_ascii_alphabetic() || matches!(rest[0], b'_' | b'@' | 0x80..);
         let kind = match () {
@@ -314,7 +322,11 @@ fn tokens(text: &str, dialect: SqlDialect) -> Vec<Token> {
             tokens.push(Token {
                 kind,
                 text: match is_quoted_name {
-                    true => token[1..token.len() - 1].to_owned(),
+                    // The server may have cut the text before the last quote.
+                    true => token[1..]
+                        .strip_suffix(['"', '`', ']'])
+                        .unwrap_or(&token[1..])
+                        .to_owned(),
                     false => token.to_lowercase(),
                 },
                 is_quoted: is_quoted_name,
@@ -324,30 +336,6 @@ fn tokens(text: &str, dialect: SqlDialect) -> Vec<Token> {
         start = end;
     }
     tokens
-}
-
-/// Makes placeholders of the literals that the statistics left in: of texts, and of numbers that a column is compared with.
-fn mask_literals(tokens: &mut [Token], masks: bool) {
-    for index in 0..tokens.len() {
-        if !masks || tokens[index].kind != TokenKind::Literal {
-            continue;
-        }
-        let is_text = !tokens[index].text.starts_with(|c: char| c.is_ascii_digit());
-        let previous = index.checked_sub(1).map(|index| &*tokens[index].text);
-        let is_value = matches!(
-            previous,
-            Some("=" | "<" | ">" | "between" | "and" | "limit" | "offset")
-        );
-        let is_in_list = matches!(previous, Some("(" | ","))
-            && tokens[..index]
-                .iter()
-                .any(|token| matches!(&*token.text, "in" | "values"));
-        if is_text || is_value || is_in_list {
-            tokens[index].kind = TokenKind::Placeholder;
-            // Each is a placeholder of its own.
-            tokens[index].text = format!("literal {index}");
-        }
-    }
 }
 
 /// The words that may follow a table and are no alias.
@@ -476,6 +464,31 @@ impl Roles<'_> {
         index
             .and_then(|index| self.tokens.get(index))
             .map_or("", |token| &token.text)
+    }
+
+    /// What the placeholders stand for, and where each is, with the number of its role.
+    fn of_placeholders(&self) -> (Vec<Role>, Vec<(Range<usize>, usize)>) {
+        let mut names: Vec<&str> = Vec::new();
+        let (mut slots, mut occurrences) = (Vec::new(), Vec::new());
+        for (index, token) in self.tokens.iter().enumerate() {
+            if token.kind != TokenKind::Placeholder {
+                continue;
+            }
+            // A question mark has no name.
+            let known = names
+                .iter()
+                .position(|name| *name == token.text && *name != "?");
+            let number = known.unwrap_or_else(|| {
+                names.push(&token.text);
+                slots.push(match self.of(index) {
+                    Role::Unknown if token.text.starts_with("number ") => Role::Number,
+                    role => role,
+                });
+                slots.len() - 1
+            });
+            occurrences.push((token.range.clone(), number));
+        }
+        (slots, occurrences)
     }
 
     /// What the placeholder at this position stands for.

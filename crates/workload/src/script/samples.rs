@@ -21,6 +21,8 @@ const KEYS: [&str; 2] = ["name", "sql"];
 /// The most rows and bytes of one sample. The rows stay in memory during the load.
 const ROWS_MAX: usize = 1_000_000;
 const BYTES_MAX: usize = 64 << 20;
+/// The most bytes of a reply with these rows: a protocol adds some to each cell.
+const REPLY_BYTES_MAX: usize = 4 * BYTES_MAX;
 
 /// A query of `[[workload.samples]]`.
 pub(super) struct SampleQuery {
@@ -84,7 +86,7 @@ pub(super) fn read_rows(control: &mut Control, own_sql: &OwnSql) -> Result<Vec<S
     let mut samples = Vec::new();
     for (number, query) in own_sql.samples.iter().enumerate() {
         let activity = format!("reading the sample \"{}\"", query.name);
-        let rows = control.query(&query.sql);
+        let rows = control.query_at_most(&query.sql, ROWS_MAX, REPLY_BYTES_MAX);
         let rows = rows.map_err(|error| sql::server_error(&activity, error))?;
         let scripts = own_sql.set.scripts.iter();
         let commands = scripts.flat_map(|script| &script.commands);
@@ -92,7 +94,10 @@ pub(super) fn read_rows(control: &mut Control, own_sql: &OwnSql) -> Result<Vec<S
             CommandKind::Sample(sample) if sample.sample == number => Some(sample.targets.len()),
             _ => None,
         });
-        let rows = SampleRows::new(rows, columns.max().unwrap_or(0)).map_err(|problem| {
+        let rows = rows
+            .ok_or_else(too_many)
+            .and_then(|rows| SampleRows::new(rows, columns.max().unwrap_or(0)));
+        let rows = rows.map_err(|problem| {
             let advice = "correct the query of the sample in [[workload.samples]]";
             Error::Data {
                 problem: format!("the sample \"{}\" {problem}", query.name),
@@ -104,9 +109,14 @@ pub(super) fn read_rows(control: &mut Control, own_sql: &OwnSql) -> Result<Vec<S
     Ok(samples)
 }
 
+fn too_many() -> String {
+    let mib = BYTES_MAX >> 20;
+    format!("has more than {ROWS_MAX} rows or {mib} MiB: let its query return fewer")
+}
+
 impl SampleRows {
-    /// Checks the rows; `columns` is the largest number of variables that a command sets from them.
-    pub fn new(rows: Vec<TextRow>, columns: usize) -> Result<SampleRows, String> {
+    /// Checks the rows, and leaves out those with a cell that is no text; `columns` is the largest number of variables that a command sets from them.
+    pub fn new(mut rows: Vec<TextRow>, columns: usize) -> Result<SampleRows, String> {
         let Some(width) = rows.first().map(Vec::len) else {
             return Err("has no rows".to_owned());
         };
@@ -116,13 +126,12 @@ impl SampleRows {
         let cells = || rows.iter().flatten().flatten();
         let bytes: usize = cells().map(String::len).sum();
         if rows.len() > ROWS_MAX || bytes > BYTES_MAX {
-            let mib = BYTES_MAX >> 20;
-            return Err(format!(
-                "has more than {ROWS_MAX} rows or {mib} MiB: let its query return fewer"
-            ));
+            return Err(too_many());
         }
-        // The control connection puts this in place of what is no UTF-8.
-        if cells().any(|cell| cell.contains(['\0', char::REPLACEMENT_CHARACTER])) {
+        // The control connection puts this in place of what is no UTF-8. A text may have it too, but seldom.
+        let is_text = |cell: &String| !cell.contains(['\0', char::REPLACEMENT_CHARACTER]);
+        rows.retain(|row| row.iter().flatten().all(is_text));
+        if rows.is_empty() {
             return Err("has values that are not text in UTF-8".to_owned());
         }
         Ok(SampleRows { rows })

@@ -6,6 +6,8 @@ use crate::script::samples::SampleRows;
 use crate::script::{Evaluator, Script, VariableNames, transactions};
 use prony_assertions::TextAssertions;
 use prony_document::SqlDialect;
+use prony_server::{Control, Environment};
+use prony_tds_server::{Column, Config, Datum, Listener, Outcome, Parameter, Type};
 use prony_wire::Value as WireValue;
 use std::sync::Arc;
 
@@ -26,9 +28,34 @@ fn rows_that_are_no_sample_are_refused_in_a_sentence() {
         "has 1 columns, and \\sample needs 2"
     );
     problem(vec![row(&["\u{fffd}"])], 1).assert_contains("not text");
+    assert_eq!(problem(vec![row(&["\u{fffd}"]), row(&["a"])], 1), "");
     problem(vec![row(&["a"]); 1_000_001], 1).assert_contains("fewer");
     let half = "x".repeat(33 << 20);
     problem(vec![row(&[&half]), row(&[&half])], 1).assert_contains("64 MiB");
+}
+
+#[test]
+fn rows_beyond_a_limit_are_dropped_as_they_arrive() {
+    let answer = |_: &str, _: &[Parameter]| {
+        let row = vec![Datum::Bytes("seven".into())];
+        vec![Outcome::Rows(
+            vec![Column::new("c", Type::VarChar(40))],
+            vec![row; 100],
+        )]
+    };
+    let port = Listener::start(Config::new(answer)).address().port();
+    let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}/db?encrypt=disable");
+    let target = prony_server::resolve(&url, &Environment::without_home("tester"));
+    let mut control = Control::connect(&target.expect("a good URL")).expect("connects");
+    let mut rows = |rows_max, bytes_max| {
+        let rows = control.query_at_most("SELECT c FROM t", rows_max, bytes_max);
+        rows.expect("rows").map(|rows| rows.len())
+    };
+    assert_eq!(rows(100, 1 << 20), Some(100));
+    assert_eq!(rows(99, 1 << 20), None);
+    assert_eq!(rows(100, 300), None);
+    // Later queries have all rows again.
+    assert_eq!(control.query("SELECT c FROM t").expect("rows").len(), 100);
 }
 
 #[test]

@@ -1,0 +1,138 @@
+//! Takes literals and comments, which may name people, out of a statement's text.
+
+use super::statement::{Token, TokenKind, tokens};
+use prony_document::SqlDialect;
+
+/// The text without its comments, which may name people; hints stay.
+pub(super) fn without_comments(text: &str, dialect: SqlDialect) -> String {
+    let (mut clean, mut start) = (String::new(), 0);
+    let ranges = tokens(text, dialect).into_iter().map(|token| token.range);
+    for range in ranges.chain(std::iter::once(text.len()..text.len())) {
+        let gap = &text[start..range.start];
+        let hint = gap.find("/*+").and_then(|hint| {
+            let end = gap[hint..].find("*/")?;
+            Some(&gap[hint..hint + end + 2])
+        });
+        match hint {
+            _ if gap.trim().is_empty() => clean.push_str(gap),
+            Some(hint) => clean.extend([" ", hint, " "]),
+            None => clean.push(' '),
+        }
+        clean.push_str(&text[range.clone()]);
+        start = range.end;
+    }
+    clean
+}
+
+/// The text without its comments and with a question mark in place of each literal.
+pub(super) fn masked(text: &str, dialect: SqlDialect) -> String {
+    let (mut masked, mut end) = (String::new(), 0);
+    for token in tokens(text, dialect) {
+        if token.range.start > end {
+            masked.push(' ');
+        }
+        end = token.range.end;
+        let is_literal = token.kind == TokenKind::Literal || may_be_text(&token, text, dialect);
+        masked.push_str(if is_literal { "?" } else { &text[token.range] });
+    }
+    masked
+}
+
+/// Whether double quotes are around it, which SQL Server takes for those of a text under QUOTED_IDENTIFIER OFF.
+pub(super) fn may_be_text(token: &Token, text: &str, dialect: SqlDialect) -> bool {
+    dialect == SqlDialect::TransactSql && text[token.range.clone()].starts_with('"')
+}
+
+/// Makes placeholders of the literals that the statistics left in: of texts, and on SQL Server, which normalises no text, of
+/// numbers.
+pub(super) fn mask_literals(tokens: &mut Vec<Token>, dialect: SqlDialect) {
+    for index in (0..tokens.len()).rev() {
+        if tokens[index].kind != TokenKind::Literal {
+            continue;
+        }
+        let is_number = tokens[index].text.starts_with(|c: char| c.is_ascii_digit());
+        let is_kept = match dialect {
+            _ if !is_number => false,
+            SqlDialect::TransactSql => is_structure(tokens, index),
+            SqlDialect::PostgreSql | SqlDialect::MySql => !is_compared(tokens, index),
+        };
+        if is_kept {
+            continue;
+        }
+        let sign = index.checked_sub(1).filter(|_| is_number);
+        // Each is a placeholder of its own.
+        let kind = if is_number { "number" } else { "literal" };
+        tokens[index].kind = TokenKind::Placeholder;
+        tokens[index].text = format!("{kind} {index}");
+        if let Some(sign) = sign.filter(|sign| is_sign(tokens, *sign)) {
+            tokens[index].range.start = tokens[sign].range.start;
+            tokens.remove(sign);
+        }
+    }
+}
+
+/// Whether a plus or minus belongs to the number after it and is no operator between two operands.
+fn is_sign(tokens: &[Token], index: usize) -> bool {
+    const WORDS: [&str; 14] = [
+        "and", "or", "between", "then", "else", "when", "select", "in", "like", "return", "set",
+        "values", "case", "offset",
+    ];
+    let previous = index.checked_sub(1).map(|index| &tokens[index]);
+    matches!(&*tokens[index].text, "-" | "+")
+        && previous.is_none_or(|token| match token.kind {
+            TokenKind::Symbol => !matches!(&*token.text, ")" | "]"),
+            TokenKind::Name => !token.is_quoted && WORDS.contains(&&*token.text),
+            TokenKind::Literal | TokenKind::Placeholder => false,
+        })
+}
+
+/// Whether a column is compared with the number.
+fn is_compared(tokens: &[Token], index: usize) -> bool {
+    let previous = index.checked_sub(1).map(|index| &*tokens[index].text);
+    match previous {
+        Some("=" | "<" | ">" | "between" | "and" | "limit" | "offset") => true,
+        Some("(" | ",") => tokens[..index]
+            .iter()
+            .any(|token| matches!(&*token.text, "in" | "values")),
+        _ => false,
+    }
+}
+
+/// Whether a number is one where the grammar of SQL Server takes no variable: a column's position, a type's length, a hint.
+fn is_structure(tokens: &[Token], index: usize) -> bool {
+    const BEFORE_LIST: [&str; 16] = [
+        "varchar",
+        "nvarchar",
+        "char",
+        "nchar",
+        "binary",
+        "varbinary",
+        "decimal",
+        "numeric",
+        "dec",
+        "float",
+        "time",
+        "datetime2",
+        "datetimeoffset",
+        "index",
+        "tablesample",
+        "identity",
+    ];
+    let word = |index: Option<usize>| index.map_or("", |index| &*tokens[index].text);
+    let before = word(index.checked_sub(1));
+    if matches!(before, "by" | "top" | "maxdop" | "fast" | "maxrecursion") {
+        return true;
+    }
+    let mut depth = 0;
+    for position in (0..index).rev() {
+        match word(Some(position)) {
+            ")" => depth += 1,
+            "(" if depth == 0 => return BEFORE_LIST.contains(&word(position.checked_sub(1))),
+            "(" => depth -= 1,
+            "by" if depth == 0 => return before == ",",
+            "select" | "where" | "having" | "set" | "offset" if depth == 0 => return false,
+            _ => {}
+        }
+    }
+    false
+}
