@@ -166,7 +166,8 @@ fn account_facts(facts: &mut Vec<(&'static str, String)>, run: &Run, account: &L
 
 /// How far the servers for reads were behind.
 fn staleness_text(staleness: &ReplicaStaleness) -> String {
-    if let Some(reason) = &staleness.not_read {
+    let unread = staleness.not_read.as_ref();
+    if let (Some(reason), 0) = (unread, staleness.readings) {
         return format!("not read: {reason}");
     }
     let mut text = format!(
@@ -180,6 +181,9 @@ fn staleness_text(staleness: &ReplicaStaleness) -> String {
     );
     if let Some(across) = staleness.went_back_across {
         text += &format!(", {across} against the reading before at another one");
+    }
+    if let Some(reason) = unread {
+        text += &format!("; another one was not read: {reason}");
     }
     text
 }

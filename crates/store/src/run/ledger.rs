@@ -113,7 +113,7 @@ impl LedgerState {
 pub struct ReplicaStaleness {
     /// Readings of the ledger's table at the servers for reads, in turns.
     pub readings: u64,
-    /// Why there was none.
+    /// Why there was none, or none at one of the servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_read: Option<String>,
     /// Commits that a reading did not show: median.
@@ -122,7 +122,8 @@ pub struct ReplicaStaleness {
     pub commits_p95: u64,
     /// The most.
     pub commits_max: u64,
-    /// How long before the reading the oldest of them was known to be committed, within 20 ms, seconds: median.
+    /// How long before the reading the oldest of them was known to be committed, seconds: median. Within 20 ms; with
+    /// thousands of clients, great ages within some percent.
     pub age_p50_s: f64,
     /// 95th percentile.
     pub age_p95_s: f64,
