@@ -296,7 +296,7 @@ impl Readings {
             values.get(index.round() as usize).copied().unwrap_or(0.0)
         };
         let of_replicas = self.seen.iter().zip(&self.failures);
-        let unread = of_replicas
+        let mut unread = of_replicas
             .filter(|(seen, _)| seen.is_empty())
             .map(|(_, failure)| {
                 let silent = || "a replica did not answer until the end of the load".to_owned();
@@ -304,7 +304,7 @@ impl Readings {
             });
         ReplicaStaleness {
             readings: self.commits.len() as u64,
-            not_read: unread.last(),
+            not_read: unread.next_back(),
             commits_p50: at(&self.commits, 0.5) as u64,
             commits_p95: at(&self.commits, 0.95) as u64,
             commits_max: at(&self.commits, 1.0) as u64,
