@@ -8,12 +8,16 @@ use prony_measure::{Gap, Outcome, RunSchedule, Sample, TxnKind};
 use prony_session::Program;
 use prony_store::{ClientGaps, CommitGap};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Shorter times without a commit of a worker are not kept.
 const KEPT_NS: u64 = 100_000_000;
 /// How long a client, or all of them, must be without a commit at the end of the load to count as not back.
 const NOT_BACK_NS: u64 = 1_000_000_000;
+
+/// The most times without a commit that a document has.
+const MAX_GAPS: usize = 20;
 
 /// What the workers of a run have seen.
 #[derive(Clone, Default)]
@@ -82,11 +86,15 @@ impl CommitGaps {
             end_ns: gap.end_ns.min(end_ns),
             ..gap
         });
+        let mut all: Vec<Gap> = clipped.collect();
+        all.sort_by_key(|gap| Reverse(gap.length_ns()));
+        all.truncate(MAX_GAPS);
         // Shorter ones are not kept.
-        let longest = clipped.max_by_key(Gap::length_ns).unwrap_or(Gap {
+        let longest = all.first().copied().unwrap_or(Gap {
             start_ns: end_ns,
             end_ns,
         });
+        all.sort_by_key(|gap| gap.start_ns);
         let clients = workers.iter().flat_map(|worker| &worker.clients);
         let mut clients: Vec<(u64, bool)> = clients
             .filter(|client| client.last_ns > 0)
@@ -95,11 +103,17 @@ impl CommitGaps {
         clients.sort_unstable();
         let seconds = |ns: u64| ns as f64 / 1e9;
         let at = |index: usize| clients.get(index).map_or(0.0, |(ns, _)| seconds(*ns));
-        let is_over = longest.end_ns < end_ns || longest.length_ns() < NOT_BACK_NS;
+        let times = |gap: &Gap| {
+            let is_over = gap.end_ns < end_ns || gap.length_ns() < NOT_BACK_NS;
+            let since = |ns: u64| seconds(ns.saturating_sub(start_ns));
+            (since(gap.start_ns), is_over.then(|| since(gap.end_ns)))
+        };
+        let (from_s, until_s) = times(&longest);
         Some(CommitGap {
-            from_s: seconds(longest.start_ns.saturating_sub(start_ns)),
+            from_s,
+            until_s,
+            all: all.iter().map(times).collect(),
             clock_bound_s: None,
-            until_s: is_over.then(|| seconds(longest.end_ns.saturating_sub(start_ns))),
             timeouts: None,
             clients: ClientGaps {
                 min_s: at(0),
@@ -318,6 +332,8 @@ mod tests {
         other.ended(22 * SECOND);
         let longest = gaps.longest(&TEN_SECONDS).expect("commits");
         assert_eq!((longest.from_s, longest.until_s), (3.0, Some(7.0)));
+        let all = [(1.0, Some(2.0)), (2.0, Some(3.0)), (3.0, Some(7.0))];
+        assert_eq!(longest.all[..3], all, "in order");
         let clients = longest.clients;
         assert_eq!(
             (clients.min_s, clients.p50_s, clients.max_s),

@@ -5,7 +5,7 @@
 
 use crate::checks::{Finding, new_finding};
 use crate::formatting::{count, thousands};
-use crate::outage::commit_gap;
+use crate::outage::outages;
 use prony_store::{LedgerAccount, LostCommit, Run, Severity};
 
 const LOSSES_ADVICE: &str = "An unbroken series of each client is what a server had not stored when it crashed, or a replica had not received: see \
@@ -30,18 +30,15 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
         return new_finding(Severity::Invalid, text, LOSSES_ADVICE);
     }
     if account.unrecorded > 0 {
-        let unrecorded = count(account.unrecorded, "transaction");
-        let finding =
-            format!("{text}. {unrecorded} committed without an entry, and are not accounted for");
         let advice = "Procedures that commit have none, and on MySQL and MariaDB only transactions that end with a statement of their own have one: \
                       choose options of the workload by which they do (tpcc: mode=statements).";
-        return new_finding(Severity::Caveat, finding, advice);
+        return new_finding(Severity::Caveat, text, advice);
     }
     new_finding(Severity::Note, text, "")
 }
 
-/// The lost commits of a complete account; `None` if there is none.
-pub(crate) fn lost_by_ledger(run: &Run) -> Option<u64> {
+/// The lost commits of a complete account, or at least so many of another one; `None` if it is not known that any is lost.
+pub fn lost_by_ledger(run: &Run) -> Option<u64> {
     let account = run
         .ledger
         .as_ref()
@@ -52,10 +49,22 @@ pub(crate) fn lost_by_ledger(run: &Run) -> Option<u64> {
 /// How long before the outage the oldest lost commit was acknowledged, at least and at most, seconds: the data that a
 /// recovery point objective (RPO) allows to lose. `None` if nothing was lost before an outage, or its time is not known.
 pub fn recovery_point_s(run: &Run) -> Option<[f64; 2]> {
-    let first = run.ledger.as_ref()?.first_lost.first()?;
-    let outage_s = commit_gap(run)?.from_s;
-    let most_s = outage_s - first.after_s?;
-    (most_s > 0.0).then_some([(outage_s - first.by_s?).max(0.0), most_s])
+    let account = run.ledger.as_ref()?;
+    let first = account.first_lost.first()?;
+    let last = account.first_series_end.as_ref().unwrap_or(first);
+    let outages = outages(run);
+    // Not the longest one, which may have lost nothing, and not one that the lost series outlived.
+    let from_s = |time_s: f64| {
+        let mut after = outages
+            .iter()
+            .filter(|(_, until_s)| until_s.is_none_or(|until_s| until_s > time_s));
+        after.next().map(|(from_s, _)| *from_s)
+    };
+    let soonest_s = from_s(last.after_s?)?;
+    // It may have ended before the last one was acknowledged.
+    let latest_s = from_s(last.by_s?).unwrap_or(soonest_s);
+    let most_s = latest_s - first.after_s?;
+    (most_s > 0.0).then_some([(soonest_s - first.by_s?).max(0.0), most_s])
 }
 
 /// A lost commit and its time.
@@ -103,6 +112,12 @@ pub fn ledger_sentence(account: &LedgerAccount) -> String {
             "; {} without a reply, of which {} are there",
             thousands(account.ambiguous),
             thousands(account.ambiguous_found)
+        ));
+    }
+    if account.unrecorded > 0 {
+        let unrecorded = count(account.unrecorded, "transaction");
+        text.push_str(&format!(
+            "; {unrecorded} committed without an entry, and are not accounted for"
         ));
     }
     text
@@ -158,7 +173,9 @@ mod tests {
             unrecorded: 1,
             ..complete
         };
-        assert_eq!(severity_and_text(unrecorded).0, Severity::Caveat);
+        let (severity, text) = severity_and_text(unrecorded);
+        assert_eq!(severity, Severity::Caveat);
+        text.assert_contains("; 1 transaction committed without an entry");
     }
     #[test]
     fn the_recovery_point_is_the_age_of_the_oldest_lost_commit() {
@@ -201,5 +218,18 @@ mod tests {
             ..lost_between(18.0, 19.0)
         };
         assert_eq!(recovery_point_s(&without_outage), None);
+
+        // A pause at 5 s, a failover at 10 s that loses the commits since 1 s, and a longer restart at 40 s.
+        let mut run = lost_between(1.0, 2.0);
+        let gap = run.commit_gap.as_mut().expect("it has one");
+        (gap.from_s, gap.until_s) = (40.0, Some(45.0));
+        gap.all = vec![(5.0, Some(5.5)), (10.0, Some(12.0)), (40.0, Some(45.0))];
+        let account = run.ledger.as_mut().expect("it has one");
+        account.first_series_end = Some(LostCommit {
+            after_s: Some(9.0),
+            by_s: Some(10.0),
+            ..LostCommit::default()
+        });
+        assert_eq!(recovery_point_s(&run), Some([8.0, 9.0]));
     }
 }

@@ -47,6 +47,20 @@ pub fn commit_gap(run: &Run) -> Option<&CommitGap> {
     gap.filter(|gap| gap_length_s(run, gap) >= shortest_outage_s(run))
 }
 
+/// The times without a commit that are outages, in order; of documents of earlier versions the longest one.
+pub(crate) fn outages(run: &Run) -> Vec<(f64, Option<f64>)> {
+    let Some(gap) = commit_gap(run) else {
+        return Vec::new();
+    };
+    let (shortest_s, end_s) = (shortest_outage_s(run), load_end_s(run));
+    let is_outage =
+        |(from_s, until_s): &(f64, Option<f64>)| until_s.unwrap_or(end_s) - from_s >= shortest_s;
+    match gap.all.as_slice() {
+        [] => vec![(gap.from_s, gap.until_s)],
+        all => all.iter().copied().filter(is_outage).collect(),
+    }
+}
+
 /// The shortest time without a commit that is an outage, seconds: one that chance does not explain.
 pub fn shortest_outage_s(run: &Run) -> f64 {
     let committed = run.measured.all_kinds().map_or(0, |all| all.committed);

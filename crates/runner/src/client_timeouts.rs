@@ -2,13 +2,19 @@
 //!
 //! In: a target, the settings of this machine. Out: [`ClientTimeouts`].
 
-use prony_server::Target;
+use prony_server::{Address, Target};
 use prony_store::ClientTimeouts;
 use std::fs;
 use std::time::Duration;
 
-/// How long the clients of a target wait for a server that is silent.
-pub(crate) fn client_timeouts(target: &Target) -> ClientTimeouts {
+/// How long the clients of a target wait for a server that is silent; `None` without TCP: a server behind a socket of this
+/// machine does not vanish without its kernel closing the connection.
+pub(crate) fn client_timeouts(target: &Target) -> Option<ClientTimeouts> {
+    let targets = std::iter::once(target).chain(&target.additional_targets);
+    let mut endpoints = targets.flat_map(|target| &target.endpoints);
+    if !endpoints.any(|endpoint| matches!(endpoint.address, Address::Tcp(_))) {
+        return None;
+    }
     let tcp = &target.tcp;
     let system = |name: &str| -> Option<u32> {
         let path = format!("/proc/sys/net/ipv4/tcp_keepalive_{name}");
@@ -21,14 +27,14 @@ pub(crate) fn client_timeouts(target: &Target) -> ClientTimeouts {
         Some(f64::from(idle_s) + f64::from(interval_s) * f64::from(count))
     };
     let connect = target.connect_limit();
-    ClientTimeouts {
+    Some(ClientTimeouts {
         connect_s: (connect != Duration::MAX).then_some(connect.as_secs_f64()),
         tcp_user_s: tcp
             .user_timeout_ms
             .filter(|ms| *ms > 0)
             .map(|ms| f64::from(ms) / 1e3),
         keepalive_s: tcp.keepalive.then(keepalive_s).flatten(),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -40,7 +46,9 @@ mod tests {
         let url = "postgres://127.0.0.1:1/d?connect_timeout=3&tcp_user_timeout=4500&keepalives_idle=10\
                    &keepalives_interval=2&keepalives_count=5";
         let environment = prony_server::Environment::without_home("ann");
-        let timeouts = |url| client_timeouts(&prony_server::resolve(url, &environment).unwrap());
+        let of_url = |url| client_timeouts(&prony_server::resolve(url, &environment).unwrap());
+        assert_eq!(of_url("postgres:///d?host=/tmp"), None, "no TCP");
+        let timeouts = |url| of_url(url).expect("TCP");
         let expected = ClientTimeouts {
             connect_s: Some(3.0),
             tcp_user_s: Some(4.5),

@@ -9,7 +9,7 @@ use crate::job::RunJob;
 use crate::random_seed;
 use crate::staleness::StalenessObserver;
 use prony_drive::DriveResult;
-use prony_server::observe::read_log_position;
+use prony_server::observe::{is_replica, read_log_position};
 use prony_server::{Control, Target};
 use prony_session::{
     Db, EntryPlacement, Ledger, LedgerEntry, P90Limit, Program, StatementTable, User, UserId,
@@ -19,6 +19,7 @@ use prony_store::{
     ReplicaStaleness, SqlDialect,
 };
 use prony_workload::describe::Growth;
+use prony_workload::growth::NotCounted;
 use prony_workload::ledger::LedgerTable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -188,40 +189,70 @@ pub fn decide(target: &Target, account: LedgerAccount, dropping: Dropping) -> Le
         return account;
     };
     let table = LedgerTable::named(account.table.clone());
+    let mut hosts = target.targets_of_hosts();
+    hosts
+        .iter_mut()
+        .for_each(|host| host.has_own_statements = true);
     let read = move |control: &mut Control| {
-        let clients = clients_that_differ(&table, control, &state)?;
-        let has_all = clients.iter().all(ClientAccount::has_all);
-        if dropping == Dropping::IfAllAreThere && has_all {
-            // The account is complete; a table that stays is only untidy.
-            let _ = table.drop(control);
+        // What a replica does not have yet is not lost.
+        if !is_replica(control) {
+            return read_account(&table, control, &state, dropping);
         }
-        let first_lost = first_lost(&clients, &state);
-        Ok((clients, first_lost, has_all, read_log_position(control)))
+        let mut others = hosts.iter().filter_map(|host| Control::connect(host).ok());
+        match others.find_map(|mut other| (!is_replica(&mut other)).then_some(other)) {
+            Some(mut other) => read_account(&table, &mut other, &state, dropping),
+            None => Err(NotCounted {
+                reason: "the server that answered is a replica".to_owned(),
+                is_lost: false,
+            }),
+        }
     };
     match after_load::read(target, ANSWER_TIMEOUT, read) {
-        Ok((clients, first_lost, has_all, server_after)) => {
-            let mut decided = LedgerAccount {
-                table: account.table,
-                acknowledged: account.acknowledged,
-                ambiguous: account.ambiguous,
-                unrecorded: account.unrecorded,
-                client_state: account.client_state.filter(|_| !has_all),
-                first_lost,
-                server_before: account.server_before,
-                staleness: account.staleness,
-                server_after,
-                ..LedgerAccount::default()
-            };
-            clients
-                .iter()
-                .for_each(|client| client.add_to(&mut decided));
-            decided
-        }
+        Ok(read) => LedgerAccount {
+            table: account.table,
+            acknowledged: account.acknowledged,
+            ambiguous: account.ambiguous,
+            unrecorded: account.unrecorded,
+            server_before: account.server_before,
+            staleness: account.staleness,
+            ..read
+        },
         Err(reason) => LedgerAccount {
             not_read: Some(reason),
             ..account
         },
     }
+}
+
+/// What the table says of the commits.
+fn read_account(
+    table: &LedgerTable,
+    control: &mut Control,
+    state: &LedgerState,
+    dropping: Dropping,
+) -> Result<LedgerAccount, NotCounted> {
+    let clients = clients_that_differ(table, control, state)?;
+    let has_all = clients.iter().all(ClientAccount::has_all);
+    if dropping == Dropping::IfAllAreThere && has_all {
+        // The account is complete; a table that stays is only untidy.
+        let _ = table.drop(control);
+    }
+    let first_lost = first_lost(&clients, state);
+    let of_first = first_lost.first().and_then(|first| {
+        let mut clients = clients.iter();
+        clients.find(|account| account.client == first.client)
+    });
+    let mut account = LedgerAccount {
+        client_state: (!has_all).then(|| state.clone()),
+        first_series_end: of_first.map(|of| lost_commit(of.client, of.series_end, state)),
+        first_lost,
+        server_after: read_log_position(control),
+        ..LedgerAccount::default()
+    };
+    clients
+        .iter()
+        .for_each(|client| client.add_to(&mut account));
+    Ok(account)
 }
 
 /// What became of the commits of one client.
@@ -230,6 +261,8 @@ struct ClientAccount {
     client: u32,
     ambiguous_found: u64,
     lost: Vec<u64>,
+    /// The last of them before one that is there.
+    series_end: u64,
     duplicated: u64,
     phantom: u64,
     /// Entries after what a killed client knew last.
@@ -246,8 +279,12 @@ impl ClientAccount {
         let lost: Vec<u64> = (1..=last).filter(is_lost).collect();
         let [first_lost, last_lost] =
             [lost.first(), lost.last()].map(|lost| lost.copied().unwrap_or(0));
+        let next_found = found.range(first_lost..).next();
+        let in_series =
+            lost.partition_point(|number| next_found.is_none_or(|found| number < found));
         ClientAccount {
             client,
+            series_end: lost[..in_series].last().copied().unwrap_or(0),
             ambiguous_found: ambiguous.intersection(&found).count() as u64,
             duplicated: (entries.len() - found.len()) as u64,
             phantom: found
@@ -275,20 +312,25 @@ impl ClientAccount {
     }
 }
 
+fn lost_commit(client: u32, sequence: u64, state: &LedgerState) -> LostCommit {
+    let [after_s, by_s] = state.acknowledged_between(LedgerNumber { client, sequence });
+    LostCommit {
+        client,
+        sequence,
+        after_s,
+        by_s,
+    }
+}
+
 /// The lost commits that were acknowledged first, in the order of time.
 fn first_lost(clients: &[ClientAccount], state: &LedgerState) -> Vec<LostCommit> {
     let lost = clients.iter().flat_map(|account| {
         let client = account.client;
-        account.lost.iter().take(MAX_NAMED).map(move |&sequence| {
-            let number = LedgerNumber { client, sequence };
-            let [after_s, by_s] = state.acknowledged_between(number);
-            LostCommit {
-                client,
-                sequence,
-                after_s,
-                by_s,
-            }
-        })
+        account
+            .lost
+            .iter()
+            .take(MAX_NAMED)
+            .map(move |&sequence| lost_commit(client, sequence, state))
     });
     let mut lost: Vec<LostCommit> = lost.collect();
     let after_s = |commit: &LostCommit| commit.after_s.unwrap_or(0.0);
@@ -414,8 +456,10 @@ mod tests {
         assert_eq!((lagged.lost, lagged.is_scattered), (vec![3, 4], false));
         // The client goes on at the server that takes its place.
         let replaced = account(8, &[5], &[1, 2, 6, 7, 8]);
-        assert_eq!((replaced.lost, replaced.is_scattered), (vec![3, 4], false));
+        assert_eq!((replaced.series_end, replaced.is_scattered), (4, false));
+        assert_eq!(replaced.lost, [3, 4]);
         let scattered = account(5, &[], &[2, 4, 5]);
+        assert_eq!(scattered.series_end, 1, "another outage lost the rest");
         assert_eq!((scattered.lost, scattered.is_scattered), (vec![1, 3], true));
         let doubled = account(3, &[], &[1, 2, 2, 2, 3]);
         assert_eq!((doubled.duplicated, doubled.lost.len()), (2, 0));

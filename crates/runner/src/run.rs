@@ -401,7 +401,7 @@ impl RunRecorder<'_> {
             .and_then(|gaps| gaps.longest(&drive_result.start.schedule))
             .map(|gap| prony_store::CommitGap {
                 clock_bound_s: parts.as_ref().map(FleetParts::clock_bound_s),
-                timeouts: Some(client_timeouts(&job.server.target)),
+                timeouts: client_timeouts(&job.server.target),
                 ..gap
             });
         // A command may still be bringing back the server, which is read next.

@@ -9,10 +9,11 @@ use prony_server::Control;
 
 const CREATING: &str = "creating the ledger's table";
 const READING: &str = "reading the ledger";
-/// The pages of PostgreSQL that have the latest entries: more than are added at once under contention.
-const LATEST_PAGES: u32 = 600;
-/// The entries of MySQL that are the latest ones.
-const LATEST_ENTRIES: u32 = 20_000;
+/// The pages of PostgreSQL before the end of the table that may still get entries: more than are added at once under
+/// contention.
+const OPEN_PAGES: u64 = 600;
+/// The same of MySQL's ids: those of transactions in progress.
+const OPEN_ENTRIES: u64 = 20_000;
 /// The start of the names of all such tables.
 const PREFIX: &str = "prony_ledger_";
 
@@ -102,30 +103,38 @@ impl LedgerTable {
         Ok(clients.collect())
     }
 
-    /// The highest number of each client in the last part of the table, for a reading that must be fast: some hundred
-    /// thousand entries. On SQL Server, whose heap has no such order, in the whole table.
+    /// The highest number of each client in the part of the table that may have changed since the reading before at the
+    /// same server, for a reading that must be fast. On SQL Server, whose heap has no such order, in the whole table.
+    /// `end`: where the table ended then, 0 for the first time; afterwards where it ends now.
     ///
     /// # Errors
     /// The server refused, or the connection was lost.
-    pub fn latest(&self, control: &mut Control) -> Result<Vec<(u32, u64)>, Error> {
+    pub fn latest(&self, control: &mut Control, end: &mut u64) -> Result<Vec<(u32, u64)>, Error> {
         let name = &self.name;
         let table = control.dialect().quote_identifier(name);
-        let part = match control.dialect() {
-            SqlDialect::PostgreSql => format!(
-                "{table} where ctid >= format('(%s,0)', greatest(pg_relation_size('{name}') \
-                 / current_setting('block_size')::int - {LATEST_PAGES}, 0))::tid"
+        let (size, part): (String, fn(u64) -> String) = match control.dialect() {
+            SqlDialect::PostgreSql => (
+                format!("select pg_relation_size('{name}') / current_setting('block_size')::int"),
+                |end| format!(" where ctid >= '({},0)'", end.saturating_sub(OPEN_PAGES)),
             ),
-            SqlDialect::MySql => format!(
-                "(select client, sequence from {table} order by id desc limit {LATEST_ENTRIES}) latest"
-            ),
-            SqlDialect::TransactSql => table,
+            SqlDialect::MySql => (format!("select max(id) from {table}"), |end| {
+                format!(" where id > {}", end.saturating_sub(OPEN_ENTRIES))
+            }),
+            SqlDialect::TransactSql => (String::new(), |_| String::new()),
         };
-        let select = format!("select client, max(sequence) from {part} group by client");
+        let now = match size.as_str() {
+            "" => 0,
+            size => sql::query_row(control, READING, size)?.count(0),
+        };
+        // A server that was replaced may have less.
+        let part = part(now.min(*end));
+        let select = format!("select client, max(sequence) from {table}{part} group by client");
         let rows = sql::query_rows(control, READING, &select)?;
         let entries = rows.iter().map(|row| {
             let client = u32::try_from(row.count(0)).unwrap_or(u32::MAX);
             (client, row.count(1))
         });
+        *end = now;
         Ok(entries.collect())
     }
 

@@ -6,6 +6,7 @@ use crate::common::{
 };
 use crate::lost_commits::start_standby;
 use prony_assertions::TextAssertions;
+use prony_server::observe::is_replica;
 use prony_store::{EventKind, Run, Severity};
 use prony_test_servers::TestControl;
 use std::collections::BTreeMap;
@@ -229,6 +230,8 @@ fn a_replica_that_stops_replaying_is_stale() {
         standby.port()
     );
     let mut on_standby = connect(&standby.url_for("stale"));
+    // It would not be asked what is lost.
+    assert!(is_replica(&mut on_standby) && !is_replica(&mut bench.control()));
     let mut command = bench.command(
         "drill script -b tpcb-like -b select-only --clients 4 --duration 6s --warmup 0s --json",
     );

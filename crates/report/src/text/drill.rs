@@ -7,7 +7,7 @@ use super::outage::outage_clauses;
 use super::plain;
 use crate::units::{count_with_noun, seconds, span};
 use prony_judge::drill::{errors_in_outage, permitted_loss};
-use prony_judge::ledger::{ledger_sentence, recovery_point_s};
+use prony_judge::ledger::{ledger_sentence, lost_by_ledger, recovery_point_s};
 use prony_store::{ClientTimeouts, Event, EventKind, LedgerAccount, ReplicaStaleness, Run};
 use std::collections::BTreeMap;
 
@@ -136,8 +136,12 @@ fn account_facts(facts: &mut Vec<(&'static str, String)>, run: &Run, account: &L
         ));
     } else {
         facts.push(("account", ledger_sentence(account)));
-        let lost = count_with_noun(account.lost, "commit", "commits");
+        let mut lost = count_with_noun(account.lost, "commit", "commits");
+        if account.unrecorded > 0 {
+            lost.insert_str(0, "at least ");
+        }
         let time = match (account.lost, recovery_point_s(run)) {
+            (0, _) if lost_by_ledger(run).is_none() => "; the account is not complete".to_owned(),
             (0, _) => ", 0 s".to_owned(),
             (_, Some([least_s, most_s])) => format!(
                 ", {} to {}: the age of the oldest of them when the outage began",
@@ -166,7 +170,8 @@ fn account_facts(facts: &mut Vec<(&'static str, String)>, run: &Run, account: &L
 
 /// How far the servers for reads were behind.
 fn staleness_text(staleness: &ReplicaStaleness) -> String {
-    if let Some(reason) = &staleness.not_read {
+    let unread = staleness.not_read.as_ref();
+    if let (Some(reason), 0) = (unread, staleness.readings) {
         return format!("not read: {reason}");
     }
     let mut text = format!(
@@ -180,6 +185,9 @@ fn staleness_text(staleness: &ReplicaStaleness) -> String {
     );
     if let Some(across) = staleness.went_back_across {
         text += &format!(", {across} against the reading before at another one");
+    }
+    if let Some(reason) = unread {
+        text += &format!("; another one was not read: {reason}");
     }
     text
 }
@@ -274,6 +282,15 @@ mod tests {
         assert_eq!(
             facts["server"],
             "before: one, timeline 2; after: other, timeline 2"
+        );
+        let account = run.ledger.as_mut().expect("it has one");
+        (account.lost, account.unrecorded) = (0, 7);
+        account.first_lost.clear();
+        let facts: BTreeMap<&str, String> = drill_facts(&run).into_iter().collect();
+        facts["account"].assert_contains("7 transactions committed without an entry");
+        assert_eq!(
+            facts["RPO"],
+            "at least 0 commits; the account is not complete"
         );
     }
 }

@@ -28,7 +28,7 @@ impl SessionProperty {
     }
 
     /// The query for this property on PostgreSQL; [`is_true`] reads the result.
-    pub(super) fn query(self) -> &'static str {
+    pub(crate) fn query(self) -> &'static str {
         match self {
             SessionProperty::Standby => "SELECT pg_is_in_recovery()",
             SessionProperty::ReadOnly => "SHOW transaction_read_only",

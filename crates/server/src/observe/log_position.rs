@@ -2,18 +2,22 @@
 //!
 //! Must never: fail because a product or a version does not have a value.
 
-use crate::control::Control;
+use super::state::replica_status;
+use crate::control::{Control, SessionProperty};
+use crate::settings::is_secondary;
 use prony_document::SqlDialect;
 use std::collections::BTreeMap;
 
-/// A standby's timeline is that of its last restart point.
-const POSTGRES: &str = "select 'server', coalesce(host(inet_server_addr()) || ':', 'port ') || current_setting('port') \
-     union all select 'role', case when pg_is_in_recovery() then 'standby' else 'primary' end \
-     union all select 'timeline', case when pg_is_in_recovery() \
+/// Each by itself, because products refuse some. A standby's timeline is that of its last restart point.
+const POSTGRES: [&str; 4] = [
+    "select 'server', coalesce(host(inet_server_addr()) || ':', 'port ') || current_setting('port')",
+    "select 'role', case when pg_is_in_recovery() then 'standby' else 'primary' end",
+    "select 'timeline', case when pg_is_in_recovery() \
          then (select timeline_id::text from pg_control_checkpoint()) \
-         else ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int::text end \
-     union all select 'LSN', (case when pg_is_in_recovery() \
-         then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end)::text";
+         else ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int::text end",
+    "select 'LSN', (case when pg_is_in_recovery() \
+         then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end)::text",
+];
 
 /// MySQL has the first set of GTIDs, MariaDB the second one.
 const MYSQL: [&str; 4] = [
@@ -30,10 +34,34 @@ const SQL_SERVER: [&str; 2] = [
      WHERE is_local = 1 AND database_id = DB_ID()",
 ];
 
+/// Whether the server is a replica, which may lack what its primary has acknowledged; not if it does not say so.
+pub fn is_replica(control: &mut Control) -> bool {
+    let is = |control: &mut Control, sql: &str, value: &str| {
+        let found = control.query_value(sql);
+        found.is_ok_and(|found| found.as_deref() == Some(value))
+    };
+    match control.dialect() {
+        SqlDialect::PostgreSql => is(control, SessionProperty::Standby.query(), "t"),
+        SqlDialect::MySql => {
+            let has_channel = [
+                "SELECT 1 FROM performance_schema.replication_connection_configuration LIMIT 1",
+                replica_status(control),
+            ];
+            // A server that was promoted may keep its channel.
+            is(control, "SELECT @@global.read_only", "1")
+                && has_channel.iter().any(|sql| {
+                    let rows = control.query(sql);
+                    rows.is_ok_and(|rows| !rows.is_empty())
+                })
+        }
+        SqlDialect::TransactSql => is_secondary(control).unwrap_or(false),
+    }
+}
+
 /// The values by name; what the server refuses or does not have is absent.
 pub fn read_log_position(control: &mut Control) -> BTreeMap<String, String> {
     let queries: &[&str] = match control.dialect() {
-        SqlDialect::PostgreSql => &[POSTGRES],
+        SqlDialect::PostgreSql => &POSTGRES,
         SqlDialect::MySql => &MYSQL,
         SqlDialect::TransactSql => &SQL_SERVER,
     };

@@ -21,7 +21,7 @@ pub use connection_limits::{AccountLimits, read_account_limits};
 pub use counters::{ActivityKind, CounterReader, Counters};
 pub(crate) use facts::may_be_secret;
 pub use facts::{ServerFacts, read_server_facts};
-pub use log_position::read_log_position;
+pub use log_position::{is_replica, read_log_position};
 pub use ping::{measure_round_trip, measure_round_trips};
 pub use state::read_server_state;
 

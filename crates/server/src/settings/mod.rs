@@ -10,6 +10,7 @@ mod postgres;
 mod sqlserver;
 
 pub use lock::{SettingsLock, lock_settings};
+pub(crate) use sqlserver::is_secondary;
 
 use crate::control::Error as ControlError;
 use crate::observe::may_be_secret;

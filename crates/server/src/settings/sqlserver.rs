@@ -265,6 +265,19 @@ pub(super) fn is_in_use(error: &ControlError) -> bool {
 const UPDATEABILITY: &str =
     "select cast(databasepropertyex(db_name(), 'Updateability') as nvarchar(20))";
 
+/// 1 on the primary, whose database may be read-only by itself; NULL without an availability group.
+const IS_PRIMARY: &str = "select cast(sys.fn_hadr_is_primary_replica(db_name()) as int)";
+
+/// Whether the session is at a readable secondary.
+pub(crate) fn is_secondary(control: &mut Control) -> Result<bool, ControlError> {
+    if control.query_value(UPDATEABILITY)?.as_deref() != Some("READ_ONLY") {
+        return Ok(false);
+    }
+    // Some engines have secondaries without this function.
+    let is_primary = control.query_value(IS_PRIMARY).unwrap_or_default();
+    Ok(is_primary.as_deref() != Some("1"))
+}
+
 pub(super) fn change_server(
     control: &mut Control,
     setting: &WantedSetting,
@@ -280,7 +293,7 @@ pub(super) fn change_server(
         return Ok(Some(changed));
     };
     let is_of_database = matches!(place, Place::Database(..) | Place::Scoped(_));
-    if is_of_database && control.query_value(UPDATEABILITY)?.as_deref() == Some("READ_ONLY") {
+    if is_of_database && is_secondary(control)? {
         return Ok(None);
     }
     if let Some(before) = control.query_value(&reading(&place, "value"))? {

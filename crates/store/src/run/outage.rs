@@ -12,12 +12,16 @@ pub struct CommitGap {
     /// The first commit after it; absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until_s: Option<f64>,
-    /// How long clients wait for a server that is silent; absent in documents of earlier versions.
+    /// How long clients wait for a server that is silent; absent without TCP, and in documents of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<ClientTimeouts>,
     /// How wrong the length may be by the clocks of several machines, seconds; absent if one machine measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_bound_s: Option<f64>,
+    /// The longest such times, in order, each from the last commit before it to the first one after it, if any; absent in
+    /// documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub all: Vec<(f64, Option<f64>)>,
     /// The longest time between two commits of each client, from the client with the shortest to that with the longest.
     pub clients: ClientGaps,
 }

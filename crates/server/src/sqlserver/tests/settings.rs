@@ -1,6 +1,7 @@
 //! Tests of settings that a plan asks for, on a server in this process that keeps them.
 
 use super::target;
+use crate::observe::is_replica;
 use crate::settings::{
     Reach, SettingError, SettingsLock, WantedSetting, change_server, find_reach, lock_settings,
     put_back, set_in_sessions, verify,
@@ -18,6 +19,8 @@ struct State {
     executed: Vec<String>,
     is_locked: bool,
     is_secondary: bool,
+    /// Whether the database is read-only at the primary.
+    is_read_only: bool,
     /// How often others use the database when an option needs it alone.
     refusals: u32,
 }
@@ -102,7 +105,12 @@ fn execute(state: &mut State, sql: &str) -> Vec<Outcome> {
             state.is_locked = true;
             rows(&[&[result]])
         }
-        _ if sql.contains("Updateability") && state.is_secondary => rows(&[&["READ_ONLY"]]),
+        _ if sql.contains("Updateability") && (state.is_secondary || state.is_read_only) => {
+            rows(&[&["READ_ONLY"]])
+        }
+        _ if sql.contains("fn_hadr_is_primary_replica") => {
+            rows(&[&[if state.is_secondary { "0" } else { "1" }]])
+        }
         _ if sql.contains("sys.dm_tran_locks") => rows(&[&["session 57, login sa"]]),
         _ => {
             if let Some((_, value)) = sql.split_once("SET lock_timeout ") {
@@ -133,6 +141,7 @@ fn server_without(refused_database: Option<&'static str>) -> (Target, Arc<Mutex<
         executed: Vec::new(),
         is_locked: false,
         is_secondary: false,
+        is_read_only: false,
         refusals: 0,
     }));
     let shared = Arc::clone(&state);
@@ -291,9 +300,19 @@ fn options_of_a_database_are_not_sent_to_a_readable_secondary() {
     };
     assert!(!is_changed(&wanted[0], &mut control));
     assert!(is_changed(&wanted[1], &mut control));
-    let state = state.lock().unwrap();
-    let alters = |sql: &String| sql.starts_with("ALTER DATABASE");
-    assert!(!state.executed.iter().any(alters), "{:?}", state.executed);
+    let alters = |state: &State| {
+        let mut executed = state.executed.iter();
+        executed.any(|sql| sql.starts_with("ALTER DATABASE"))
+    };
+    assert!(!alters(&state.lock().unwrap()));
+    assert!(is_replica(&mut control));
+    {
+        let mut state = state.lock().unwrap();
+        (state.is_secondary, state.is_read_only) = (false, true);
+    }
+    assert!(!is_replica(&mut control));
+    assert!(is_changed(&wanted[0], &mut control));
+    assert!(alters(&state.lock().unwrap()));
 }
 
 #[test]
