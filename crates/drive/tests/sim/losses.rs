@@ -47,9 +47,12 @@ fn the_run_continues_after_an_outage() {
         simulate(&Selects::new(), &plan(4, 4.0), with_timestamps(), server).unwrap();
     let tally = driven.collected.measured.all_kinds();
     assert_eq!(tally.failed, 4);
-    assert_eq!(driven.events.len(), 1, "{:?}", driven.events);
-    let outage = &driven.events[0];
+    let [outage, attempts] = &driven.events[..] else {
+        panic!("{:?}", driven.events);
+    };
     assert_eq!((outage.kind, outage.count), (RunEventKind::Outage, 4));
+    assert_eq!(attempts.kind, RunEventKind::FailedAttempts);
+    attempts.detail.assert_starts_with("refused: ");
     let gap_ns = outage.until_ns.unwrap() - outage.from_ns;
     assert!((1000 * MS..2100 * MS).contains(&gap_ns), "{gap_ns}");
     assert!(observer.rows[3].0 > 3_900, "{:?}", observer.rows);
