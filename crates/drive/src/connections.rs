@@ -185,14 +185,16 @@ impl<'a, I: Io> Connections<'a, I> {
             });
         }
         let mut counts = ConnectionCounts::default();
-        for (slot, connection) in (0..).zip(&mut slots) {
-            let kept = job.kept();
-            let kept = kept.and_then(|kept| kept.take(connection.number, io.name()));
-            let Some(kept) = kept else { continue };
-            if io.adopt(slot, kept.socket).is_ok() {
-                connection.conn = Rc::new(Conn::reopened(kept.exchange));
-                connection.link = Link::over(kept.channel);
-                counts.record_opened();
+        if let Some(kept) = job.kept() {
+            for (slot, connection) in (0..).zip(&mut slots) {
+                let Some(kept) = kept.take(connection.number, io.name()) else {
+                    continue;
+                };
+                if io.adopt(slot, kept.socket).is_ok() {
+                    connection.conn = Rc::new(Conn::reopened(kept.exchange));
+                    connection.link = Link::over(kept.channel);
+                    counts.record_opened();
+                }
             }
         }
         Connections {

@@ -171,7 +171,8 @@ impl Link {
         self.channel.description()
     }
 
-    /// Why the last attempt failed, one failure for each route that was tried; also of one that succeeded on a later route.
+    /// Why the last attempt failed, one failure for each route that was tried; also of one that succeeded on a later
+    /// route.
     pub fn failures(&self) -> &[ConnectFailure] {
         &self.failures
     }

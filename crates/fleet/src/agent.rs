@@ -3,12 +3,13 @@
 //! In: the frames of its coordinator. Out: its own. Must never: take a plan of anybody but its coordinator, run a
 //! command, or go on without its coordinator: when that is gone or silent, the load ends.
 
-use crate::carrier::{HEARTBEAT, SILENCE_MAX};
+use crate::carrier::{HEARTBEAT, SILENCE_MAX, lock};
 use crate::commit_gap::CommitGaps;
 use crate::coordinator::boot_id;
 use crate::frame::{FrameError, GREETING, read_any_frame, read_frame, write_frame};
 use crate::keep::{Keeping, KeptEnd, KeptHeader, kept, remove};
 use crate::loading::load_part;
+use crate::login::{hosts_of, resolve_target};
 use crate::message::{
     AgentDescription, AgentFailure, FailureKind, FinishedPart, FromAgent, PartEvent, PartHost,
     PartRoundTrips, PartRow, ReadyPart, RowCounts, RunPart, ServerLogin, ServerProbe, ToAgent,
@@ -18,14 +19,9 @@ use prony_drive::clock::Clock;
 use prony_drive::{DriveJob, DriveResult, LoadStart, Observer, ReadySlice, RunSlice, connect};
 use prony_measure::{IntervalRow, ProcessHealth, RunSchedule};
 use prony_plan::{ErrorParts, Plan, PlanInput, ServerPlan, UserError, to_toml};
-use prony_server::control::StopSignal;
 use prony_server::settings::{find_reach, set_in_sessions};
-use prony_server::{
-    AuthMethod, Control, Endpoint, Environment, ProtocolOptions, RequireAuth, SslMode, Target,
-    read_server_facts, resolve,
-};
+use prony_server::{Control, Target, read_server_facts};
 use prony_store::{Build, DoctorReport, Host};
-use prony_wire::Secret;
 use prony_workload::ReadyWorkload;
 use sha2::{Digest, Sha256};
 use std::env::args_os;
@@ -35,7 +31,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{Builder, sleep};
 use std::time::Duration;
 
@@ -118,7 +114,7 @@ pub fn serve(
     let result = serve_requests(&link, &requests, setup);
     link.has_ended.store(true, Ordering::Relaxed);
     // What carries the frames ends, and with it the thread that reads.
-    *link.output.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(io::sink());
+    *lock(&link.output) = Box::new(io::sink());
     result
 }
 
@@ -253,7 +249,7 @@ pub(crate) struct Link {
     /// Ends the load.
     pub interrupt: AtomicBool,
     /// Ends the waits of the control connection.
-    stop: Arc<AtomicUsize>,
+    pub stop: Arc<AtomicUsize>,
     is_lost: AtomicBool,
     /// All requests have been served.
     has_ended: AtomicBool,
@@ -265,7 +261,7 @@ pub(crate) struct Link {
 
 impl Link {
     pub fn send(&self, message: &FromAgent) -> io::Result<()> {
-        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut output = lock(&self.output);
         write_frame(&mut **output, self.run, message)
     }
 
@@ -587,86 +583,6 @@ pub(crate) fn describe_work(
     }
 }
 
-/// The hosts of a target, and those of its server for reads.
-pub(crate) fn hosts_of(target: &Target) -> Vec<String> {
-    let targets = std::iter::once(target).chain(target.read_target.as_deref());
-    let hosts = targets.flat_map(|target| {
-        let hosts = target.hosts().into_iter();
-        hosts.map(|host| &target.endpoints[host.start])
-    });
-    hosts
-        .map(|first| match &*first.host {
-            // Only an address was given.
-            "" => first.to_string(),
-            host => format!("{host}:{}", first.port),
-        })
-        .collect()
-}
-
-/// The server of the plan, as the coordinator's environment names it. Host names are resolved here.
-pub(crate) fn resolve_target(link: &Link, login: &ServerLogin) -> Result<Target, AgentFailure> {
-    let own = Environment::from_process();
-    let mut variables = login.variables.clone();
-    if login.has_no_passwords {
-        let secrets = own.vars().iter().filter(|(name, _)| is_secret(name));
-        variables.extend(secrets.map(|(name, value)| (name.clone(), value.clone())));
-    }
-    let mut environment = own.with_only(variables);
-    environment.user.clone_from(&login.system_user);
-    let resolved = resolve(&login.url, &environment);
-    let mut target = resolved.map_err(|error| failure(FailureKind::Connect, &error))?;
-    if (&target.user, &target.database) != (&login.user, &login.database) {
-        let problem = "the role or the database is another one there: a file names it";
-        let parts = ErrorParts::new(problem).with_hint("name both in the URL");
-        return Err(AgentFailure::new(FailureKind::Usage, parts));
-    }
-    for endpoint in &mut target.endpoints {
-        let is_same =
-            |(host, port, _): &&(_, u16, _)| (host, *port) == (&endpoint.host, endpoint.port);
-        let password = login.passwords.iter().find(is_same);
-        let password = password.map(|(.., password)| Secret::new(password.clone()));
-        endpoint.password = endpoint.password.take().or(password);
-    }
-    if login.has_no_passwords {
-        refuse_clear_passwords(&mut target)?;
-    }
-    target.has_own_statements = true;
-    target.wait_options.stop = StopSignal::watching(Arc::clone(&link.stop));
-    Ok(target)
-}
-
-/// Whoever may publish at the NATS server names the server that gets this machine's password: it must not get the text
-/// without encryption.
-fn refuse_clear_passwords(target: &mut Target) -> Result<(), AgentFailure> {
-    if target.tls.mode >= SslMode::Require || !target.endpoints.iter().any(Endpoint::is_remote) {
-        return Ok(());
-    }
-    match &mut target.protocol {
-        ProtocolOptions::PostgreSql(options) => match &mut options.require_auth {
-            RequireAuth::OneOf(methods) => methods.retain(|method| *method != AuthMethod::Password),
-            RequireAuth::NoneOf(methods) => methods.push(AuthMethod::Password),
-            any @ RequireAuth::Any => *any = RequireAuth::NoneOf(vec![AuthMethod::Password]),
-        },
-        // The password encrypted for a key that the same server sends.
-        ProtocolOptions::MySql(options) => options.get_server_public_key = false,
-        ProtocolOptions::SqlServer(_) => {
-            let problem =
-                "an agent that was called over NATS sends SQL Server no password without TLS";
-            let parts = ErrorParts::new(problem).with_hint("set encrypt=true in the URL");
-            return Err(AgentFailure::new(FailureKind::Usage, parts));
-        }
-    }
-    Ok(())
-}
-
-/// Whether a variable holds a password, or the path of a file of passwords.
-pub(crate) fn is_secret(variable: &str) -> bool {
-    matches!(
-        variable,
-        "PGPASSWORD" | "PGPASSFILE" | "MYSQL_PWD" | "MYSQL_TEST_LOGIN_FILE" | "SQLCMDPASSWORD"
-    )
-}
-
 /// Sends each row.
 struct RowSender<'a> {
     link: &'a Link,
@@ -722,44 +638,6 @@ impl Observer for RowSender<'_> {
         self.keeping.add_row(&row);
         if self.link.send(&FromAgent::Row(Box::new(row))).is_err() {
             self.link.lose();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn over_nats_no_password_is_sent_in_the_clear() {
-        let allows = |url: &str| {
-            let mut target = resolve(url, &Environment::without_home("u")).expect("a server");
-            if refuse_clear_passwords(&mut target).is_err() {
-                return false;
-            }
-            match target.protocol {
-                ProtocolOptions::PostgreSql(options) => {
-                    options.require_auth.allows(AuthMethod::Password)
-                }
-                ProtocolOptions::MySql(options) => options.get_server_public_key,
-                ProtocolOptions::SqlServer(_) => true,
-            }
-        };
-        for refused in [
-            "postgres://u@192.0.2.1/d?sslmode=prefer",
-            "postgres://u@192.0.2.1/d?sslmode=disable&require_auth=!md5",
-            "postgres://u@192.0.2.1/d?sslmode=disable&require_auth=password,md5",
-            "mysql://u@192.0.2.1/d?ssl-mode=DISABLED&get-server-public-key=1",
-            "sqlserver://u@192.0.2.1?encrypt=false",
-        ] {
-            assert!(!allows(refused), "{refused}");
-        }
-        for allowed in [
-            "postgres://u@192.0.2.1/d?sslmode=require",
-            "sqlserver://u@192.0.2.1?encrypt=true",
-            "postgres://u@127.0.0.1/d",
-        ] {
-            assert!(allows(allowed), "{allowed}");
         }
     }
 }

@@ -1,15 +1,17 @@
 //! The longest time without a commit, over all clients and of each.
 //!
-//! In: the samples of each worker, of this machine or of the agents. Out: a [`CommitGap`]. Must never: count the time before a client's first commit, which
-//! is that of connecting, or after the window, in which no transaction begins, or a commit that only read.
+//! In: the samples of each worker, of this machine or of the agents. Out: a [`CommitGap`]. Must never: count the time
+//! before a client's first commit, which is that of connecting, or after the window, in which no transaction begins, or
+//! a commit that only read.
 
+use crate::carrier::lock;
 use prony_drive::SampleListener;
 use prony_measure::{Gap, Outcome, RunSchedule, Sample, TxnKind};
 use prony_session::Program;
 use prony_store::{ClientGaps, CommitGap};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Shorter times without a commit of a worker are not kept.
 const KEPT_NS: u64 = 100_000_000;
@@ -53,14 +55,14 @@ impl CommitGaps {
 
     /// What the workers of an agent have seen, by the time since the start of its load.
     pub(crate) fn since(&self, start_ns: u64) -> Vec<WorkerGaps> {
-        let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let workers = lock(&self.workers);
         let since = |ns: u64| ns.saturating_sub(start_ns);
         workers.iter().map(|worker| worker.map(since)).collect()
     }
 
     /// Adds what the workers of an agent have seen, whose load began at this time of this machine's clock.
     pub(crate) fn add(&self, gaps: &[WorkerGaps], start_ns: u64) {
-        let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut workers = lock(&self.workers);
         let on_clock = |ns: u64| ns.saturating_add(start_ns);
         workers.extend(gaps.iter().map(|worker| worker.map(on_clock)));
     }
@@ -69,7 +71,7 @@ impl CommitGaps {
     /// commit.
     pub fn longest(&self, schedule: &RunSchedule) -> Option<CommitGap> {
         let start_ns = schedule.start_ns;
-        let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let workers = lock(&self.workers);
         let ended_ns = workers.iter().map(|worker| worker.ended_ns).max()?;
         let window_end_ns = schedule.window_ns.map_or(u64::MAX, |length_ns| {
             schedule.window_start_ns().saturating_add(length_ns)
@@ -256,12 +258,7 @@ impl SampleListener for GapListener {
         let mut gaps = std::mem::take(&mut self.gaps);
         gaps.ended_ns = now_ns;
         if gaps.last_ns > 0 {
-            let mut all = self
-                .all
-                .workers
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            all.push(gaps);
+            lock(&self.all.workers).push(gaps);
         }
     }
 }

@@ -3,17 +3,17 @@
 //! In: commands. Out: a [`Fleet`] of agents of this build, whose processes end with it. Must never: accept an agent of
 //! another build or of another run.
 
-use crate::agent::is_secret;
 use crate::carrier::{Arrival, Carrier, Pong, SILENCE_MAX};
 use crate::clock::{ClockReading, ROUND_TRIPS, ROUND_TRIPS_MIN, TIME_MAX};
 use crate::error::Error;
 use crate::install::install;
 use crate::keep::KeptFile;
-use crate::message::{AgentDescription, FromAgent, ServerLogin, ServerProbe, ToAgent};
+use crate::login::server_login;
+use crate::message::{AgentDescription, FromAgent, ServerProbe, ToAgent};
 #[cfg(feature = "nats")]
 use crate::nats::{Bus, NatsAddress, open_server_warning};
 use prony_drive::clock::Clock;
-use prony_server::{Endpoint, Environment, Target, secrets};
+use prony_server::{Endpoint, Target, secrets};
 use prony_store::{Build, DoctorReport, Host};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -85,7 +85,7 @@ impl Fleet {
                 hint: "name each machine once; 'env A=1' and 'env A=2' are two agents of this one",
             });
         }
-        let run = RandomState::new().build_hasher().finish();
+        let run = random_number();
         let (sender, arrivals) = channel();
         let mut fleet = Fleet {
             agents: Vec::new(),
@@ -412,46 +412,15 @@ impl Fleet {
     }
 }
 
+/// A random number, for runs, calls and senders.
+pub(crate) fn random_number() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
 /// The kernel's number of its boot; empty if unknown.
 pub(crate) fn boot_id() -> String {
     let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     boot_id.trim().to_owned()
-}
-
-/// How an agent reaches the server that the coordinator reaches by this URL.
-///
-/// # Errors
-/// The URL has a password, and others can read the carrier.
-pub(crate) fn server_login(
-    url: &str,
-    target: &Target,
-    agent: &Agent,
-) -> Result<ServerLogin, Error> {
-    if !agent.is_private && !secrets::password_ranges(url.as_bytes()).is_empty() {
-        return Err(Error::Unsupported {
-            problem: "the server's password is not sent over NATS",
-            hint: "remove it from the URL: each agent uses PGPASSWORD, MYSQL_PWD or SQLCMDPASSWORD, or the password \
-                   file, of its own machine",
-        });
-    }
-    let environment = Environment::from_process();
-    let passwords = target.endpoints.iter().filter_map(|endpoint| {
-        let password = endpoint.password.as_ref()?.reveal().to_owned();
-        Some((endpoint.host.clone(), endpoint.port, password))
-    });
-    let variables = environment.vars().iter();
-    let variables = variables.filter(|(name, _)| agent.is_private || !is_secret(name));
-    Ok(ServerLogin {
-        url: url.to_owned(),
-        variables: variables
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect(),
-        passwords: passwords.filter(|_| agent.is_private).collect(),
-        has_no_passwords: !agent.is_private,
-        user: target.user.clone(),
-        database: target.database.clone(),
-        system_user: environment.user,
-    })
 }
 
 /// Why an agent that says nothing is lost.

@@ -6,9 +6,10 @@
 use crate::agent::{describe_work, url_of};
 use crate::clock::ClockReading;
 use crate::commit_gap::CommitGaps;
-use crate::coordinator::{Fleet, server_login};
+use crate::coordinator::Fleet;
 use crate::error::{Error, FailureKind};
 use crate::load::{Load, Part};
+use crate::login::server_login;
 use crate::message::{FromAgent, ReadyPart, RunPart, ToAgent, WorkDescription};
 use prony_drive::clock::Clock;
 use prony_drive::{DriveResult, EngineKind, LoadStart, Observer, RunSlice, run_schedule};

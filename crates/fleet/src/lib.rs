@@ -3,8 +3,8 @@
 //! A coordinator ([`Fleet`]) starts one command for each machine, such as `ssh vm1`, and speaks with the agent
 //! ([`serve`]) that the command starts there over its standard input and output, in frames; or it calls agents that
 //! wait at a NATS server ([`serve_nats`]). Each agent drives a slice of the run's workers; all begin at one moment, and
-//! the coordinator merges their intervals as it would merge those of threads. Must never: print, read arguments, average a percentile, or give a result of fewer machines that looks
-//! whole.
+//! the coordinator merges their intervals as it would merge those of threads. Must never: print, read arguments, average
+//! a percentile, or give a result of fewer machines that looks whole.
 
 mod agent;
 mod carrier;
@@ -18,6 +18,7 @@ mod install;
 mod keep;
 mod load;
 mod loading;
+mod login;
 mod message;
 #[cfg(feature = "nats")]
 mod nats;

@@ -3,10 +3,12 @@
 //! In: the parts that are missing. Out: rows that are stored. The coordinator creates the tables before, and builds keys
 //! and statistics after. Must never: give a part to two agents, or end well if one of them did not.
 
-use crate::agent::{Link, failure, hosts_of, read_plan, resolve_target, url_of};
-use crate::coordinator::{Fleet, server_login};
+use crate::agent::{Link, failure, read_plan, url_of};
+use crate::carrier::lock;
+use crate::coordinator::Fleet;
 use crate::driving::{plan_text, split_workers};
 use crate::error::{Error, FailureKind};
+use crate::login::{hosts_of, resolve_target, server_login};
 use crate::message::{AgentFailure, FromAgent, LoadPart, ToAgent};
 use prony_plan::{ErrorParts, Plan, UserError};
 use prony_server::Target;
@@ -16,8 +18,8 @@ use prony_workload::{
     LoadDivision, LoadRequest, PartSelection, PartSender, Progress, ProgressUpdate,
 };
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long the agents may take to end when the load is stopped: each cancels its statements.
@@ -121,7 +123,7 @@ impl<'a> FleetLoad<'a> {
 
 impl PartSender for FleetLoad<'_> {
     fn machines(&self) -> u32 {
-        let fleet = self.fleet.lock().unwrap_or_else(PoisonError::into_inner);
+        let fleet = lock(&self.fleet);
         fleet.agents.len() as u32
     }
 
@@ -132,7 +134,7 @@ impl PartSender for FleetLoad<'_> {
         meter: &ProgressMeter<'_>,
         watcher: &StopWatcher<'_>,
     ) -> Result<(), prony_workload::Error> {
-        let mut fleet = self.fleet.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fleet = lock(&self.fleet);
         let sent = self
             .start(&mut fleet, all, missing)
             .and_then(|at_work| wait_until_loaded(&mut fleet, at_work, meter, watcher));

@@ -5,13 +5,14 @@
 //! each has its sender and a number, and a missing one ends the carrier. An empty one is the end of the bytes. Must never:
 //! go on after a message was lost, or block on a server that is gone.
 
+use crate::carrier::lock;
+use crate::coordinator::random_number;
 use async_nats::{Client, ClientError, ConnectErrorKind, ConnectOptions, Event, Subscriber};
 use futures_util::StreamExt;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
@@ -266,10 +267,6 @@ fn is_refusal(event: &Event) -> bool {
     ];
     matches!(event, Event::ClientError(ClientError::Other(text))
         if kinds.iter().any(|kind| *text == kind.to_string()))
-}
-
-fn random_number() -> u64 {
-    RandomState::new().build_hasher().finish()
 }
 
 struct Caller {
@@ -531,10 +528,6 @@ impl NatsAgent {
     pub fn rest(&self) {
         lock(&self.state).is_busy = false;
     }
-}
-
-fn lock(state: &Mutex<AgentState>) -> std::sync::MutexGuard<'_, AgentState> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct CallListener {

@@ -3,7 +3,7 @@
 //! In: a Run. Out: the errors while nobody could commit, and what the server's settings permit to lose. Must never: call
 //! a loss permitted by a setting that was not read.
 
-use crate::outage::{Recovery, commit_gap, gap_length_s, longest_outage_s, recovery};
+use crate::outage::{Recovery, commit_gap, gap_length_s, longest_outage_s, recovery, recovery_s};
 use crate::statistics::mean_interval;
 use prony_store::{Durability, DurabilityClass, ErrorClass, Replication, Run};
 use std::collections::BTreeMap;
@@ -77,10 +77,7 @@ impl DrillTimes {
         Some(DrillTimes {
             variant: run.variant().unwrap_or_default().to_owned(),
             outage_s: longest_outage_s(run).ok()?,
-            recovery_s: match recovery(run) {
-                Ok(Recovery::After(s)) => Some(s),
-                _ => None,
-            },
+            recovery_s: recovery_s(run),
         })
     }
 }

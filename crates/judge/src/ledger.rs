@@ -177,6 +177,7 @@ mod tests {
         assert_eq!(severity, Severity::Caveat);
         text.assert_contains("; 1 transaction committed without an entry");
     }
+
     #[test]
     fn the_recovery_point_is_the_age_of_the_oldest_lost_commit() {
         let lost_between = |after_s, by_s| {

@@ -124,6 +124,14 @@ pub fn recovery(run: &Run) -> Result<Recovery, &'static str> {
     Ok(back_s.map_or(not_back, Recovery::After))
 }
 
+/// How long it took until the throughput was back, seconds; `None` if it was not, or it is not known.
+pub(crate) fn recovery_s(run: &Run) -> Option<f64> {
+    match recovery(run) {
+        Ok(Recovery::After(s)) => Some(s),
+        Ok(Recovery::NotWithin(_)) | Err(_) => None,
+    }
+}
+
 /// The end of the load, seconds from its start.
 pub fn load_end_s(run: &Run) -> f64 {
     run.window.warmup_s + run.window.measured_s + run.window.drain_s

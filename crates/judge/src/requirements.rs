@@ -355,11 +355,11 @@ fn figure(requirement: &Requirement, run: &Run) -> Result<Figure, String> {
 /// Per second or per minute; the variation is that of the throughput.
 fn throughput_interval(run: &Run, value: f64) -> Option<[f64; 2]> {
     let rates = per_second_rates(run, |second| second.committed)?;
-    mean_interval(&rates, value)
+    scaled_mean_interval(&rates, value)
 }
 
 /// The interval of the mean of a run's seconds, scaled to a value that means the same.
-fn mean_interval(seconds: &[f64], value: f64) -> Option<[f64; 2]> {
+fn scaled_mean_interval(seconds: &[f64], value: f64) -> Option<[f64; 2]> {
     let mean = series_mean(seconds)?;
     let half = student::quantile(1.0 - ALPHA / 2.0, mean.dof) * mean.variance.sqrt() / mean.mean;
     half.is_finite()
@@ -395,7 +395,7 @@ fn time_figure(run: &Run, times: &Latency, statistic: Statistic) -> Result<Figur
                 .into_iter()
                 .map(|second: &Second| second.mean_ns)
                 .collect();
-            Ok((times.mean_ns, mean_interval(&means, times.mean_ns)))
+            Ok((times.mean_ns, scaled_mean_interval(&means, times.mean_ns)))
         }
         Statistic::Max => Ok((times.max_ns as f64, None)),
         Statistic::P50 => percentile(times.p50_ns),

@@ -68,9 +68,10 @@ impl Server {
                 excluded.never_started += 1;
                 continue;
             }
-            let service_ns = match self.is_exponential {
-                true => exponential(S / self.rate),
-                false => S / self.rate,
+            let service_ns = if self.is_exponential {
+                exponential(S / self.rate)
+            } else {
+                S / self.rate
             };
             let ended_ns = started_ns + service_ns as u64;
             free.push(Reverse(ended_ns));
@@ -229,9 +230,10 @@ fn truth_of(server: Server) -> f64 {
     let (mut low, mut high) = (0.0, server.executors as f64 * server.rate);
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
-        match share_slower(server, middle, 0.03) <= 0.01 {
-            true => low = middle,
-            false => high = middle,
+        if share_slower(server, middle, 0.03) <= 0.01 {
+            low = middle
+        } else {
+            high = middle
         }
     }
     low

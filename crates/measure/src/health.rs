@@ -3,8 +3,7 @@
 //! In: the kernel's figures for the thread and the machine, and the loop's figures for its iterations. Out:
 //! health per interval. Must never: be collected in the hot path, or report an unknown value as zero.
 
-use prony_document::BatchScheduling;
-use prony_document::add_counts;
+use prony_document::{BatchScheduling, add_counts};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -54,10 +53,16 @@ impl Health {
         add_counts!(
             self,
             other,
-            [connections, connections_lost, starts_waiting, in_progress]
+            [
+                connections,
+                connections_lost,
+                starts_waiting,
+                in_progress,
+                coalescing_workers,
+                pinned_workers
+            ]
         );
         self.batch.add(&other.batch);
-        add_counts!(self, other, [coalescing_workers, pinned_workers]);
     }
 
     /// Adds the health of a later interval: like [`Health::add`], but the state at the end is that of the

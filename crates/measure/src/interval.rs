@@ -9,8 +9,7 @@ use crate::health::Health;
 use crate::sample::{Outcome, Sample};
 use crate::schedule::Span;
 use crate::tally::{RecorderLayout, Tally};
-use prony_document::add_counts;
-use prony_document::{ErrorClass, InFlight, QueryCounts};
+use prony_document::{ErrorClass, InFlight, QueryCounts, add_counts};
 use serde::{Deserialize, Serialize};
 
 /// Counts of the timestamps of replies, and the duration of a send.

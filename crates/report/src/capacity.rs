@@ -192,18 +192,20 @@ fn clients_remark(found: &ClientsResult) -> Option<String> {
 /// What is required, after a figure; empty if nothing is.
 fn limits_text(requirements: &[Requirement]) -> String {
     let limits: Vec<String> = requirements.iter().map(requirement_text).collect();
-    match limits.is_empty() {
-        true => String::new(),
-        false => format!(" at {}", limits.join(" and ")),
+    if limits.is_empty() {
+        String::new()
+    } else {
+        format!(" at {}", limits.join(" and "))
     }
 }
 
 /// That an answer rests on runs which must not be used; empty if it does not.
 fn reliance_text(invalid_by: &[impl AsRef<str>]) -> String {
     let ids: Vec<&str> = invalid_by.iter().map(AsRef::as_ref).collect();
-    match ids.is_empty() {
-        true => String::new(),
-        false => format!("; not to be relied on: {}", plain(&ids.join(", "))),
+    if ids.is_empty() {
+        String::new()
+    } else {
+        format!("; not to be relied on: {}", plain(&ids.join(", ")))
     }
 }
 

@@ -97,8 +97,8 @@ fn color_code_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// Like [`visible`], for one line that [`Style`] may have coloured: line breaks, tabs and carriage returns are escaped too, so that
-/// the line takes one row and its width is its number of characters.
+/// Like [`visible`], for one line that [`Style`] may have coloured: line breaks, tabs and carriage returns are escaped
+/// too, so that the line takes one row and its width is its number of characters.
 pub fn visible_line(text: &str, style: &Style) -> String {
     let mut line = String::with_capacity(text.len());
     for c in escape_controls(text, style.color).chars() {

@@ -4,6 +4,7 @@
 //! far is kept. The second SIGINT or SIGTERM ends the process at once.
 
 use crate::Interrupt;
+use crate::shell::POLL_INTERVAL;
 use prony_server::Target;
 use prony_server::control::StopSignal;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -11,6 +12,8 @@ use signal_hook::flag;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// A signal that requests the end of a process. Its value is the exit status of a process that the signal
 /// ended.
@@ -78,6 +81,26 @@ pub fn interrupt_waits_of(target: &mut Target) {
 /// The signal that requested the end of this process, if any.
 pub fn received() -> Option<TerminationSignal> {
     TerminationSignal::from_number(FIRST_SIGNAL.load(Ordering::Relaxed))
+}
+
+/// Waits for a time, or until a signal requests the end of this process; returns that signal.
+pub(crate) fn wait(time: Duration) -> Option<TerminationSignal> {
+    wait_unless(time, received)
+}
+
+fn wait_unless(
+    time: Duration,
+    received: impl Fn() -> Option<TerminationSignal>,
+) -> Option<TerminationSignal> {
+    let start = Instant::now();
+    loop {
+        let remaining = time.saturating_sub(start.elapsed());
+        let signal = received();
+        if signal.is_some() || remaining.is_zero() {
+            return signal;
+        }
+        sleep(POLL_INTERVAL.min(remaining));
+    }
 }
 
 impl Interrupt for Signals {
@@ -149,6 +172,11 @@ impl Signals {
         }
         // The number is 0 if something other than a signal set the flag, such as a script.
         TerminationSignal::from_number(self.signal.load(Ordering::Relaxed))
+    }
+
+    /// Waits for a time, or until a signal requests the end; returns that signal.
+    pub fn wait(&self, time: Duration) -> Option<TerminationSignal> {
+        wait_unless(time, || self.received())
     }
 
     /// If a signal requested the end, ends the process as that signal would have done, so that the parent

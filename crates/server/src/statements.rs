@@ -1,8 +1,8 @@
 //! What a server's own statistics say of the statements that it has executed since some time: `pg_stat_statements`, the
 //! digests of `performance_schema`, and SQL Server's `sys.dm_exec_query_stats`.
 //!
-//! In: a control connection. Out: texts with their totals, of this database and without Prony's own. Must never: change a setting
-//! or reset a statistic.
+//! In: a control connection. Out: texts with their totals, of this database and without Prony's own. Must never: change
+//! a setting or reset a statistic.
 
 use crate::control::{Control, Error as ControlError, TextRow};
 use prony_document::SqlDialect;
@@ -265,8 +265,8 @@ fn number(text: Option<String>) -> u64 {
 }
 
 fn read_sql_server(control: &mut Control) -> Result<StatementStatistics, StatementsError> {
-    // Texts of one shape with different literals have one hash, and a plan each, whose counts vanish with it. Offsets count bytes
-    // of UTF-16.
+    // Texts of one shape with different literals have one hash, and a plan each, whose counts vanish with it. Offsets
+    // count bytes of UTF-16.
     let rows = control.query(
         "SELECT CONVERT(varchar(18), s.query_hash, 1) + ' ' + CONVERT(varchar(130), s.plan_handle, 1), MIN(t.statement), \
            SUM(s.execution_count), SUM(s.total_elapsed_time), SUM(s.total_rows) \

@@ -255,12 +255,13 @@ fn combine(statement: &Statement, insert: &Statement, is_in_block: bool) -> Stat
             insert_text.push_str(&format!("${}", count + index + 1));
         }
     }
-    let (before, after) = match is_in_block {
-        true => ("IF @@TRANCOUNT > 0 SET NOCOUNT ON", ""),
-        false => (
+    let (before, after) = if is_in_block {
+        ("IF @@TRANCOUNT > 0 SET NOCOUNT ON", "")
+    } else {
+        (
             "IF @@TRANCOUNT = 0 BEGIN TRANSACTION;SET NOCOUNT ON",
             "\n;SET NOCOUNT ON;COMMIT TRANSACTION",
-        ),
+        )
     };
     let sql = statement.sql();
     let text = format!("{before};{insert_text};SET NOCOUNT OFF;{sql}{after}");

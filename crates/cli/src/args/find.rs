@@ -136,17 +136,19 @@ fn parse_p99(text: &str) -> Result<Requirement, String> {
 
 fn parse_step(text: &str) -> Result<Duration, String> {
     let length = parse_duration(text).map_err(|error| error.to_string())?;
-    match length >= Duration::from_secs(1) {
-        true => Ok(length),
-        false => Err("must be at least 1s".to_owned()),
+    if length >= Duration::from_secs(1) {
+        Ok(length)
+    } else {
+        Err("must be at least 1s".to_owned())
     }
 }
 
 fn parse_precision(text: &str) -> Result<f64, String> {
     let share = parse_share(text)?;
-    match (0.001..=0.5).contains(&share) {
-        true => Ok(share),
-        false => Err("must be from 0.1% to 50%".to_owned()),
+    if (0.001..=0.5).contains(&share) {
+        Ok(share)
+    } else {
+        Err("must be from 0.1% to 50%".to_owned())
     }
 }
 

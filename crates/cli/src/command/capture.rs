@@ -11,10 +11,6 @@ use prony_server::statements::{
     StatementStatistics, StatementsError, read_statements, statistics_view,
 };
 use prony_workload::capture::{CaptureOptions, Captured, capture};
-use std::time::{Duration, Instant};
-
-/// How often a signal is looked for.
-const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Executes the command.
 pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
@@ -25,14 +21,18 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
     let target = server::target_with_timeout(args.flags.url(), &args.timeout)?;
     let mut control = server::connect(&target)?;
     let refused = |error: StatementsError| failure(&error, &signals);
-    let before = match args.time.is_zero() {
-        true => StatementStatistics::default(),
-        false => read_statements(&mut control).map_err(refused)?,
+    let before = if args.time.is_zero() {
+        StatementStatistics::default()
+    } else {
+        read_statements(&mut control).map_err(refused)?
     };
     if !args.time.is_zero() {
         let (view, seconds) = (statistics_view(control.dialect()), args.time.as_secs_f64());
         output::notice(&format!("prony: {view} counts for {seconds} s"));
-        wait(args.time, &signals)?;
+        if let Some(signal) = signals.wait(args.time) {
+            let message = "interrupted while the server counted";
+            return Err(Failure::new(signal.into(), message, "no plan was written"));
+        }
     }
     let after = read_statements(&mut control).map_err(refused)?;
     let overflow = after.incomplete_since(&before, control.dialect());
@@ -72,19 +72,6 @@ fn failure(error: &dyn UserError, signals: &Signals) -> Failure {
             Failure::new(signal.into(), message, "no plan was written")
         }
     }
-}
-
-/// Waits, unless a signal ends the command.
-fn wait(time: Duration, signals: &Signals) -> Result<(), Failure> {
-    let start = Instant::now();
-    while start.elapsed() < time {
-        if let Some(signal) = signals.received() {
-            let message = "interrupted while the server counted";
-            return Err(Failure::new(signal.into(), message, "no plan was written"));
-        }
-        std::thread::sleep(SIGNAL_INTERVAL.min(time.saturating_sub(start.elapsed())));
-    }
-    Ok(())
 }
 
 fn report(captured: &Captured, args: &CaptureArgs) {

@@ -28,9 +28,10 @@ const STREAMING_TIMEOUT: Duration = Duration::from_secs(60);
 pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     let signals = Signals::listen()?;
     let options = embedded::options(CLIENTS as u32);
-    let for_primary = match args.asynchronous {
-        true => options.clone(),
-        false => options.clone().set("synchronous_standby_names", "*"),
+    let for_primary = if args.asynchronous {
+        options.clone()
+    } else {
+        options.clone().set("synchronous_standby_names", "*")
     };
     let primary = embedded::start_with(args.download, &for_primary)?;
     // The copied configuration is the primary's.

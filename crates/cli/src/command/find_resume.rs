@@ -15,7 +15,8 @@ use serde_json::Value;
 pub const PROBE_NOTICE: &str =
     "comparing load, server and data with those of the search by a short run";
 
-/// The complete runs of an earlier search over the rate or the clients, with their seconds. The plan is that of a step today.
+/// The complete runs of an earlier search over the rate or the clients, with their seconds. The plan is that of a step
+/// today.
 ///
 /// # Errors
 /// There is none, or the search had other settings.

@@ -72,9 +72,10 @@ fn check(args: &FleetCheckArgs) -> Result<Exit, Failure> {
         Ok(())
     })?;
     let is_bad = |(_, report): &(_, DoctorReport)| report.worst() == DoctorState::Bad;
-    Ok(match reports.iter().any(is_bad) {
-        true => Exit::Invalid,
-        false => Exit::Success,
+    Ok(if reports.iter().any(is_bad) {
+        Exit::Invalid
+    } else {
+        Exit::Success
     })
 }
 

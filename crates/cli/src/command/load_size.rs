@@ -141,10 +141,13 @@ pub fn announce(
         Decision::Ask(_) if !stdin().is_terminal() || !stderr().is_terminal() => {
             Err(refusal(&size, &decision))
         }
-        Decision::Ask(what) => match asks_to_go_on(&format!("Load {what}? [y/N] "), signals)? {
-            true => Ok(()),
-            false => Err(Failure::usage("nothing was loaded", "")),
-        },
+        Decision::Ask(what) => {
+            if asks_to_go_on(&format!("Load {what}? [y/N] "), signals)? {
+                Ok(())
+            } else {
+                Err(Failure::usage("nothing was loaded", ""))
+            }
+        }
         Decision::DoesNotFit { .. } => Err(refusal(&size, &decision)),
     }
 }

@@ -103,9 +103,10 @@ fn prove_client(request: &RunRequest, observe: &ObserveOptions) -> Result<Exit, 
     }
     let proof = prony_judge::client_proof(&whole, &half);
     output::notice(&format!("prony: {}", proof.sentence));
-    Ok(match proof.was_client_limited {
-        true => Exit::Invalid,
-        false => Exit::Success,
+    Ok(if proof.was_client_limited {
+        Exit::Invalid
+    } else {
+        Exit::Success
     })
 }
 

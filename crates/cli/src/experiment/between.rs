@@ -5,11 +5,8 @@
 use crate::command::{output, server};
 use crate::exit::{Exit, Failure};
 use prony_plan::{Experiment, ServerPlan, format_duration};
-use prony_runner::Signals;
-use prony_runner::shell::{self, POLL_INTERVAL};
+use prony_runner::{Signals, shell};
 use std::io::stderr;
-use std::thread::sleep;
-use std::time::Instant;
 
 /// Runs the command, if there is one, and then pauses, except before the first run. A signal ends the command or the pause early.
 ///
@@ -38,10 +35,7 @@ pub fn run_between(
     }
     if position.position > 1 && !experiment.pause.is_zero() && signals.received().is_none() {
         output::notice(&format!("pause of {}", format_duration(experiment.pause)));
-        let until = Instant::now() + experiment.pause;
-        while Instant::now() < until && signals.received().is_none() {
-            sleep(POLL_INTERVAL.min(until - Instant::now()));
-        }
+        signals.wait(experiment.pause);
     }
     Ok(())
 }

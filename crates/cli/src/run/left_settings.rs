@@ -118,9 +118,10 @@ pub fn put_back(target: &Target) {
     match result {
         Ok(()) => {
             forget(target);
-            let restart = match left.iter().any(|one| one.needs_restart) {
-                true => "; restart it, so that it reads them",
-                false => "",
+            let restart = if left.iter().any(|one| one.needs_restart) {
+                "; restart it, so that it reads them"
+            } else {
+                ""
             };
             output::notice(&format!(
                 "prony: an earlier run was killed before it put the server's settings back; they are put back now: {names}{restart}"

@@ -45,9 +45,10 @@ fn used_hosts(target: &Target) -> Vec<Target> {
     let groups = [Some(target), target.read_target.as_deref()];
     let used = groups.into_iter().flatten().flat_map(|group| {
         let is_spread = group.spread != Spread::First || !group.additional_targets.is_empty();
-        let hosts = match is_spread {
-            true => group.targets_of_hosts(),
-            false => vec![group.clone()],
+        let hosts = if is_spread {
+            group.targets_of_hosts()
+        } else {
+            vec![group.clone()]
         };
         hosts.into_iter()
     });
@@ -82,9 +83,10 @@ pub fn set(
     changed
         .hosts
         .extend(hosts.into_iter().map(|target| ChangedHost {
-            name: match is_only {
-                true => "the server".to_owned(),
-                false => target.describe(),
+            name: if is_only {
+                "the server".to_owned()
+            } else {
+                target.describe()
             },
             target,
             changes: Vec::new(),
@@ -283,9 +285,10 @@ impl Drop for ChangedServer {
             }
         }
         // A signal has ended the run, but not what is left to do.
-        let restarted = match self.needs_restart() && !put_back.is_empty() {
-            true => self.restart(&Signals::default()),
-            false => Ok(()),
+        let restarted = if self.needs_restart() && !put_back.is_empty() {
+            self.restart(&Signals::default())
+        } else {
+            Ok(())
         };
         let then = match restarted {
             Ok(()) => "",

@@ -159,9 +159,10 @@ impl ClientsSearch {
     /// universal scalability law, clients that differ by the share `d` from the best ones bring less by `d²/2`.
     fn excess(&self, pair: &[&ClientsStep]) -> f64 {
         let is_limited = pair[1].verdict == AnswerVerdict::Fail;
-        let allowed = match is_limited {
-            true => (1.0 + self.precision).powi(2),
-            false => 1.0 + (2.0 * self.precision).sqrt(),
+        let allowed = if is_limited {
+            (1.0 + self.precision).powi(2)
+        } else {
+            1.0 + (2.0 * self.precision).sqrt()
         };
         let ratio = f64::from(pair[1].clients) / f64::from(pair[0].clients);
         ratio.ln() / allowed.ln()
@@ -217,9 +218,10 @@ mod tests {
     ) -> Vec<ClientsStep> {
         let mut steps = Vec::new();
         while let Some(clients) = search.next_clients(&steps) {
-            let verdict = match passes(clients) {
-                true => AnswerVerdict::Pass,
-                false => AnswerVerdict::Fail,
+            let verdict = if passes(clients) {
+                AnswerVerdict::Pass
+            } else {
+                AnswerVerdict::Fail
             };
             steps.push(step(clients, tps(f64::from(clients)) * noise(), verdict));
         }

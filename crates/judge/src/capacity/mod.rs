@@ -265,9 +265,10 @@ impl CapacityResult {
             CapacityState::Below => AnswerVerdict::Fail,
             CapacityState::Unknown | CapacityState::Contradictory => AnswerVerdict::Undecided,
             CapacityState::Found | CapacityState::Imprecise | CapacityState::AtLeast => {
-                match self.invalid_by().is_empty() {
-                    true => AnswerVerdict::Pass,
-                    false => AnswerVerdict::Undecided,
+                if self.invalid_by().is_empty() {
+                    AnswerVerdict::Pass
+                } else {
+                    AnswerVerdict::Undecided
                 }
             }
         }

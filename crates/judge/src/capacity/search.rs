@@ -19,7 +19,8 @@ const MAX_FACTOR: f64 = 2.0;
 const ESTIMATE_FACTOR: f64 = 1.25;
 /// Such a factor from a rate whose figure is near its limit.
 const NEAR_FACTOR: f64 = 1.12;
-/// How far beside the crossing steps are measured, in precisions: nearer ones say less of the slope, and are rarely decided.
+/// How far beside the crossing steps are measured, in precisions: nearer ones say less of the slope, and are rarely
+/// decided.
 const SIDE_PRECISIONS: f64 = 2.0;
 /// How many times the usual length they take.
 const SIDE_LENGTHS: u32 = 2;
@@ -277,9 +278,10 @@ impl Search {
             return measure(self.start);
         }
         let bounds = Bounds::new(steps);
-        let next = match steps.len() < self.max_steps {
-            true => self.next_rate(&bounds),
-            false => None,
+        let next = if steps.len() < self.max_steps {
+            self.next_rate(&bounds)
+        } else {
+            None
         };
         next.unwrap_or_else(|| NextStep::Done(bounds.capacity(self.precision)))
     }
@@ -343,13 +345,15 @@ impl Search {
         let reach = 1.0 + SIDE_REACH * distance;
         let is_below = bounds.measured_s(crossing / reach, crossing)
             <= bounds.measured_s(crossing, crossing * reach);
-        let rate = match is_below {
-            true => crossing / (1.0 + distance),
-            false => crossing * (1.0 + distance),
+        let rate = if is_below {
+            crossing / (1.0 + distance)
+        } else {
+            crossing * (1.0 + distance)
         };
-        let rate = match low < rate && rate < high {
-            true => rate,
-            false => (crossing * if is_below { low } else { high }).sqrt(),
+        let rate = if low < rate && rate < high {
+            rate
+        } else {
+            (crossing * if is_below { low } else { high }).sqrt()
         };
         NextStep::Measure {
             rate: readable(rate),
@@ -391,9 +395,10 @@ fn readable(rate: f64) -> f64 {
     let unit = 10_f64.powf(rate.log10().floor() - 2.0);
     let digits = (rate / unit).round();
     // Division by a whole power gives 0.123 where multiplication gives 0.12300000000000001.
-    match unit < 1.0 {
-        true => digits / (1.0 / unit).round(),
-        false => digits * unit.round(),
+    if unit < 1.0 {
+        digits / (1.0 / unit).round()
+    } else {
+        digits * unit.round()
     }
 }
 

@@ -6,7 +6,7 @@
 use super::{FigurePair, Unit};
 use crate::all_kinds;
 use crate::noise::{self, CLIENT_CPU_FIGURE, SERVER_CPU_FIGURE};
-use crate::outage::{Recovery, longest_outage_s, recovery};
+use crate::outage::{longest_outage_s, recovery_s};
 use crate::reproduced::counts_batch_requests;
 use prony_store::{KindFigures, MetricName, Run};
 
@@ -36,12 +36,7 @@ pub(crate) fn is_outage_figure(name: &str) -> bool {
 
 /// The lengths of an outage, nanoseconds; `None` where there was none, it is not known or not over.
 fn outage_times(run: &Run) -> [Option<f64>; 2] {
-    let outage_s = longest_outage_s(run).ok();
-    let recovery_s = match recovery(run) {
-        Ok(Recovery::After(s)) => Some(s),
-        _ => None,
-    };
-    [outage_s, recovery_s].map(|s| s.filter(|s| *s > 0.0).map(|s| s * 1e9))
+    [longest_outage_s(run).ok(), recovery_s(run)].map(|s| s.filter(|s| *s > 0.0).map(|s| s * 1e9))
 }
 
 /// Figures that both Runs have: industry metrics first, then TPS, then response times.

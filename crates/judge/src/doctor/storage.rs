@@ -97,12 +97,13 @@ fn sequential(probe: &StorageProbe) -> DoctorFinding {
             "{value}: this comes from a memory, not from storage."
         ));
     }
-    match rate < SEQUENTIAL_MIN_BYTES_PER_S {
-        true => caution(
+    if rate < SEQUENTIAL_MIN_BYTES_PER_S {
+        caution(
             value,
             format!("Scans and backups will be slow. {UPPER_BOUND}"),
-        ),
-        false => ok(value, UPPER_BOUND),
+        )
+    } else {
+        ok(value, UPPER_BOUND)
     }
 }
 
@@ -118,17 +119,19 @@ fn random(probe: &StorageProbe) -> DoctorFinding {
             "{value}: this comes from a memory, not from storage."
         ));
     }
-    match p50 > RANDOM_P50_MAX_NS {
-        true => caution(value, format!("As slow as a hard disk. {UPPER_BOUND}")),
-        false => ok(value, UPPER_BOUND),
+    if p50 > RANDOM_P50_MAX_NS {
+        caution(value, format!("As slow as a hard disk. {UPPER_BOUND}"))
+    } else {
+        ok(value, UPPER_BOUND)
     }
 }
 
 /// `64.0 MB of pgbench_accounts, timed by the server`.
 fn describe(read: &ReadProbe) -> String {
-    let clock = match read.is_timed_by_server {
-        true => "timed by the server",
-        false => "including the round trip",
+    let clock = if read.is_timed_by_server {
+        "timed by the server"
+    } else {
+        "including the round trip"
     };
     format!("{} of {}, {clock}", bytes(read.bytes), read.table)
 }

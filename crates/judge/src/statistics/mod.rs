@@ -116,8 +116,8 @@ impl Estimate {
     }
 }
 
-/// The mean of values and its interval, at a level of `1 - ALPHA`, if they are normally distributed; `None` for fewer than
-/// two.
+/// The interval of the mean of values that are normally distributed and not negative, at a level of `1 - ALPHA`; `None`
+/// for fewer than two.
 pub fn mean_interval(values: &[f64]) -> Option<[f64; 2]> {
     let [mean, variance] = moments(values)?;
     let error = (variance / values.len() as f64).sqrt();

@@ -153,9 +153,10 @@ fn the_machines_of_aiven_have_its_settings_and_the_stated_figures() {
         .collect();
     for row in &rows {
         let setup = (row.scale, row.clients, row.data_gb);
-        match row.id.starts_with("aiven-450-") {
-            true => assert_eq!(setup, (Some(25_000), Some(100), Some(450)), "{}", row.id),
-            false => assert_eq!(setup, (Some(50_000), Some(200), Some(900)), "{}", row.id),
+        if row.id.starts_with("aiven-450-") {
+            assert_eq!(setup, (Some(25_000), Some(100), Some(450)), "{}", row.id)
+        } else {
+            assert_eq!(setup, (Some(50_000), Some(200), Some(900)), "{}", row.id)
         }
         assert_eq!(row.duration, Some(Duration::from_secs(3_600)), "{}", row.id);
         assert_eq!(row.settings.len(), 4, "{}", row.id);

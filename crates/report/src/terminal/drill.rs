@@ -4,7 +4,7 @@
 //! rest.
 
 use super::first_screen::{StoredRun, answer, last_line, title};
-use super::paragraph::{Paragraph, fit};
+use super::paragraph::{Paragraph, write_fitted};
 use super::verdict::severity_format;
 use crate::printer::Printer;
 use crate::text::drill::drill_facts;
@@ -39,13 +39,6 @@ pub(super) fn write(
         Paragraph::labelled("verdict", &verdict.text, width, 2)
             .with_format(severity_format(verdict.severity))
     }));
-    if out.style.terminal {
-        fit(&mut paragraphs, DRILL_LINES - 1, width);
-    }
-    for paragraph in &paragraphs {
-        for line in &paragraph.lines {
-            out.line((paragraph.format)(out.style, line))?;
-        }
-    }
+    write_fitted(out, paragraphs, DRILL_LINES - 1)?;
     out.line(last_line(run, stored, width))
 }

@@ -2,8 +2,10 @@
 //!
 //! In: text. Out: wrapped lines; paragraphs that matter less lose lines first. Must never: cut a word.
 
+use crate::printer::Printer;
 use crate::style::Style;
 use crate::text::wrap;
+use std::io;
 
 /// Width of the labels `doubt`, `scope`, `limit`, `advice` and `note` with the gap behind them, in characters.
 const LABEL_WIDTH: usize = 8;
@@ -107,8 +109,25 @@ fn first_lines(lines: &[String], max_lines: usize, width: usize) -> Vec<String> 
     kept
 }
 
+/// Writes the paragraphs, on a terminal in at most `max_lines` lines.
+pub(super) fn write_fitted(
+    out: &mut Printer<'_>,
+    mut paragraphs: Vec<Paragraph>,
+    max_lines: usize,
+) -> io::Result<()> {
+    if out.style.terminal {
+        fit(&mut paragraphs, max_lines, out.style.width);
+    }
+    for paragraph in &paragraphs {
+        for line in &paragraph.lines {
+            out.line((paragraph.format)(out.style, line))?;
+        }
+    }
+    Ok(())
+}
+
 /// Shortens each paragraph to its own limit, and then all until they have `max_lines` lines together.
-pub(super) fn fit(paragraphs: &mut [Paragraph], max_lines: usize, width: usize) {
+fn fit(paragraphs: &mut [Paragraph], max_lines: usize, width: usize) {
     for paragraph in paragraphs.iter_mut() {
         paragraph.lines = first_lines(&paragraph.lines, paragraph.max_lines, width);
     }

@@ -11,9 +11,14 @@ use prony_judge::ledger::{ledger_sentence, lost_by_ledger, recovery_point_s};
 use prony_store::{ClientTimeouts, Event, EventKind, LedgerAccount, ReplicaStaleness, Run};
 use std::collections::BTreeMap;
 
+/// Whether the run measured what a drill finds.
+pub(crate) fn is_drill(run: &Run) -> bool {
+    run.commit_gap.is_some() || run.ledger.is_some()
+}
+
 /// What was done, what clients saw, and what became of the commits; empty if the run measured neither.
 pub(crate) fn drill_facts(run: &Run) -> Vec<(&'static str, String)> {
-    if run.commit_gap.is_none() && run.ledger.is_none() {
+    if !is_drill(run) {
         return Vec::new();
     }
     let mut facts = vec![("done", done(run))];

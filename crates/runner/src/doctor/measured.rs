@@ -13,8 +13,6 @@ use std::time::{Duration, Instant};
 /// The sleeps by which timers are measured.
 const SLEEPS: usize = 50;
 const SLEEP: Duration = Duration::from_millis(1);
-/// How often a wait looks for a signal.
-const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 
 pub(super) fn measure(facts: &mut MachineFacts, watch: Duration) {
     facts.usage = watch_machine(watch);
@@ -54,9 +52,7 @@ fn watch_machine(time: Duration) -> Option<IdleUsage> {
         return None;
     }
     let (start, before) = (Instant::now(), read_this_machine());
-    while start.elapsed() < time && signals::received().is_none() {
-        thread::sleep(SIGNAL_INTERVAL.min(time.saturating_sub(start.elapsed())));
-    }
+    signals::wait(time);
     let seconds = start.elapsed().as_secs_f64();
     let usage = read_this_machine().usage_since(&before, seconds);
     Some(IdleUsage {

@@ -212,9 +212,10 @@ pub fn change_server(
 
 /// The value of a setting for a message.
 fn shown(name: &str, value: String) -> String {
-    match may_be_secret(name, &value) {
-        true => "a value that may have a secret".to_owned(),
-        false => value,
+    if may_be_secret(name, &value) {
+        "a value that may have a secret".to_owned()
+    } else {
+        value
     }
 }
 

@@ -247,8 +247,8 @@ fn reading(place: &Place, column: &str) -> String {
     }
 }
 
-/// How often, and after which pause, an option is set that needs the database without other sessions: those of a run that has
-/// just ended may take a moment to go.
+/// How often, and after which pause, an option is set that needs the database without other sessions: those of a run
+/// that has just ended may take a moment to go.
 const TRIES: u32 = 10;
 const RETRY_PAUSE: Duration = Duration::from_millis(300);
 

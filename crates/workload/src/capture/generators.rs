@@ -1,9 +1,11 @@
 //! Chooses what each placeholder of a captured statement is drawn from, and writes the statement as a transaction.
 //!
-//! In: a statement that was read, the catalog, rows a call. Out: the script, the samples that it draws from, and a sentence for
-//! every guess. Must never: put a value of the server into the script; only the queries of the samples are written.
+//! In: a statement that was read, the catalog, rows a call. Out: the script, the samples that it draws from, and a
+//! sentence for every guess. Must never: put a value of the server into the script; only the queries of the samples are
+//! written.
 
 use super::catalog::{Catalog, Column, Table};
+use super::first_free;
 use super::statement::{ColumnUse, Role, Statement, TableName};
 use prony_document::SqlDialect;
 use prony_server::control::Error as ControlError;
@@ -70,9 +72,10 @@ pub(super) fn transaction(
     rows: f64,
     catalog: &mut Catalog<'_>,
 ) -> Result<Transaction, ControlError> {
-    let rows_a_call = match statement.is_aggregate {
-        true => AGGREGATED_ROWS,
-        false => (rows.round() as u64).clamp(1, ROWS_A_CALL_MAX),
+    let rows_a_call = if statement.is_aggregate {
+        AGGREGATED_ROWS
+    } else {
+        (rows.round() as u64).clamp(1, ROWS_A_CALL_MAX)
     };
     let mut builder = Builder {
         statement,
@@ -258,17 +261,12 @@ impl Builder<'_, '_> {
                 self.commands.push(format!("\\sample {name} {variables}\n"));
                 self.add_sample(Sample { name, sql });
                 let what = if group.is_written {
-                    "written values are those"
+                    "written values are those of present rows"
                 } else {
                     "each row is as likely as another"
                 };
-                self.guess(
-                    format!(
-                        "{list}: of a row of {}; {what} of present rows",
-                        group.table.text
-                    )
-                    .replace("another of present rows", "another"),
-                );
+                let table = &group.table.text;
+                self.guess(format!("{list}: of a row of {table}; {what}"));
                 continue;
             }
             // No row to draw from.
@@ -380,12 +378,13 @@ impl Builder<'_, '_> {
         } else {
             "those that a call returned"
         };
-        let rows = match is_wide {
-            true => format!(
+        let rows = if is_wide {
+            format!(
                 "about {expected} rows, or from {width} if their order on disk is that of {name}, because {:.2} % of the table are read, instead of {rows} rows",
                 100.0 * read
-            ),
-            false => format!("about {rows} rows"),
+            )
+        } else {
+            format!("about {rows} rows")
         };
         self.guess(format!(
             "from :{variable} to :{variable}_high: {rows} of {}, {of}",
@@ -394,8 +393,8 @@ impl Builder<'_, '_> {
         Ok(Some(format!(":{variable}")))
     }
 
-    /// Draws one column from a sample of its own. `None` if it has no rows. `kind`: what a row of the sample holds, if not a
-    /// value of the column.
+    /// Draws one column from a sample of its own. `None` if it has no rows. `kind`: what a row of the sample holds, if
+    /// not a value of the column.
     fn draw(
         &mut self,
         table: &TableName,
@@ -436,9 +435,10 @@ impl Builder<'_, '_> {
         names.sort_unstable();
         names.dedup();
         let conditions = names.iter().map(|name| format!("{name} IS NOT NULL"));
-        let conditions = match may_be_null {
-            true => Vec::new(),
-            false => conditions.collect(),
+        let conditions = if may_be_null {
+            Vec::new()
+        } else {
+            conditions.collect()
         };
         let conditions = self.conditions(facts, conditions);
         self.limited(
@@ -480,9 +480,10 @@ impl Builder<'_, '_> {
         if self.catalog.dialect == SqlDialect::MySql && share < 1.0 {
             conditions.push(format!("rand() < {share:.8}"));
         }
-        match conditions.is_empty() {
-            true => String::new(),
-            false => format!("WHERE {}", conditions.join(" AND ")),
+        if conditions.is_empty() {
+            String::new()
+        } else {
+            format!("WHERE {}", conditions.join(" AND "))
         }
     }
 
@@ -499,9 +500,10 @@ impl Builder<'_, '_> {
 
     /// The share of a table's rows that a sample reads.
     fn share(&self, facts: &Table) -> f64 {
-        match facts.can_sample && facts.rows > WHOLE_ROWS_MAX {
-            true => WHOLE_ROWS_MAX as f64 / facts.rows as f64,
-            false => 1.0,
+        if facts.can_sample && facts.rows > WHOLE_ROWS_MAX {
+            WHOLE_ROWS_MAX as f64 / facts.rows as f64
+        } else {
+            1.0
         }
     }
 
@@ -538,13 +540,14 @@ impl Builder<'_, '_> {
 
     /// A value of a type, for a placeholder that belongs to no column.
     fn of_type(&mut self, data_type: &str) -> String {
-        match is_number(data_type) {
-            true => self.set(
+        if is_number(data_type) {
+            self.set(
                 "number",
                 "random(1, 100)",
                 "a number that belongs to no column",
-            ),
-            false => self.constant(data_type),
+            )
+        } else {
+            self.constant(data_type)
         }
     }
 
@@ -570,10 +573,8 @@ impl Builder<'_, '_> {
         } else {
             name
         };
-        let names =
-            std::iter::once(name.clone()).chain((2..).map(|number| format!("{name}_{number}")));
-        let mut free = names.filter(|name| !self.variables.contains(name));
-        let variable = free.next().unwrap_or(name);
+        let is_free = |name: &String| !self.variables.contains(name);
+        let variable = first_free(&name, '_', is_free);
         self.variables.push(variable.clone());
         variable
     }

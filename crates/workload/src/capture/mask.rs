@@ -43,8 +43,8 @@ pub(super) fn may_be_text(token: &Token, text: &str, dialect: SqlDialect) -> boo
     dialect == SqlDialect::TransactSql && text[token.range.clone()].starts_with('"')
 }
 
-/// Makes placeholders of the literals that the statistics left in: of texts, and on SQL Server, which normalises no text, of
-/// numbers.
+/// Makes placeholders of the literals that the statistics left in: of texts, and on SQL Server, which normalises no
+/// text, of numbers.
 pub(super) fn mask_literals(tokens: &mut Vec<Token>, dialect: SqlDialect) {
     for index in (0..tokens.len()).rev() {
         if tokens[index].kind != TokenKind::Literal {
@@ -98,7 +98,8 @@ fn is_compared(tokens: &[Token], index: usize) -> bool {
     }
 }
 
-/// Whether a number is one where the grammar of SQL Server takes no variable: a column's position, a type's length, a hint.
+/// Whether a number is one where the grammar of SQL Server takes no variable: a column's position, a type's length, a
+/// hint.
 fn is_structure(tokens: &[Token], index: usize) -> bool {
     const BEFORE_LIST: [&str; 16] = [
         "varchar",

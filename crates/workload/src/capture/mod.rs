@@ -1,7 +1,8 @@
 //! Writes a plan of the `sql` workload from what a server has counted of its statements.
 //!
-//! In: totals by statement and a control connection, which reads the catalog and tries what samples return. Out: the plan as text,
-//! with a comment for each guess, and what it leaves out. Must never: copy a literal or a row into the plan, or change the server.
+//! In: totals by statement and a control connection, which reads the catalog and tries what samples return. Out: the
+//! plan as text, with a comment for each guess, and what it leaves out. Must never: copy a literal or a row into the
+//! plan, or change the server.
 
 mod catalog;
 mod generators;
@@ -119,9 +120,10 @@ fn writable(
         text.contains("'''") || text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t'))
     };
     let has_bad = samples.chain([&*transaction.script]).any(is_bad);
-    match has_bad {
-        true => Err("a plan cannot have its quotes or control characters".to_owned()),
-        false => Ok((statement, transaction)),
+    if has_bad {
+        Err("a plan cannot have its quotes or control characters".to_owned())
+    } else {
+        Ok((statement, transaction))
     }
 }
 
@@ -257,7 +259,8 @@ fn casts(catalog: &mut Catalog<'_>, statement: &Statement) -> Result<Vec<String>
     Ok(casts)
 }
 
-/// Lets the server prepare a statement. Returns the types of its placeholders, which only PostgreSQL tells, or its refusal.
+/// Lets the server prepare a statement. Returns the types of its placeholders, which only PostgreSQL tells, or its
+/// refusal.
 fn prepare(
     catalog: &mut Catalog<'_>,
     statement: &Statement,
@@ -317,11 +320,9 @@ fn prepare(
 fn rename_samples(transaction: &mut Transaction, entries: &[Entry]) {
     for sample in &mut transaction.samples {
         let others = || entries.iter().flat_map(|entry| &entry.transaction.samples);
-        let names = std::iter::once(sample.name.clone())
-            .chain((2..).map(|number| format!("{}_{number}", sample.name)));
         let is_free =
             |name: &String| !others().any(|other| other.name == *name && other.sql != sample.sql);
-        let name = names.into_iter().find(is_free).unwrap_or_default();
+        let name = first_free(&sample.name, '_', is_free);
         if name != sample.name {
             let command = |name: &str| format!("\\sample {name} ");
             let script = transaction
@@ -347,9 +348,15 @@ fn name_of(statement: &Statement, entries: &[Entry]) -> String {
         })
         .take(50)
         .collect();
-    let names = std::iter::once(name.clone()).chain((2..).map(|number| format!("{name} {number}")));
-    let mut free = names.filter(|name| entries.iter().all(|entry| entry.name != *name));
-    free.next().unwrap_or_default()
+    let is_free = |name: &String| entries.iter().all(|entry| entry.name != *name);
+    first_free(&name, ' ', is_free)
+}
+
+/// The name, or else the first free one of it and a number from 2 on.
+fn first_free(name: &str, separator: char, is_free: impl FnMut(&String) -> bool) -> String {
+    let numbered = (2..).map(|number: u64| format!("{name}{separator}{number}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered);
+    names.find(is_free).unwrap_or_default()
 }
 
 /// A text on one line, without its literals.

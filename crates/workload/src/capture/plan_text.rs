@@ -8,7 +8,8 @@ use prony_server::statements::{StatementTotals, statistics_view};
 /// The most calls that a weight tells apart.
 const WEIGHT_MAX: f64 = 1e9;
 
-/// Writes the plan. `utilities`: statements that are no transactions, such as COMMIT; `incomplete`: what the statistics lack.
+/// Writes the plan. `utilities`: statements that are no transactions, such as COMMIT; `incomplete`: what the statistics
+/// lack.
 pub(super) fn write(
     entries: &[Entry],
     captured: &Captured,

@@ -1,9 +1,9 @@
 //! Reads a normalised statement as far as a workload needs it: its tables, and what each placeholder is compared with,
 //! assigned to or inserted into.
 //!
-//! It is no parser: it knows the forms in which a placeholder stands beside a column, and calls everything else unknown, so that
-//! a statement that it misunderstands loses a generator and is never changed. A parser of all dialects (sqlparser) would add 3 MB
-//! to the program.
+//! It is no parser: it knows the forms in which a placeholder stands beside a column, and calls everything else
+//! unknown, so that a statement that it misunderstands loses a generator and is never changed. A parser of all dialects
+//! (sqlparser) would add 3 MB to the program.
 
 use super::mask::{mask_literals, may_be_text, without_comments};
 use crate::script::token_length;
@@ -321,13 +321,14 @@ pub(super) fn tokens(text: &str, dialect: SqlDialect) -> Vec<Token> {
         if !is_comment && !token.trim().is_empty() {
             tokens.push(Token {
                 kind,
-                text: match is_quoted_name {
+                text: if is_quoted_name {
                     // The server may have cut the text before the last quote.
-                    true => token[1..]
+                    token[1..]
                         .strip_suffix(['"', '`', ']'])
                         .unwrap_or(&token[1..])
-                        .to_owned(),
-                    false => token.to_lowercase(),
+                        .to_owned()
+                } else {
+                    token.to_lowercase()
                 },
                 is_quoted: is_quoted_name,
                 range: start..end,

@@ -1,4 +1,5 @@
-//! What placeholders stand for in statements as each engine normalises them, and a capture on a server that speaks SQL Server's protocol.
+//! What placeholders stand for in statements as each engine normalises them, and a capture on a server that speaks SQL
+//! Server's protocol.
 
 use super::statement::{ColumnName, ColumnUse, Role, read, with_rows};
 use super::{CaptureOptions, capture, masked, reads_only_catalog};
@@ -420,14 +421,17 @@ fn a_plan_is_captured_on_sql_server() {
 
 #[test]
 fn a_login_that_may_not_read_the_statistics_is_told_the_right() {
-    let refuse = |text: &str, _: &[Parameter]| match text.contains("dm_exec_query_stats") {
-        true => vec![Outcome::Error(
-            300,
-            1,
-            14,
-            "VIEW SERVER STATE permission was denied".to_owned(),
-        )],
-        false => vec![Outcome::Count(1)],
+    let refuse = |text: &str, _: &[Parameter]| {
+        if text.contains("dm_exec_query_stats") {
+            vec![Outcome::Error(
+                300,
+                1,
+                14,
+                "VIEW SERVER STATE permission was denied".to_owned(),
+            )]
+        } else {
+            vec![Outcome::Count(1)]
+        }
     };
     let port = Listener::start(Config::new(refuse)).address().port();
     let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}/db?encrypt=disable");

@@ -1,7 +1,7 @@
 //! The samples of own SQL: rows that queries return once before the load, and from which `\sample` draws.
 //!
-//! The columns of a row stay together, so that what a table correlates, a statement correlates too. Drawing allocates no more
-//! than a variable's text grows. The rows are in no document; the queries are.
+//! The columns of a row stay together, so that what a table correlates, a statement correlates too. Drawing allocates
+//! no more than a variable's text grows. The rows are in no document; the queries are.
 
 use super::CommandKind;
 use super::eval::Evaluator;
@@ -115,7 +115,8 @@ fn too_many() -> String {
 }
 
 impl SampleRows {
-    /// Checks the rows, and leaves out those with a cell that is no text; `columns` is the largest number of variables that a command sets from them.
+    /// Checks the rows, and leaves out those with a cell that is no text; `columns` is the largest number of variables
+    /// that a command sets from them.
     pub fn new(mut rows: Vec<TextRow>, columns: usize) -> Result<SampleRows, String> {
         let Some(width) = rows.first().map(Vec::len) else {
             return Err("has no rows".to_owned());

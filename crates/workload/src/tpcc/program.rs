@@ -20,8 +20,7 @@ use super::texts::TextBuffers;
 use super::transactions::{OrderResult, Transactions};
 use crate::random::Random;
 use crate::{Error, ReadyWorkload};
-use prony_document::ObservedShare;
-use prony_document::SqlDialect;
+use prony_document::{ObservedShare, SqlDialect};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
 use prony_session::{

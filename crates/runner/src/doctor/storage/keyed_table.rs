@@ -17,16 +17,19 @@ pub(super) struct KeyedTable {
 }
 
 impl KeyedTable {
-    /// A sequential and a random read. `read` gets the condition that selects the rows, and about how many pages they are on.
+    /// A sequential and a random read. `page_reads` gets the name, the condition that selects the rows, and about how many
+    /// pages they are on.
     pub(super) fn reads(
         &self,
+        control: &mut Control,
         random: &mut SplitMix,
-        mut read: impl FnMut(&str, u64) -> Result<PageReads, String>,
+        page_reads: fn(&mut Control, &str, &str, u64) -> Result<PageReads, String>,
     ) -> Reads {
         let KeyedTable { name, key, .. } = self;
         let (first, last) = self.keys;
         let keys = last - first + 1;
         let length = (SCAN_BYTES / self.row_bytes).min(keys / 2).max(1);
+        let mut read = |condition: &str, pages| page_reads(control, name, condition, pages);
         let sequential = sequential_read(name, self.page_bytes, false, || {
             let from = first + random_below(random, keys - length);
             let range = format!("{key} between {from} and {}", from + length - 1);

@@ -59,8 +59,10 @@ pub(super) fn probe(target: &Target) -> StorageProbe {
     probe_commits(&mut control, dialect, &mut probe);
     let reads = match dialect {
         SqlDialect::PostgreSql => postgres::reads(&mut control, &mut random),
-        SqlDialect::MySql => mysql::reads(&mut control, &mut random),
-        SqlDialect::TransactSql => sqlserver::reads(&mut control, &mut random),
+        SqlDialect::MySql => mysql::largest_table(&mut control)
+            .map(|table| table.reads(&mut control, &mut random, mysql::page_reads)),
+        SqlDialect::TransactSql => sqlserver::largest_table(&mut control)
+            .map(|table| table.reads(&mut control, &mut random, sqlserver::page_reads)),
     };
     (probe.sequential, probe.random) = reads.unwrap_or_else(no_reads);
     probe

@@ -2,8 +2,7 @@
 //! others must not load the server at the same time; the client times the statements.
 
 use super::keyed_table::{KeyedTable, key_range};
-use super::{MIN_TABLE_BYTES, PageReads, Reads, elapsed_ns, reason, value_if_allowed};
-use prony_plan::SplitMix;
+use super::{MIN_TABLE_BYTES, PageReads, elapsed_ns, reason, value_if_allowed};
 use prony_server::Control;
 use prony_store::SqlDialect;
 use std::time::Instant;
@@ -25,15 +24,8 @@ pub(super) fn not_durable(control: &mut Control) -> Option<String> {
     (flush != "1").then(|| format!("innodb_flush_log_at_trx_commit is {flush}"))
 }
 
-/// A sequential and a random read of the largest table with a suitable key.
-pub(super) fn reads(control: &mut Control, random: &mut SplitMix) -> Result<Reads, String> {
-    let table = largest_table(control)?;
-    Ok(table.reads(random, |condition, pages| {
-        page_reads(control, &table.name, condition, pages)
-    }))
-}
-
-fn largest_table(control: &mut Control) -> Result<KeyedTable, String> {
+/// The largest table with a suitable key.
+pub(super) fn largest_table(control: &mut Control) -> Result<KeyedTable, String> {
     let rows = control
         .query(LARGEST_TABLE)
         .map_err(|error| reason(&error))?;
@@ -69,7 +61,7 @@ fn pages_read(control: &mut Control) -> Result<u64, String> {
 }
 
 /// What a statement read that needs about this many pages.
-fn page_reads(
+pub(super) fn page_reads(
     control: &mut Control,
     table: &str,
     condition: &str,

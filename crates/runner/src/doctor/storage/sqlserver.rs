@@ -3,8 +3,7 @@
 //! milliseconds.
 
 use super::keyed_table::{KeyedTable, key_range};
-use super::{MIN_TABLE_BYTES, PageReads, Reads, elapsed_ns, reason, value_if_allowed};
-use prony_plan::SplitMix;
+use super::{MIN_TABLE_BYTES, PageReads, elapsed_ns, reason, value_if_allowed};
 use prony_server::Control;
 use std::time::Instant;
 
@@ -38,15 +37,8 @@ pub(super) fn not_durable(control: &mut Control) -> Option<String> {
     (setting == "FORCED").then(|| "delayed durability is forced".to_owned())
 }
 
-/// A sequential and a random read of the largest table with a suitable key.
-pub(super) fn reads(control: &mut Control, random: &mut SplitMix) -> Result<Reads, String> {
-    let table = largest_table(control)?;
-    Ok(table.reads(random, |condition, pages| {
-        page_reads(control, &table.name, condition, pages)
-    }))
-}
-
-fn largest_table(control: &mut Control) -> Result<KeyedTable, String> {
+/// The largest table with a suitable key.
+pub(super) fn largest_table(control: &mut Control) -> Result<KeyedTable, String> {
     let rows = control
         .query(LARGEST_TABLE)
         .map_err(|error| reason(&error))?;
@@ -82,7 +74,7 @@ fn scan(table: &str, condition: &str) -> String {
 }
 
 /// What a statement read that needs about this many pages.
-fn page_reads(
+pub(super) fn page_reads(
     control: &mut Control,
     table: &str,
     condition: &str,
