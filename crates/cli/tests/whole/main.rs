@@ -6,7 +6,9 @@
 mod benchmark;
 mod capture;
 mod commit_counts;
+mod clusters;
 mod common;
+mod controls;
 mod documentation;
 mod drills;
 mod endpoints;
