@@ -69,7 +69,8 @@ fn write_availability(out: &mut Printer<'_>, tables: &[ScenarioTable]) -> io::Re
         return Ok(());
     }
     out.heading("High availability")?;
-    let mut table = Table::new(&["setting", "rows"]).with_texts(&["first row", "failover", "source"]);
+    let mut table =
+        Table::new(&["setting", "rows"]).with_texts(&["first row", "failover", "source"]);
     for ((setting, source), ids) in settings {
         table.row([
             setting,

@@ -28,9 +28,12 @@ fn a_failover_to_a_synchronous_standby_loses_nothing() {
         ok_stdout(&bench.prony("load tpcb --scale 4"));
         let standbys = [start_standby(&primary), start_standby(&primary)];
         // The standbys have no copy of it.
-        connect(&primary.url()).run(format!("alter system set synchronous_standby_names = '{names}'"));
+        connect(&primary.url()).run(format!(
+            "alter system set synchronous_standby_names = '{names}'"
+        ));
         connect(&primary.url()).run("select pg_reload_conf()");
-        let waited_for = "select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum')";
+        let waited_for =
+            "select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum')";
         let expected = if names == "*" { 1 } else { 2 };
         wait_for(&primary.url(), waited_for, expected);
         let [first, second] = standbys.each_ref().map(|standby| standby.port());
@@ -51,7 +54,10 @@ fn a_failover_to_a_synchronous_standby_loses_nothing() {
         });
         assert_eq!(lost_of_ledger(&run), 0, "{names}");
         let timelines = [&account(&run).server_before, &account(&run).server_after];
-        assert_eq!(timelines.map(|position| position["timeline"].as_str()), ["1", "2"]);
+        assert_eq!(
+            timelines.map(|position| position["timeline"].as_str()),
+            ["1", "2"]
+        );
     }
 }
 
@@ -90,7 +96,9 @@ fn fail_over_mariadb(is_semi_synchronous: bool) -> Run {
     let loaded = "select count(*) from information_schema.tables where table_name = 'sbtest1'";
     wait_for(&replica.url(), loaded, 1);
     on_replica.run("set session sql_log_bin = 0");
-    on_replica.run(format!("alter user prony@'127.0.0.1' identified by '{password}'"));
+    on_replica.run(format!(
+        "alter user prony@'127.0.0.1' identified by '{password}'"
+    ));
     let url = format!(
         "mysql://prony:{password}@127.0.0.1:{},127.0.0.1:{}/failover",
         primary.port(),
@@ -126,7 +134,9 @@ fn a_failover_to_a_replica_of_mariadb_loses_commits_unless_they_wait_for_it() {
     let transactions = positions.map(|position| {
         let position = &position["GTIDs"];
         let number = position.rsplit('-').next().map(str::parse::<u64>);
-        number.and_then(Result::ok).unwrap_or_else(|| panic!("{position}"))
+        number
+            .and_then(Result::ok)
+            .unwrap_or_else(|| panic!("{position}"))
     });
     assert!(
         transactions[1] > transactions[0] + durable.acknowledged,
@@ -169,11 +179,14 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
         let after = &account.server_after;
         assert_eq!(after["wsrep_cluster_status"], "Primary", "{after:?}");
         assert_eq!(after["wsrep_local_state_comment"], "Synced", "{after:?}");
-        let committed = [&account.server_before, after]
-            .map(|position| position["wsrep_last_committed"].parse::<u64>().expect("a number"));
+        let committed = [&account.server_before, after].map(|position| {
+            position["wsrep_last_committed"]
+                .parse::<u64>()
+                .expect("a number")
+        });
         assert!(committed[1] > committed[0], "{committed:?}");
-        let sizes = [&account.server_before, after]
-            .map(|position| position["wsrep_cluster_size"].clone());
+        let sizes =
+            [&account.server_before, after].map(|position| position["wsrep_cluster_size"].clone());
         (sizes, run)
     };
     // Its group notices only after seconds that it hangs, and goes on without it.
@@ -182,7 +195,11 @@ fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
         crate::lost_commits::signal(pid, libc::SIGSTOP);
     });
     assert_eq!(sizes, ["3", "2"]);
-    let causes: BTreeSet<_> = run.events.iter().filter_map(|event| event.cause.as_deref()).collect();
+    let causes: BTreeSet<_> = run
+        .events
+        .iter()
+        .filter_map(|event| event.cause.as_deref())
+        .collect();
     assert!(causes.contains("silent"), "{causes:?}");
     crate::lost_commits::signal(stopped.pid().expect("it runs"), libc::SIGCONT);
     let size = "select variable_value from information_schema.global_status where variable_name = 'wsrep_cluster_size'";

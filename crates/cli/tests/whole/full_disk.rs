@@ -8,14 +8,15 @@ use crate::common::{
 use prony_assertions::TextAssertions;
 use prony_store::RunState;
 use std::io::Read;
+use std::process::Child;
 
-/// Limits the size of all files that a process writes to `bytes`, until another limit is set.
-pub fn limit_file_sizes(pid: u32, bytes: u64) {
+/// Limits the size of all files that a process writes to `bytes`.
+fn limit_file_sizes(child: &Child, bytes: u64) {
     let limit = libc::rlimit {
         rlim_cur: bytes,
-        rlim_max: libc::RLIM_INFINITY,
+        rlim_max: bytes,
     };
-    let pid = libc::pid_t::try_from(pid).expect("a pid");
+    let pid = libc::pid_t::try_from(child.id()).expect("a pid");
     // SAFETY: the limit is a live struct, and the pointer for the old limit may be null.
     let status = unsafe {
         libc::prlimit(
@@ -39,7 +40,7 @@ fn a_full_disk_is_reported_during_the_run() {
     let runs = files_below(&bench.home.join("runs"));
     let journal = std::fs::read(&runs[0]).expect("the journal");
     let header = journal.iter().position(|&byte| byte == b'\n');
-    limit_file_sizes(child.id(), header.expect("a first line") as u64 + 1);
+    limit_file_sizes(&child, header.expect("a first line") as u64 + 1);
 
     let (mut messages, mut byte) = (Vec::new(), [0]);
     let stderr = child.stderr.as_mut().expect("piped");

@@ -5,8 +5,8 @@
 
 mod benchmark;
 mod capture;
-mod commit_counts;
 mod clusters;
+mod commit_counts;
 mod common;
 mod controls;
 mod documentation;
@@ -30,6 +30,7 @@ mod lua;
 mod lua_api;
 mod lua_commands;
 mod lua_connections;
+mod lua_ledger;
 mod maria;
 mod modes;
 mod noise;

@@ -117,12 +117,15 @@ impl Relay {
             .store(discards_replies, Ordering::Relaxed);
     }
 
-    /// Drops the packets of the program on all open connections, unacknowledged, as a network that is cut.
+    /// Drops the packets of the program on all open connections, unacknowledged, as a network that is cut. The server
+    /// learns of it.
     pub fn cut_off(&self) {
         let open_connections = self.state.open_connections.lock().expect("not poisoned");
         for connection in open_connections.iter() {
             drop_packets(&connection.program);
         }
+        drop(open_connections);
+        self.freeze_and_close_at_server();
     }
 
     /// Like [`Relay::freeze_open_connections`], but also closes the connections to the server.
