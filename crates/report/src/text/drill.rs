@@ -147,13 +147,12 @@ fn limits(timeouts: &ClientTimeouts, dialect: Option<SqlDialect>) -> String {
         (None, _, Some(_)) => None,
     });
     parts.extend(timeouts.tries_all_addresses.map(|at_once| {
-        match at_once {
-            true => "MultiSubnetFailover: all addresses of the name are tried at once".to_owned(),
-            false => {
-                "no MultiSubnetFailover: the addresses of the name are tried one after another"
-                    .to_owned()
-            }
-        }
+        let text = if at_once {
+            "MultiSubnetFailover: all addresses of the name are tried at once"
+        } else {
+            "no MultiSubnetFailover: the addresses of the name are tried one after another"
+        };
+        text.to_owned()
     }));
     let keepalive = or_none(timeouts.keepalive_s);
     parts.push(format!("keepalive of idle connections {keepalive}"));

@@ -177,9 +177,10 @@ fn check_ledger(run: &Run) -> Result<(), CommandError> {
             "prony: hint: a script writes the number of its transaction with con:ledger(), before COMMIT\n",
         );
     }
-    match account.has_faults() {
-        true => Err(CommandError(1)),
-        false => Ok(()),
+    if account.has_faults() {
+        Err(CommandError(1))
+    } else {
+        Ok(())
     }
 }
 
