@@ -162,12 +162,19 @@ fn a_full_disk_of_the_server_loses_nothing() {
         control.run("truncate pgbench_history");
         control.run("vacuum pgbench_accounts");
         let size = "select pg_relation_size('pgbench_history')";
-        while query_number(&mut control, size) + MIB / 16 < limit {
-            let fill = "insert into pgbench_history (tid, bid, aid, delta, mtime) \
-                        select 1, 1, 1, 0, now() from generate_series(1, 1000)";
-            control.run(fill);
+        loop {
+            // The last two pages are for the run.
+            let free = limit - query_number(&mut control, size);
+            if free <= MIB / 64 {
+                break;
+            }
+            let rows = if free > MIB / 8 { 1000 } else { 50 };
+            control.run(format!(
+                "insert into pgbench_history (tid, bid, aid, delta, mtime) \
+                 select 1, 1, 1, 0, now() from generate_series(1, {rows})"
+            ));
         }
-        let run = disturbed_run(&bench, &bench.url, "--duration 12s --ledger", || {
+        let run = disturbed_run(&bench, &bench.url, "--duration 20s --ledger", || {
             set_limit(&limit.to_string());
             let has_failed = |run: &Run| run.series.iter().any(|second| !second.errors.is_empty());
             wait_until(&bench.home, has_failed);
