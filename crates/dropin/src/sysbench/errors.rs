@@ -5,8 +5,8 @@
 
 use super::call::{SysbenchCall, set_advice};
 use prony_dialect::sysbench::{
-    BULK_INSERT_FAILED, Command, Driver, IgnoredErrors, LogLevel, advice_of_test, failing_function, function_failed,
-    sql_error, statement_failed,
+    BULK_INSERT_FAILED, Command, Driver, IgnoredErrors, LogLevel, advice_of_test, failing_function,
+    function_failed, sql_error, statement_failed,
 };
 use prony_server::control::Error;
 use prony_workload::oltp::policy::{ErrorAction, ErrorPolicy, StatementFailure};
