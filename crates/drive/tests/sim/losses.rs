@@ -61,6 +61,41 @@ fn the_run_continues_after_an_outage() {
 }
 
 #[test]
+fn a_server_that_does_not_reply_is_given_up_at_the_time_out_of_the_url() {
+    let mut limited = target();
+    limited.tcp.reply_timeout = Some(Duration::from_millis(200));
+    let plan = plan(4, 2.0);
+    let run = |target: &Target, delay_ns: fn(u64) -> Option<u64>| {
+        let server = admit_all(move |_, _, now_ns, answers| {
+            answers.extend(delay_ns(now_ns).map(|delay_ns| send(delay_ns, DONE)));
+        });
+        let program = Selects::new();
+        let job = job(&program, &plan, target);
+        run_simulated(&job, with_timestamps(), server, &mut ()).expect("it starts")
+    };
+    // What is sent between 500 and 550 ms gets no reply.
+    let silent = |now_ns: u64| (!(500 * MS..550 * MS).contains(&now_ns)).then_some(MS);
+    let driven = run(&limited, silent);
+    let tally = driven.collected.measured.all_kinds();
+    assert_eq!(tally.failed, 4);
+    let [outage] = &driven.events[..] else {
+        panic!("{:?}", driven.events);
+    };
+    outage.detail.assert_contains("no reply within 200ms");
+    let waited_ns = outage.from_ns - 500 * MS;
+    assert!((200 * MS..350 * MS).contains(&waited_ns), "{waited_ns}");
+    assert!(tally.committed > 4 * 1_500, "{tally:?}");
+    // Without a limit they wait until the end.
+    let unlimited = run(&target(), silent);
+    assert!(unlimited.events.is_empty());
+    assert!(unlimited.collected.measured.all_kinds().committed < 4 * 600);
+    // A reply that is slow is not overdue.
+    let slow = run(&limited, |_| Some(190 * MS));
+    assert_eq!(slow.collected.measured.all_kinds().failed, 0);
+    assert!(slow.events.is_empty(), "{:?}", slow.events);
+}
+
+#[test]
 fn a_late_event_of_a_lost_connection_does_not_affect_the_new_one() {
     // The loss is reported twice in one iteration: by the send and by the receive.
     let mut lost = false;
