@@ -174,12 +174,18 @@ fn a_full_disk_of_the_server_loses_nothing() {
                  select 1, 1, 1, 0, now() from generate_series(1, {rows})"
             ));
         }
-        let run = disturbed_run(&bench, &bench.url, "--duration 20s --ledger", || {
-            set_limit(&limit.to_string());
-            let has_failed = |run: &Run| run.series.iter().any(|second| !second.errors.is_empty());
-            wait_until(&bench.home, has_failed);
-            set_limit("unlimited");
-        });
+        let run = disturbed_run(
+            &bench,
+            &bench.url,
+            "--duration 10s --warmup 0s --ledger",
+            || {
+                set_limit(&limit.to_string());
+                let has_failed =
+                    |run: &Run| run.series.iter().any(|second| !second.errors.is_empty());
+                wait_until(&bench.home, has_failed);
+                set_limit("unlimited");
+            },
+        );
         assert_eq!(lost_of_ledger(&run), 0);
         assert_ne!(account(&run).acknowledged, 0);
         let errors = run

@@ -72,6 +72,9 @@ fn start_liar(server_port: u16, lie: Lie) -> u16 {
             let Ok(server) = TcpStream::connect(("127.0.0.1", server_port)) else {
                 return;
             };
+            for socket in [&client, &server] {
+                socket.set_nodelay(true).expect("an option");
+            }
             let commits = Arc::clone(&commits);
             let sockets = [&client, &server].map(|socket| socket.try_clone().expect("a socket"));
             thread::spawn(move || to_server(client, server, lie, &commits));
