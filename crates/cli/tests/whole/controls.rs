@@ -174,12 +174,13 @@ fn a_full_disk_of_the_server_loses_nothing() {
                  select 1, 1, 1, 0, now() from generate_series(1, {rows})"
             ));
         }
+        // Before the run: clients that wait for each other let the server extend the table by many pages at once.
+        set_limit(&limit.to_string());
         let run = disturbed_run(
             &bench,
             &bench.url,
             "--duration 10s --warmup 0s --ledger",
             || {
-                set_limit(&limit.to_string());
                 let has_failed =
                     |run: &Run| run.series.iter().any(|second| !second.errors.is_empty());
                 wait_until(&bench.home, has_failed);
