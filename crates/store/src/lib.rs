@@ -34,7 +34,7 @@ pub use figures::{client_health, figures, latency, second, timing};
 pub use filter::{RunFilter, RunVerdict};
 pub use histogram_recorder::HistogramRecorder;
 pub use id::started_now;
-pub use index::RunSummary;
+pub use index::{FileStamp, RunSummary};
 pub use prony_document::*;
 pub use prony_measure::{
     CoarseHistogram, decode_histogram, encode_histogram, encode_series, samples_needed,
