@@ -72,9 +72,11 @@ pub(crate) fn load(run: &RunSummary) -> String {
 
 /// The verdict, and whether the run meets what was required of it.
 pub(crate) fn verdict(run: &RunSummary) -> String {
-    let answer = run.answer.map(|answer| format!(", {}", answer.name()));
-    let verdict = RunVerdict::of(run).name();
-    format!("{verdict}{}", answer.unwrap_or_default())
+    let verdict = RunVerdict::of(run);
+    // The answer of a run in progress is about no figures yet.
+    let answer = run.answer.filter(|_| verdict != RunVerdict::Running);
+    let answer = answer.map(|answer| format!(", {}", answer.name()));
+    format!("{}{}", verdict.name(), answer.unwrap_or_default())
 }
 
 /// The primary figure of a run.

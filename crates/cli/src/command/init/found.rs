@@ -144,15 +144,15 @@ impl Found {
         let size = self.data_bytes.map_or(String::new(), |bytes| {
             let fits = match self.facts.cache_bytes {
                 Some(cache) if bytes <= cache => ", which its cache holds",
-                Some(_) => ", which is more than its cache holds",
+                Some(_) => ", more than its cache holds",
                 None => "",
             };
-            format!(", about {}{fits}", units::bytes(bytes))
+            format!(": about {}{fits}", units::bytes(bytes))
         });
         if self.is_loaded {
             format!("those of {name} are loaded, at scale {scale}{size}")
         } else {
-            format!("no workload is loaded; {name} at scale {scale} would be{size}")
+            format!("none of a workload; the plan needs {name} at scale {scale}{size}")
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::html::table::{end_table, start_table, write_row};
 use crate::text::plain;
 use crate::text::trend::minute;
 use crate::units::{self, count_with_noun, time_or_dash};
-use prony_store::{Build, RunFilter, RunSummary, RunVerdict};
+use prony_store::{AnswerVerdict, Build, RunFilter, RunSummary, RunVerdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::{self, Write};
@@ -138,9 +138,10 @@ fn write_run_table(
         "run", "verdict", "figure", "p99 ok", "failed", "load", "age", "server",
     ];
     if has_ticks {
-        columns.insert(0, "compare");
+        columns.insert(0, "tick");
     }
-    start_list(out, caption, &columns)?;
+    let class = if has_ticks { "runs ticks" } else { "runs" };
+    start_list(out, class, caption, &columns)?;
     for run in runs {
         out.push_str("<tr>");
         if has_ticks {
@@ -167,9 +168,9 @@ fn write_run_table(
     end_list(out)
 }
 
-/// Begins a table of which only some columns are figures.
-fn start_list(out: &mut Html, caption: &str, columns: &[&str]) -> fmt::Result {
-    out.push_str("<div class=\"list\">");
+/// Begins a table of which only some columns are figures; `class` says which.
+fn start_list(out: &mut Html, class: &'static str, caption: &str, columns: &[&str]) -> fmt::Result {
+    write_markup!(out, "<div class=\"list {}\">", Raw(class))?;
     start_table(out, caption, columns)
 }
 
@@ -214,14 +215,20 @@ fn write_run_name(out: &mut Html, run: &RunSummary) -> fmt::Result {
     Ok(())
 }
 
+/// The verdict, in the colour of the worst that it says.
 fn write_verdict(out: &mut Html, run: &RunSummary) -> fmt::Result {
-    let class = run
-        .answer
-        .map_or(RunVerdict::of(run).name(), |answer| answer.name());
+    let class = match (RunVerdict::of(run), run.answer) {
+        (RunVerdict::Running, _) => "running",
+        (RunVerdict::Invalid, _) => "invalid",
+        (_, Some(AnswerVerdict::Fail)) => "fail",
+        (RunVerdict::Partial | RunVerdict::Doubts, _) => "doubts",
+        (_, Some(AnswerVerdict::Undecided)) => "undecided",
+        _ => "valid",
+    };
     write_markup!(
         out,
         "<td class=\"text is-{}\">{}</td>",
-        class.to_lowercase().replace(' ', "-"),
+        Raw(class),
         verdict(run)
     )
 }
@@ -252,6 +259,7 @@ pub fn write_experiments(
         }
         start_list(
             out,
+            "variants",
             "Experiments, newest first",
             &["experiment", "workload", "variants", "runs", "started"],
         )?;
@@ -313,6 +321,7 @@ pub fn write_trends(out: &mut dyn Write, runs: &[RunSummary], build: &Build) -> 
         }
         start_list(
             out,
+            "",
             "Workloads with their newest run",
             &["workload", "runs", "newest", "its figure"],
         )?;

@@ -2,7 +2,7 @@ use super::*;
 use crate::html::policy_of;
 use crate::sample_run::{closed, test_build, written};
 use prony_assertions::TextAssertions;
-use prony_store::{Annotation, Experiment, RunFilter, RunState, RunSummary};
+use prony_store::{Annotation, AnswerVerdict, Experiment, RunFilter, RunState, RunSummary};
 use std::collections::BTreeSet;
 
 const BAD: &str = "</td><script>alert(\"1\")</script>' onload='x";
@@ -99,6 +99,7 @@ fn a_run_has_a_tick_a_link_and_its_verdict_and_one_in_progress_leads_to_its_page
     let running = RunSummary {
         id: "20261120-a".to_owned(),
         state: RunState::Running,
+        answer: Some(AnswerVerdict::Undecided),
         ..summary()
     };
     let page = list(&[running, summary()], &RunFilter::default());
@@ -112,6 +113,12 @@ fn a_run_has_a_tick_a_link_and_its_verdict_and_one_in_progress_leads_to_its_page
     );
     page.assert_contains("<a href=\"/?workload=tpcb&amp;from=500\">Older runs</a>");
     page.assert_lacks("Newer runs");
+    let failed = RunSummary {
+        answer: Some(AnswerVerdict::Fail),
+        ..summary()
+    };
+    let page = list(&[failed], &RunFilter::default());
+    page.assert_contains("<td class=\"text is-fail\">doubts, FAIL</td>");
     list(&[], &RunFilter::default()).assert_contains("0 runs");
 }
 
