@@ -35,8 +35,8 @@ use tokio::time::{sleep, timeout};
 pub const MAX_HEAD_BYTES: usize = 8 * 1024;
 /// Time limit for receiving the head of a request.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time limit for making an answer and sending it, except one that consists of events.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time limit for sending an answer, except one that consists of events; it may be twice as long.
+const SEND_TIMEOUT: Duration = Duration::from_secs(60);
 /// Pause after a failed accept, such as for lack of file descriptors.
 const ACCEPT_ERROR_PAUSE: Duration = Duration::from_millis(200);
 
@@ -180,8 +180,9 @@ async fn accept<P: Pages>(listener: tokio::net::TcpListener, pages: Arc<P>) {
 
 /// How far a connection is: these values of an atomic.
 const WAITS_FOR_HEAD: u8 = 0;
-const ANSWERS: u8 = 1;
-const SENDS_EVENTS: u8 = 2;
+const MAKES_ANSWER: u8 = 1;
+const SENDS_ANSWER: u8 = 2;
+const SENDS_EVENTS: u8 = 3;
 
 /// Serves a connection; without a slot, refuses its request.
 async fn serve<P: Pages>(socket: TcpStream, slot: Option<OwnedSemaphorePermit>, pages: Arc<P>) {
@@ -190,15 +191,17 @@ async fn serve<P: Pages>(socket: TcpStream, slot: Option<OwnedSemaphorePermit>, 
     let service = service_fn(|request: Request<Incoming>| {
         let (progress, pages) = (Arc::clone(&progress), Arc::clone(&pages));
         async move {
-            progress.store(ANSWERS, Ordering::Relaxed);
+            progress.store(MAKES_ANSWER, Ordering::Relaxed);
             let answer = if is_busy {
                 Answer::busy()
             } else {
                 answer_to(&request, pages).await
             };
-            if matches!(answer.body, AnswerBody::Events(_)) {
-                progress.store(SENDS_EVENTS, Ordering::Relaxed);
-            }
+            let sends = match answer.body {
+                AnswerBody::Whole(_) => SENDS_ANSWER,
+                AnswerBody::Events(_) => SENDS_EVENTS,
+            };
+            progress.store(sends, Ordering::Relaxed);
             Ok::<_, Infallible>(answer.into_response())
         }
     });
@@ -208,14 +211,18 @@ async fn serve<P: Pages>(socket: TcpStream, slot: Option<OwnedSemaphorePermit>, 
         .max_header_size(MAX_HEAD_BYTES)
         .title_case_headers(true);
     let mut connection = pin!(connection.serve_connection(Socket::new(socket), service));
-    if timeout(HEAD_TIMEOUT, connection.as_mut()).await.is_ok() {
-        return;
-    }
+    let (mut limit, mut before) = (HEAD_TIMEOUT, WAITS_FOR_HEAD);
     // A client that has disconnected is an error, which nobody needs to know.
-    match progress.load(Ordering::Relaxed) {
-        WAITS_FOR_HEAD => {}
-        SENDS_EVENTS => drop(connection.await),
-        _ => drop(timeout(ANSWER_TIMEOUT, connection).await),
+    while timeout(limit, connection.as_mut()).await.is_err() {
+        match progress.load(Ordering::Relaxed) {
+            SENDS_EVENTS => {
+                drop(connection.as_mut().await);
+                break;
+            }
+            WAITS_FOR_HEAD => break,
+            SENDS_ANSWER if before == SENDS_ANSWER => break,
+            now => (limit, before) = (SEND_TIMEOUT, now),
+        }
     }
     drop(slot);
 }

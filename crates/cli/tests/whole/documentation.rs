@@ -149,7 +149,7 @@ fn run_documented(bench: &TestBench, line: &str) -> String {
     if arguments[0] == "serve" {
         return crate::serve::first_page(bench);
     }
-    let mut arguments = shorten_command(arguments, &bench.url);
+    let arguments = shorten_command(arguments, &bench.url);
     let mut command = bench.command("");
     let output = command.args(&arguments).current_dir(root).output();
     let mut output = bench.assert_no_password(output.expect("it starts"));

@@ -2,9 +2,9 @@
 
 use crate::common::{TestBench, WAIT_TIMEOUT, ok_stdout, send_signal};
 use prony_assertions::TextAssertions;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// The program that serves a store; killed when it is dropped.
 struct ServeProcess {
@@ -56,6 +56,44 @@ pub fn first_page(bench: &TestBench) -> String {
     answer
 }
 
+/// Asserts that Chromium, if it is installed, shows the page of a run in progress as it changes, and reports nothing.
+fn assert_shown_by_browser(bench: &TestBench, url: &str) {
+    let mut browser = Command::new("chromium");
+    browser
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+        ])
+        .args([
+            "--disable-dev-shm-usage",
+            "--enable-logging=stderr",
+            "--timeout=4000",
+        ])
+        .arg(format!(
+            "--user-data-dir={}",
+            bench.home.join("profile").display()
+        ))
+        .args(["--dump-dom", url]);
+    let output = match browser.output() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return eprintln!("skipped: Chromium is not installed");
+        }
+        output => output.expect("it starts"),
+    };
+    let log = String::from_utf8_lossy(&output.stderr);
+    let messages: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains("CONSOLE"))
+        .collect();
+    assert_eq!(messages, [""; 0]);
+    let page = String::from_utf8_lossy(&output.stdout);
+    page.assert_contains("In progress for ");
+    // The browser writes elements as it holds them: these came with an event.
+    page.assert_contains("<ul class=\"figures\">");
+}
+
 #[test]
 fn a_run_is_shown_while_it_lasts_and_as_its_report_afterwards() {
     let bench = TestBench::new("serve");
@@ -84,6 +122,7 @@ fn a_run_is_shown_while_it_lasts_and_as_its_report_afterwards() {
     let first = read_event("seconds");
     first.assert_contains("transactions/s");
     assert_ne!(first, read_event("seconds"));
+    assert_shown_by_browser(&bench, &format!("http://{}/live/{id}", served.address));
     send_signal(&run, "-INT");
     run.wait().expect("it ends");
     read_event("end");

@@ -119,26 +119,26 @@ fn run_section(goal: Goal, found: &Found) -> String {
             let clients = found.clients(32);
             format!(
                 "\n[run]\nclients = {clients}{fitting}\n\
-  # A step passes if the whole 95 % interval of the figure is below the limit. Write your own.\n\
+             # A step passes if the whole 95 % interval of the figure is below the limit. Write your own.\n\
                  require = [\"p99<50ms\", \"errors<0.1%\"]\n"
             )
         }
         Goal::Gate => format!(
             "{clients}{time}\
-  # The limits of the build; write your own. To compare with a build that is known to be good, store its run\n\
-  # with --label main, and add \"not slower than main by 3%\".\n\
+             # The limits of the build; write your own. To compare with a build that is known to be good, store its run\n\
+             # with --label main, and add \"not slower than main by 3%\".\n\
              require = [\"p99<100ms\", \"errors<0.1%\"]\n"
         ),
         Goal::Failover => format!(
             "{clients}warmup = \"10s\"\n\
              duration = \"2m\"  # long enough for the outage, and for the throughput to come back\n\
-  # Each transaction writes its number: afterwards it is known which commits were lost.\n\
+             # Each transaction writes its number: afterwards it is known which commits were lost.\n\
              ledger = true\n\
              expect_outage = true\n\
-  # The command that fails over, at this time from the start of the load. This one does nothing: write yours, such\n\
-  # as \"40s ssh db1 sudo systemctl stop postgresql\". The URL should name the servers that may be the next primary.\n\
+             # The command that fails over, at this time from the start of the load. This one does nothing: write yours, such\n\
+             # as \"40s ssh db1 sudo systemctl stop postgresql\". The URL should name the servers that may be the next primary.\n\
              at = [\"40s echo this drill has no command that fails over yet\"]\n\
-  # Add \"recovery<60s\" to require the throughput to be back.\n\
+             # Add \"recovery<60s\" to require the throughput to be back.\n\
              require = [\"outage<30s\", \"lost=0\"]\n"
         ),
         Goal::Compare | Goal::Price | Goal::Own => format!("{clients}{time}"),
@@ -150,20 +150,20 @@ fn experiment_section(goal: Goal) -> &'static str {
     match goal {
         Goal::Compare => {
             "\n[experiment]\n\
-  # A B B A ...: a steady drift of the machine cancels. Six runs of each show differences of a few per cent.\n\
+             # A B B A ...: a steady drift of the machine cancels. Six runs of each show differences of a few per cent.\n\
              repeats = 6\n\
              \n\
-  # What differs. As they are, both are the same server, so the comparison shows how far apart equal sides are here.\n\
+             # What differs. As they are, both are the same server, so the comparison shows how far apart equal sides are here.\n\
              [variants.a]\n\
              \n\
              [variants.b]\n\
              \n\
-  # Another server, with the same data:      [variants.b.server]\n\
-  #                                          url = \"...\"\n\
-  # A setting, put back after each run:      [variants.b.settings]\n\
-  #                                          name = \"value\"\n\
-  # Another load:                            [variants.b.run]\n\
-  #                                          clients = 64\n"
+             # Another server, with the same data:      [variants.b.server]\n\
+             #                                          url = \"...\"\n\
+             # A setting, put back after each run:      [variants.b.settings]\n\
+             #                                          name = \"value\"\n\
+             # Another load:                            [variants.b.run]\n\
+             #                                          clients = 64\n"
         }
         Goal::Price => {
             "\n[experiment]\n\
@@ -180,7 +180,7 @@ pub fn price_sheet(found: &Found) -> String {
     format!(
         "# What the server of price.toml costs. The prices are not yours yet: write them, and remove the line \"example\".\n\
          #\n\
-  #   prony price this=last --sheet prices.toml\n\
+             #   prony price this=last --sheet prices.toml\n\
          \n\
          [sheet]\n\
          example = true\n\
@@ -250,8 +250,8 @@ fn own_workload(control: &mut Control) -> Result<String, Failure> {
     };
     Ok(format!(
         "# The server does not say what the application executes: {}.\n\
-  # Instead, a look at a row of each of its largest tables. Write the application's statements in place of these;\n\
-  # prony capture writes them from a server that counts them.\n{workload}",
+             # Instead, a look at a row of each of its largest tables. Write the application's statements in place of these;\n\
+             # prony capture writes them from a server that counts them.\n{workload}",
         why_not.replace('\n', " ")
     ))
 }

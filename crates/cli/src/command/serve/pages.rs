@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Maximum number of runs on one page of the list.
 const RUNS_PER_PAGE: usize = 500;
@@ -32,6 +32,8 @@ const RUNS_OF_TREND: usize = 200;
 pub struct StorePages {
     store: Arc<RunStore>,
     live: Arc<LiveRuns>,
+    /// Held while the runs are listed: the first listing may have to read all documents, which is not done twice at once.
+    listing: Mutex<()>,
     /// The host of `--listen`, by which requests may name this server.
     host: String,
     build: Build,
@@ -56,6 +58,7 @@ impl StorePages {
         StorePages {
             store: Arc::new(store),
             live: Arc::default(),
+            listing: Mutex::default(),
             host: host.to_owned(),
             build: this_build(),
         }
@@ -122,6 +125,7 @@ impl StorePages {
     }
 
     fn summaries(&self) -> Result<Vec<RunSummary>, Failure> {
+        let _guard = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(self.store.list(&RunFilter::default())?.runs)
     }
 
