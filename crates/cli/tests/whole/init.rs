@@ -99,7 +99,13 @@ fn each_goal_has_a_plan_that_runs_on_postgres() {
 #[test]
 fn each_goal_has_a_plan_that_runs_on_mariadb() {
     let bench = MariaTestBench::new("init_goals");
-    let load = bench.prony_with("load tpcb --scale 2", &["--url", bench.url()]);
+    let path = bench.home.join("empty.toml");
+    let gate = bench.prony(&format!("init --goal gate --out {}", path.display()));
+    assert!(gate.status.success(), "{}", stderr_text(&gate));
+    let plan = std::fs::read_to_string(&path).expect("the plan");
+    plan.assert_contains("#   prony load tpcc --scale ");
+    assert!(!plan.contains("mysql://prony:"), "{plan}");
+    let load = bench.prony("load ycsb --scale 1");
     assert!(load.status.success(), "{}", stderr_text(&load));
     try_goals(&bench.home, "MariaDB", |arguments, needs_server| {
         let url = ["--url", bench.url()];

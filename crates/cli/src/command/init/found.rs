@@ -9,9 +9,10 @@ use prony_report::text::plain;
 use prony_report::units;
 use prony_runner::doctor::read_database;
 use prony_server::{Control, Target, redact};
+use prony_store::SqlDialect;
 use prony_workload::Workload;
 
-/// Workloads whose loaded tables are used as they are, the first one otherwise.
+/// Workloads whose loaded tables are used as they are, otherwise the first one that the server's engine can run.
 const WORKLOADS: [&str; 3] = ["tpcb", "tpcc", "ycsb"];
 /// The share of the server's page cache that data to be loaded takes.
 const SHARE_OF_CACHE: f64 = 0.7;
@@ -48,18 +49,23 @@ impl Found {
     ) -> Result<Found, Failure> {
         let facts =
             read_database(control, target).map_err(|error| Failure::of(Exit::Connect, &error))?;
-        let loaded = WORKLOADS
-            .iter()
-            .find_map(|name| loaded_scale(control, name));
-        let workload = match loaded {
-            Some((workload, _)) => workload,
-            None => server::find_workload(WORKLOADS[0])?,
+        let dialect = control.dialect();
+        let workloads = WORKLOADS.map(server::find_workload).into_iter();
+        let mut workloads = workloads.collect::<Result<Vec<_>, _>>()?;
+        workloads.retain(|workload| workload.dialects().contains(&dialect));
+        let loaded = workloads.iter().find_map(|workload| {
+            let ready = workload.program(control, &plan_of(*workload)).ok()?;
+            Some((*workload, ready.scale))
+        });
+        let first = || {
+            let workload = *workloads.first()?;
+            Some((workload, scale_to_load(&facts, workload, dialect)))
         };
-        let bytes_per_scale = workload.bytes_per_scale(control.dialect(), &plan_of(workload));
-        let scale = match loaded {
-            Some((_, scale)) => scale,
-            None => scale_to_load(&facts, bytes_per_scale),
-        };
+        let (workload, scale) = loaded.or_else(first).ok_or_else(|| {
+            let hint = "prony workloads lists what runs where";
+            Failure::usage("no workload of a plan runs on this engine", hint)
+        })?;
+        let bytes_per_scale = workload.bytes_per_scale(dialect, &plan_of(workload));
         let (url, has_password) = without_password(url.unwrap_or_default());
         Ok(Found {
             cache_setting: control.product().cache_setting,
@@ -165,22 +171,15 @@ fn plan_of(workload: &dyn Workload) -> WorkloadPlan {
     }
 }
 
-/// The scale of a workload's tables, if they are loaded and complete.
-fn loaded_scale(control: &mut Control, name: &str) -> Option<(&'static dyn Workload, u32)> {
-    let workload = prony_workload::find(name).ok()?;
-    if !workload.dialects().contains(&control.dialect()) {
-        return None;
-    }
-    let ready = workload.program(control, &plan_of(workload)).ok()?;
-    Some((workload, ready.scale))
-}
-
-/// A scale whose data the cache holds, with a row to lock for each client where transactions lock one per unit.
-fn scale_to_load(facts: &DatabaseFacts, bytes_per_scale: Option<u64>) -> u32 {
-    let bytes_per_scale = bytes_per_scale.unwrap_or(1).max(1);
+/// A scale whose data the cache holds, but with so many rows to lock that the clients rarely wait for each other.
+fn scale_to_load(facts: &DatabaseFacts, workload: &dyn Workload, dialect: SqlDialect) -> u32 {
+    let plan = plan_of(workload);
+    let bytes_per_scale = workload.bytes_per_scale(dialect, &plan).unwrap_or(u64::MAX);
     let cache = facts.cache_bytes.unwrap_or(0) as f64 * SHARE_OF_CACHE;
     let scale = scale_for_memory((cache as u64).min(MAX_LOAD_BYTES), 1.0, bytes_per_scale);
-    u32::try_from(scale).unwrap_or(u32::MAX).max(CLIENTS)
+    let contention = workload.contention(&plan);
+    let least = contention.map_or(1, |it| CLIENTS.div_ceil(it.clients_per_scale.max(1)));
+    u32::try_from(scale).unwrap_or(u32::MAX).max(least)
 }
 
 /// A URL without its password, and whether it had one. No URL if the password cannot be cut out.
