@@ -722,7 +722,8 @@ fn a_ledger_accounts_for_the_commits_of_all_agents() {
     assert!(ledger.acknowledged > 0);
 }
 
-/// The agents begin in a folder where the files of the scripts are not.
+/// The agents begin in a folder where the files of the scripts are not. Each client has a thread, because those of a thread
+/// share its choice of scripts.
 #[test]
 fn agents_run_own_scripts_without_their_files() {
     let bench = TestBench::new("fleet_scripts");
@@ -735,7 +736,7 @@ fn agents_run_own_scripts_without_their_files() {
     std::fs::create_dir(bench.home.join("elsewhere")).expect("a folder");
     for (workload, options) in [("script", "-b select-only@1 "), ("sql", "")] {
         let arguments = format!(
-            "run {workload} {options}--file insert.sql@2 --clients 4 --threads 2 --transactions 30 --seed 7 --json"
+            "run {workload} {options}--file insert.sql@2 --clients 4 --threads 4 --transactions 30 --seed 7 --json"
         );
         let mut expected = None;
         for agents in [0, 2] {
