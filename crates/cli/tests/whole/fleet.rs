@@ -677,11 +677,18 @@ fn half_of_the_machines_prove_what_the_client_can_do() {
 #[test]
 fn replaced_tools_refuse_agents_rather_than_drive_alone() {
     let bench = TestBench::new("fleet_tools");
-    let mut command = bench.command("pgbench -i");
-    command.env("PRONY_AGENTS", "ssh vm1");
-    let output = command.output().expect("it starts");
-    assert!(!output.status.success());
-    stderr_text(&output).assert_contains("unset PRONY_AGENTS");
+    for tool in [
+        "pgbench -i",
+        "pgbench -t 1",
+        "sysbench oltp_read_only run",
+        "hammerdbcli auto x.tcl",
+    ] {
+        let mut command = bench.command(tool);
+        command.env("PRONY_AGENTS", "ssh vm1");
+        let output = command.output().expect("it starts");
+        assert!(!output.status.success(), "{tool}");
+        stderr_text(&output).assert_contains("unset PRONY_AGENTS");
+    }
 }
 
 /// What the clients of agents know of their commits makes one account; that of a killed agent is not complete.
