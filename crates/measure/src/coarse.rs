@@ -188,7 +188,7 @@ fn append_leb128(mut value: u64, bytes: &mut Vec<u8>) {
     bytes.push(value as u8);
 }
 
-fn take_leb128(bytes: &mut &[u8]) -> Result<u64, &'static str> {
+pub(crate) fn take_leb128(bytes: &mut &[u8]) -> Result<u64, &'static str> {
     let mut value = 0_u64;
     for position in 0..10 {
         let (first, rest) = bytes

@@ -12,7 +12,7 @@ use hdrhistogram::{Counter, Histogram};
 /// First bytes of an uncompressed histogram (HdrHistogram's `V2_COOKIE`).
 const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
 /// Length of the header: cookie, length of the payload, normalizing offset, digits, lowest, highest, ratio.
-const HEADER_BYTES: usize = 40;
+pub(crate) const HEADER_BYTES: usize = 40;
 /// More continuation bytes than any count has. hdrhistogram would decode them to `i64::MIN` and negate that,
 /// which overflows.
 const OVERLONG_COUNT: [u8; 9] = [0xff; 9];
@@ -35,17 +35,23 @@ pub fn encode_histogram<C: Counter>(histogram: &Histogram<C>) -> String {
 /// # Errors
 /// If the text is not such a histogram, or needs more memory than those of [`crate::Distribution`].
 pub fn decode_histogram<C: Counter>(text: &str) -> Result<Histogram<C>, String> {
-    let bytes = STANDARD
-        .decode(text)
-        .map_err(|error| format!("a histogram is not base64: {error}"))?;
-    check_header_and_counts(&bytes)?;
     Deserializer::new()
-        .deserialize(&mut bytes.as_slice())
+        .deserialize(&mut decode_text(text)?.as_slice())
         .map_err(|error| format!("a histogram cannot be read: {error}"))
 }
 
-/// Checks the fields that the deserializer trusts.
-fn check_header_and_counts(bytes: &[u8]) -> Result<(), &'static str> {
+/// The header and the counts of a text of [`encode_histogram`], once they are checked.
+pub(crate) fn decode_text(text: &str) -> Result<Vec<u8>, String> {
+    let mut bytes = STANDARD
+        .decode(text)
+        .map_err(|error| format!("a histogram is not base64: {error}"))?;
+    let length = check_header_and_counts(&bytes)?;
+    bytes.truncate(length);
+    Ok(bytes)
+}
+
+/// Checks the fields that the deserializer trusts. Returns the length of header and counts.
+fn check_header_and_counts(bytes: &[u8]) -> Result<usize, &'static str> {
     let Some((header, payload)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
         return Err("a histogram is too short");
     };
@@ -65,7 +71,7 @@ fn check_header_and_counts(bytes: &[u8]) -> Result<(), &'static str> {
     if windows.any(|bytes| bytes == OVERLONG_COUNT) {
         return Err("a histogram has a count that is too long");
     }
-    Ok(())
+    Ok(HEADER_BYTES + u32_at(4) as usize)
 }
 
 #[cfg(test)]
