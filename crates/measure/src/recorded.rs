@@ -2,9 +2,7 @@
 //!
 //! A reader of a document looks at dozens of histograms. All buckets of one take 135 kB, and a few hundred have samples.
 
-use crate::coarse::take_leb128;
-use crate::distribution::HISTOGRAM_MAX_NS;
-use crate::histogram::{HEADER_BYTES, decode_text};
+use crate::histogram::decode_counts;
 
 /// The times that a histogram has recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,44 +18,17 @@ impl RecordedTimes {
     /// # Errors
     /// If the text is not such a histogram.
     pub fn decode(text: &str) -> Result<RecordedTimes, String> {
-        let mut times = RecordedTimes::default();
-        let bytes = decode_text(text)?;
-        let (header, mut payload) = bytes.split_at(HEADER_BYTES);
-        let number_at = |at: usize| {
-            header[at..at + 8]
-                .iter()
-                .fold(0, |sum, b| sum << 8 | u64::from(*b))
+        let (buckets, counts) = decode_counts(text)?;
+        let samples = counts.iter().map(|(_, count)| *count);
+        let samples = samples.fold(0, u64::saturating_add);
+        let bounds = |(bucket, count)| {
+            let end_ns = buckets.start_ns(bucket + 1);
+            (buckets.start_ns(bucket), end_ns - 1, count)
         };
-        // The number of digits is the second half of these 8 bytes.
-        let (digits, lowest) = (number_at(8) as u32, number_at(16));
-        let octave_bits = 10_u64.pow(digits).next_power_of_two().ilog2();
-        let unit_bits = lowest.checked_ilog2().unwrap_or(0);
-        let mut bucket = 0_u64;
-        while !payload.is_empty() {
-            let encoded = take_leb128(&mut payload)?;
-            let value = (encoded >> 1) as i64 ^ -((encoded & 1) as i64);
-            let Ok(count) = u64::try_from(value) else {
-                bucket = bucket.saturating_add(value.unsigned_abs());
-                continue;
-            };
-            let octave = (bucket >> octave_bits).saturating_sub(1);
-            let shift = u32::try_from(octave)
-                .unwrap_or(u32::MAX)
-                .saturating_add(unit_bits);
-            let within = bucket - (octave << octave_bits);
-            let low_ns = within
-                .checked_shl(shift)
-                .filter(|low| low >> shift == within && *low < 2 * HISTOGRAM_MAX_NS);
-            let low_ns = low_ns.ok_or("a histogram has more buckets than Prony uses")?;
-            if count > 0 {
-                times
-                    .buckets
-                    .push((low_ns, low_ns + (1 << shift) - 1, count));
-                times.samples = times.samples.saturating_add(count);
-            }
-            bucket += 1;
-        }
-        Ok(times)
+        Ok(RecordedTimes {
+            buckets: counts.into_iter().map(bounds).collect(),
+            samples,
+        })
     }
 
     /// The number of times.
@@ -112,6 +83,7 @@ impl RecordedTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::distribution::HISTOGRAM_MAX_NS;
     use crate::{decode_histogram, encode_histogram};
     use hdrhistogram::Histogram;
     use proptest::prelude::*;
@@ -121,9 +93,8 @@ mod tests {
         fn they_are_those_of_the_histogram(
             times in proptest::collection::vec((0..4_000_000_000_000_u64, 1..5_u64), 1..60),
             digits in 1..=3_u8,
-            lowest in prop_oneof![Just(1_u64), Just(100)],
         ) {
-            let mut histogram = Histogram::<u64>::new_with_bounds(lowest, HISTOGRAM_MAX_NS, digits).unwrap();
+            let mut histogram = Histogram::<u64>::new_with_bounds(1, HISTOGRAM_MAX_NS, digits).unwrap();
             for (time_ns, count) in times {
                 histogram.saturating_record_n(time_ns.isqrt() * 977, count);
             }
