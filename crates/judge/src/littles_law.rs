@@ -20,7 +20,7 @@ use crate::thresholds::{
     LITTLE_MEAN_TXN_MAX_SHARE, LITTLE_PARTIAL_RUN_MIN_S,
 };
 use crate::{all_kinds, errors};
-use prony_store::{KindFigures, Latency, Run, RunState, Second, Severity, decode_histogram};
+use prony_store::{KindFigures, Latency, Run, RunState, Second, Severity};
 
 pub(crate) fn check(run: &Run) -> Option<Finding> {
     let figures = all_kinds(run)?;
@@ -114,16 +114,12 @@ fn describe_stall(figures: &KindFigures) -> String {
 /// window.
 fn sum_of_longest_s(latency: &Latency, clients: u32) -> f64 {
     let longest_s = latency.max_ns as f64 / 1e9;
-    let Ok(histogram) = decode_histogram::<u64>(&latency.histogram) else {
+    let Ok(times) = latency.recorded_times() else {
         return f64::from(clients) * longest_s;
     };
-    let values: Vec<(u64, u64)> = histogram
-        .iter_recorded()
-        .map(|step| (step.value_iterated_to(), step.count_at_value()))
-        .collect();
     let mut left = u64::from(clients);
     let mut sum_ns = 0.0;
-    for (value_ns, count) in values.into_iter().rev() {
+    for (value_ns, count) in times.counts().rev() {
         let taken = count.min(left);
         left -= taken;
         sum_ns += value_ns as f64 * taken as f64;

@@ -37,7 +37,7 @@ pub use id::started_now;
 pub use index::RunSummary;
 pub use prony_document::*;
 pub use prony_measure::{
-    CoarseHistogram, decode_histogram, encode_histogram, encode_series, samples_needed,
+    CoarseHistogram, RecordedTimes, encode_histogram, encode_series, samples_needed,
 };
 pub use prony_plan::experiment::{DIRECT_VARIANT, POOLED_VARIANT};
 pub use prony_plan::scenario::PublishedMetric;
