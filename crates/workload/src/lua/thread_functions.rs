@@ -212,6 +212,14 @@ unsafe extern "C-unwind" fn first_row(state: *mut lua_State) -> c_int {
             return ffi::luaL_error(state, c"a row has too many columns".as_ptr());
         }
         let returns_first_result = connections.returns_first_result();
+        let is_dropped = {
+            let reply = connections.current().db.last_reply();
+            let result = returned_result_index(returns_first_result, reply.result_count());
+            reply.has_dropped_rows() && !reply.iter().any(|(index, _)| index == result)
+        };
+        if is_dropped {
+            return ffi::luaL_error(state, ROWS_TOO_LONG.as_ptr());
+        }
         let reply = connections.current().db.last_reply();
         let result = returned_result_index(returns_first_result, reply.result_count());
         let row = reply.iter().find(|(index, _)| *index == result);
