@@ -5,8 +5,10 @@
 
 mod benchmark;
 mod capture;
+mod clusters;
 mod commit_counts;
 mod common;
+mod controls;
 mod documentation;
 mod drills;
 mod endpoints;
@@ -29,6 +31,7 @@ mod lua;
 mod lua_api;
 mod lua_commands;
 mod lua_connections;
+mod lua_ledger;
 mod maria;
 mod modes;
 mod noise;
