@@ -6,12 +6,15 @@
 
 mod catalog;
 mod generators;
+mod keys;
 mod mask;
 mod plan_text;
 mod statement;
 
 #[cfg(test)]
 mod tests;
+
+pub use keys::plan_of_keys;
 
 use crate::script::PARAMETERS_MAX;
 use catalog::Catalog;
