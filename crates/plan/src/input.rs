@@ -227,6 +227,7 @@ impl PlanInput {
         let (time, count) = match stop {
             Stop::After(time) | Stop::NoStartsAfter(time) => (Some(time), None),
             Stop::Transactions(count) => (None, Some(count)),
+            Stop::WorkDone => (None, None),
             Stop::SharedTransactions {
                 transactions,
                 within,

@@ -32,6 +32,7 @@ mod user_error;
 mod write;
 
 pub use check::{
+    REPLAY_WORKLOAD,
     MAX_CLIENTS, MAX_DURATION, MAX_RATE_TPS, MAX_SCALE, MAX_THREADS, OPEN_LOOP_CLIENTS,
 };
 pub use choice::Choice;

@@ -11,6 +11,7 @@ mod find;
 mod generate;
 mod load;
 mod plan_flags;
+mod replay;
 mod results;
 mod run;
 mod scenarios;
@@ -20,6 +21,7 @@ mod usage;
 
 pub use agent::{AgentArgs, FleetCheckArgs, FleetCollectArgs, FleetCommand, FleetKubernetesArgs};
 pub use capture::CaptureArgs;
+pub use replay::ReplayArgs;
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
 pub use find::FindArgs;
@@ -91,8 +93,10 @@ pub enum Command {
     Drill(Box<DrillArgs>),
     /// Find the highest rate that meets what is required, and what limits it
     Find(Box<FindArgs>),
-    /// Write a plan from the statements that a server has counted
+    /// Write a plan from the statements that a server has counted, or a recording of sessions from its log
     Capture(CaptureArgs),
+    /// Replay recorded sessions at their times, and compare the latency of each statement
+    Replay(Box<ReplayArgs>),
     /// Check that the tables of a workload are complete and consistent
     Check(CheckArgs),
     /// Drop the tables of a workload

@@ -49,6 +49,7 @@ pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure
         Command::Run(args) => run::run(&args, arguments),
         Command::Drill(args) => run::drill(&args.run, arguments),
         Command::Capture(args) => capture::execute(&args),
+        Command::Replay(args) => run::replay(&args, arguments),
         Command::Find(args) => find::find(&args, arguments),
         Command::Check(args) => tables::check(&args),
         Command::Clean(args) => tables::clean(&args),

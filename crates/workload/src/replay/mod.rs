@@ -1,0 +1,21 @@
+//! Sessions that a server logged, recorded in a compact file and replayed.
+//!
+//! `log` reads the logs of the engines, `recorder` collects their statements by session, `file` is the compact file,
+//! and `program` replays it.
+
+pub mod file;
+pub mod log;
+pub mod recorder;
+
+mod encoding;
+mod program;
+mod statements;
+mod timetable;
+mod times;
+mod workload;
+
+#[cfg(test)]
+mod tests;
+
+pub use file::{Recording, RecordingError};
+pub use workload::{REPLAY, ReplayWorkload, load_of};
