@@ -32,8 +32,8 @@ mod user_error;
 mod write;
 
 pub use check::{
-    REPLAY_WORKLOAD,
     MAX_CLIENTS, MAX_DURATION, MAX_RATE_TPS, MAX_SCALE, MAX_THREADS, OPEN_LOOP_CLIENTS,
+    REPLAY_WORKLOAD,
 };
 pub use choice::Choice;
 pub use duration::{DurationError, format_duration, parse_duration};

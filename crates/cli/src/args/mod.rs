@@ -21,12 +21,12 @@ mod usage;
 
 pub use agent::{AgentArgs, FleetCheckArgs, FleetCollectArgs, FleetCommand, FleetKubernetesArgs};
 pub use capture::CaptureArgs;
-pub use replay::ReplayArgs;
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
 pub use find::FindArgs;
 pub use generate::{CompletionsArgs, ManPagesArgs};
 pub use load::{CheckArgs, LoadArgs, TablesArgs};
+pub use replay::ReplayArgs;
 pub use results::{
     AuditArgs, CompareArgs, OnUnsure, PriceArgs, ReportArgs, ReportForm, VerifyArgs,
 };

@@ -81,7 +81,9 @@ fn record(args: &CaptureArgs) -> Result<Exit, Failure> {
         let is_written = recorded.is_ok();
         outcome.replace(Some(recorded));
         // The outcome has the cause.
-        is_written.then_some(()).ok_or_else(|| io::ErrorKind::Other.into())
+        is_written
+            .then_some(())
+            .ok_or_else(|| io::ErrorKind::Other.into())
     });
     match outcome.take() {
         Some(Err(LogError::Write(_))) | None => written?,
@@ -108,8 +110,14 @@ fn report_recorded(recorded: &Recorded, args: &CaptureArgs) {
         without_values,
     } = recorded.left_out;
     for (count, why) in [
-        (client_data, "they take data from the client, such as COPY FROM STDIN"),
-        (without_values, "they failed, and the log does not have their parameters"),
+        (
+            client_data,
+            "they take data from the client, such as COPY FROM STDIN",
+        ),
+        (
+            without_values,
+            "they failed, and the log does not have their parameters",
+        ),
     ] {
         if count > 0 {
             let statements = count_with_noun(count, "statement", "statements");

@@ -41,6 +41,7 @@ mod pgbench;
 mod poolers;
 mod relay;
 mod repeats;
+mod replay;
 mod reproduce;
 mod requirements;
 mod script;

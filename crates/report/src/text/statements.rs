@@ -21,10 +21,27 @@ pub(crate) fn statements(run: &Run) -> Option<TableSection> {
         "max",
         "of service",
     ];
-    let mut table = Table::new(&titles);
+    let is_replay = statements
+        .iter()
+        .any(|statement| statement.recorded.is_some());
+    let recorded_titles = ["recorded mean", "recorded p50", "recorded p99"];
+    let recorded_titles = recorded_titles.iter().filter(|_| is_replay);
+    let mut table = Table::new(
+        &titles
+            .iter()
+            .chain(recorded_titles)
+            .copied()
+            .collect::<Vec<_>>(),
+    );
     for statement in statements {
         let latency = &statement.latency;
-        table.row([
+        let recorded = statement.recorded.as_ref();
+        let recorded = [
+            or_dash(recorded, |recorded| units::time(recorded.mean_ns)),
+            time_or_dash(recorded.and_then(|recorded| recorded.p50_ns)),
+            time_or_dash(recorded.and_then(|recorded| recorded.p99_ns)),
+        ];
+        let row = [
             plain(&statement.display_name()),
             count(latency.samples),
             units::time(latency.mean_ns),
@@ -33,13 +50,52 @@ pub(crate) fn statements(run: &Run) -> Option<TableSection> {
             time_or_dash(latency.p99_ns),
             units::time(latency.max_ns as f64),
             or_dash(statement.service_time_share, units::percent_with_tenths),
-        ]);
+        ];
+        table.row(
+            row.into_iter()
+                .chain(recorded.into_iter().filter(|_| is_replay)),
+        );
     }
     Some(TableSection {
         heading: "Latency of statements",
         table: Some(table).filter(|table| !table.is_empty()),
         text: statements_text(statements),
     })
+}
+
+/// How the statements of a replay compare with the log, in a sentence; `None` if it has no times.
+pub(crate) fn replay_sentence(run: &Run) -> Option<String> {
+    let statements = run.statements.iter().flatten();
+    // Each statement weighs as often as it was executed here, so that the mix does not matter.
+    let (mut here_ns, mut recorded_ns, mut slowest) = (0.0, 0.0, None::<(f64, &str, f64, f64)>);
+    for statement in statements {
+        let Some(recorded) = &statement.recorded else {
+            continue;
+        };
+        let latency = &statement.latency;
+        let (here, before) = (latency.mean_ns, recorded.mean_ns);
+        let weight = latency.samples as f64;
+        here_ns += here * weight;
+        recorded_ns += before * weight;
+        let added = (here - before) * weight;
+        if slowest.is_none_or(|(most, ..)| added > most) {
+            slowest = Some((added, &statement.name, here, before));
+        }
+    }
+    let ratio = here_ns / recorded_ns;
+    let (_, name, here, before) = slowest.filter(|_| ratio.is_finite())?;
+    let shares = run.shares.iter().filter_map(|share| {
+        Some((share.count as f64 / share.total as f64 - share.expected_share?).abs())
+    });
+    let difference = shares.fold(0.0, f64::max);
+    Some(format!(
+        "statements took {ratio:.2} times as long as the server logged for them; most was added to {} (mean {}, recorded {}); \
+         no share of a statement differs by more than {}",
+        plain(name),
+        units::time(here),
+        units::time(before),
+        units::percent_with_tenths(difference),
+    ))
 }
 
 /// What the figures mean, or why there are none.
@@ -55,6 +111,13 @@ fn statements_text(statements: &[StatementLatency]) -> String {
             .to_owned();
     if statements.iter().any(|statement| statement.statements > 1) {
         text += " Statements that share a round trip are measured together, under the first one's name.";
+    }
+    if statements
+        .iter()
+        .any(|statement| statement.recorded.is_some())
+    {
+        text +=
+            " Recorded: the server's own time in the log, without the way to the client and back.";
     }
     let shares = statements
         .iter()

@@ -27,7 +27,10 @@ const DECOMPRESSED_MAX: u64 = 1 << 32;
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.parts().sentence())]
 pub enum RecordingError {
-    Read { path: PathBuf, source: io::Error },
+    Read {
+        path: PathBuf,
+        source: io::Error,
+    },
     /// Another file.
     NotARecording(PathBuf),
     /// Cut off, or changed.
@@ -279,7 +282,10 @@ impl Recording {
 
 fn read_chunk(file: &File, offset: u64, length: u64, out: &mut Vec<u8>) -> io::Result<()> {
     let file_length = file.metadata()?.len();
-    if offset.checked_add(length).is_none_or(|end| end > file_length) {
+    if offset
+        .checked_add(length)
+        .is_none_or(|end| end > file_length)
+    {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     let mut compressed = vec![0; length as usize];
@@ -322,11 +328,16 @@ pub(super) fn put_execution(
     out: &mut Vec<u8>,
 ) {
     put_number(since_us, out);
-    put_number(duration_us.map_or(0, |duration| duration.saturating_add(1)), out);
+    put_number(
+        duration_us.map_or(0, |duration| duration.saturating_add(1)),
+        out,
+    );
     put_number(statement as u64, out);
     put_optional(text, out);
     put_number(values.len() as u64, out);
-    values.iter().for_each(|value| put_optional(value.as_deref(), out));
+    values
+        .iter()
+        .for_each(|value| put_optional(value.as_deref(), out));
     out.push(u8::from(has_failed));
 }
 

@@ -10,8 +10,8 @@ pub mod recorder;
 mod encoding;
 mod program;
 mod statements;
-mod timetable;
 mod times;
+mod timetable;
 mod workload;
 
 #[cfg(test)]

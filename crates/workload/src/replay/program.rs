@@ -132,7 +132,10 @@ impl Program for ReplayProgram {
         let entries = &self.shared.recording.index.statements;
         let recorded: u64 = entries.iter().map(|entry| entry.calls).sum();
         let total = counts.calls.iter().sum();
-        let shares = entries.iter().zip(&counts.calls).filter(|(entry, _)| entry.calls > 0);
+        let shares = entries
+            .iter()
+            .zip(&counts.calls)
+            .filter(|(entry, _)| entry.calls > 0);
         let shares = shares.map(|(entry, calls)| ObservedShare {
             name: entry.name.clone(),
             base: "statements".to_owned(),
@@ -255,7 +258,9 @@ impl ReplayUser<'_> {
     fn due_ns(&self, execution: &Execution, appearance: Appearance) -> Option<u64> {
         let speed = self.replay.options.speed?;
         let since_start_ns = execution.at_us as f64 * 1e3 / speed;
-        Some(self.db.load_start_ns() + CONNECT_LEAD_NS + appearance.shift_ns + since_start_ns as u64)
+        Some(
+            self.db.load_start_ns() + CONNECT_LEAD_NS + appearance.shift_ns + since_start_ns as u64,
+        )
     }
 
     /// Replays the statements of a transaction. After an error that the recording does not have, the rest is left out.
@@ -285,11 +290,18 @@ impl ReplayUser<'_> {
         Ok(outcome)
     }
 
-    async fn execute(&mut self, reader: &SessionReader, execution: &Execution) -> Result<(), DbError> {
+    async fn execute(
+        &mut self,
+        reader: &SessionReader,
+        execution: &Execution,
+    ) -> Result<(), DbError> {
         let statement = &self.replay.statements[execution.statement];
         let entry = &self.replay.recording.index.statements[execution.statement];
         if !entry.has_placeholders {
-            let text = execution.text.as_ref().map_or(&*entry.text, |text| reader.text(text));
+            let text = execution
+                .text
+                .as_ref()
+                .map_or(&*entry.text, |text| reader.text(text));
             return self.db.query_as(statement, text).await.map(drop);
         }
         let values = reader

@@ -4,8 +4,8 @@
 //! yet, the texts of [`STATEMENTS_MAX`] different statements, and some 200 bytes a session with 12 for each of its
 //! chunks. Must never: hold more of the log, or write a literal unless told to.
 
-use super::file::{Index, RecordedSession, RecordingWriter, SqlDialectCode, put_execution};
 use super::encoding::put_number;
+use super::file::{Index, RecordedSession, RecordingWriter, SqlDialectCode, put_execution};
 use super::statements::{RecordedStatement, StatementEffect, effect, normalised, short_name};
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -38,14 +38,27 @@ pub enum LogEvent<'a> {
         is_named: bool,
     },
     /// A step before the statement took this long, such as parsing it.
-    Step { at_us: i64, duration_us: u64 },
+    Step {
+        at_us: i64,
+        duration_us: u64,
+    },
     /// The last statement took this long.
-    Duration { at_us: i64, duration_us: u64 },
+    Duration {
+        at_us: i64,
+        duration_us: u64,
+    },
     /// A statement failed: that of this text, or the last one.
-    Failed { at_us: i64, text: Option<&'a str> },
+    Failed {
+        at_us: i64,
+        text: Option<&'a str>,
+    },
     /// A new session with this name.
-    Connected { at_us: i64 },
-    Disconnected { at_us: i64 },
+    Connected {
+        at_us: i64,
+    },
+    Disconnected {
+        at_us: i64,
+    },
 }
 
 /// What the recorder did not record.
@@ -156,7 +169,10 @@ impl<W: Write> Recorder<W> {
     /// Sets how many bytes of statements may wait to be written.
     #[cfg(test)]
     pub(super) fn with_buffered_max(self, buffered_max: usize) -> Recorder<W> {
-        Recorder { buffered_max, ..self }
+        Recorder {
+            buffered_max,
+            ..self
+        }
     }
 
     /// Takes an event of a session.
@@ -177,7 +193,13 @@ impl<W: Write> Recorder<W> {
             }
         };
         match event {
-            LogEvent::Statement { at_us, duration_us: None, text, values, is_named } => {
+            LogEvent::Statement {
+                at_us,
+                duration_us: None,
+                text,
+                values,
+                is_named,
+            } => {
                 self.end_waiting(&mut state, None, false)?;
                 state.waiting = Some(Box::new(Waiting {
                     at_us,
@@ -186,7 +208,13 @@ impl<W: Write> Recorder<W> {
                     is_named,
                 }));
             }
-            LogEvent::Statement { at_us, duration_us, text, values, is_named } => {
+            LogEvent::Statement {
+                at_us,
+                duration_us,
+                text,
+                values,
+                is_named,
+            } => {
                 self.end_waiting(&mut state, None, false)?;
                 let (at_us, steps_us) = match state.steps.take() {
                     Some((first_us, steps_us)) => (first_us.min(at_us), steps_us),
@@ -194,7 +222,14 @@ impl<W: Write> Recorder<W> {
                 };
                 let duration_us = duration_us.map(|duration| duration + steps_us);
                 self.count_prepared(values.is_some(), is_named);
-                self.add(&mut state, at_us, duration_us, text, values.as_deref(), false)?;
+                self.add(
+                    &mut state,
+                    at_us,
+                    duration_us,
+                    text,
+                    values.as_deref(),
+                    false,
+                )?;
             }
             LogEvent::Step { at_us, duration_us } => add_step(&mut state, at_us, duration_us),
             LogEvent::Duration { at_us, duration_us } => match state.waiting {
@@ -251,14 +286,26 @@ impl<W: Write> Recorder<W> {
         let Some(waiting) = state.waiting.take() else {
             return Ok(());
         };
-        let Waiting { mut at_us, text, values, is_named } = *waiting;
+        let Waiting {
+            mut at_us,
+            text,
+            values,
+            is_named,
+        } = *waiting;
         let mut duration_us = duration_us;
         if let Some((first_us, steps_us)) = state.steps.take() {
             at_us = at_us.min(first_us);
             duration_us = duration_us.map(|duration| duration + steps_us);
         }
         self.count_prepared(values.is_some(), is_named);
-        self.add(state, at_us, duration_us, &text, values.as_deref(), has_failed)
+        self.add(
+            state,
+            at_us,
+            duration_us,
+            &text,
+            values.as_deref(),
+            has_failed,
+        )
     }
 
     fn count_prepared(&mut self, is_prepared: bool, is_named: bool) {
@@ -288,7 +335,9 @@ impl<W: Write> Recorder<W> {
         }
         let zero_us = *self.zero_us.get_or_insert(at_us);
         // The log's times have milliseconds: a statement may seem to begin before the one before it.
-        let at_us = u64::try_from(at_us - zero_us).unwrap_or(0).max(state.previous_us);
+        let at_us = u64::try_from(at_us - zero_us)
+            .unwrap_or(0)
+            .max(state.previous_us);
         if state.recorded.transactions == 0 && state.executions == 0 {
             (state.recorded.start_us, state.previous_us) = (at_us, at_us);
         }
@@ -314,8 +363,10 @@ impl<W: Write> Recorder<W> {
         state.executions += 1;
         state.shape.push(known.index);
         state.previous_us = at_us;
-        state.recorded.end_us =
-            state.recorded.end_us.max(at_us + duration_us.unwrap_or_default());
+        state.recorded.end_us = state
+            .recorded
+            .end_us
+            .max(at_us + duration_us.unwrap_or_default());
         self.recorded.statements += 1;
         self.recorded.writes += u64::from(known.effect.writes);
         self.recorded.errors += u64::from(has_failed);
@@ -403,9 +454,16 @@ impl<W: Write> Recorder<W> {
         let work: Vec<&RecordedStatement> = shape
             .iter()
             .map(|index| &self.index.statements[*index])
-            .filter(|statement| super::statements::effect(&statement.text, dialect).leaves_block.is_none())
+            .filter(|statement| {
+                super::statements::effect(&statement.text, dialect)
+                    .leaves_block
+                    .is_none()
+            })
             .collect();
-        let mut name = work.first().map_or("no statement", |first| &*first.name).to_owned();
+        let mut name = work
+            .first()
+            .map_or("no statement", |first| &*first.name)
+            .to_owned();
         if work.len() > 1 {
             name += &format!(" + {}", work.len() - 1);
         }

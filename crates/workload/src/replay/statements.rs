@@ -36,9 +36,35 @@ pub(super) struct RecordedStatement {
 
 /// The first words of statements that change nothing.
 const READS: [&str; 29] = [
-    "select", "values", "table", "show", "explain", "with", "begin", "start", "commit", "end",
-    "rollback", "abort", "set", "reset", "use", "savepoint", "release", "fetch", "move", "declare",
-    "close", "discard", "deallocate", "prepare", "listen", "unlisten", "describe", "desc", "help",
+    "select",
+    "values",
+    "table",
+    "show",
+    "explain",
+    "with",
+    "begin",
+    "start",
+    "commit",
+    "end",
+    "rollback",
+    "abort",
+    "set",
+    "reset",
+    "use",
+    "savepoint",
+    "release",
+    "fetch",
+    "move",
+    "declare",
+    "close",
+    "discard",
+    "deallocate",
+    "prepare",
+    "listen",
+    "unlisten",
+    "describe",
+    "desc",
+    "help",
 ];
 /// Words with which a statement that begins as a read changes data.
 const CHANGES: [&str; 6] = ["insert", "update", "delete", "merge", "into", "share"];
@@ -143,7 +169,10 @@ mod tests {
             ("select 'insert into t'", false),
             ("SELECT * FROM t FOR UPDATE", true),
             ("select * into copy from t", true),
-            ("WITH d AS (DELETE FROM t RETURNING a) SELECT * FROM d", true),
+            (
+                "WITH d AS (DELETE FROM t RETURNING a) SELECT * FROM d",
+                true,
+            ),
             ("with d as (select 1) select * from d", false),
             ("/* x */ UPDATE t SET a = 1", true),
             ("BEGIN; select 1; COMMIT", false),
@@ -153,7 +182,11 @@ mod tests {
             ("explain delete from t", false),
             ("vacuum t", true),
         ] {
-            assert_eq!(effect(text, SqlDialect::PostgreSql).writes, writes, "{text}");
+            assert_eq!(
+                effect(text, SqlDialect::PostgreSql).writes,
+                writes,
+                "{text}"
+            );
         }
     }
 
@@ -161,7 +194,11 @@ mod tests {
     fn blocks_begin_and_end() {
         for (text, leaves_block, rolls_back) in [
             ("BEGIN", Some(true), false),
-            ("start transaction isolation level serializable", Some(true), false),
+            (
+                "start transaction isolation level serializable",
+                Some(true),
+                false,
+            ),
             ("END;", Some(false), false),
             ("ROLLBACK", Some(false), true),
             ("rollback to savepoint a", None, false),
@@ -169,7 +206,11 @@ mod tests {
             ("select 1", None, false),
         ] {
             let effect = effect(text, SqlDialect::PostgreSql);
-            assert_eq!((effect.leaves_block, effect.rolls_back), (leaves_block, rolls_back), "{text}");
+            assert_eq!(
+                (effect.leaves_block, effect.rolls_back),
+                (leaves_block, rolls_back),
+                "{text}"
+            );
         }
         let copy = effect("copy t from stdin with (freeze on)", SqlDialect::PostgreSql);
         assert!(copy.needs_client_data);
@@ -178,7 +219,10 @@ mod tests {
     #[test]
     fn names_are_short() {
         let name = |text| short_name(text, SqlDialect::PostgreSql);
-        assert_eq!(name("UPDATE pgbench_tellers SET a = 1"), "update pgbench_tellers");
+        assert_eq!(
+            name("UPDATE pgbench_tellers SET a = 1"),
+            "update pgbench_tellers"
+        );
         assert_eq!(name("SELECT a FROM \"Big\" b"), "select Big");
         assert_eq!(name("BEGIN"), "begin");
         assert_eq!(name(""), "statement");

@@ -68,9 +68,13 @@ impl RecordedTimes {
         if length > 1000 {
             return None;
         }
-        let buckets = (0..length).map(|_| cursor.number()).collect::<Option<Vec<_>>>()?;
+        let buckets = (0..length)
+            .map(|_| cursor.number())
+            .collect::<Option<Vec<_>>>()?;
         Some(RecordedTimes {
-            count: buckets.iter().fold(0, |sum: u64, count| sum.saturating_add(*count)),
+            count: buckets
+                .iter()
+                .fold(0, |sum: u64, count| sum.saturating_add(*count)),
             sum_us,
             buckets,
         })

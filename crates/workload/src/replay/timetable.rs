@@ -52,8 +52,9 @@ pub(super) fn assign(
     order.sort_by_key(|session| sessions[*session].start_us);
     let mut by_client = vec![Vec::new(); clients as usize];
     let mut random = SplitMix::new(seed);
-    let mut free: BinaryHeap<Reverse<(u64, usize)>> =
-        (0..by_client.len()).map(|client| Reverse((0, client))).collect();
+    let mut free: BinaryHeap<Reverse<(u64, usize)>> = (0..by_client.len())
+        .map(|client| Reverse((0, client)))
+        .collect();
     for session in order {
         for copy in 0..copies {
             let Some(Reverse((free_us, client))) = free.pop() else {
@@ -65,7 +66,9 @@ pub(super) fn assign(
                 random.below(COPIES_WITHIN_NS as usize) as u64
             };
             by_client[client].push(Appearance { session, shift_ns });
-            let RecordedSession { start_us, end_us, .. } = sessions[session];
+            let RecordedSession {
+                start_us, end_us, ..
+            } = sessions[session];
             let end_us = free_us.max(start_us) + (end_us - start_us);
             free.push(Reverse((end_us, client)));
         }
@@ -102,7 +105,10 @@ mod tests {
             let list = assigned[client].iter().map(|appearance| appearance.session);
             list.collect::<Vec<_>>()
         };
-        assert_eq!([of_client(0), of_client(1), of_client(2)], [vec![0], vec![1, 3], vec![2]]);
+        assert_eq!(
+            [of_client(0), of_client(1), of_client(2)],
+            [vec![0], vec![1, 3], vec![2]]
+        );
     }
 
     #[test]
@@ -117,7 +123,10 @@ mod tests {
                 assert!(appearance.shift_ns < COPIES_WITHIN_NS);
             }
             assert_eq!(counts, [3; 3]);
-            let mut starts = assigned.iter().flatten().filter(|appearance| appearance.shift_ns == 0);
+            let mut starts = assigned
+                .iter()
+                .flatten()
+                .filter(|appearance| appearance.shift_ns == 0);
             assert!(starts.by_ref().count() >= 3);
         }
     }

@@ -18,7 +18,12 @@ pub static REPLAY: ReplayWorkload = ReplayWorkload;
 pub struct ReplayWorkload;
 
 const OPTIONS: &[OptionSpec] = &[
-    option("file", OptionKind::Text, None, "the recording, which `prony capture --log` writes"),
+    option(
+        "file",
+        OptionKind::Text,
+        None,
+        "the recording, which `prony capture --log` writes",
+    ),
     option(
         "speed",
         OptionKind::Text,
@@ -184,7 +189,10 @@ impl Workload for ReplayWorkload {
         if recorded != dialect {
             let [recorded, here] = [recorded, dialect].map(engine_name);
             return Err(Error::InvalidRequest {
-                problem: format!("{} was recorded on {recorded}, and the server is {here}", request.file),
+                problem: format!(
+                    "{} was recorded on {recorded}, and the server is {here}",
+                    request.file
+                ),
                 hint: format!("replay it on {recorded}"),
             });
         }
@@ -193,8 +201,12 @@ impl Workload for ReplayWorkload {
             SqlDialect::MySql | SqlDialect::TransactSql => "SET SESSION TRANSACTION READ ONLY",
         };
         let settings = settings(&request);
-        let program =
-            ReplayProgram::new(Arc::new(request.recording), request.options, read_only, settings);
+        let program = ReplayProgram::new(
+            Arc::new(request.recording),
+            request.options,
+            read_only,
+            settings,
+        );
         Ok(ReadyWorkload::new(Arc::new(program), 1))
     }
 }
@@ -215,13 +227,24 @@ fn settings(request: &Request) -> Vec<(&'static str, String)> {
     };
     vec![
         ("file", request.file.clone()),
-        ("speed", options.speed.map_or("max".to_owned(), |speed| speed.to_string())),
+        (
+            "speed",
+            options
+                .speed
+                .map_or("max".to_owned(), |speed| speed.to_string()),
+        ),
         ("copies of each session", options.copies.to_string()),
-        ("writes", if options.allows_writes { "on" } else { "off" }.to_owned()),
+        (
+            "writes",
+            if options.allows_writes { "on" } else { "off" }.to_owned(),
+        ),
         ("recorded sessions", index.sessions.len().to_string()),
         ("recorded statements", sum(|statement| statement.calls)),
         ("recorded errors", index.errors.to_string()),
-        ("recorded time", format!("{:.1} s", request.recording.length_us() as f64 / 1e6)),
+        (
+            "recorded time",
+            format!("{:.1} s", request.recording.length_us() as f64 / 1e6),
+        ),
     ]
 }
 

@@ -56,7 +56,10 @@ pub(super) fn mysql(text: &str) -> Option<(i64, &str)> {
     let (month, rest) = number(rest, 2)?;
     let (day, rest) = number(rest, 2)?;
     let (time_us, rest) = time_of_day(rest.strip_prefix(' ')?)?;
-    Some((days(2000 + year, month, day) * 86_400_000_000 + time_us, rest))
+    Some((
+        days(2000 + year, month, day) * 86_400_000_000 + time_us,
+        rest,
+    ))
 }
 
 /// The first time in a log.
@@ -76,14 +79,35 @@ mod tests {
     #[test]
     fn times_of_all_logs_are_read() {
         let expected = 1_795_993_061_000_000;
-        assert_eq!(postgres("2026-11-29 22:57:41.123 UTC"), Some(expected + 123_000));
-        assert_eq!(mysql("2026-11-29T22:57:41.123456Z\t 8"), Some((expected + 123_456, "\t 8")));
-        assert_eq!(mysql("2026-11-29T22:57:41.5+01:00\t8"), Some((expected + 500_000, "\t8")));
+        assert_eq!(
+            postgres("2026-11-29 22:57:41.123 UTC"),
+            Some(expected + 123_000)
+        );
+        assert_eq!(
+            mysql("2026-11-29T22:57:41.123456Z\t 8"),
+            Some((expected + 123_456, "\t 8"))
+        );
+        assert_eq!(
+            mysql("2026-11-29T22:57:41.5+01:00\t8"),
+            Some((expected + 500_000, "\t8"))
+        );
         assert_eq!(mysql("261129 22:57:41\t 8"), Some((expected, "\t 8")));
-        assert_eq!(mysql("261129  9:57:41"), Some((expected - 13 * 3_600_000_000, "")));
+        assert_eq!(
+            mysql("261129  9:57:41"),
+            Some((expected - 13 * 3_600_000_000, ""))
+        );
         assert_eq!(postgres("1970-01-01 00:00:00 GMT"), Some(0));
-        assert_eq!(postgres("2000-03-01 00:00:00 GMT"), Some(951_868_800_000_000));
-        for text in ["", "2026-1-29 22:57:41", "ä026-11-29 22:57:41", "26112", "select 1"] {
+        assert_eq!(
+            postgres("2000-03-01 00:00:00 GMT"),
+            Some(951_868_800_000_000)
+        );
+        for text in [
+            "",
+            "2026-1-29 22:57:41",
+            "ä026-11-29 22:57:41",
+            "26112",
+            "select 1",
+        ] {
             assert_eq!((postgres(text), mysql(text)), (None, None), "{text}");
         }
         assert_eq!(first("x\n# Time: 261129 22:57:41\n"), Some(expected));

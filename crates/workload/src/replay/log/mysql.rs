@@ -28,8 +28,20 @@ fn general_line(line: &str) -> Option<(Option<i64>, &str, &str, &str)> {
         None => (rest.trim_end(), ""),
     };
     const COMMANDS: [&str; 14] = [
-        "Connect", "Quit", "Query", "Execute", "Prepare", "Close stmt", "Reset stmt", "Init DB",
-        "Field List", "Statistics", "Ping", "Reset connection", "Change user", "Long Data",
+        "Connect",
+        "Quit",
+        "Query",
+        "Execute",
+        "Prepare",
+        "Close stmt",
+        "Reset stmt",
+        "Init DB",
+        "Field List",
+        "Statistics",
+        "Ping",
+        "Reset connection",
+        "Change user",
+        "Long Data",
     ];
     let is_known = digits > 0 && COMMANDS.contains(&command.trim_end());
     is_known.then(|| (time_us, session, command.trim_end(), argument))
@@ -43,8 +55,7 @@ fn is_header(line: &[u8]) -> bool {
 pub(super) fn read_general(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Result<()> {
     let mut records = Records::new(input);
     let mut last_us = 0;
-    let begins =
-        |line: &[u8]| is_header(line) || is_general(&String::from_utf8_lossy(line));
+    let begins = |line: &[u8]| is_header(line) || is_general(&String::from_utf8_lossy(line));
     while records.next_until(begins)? {
         let text = String::from_utf8_lossy(&records.record);
         let Some((time_us, session, command, argument)) = general_line(&text) else {
@@ -121,7 +132,11 @@ impl SlowStatement {
 /// the second changes.
 fn slow_record(record: &str, last_us: &mut Option<i64>) -> Option<(String, SlowStatement)> {
     let is_attribute = |line: &&str| line.starts_with("# ");
-    let end = record.split_inclusive('\n').take_while(is_attribute).map(str::len).sum();
+    let end = record
+        .split_inclusive('\n')
+        .take_while(is_attribute)
+        .map(str::len)
+        .sum();
     let (lines, text) = record.split_at(end);
     if let Some(rest) = lines.strip_prefix("# Time: ") {
         *last_us = clock::mysql(rest).map(|(time_us, _)| time_us);
@@ -164,16 +179,23 @@ fn slow_record(record: &str, last_us: &mut Option<i64>) -> Option<(String, SlowS
 mod tests {
     use super::*;
 
-    fn events(
-        read: impl FnOnce(&mut TakeEvent<'_>) -> io::Result<()>,
-    ) -> Vec<String> {
+    fn events(read: impl FnOnce(&mut TakeEvent<'_>) -> io::Result<()>) -> Vec<String> {
         let mut events = Vec::new();
         read(&mut |session, event| {
             events.push(match event {
-                LogEvent::Statement { at_us, duration_us, text, .. } => {
+                LogEvent::Statement {
+                    at_us,
+                    duration_us,
+                    text,
+                    ..
+                } => {
                     format!("{session} {} {duration_us:?} {text}", at_us % 60_000_000)
                 }
-                other => format!("{session} {other:?}").split(" {").next().unwrap_or_default().to_owned(),
+                other => format!("{session} {other:?}")
+                    .split(" {")
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned(),
             });
             Ok(())
         })
@@ -226,7 +248,10 @@ mod tests {
             # Query_time: 0.000300  Lock_time: 0.0  Rows_sent: 1\nSET timestamp=1796000000;\nselect 2;\n";
         assert_eq!(
             events(|take| read_slow(mariadb.as_bytes(), take)),
-            ["8 40999900 Some(100) select 1", "9 40999700 Some(300) select 2"]
+            [
+                "8 40999900 Some(100) select 1",
+                "9 40999700 Some(300) select 2"
+            ]
         );
     }
 }

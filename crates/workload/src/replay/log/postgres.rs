@@ -99,7 +99,10 @@ fn split_csv(text: &str) -> Vec<Cow<'_, str>> {
         } else {
             Cow::Borrowed(field)
         });
-        match quoted.get(end + 1..).and_then(|after| after.strip_prefix(',')) {
+        match quoted
+            .get(end + 1..)
+            .and_then(|after| after.strip_prefix(','))
+        {
             Some(next) => rest = next,
             None => return fields,
         }
@@ -126,16 +129,30 @@ fn take_record(record: &Record<'_>, take: &mut TakeEvent<'_>) -> io::Result<()> 
         let Some((duration, rest)) = rest.split_once(" ms") else {
             return Ok(());
         };
-        let Some(duration_us) = duration.parse::<f64>().ok().map(|ms| (ms * 1e3).round() as u64) else {
+        let Some(duration_us) = duration
+            .parse::<f64>()
+            .ok()
+            .map(|ms| (ms * 1e3).round() as u64)
+        else {
             return Ok(());
         };
         let start_us = at_us - duration_us as i64;
         let rest = rest.trim_start();
         return match rest.split_once(": ") {
-            None if rest.is_empty() => take(session, LogEvent::Duration { at_us: start_us, duration_us }),
-            Some((step, _)) if step.starts_with("parse ") || step.starts_with("bind ") => {
-                take(session, LogEvent::Step { at_us: start_us, duration_us })
-            }
+            None if rest.is_empty() => take(
+                session,
+                LogEvent::Duration {
+                    at_us: start_us,
+                    duration_us,
+                },
+            ),
+            Some((step, _)) if step.starts_with("parse ") || step.starts_with("bind ") => take(
+                session,
+                LogEvent::Step {
+                    at_us: start_us,
+                    duration_us,
+                },
+            ),
             _ => take_statement(record, rest, start_us, Some(duration_us), take),
         };
     }
@@ -160,7 +177,13 @@ fn take_statement(
     if let Some(text) = message.strip_prefix("statement: ") {
         return take(
             session,
-            LogEvent::Statement { at_us, duration_us, text, values: None, is_named: false },
+            LogEvent::Statement {
+                at_us,
+                duration_us,
+                text,
+                values: None,
+                is_named: false,
+            },
         );
     }
     // `execute fetch from` continues a portal, whose rows were fetched with its first execution on a replay.
@@ -177,7 +200,13 @@ fn take_statement(
     let is_named = !name.starts_with("<unnamed>");
     take(
         session,
-        LogEvent::Statement { at_us, duration_us, text, values: Some(values), is_named },
+        LogEvent::Statement {
+            at_us,
+            duration_us,
+            text,
+            values: Some(values),
+            is_named,
+        },
     )
 }
 
@@ -207,7 +236,10 @@ fn parameters(detail: &str) -> Vec<Option<String>> {
             end += 2;
         }
         values.push(Some(quoted.get(..end).unwrap_or(quoted).replace("''", "'")));
-        match quoted.get(end + 1..).and_then(|after| after.strip_prefix(", ")) {
+        match quoted
+            .get(end + 1..)
+            .and_then(|after| after.strip_prefix(", "))
+        {
             Some(next) => rest = next,
             None => break,
         }
