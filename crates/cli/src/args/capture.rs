@@ -40,7 +40,7 @@ pub struct CaptureArgs {
     pub share: u8,
 
     /// Record the sessions of these logs of one server
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["url", "time", "share", "timeout"])]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["url", "time", "share"])]
     pub log: Vec<PathBuf>,
 
     /// Keep literals that the server's statistics have left in statements; with --log, keep literals and parameters,
