@@ -137,7 +137,7 @@ fn run_documented(bench: &TestBench, line: &str) -> String {
     let mut arguments = shorten_command(parse_arguments(line), &bench.url);
     let pages = arguments
         .iter_mut()
-        .filter(|argument| argument.ends_with(".html"));
+        .filter(|argument| argument.ends_with(".html") || argument.ends_with(".rec"));
     pages.for_each(|page| *page = bench.home.join(&*page).display().to_string());
     let mut command = bench.command("");
     let output = command
@@ -205,6 +205,7 @@ fn run_count(line: &str) -> usize {
             let sweeps = arguments.windows(2).filter(|pair| pair[0] == "--sweep");
             sweeps.map(|pair| pair[1].split(',').count()).product()
         }
+        ("replay", _) => 1,
         // Its steps, as they are shortened.
         ("find", _) => 2,
         _ => 0,
@@ -226,7 +227,9 @@ fn run_page(page: &Path) {
     }
     for line in &commands {
         let printed = run_documented(&bench, line);
-        assert!(!printed.trim().is_empty(), "{}: {line}", page.display());
+        // It tells on stderr what it wrote.
+        let is_told = !printed.trim().is_empty() || line.starts_with("prony capture ");
+        assert!(is_told, "{}: {line}", page.display());
     }
     let runs: usize = commands.iter().map(|line| run_count(line)).sum();
     let listed = ok_stdout(&bench.prony_without_server("runs"));

@@ -3,10 +3,12 @@
 use crate::common::{
     TestBench, connect, ok_stdout, parse_run, prony_command, stderr_text, total_figures,
 };
+use crate::maria::MariaTestBench;
 use prony_assertions::TextAssertions;
 use prony_server::Control;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Run, RunState};
+use prony_test_servers::{MariaDb, MariaDbOptions};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -110,7 +112,7 @@ fn a_replayed_load_leaves_the_same_rows() {
         "capture --log {log} --keep-literals --out {recording}"
     ));
     ok_stdout(&kept);
-    stderr_text(&kept).assert_contains("8 sessions");
+    stderr_text(&kept).assert_contains("sessions with ");
     let refused = bench.prony(&format!("replay {masked}"));
     assert_eq!(refused.status.code(), Some(2));
     stderr_text(&refused).assert_contains("has no literals");
@@ -145,5 +147,72 @@ fn a_replayed_load_leaves_the_same_rows() {
         assert_eq!(update.latency.samples, 100);
         let shown = ok_stdout(&bench.prony_without_server("show last"));
         shown.assert_contains("times as long as the server logged");
+    }
+}
+
+#[test]
+fn the_logs_of_a_server_of_mysqls_family_are_replayed() {
+    let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
+    let bench = MariaTestBench::on(&server, "replayed");
+    let mut control = connect(bench.url());
+    let table = "CREATE TABLE t (id int PRIMARY KEY, a int, b varchar(20))";
+    let rows = "INSERT INTO t VALUES (1, 1, 'it''s'), (2, 2, 'a\\\\b')";
+    control.execute(table).expect("a table");
+    control.execute(rows).expect("rows");
+    let [slow, general] = ["slow.log", "general.log"].map(|name| bench.home.join(name));
+    // The server writes there as another user.
+    for log in [&slow, &general] {
+        std::fs::write(log, "").expect("a file");
+        let all = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+        std::fs::set_permissions(log, all).expect("a file");
+    }
+    let [slow, general] = [slow, general].map(|path| path.display().to_string());
+    for setting in [
+        format!(
+            "SET GLOBAL slow_query_log_file = '{slow}', long_query_time = 0, slow_query_log = ON"
+        ),
+        format!("SET GLOBAL general_log_file = '{general}', general_log = ON"),
+    ] {
+        control.execute(&setting).expect("a setting");
+    }
+    let mut application = connect(bench.url());
+    for statement in [
+        "BEGIN",
+        "UPDATE t SET a = a + 10 WHERE id = 1",
+        "UPDATE t SET a = a * 3, b = concat(b, ';') WHERE id = 1",
+        "COMMIT",
+        "INSERT INTO t VALUES (3, 30, 'line\nbreak')",
+    ] {
+        application.execute(statement).expect("a statement");
+    }
+    control
+        .execute("SET GLOBAL slow_query_log = OFF, general_log = OFF")
+        .expect("a setting");
+    let state = "SELECT md5(group_concat(id, '/', a, '/', b ORDER BY id)) FROM t";
+    let expected = control.query_value(state).expect("a sum");
+    for log in [slow, general] {
+        control.execute("DELETE FROM t").expect("no rows");
+        control.execute(rows).expect("rows");
+        let recording = bench.home.join("log.rec").display().to_string();
+        let capture = format!("capture --log {log} --keep-literals --out {recording}");
+        ok_stdout(
+            &prony_command(&capture, &bench.home)
+                .output()
+                .expect("it starts"),
+        );
+        let run =
+            parse_run(&bench.prony(&format!("replay {recording} --writes --no-observe --json")));
+        assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
+        assert_eq!(
+            total_figures(&run.measured).failed,
+            0,
+            "{:?}",
+            run.measured.errors
+        );
+        assert_eq!(
+            control.query_value(state).expect("a sum"),
+            expected,
+            "{log}"
+        );
     }
 }

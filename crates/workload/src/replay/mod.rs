@@ -15,6 +15,8 @@ mod timetable;
 mod workload;
 
 #[cfg(test)]
+mod simulated;
+#[cfg(test)]
 mod tests;
 
 pub use file::{Recording, RecordingError};

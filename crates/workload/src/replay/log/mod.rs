@@ -68,13 +68,7 @@ impl LogFormat {
     fn of(start: &[u8]) -> Option<LogFormat> {
         let text = String::from_utf8_lossy(start);
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-        // Servers of MySQL write three lines when they open a log.
-        let is_header = |line: &str| {
-            line.contains(", Version: ")
-                || line.starts_with("Tcp port:")
-                || line.starts_with("Time  ")
-        };
-        let line = lines.find(|line| !is_header(line))?;
+        let line = lines.find(|line| !mysql::is_header(line.as_bytes()))?;
         if line.starts_with('{') {
             Some(LogFormat::PostgresJson)
         } else if line.starts_with("# ") {

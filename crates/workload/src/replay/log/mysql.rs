@@ -47,9 +47,12 @@ fn general_line(line: &str) -> Option<(Option<i64>, &str, &str, &str)> {
     is_known.then(|| (time_us, session, command.trim_end(), argument))
 }
 
-fn is_header(line: &[u8]) -> bool {
-    let is_version = line.windows(11).any(|part| part == b", Version: ");
-    is_version || line.starts_with(b"Tcp port:") || line.starts_with(b"Time  ")
+/// Whether it is one of the three lines that a server writes when it opens a log.
+pub(super) fn is_header(line: &[u8]) -> bool {
+    let has = |part: &[u8]| line.windows(part.len()).any(|window| window == part);
+    has(b", Version: ")
+        || line.starts_with(b"Tcp port:")
+        || (line.starts_with(b"Time") && has(b"Id Command"))
 }
 
 pub(super) fn read_general(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Result<()> {
@@ -221,7 +224,7 @@ mod tests {
                 "8 Disconnected"
             ]
         );
-        let mariadb = "261129 22:57:41\t     8 Connect\troot@localhost on test using Socket\n\
+        let mariadb = "mariadbd, Version: 10.11.19 (x). started with:\nTime\t\t    Id Command\tArgument\n261129 22:57:41\t     8 Connect\troot@localhost on test using Socket\n\
             \t\t     8 Query\tselect 1\n261129 22:57:42\t     8 Quit\t\n";
         assert_eq!(
             events(|take| read_general(mariadb.as_bytes(), take)),

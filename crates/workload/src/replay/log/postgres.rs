@@ -70,6 +70,19 @@ pub(super) fn read_json(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Re
     Ok(())
 }
 
+/// The length of a text up to its closing quote; the quotes in it are doubled. The whole text if it is cut off.
+fn quoted_length(text: &str, quote: char) -> usize {
+    let mut end = 0;
+    while let Some(next) = text[end..].find(quote) {
+        end += next;
+        if !text[end + 1..].starts_with(quote) {
+            return end;
+        }
+        end += 2;
+    }
+    text.len()
+}
+
 /// The fields of a record of CSV.
 fn split_csv(text: &str) -> Vec<Cow<'_, str>> {
     let mut fields = Vec::with_capacity(26);
@@ -84,17 +97,9 @@ fn split_csv(text: &str) -> Vec<Cow<'_, str>> {
             }
             continue;
         };
-        let (mut end, mut has_quotes) = (0, false);
-        while let Some(quote) = quoted[end..].find('"') {
-            end += quote;
-            if !quoted[end + 1..].starts_with('"') {
-                break;
-            }
-            has_quotes = true;
-            end += 2;
-        }
-        let field = quoted.get(..end).unwrap_or(quoted);
-        fields.push(if has_quotes {
+        let end = quoted_length(quoted, '"');
+        let field = &quoted[..end];
+        fields.push(if field.contains('"') {
             Cow::Owned(field.replace("\"\"", "\""))
         } else {
             Cow::Borrowed(field)
@@ -227,15 +232,8 @@ fn parameters(detail: &str) -> Vec<Option<String>> {
             }
             continue;
         };
-        let mut end = 0;
-        while let Some(quote) = quoted[end..].find('\'') {
-            end += quote;
-            if !quoted[end + 1..].starts_with('\'') {
-                break;
-            }
-            end += 2;
-        }
-        values.push(Some(quoted.get(..end).unwrap_or(quoted).replace("''", "'")));
+        let end = quoted_length(quoted, '\'');
+        values.push(Some(quoted[..end].replace("''", "'")));
         match quoted
             .get(end + 1..)
             .and_then(|after| after.strip_prefix(", "))
