@@ -154,7 +154,7 @@ fn a_slow_server_makes_statements_late_and_a_session_waits_for_its_replies() {
     let tally = driven.collected.measured.all_kinds();
     // Due at 0, 2 and 4 ms, and answered at 10, 20 and 30 ms.
     assert_eq!(tally.response.mean_ns(), 18e6);
-    assert_eq!(tally.service.mean_ns(), 10e6);
+    assert_eq!(tally.service().mean_ns(), 10e6);
     let gaps: Vec<u64> = arrivals.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert_eq!(gaps, [10_000_000; 2]);
 }
