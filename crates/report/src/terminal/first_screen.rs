@@ -15,8 +15,8 @@ use crate::text::counts::{outcome_counts, per_scale_text, throughput_by_second, 
 use crate::text::findings::worst_first;
 use crate::text::latency::unavailable_reason;
 use crate::text::outage::outage_text;
+use crate::text::replay::replay_sentence;
 use crate::text::setup::{load_size, options_suffix, server_name};
-use crate::text::statements::replay_sentence;
 use crate::text::verdict::{incomplete_notice, verdict_sentence};
 use crate::text::{plain, sparkline};
 use crate::units::{self, count, time_or_dash};

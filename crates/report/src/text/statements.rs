@@ -63,41 +63,6 @@ pub(crate) fn statements(run: &Run) -> Option<TableSection> {
     })
 }
 
-/// How the statements of a replay compare with the log, in a sentence; `None` if it has no times.
-pub(crate) fn replay_sentence(run: &Run) -> Option<String> {
-    let statements = run.statements.iter().flatten();
-    // Each statement weighs as often as it was executed here, so that the mix does not matter.
-    let (mut here_ns, mut recorded_ns, mut slowest) = (0.0, 0.0, None::<(f64, &str, f64, f64)>);
-    for statement in statements {
-        let Some(recorded) = &statement.recorded else {
-            continue;
-        };
-        let latency = &statement.latency;
-        let (here, before) = (latency.mean_ns, recorded.mean_ns);
-        let weight = latency.samples as f64;
-        here_ns += here * weight;
-        recorded_ns += before * weight;
-        let added = (here - before) * weight;
-        if slowest.is_none_or(|(most, ..)| added > most) {
-            slowest = Some((added, &statement.name, here, before));
-        }
-    }
-    let ratio = here_ns / recorded_ns;
-    let (_, name, here, before) = slowest.filter(|_| ratio.is_finite())?;
-    let shares = run.shares.iter().filter_map(|share| {
-        Some((share.count as f64 / share.total as f64 - share.expected_share?).abs())
-    });
-    let difference = shares.fold(0.0, f64::max);
-    Some(format!(
-        "statements took {ratio:.2} times as long as the server logged for them; most was added to {} (mean {}, recorded {}); \
-         no share of a statement differs by more than {}",
-        plain(name),
-        units::time(here),
-        units::time(before),
-        units::percent_with_tenths(difference),
-    ))
-}
-
 /// What the figures mean, or why there are none.
 fn statements_text(statements: &[StatementLatency]) -> String {
     if statements.is_empty() {
