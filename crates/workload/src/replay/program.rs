@@ -4,6 +4,7 @@
 //! reply, whichever is later. As fast as possible, nothing waits but for replies.
 
 use super::file::{Execution, Recording, SessionReader};
+use super::statements::{RecordedStatement, normalised};
 use super::timetable::{Appearance, CONNECT_LEAD_NS, assign};
 use prony_document::{ObservedShare, RecordedLatency};
 use prony_session::{Db, DbError, Outcome, Program, StatementTable, User, UserExit, UserId};
@@ -88,6 +89,13 @@ impl ReplayProgram {
     }
 }
 
+impl Replay {
+    /// The text of a statement for documents and pages, which may go to others: without literals.
+    fn shown(&self, entry: &RecordedStatement) -> String {
+        normalised(&entry.text, self.recording.index.dialect.dialect())
+    }
+}
+
 impl Program for ReplayProgram {
     fn kinds(&self) -> &[&'static str] {
         &self.kinds
@@ -96,7 +104,7 @@ impl Program for ReplayProgram {
     fn statements(&self) -> Vec<String> {
         let entries = self.shared.recording.index.statements.iter();
         let used = entries.filter(|entry| entry.calls > 0);
-        used.map(|entry| entry.text.clone()).collect()
+        used.map(|entry| self.shared.shown(entry)).collect()
     }
 
     fn statement_table(&self) -> StatementTable {
@@ -108,7 +116,7 @@ impl Program for ReplayProgram {
                 let quantile = entry.times.quantile_ns(share).filter(|_| has_enough);
                 quantile.map(|ns| ns.round() as u64)
             };
-            table.add(&entry.name, entry.text.as_str(), statement);
+            table.add(&entry.name, self.shared.shown(entry), statement);
             if let Some(mean_ns) = entry.times.mean_ns() {
                 table.set_recorded(RecordedLatency {
                     samples: entry.times.count(),
@@ -232,12 +240,18 @@ impl ReplayUser<'_> {
                 Ok(()) => self.replay_transaction(&reader, appearance).await,
                 Err(error) => Err(error),
             };
-            opened = Ok(());
+            // A session that was opened again has the server's settings.
+            let is_lost = !self.db.is_up();
             match result {
                 // The rest of the block is recorded as another transaction.
                 Ok(outcome) if self.db.is_in_block() => self.db.end_with_open_block(outcome),
                 result => self.db.end(result).await?,
             }
+            opened = if is_lost {
+                self.forbid_writes().await
+            } else {
+                Ok(())
+            };
             if !reader.next().map_err(UserExit::Failed)? {
                 break;
             }
@@ -248,6 +262,11 @@ impl ReplayUser<'_> {
 
     async fn open(&mut self) -> Result<(), DbError> {
         self.db.open_connection().await?;
+        self.forbid_writes().await
+    }
+
+    /// Makes the session read-only, unless writes are allowed.
+    async fn forbid_writes(&mut self) -> Result<(), DbError> {
         if let Some(text) = self.replay.read_only_text {
             self.db.query(text).await?;
         }
