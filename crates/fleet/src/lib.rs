@@ -9,6 +9,7 @@
 mod agent;
 mod carrier;
 mod clock;
+mod command;
 mod commit_gap;
 mod coordinator;
 mod driving;
@@ -16,12 +17,15 @@ mod error;
 mod frame;
 mod install;
 mod keep;
+mod link;
 mod load;
 mod loading;
 mod login;
 mod message;
 #[cfg(feature = "nats")]
 mod nats;
+mod requests;
+mod run_part;
 
 pub use agent::{AgentError, AgentSetup, serve, serve_nats};
 pub use clock::ClockReading;
@@ -29,6 +33,6 @@ pub use commit_gap::CommitGaps;
 pub use coordinator::{AgentInfo, Fleet, FleetCommands};
 pub use driving::{AgentResult, FleetJob, FleetResult};
 pub use error::{Error, FailureKind};
-pub use keep::{KeptEnd, KeptFile, KeptHeader};
+pub use keep::{KeptEnd, KeptHeader, KeptPiece};
 pub use loading::FleetLoad;
 pub use message::ServerProbe;

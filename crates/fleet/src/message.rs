@@ -4,14 +4,13 @@
 //! origin. [`ServerLogin`] holds passwords: it has no `Debug`, and is sent over the carrier only.
 
 use crate::commit_gap::WorkerGaps;
-use crate::keep::KeptFile;
+use crate::keep::KeptPiece;
 use prony_document::Network;
 use prony_drive::{HostSecond, HostTotals, RunEvent, RunEventKind};
 use prony_measure::{
-    Distribution, IntervalRow, InvalidInterval, ProcessHealth, RecorderLayout, RoundTripTimes,
-    SerializedInterval, SerializedTimes,
+    Distribution, InvalidInterval, RecorderLayout, RoundTripTimes, SerializedRow, SerializedTimes,
 };
-use prony_plan::ErrorParts;
+use prony_plan::{ErrorParts, UserError};
 use prony_store::{Build, DoctorReport, Host};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -58,11 +57,11 @@ pub(crate) enum FromAgent {
     /// The part of the run cannot start.
     Failed(AgentFailure),
     /// A second is complete.
-    Row(Box<PartRow>),
+    Row(Box<SerializedRow>),
     /// The answer to [`ToAgent::Examine`]; absent if that failed.
     Examined(Option<Box<DoctorReport>>),
-    /// The answer to [`ToAgent::Collect`].
-    Kept(Vec<KeptFile>),
+    /// The answers to [`ToAgent::Collect`]; the last one is empty.
+    Kept(Option<KeptPiece>),
     /// So many more rows of a load have been sent.
     Sent(u64),
     /// All parts are stored: rows and bytes of all.
@@ -197,44 +196,23 @@ impl AgentFailure {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-pub(crate) struct PartRow {
-    pub interval: SerializedInterval,
-    pub worker_cpu_ns: Vec<Option<u64>>,
-    pub process: ProcessHealth,
-}
-
-impl PartRow {
-    pub fn new(row: &IntervalRow, load_start_ns: u64) -> PartRow {
-        PartRow {
-            interval: SerializedInterval::new(&row.interval, load_start_ns),
-            worker_cpu_ns: row.worker_cpu_ns.clone(),
-            process: row.process,
-        }
-    }
+pub(crate) fn failure(kind: FailureKind, error: &dyn UserError) -> AgentFailure {
+    AgentFailure::new(kind, error.parts())
 }
 
 /// Counts of transactions in all rows: committed, rolled back, failed, skipped.
 pub(crate) type RowCounts = [u64; 4];
 
-pub(crate) fn add_counts(counts: &mut RowCounts, row: &IntervalRow) {
-    for tally in &row.interval.kinds {
-        let of_kind = [
-            tally.committed,
-            tally.rolled_back,
-            tally.failed,
-            tally.skipped,
-        ];
-        for (sum, count) in counts.iter_mut().zip(of_kind) {
-            *sum = sum.saturating_add(count);
-        }
+pub(crate) fn add_counts(counts: &mut RowCounts, row: &SerializedRow) {
+    for (sum, count) in counts.iter_mut().zip(row.interval.counts()) {
+        *sum = sum.saturating_add(count);
     }
 }
 
 /// The end of a part of a run.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct FinishedPart {
-    pub drain: Option<PartRow>,
+    pub drain: Option<SerializedRow>,
     pub events: Vec<PartEvent>,
     /// Count and total of each of the program's action shares.
     pub shares: Vec<(u64, u64)>,

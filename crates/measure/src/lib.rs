@@ -37,5 +37,8 @@ pub use recorder::Recorder;
 pub use round_trips::{RoundTripEntry, RoundTripTimes};
 pub use sample::{ErrorCode, Outcome, Sample, ServiceTimeParts, TxnKind};
 pub use schedule::{RunPhase, RunSchedule, Span};
-pub use serialized::{InvalidInterval, SerializedInterval, SerializedTimes};
+pub use serialized::{
+    InvalidInterval, PartTotals, ReceivedRow, SerializedInterval, SerializedRow, SerializedTimes,
+    SparseInterval,
+};
 pub use tally::{PartDistributions, RecorderLayout, Tally};

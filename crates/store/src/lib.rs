@@ -30,7 +30,7 @@ pub use annotation::{Annotation, check_label};
 pub use contradictions::contradictions;
 pub use document::{DocumentError, parse_document, read_document};
 pub use error::StoreError;
-pub use figures::{client_health, figures, latency, second, timing};
+pub use figures::{client_health, client_health_of_part, figures, latency, second, timing};
 pub use filter::{RunFilter, RunVerdict};
 pub use histogram_recorder::HistogramRecorder;
 pub use id::started_now;

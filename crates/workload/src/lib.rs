@@ -34,6 +34,7 @@ mod findings;
 mod foreign_table;
 mod loader;
 mod number_format;
+mod ownership;
 mod row_format;
 mod sql;
 mod unique_numbers;

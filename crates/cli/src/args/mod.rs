@@ -72,7 +72,7 @@ pub struct Cli {
 }
 
 fn after_help() -> String {
-    format!("{EXAMPLES}\n\n{}", exit::HELP)
+    format!("{EXAMPLES}\n\n{}", exit::help())
 }
 
 /// The commands.

@@ -13,6 +13,7 @@ mod endpoints;
 mod find;
 mod fleet;
 mod fleet_nats;
+mod fleet_network;
 mod full_disk;
 mod half_open;
 mod hammerdb;

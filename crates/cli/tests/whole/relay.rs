@@ -31,6 +31,8 @@ struct RelayState {
     open_connections: Mutex<Vec<Connection>>,
     /// Number of bytes sent by the program to the server.
     bytes_sent: AtomicU64,
+    /// How long data is kept that the program sends, and that it receives, microseconds.
+    delays_us: [AtomicU64; 2],
     /// Number of accepted connections.
     accepted_connections: AtomicU64,
     /// Number of a connection, from 1: it and all earlier ones are no longer forwarded. 0 if all are
@@ -55,7 +57,12 @@ struct Connection {
 impl Relay {
     /// Creates a relay to a server on the loopback address.
     pub fn to_port(server_port: u16) -> Relay {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        Relay::on("127.0.0.1", server_port)
+    }
+
+    /// Creates a relay on this address of the machine to a server on the loopback address.
+    pub fn on(address: &str, server_port: u16) -> Relay {
+        let listener = TcpListener::bind((address, 0)).expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let state = Arc::new(RelayState::default());
         let thread_state = Arc::clone(&state);
@@ -88,6 +95,13 @@ impl Relay {
             }
         });
         Relay { port, state }
+    }
+
+    /// Delays what the program sends, and what it receives.
+    pub fn delay(&self, sent: Duration, received: Duration) {
+        for (delay_us, delay) in self.state.delays_us.iter().zip([sent, received]) {
+            delay_us.store(delay.as_micros() as u64, Ordering::Relaxed);
+        }
     }
 
     /// Stops forwarding on all connections without closing them; new ones are still accepted.
@@ -192,6 +206,8 @@ fn forward(
                 }
                 Err(_) => break,
             };
+            let delay_us = state.delays_us[usize::from(!counts_bytes)].load(Ordering::Relaxed);
+            thread::sleep(Duration::from_micros(delay_us));
             if to.write_all(&buffer[..count]).is_err() {
                 break;
             }
