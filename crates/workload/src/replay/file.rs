@@ -26,7 +26,7 @@ const DECOMPRESSED_MAX: u64 = 1 << 32;
 /// Why a recording cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.parts().sentence())]
-pub enum RecordingError {
+pub enum SessionRecordingError {
     Read {
         path: PathBuf,
         source: io::Error,
@@ -37,19 +37,19 @@ pub enum RecordingError {
     Damaged(PathBuf),
 }
 
-impl UserError for RecordingError {
+impl UserError for SessionRecordingError {
     fn parts(&self) -> ErrorParts {
         let make = "`prony capture --log` writes a recording";
         match self {
-            RecordingError::Read { path, source } => {
+            SessionRecordingError::Read { path, source } => {
                 let cause = system_error(source);
                 ErrorParts::new(format!("cannot read {}: {cause}", path.display())).with_hint(make)
             }
-            RecordingError::NotARecording(path) => {
+            SessionRecordingError::NotARecording(path) => {
                 ErrorParts::new(format!("{} is not a recording of sessions", path.display()))
                     .with_hint(make)
             }
-            RecordingError::Damaged(path) => {
+            SessionRecordingError::Damaged(path) => {
                 ErrorParts::new(format!("{} is incomplete or damaged", path.display()))
                     .with_hint("capture it again")
             }
@@ -187,18 +187,18 @@ fn read_list<'a, T>(
 }
 
 /// Writes a recording: chunks in any order, then the index.
-pub(super) struct RecordingWriter<W> {
+pub(super) struct SessionWriter<W> {
     out: W,
     offset: u64,
 }
 
-impl<W: Write> RecordingWriter<W> {
+impl<W: Write> SessionWriter<W> {
     /// # Errors
     /// The file cannot be written.
-    pub fn new(mut out: W) -> io::Result<RecordingWriter<W>> {
+    pub fn new(mut out: W) -> io::Result<SessionWriter<W>> {
         out.write_all(MAGIC)?;
         let offset = MAGIC.len() as u64;
-        Ok(RecordingWriter { out, offset })
+        Ok(SessionWriter { out, offset })
     }
 
     /// Writes a chunk; returns where it is.
@@ -223,17 +223,17 @@ impl<W: Write> RecordingWriter<W> {
 
 /// A recording that is open for reading.
 #[derive(Debug)]
-pub struct Recording {
+pub struct SessionRecording {
     file: File,
     path: PathBuf,
     pub(super) index: Index,
 }
 
-impl Recording {
+impl SessionRecording {
     /// # Errors
     /// The file cannot be read, or is no complete recording.
-    pub fn open(path: &Path) -> Result<Recording, RecordingError> {
-        let failure = |source| RecordingError::Read {
+    pub fn open(path: &Path) -> Result<SessionRecording, SessionRecordingError> {
+        let failure = |source| SessionRecordingError::Read {
             path: path.to_owned(),
             source,
         };
@@ -242,9 +242,9 @@ impl Recording {
         let mut start = [0; MAGIC.len()];
         let is_recording = file.read_exact_at(&mut start, 0).is_ok() && start == *MAGIC;
         if !is_recording {
-            return Err(RecordingError::NotARecording(path.to_owned()));
+            return Err(SessionRecordingError::NotARecording(path.to_owned()));
         }
-        let damaged = || RecordingError::Damaged(path.to_owned());
+        let damaged = || SessionRecordingError::Damaged(path.to_owned());
         let mut end = [0; 16];
         let end_offset = length.checked_sub(16).ok_or_else(damaged)?;
         file.read_exact_at(&mut end, end_offset).map_err(failure)?;
@@ -256,7 +256,7 @@ impl Recording {
         }
         let mut bytes = Vec::new();
         read_chunk(&file, offset, index_length, &mut bytes).map_err(|_| damaged())?;
-        Ok(Recording {
+        Ok(SessionRecording {
             index: Index::read(&bytes).ok_or_else(damaged)?,
             path: path.to_owned(),
             file,
@@ -354,7 +354,7 @@ fn put_optional(text: Option<&str>, out: &mut Vec<u8>) {
 
 /// Reads the transactions of a session, in order.
 pub(super) struct SessionReader {
-    recording: Arc<Recording>,
+    recording: Arc<SessionRecording>,
     session: usize,
     next_chunk: usize,
     chunk: Vec<u8>,
@@ -368,7 +368,7 @@ pub(super) struct SessionReader {
 }
 
 impl SessionReader {
-    pub fn new(recording: Arc<Recording>, session: usize) -> SessionReader {
+    pub fn new(recording: Arc<SessionRecording>, session: usize) -> SessionReader {
         SessionReader {
             at_us: recording.index.sessions[session].start_us,
             recording,

@@ -19,5 +19,5 @@ mod simulated;
 #[cfg(test)]
 mod tests;
 
-pub use file::{Recording, RecordingError};
+pub use file::{SessionRecording, SessionRecordingError};
 pub use workload::{REPLAY, ReplayWorkload, load_of};

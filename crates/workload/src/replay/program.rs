@@ -3,7 +3,7 @@
 //! In a timetable, each statement is sent at its recorded time, divided by the speed, or when the one before it has its
 //! reply, whichever is later. As fast as possible, nothing waits but for replies.
 
-use super::file::{Execution, Recording, SessionReader};
+use super::file::{Execution, SessionReader, SessionRecording};
 use super::statements::{RecordedStatement, normalised};
 use super::timetable::{Appearance, CONNECT_LEAD_NS, assign};
 use prony_document::{ObservedShare, RecordedLatency};
@@ -32,7 +32,7 @@ pub(super) struct ReplayProgram {
 
 /// The state that all users share; read-only except for the counts.
 struct Replay {
-    recording: Arc<Recording>,
+    recording: Arc<SessionRecording>,
     options: ReplayOptions,
     /// The statement of each entry of the recording.
     statements: Vec<Statement>,
@@ -56,7 +56,7 @@ struct ReplayCounts {
 
 impl ReplayProgram {
     pub fn new(
-        recording: Arc<Recording>,
+        recording: Arc<SessionRecording>,
         options: ReplayOptions,
         read_only_text: &'static str,
         settings: Vec<(&'static str, String)>,

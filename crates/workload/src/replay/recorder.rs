@@ -5,7 +5,7 @@
 //! chunks. Must never: hold more of the log, or write a literal unless told to.
 
 use super::encoding::put_number;
-use super::file::{Index, RecordedSession, RecordingWriter, SqlDialectCode, put_execution};
+use super::file::{Index, RecordedSession, SessionWriter, SqlDialectCode, put_execution};
 use super::statements::{RecordedStatement, StatementEffect, effect, normalised, short_name};
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -120,8 +120,8 @@ struct OpenSession {
 }
 
 /// Collects statements by session.
-pub struct Recorder<W> {
-    writer: RecordingWriter<W>,
+pub struct SessionRecorder<W> {
+    writer: SessionWriter<W>,
     index: Index,
     keeps_literals: bool,
     /// The open sessions by their name in the log.
@@ -136,17 +136,21 @@ pub struct Recorder<W> {
     recorded: Recorded,
 }
 
-impl<W: Write> Recorder<W> {
+impl<W: Write> SessionRecorder<W> {
     /// # Errors
     /// The file cannot be written.
-    pub fn new(out: W, dialect: SqlDialectCode, keeps_literals: bool) -> io::Result<Recorder<W>> {
+    pub fn new(
+        out: W,
+        dialect: SqlDialectCode,
+        keeps_literals: bool,
+    ) -> io::Result<SessionRecorder<W>> {
         let other = RecordedStatement {
             name: OTHER.to_owned(),
             text: OTHER.to_owned(),
             ..RecordedStatement::default()
         };
-        Ok(Recorder {
-            writer: RecordingWriter::new(out)?,
+        Ok(SessionRecorder {
+            writer: SessionWriter::new(out)?,
             index: Index {
                 dialect,
                 is_masked: !keeps_literals,
@@ -168,8 +172,8 @@ impl<W: Write> Recorder<W> {
 
     /// Sets how many bytes of statements may wait to be written.
     #[cfg(test)]
-    pub(super) fn with_buffered_max(self, buffered_max: usize) -> Recorder<W> {
-        Recorder {
+    pub(super) fn with_buffered_max(self, buffered_max: usize) -> SessionRecorder<W> {
+        SessionRecorder {
             buffered_max,
             ..self
         }
@@ -551,7 +555,7 @@ fn add_step(state: &mut OpenSession, at_us: i64, duration_us: u64) {
 }
 
 fn write_chunk<W: Write>(
-    writer: &mut RecordingWriter<W>,
+    writer: &mut SessionWriter<W>,
     buffered: &mut usize,
     state: &mut OpenSession,
 ) -> io::Result<()> {

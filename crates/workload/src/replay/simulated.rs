@@ -1,8 +1,8 @@
 //! Replays on a simulated network and clock: times are exact to the nanosecond.
 
-use super::file::{Recording, SqlDialectCode};
+use super::file::{SessionRecording, SqlDialectCode};
 use super::program::{ReplayOptions, ReplayProgram};
-use super::recorder::{LogEvent, Recorder};
+use super::recorder::{LogEvent, SessionRecorder};
 use super::timetable::CONNECT_LEAD_NS;
 use prony_drive::io::sim::{Action, Answer, Machine, SimServer};
 use prony_drive::{DriveJob, DriveResult, run_simulated};
@@ -50,10 +50,11 @@ impl SimServer for Server {
 fn record(
     name: &str,
     statements: impl Iterator<Item = (usize, i64, &'static str, bool)>,
-) -> Recording {
+) -> SessionRecording {
     let path = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
     let file = std::fs::File::create(&path).expect("a file");
-    let mut recorder = Recorder::new(file, SqlDialectCode::PostgreSql, true).expect("writable");
+    let mut recorder =
+        SessionRecorder::new(file, SqlDialectCode::PostgreSql, true).expect("writable");
     for (session, at_us, text, has_failed) in statements {
         let event = if has_failed {
             LogEvent::Failed {
@@ -75,7 +76,7 @@ fn record(
             .expect("writable");
     }
     recorder.finish().expect("writable");
-    let recording = Recording::open(&path).expect("a recording");
+    let recording = SessionRecording::open(&path).expect("a recording");
     // It stays open.
     std::fs::remove_file(path).expect("a file");
     recording
@@ -83,7 +84,7 @@ fn record(
 
 /// Replays a recording; returns the figures and when each statement arrived, in order.
 fn replay(
-    recording: Recording,
+    recording: SessionRecording,
     speed: Option<f64>,
     copies: u32,
     reply_ns: u64,

@@ -1,9 +1,9 @@
-//! Recording logs and reading the recordings, without a server.
+//! SessionRecording logs and reading the recordings, without a server.
 
 use super::file::SqlDialectCode;
-use super::file::{Execution, Recording, SessionReader};
+use super::file::{Execution, SessionReader, SessionRecording};
 use super::log::record_logs;
-use super::recorder::{LogEvent, Recorded, Recorder};
+use super::recorder::{LogEvent, Recorded, SessionRecorder};
 use prony_allocations::allocated_bytes;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ fn record(paths: &[PathBuf], keeps_literals: bool, out: &Path) -> Recorded {
 }
 
 /// The texts, values and times of each session's transactions.
-fn played(recording: Recording) -> Vec<Vec<Vec<String>>> {
+fn played(recording: SessionRecording) -> Vec<Vec<Vec<String>>> {
     let recording = Arc::new(recording);
     let sessions = (0..recording.index.sessions.len()).map(|session| {
         let mut reader = SessionReader::new(Arc::clone(&recording), session);
@@ -154,7 +154,7 @@ fn the_sessions_of_a_log_are_read_back_in_their_order_and_at_their_times() {
         ),
         (1, 1)
     );
-    let recording = Recording::open(&out).expect("a recording");
+    let recording = SessionRecording::open(&out).expect("a recording");
     assert!(!recording.has_unnamed_statements());
     assert_eq!(recording.concurrent_sessions(), 2);
     // The first statement, which took 0.1 ms and was logged at 1010 ms, begins the recording.
@@ -182,7 +182,7 @@ fn a_masked_recording_has_no_value_of_the_log() {
     let log = folder.file("log.csv", &sample_log());
     let out = folder.0.join("out");
     record(&[log], false, &out);
-    let recording = Recording::open(&out).expect("a recording");
+    let recording = SessionRecording::open(&out).expect("a recording");
     assert!(recording.index.is_masked);
     let statements: Vec<_> = recording
         .index
@@ -222,7 +222,7 @@ fn a_log_of_beginnings_has_its_durations_in_records_of_their_own() {
     let log = folder.file("log.json", &log);
     let out = folder.0.join("out");
     record(&[log], true, &out);
-    let recording = Recording::open(&out).expect("a recording");
+    let recording = SessionRecording::open(&out).expect("a recording");
     assert!(recording.has_unnamed_statements());
     assert_eq!(
         played(recording),
@@ -241,7 +241,11 @@ fn damaged_recordings_are_refused_and_never_panic() {
     let out = folder.0.join("out");
     record(&[log.clone()], true, &out);
     let whole = std::fs::read(&out).expect("a file");
-    let problem = |path: &Path| Recording::open(path).expect_err("refused").to_string();
+    let problem = |path: &Path| {
+        SessionRecording::open(path)
+            .expect_err("refused")
+            .to_string()
+    };
     assert!(problem(&log).contains("not a recording"));
     for length in (0..whole.len()).step_by(7) {
         std::fs::write(&out, &whole[..length]).expect("a file");
@@ -255,7 +259,7 @@ fn damaged_recordings_are_refused_and_never_panic() {
         let mut bytes = whole.clone();
         bytes[index] ^= 0x55;
         std::fs::write(&out, &bytes).expect("a file");
-        let Ok(recording) = Recording::open(&out) else {
+        let Ok(recording) = SessionRecording::open(&out) else {
             continue;
         };
         let recording = Arc::new(recording);
@@ -269,7 +273,7 @@ fn damaged_recordings_are_refused_and_never_panic() {
 /// Records this many statements of a hundred sessions; returns the most bytes that were allocated at once.
 fn peak_of(statements: usize, out: &Path) -> usize {
     let file = std::fs::File::create(out).expect("a file");
-    let mut recorder = Recorder::new(file, SqlDialectCode::PostgreSql, true)
+    let mut recorder = SessionRecorder::new(file, SqlDialectCode::PostgreSql, true)
         .expect("writable")
         .with_buffered_max(1 << 20);
     let before = allocated_bytes();
@@ -304,7 +308,7 @@ fn memory_does_not_grow_with_the_log() {
     let (short, long) = (peak_of(50_000, &out), peak_of(400_000, &out));
     // Eight times the statements: only the positions of the chunks are more.
     assert!(long < short + (1 << 20), "{short} and {long} bytes");
-    let recording = Arc::new(Recording::open(&out).expect("a recording"));
+    let recording = Arc::new(SessionRecording::open(&out).expect("a recording"));
     let count = recording
         .index
         .sessions

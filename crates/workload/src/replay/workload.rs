@@ -1,6 +1,6 @@
 //! The `replay` workload: recorded sessions. Never creates or drops tables.
 
-use super::file::Recording;
+use super::file::SessionRecording;
 use super::program::{ReplayOptions, ReplayProgram};
 use crate::describe::{Growth, OptionKind, OptionSpec, ScaleUnit, option};
 use crate::option_reader::OptionReader;
@@ -47,14 +47,14 @@ const SPEED_MAX: f64 = 1000.0;
 
 /// What the plan of a replay says.
 struct Request {
-    recording: Recording,
+    recording: SessionRecording,
     file: String,
     options: ReplayOptions,
 }
 
 /// The recording that a plan replays, if it names one that can be read.
-pub fn load_of(file: &str) -> Option<Recording> {
-    Recording::open(Path::new(file)).ok()
+pub fn load_of(file: &str) -> Option<SessionRecording> {
+    SessionRecording::open(Path::new(file)).ok()
 }
 
 /// The recording and what is done with it.
@@ -81,7 +81,7 @@ fn read(plan: &WorkloadPlan) -> Result<Request, Vec<Error>> {
         allows_writes: reader.switch("writes"),
     };
     let file = reader.text("file");
-    let recording = match Recording::open(Path::new(&file)) {
+    let recording = match SessionRecording::open(Path::new(&file)) {
         _ if file.is_empty() => {
             reader.add_problem("no recording is named".to_owned(), "prony replay FILE");
             None
@@ -118,7 +118,7 @@ fn read(plan: &WorkloadPlan) -> Result<Request, Vec<Error>> {
 }
 
 /// Number of statements that may write.
-fn writes(recording: &Recording) -> u64 {
+fn writes(recording: &SessionRecording) -> u64 {
     let statements = recording.index.statements.iter();
     let writes = statements.filter(|statement| statement.writes);
     writes.map(|statement| statement.calls).sum()

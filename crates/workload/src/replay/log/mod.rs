@@ -8,7 +8,7 @@ mod mysql;
 mod postgres;
 
 use super::file::SqlDialectCode;
-use super::recorder::{LogEvent, Recorded, Recorder};
+use super::recorder::{LogEvent, Recorded, SessionRecorder};
 use prony_plan::{ErrorParts, UserError, system_error};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -193,7 +193,7 @@ pub fn record_logs(
     // Logs that were rotated are mostly named in this order, but a shell sorts `log.10` before `log.9`.
     logs.sort_by_key(|(_, log)| log.first_us);
     let mut recorder =
-        Recorder::new(out, format.dialect(), keeps_literals).map_err(LogError::Write)?;
+        SessionRecorder::new(out, format.dialect(), keeps_literals).map_err(LogError::Write)?;
     for (path, log) in logs {
         let mut write_error = None;
         let mut take = |session: &str, event: LogEvent<'_>| {
