@@ -144,10 +144,12 @@ impl StoredFile {
 
     fn add(&mut self, piece: &KeptPiece) -> Result<(), Failure> {
         let written = self.file.write_all(piece.lines.as_bytes());
-        let written = written.and_then(|()| match piece.is_last {
-            // The agent removes its own.
-            true => self.file.sync_all(),
-            false => Ok(()),
+        let written = written.and_then(|()| {
+            if piece.is_last {
+                self.file.sync_all()
+            } else {
+                Ok(())
+            }
         });
         written.map_err(|error| write_failure(&self.path, &error))
     }

@@ -66,9 +66,10 @@ impl ErrorPolicy for SysbenchErrorPolicy {
             number,
             &String::from_utf8_lossy(&error.code),
         ));
-        let reason = match self.is_bulk {
-            true => BULK_INSERT_FAILED.to_owned(),
-            false => sql_error(number, &reported.sqlstate, &message),
+        let reason = if self.is_bulk {
+            BULK_INSERT_FAILED.to_owned()
+        } else {
+            sql_error(number, &reported.sqlstate, &message)
         };
         let function = failing_function(Command::Run, true);
         let lines = lines + &function_failed(function, &reason);
