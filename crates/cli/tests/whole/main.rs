@@ -46,6 +46,7 @@ mod pgbench;
 mod poolers;
 mod relay;
 mod repeats;
+mod replay;
 mod reproduce;
 mod requirements;
 mod script;
