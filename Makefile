@@ -21,7 +21,7 @@ CANNED := $(TARGET)/release/examples/canned_server
 VERSUS = --prony $(PRONY) --canned $(CANNED) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(RUN_SECONDS),--seconds $(RUN_SECONDS)) \
 	$(if $(SCALE),--scale $(SCALE)) $(if $(RAW),--raw $(RAW)) $(if $(AGAINST),--against $(AGAINST))
 
-.PHONY: help build canned dist demo test lint versus versus-load versus-pgbench versus-tpcc versus-sqlserver versus-sysbench test-pgbench test-sysbench docs docs-reference
+.PHONY: fleet-cost help build canned dist demo test lint versus versus-load versus-pgbench versus-tpcc versus-sqlserver versus-sysbench test-pgbench test-sysbench docs docs-reference
 
 help: ## Prints this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s@ 2>/dev/null \
@@ -94,6 +94,10 @@ versus-sysbench: build ## As versus, for Prony called as sysbench and sysbench, 
 versus-sqlserver: build canned ## Measures SQL Server's protocol beside PostgreSQL's and FreeTDS, with servers that answer from memory (about 5 minutes; COUNT=1 counts instructions)
 	@scripts/setup versus-sqlserver
 	scripts/versus $(if $(COUNT),--pairs 3) --cases $(or $(CASES),sqlserver$(if $(COUNT),-counts)) $(VERSUS)
+
+fleet-cost: ## Measures the CPU time of a fleet's coordinator and agents for a second of a run (2 minutes)
+	@scripts/setup build
+	cargo run --release -p prony-measure --example merge_cost
 
 versus-load: build ## As versus, for loading only; also with 1, 2 and 4 jobs beside the server's bounds (about 15 minutes)
 	@scripts/setup versus-load

@@ -116,3 +116,26 @@ impl BatchScheduling {
         add_counts!(self, other, [active, reverted, refused]);
     }
 }
+
+/// The percentile of ascending values: the smallest that is not below so many per cent of them; `None` without values.
+pub fn nearest_rank<T: Copy>(sorted: &[T], percent: usize) -> Option<T> {
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    sorted.get(rank - 1).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest_rank;
+
+    #[test]
+    fn a_percentile_is_one_of_the_values() {
+        assert_eq!(nearest_rank::<u64>(&[], 50), None);
+        assert_eq!(nearest_rank(&[4, 7, 9, 30], 50), Some(7));
+        assert_eq!(nearest_rank(&[4, 7, 9, 30], 51), Some(9));
+        assert_eq!(nearest_rank(&[4, 7, 9, 30], 100), Some(30));
+        let thousand: Vec<u32> = (1..=1000).collect();
+        for percent in 1..=100 {
+            assert_eq!(nearest_rank(&thousand, percent), Some(percent as u32 * 10));
+        }
+    }
+}

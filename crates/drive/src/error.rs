@@ -3,11 +3,11 @@
 use crate::io::ring::{self, RingUnavailable};
 use prony_plan::{ErrorParts, UserError};
 use prony_server::control::{ConnectFailure, connect_parts};
-use std::fmt;
 use std::io;
 
 /// Why a run could not start.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.parts().sentence())]
 pub enum Error {
     /// The process may not open enough files.
     FileLimit {
@@ -28,6 +28,7 @@ pub enum Error {
     /// io_uring was requested and cannot be used.
     RingUnavailable(RingUnavailable),
     /// The connections could not be opened.
+    #[error("{}{source}", source.opened_context(*.requested))]
     Connect {
         /// Clients of all workers.
         requested: u32,
@@ -41,8 +42,10 @@ pub enum Error {
 
 /// Why the connections of a run could not be opened.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.parts().paragraph())]
 pub enum ConnectError {
-    /// Every route to the server failed.
+    /// Every route to the server failed. The text has libpq's wording, without hints.
+    #[error("{}", lines_of(.failures))]
     Refused {
         /// Connections of this worker that were up at the time.
         connected: u32,
@@ -52,17 +55,6 @@ pub enum ConnectError {
     /// A user could not get ready for the common start.
     UserNotReady(String),
     Interrupted,
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Connect { requested, source } => {
-                write!(f, "{}{source}", source.opened_context(*requested))
-            }
-            other => f.write_str(&other.parts().sentence()),
-        }
-    }
 }
 
 impl UserError for Error {
@@ -121,17 +113,9 @@ impl ConnectError {
     }
 }
 
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            // In libpq's wording, without hints.
-            ConnectError::Refused { failures, .. } => {
-                let lines: Vec<String> = failures.iter().map(ToString::to_string).collect();
-                f.write_str(&lines.join("\n"))
-            }
-            other => f.write_str(&other.parts().paragraph()),
-        }
-    }
+fn lines_of(failures: &[ConnectFailure]) -> String {
+    let lines: Vec<String> = failures.iter().map(ToString::to_string).collect();
+    lines.join("\n")
 }
 
 impl UserError for ConnectError {

@@ -37,8 +37,8 @@ impl KeptConnections {
     /// Takes the connection of a client, if it is still open.
     pub(crate) fn take(&self, client: u64, engine: &str) -> Option<KeptConnection> {
         let connection = self.lock().remove(&client)?;
-        let is_usable = connection.engine == engine
-            && socket::is_open(connection.socket.descriptor.as_raw_fd());
+        let is_usable =
+            connection.engine == engine && socket::is_open(&connection.socket.descriptor);
         if is_usable {
             return Some(connection);
         }

@@ -4,17 +4,13 @@
 //! another build or of another run.
 
 use crate::carrier::{Arrival, Carrier, Pong, SILENCE_MAX};
-use crate::clock::{ClockReading, ROUND_TRIPS, ROUND_TRIPS_MIN, TIME_MAX};
+use crate::command::{agent_name, is_nats, shell_command, split_weight};
 use crate::error::Error;
 use crate::install::install;
-use crate::keep::KeptFile;
-use crate::login::server_login;
-use crate::message::{AgentDescription, FromAgent, ServerProbe, ToAgent};
+use crate::message::{AgentDescription, FromAgent, ToAgent};
 #[cfg(feature = "nats")]
 use crate::nats::{Bus, NatsAddress, open_server_warning};
-use prony_drive::clock::Clock;
-use prony_server::{Endpoint, Target, secrets};
-use prony_store::{Build, DoctorReport, Host};
+use prony_store::{Build, Host};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
@@ -285,130 +281,8 @@ impl Fleet {
             agent: agent.name.clone(),
             reason: agent.reason_of_loss(reason),
             stderr: agent.carrier.error_output(),
+            is_called: !agent.is_private,
         }
-    }
-
-    /// Checks that the server's address means the same server on all machines.
-    ///
-    /// # Errors
-    /// If an agent is on another machine, and the address means the machine that uses it.
-    pub(crate) fn check_address(&self, target: &Target) -> Result<(), Error> {
-        let is_local = |endpoint: &&Endpoint| !endpoint.is_remote();
-        let Some(endpoint) = target.endpoints.iter().find(is_local) else {
-            return Ok(());
-        };
-        let here = boot_id();
-        let is_elsewhere = |agent: &&Agent| {
-            let description = agent.description.as_ref();
-            description.is_none_or(|description| description.boot_id != here)
-        };
-        match self.agents.iter().find(is_elsewhere) {
-            None => Ok(()),
-            Some(agent) => Err(Error::LocalAddress {
-                agent: agent.name.clone(),
-                address: endpoint.to_string(),
-            }),
-        }
-    }
-
-    /// Measures the way from an agent to a server; `url`: as it was given.
-    ///
-    /// # Errors
-    /// If the agent cannot reach it, or is lost.
-    pub fn probe_server(
-        &mut self,
-        index: usize,
-        url: &str,
-        target: &Target,
-    ) -> Result<ServerProbe, Error> {
-        self.check_address(target)?;
-        let login = server_login(url, target, &self.agents[index])?;
-        let request = ToAgent::Probe(Box::new(login));
-        self.ask(index, &request, |answer| match answer {
-            FromAgent::Probed(probe) => Some(probe),
-            _ => None,
-        })
-    }
-
-    /// Examines the machine of an agent, as `prony doctor` does there; `None` if that is not possible.
-    ///
-    /// # Errors
-    /// If the agent is lost.
-    pub fn examine(&mut self, index: usize) -> Result<Option<DoctorReport>, Error> {
-        self.ask(index, &ToAgent::Examine, |answer| match answer {
-            FromAgent::Examined(report) => Some(report.map(|report| *report)),
-            _ => None,
-        })
-    }
-
-    /// What an agent's machine has kept of loads whose coordinator was lost.
-    ///
-    /// # Errors
-    /// If the agent is lost.
-    pub fn kept_files(&mut self, index: usize) -> Result<Vec<KeptFile>, Error> {
-        self.ask(index, &ToAgent::Collect, |answer| match answer {
-            FromAgent::Kept(files) => Some(files),
-            _ => None,
-        })
-    }
-
-    /// Lets an agent remove a file that has been stored here.
-    pub fn discard(&self, index: usize, file: &KeptFile) {
-        // If it is gone, the file stays.
-        let message = ToAgent::Discard(file.name.clone());
-        let _ = self.agents[index].carrier.send(&message);
-    }
-
-    /// Sends a request, and waits for its answer.
-    fn ask<T>(
-        &mut self,
-        index: usize,
-        request: &ToAgent,
-        read: impl Fn(FromAgent) -> Option<T>,
-    ) -> Result<T, Error> {
-        // If it is gone, that arrives.
-        let _ = self.agents[index].carrier.send(request);
-        loop {
-            if let Some((from, answer)) = self.next_message()?
-                && from == index
-                && let Some(answer) = read(answer)
-            {
-                return Ok(answer);
-            }
-        }
-    }
-
-    /// The offset of an agent's clock, by the shortest of many round trips.
-    ///
-    /// # Errors
-    /// If it does not answer.
-    pub fn measure_clock(&mut self, index: usize) -> Result<ClockReading, Error> {
-        let agent = &mut self.agents[index];
-        agent.pongs.try_iter().for_each(drop);
-        let mut best: Option<ClockReading> = None;
-        let since = Instant::now();
-        for number in 0..ROUND_TRIPS {
-            if number >= ROUND_TRIPS_MIN && since.elapsed() > TIME_MAX {
-                break;
-            }
-            let sent_ns = Clock::System.now_ns();
-            let answer = agent.carrier.send(&ToAgent::Ping(number));
-            let answer = answer
-                .ok()
-                .and_then(|()| agent.pongs.recv_timeout(SILENCE_MAX).ok());
-            let Some((answered, agent_ns, received_ns)) = answer else {
-                return Err(self.lost_error(index, no_answer()));
-            };
-            if answered == number {
-                let reading = ClockReading::new(sent_ns, agent_ns, received_ns);
-                let is_better = |best: ClockReading| reading.round_trip_ns < best.round_trip_ns;
-                if best.is_none_or(is_better) {
-                    best = Some(reading);
-                }
-            }
-        }
-        self.agents[index].heard = Instant::now();
-        best.ok_or_else(|| self.lost_error(index, no_answer()))
     }
 }
 
@@ -456,41 +330,6 @@ impl Agent {
     }
 }
 
-/// Whether an agent is reached over NATS rather than by a command.
-fn is_nats(agent: &str) -> bool {
-    let agent = agent.trim_start();
-    agent.starts_with("nats://") || agent.starts_with("tls://")
-}
-
-/// `agent 2 (ssh vm2)`.
-fn agent_name(index: usize, command: &str) -> String {
-    format!(
-        "agent {} ({})",
-        index + 1,
-        secrets::redact_argument(command.trim())
-    )
-}
-
-/// `weight=3 ssh vm1`: the machine counts as 3 CPUs.
-fn split_weight(command: &str) -> (Option<u32>, &str) {
-    let split = || {
-        let (number, rest) = command.trim().strip_prefix("weight=")?.split_once(' ')?;
-        let weight = number.parse().ok().filter(|weight| *weight > 0)?;
-        Some((Some(weight), rest.trim_start()))
-    };
-    split().unwrap_or((None, command))
-}
-
-/// The command with the program appended: this one for an agent on this machine, which `env` starts.
-fn shell_command(command: &str, program: &Path) -> String {
-    let is_local = command.split_whitespace().next() == Some("env");
-    let program = match program.to_str() {
-        Some(path) if is_local => format!("'{}'", path.replace('\'', r"'\''")),
-        _ => "prony".to_owned(),
-    };
-    format!("{command} {program} agent --stdio")
-}
-
 fn check_build(agent: &str, theirs: &Build, ours: &Build) -> Result<(), Error> {
     let is_same = (&theirs.version, &theirs.commit, theirs.profile)
         == (&ours.version, &ours.commit, ours.profile);
@@ -513,36 +352,6 @@ mod tests {
     use super::*;
     use crate::frame::{GREETING, write_frame};
     use prony_assertions::TextAssertions;
-
-    #[test]
-    fn an_agent_of_this_machine_is_this_program_and_others_the_one_in_the_path() {
-        let program = Path::new("/opt/it's/prony");
-        assert_eq!(
-            shell_command("env A=1", program),
-            r"env A=1 '/opt/it'\''s/prony' agent --stdio"
-        );
-        assert_eq!(
-            shell_command("ssh vm1", program),
-            "ssh vm1 prony agent --stdio"
-        );
-        assert_eq!(
-            agent_name(0, "x password=geheim"),
-            "agent 1 (x password=***)"
-        );
-    }
-
-    #[test]
-    fn a_weight_stands_before_the_command() {
-        assert_eq!(split_weight("weight=3 ssh vm1"), (Some(3), "ssh vm1"));
-        for other in [
-            "ssh vm1",
-            "weight=0 ssh vm1",
-            "weight=x ssh vm1",
-            "weight=3",
-        ] {
-            assert_eq!(split_weight(other), (None, other));
-        }
-    }
 
     /// A fleet of one command, which must not start.
     fn start_error(command: &str) -> String {

@@ -3,18 +3,18 @@
 //! In: a plan, and the agents. Out: what [`prony_drive::run`] returns, and each agent's share. Must never: start agents
 //! that would do different work.
 
-use crate::agent::{describe_work, url_of};
 use crate::clock::ClockReading;
-use crate::commit_gap::CommitGaps;
 use crate::coordinator::Fleet;
 use crate::error::{Error, FailureKind};
+use crate::ledger::FleetLedger;
 use crate::load::{Load, Part};
 use crate::login::server_login;
 use crate::message::{FromAgent, ReadyPart, RunPart, ToAgent, WorkDescription};
+use crate::run_part::{describe_work, url_of};
 use prony_drive::clock::Clock;
 use prony_drive::{DriveResult, EngineKind, LoadStart, Observer, RunSlice, run_schedule};
-use prony_measure::Totals;
-use prony_plan::{ErrorParts, ObservePlan, Plan, ServerPlan, to_toml};
+use prony_measure::{CommitGaps, PartTotals};
+use prony_plan::{ErrorParts, ObservePlan, Plan, ServerPlan, UserError, to_toml};
 use prony_server::Target;
 use prony_store::Host;
 use prony_workload::ReadyWorkload;
@@ -24,6 +24,9 @@ use std::time::Duration;
 
 /// The time from the start signal to the common start, besides eight of the longest round trips.
 const START_DELAY: Duration = Duration::from_millis(150);
+
+/// The longest plan that is sent: with the signs that JSON adds to a text it must fit into a frame.
+const PLAN_MAX_BYTES: usize = 16 << 20;
 
 /// A run for a fleet.
 pub struct FleetJob<'a> {
@@ -36,6 +39,8 @@ pub struct FleetJob<'a> {
     pub seed: u64,
     /// Takes the times without a commit, if they are wanted.
     pub commit_gaps: Option<&'a CommitGaps>,
+    /// The account of the commits, if one is kept.
+    pub ledger: Option<&'a FleetLedger>,
     /// When set, the run ends at once.
     pub interrupt: &'a AtomicBool,
 }
@@ -65,7 +70,7 @@ pub struct AgentResult {
     /// How long after the common start its last worker began, nanoseconds, by its own clock; absent if it was lost.
     pub start_delay_ns: Option<u64>,
     /// What it measured in the window.
-    pub measured: Totals,
+    pub measured: PartTotals,
     /// Why it was lost, if it was.
     pub lost: Option<String>,
 }
@@ -111,12 +116,6 @@ impl Fleet {
     }
 
     fn check_supported(&self, job: &FleetJob<'_>) -> Result<(), Error> {
-        if job.plan.workload.name == "script" {
-            return Err(Error::Unsupported {
-                problem: "scripts cannot be run by agents yet: their files are on this machine",
-                hint: "run without --agent",
-            });
-        }
         if !job.target.additional_targets.is_empty() {
             return Err(Error::Unsupported {
                 problem: "agents cannot drive several targets yet",
@@ -151,6 +150,7 @@ impl Fleet {
                 first_worker: slice.workers.start,
                 end_worker: slice.workers.end,
                 measures_gaps: job.commit_gaps.is_some(),
+                ledger_table: job.ledger.map(|ledger| ledger.table.clone()),
             };
             // If it is gone, that arrives.
             let _ = agent.carrier.send(&ToAgent::Prepare(Box::new(part)));
@@ -219,7 +219,16 @@ impl Fleet {
 
 /// The plan as agents get it.
 pub(crate) fn plan_text(plan: &Plan) -> Result<String, Error> {
+    let failed = |parts: ErrorParts| Error::Failed {
+        agent: "the plan".to_owned(),
+        kind: FailureKind::Usage,
+        parts: Box::new(parts),
+    };
+    let workload = prony_workload::find(&plan.workload.name)
+        .and_then(|workload| workload.with_texts_of_files(&plan.workload))
+        .map_err(|error| failed(error.parts()))?;
     let plan = Plan {
+        workload,
         agents: Vec::new(),
         install_agents: false,
         // These are this machine's alone, and may contain passwords.
@@ -230,11 +239,15 @@ pub(crate) fn plan_text(plan: &Plan) -> Result<String, Error> {
         },
         ..plan.clone()
     };
-    to_toml(&plan, Some(url_of(&plan))).map_err(|error| Error::Failed {
-        agent: "the plan".to_owned(),
-        kind: FailureKind::Usage,
-        parts: Box::new(ErrorParts::new(error.to_string())),
-    })
+    let text = to_toml(&plan, Some(url_of(&plan)))
+        .map_err(|error| failed(ErrorParts::new(error.to_string())))?;
+    if text.len() > PLAN_MAX_BYTES {
+        return Err(Error::Unsupported {
+            problem: "agents do not take plans whose transactions are longer than 16 MiB",
+            hint: "run without --agent",
+        });
+    }
+    Ok(text)
 }
 
 /// How the work of an agent differs from that of the coordinator.

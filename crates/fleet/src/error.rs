@@ -26,6 +26,8 @@ pub enum Error {
         reason: String,
         /// The end of what its command wrote to stderr.
         stderr: String,
+        /// Whether it was called over NATS rather than started by a command.
+        is_called: bool,
     },
     /// It serves another coordinator.
     Busy { agent: String },
@@ -126,12 +128,10 @@ impl UserError for Error {
                 agent,
                 reason,
                 stderr,
+                is_called,
             } => {
                 let parts = ErrorParts::new(format!("{agent} was lost before the load: {reason}"));
-                let is_nats = ["(nats://", "(tls://"]
-                    .iter()
-                    .any(|url| agent.contains(url));
-                let parts = parts.with_hint(if is_nats {
+                let parts = parts.with_hint(if *is_called {
                     "an agent of this name must wait there: `prony agent --nats`"
                 } else {
                     "run its command by hand: it must reach a machine with prony in its PATH"

@@ -4,10 +4,11 @@
 //! nothing is left to do, and stays if that is lost. Must never: stop a load because a disk is full, or hand out the
 //! file of a load that is in progress.
 
-use crate::message::{PartRow, RowCounts};
+use crate::message::RowCounts;
+use prony_measure::SerializedRow;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 /// The first line of a file.
@@ -35,23 +36,29 @@ pub struct KeptEnd {
     pub failure: Option<String>,
 }
 
-/// A file that an agent kept.
+/// Whole lines of a file that an agent kept, in order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct KeptFile {
+pub struct KeptPiece {
+    /// Name of the file.
     pub name: String,
-    pub text: String,
+    pub lines: String,
+    /// Whether the file ends with them.
+    pub is_last: bool,
 }
 
-impl KeptFile {
-    /// The first and the last line; without a last one, the agent ended at once.
+impl KeptPiece {
+    /// The header, if these are the first lines.
     ///
     /// # Errors
-    /// If it has no header.
-    pub fn ends(&self) -> io::Result<(KeptHeader, Option<KeptEnd>)> {
-        let mut lines = self.text.lines();
-        let header = serde_json::from_str(lines.next().unwrap_or_default())?;
-        let end = lines.next_back();
-        Ok((header, end.and_then(|line| serde_json::from_str(line).ok())))
+    /// If they are not, or are not those of an agent.
+    pub fn header(&self) -> io::Result<KeptHeader> {
+        let first = self.lines.lines().next().unwrap_or_default();
+        Ok(serde_json::from_str(first)?)
+    }
+
+    /// The end, if these are the last lines; `None` if the agent ended at once.
+    pub fn end(&self) -> Option<KeptEnd> {
+        serde_json::from_str(self.lines.lines().next_back()?).ok()
     }
 }
 
@@ -78,7 +85,7 @@ impl Keeping {
         keeping
     }
 
-    pub fn add_row(&mut self, row: &PartRow) {
+    pub fn add_row(&mut self, row: &SerializedRow) {
         self.add(row);
     }
 
@@ -107,22 +114,50 @@ impl Keeping {
     }
 }
 
-/// The files of loads that have ended without their coordinator.
-pub(crate) fn kept(folder: &Path) -> Vec<KeptFile> {
+/// A piece is sent when it has so many bytes: a frame has room for its text as JSON, with another line.
+const PIECE_BYTES: usize = 4 << 20;
+
+/// The files of loads that have ended without their coordinator, by name.
+fn kept(folder: &Path) -> impl Iterator<Item = (String, File)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let files = entries.filter_map(|entry| {
+    entries.filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
         let file = File::open(entry.path()).ok()?;
         let is_over = name.ends_with(".jsonl") && file.try_lock().is_ok();
-        let text = is_over.then(|| std::fs::read_to_string(entry.path()).ok())??;
-        Some(KeptFile { name, text })
-    });
-    files.collect()
+        is_over.then_some((name, file))
+    })
+}
+
+/// Hands out the files of loads that have ended without their coordinator, piece by piece.
+///
+/// # Errors
+/// Those of `send`; a file that cannot be read is left out.
+pub(crate) fn send_kept(
+    folder: &Path,
+    send: &mut dyn FnMut(KeptPiece) -> io::Result<()>,
+) -> io::Result<()> {
+    for (name, file) in kept(folder) {
+        let mut input = BufReader::new(file);
+        loop {
+            let mut lines = String::new();
+            while lines.len() < PIECE_BYTES && input.read_line(&mut lines).unwrap_or(0) > 0 {}
+            let is_last = !input.fill_buf().is_ok_and(|rest| !rest.is_empty());
+            send(KeptPiece {
+                name: name.clone(),
+                lines,
+                is_last,
+            })?;
+            if is_last {
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Removes a file that was handed out.
 pub(crate) fn remove(folder: &Path, name: &str) {
-    if kept(folder).iter().any(|file| file.name == name) {
+    if kept(folder).any(|(kept, _)| kept == name) {
         let _ = std::fs::remove_file(folder.join(name));
     }
 }
@@ -130,6 +165,16 @@ pub(crate) fn remove(folder: &Path, name: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn pieces(folder: &Path) -> Vec<KeptPiece> {
+        let mut pieces = Vec::new();
+        let sent = send_kept(folder, &mut |piece| {
+            pieces.push(piece);
+            Ok(())
+        });
+        sent.expect("memory");
+        pieces
+    }
 
     #[test]
     fn a_file_is_handed_out_when_its_load_is_over_and_removed_by_name() {
@@ -144,27 +189,47 @@ mod tests {
             end_worker: 4,
         };
         let mut keeping = Keeping::begin(Some(&folder), &header);
-        assert!(kept(&folder).is_empty(), "it is being written");
+        assert!(pieces(&folder).is_empty(), "it is being written");
         keeping.end(&KeptEnd {
             rows: 5,
             counts: [1, 2, 3, 4],
             failure: None,
         });
         drop(keeping);
-        let files = kept(&folder);
-        let (header, end) = files[0].ends().expect("whole");
+        let files = pieces(&folder);
+        let (header, end) = (files[0].header().expect("one"), files[0].end());
         assert_eq!((header.clients, end.expect("an end").rows), (3, 5));
         // A name is that of a file in the folder, and no path.
         remove(
             &folder,
             &format!("../{}/{}", folder.display(), files[0].name),
         );
-        assert_eq!(kept(&folder).len(), 1);
+        assert_eq!(pieces(&folder).len(), 1);
         remove(&folder, &files[0].name);
-        assert!(kept(&folder).is_empty());
+        assert!(pieces(&folder).is_empty());
         let mut keeping = Keeping::begin(Some(&folder), &header);
         keeping.discard();
         assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 0);
         std::fs::remove_dir(&folder).expect("a folder");
+    }
+
+    /// A frame has at most 64 MiB, and a load of hours keeps more.
+    #[test]
+    fn a_long_file_is_handed_out_in_pieces_of_whole_lines() {
+        let folder = std::env::temp_dir().join(format!("prony-long-{}", std::process::id()));
+        std::fs::create_dir(&folder).expect("a folder");
+        let text = format!("{}\n", "x".repeat(999_999)).repeat(10) + "an end without a line";
+        std::fs::write(folder.join("7-0.jsonl"), &text).expect("a file");
+        let pieces = pieces(&folder);
+        assert!(pieces.len() > 1);
+        let (last, first) = pieces.split_last().expect("pieces");
+        assert!(last.is_last && first.iter().all(|piece| !piece.is_last));
+        for piece in &pieces {
+            assert!(piece.lines.len() < PIECE_BYTES + 1_000_001 && piece.name == "7-0.jsonl");
+        }
+        assert!(first.iter().all(|piece| piece.lines.ends_with('\n')));
+        let lines: String = pieces.iter().map(|piece| &*piece.lines).collect();
+        assert!(lines == text);
+        std::fs::remove_dir_all(&folder).expect("a folder");
     }
 }

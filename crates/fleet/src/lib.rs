@@ -9,26 +9,30 @@
 mod agent;
 mod carrier;
 mod clock;
-mod commit_gap;
+mod command;
 mod coordinator;
 mod driving;
 mod error;
 mod frame;
 mod install;
 mod keep;
+mod ledger;
+mod link;
 mod load;
 mod loading;
 mod login;
 mod message;
 #[cfg(feature = "nats")]
 mod nats;
+mod requests;
+mod run_part;
 
 pub use agent::{AgentError, AgentSetup, serve, serve_nats};
 pub use clock::ClockReading;
-pub use commit_gap::CommitGaps;
 pub use coordinator::{AgentInfo, Fleet, FleetCommands};
 pub use driving::{AgentResult, FleetJob, FleetResult};
 pub use error::{Error, FailureKind};
-pub use keep::{KeptEnd, KeptFile, KeptHeader};
+pub use keep::{KeptEnd, KeptHeader, KeptPiece};
+pub use ledger::FleetLedger;
 pub use loading::FleetLoad;
 pub use message::ServerProbe;

@@ -7,15 +7,14 @@ use crate::carrier::Arrival;
 use crate::coordinator::{Fleet, POLL_INTERVAL, no_answer};
 use crate::driving::FleetJob;
 use crate::message::{
-    FinishedPart, FromAgent, PartHost, PartRoundTrips, PartRow, RowCounts, ToAgent, add_counts,
+    FinishedPart, FromAgent, PartHost, PartRoundTrips, RowCounts, ToAgent, add_counts,
 };
 use prony_drive::clock::Clock;
 use prony_drive::{
     DriveResult, HostTotals, LoadStart, Observer, RunEvent, RunSlice, drain_report_ns,
 };
 use prony_measure::{
-    Collector, IntervalRow, InvalidInterval, RecorderLayout, RoundTripTimes, RunPhase, RunSchedule,
-    Totals,
+    Collector, InvalidInterval, PartTotals, ReceivedRow, RoundTripTimes, RunSchedule, SerializedRow,
 };
 use prony_plan::{Plan, Stop};
 use std::sync::atomic::Ordering;
@@ -28,8 +27,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What one agent has delivered.
 pub(crate) struct Part {
-    /// Its rows of the window.
-    pub measured: Totals,
+    pub measured: PartTotals,
     rows: u64,
     counts: RowCounts,
     pub start_delay_ns: Option<u64>,
@@ -68,7 +66,7 @@ impl<'a> Load<'a> {
             .map(|slice| slice.threads() as usize)
             .collect();
         let part = |_: &RunSlice| Part {
-            measured: Totals::new(start.schedule.window_start_ns(), start.layout),
+            measured: PartTotals::new(start.schedule.window_start_ns()),
             rows: 0,
             counts: RowCounts::default(),
             start_delay_ns: None,
@@ -179,6 +177,12 @@ impl<'a> Load<'a> {
     fn take(&mut self, index: usize, arrival: Arrival) {
         let result = match arrival {
             Arrival::Message(FromAgent::Row(row)) => self.add_row(index, *row),
+            Arrival::Message(FromAgent::Ledger(part)) => {
+                if let Some(ledger) = self.job.ledger {
+                    part.add_to(&ledger.ledger, false);
+                }
+                Ok(())
+            }
             Arrival::Message(FromAgent::Finished(part)) => self.end_part(index, *part),
             Arrival::Message(FromAgent::Failed(failure)) => Err(failure.problem),
             Arrival::Message(_) => Ok(()),
@@ -193,20 +197,24 @@ impl<'a> Load<'a> {
     ///
     /// # Errors
     /// Why it is not a row of the run.
-    fn add_row(&mut self, index: usize, row: PartRow) -> Result<(), String> {
+    fn add_row(&mut self, index: usize, row: SerializedRow) -> Result<(), String> {
         let part = &mut self.parts[index];
         if part.has_ended {
             return Ok(());
         }
-        let row = read_row(row, &self.start.schedule, self.start.layout)
-            .map_err(|error| format!("it sent a second that is not one of the run: {error}"))?;
-        if row.interval.span.phase == RunPhase::Measured {
-            part.measured.add(&row);
-        }
         part.rows += 1;
         add_counts(&mut part.counts, &row);
-        self.collector.add_row(index, row);
+        let row = self
+            .read_row(row)
+            .map_err(|error| format!("it sent a second that is not one of the run: {error}"))?;
+        self.parts[index].measured.add(&row);
+        self.collector.add_row(index, &row);
         Ok(())
+    }
+
+    fn read_row(&self, row: SerializedRow) -> Result<ReceivedRow, InvalidInterval> {
+        let now_ns = Clock::System.now_ns();
+        row.into_row_of_run(&self.start.schedule, self.start.layout, now_ns)
     }
 
     /// Takes the end of an agent's part, and checks that all that it counted has arrived.
@@ -222,9 +230,10 @@ impl<'a> Load<'a> {
             ));
         }
         if let Some(drain) = finished.drain {
-            let row = read_row(drain, &self.start.schedule, self.start.layout)
+            let row = self
+                .read_row(drain)
                 .map_err(|error| format!("it sent an end that is not one of the run: {error}"))?;
-            self.collector.add_row(index, row);
+            self.collector.add_row(index, &row);
         }
         self.add_totals(finished.hosts, finished.round_trips)
             .map_err(|error| format!("it sent totals that are not those of the run: {error}"))?;
@@ -236,6 +245,9 @@ impl<'a> Load<'a> {
         let start_ns = self.start.schedule.start_ns;
         if let Some(gaps) = self.job.commit_gaps {
             gaps.add(&finished.commit_gaps, start_ns);
+        }
+        if let (Some(ledger), Some(part)) = (self.job.ledger, &finished.ledger) {
+            part.add_to(&ledger.ledger, true);
         }
         let events = finished.events.into_iter();
         self.events
@@ -304,114 +316,16 @@ impl<'a> Load<'a> {
     }
 }
 
-fn read_row(
-    row: PartRow,
-    schedule: &RunSchedule,
-    layout: RecorderLayout,
-) -> Result<IntervalRow, InvalidInterval> {
-    let now_ns = Clock::System.now_ns();
-    let interval = row
-        .interval
-        .into_interval_of_run(schedule, layout, now_ns)?;
-    Ok(IntervalRow {
-        interval: Box::new(interval),
-        worker_cpu_ns: row.worker_cpu_ns,
-        process: row.process,
-    })
-}
-
 /// When all agents must have ended, by the plan.
 fn hard_end_ns(plan: &Plan, schedule: &RunSchedule) -> u64 {
     let time = match plan.drive.stop {
         Stop::After(time) | Stop::NoStartsAfter(time) => time,
         Stop::SharedTransactions { within, .. } => within,
-        Stop::Transactions(_) => return u64::MAX,
+        Stop::Transactions(_) | Stop::WorkDone => return u64::MAX,
     };
     let after_start = time
         .saturating_add(plan.drive.grace)
         .saturating_add(END_TIMEOUT);
     let after_start_ns = u64::try_from(after_start.as_nanos()).unwrap_or(u64::MAX);
     schedule.window_start_ns().saturating_add(after_start_ns)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::frame::{read_frame, write_frame};
-    use prony_measure::{Interval, Outcome, ProcessHealth, Sample, ServiceTimeParts};
-
-    const AGENTS: usize = 50;
-    const KINDS: u16 = 20;
-    const RUN: u64 = 7;
-
-    /// One second of an agent: 200 transactions of each kind, spread over five powers of ten.
-    fn second(schedule: &RunSchedule, layout: RecorderLayout, agent: u64, second: u32) -> Vec<u8> {
-        let span = schedule.span(second);
-        let mut interval = Interval::new(span, layout);
-        for kind in 0..KINDS {
-            for step in 0..200_u64 {
-                let service_ns =
-                    10_u64.pow(4 + (step % 5) as u32) * (1 + (step + agent) % 9) + step;
-                let started_ns = span.start_ns + step * 1_000;
-                interval.record(&Sample {
-                    kind,
-                    outcome: Outcome::Committed,
-                    scheduled_ns: started_ns,
-                    started_ns,
-                    ended_ns: started_ns + service_ns,
-                    connect_ns: 0,
-                    retries: 0,
-                    parts: Some(ServiceTimeParts {
-                        send_wait_ns: service_ns / 10,
-                        server_ns: service_ns / 2,
-                        client_wait_ns: service_ns - service_ns / 10 - service_ns / 2,
-                        server_is_upper_bound: false,
-                    }),
-                });
-            }
-        }
-        let row = IntervalRow {
-            interval: Box::new(interval),
-            worker_cpu_ns: vec![Some(1); 16],
-            process: ProcessHealth::default(),
-        };
-        let mut bytes = Vec::new();
-        let row = FromAgent::Row(Box::new(PartRow::new(&row, schedule.start_ns)));
-        write_frame(&mut bytes, RUN, &row).expect("memory");
-        bytes
-    }
-
-    /// What fifty agents send in a second, from their frames to one row.
-    #[test]
-    #[ignore = "a benchmark: cargo test --release -p prony-fleet fifty_agents -- --ignored --nocapture"]
-    fn fifty_agents_are_merged() {
-        let now_ns = Clock::System.now_ns();
-        let schedule = RunSchedule::seconds(now_ns - 20_000_000_000, 0, Some(60_000_000_000));
-        let layout = RecorderLayout {
-            has_parts: true,
-            ..RecorderLayout::closed_loop(KINDS.into())
-        };
-        let mut collector = Collector::of_processes(schedule, layout, &[16; AGENTS]);
-        for number in 0..5 {
-            let frames: Vec<Vec<u8>> = (0..AGENTS as u64)
-                .map(|agent| second(&schedule, layout, agent, number))
-                .collect();
-            let bytes: usize = frames.iter().map(Vec::len).sum();
-            let since = Instant::now();
-            for (agent, frame) in frames.iter().enumerate() {
-                let message = read_frame(&mut &frame[..], RUN).expect("a frame");
-                let FromAgent::Row(row) = message else {
-                    panic!("not a row");
-                };
-                collector.add_row(agent, read_row(*row, &schedule, layout).expect("a row"));
-            }
-            let row = collector.next_row().expect("a row");
-            let time = since.elapsed();
-            let all = row.interval.all_kinds().expect("kinds");
-            let expected = AGENTS as u64 * u64::from(KINDS) * 200;
-            assert_eq!((all.committed, all.response.samples), (expected, expected));
-            println!("{AGENTS} agents, {KINDS} kinds: {bytes} bytes merged in {time:?}");
-            collector.recycle(row);
-        }
-    }
 }

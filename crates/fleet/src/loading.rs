@@ -3,13 +3,14 @@
 //! In: the parts that are missing. Out: rows that are stored. The coordinator creates the tables before, and builds keys
 //! and statistics after. Must never: give a part to two agents, or end well if one of them did not.
 
-use crate::agent::{Link, failure, read_plan, url_of};
 use crate::carrier::lock;
 use crate::coordinator::Fleet;
 use crate::driving::{plan_text, split_workers};
 use crate::error::{Error, FailureKind};
+use crate::link::Link;
 use crate::login::{hosts_of, resolve_target, server_login};
-use crate::message::{AgentFailure, FromAgent, LoadPart, ToAgent};
+use crate::message::{AgentFailure, FromAgent, LoadPart, ToAgent, failure};
+use crate::run_part::{read_plan, url_of};
 use prony_plan::{ErrorParts, Plan, UserError};
 use prony_server::Target;
 use prony_workload::progress::ProgressMeter;

@@ -4,10 +4,10 @@
 //! never: send a password over a carrier that others can read, or this machine's password without encryption to a server
 //! that such a carrier named.
 
-use crate::agent::{Link, failure};
 use crate::coordinator::Agent;
 use crate::error::Error;
-use crate::message::{AgentFailure, FailureKind, ServerLogin};
+use crate::link::Link;
+use crate::message::{AgentFailure, FailureKind, ServerLogin, failure};
 use prony_plan::ErrorParts;
 use prony_server::control::StopSignal;
 use prony_server::{

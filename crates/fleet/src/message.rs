@@ -3,15 +3,15 @@
 //! Times of the agent's events count from the start of its load, because the clocks of two machines have no common
 //! origin. [`ServerLogin`] holds passwords: it has no `Debug`, and is sent over the carrier only.
 
-use crate::commit_gap::WorkerGaps;
-use crate::keep::KeptFile;
+use crate::keep::KeptPiece;
+use crate::ledger::LedgerPart;
 use prony_document::Network;
 use prony_drive::{HostSecond, HostTotals, RunEvent, RunEventKind};
 use prony_measure::{
-    Distribution, IntervalRow, InvalidInterval, ProcessHealth, RecorderLayout, RoundTripTimes,
-    SerializedInterval, SerializedTimes,
+    Distribution, InvalidInterval, RecorderLayout, RoundTripTimes, SerializedRow, SerializedTimes,
+    WorkerGaps,
 };
-use prony_plan::ErrorParts;
+use prony_plan::{ErrorParts, UserError};
 use prony_store::{Build, DoctorReport, Host};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,12 +57,14 @@ pub(crate) enum FromAgent {
     Ready(Box<ReadyPart>),
     /// The part of the run cannot start.
     Failed(AgentFailure),
+    /// What the clients know of their commits, before each second.
+    Ledger(Box<LedgerPart>),
     /// A second is complete.
-    Row(Box<PartRow>),
+    Row(Box<SerializedRow>),
     /// The answer to [`ToAgent::Examine`]; absent if that failed.
     Examined(Option<Box<DoctorReport>>),
-    /// The answer to [`ToAgent::Collect`].
-    Kept(Vec<KeptFile>),
+    /// The answers to [`ToAgent::Collect`]; the last one is empty.
+    Kept(Option<KeptPiece>),
     /// So many more rows of a load have been sent.
     Sent(u64),
     /// All parts are stored: rows and bytes of all.
@@ -110,6 +112,8 @@ pub(crate) struct RunPart {
     pub end_worker: u32,
     /// Whether the longest time without a commit is wanted.
     pub measures_gaps: bool,
+    /// The table of the run's ledger, if it has one.
+    pub ledger_table: Option<String>,
 }
 
 /// Parts of the rows of a load.
@@ -197,44 +201,23 @@ impl AgentFailure {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-pub(crate) struct PartRow {
-    pub interval: SerializedInterval,
-    pub worker_cpu_ns: Vec<Option<u64>>,
-    pub process: ProcessHealth,
-}
-
-impl PartRow {
-    pub fn new(row: &IntervalRow, load_start_ns: u64) -> PartRow {
-        PartRow {
-            interval: SerializedInterval::new(&row.interval, load_start_ns),
-            worker_cpu_ns: row.worker_cpu_ns.clone(),
-            process: row.process,
-        }
-    }
+pub(crate) fn failure(kind: FailureKind, error: &dyn UserError) -> AgentFailure {
+    AgentFailure::new(kind, error.parts())
 }
 
 /// Counts of transactions in all rows: committed, rolled back, failed, skipped.
 pub(crate) type RowCounts = [u64; 4];
 
-pub(crate) fn add_counts(counts: &mut RowCounts, row: &IntervalRow) {
-    for tally in &row.interval.kinds {
-        let of_kind = [
-            tally.committed,
-            tally.rolled_back,
-            tally.failed,
-            tally.skipped,
-        ];
-        for (sum, count) in counts.iter_mut().zip(of_kind) {
-            *sum = sum.saturating_add(count);
-        }
+pub(crate) fn add_counts(counts: &mut RowCounts, row: &SerializedRow) {
+    for (sum, count) in counts.iter_mut().zip(row.interval.counts()) {
+        *sum = sum.saturating_add(count);
     }
 }
 
 /// The end of a part of a run.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct FinishedPart {
-    pub drain: Option<PartRow>,
+    pub drain: Option<SerializedRow>,
     pub events: Vec<PartEvent>,
     /// Count and total of each of the program's action shares.
     pub shares: Vec<(u64, u64)>,
@@ -248,6 +231,8 @@ pub(crate) struct FinishedPart {
     pub round_trips: Option<PartRoundTrips>,
     /// What each worker has seen, if it is wanted.
     pub commit_gaps: Vec<WorkerGaps>,
+    /// What the clients know of their commits at the end.
+    pub ledger: Option<LedgerPart>,
 }
 
 /// What happened at one host.
@@ -346,6 +331,8 @@ pub(crate) struct PartEvent {
     from_ns: u64,
     until_ns: Option<u64>,
     kind: PartEventKind,
+    #[serde(default)]
+    cause: Option<String>,
     detail: String,
     count: u64,
 }
@@ -370,6 +357,7 @@ impl PartEvent {
                 RunEventKind::UserFailed => PartEventKind::UserFailed,
                 RunEventKind::QueueFull => PartEventKind::QueueFull,
             },
+            cause: event.cause.clone(),
             detail: event.detail.clone(),
             count: event.count,
         }
@@ -386,6 +374,7 @@ impl PartEvent {
                 PartEventKind::UserFailed => RunEventKind::UserFailed,
                 PartEventKind::QueueFull => RunEventKind::QueueFull,
             },
+            cause: self.cause,
             detail: self.detail,
             count: self.count,
         }

@@ -9,7 +9,8 @@
 //! and a lowest value of 1. The text may come from a foreign file: decoding never panics, and never
 //! allocates more than [`MAX_SERIES_BYTES`].
 
-use crate::distribution::{Distribution, HISTOGRAM_MAX_NS, samples_needed};
+use crate::distribution::{COARSE_DIGITS, Distribution, HISTOGRAM_MAX_NS, samples_needed};
+use crate::histogram::{Buckets, CountReader, append_leb128, take_leb128};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
@@ -18,8 +19,7 @@ use flate2::write::ZlibEncoder;
 use hdrhistogram::Counter;
 use std::io::{Read, Write};
 
-/// Number of buckets per octave: two significant digits need a resolution of at least 1 in 100.
-const BUCKETS_PER_OCTAVE: u64 = 128;
+const BUCKETS: Buckets = Buckets::with_digits(COARSE_DIGITS);
 /// Maximum size of an uncompressed series, bytes. An hour of seconds takes 1 to 3 MB.
 pub const MAX_SERIES_BYTES: usize = 1 << 26;
 /// Compression level. The highest levels take several times as long and save 2 %.
@@ -27,26 +27,17 @@ const COMPRESSION_LEVEL: u32 = 6;
 
 /// The bucket of a time. Buckets below 256 ns are 1 ns wide.
 pub fn bucket_of(time_ns: u64) -> u32 {
-    let time_ns = time_ns.min(HISTOGRAM_MAX_NS);
-    // The position of the highest bit above the first 8 is the number of low bits that a bucket ignores.
-    let shift = 56 - (time_ns | (2 * BUCKETS_PER_OCTAVE - 1)).leading_zeros();
-    let within_octave = (time_ns >> shift) as u32;
-    shift * BUCKETS_PER_OCTAVE as u32 + within_octave
+    BUCKETS.index_of(time_ns.min(HISTOGRAM_MAX_NS))
 }
 
 /// The shortest and the longest time of a bucket, nanoseconds.
 pub fn bucket_bounds_ns(bucket: u32) -> (u64, u64) {
-    let bucket = u64::from(bucket.min(LAST_BUCKET));
-    if bucket < 2 * BUCKETS_PER_OCTAVE {
-        return (bucket, bucket);
-    }
-    let shift = bucket / BUCKETS_PER_OCTAVE - 1;
-    let low_ns = (bucket % BUCKETS_PER_OCTAVE + BUCKETS_PER_OCTAVE) << shift;
-    (low_ns, low_ns + (1 << shift) - 1)
+    let bucket = bucket.min(LAST_BUCKET);
+    (BUCKETS.start_ns(bucket), BUCKETS.start_ns(bucket + 1) - 1)
 }
 
-/// The bucket of [`HISTOGRAM_MAX_NS`]: 3.6e12 needs 42 bits, of which 34 are ignored.
-const LAST_BUCKET: u32 = 34 * BUCKETS_PER_OCTAVE as u32 + (HISTOGRAM_MAX_NS >> 34) as u32;
+/// The bucket of [`HISTOGRAM_MAX_NS`].
+const LAST_BUCKET: u32 = BUCKETS.index_of(HISTOGRAM_MAX_NS);
 
 /// A histogram of times with two significant digits. It takes memory only for buckets that are not empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -159,48 +150,12 @@ impl CoarseHistogram {
     pub fn take_from(series: &mut &[u8]) -> Result<CoarseHistogram, &'static str> {
         let value_count = take_leb128(series)?;
         let mut counts = Vec::new();
-        let mut bucket = 0_u64;
+        let mut reader = CountReader::of(LAST_BUCKET + 1);
         for _ in 0..value_count {
-            let encoded = take_leb128(series)?;
-            let value = (encoded >> 1) as i64 ^ -((encoded & 1) as i64);
-            match u64::try_from(value) {
-                Ok(count) => {
-                    if bucket > u64::from(LAST_BUCKET) {
-                        return Err("a histogram has more buckets than Prony uses");
-                    }
-                    if count > 0 {
-                        counts.push((bucket as u32, count));
-                    }
-                    bucket += 1;
-                }
-                Err(_) => bucket = bucket.saturating_add(value.unsigned_abs()),
-            }
+            counts.extend(reader.read(series)?);
         }
         Ok(CoarseHistogram { counts })
     }
-}
-
-fn append_leb128(mut value: u64, bytes: &mut Vec<u8>) {
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-}
-
-fn take_leb128(bytes: &mut &[u8]) -> Result<u64, &'static str> {
-    let mut value = 0_u64;
-    for position in 0..10 {
-        let (first, rest) = bytes
-            .split_first()
-            .ok_or("a series of histograms is cut off")?;
-        *bytes = rest;
-        value |= u64::from(first & 0x7f) << (7 * position).min(63);
-        if first & 0x80 == 0 {
-            return Ok(value);
-        }
-    }
-    Err("a histogram has a count that is too long")
 }
 
 /// The text of a series of histograms, from the bytes of [`CoarseHistogram::append_to`].

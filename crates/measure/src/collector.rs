@@ -7,6 +7,7 @@ use crate::errors::ErrorLedger;
 use crate::health::{Health, ProcessHealth, ProcessProbe, sum_known};
 use crate::interval::{ExcludedTransactions, Interval, TimestampCounts};
 use crate::schedule::{RunPhase, RunSchedule, Span};
+use crate::serialized::{ReceivedRow, add_worker_cpu};
 use crate::tally::{RecorderLayout, Tally};
 use prony_document::QueryCounts;
 use std::collections::VecDeque;
@@ -82,11 +83,7 @@ impl Totals {
         self.queries.add(&interval.queries);
         self.timestamps.add(&interval.timestamps);
         self.excluded.add(&interval.excluded);
-        let workers = self.worker_cpu_ns.len().max(row.worker_cpu_ns.len());
-        self.worker_cpu_ns.resize(workers, None);
-        for (sum_ns, &cpu_ns) in self.worker_cpu_ns.iter_mut().zip(&row.worker_cpu_ns) {
-            *sum_ns = sum_known(*sum_ns, cpu_ns);
-        }
+        add_worker_cpu(&mut self.worker_cpu_ns, &row.worker_cpu_ns);
     }
 
     /// The tallies of all kinds, added up.
@@ -208,10 +205,7 @@ impl Collector {
     pub fn add(&mut self, worker: usize, interval: Box<Interval>) -> Box<Interval> {
         let span = interval.span;
         if span.phase == RunPhase::Drain {
-            // Every interval of the window gets a row, even if no transaction ended in the last ones.
-            self.extend_pending_rows(span.index);
-            self.fill_skipped_intervals(worker, span.index);
-            self.end_worker(worker);
+            self.begin_drain(worker, span);
             return match &mut self.drain {
                 Some(drain) => {
                     drain.add(&interval);
@@ -223,18 +217,10 @@ impl Collector {
                 }
             };
         }
-        // If a worker delivers an interval whose row has been returned, its samples go to the oldest pending
-        // row, so that none is lost.
-        let index = span.index.saturating_sub(self.first_pending_index) as usize;
-        self.extend_pending_rows(span.index.max(self.first_pending_index).saturating_add(1));
-        self.fill_skipped_intervals(worker, span.index);
-        let progress = &mut self.workers[worker];
-        progress.next_index = progress.next_index.max(span.index.saturating_add(1));
-        progress.last_health = interval.health;
+        let index = self.pending_index(worker, span, interval.health);
         let pending_row = &mut self.pending_rows[index];
-        if let [cpu_ns] = &mut pending_row.worker_cpu_ns[self.threads[worker].clone()] {
-            *cpu_ns = sum_known(*cpu_ns, interval.health.cpu_ns());
-        }
+        let threads = self.threads[worker].clone();
+        add_thread_cpu(pending_row, threads, &[interval.health.cpu_ns()]);
         match &mut pending_row.interval {
             Some(merged) => {
                 merged.add(&interval);
@@ -253,26 +239,50 @@ impl Collector {
     ///
     /// # Panics
     /// If there is no such process.
-    pub fn add_row(&mut self, process: usize, row: IntervalRow) {
-        let span = row.interval.span;
-        if span.phase != RunPhase::Drain {
-            self.extend_pending_rows(span.index.max(self.first_pending_index).saturating_add(1));
-            let index = span.index.saturating_sub(self.first_pending_index) as usize;
-            let pending_row = &mut self.pending_rows[index];
-            let threads = &mut pending_row.worker_cpu_ns[self.threads[process].clone()];
-            // A process with a single thread has it in its interval.
-            if threads.len() > 1 {
-                for (sum_ns, cpu_ns) in threads.iter_mut().zip(row.worker_cpu_ns) {
-                    *sum_ns = sum_known(*sum_ns, cpu_ns);
-                }
-            }
-            let health = pending_row.process.get_or_insert_default();
-            health.add_later(&row.process);
+    pub fn add_row(&mut self, process: usize, row: &ReceivedRow) {
+        let (interval, span) = (&row.interval, row.interval.span());
+        if span.phase == RunPhase::Drain {
+            self.begin_drain(process, span);
+            let layout = self.layout;
+            let empty = || Box::new(Interval::new(span, layout));
+            return interval.add_to(self.drain.get_or_insert_with(empty));
         }
-        let spare = self.add(process, row.interval);
-        if self.spare_intervals.len() < 2 * self.workers.len() && spare.has_shape(self.layout) {
-            self.spare_intervals.push(spare);
+        let index = self.pending_index(process, span, interval.health());
+        let pending_row = &mut self.pending_rows[index];
+        let health = pending_row.process.get_or_insert_default();
+        health.add_later(&row.process);
+        let threads = self.threads[process].clone();
+        // A process with a single thread has it in its interval.
+        match threads.len() {
+            1 => add_thread_cpu(pending_row, threads, &[interval.health().cpu_ns()]),
+            _ => add_thread_cpu(pending_row, threads, &row.worker_cpu_ns),
         }
+        let mut sum = pending_row.interval.take().unwrap_or_else(|| {
+            let mut sum = self.spare_interval(span);
+            sum.span = span;
+            sum
+        });
+        interval.add_to(&mut sum);
+        self.pending_rows[index].interval = Some(sum);
+    }
+
+    /// A worker has reached the drain.
+    fn begin_drain(&mut self, worker: usize, span: Span) {
+        // Every interval of the window gets a row, even if no transaction ended in the last ones.
+        self.extend_pending_rows(span.index);
+        self.fill_skipped_intervals(worker, span.index);
+        self.end_worker(worker);
+    }
+
+    /// The index of the pending row for an interval that a worker delivers, with this state at its end. If its row has been
+    /// returned, its samples go to the oldest pending row, so that none is lost.
+    fn pending_index(&mut self, worker: usize, span: Span, health: Health) -> usize {
+        self.extend_pending_rows(span.index.max(self.first_pending_index).saturating_add(1));
+        self.fill_skipped_intervals(worker, span.index);
+        let progress = &mut self.workers[worker];
+        progress.next_index = progress.next_index.max(span.index.saturating_add(1));
+        progress.last_health = health;
+        span.index.saturating_sub(self.first_pending_index) as usize
     }
 
     fn spare_interval(&mut self, span: Span) -> Box<Interval> {
@@ -417,6 +427,13 @@ impl Collector {
     fn clear_interval(&self, mut interval: Box<Interval>) -> Box<Interval> {
         interval.clear();
         interval
+    }
+}
+
+/// Adds the CPU times of a process's threads.
+fn add_thread_cpu(row: &mut PendingRow, threads: Range<usize>, cpu_ns: &[Option<u64>]) {
+    for (sum_ns, cpu_ns) in row.worker_cpu_ns[threads].iter_mut().zip(cpu_ns) {
+        *sum_ns = sum_known(*sum_ns, *cpu_ns);
     }
 }
 

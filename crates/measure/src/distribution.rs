@@ -4,6 +4,7 @@
 //! percentile without enough samples.
 
 use hdrhistogram::{Counter, Histogram};
+use std::ops::RangeInclusive;
 
 /// Longest time that the histogram distinguishes, nanoseconds: one hour. Longer times are counted as one
 /// hour, but `max_ns` is exact.
@@ -11,6 +12,8 @@ pub const HISTOGRAM_MAX_NS: u64 = 3_600_000_000_000;
 
 /// Significant decimal digits of a percentile.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
+/// Significant decimal digits of [`Distribution::coarse`].
+pub(crate) const COARSE_DIGITS: u8 = 2;
 
 /// A distribution of times. `C` is the counter of a histogram's bucket: `u32` within an interval,
 /// `u64` for totals.
@@ -38,7 +41,7 @@ impl<C: Counter> Default for Distribution<C> {
 impl<C: Counter> Distribution<C> {
     /// Creates a distribution with two significant digits, which takes a seventh of the memory.
     pub fn coarse() -> Self {
-        Distribution::with_digits(2)
+        Distribution::with_digits(COARSE_DIGITS)
     }
 
     fn with_digits(digits: u8) -> Self {
@@ -86,7 +89,7 @@ impl<C: Counter> Distribution<C> {
 
     /// Adds the samples of another distribution.
     pub fn add<D: Counter>(&mut self, other: &Distribution<D>) {
-        self.add_summary(other);
+        self.add_summary_of(other);
         for bucket in other.histogram.iter_recorded() {
             // A bucket of u32 is full after 4 billion; the exact counts are stored separately.
             let count = C::from_u64(bucket.count_at_value().as_u64())
@@ -100,7 +103,7 @@ impl<C: Counter> Distribution<C> {
     /// Adds a distribution of the same counter, faster than [`Distribution::add`].
     pub fn add_same(&mut self, other: &Distribution<C>) {
         if self.histogram.add(&other.histogram).is_ok() {
-            self.add_summary(other);
+            self.add_summary_of(other);
         } else {
             self.add(other);
         }
@@ -115,18 +118,30 @@ impl<C: Counter> Distribution<C> {
         self.squares_ns2 = 0.0;
     }
 
-    fn add_summary<D: Counter>(&mut self, other: &Distribution<D>) {
-        if other.samples == 0 {
+    fn add_summary_of<D: Counter>(&mut self, other: &Distribution<D>) {
+        let extremes = other.min_ns..=other.max_ns;
+        self.add_summary(other.samples, other.sum_ns, other.squares_ns2, extremes);
+    }
+
+    /// Adds all but the histogram of another distribution.
+    pub(crate) fn add_summary(
+        &mut self,
+        samples: u64,
+        sum_ns: u128,
+        squares_ns2: f64,
+        extremes_ns: RangeInclusive<u64>,
+    ) {
+        if samples == 0 {
             return;
         }
         self.min_ns = match self.samples {
-            0 => other.min_ns,
-            _ => self.min_ns.min(other.min_ns),
+            0 => *extremes_ns.start(),
+            _ => self.min_ns.min(*extremes_ns.start()),
         };
-        self.max_ns = self.max_ns.max(other.max_ns);
-        self.samples = self.samples.saturating_add(other.samples);
-        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
-        self.squares_ns2 += other.squares_ns2;
+        self.max_ns = self.max_ns.max(*extremes_ns.end());
+        self.samples = self.samples.saturating_add(samples);
+        self.sum_ns = self.sum_ns.saturating_add(sum_ns);
+        self.squares_ns2 += squares_ns2;
     }
 }
 

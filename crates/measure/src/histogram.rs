@@ -35,17 +35,147 @@ pub fn encode_histogram<C: Counter>(histogram: &Histogram<C>) -> String {
 /// # Errors
 /// If the text is not such a histogram, or needs more memory than those of [`crate::Distribution`].
 pub fn decode_histogram<C: Counter>(text: &str) -> Result<Histogram<C>, String> {
-    let bytes = STANDARD
-        .decode(text)
-        .map_err(|error| format!("a histogram is not base64: {error}"))?;
-    check_header_and_counts(&bytes)?;
+    let bytes = decode_base64(text)?;
+    let mut windows = check_header(&bytes)?.payload.windows(OVERLONG_COUNT.len());
+    if windows.any(|bytes| bytes == OVERLONG_COUNT) {
+        return Err("a histogram has a count that is too long".to_owned());
+    }
     Deserializer::new()
         .deserialize(&mut bytes.as_slice())
         .map_err(|error| format!("a histogram cannot be read: {error}"))
 }
 
+/// The buckets of a text of [`encode_histogram`] that are not empty, ascending, with their counts.
+///
+/// # Errors
+/// If the text is not such a histogram, has other buckets than a [`crate::Distribution`] with this number of digits, or a
+/// count that is too large for `C`.
+pub(crate) fn decode_buckets<C: Counter>(text: &str, digits: u8) -> Result<Vec<(u32, C)>, String> {
+    let bytes = decode_base64(text)?;
+    let header = check_header(&bytes)?;
+    if (header.digits, header.lowest, header.highest) != (digits.into(), 1, HISTOGRAM_MAX_NS) {
+        return Err("the buckets of a histogram differ from the run's".to_owned());
+    }
+    Ok(header.counts(Buckets::with_digits(digits))?)
+}
+
+/// The counts of a text of [`encode_histogram`], as [`decode_buckets`], and the buckets that it has.
+///
+/// # Errors
+/// If the text is not such a histogram, or its buckets begin elsewhere than at 1 ns.
+pub(crate) fn decode_counts(text: &str) -> Result<(Buckets, Vec<(u32, u64)>), String> {
+    let bytes = decode_base64(text)?;
+    let header = check_header(&bytes)?;
+    if header.lowest != 1 {
+        return Err("the buckets of a histogram do not begin at 1 ns".to_owned());
+    }
+    let buckets = Buckets::with_digits(header.digits as u8);
+    Ok((buckets, header.counts(buckets)?))
+}
+
+fn decode_base64(text: &str) -> Result<Vec<u8>, String> {
+    STANDARD
+        .decode(text)
+        .map_err(|error| format!("a histogram is not base64: {error}"))
+}
+
+/// The buckets of a histogram from 1 ns to [`HISTOGRAM_MAX_NS`], as HdrHistogram numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Buckets {
+    /// Binary logarithm of the number of buckets per octave.
+    octave_bits: u32,
+}
+
+impl Buckets {
+    /// Two significant digits need a resolution of at least 1 in 100, that is 128 buckets per octave.
+    pub const fn with_digits(digits: u8) -> Buckets {
+        let octave_bits = 10_u32.pow(digits as u32).next_power_of_two().ilog2();
+        Buckets { octave_bits }
+    }
+
+    /// The bucket of a time. Buckets of the first two octaves are 1 ns wide.
+    pub const fn index_of(self, time_ns: u64) -> u32 {
+        // The position of the highest bit above the first ones is the number of low bits that a bucket ignores.
+        let first_bits = self.octave_bits + 1;
+        let shift = u64::BITS - first_bits - (time_ns | ((1 << first_bits) - 1)).leading_zeros();
+        (shift << self.octave_bits) + (time_ns >> shift) as u32
+    }
+
+    /// The shortest time of a bucket, nanoseconds.
+    pub const fn start_ns(self, index: u32) -> u64 {
+        let octave = 1 << self.octave_bits;
+        match index / octave {
+            0 => index as u64,
+            number => ((index % octave + octave) as u64) << (number - 1),
+        }
+    }
+
+    /// The number of buckets: all octaves up to that of [`HISTOGRAM_MAX_NS`].
+    pub const fn count(self) -> u32 {
+        self.index_of(HISTOGRAM_MAX_NS.next_power_of_two())
+    }
+}
+
+/// Reads counts of buckets: a positive number is the count of the next bucket, a negative one skips that many empty
+/// buckets, with the signs in ZigZag encoding.
+pub(crate) struct CountReader {
+    next: u64,
+    end: u64,
+}
+
+impl CountReader {
+    /// A reader for a histogram with so many buckets.
+    pub fn of(buckets: u32) -> CountReader {
+        CountReader {
+            next: 0,
+            end: buckets.into(),
+        }
+    }
+
+    /// Reads a number; returns bucket and count, if it is a count above 0.
+    pub fn read(&mut self, bytes: &mut &[u8]) -> Result<Option<(u32, u64)>, &'static str> {
+        let encoded = take_leb128(bytes)?;
+        let value = (encoded >> 1) as i64 ^ -((encoded & 1) as i64);
+        let Ok(count) = u64::try_from(value) else {
+            self.next = self.next.saturating_add(value.unsigned_abs());
+            return Ok(None);
+        };
+        if self.next >= self.end {
+            return Err("a histogram has more buckets than Prony uses");
+        }
+        let bucket = self.next as u32;
+        self.next += 1;
+        Ok((count > 0).then_some((bucket, count)))
+    }
+}
+
+/// What a text says of its histogram.
+struct Header<'a> {
+    digits: u32,
+    lowest: u64,
+    highest: u64,
+    payload: &'a [u8],
+}
+
+impl Header<'_> {
+    /// The counts above 0, by the number of their bucket.
+    fn counts<C: Counter>(&self, buckets: Buckets) -> Result<Vec<(u32, C)>, &'static str> {
+        let mut payload = self.payload;
+        let mut reader = CountReader::of(buckets.count());
+        let mut counts = Vec::new();
+        while !payload.is_empty() {
+            if let Some((bucket, count)) = reader.read(&mut payload)? {
+                let count =
+                    C::from_u64(count).ok_or("a histogram has a count that is too large")?;
+                counts.push((bucket, count));
+            }
+        }
+        Ok(counts)
+    }
+}
+
 /// Checks the fields that the deserializer trusts.
-fn check_header_and_counts(bytes: &[u8]) -> Result<(), &'static str> {
+fn check_header(bytes: &[u8]) -> Result<Header<'_>, &'static str> {
     let Some((header, payload)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
         return Err("a histogram is too short");
     };
@@ -61,11 +191,33 @@ fn check_header_and_counts(bytes: &[u8]) -> Result<(), &'static str> {
     if u32_at(12) > u32::from(SIGNIFICANT_DIGITS) || u64_at(24) > HISTOGRAM_MAX_NS {
         return Err("a histogram has more buckets than Prony uses");
     }
-    let mut windows = payload.windows(OVERLONG_COUNT.len());
-    if windows.any(|bytes| bytes == OVERLONG_COUNT) {
-        return Err("a histogram has a count that is too long");
+    Ok(Header {
+        digits: u32_at(12),
+        lowest: u64_at(16),
+        highest: u64_at(24),
+        payload: &payload[..u32_at(4) as usize],
+    })
+}
+
+pub(crate) fn append_leb128(mut value: u64, bytes: &mut Vec<u8>) {
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
     }
-    Ok(())
+    bytes.push(value as u8);
+}
+
+pub(crate) fn take_leb128(bytes: &mut &[u8]) -> Result<u64, &'static str> {
+    let mut value = 0_u64;
+    for position in 0..10 {
+        let (first, rest) = bytes.split_first().ok_or("a histogram is cut off")?;
+        *bytes = rest;
+        value |= u64::from(first & 0x7f) << (7 * position).min(63);
+        if first & 0x80 == 0 {
+            return Ok(value);
+        }
+    }
+    Err("a histogram has a count that is too long")
 }
 
 #[cfg(test)]

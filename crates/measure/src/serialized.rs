@@ -5,9 +5,12 @@
 //!
 //! Times count from the start of the load, because the clocks of two machines have no common origin.
 
+mod row;
 mod tally;
 mod times;
 
+pub(crate) use row::add_worker_cpu;
+pub use row::{PartTotals, ReceivedRow, SerializedRow};
 pub use times::SerializedTimes;
 
 use crate::errors::{ErrorEntry, ErrorLedger};
@@ -15,10 +18,10 @@ use crate::gaps::Gaps;
 use crate::health::Health;
 use crate::interval::{ExcludedTransactions, Interval, TimestampCounts};
 use crate::schedule::{RunSchedule, Span};
-use crate::tally::RecorderLayout;
+use crate::tally::{RecorderLayout, Tally};
 use prony_document::QueryCounts;
 use serde::{Deserialize, Serialize};
-use tally::SerializedTally;
+use tally::{SerializedTally, SparseTally};
 
 /// Largest count that is accepted: a billion per second for three days. Sums of many such counts do not
 /// overflow.
@@ -92,6 +95,17 @@ impl SerializedInterval {
         }
     }
 
+    /// Counts of transactions of all kinds: committed, rolled back, failed, skipped.
+    pub fn counts(&self) -> [u64; 4] {
+        let mut sums = [0_u64; 4];
+        for tally in &self.kinds {
+            for (sum, count) in sums.iter_mut().zip(tally.counts) {
+                *sum = sum.saturating_add(count);
+            }
+        }
+        sums
+    }
+
     /// Restores the interval on a clock on which the load starts at `load_start_ns`.
     ///
     /// # Errors
@@ -102,26 +116,16 @@ impl SerializedInterval {
         load_start_ns: u64,
         layout: RecorderLayout,
     ) -> Result<Interval, InvalidInterval> {
-        self.check_counts()?;
-        let mut interval = Interval::empty(self.span_on_clock(load_start_ns)?);
-        if !self.kinds.is_empty() {
-            // Check before memory for histograms is reserved.
-            let shapes_match = self.kinds.iter().all(|tally| tally.has_shape(layout));
-            if self.kinds.len() != layout.kinds || !shapes_match {
-                return Err(InvalidInterval::Layout);
-            }
-        }
-        interval.gaps = Gaps::from_times(self.gaps.as_deref())
-            .ok_or(InvalidInterval::Span("its gaps contradict each other"))?;
-        interval.errors = self.to_error_ledger(layout.kinds)?;
-        interval.health = self.health;
-        interval.excluded = self.excluded;
-        interval.timestamps = self.timestamps;
-        interval.queries = self.queries;
-        let tallies = self.kinds.into_iter();
-        interval.kinds = tallies
-            .map(|tally| tally.into_tally(layout.latency_limit_ns))
-            .collect::<Result<_, _>>()?;
+        let SparseInterval {
+            others: mut interval,
+            kinds,
+        } = self.into_sparse(load_start_ns, layout)?;
+        let restore = |sparse: &SparseTally| {
+            let mut tally = Tally::new(layout);
+            sparse.add_to(&mut tally);
+            tally
+        };
+        interval.kinds = kinds.iter().map(restore).collect();
         Ok(interval)
     }
 
@@ -136,7 +140,7 @@ impl SerializedInterval {
         schedule: &RunSchedule,
         layout: RecorderLayout,
         now_ns: u64,
-    ) -> Result<Interval, InvalidInterval> {
+    ) -> Result<SparseInterval, InvalidInterval> {
         let span = self.span_on_clock(schedule.start_ns)?;
         let expected = schedule.span(span.index);
         if (expected.index, expected.phase, expected.start_ns)
@@ -148,7 +152,35 @@ impl SerializedInterval {
         if span.start_ns > now_ns {
             return Err(InvalidInterval::Span("it lies in the future"));
         }
-        self.into_interval(schedule.start_ns, layout)
+        self.into_sparse(schedule.start_ns, layout)
+    }
+
+    fn into_sparse(
+        self,
+        load_start_ns: u64,
+        layout: RecorderLayout,
+    ) -> Result<SparseInterval, InvalidInterval> {
+        self.check_counts()?;
+        let mut others = Interval::empty(self.span_on_clock(load_start_ns)?);
+        if !self.kinds.is_empty() {
+            // Check before memory for histograms is reserved.
+            let shapes_match = self.kinds.iter().all(|tally| tally.has_shape(layout));
+            if self.kinds.len() != layout.kinds || !shapes_match {
+                return Err(InvalidInterval::Layout);
+            }
+        }
+        others.gaps = Gaps::from_times(self.gaps.as_deref())
+            .ok_or(InvalidInterval::Span("its gaps contradict each other"))?;
+        others.errors = self.to_error_ledger(layout.kinds)?;
+        others.health = self.health;
+        others.excluded = self.excluded;
+        others.timestamps = self.timestamps;
+        others.queries = self.queries;
+        let kinds = self.kinds.into_iter().map(SerializedTally::into_sparse);
+        Ok(SparseInterval {
+            others,
+            kinds: kinds.collect::<Result<_, _>>()?,
+        })
     }
 
     fn span_on_clock(&self, load_start_ns: u64) -> Result<Span, InvalidInterval> {
@@ -200,6 +232,35 @@ impl SerializedInterval {
         check_counts(&[health.iterations, health.replies, health.starts_waiting])?;
         let mut errors = self.errors.iter();
         errors.try_for_each(|error| check_counts(&[error.count]))
+    }
+}
+
+/// An interval of another machine, decoded and checked. It is added to another one in a time that depends on the buckets
+/// that are not empty, and not on the size of histograms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SparseInterval {
+    /// All but the kinds.
+    others: Interval,
+    kinds: Vec<SparseTally>,
+}
+
+impl SparseInterval {
+    /// The interval's index, phase and times.
+    pub fn span(&self) -> Span {
+        self.others.span
+    }
+
+    /// The health of that machine's workers.
+    pub(crate) fn health(&self) -> Health {
+        self.others.health
+    }
+
+    /// Adds the interval to one of the same span and layout.
+    pub fn add_to(&self, sum: &mut Interval) {
+        sum.add(&self.others);
+        for (sum, tally) in sum.kinds.iter_mut().zip(&self.kinds) {
+            tally.add_to(sum);
+        }
     }
 }
 

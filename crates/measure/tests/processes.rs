@@ -1,8 +1,8 @@
 //! Rows that several processes merged add up to what one process would have merged.
 
 use prony_measure::{
-    CollectedFigures, Collector, Counter, Interval, IntervalRow, Outcome, RecorderLayout,
-    RunSchedule, Sample, Tally,
+    CollectedFigures, Collector, Counter, Interval, IntervalRow, Outcome, PartTotals,
+    RecorderLayout, RunSchedule, Sample, SerializedRow, ServiceTimeParts, Tally,
 };
 
 const S: u64 = 1_000_000_000;
@@ -17,6 +17,7 @@ fn layout() -> RecorderLayout {
     RecorderLayout {
         kinds: 2,
         open_loop: true,
+        has_parts: true,
         ..RecorderLayout::closed_loop(2)
     }
 }
@@ -43,7 +44,12 @@ fn interval(worker: u64, index: u32) -> Box<Interval> {
             ended_ns: scheduled_ns + time_ns,
             connect_ns: 0,
             retries: 0,
-            parts: None,
+            parts: Some(ServiceTimeParts {
+                send_wait_ns: time_ns / 30,
+                server_ns: time_ns / 3,
+                client_wait_ns: time_ns / 5,
+                server_is_upper_bound: number % 7 == 0,
+            }),
         });
     }
     interval.health.cpu_user_ns = Some(1_000 * (worker + 1));
@@ -79,6 +85,8 @@ fn exact<C: Counter>(kinds: &[Tally<C>]) -> Vec<ExactTally> {
             Some(&tally.response),
             tally.service.as_ref(),
             tally.lag.as_ref(),
+            tally.parts.as_ref().map(|parts| &parts.server),
+            Some(&tally.rolled_back_response),
         ];
         let times = || times.into_iter().flatten();
         let counts = times().map(|times| {
@@ -103,21 +111,42 @@ fn exact<C: Counter>(kinds: &[Tally<C>]) -> Vec<ExactTally> {
 fn rows_of_processes_add_up_to_those_of_their_workers() {
     let (rows, together) = collect(&[0, 1, 2]);
     let mut collector = Collector::of_processes(schedule(), layout(), &[1, 2]);
+    let mut parts = Vec::new();
     for process in 0..2 {
+        let mut part = PartTotals::new(schedule().window_start_ns());
+        // As it arrives from another machine.
+        let mut add = |row: &IntervalRow| {
+            let sent = serde_json::to_string(&SerializedRow::new(row, schedule().start_ns));
+            let received: SerializedRow = serde_json::from_str(&sent.expect("JSON")).expect("JSON");
+            let row = received.into_row_of_run(&schedule(), layout(), u64::MAX);
+            let row = row.expect("a row of the run");
+            part.add(&row);
+            collector.add_row(process, &row);
+        };
         let workers: Vec<u64> = (0..3)
             .filter(|worker| PROCESS_OF_WORKER[*worker as usize] == process)
             .collect();
         let (rows, collected) = collect(&workers);
         assert_eq!(rows.len(), 4, "a warm-up of one second, and three");
-        rows.into_iter()
-            .for_each(|row| collector.add_row(process, row));
+        rows.iter().for_each(&mut add);
         let drain = IntervalRow {
             interval: collected.drain.expect("all workers reached it"),
             worker_cpu_ns: Vec::new(),
             process: Default::default(),
         };
-        collector.add_row(process, drain);
+        add(&drain);
+        let alone = collected.measured.all_kinds();
+        assert_eq!(part.committed, alone.committed);
+        assert_eq!(part.response_mean_ns(), Some(alone.response.mean_ns()));
+        let server = alone.parts.map(|parts| parts.server.mean_ns());
+        assert_eq!(part.server_mean_ns(), server);
+        assert_eq!(part.health, collected.measured.health);
+        assert_eq!(part.worker_cpu_ns, collected.measured.worker_cpu_ns);
+        assert_eq!(part.seconds(), collected.measured.seconds());
+        parts.push(part);
     }
+    let sum: u64 = parts.iter().map(|part| part.committed).sum();
+    assert_eq!(sum, together.measured.all_kinds().committed);
     let mut merged: Vec<IntervalRow> = std::iter::from_fn(|| collector.next_row()).collect();
     let collected = collector.finish();
     merged.extend(collected.rows.iter().cloned());

@@ -3,7 +3,7 @@
 use prony_measure::{
     BatchScheduling, Collector, ErrorClass, ExcludedTransactions, InFlight, Interval,
     InvalidInterval, Outcome, QueryCounts, RecorderLayout, RunSchedule, Sample, SerializedInterval,
-    ServiceTimeParts, TimestampCounts,
+    ServiceTimeParts, SparseInterval, TimestampCounts,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -160,6 +160,13 @@ fn read(text: &str) -> SerializedInterval {
     serde_json::from_str(text).expect("it was serialised")
 }
 
+/// The interval that was received.
+fn dense(received: &SparseInterval, layout: RecorderLayout) -> Interval {
+    let mut interval = Interval::new(received.span(), layout);
+    received.add_to(&mut interval);
+    interval
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -170,7 +177,7 @@ proptest! {
         prop_assert_eq!(same_clock.as_ref(), Ok(&interval));
         let end_ns = interval.span.start_ns;
         let received = read(&text).into_interval_of_run(&schedule(START_NS), layout, end_ns);
-        prop_assert_eq!(received.as_ref(), Ok(&interval));
+        prop_assert_eq!(received.map(|received| dense(&received, layout)), Ok(interval.clone()));
         let other = on_other_clock(interval.clone());
         prop_assert_eq!(json(&other, OTHER_START_NS), text);
     }
@@ -198,9 +205,9 @@ proptest! {
 
         let now_ns = run.span(index).end_ns;
         let receive = |text: &str| read(text).into_interval_of_run(&run, layout, now_ns);
-        let mut sum = receive(&json(&first, START_NS)).expect("an interval of the run");
+        let mut sum = dense(&receive(&json(&first, START_NS)).expect("an interval of the run"), layout);
         let other = json(&on_other_clock(second), OTHER_START_NS);
-        sum.add(&receive(&other).expect("an interval of the run"));
+        receive(&other).expect("an interval of the run").add_to(&mut sum);
         prop_assert_eq!(&sum, &*row.interval);
     }
 
@@ -223,7 +230,9 @@ proptest! {
         let Ok(form) = serde_json::from_value::<SerializedInterval>(form) else {
             return Ok(());
         };
-        if let Ok(mut read) = form.into_interval_of_run(&schedule(START_NS), layout, u64::MAX) {
+        if let Ok(received) = form.into_interval_of_run(&schedule(START_NS), layout, u64::MAX) {
+            let mut read = dense(&received, layout);
+            received.add_to(&mut read);
             read.add(&interval.clone());
             read.add(&read.clone());
             let _ = (read.is_empty(), read.excluded.in_flight.total(), read.queries.all());
@@ -275,7 +284,8 @@ fn read_changed(pointer: &str, value: Value) -> Result<Interval, InvalidInterval
     let mut form: Value = serde_json::from_str(&json(&interval, START_NS)).unwrap();
     *form.pointer_mut(pointer).expect(pointer) = value;
     let form: SerializedInterval = serde_json::from_value(form).expect("the types are right");
-    form.into_interval_of_run(&schedule(START_NS), layout, START_NS + 9 * S)
+    let received = form.into_interval_of_run(&schedule(START_NS), layout, START_NS + 9 * S);
+    received.map(|received| dense(&received, layout))
 }
 
 #[test]
@@ -347,12 +357,13 @@ fn only_intervals_of_the_run_are_accepted() {
         .clone()
         .into_interval_of_run(&endless, layout, START_NS + 9 * S);
     assert_eq!(
-        result_if_early,
+        result_if_early.map(|_| ()),
         Err(InvalidInterval::Span("it lies in the future"))
     );
     let now_ns = interval.span.end_ns;
     assert_eq!(
-        form.into_interval_of_run(&endless, layout, now_ns),
+        form.into_interval_of_run(&endless, layout, now_ns)
+            .map(|received| dense(&received, layout)),
         Ok(interval)
     );
 }

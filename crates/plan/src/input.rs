@@ -8,7 +8,9 @@ use crate::problem::{InputLocation, Problem};
 pub use crate::settings::PlanInput;
 use crate::settings::{Setting, SettingValue};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 /// A value with the location where it was given.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,6 +76,28 @@ impl fmt::Debug for PlanInput {
         f.debug_struct("PlanInput")
             .field("file", &self.file)
             .finish_non_exhaustive()
+    }
+}
+
+fn no_location<T>(value: T) -> InputValue<T> {
+    value_from_flag("", Some(value))
+}
+
+fn unless_empty<T: Clone + Default + PartialEq>(value: &T) -> InputValue<T> {
+    let given = Some(value.clone()).filter(|value| *value != T::default());
+    given.and_then(no_location)
+}
+
+/// The time and the number of transactions after which a run stops.
+fn limits(stop: Stop) -> (Option<Duration>, Option<u64>) {
+    match stop {
+        Stop::After(time) | Stop::NoStartsAfter(time) => (Some(time), None),
+        Stop::Transactions(count) => (None, Some(count)),
+        Stop::WorkDone => (None, None),
+        Stop::SharedTransactions {
+            transactions,
+            within,
+        } => (Some(within), Some(transactions)),
     }
 }
 
@@ -146,11 +170,20 @@ impl PlanInput {
 
     /// The input that produces this plan, with every default written out. `server` is the URL to write.
     pub(crate) fn from_plan(plan: &Plan, server: Option<&str>) -> PlanInput {
-        fn no_location<T>(value: T) -> InputValue<T> {
-            value_from_flag("", Some(value))
-        }
         let drive = &plan.drive;
         let count = |number: u32| no_location(u64::from(number));
+        let rate = match drive.pace {
+            Pace::Rate {
+                rate_tps, arrival, ..
+            } => Some((rate_tps, arrival)),
+            _ => None,
+        };
+        let (time, transactions) = limits(drive.stop);
+        let listen = plan.observe.metrics_listen.as_ref();
+        let listen = listen.map(ToString::to_string);
+        let read_share = plan.read_from.as_ref().map(|_| drive.read_share);
+        let is_embedded = plan.server == ServerPlan::Embedded;
+        let url = server.filter(|_| !is_embedded).map(str::to_owned);
         let mut input = PlanInput {
             workload: no_location(plan.workload.name.clone()),
             scale: plan.workload.scale.and_then(count),
@@ -166,10 +199,7 @@ impl PlanInput {
             describe: no_location(drive.describe),
             connect_per_transaction: no_location(drive.connect_per_transaction),
             spread: drive.spread.and_then(no_location),
-            read_share: plan
-                .read_from
-                .as_ref()
-                .and_then(|_| count(drive.read_share)),
+            read_share: read_share.and_then(count),
             tcp_sample: count(drive.tcp_sample),
             io: no_location(drive.io),
             wait: no_location(drive.wait),
@@ -177,63 +207,45 @@ impl PlanInput {
             statement_latency: no_location(drive.statement_latency),
             seed: drive.seed.and_then(no_location),
             expect_outage: no_location(plan.expect_outage),
-            at: Some(plan.at.clone())
-                .filter(|at| !at.is_empty())
-                .and_then(no_location),
+            at: unless_empty(&plan.at),
             ledger: no_location(plan.ledger),
             install_agents: no_location(plan.install_agents),
-            require: Some(plan.require.clone())
-                .filter(|require| !require.0.is_empty())
-                .and_then(no_location),
-            agents: Some(plan.agents.clone())
-                .filter(|agents| !agents.is_empty())
-                .and_then(no_location),
-            declared: Some(plan.declared.clone())
-                .filter(|declared| !declared.is_empty())
-                .and_then(no_location),
-            settings: Some(plan.settings.clone())
-                .filter(|settings| !settings.is_empty())
-                .and_then(no_location),
+            require: unless_empty(&plan.require),
+            agents: unless_empty(&plan.agents),
+            declared: unless_empty(&plan.declared),
+            settings: unless_empty(&plan.settings),
             observe: no_location(plan.observe.server),
             server_metrics: plan.observe.server_metrics.clone().and_then(no_location),
-            metrics_listen: plan
-                .observe
-                .metrics_listen
-                .as_ref()
-                .and_then(|listen| no_location(listen.to_string())),
-            ..PlanInput::default()
+            metrics_listen: listen.and_then(no_location),
+            url: url.and_then(no_location),
+            embedded: is_embedded.then_some(true).and_then(no_location),
+            read_from: match &plan.read_from {
+                Some(ServerPlan::Url(url)) => no_location(url.clone()),
+                Some(ServerPlan::Embedded) | None => None,
+            },
+            rate_tps: rate.and_then(|(rate_tps, _)| no_location(rate_tps)),
+            arrival: rate.and_then(|(_, arrival)| no_location(arrival)),
+            duration: time.and_then(no_location),
+            transactions: transactions.and_then(no_location),
+            // A plan is one run of its experiment.
+            repeats: None,
+            via: None,
+            versus: None,
+            order: None,
+            ledger_cost: None,
+            keep_going: None,
+            pause: None,
+            between: None,
+            restart: None,
+            variants: Vec::new(),
+            sweep: None,
+            options: BTreeMap::new(),
+            file: FileInput::default(),
         };
-        if let Some(ServerPlan::Url(url)) = &plan.read_from {
-            input.read_from = no_location(url.clone());
-        }
-        match plan.server {
-            ServerPlan::Embedded => input.embedded = no_location(true),
-            ServerPlan::Url(_) => input.url = server.map(str::to_owned).and_then(no_location),
-        }
-        if let Pace::Rate {
-            rate_tps, arrival, ..
-        } = drive.pace
-        {
-            (input.rate_tps, input.arrival) = (no_location(rate_tps), no_location(arrival));
-        }
-        input.set_stop(drive.stop);
         for (key, value) in &plan.workload.options {
             input.set_option("", key, Some(value.clone()));
         }
         input
-    }
-
-    fn set_stop(&mut self, stop: Stop) {
-        let (time, count) = match stop {
-            Stop::After(time) | Stop::NoStartsAfter(time) => (Some(time), None),
-            Stop::Transactions(count) => (None, Some(count)),
-            Stop::SharedTransactions {
-                transactions,
-                within,
-            } => (Some(within), Some(transactions)),
-        };
-        self.duration = value_from_flag("", time);
-        self.transactions = value_from_flag("", count);
     }
 
     /// The given values, for the Run document: `{"run.clients": {"value": 64, "place": "--clients"}}`.

@@ -48,17 +48,12 @@ pub struct ListenAddress {
 }
 
 /// The error for text that is not an address to listen on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}; {hint}")]
 pub struct ListenError {
     pub message: String,
     /// A correct form of the address.
     pub hint: &'static str,
-}
-
-impl fmt::Display for ListenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}; {}", self.message, self.hint)
-    }
 }
 
 const VALID_FORMS_HINT: &str =

@@ -296,18 +296,34 @@ impl<'a, 'i> Section<'a, 'i> {
 
     /// Reads a table of facts about a server, `cpus = 16`.
     pub(crate) fn read_facts(&mut self, key: &'static str) -> InputValue<Declared> {
+        self.read_table(key, "facts", |section, path, table| {
+            section.read_fact_table(key, path, table, &[])
+        })
+    }
+
+    /// Reads a table of settings of a server, `synchronous_commit = "off"`.
+    pub(crate) fn read_server_settings(&mut self, key: &'static str) -> InputValue<ServerSettings> {
+        self.read_table(key, "settings", |section, path, table| {
+            section.read_server_setting_table(key, path, table)
+        })
+    }
+
+    /// Reads a table; `contents` says of what.
+    fn read_table<T>(
+        &mut self,
+        key: &'static str,
+        contents: &str,
+        read: impl FnOnce(&mut Self, &str, &DeTable<'i>) -> T,
+    ) -> InputValue<T> {
         let (value, location) = self.read_value(key)?;
-        let Some(table) = value.as_table() else {
-            let hint = format!(
-                "write [{}.{key}] on a line of its own, and the facts below",
-                self.path
-            );
-            self.reject_wrong_type(key, location, "a table", value, Some(hint));
-            return None;
-        };
         let path = format!("{}.{key}", self.path);
-        let value = self.read_fact_table(key, &path, table, &[]);
-        Some(Located { value, location })
+        if let Some(table) = value.as_table() {
+            let value = read(self, &path, table);
+            return Some(Located { value, location });
+        }
+        let hint = format!("write [{path}] on a line of its own, and the {contents} below");
+        self.reject_wrong_type(key, location, "a table", value, Some(hint));
+        None
     }
 
     /// Reads the facts of `table`, except the keys in `others`; a problem rejects `key`.
@@ -319,46 +335,10 @@ impl<'a, 'i> Section<'a, 'i> {
         others: &[&str],
     ) -> Declared {
         let mut declared = Declared::default();
-        let is_fact = |name: &str| !others.contains(&name);
-        for (name, value) in table.iter().filter(|(name, _)| is_fact(name.get_ref())) {
-            let path = format!("{path}.{}", shorten(name.get_ref()));
-            let location = self.source.location(name.span().start, path);
-            let text = match value.get_ref() {
-                DeValue::String(text) => text.as_ref().to_owned(),
-                DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str().to_owned(),
-                other => {
-                    self.reject_wrong_type(
-                        key,
-                        location,
-                        "a string or a whole number",
-                        other,
-                        None,
-                    );
-                    continue;
-                }
-            };
-            let fact = fact_of_name(name.get_ref());
-            if let Err(message) = fact.and_then(|fact| declared.declare(fact, &text)) {
-                self.reject(key, Problem::new(location, message));
-            }
-        }
+        self.read_entries(key, path, (table, others), false, &mut |name, text| {
+            fact_of_name(name).and_then(|fact| declared.declare(fact, text))
+        });
         declared
-    }
-
-    /// Reads a table of settings of a server, `synchronous_commit = "off"`.
-    pub(crate) fn read_server_settings(&mut self, key: &'static str) -> InputValue<ServerSettings> {
-        let (value, location) = self.read_value(key)?;
-        let Some(table) = value.as_table() else {
-            let hint = format!(
-                "write [{}.{key}] on a line of its own, and the settings below",
-                self.path
-            );
-            self.reject_wrong_type(key, location, "a table", value, Some(hint));
-            return None;
-        };
-        let path = format!("{}.{key}", self.path);
-        let value = self.read_server_setting_table(key, &path, table);
-        Some(Located { value, location })
     }
 
     /// Reads the settings of `table`; a problem rejects `key`. A name such as `auto_explain.log_analyze` may be written
@@ -370,43 +350,59 @@ impl<'a, 'i> Section<'a, 'i> {
         table: &DeTable<'_>,
     ) -> ServerSettings {
         let mut settings = ServerSettings::default();
-        for (name, value) in table {
+        self.read_entries(key, path, (table, &[]), true, &mut |name, text| {
+            let set = settings.set(name, text);
+            set.map_err(|reason| format!("{} {reason}", shorten(name)))
+        });
+        settings
+    }
+
+    /// Gives each entry of a table to `set`, as text, except those of other keys; a problem rejects `key`. Settings may also be decimal numbers,
+    /// booleans and tables.
+    fn read_entries(
+        &mut self,
+        key: &str,
+        path: &str,
+        (table, others): (&DeTable<'_>, &[&str]),
+        are_settings: bool,
+        set: &mut dyn FnMut(&str, &str) -> Result<(), String>,
+    ) {
+        let is_entry = |name: &str| !others.contains(&name);
+        for (name, value) in table.iter().filter(|(name, _)| is_entry(name.get_ref())) {
             let path = format!("{path}.{}", shorten(name.get_ref()));
             let location = self.source.location(name.span().start, path.clone());
             let text = match value.get_ref() {
-                DeValue::String(text) => text.as_ref().to_owned(),
-                DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str().to_owned(),
-                DeValue::Float(float) => float.as_str().to_owned(),
-                DeValue::Boolean(true) => "on".to_owned(),
-                DeValue::Boolean(false) => "off".to_owned(),
-                DeValue::Table(inner) => {
-                    let inner = self.read_server_setting_table(key, &path, inner);
-                    for (rest, value) in inner.iter() {
-                        let name = format!("{}.{rest}", name.get_ref());
-                        if let Err(reason) = settings.set(&name, value) {
-                            let message = format!("{} {reason}", shorten(&name));
-                            self.reject(key, Problem::new(location.clone(), message));
-                        }
+                DeValue::String(text) => text.as_ref(),
+                DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str(),
+                DeValue::Float(float) if are_settings => float.as_str(),
+                DeValue::Boolean(is_on) if are_settings => {
+                    if *is_on {
+                        "on"
+                    } else {
+                        "off"
                     }
+                }
+                DeValue::Table(inner) if are_settings => {
+                    let set = &mut |rest: &str, text: &str| {
+                        set(&format!("{}.{rest}", name.get_ref()), text)
+                    };
+                    self.read_entries(key, &path, (inner, &[]), true, set);
                     continue;
                 }
                 other => {
-                    self.reject_wrong_type(
-                        key,
-                        location,
-                        "a string, a number or a boolean",
-                        other,
-                        None,
-                    );
+                    let expected = if are_settings {
+                        "a string, a number or a boolean"
+                    } else {
+                        "a string or a whole number"
+                    };
+                    self.reject_wrong_type(key, location, expected, other, None);
                     continue;
                 }
             };
-            if let Err(reason) = settings.set(name.get_ref(), &text) {
-                let message = format!("{} {reason}", shorten(name.get_ref()));
+            if let Err(message) = set(name.get_ref(), text) {
                 self.reject(key, Problem::new(location, message));
             }
         }
-        settings
     }
 
     /// Reads a list of strings that `parse` reads, such as this example.

@@ -5,8 +5,8 @@
 //! figures are empty. Must never: round.
 
 use prony_store::{
-    AnswerVerdict, Experiment, IndustryMetric, Latency, MachineSecond, Run, RunSummary, RunVerdict,
-    Second, ServerSecond,
+    Experiment, IndustryMetric, Latency, MachineSecond, Run, RunSummary, RunVerdict, Second,
+    ServerSecond,
 };
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -15,143 +15,114 @@ use std::io::{self, Write};
 /// The name of a column, and the function that formats its cells.
 type Column<T> = (&'static str, fn(&T) -> String);
 
+/// Columns named as their field, or with the name and the cell of their own.
+macro_rules! columns {
+    ($($field:ident $(= $cell:expr)?),+ $(,)?) => { [$(columns!(@ $field $($cell)?)),+] };
+    (@ $field:ident) => { (stringify!($field), |row| row.$field.cell()) };
+    (@ $name:ident $cell:expr) => { (stringify!($name), $cell) };
+}
+
 /// The columns of the per-second series.
-const SECOND_COLUMNS: [Column<Second>; 19] = [
-    ("at_s", |second| second.at_s.to_string()),
-    ("seconds", |second| second.length_s.to_string()),
-    ("part", |second| second.phase.name().to_owned()),
-    ("committed", |second| second.committed.to_string()),
-    ("rolled_back", |second| second.rolled_back.to_string()),
-    ("failed", |second| second.failed.to_string()),
-    ("tps", |second| second.committed_per_second().to_string()),
-    ("mean_ns", |second| second.mean_ns.to_string()),
-    ("p50_ns", |second| cell(second.p50_ns)),
-    ("p95_ns", |second| cell(second.p95_ns)),
-    ("p99_ns", |second| cell(second.p99_ns)),
-    ("max_ns", |second| second.max_ns.to_string()),
-    ("server_mean_ns", |second| cell(second.server_mean_ns)),
-    ("client_cpu_s", |second| cell(second.client_cpu_s)),
-    ("loop_delay_max_ns", |second| {
-        second.loop_delay_max_ns.to_string()
-    }),
-    ("connections", |second| second.connections.to_string()),
-    ("rolling_s", |second| {
-        cell(second.rolling.as_ref().map(|window| window.length_s))
-    }),
-    ("rolling_p95_ns", |second| {
-        cell(second.rolling.as_ref().map(|window| window.p95_ns))
-    }),
-    ("rolling_p99_ns", |second| {
-        cell(second.rolling.as_ref().map(|window| window.p99_ns))
-    }),
+const SECOND_COLUMNS: [Column<Second>; 19] = columns![
+    at_s,
+    seconds = |second| second.length_s.to_string(),
+    part = |second| second.phase.name().to_owned(),
+    committed,
+    rolled_back,
+    failed,
+    tps = |second| second.committed_per_second().to_string(),
+    mean_ns,
+    p50_ns,
+    p95_ns,
+    p99_ns,
+    max_ns,
+    server_mean_ns,
+    client_cpu_s,
+    loop_delay_max_ns,
+    connections,
+    rolling_s = |second| second.rolling.as_ref().map(|window| window.length_s).cell(),
+    rolling_p95_ns = |second| second.rolling.as_ref().map(|window| window.p95_ns).cell(),
+    rolling_p99_ns = |second| second.rolling.as_ref().map(|window| window.p99_ns).cell(),
 ];
 
 /// The columns of the observations of the server, before those of the machines.
-const SERVER_COLUMNS: [Column<ServerSecond>; 19] = [
-    ("at_s", |second| second.at_s.to_string()),
-    ("seconds", |second| second.length_s.to_string()),
-    ("commits", |second| cell(second.commits)),
-    ("rollbacks", |second| cell(second.rollbacks)),
-    ("cache_hits", |second| cell(second.cache_hits)),
-    ("cache_reads", |second| cell(second.cache_reads)),
-    ("log_bytes", |second| cell(second.log_bytes)),
-    ("temp_bytes", |second| cell(second.temp_bytes)),
-    ("deadlocks", |second| cell(second.deadlocks)),
-    ("node_conflicts", |second| cell(second.node_conflicts)),
-    ("flow_control_share", |second| {
-        cell(second.flow_control_share)
-    }),
-    ("connections", |second| cell(second.connections)),
-    ("active", |second| cell(second.active)),
-    ("lock_waits", |second| cell(second.lock_waits)),
-    ("vacuums", |second| cell(second.vacuums)),
-    ("checkpoint_age_bytes", |second| {
-        cell(second.checkpoint_age_bytes)
-    }),
-    ("history_length", |second| cell(second.history_length)),
-    ("replication_lag_bytes", |second| {
-        cell(second.replication_lag_bytes)
-    }),
-    ("replication_lag_s", |second| cell(second.replication_lag_s)),
+const SERVER_COLUMNS: [Column<ServerSecond>; 19] = columns![
+    at_s,
+    seconds = |second| second.length_s.to_string(),
+    commits,
+    rollbacks,
+    cache_hits,
+    cache_reads,
+    log_bytes,
+    temp_bytes,
+    deadlocks,
+    node_conflicts,
+    flow_control_share,
+    connections,
+    active,
+    lock_waits,
+    vacuums,
+    checkpoint_age_bytes,
+    history_length,
+    replication_lag_bytes,
+    replication_lag_s,
 ];
 
 /// The columns of a machine; shares are from 0 to 1.
-const MACHINE_COLUMNS: [Column<MachineSecond>; 12] = [
-    ("busy", |second| cell(second.busy_share)),
-    ("busiest_cpu", |second| cell(second.busiest_cpu_share)),
-    ("io_wait", |second| cell(second.io_wait_share)),
-    ("steal", |second| cell(second.steal_share)),
-    ("server_cpu_s", |second| cell(second.server_cpu_s)),
-    ("memory_available_bytes", |second| {
-        cell(second.memory_available_bytes)
-    }),
-    ("disk_read_bytes", |second| cell(second.disk_read_bytes)),
-    ("disk_write_bytes", |second| cell(second.disk_write_bytes)),
-    ("disk_busy", |second| cell(second.disk_busy_share)),
-    ("throttled_s", |second| cell(second.throttled_s)),
-    ("network_bytes", |second| cell(second.network_bytes)),
-    ("link_busy", |second| cell(second.link_busy_share)),
+const MACHINE_COLUMNS: [Column<MachineSecond>; 12] = columns![
+    busy = |second| second.busy_share.cell(),
+    busiest_cpu = |second| second.busiest_cpu_share.cell(),
+    io_wait = |second| second.io_wait_share.cell(),
+    steal = |second| second.steal_share.cell(),
+    server_cpu_s,
+    memory_available_bytes,
+    disk_read_bytes,
+    disk_write_bytes,
+    disk_busy = |second| second.disk_busy_share.cell(),
+    throttled_s,
+    network_bytes,
+    link_busy = |second| second.link_busy_share.cell(),
 ];
 
-const LATENCY_COLUMNS: [Column<Latency>; 9] = [
-    ("samples", |latency| latency.samples.to_string()),
-    ("mean_ns", |latency| latency.mean_ns.to_string()),
-    ("min_ns", |latency| latency.min_ns.to_string()),
-    ("p50_ns", |latency| cell(latency.p50_ns)),
-    ("p90_ns", |latency| cell(latency.p90_ns)),
-    ("p95_ns", |latency| cell(latency.p95_ns)),
-    ("p99_ns", |latency| cell(latency.p99_ns)),
-    ("p999_ns", |latency| cell(latency.p999_ns)),
-    ("max_ns", |latency| latency.max_ns.to_string()),
+const LATENCY_COLUMNS: [Column<Latency>; 9] = columns![
+    samples, mean_ns, min_ns, p50_ns, p90_ns, p95_ns, p99_ns, p999_ns, max_ns
 ];
 
 /// The columns of stored runs.
-const RUN_COLUMNS: [Column<RunSummary>; 19] = [
-    ("id", |run| quoted(&run.id)),
-    ("started_at", |run| quoted(&run.started_at)),
-    ("workload", |run| quoted(&run.workload)),
-    ("server", |run| quoted(&run.server)),
-    ("scale", |run| run.scale.to_string()),
-    ("clients", |run| run.clients.to_string()),
-    ("rate_tps", |run| cell(run.rate_tps)),
-    ("tps", |run| cell(run.tps)),
-    ("nopm", |run| cell(run.nopm)),
-    ("p99_ns", |run| cell(run.p99_ns)),
-    ("failed", |run| cell(run.failed)),
-    ("verdict", |run| RunVerdict::of(run).name().to_owned()),
-    ("answer", |run| cell(run.answer.map(AnswerVerdict::name))),
-    ("experiment", |run| {
-        experiment_cell(run, |experiment| quoted(&experiment.id))
-    }),
-    ("variant", |run| {
-        experiment_cell(run, |experiment| quoted(&experiment.variant))
-    }),
-    ("position", |run| {
-        experiment_cell(run, |experiment| experiment.position.to_string())
-    }),
-    ("runs", |run| {
-        experiment_cell(run, |experiment| experiment.runs.to_string())
-    }),
-    ("label", |run| {
-        quoted(run.annotation.label.as_deref().unwrap_or_default())
-    }),
-    ("note", |run| {
-        quoted(run.annotation.note.as_deref().unwrap_or_default())
-    }),
+const RUN_COLUMNS: [Column<RunSummary>; 19] = columns![
+    id = |run| quoted(&run.id),
+    started_at = |run| quoted(&run.started_at),
+    workload = |run| quoted(&run.workload),
+    server = |run| quoted(&run.server),
+    scale,
+    clients,
+    rate_tps,
+    tps,
+    nopm,
+    p99_ns,
+    failed,
+    verdict = |run| RunVerdict::of(run).name().to_owned(),
+    answer = |run| run
+        .answer
+        .map_or_else(String::new, |answer| answer.name().to_owned()),
+    experiment = |run| experiment_cell(run, |experiment| quoted(&experiment.id)),
+    variant = |run| experiment_cell(run, |experiment| quoted(&experiment.variant)),
+    position = |run| experiment_cell(run, |experiment| experiment.position.to_string()),
+    runs = |run| experiment_cell(run, |experiment| experiment.runs.to_string()),
+    label = |run| quoted(run.annotation.label.as_deref().unwrap_or_default()),
+    note = |run| quoted(run.annotation.note.as_deref().unwrap_or_default()),
 ];
 
 fn experiment_cell(run: &RunSummary, cell: fn(&Experiment) -> String) -> String {
     run.experiment.as_ref().map_or_else(String::new, cell)
 }
 
-const METRIC_COLUMNS: [Column<IndustryMetric>; 5] = [
-    ("name", |metric| quoted(metric.name.as_str())),
-    ("value", |metric| metric.value.to_string()),
-    ("per_scale", |metric| metric.per_scale.to_string()),
-    ("note", |metric| {
-        quoted(metric.note.as_deref().unwrap_or_default())
-    }),
-    ("title", |metric| quoted(&metric.title)),
+const METRIC_COLUMNS: [Column<IndustryMetric>; 5] = columns![
+    name = |metric| quoted(metric.name.as_str()),
+    value,
+    per_scale,
+    note = |metric| quoted(metric.note.as_deref().unwrap_or_default()),
+    title = |metric| quoted(&metric.title),
 ];
 
 fn header<T>(columns: &[Column<T>]) -> String {
@@ -259,9 +230,21 @@ pub fn write_runs(out: &mut dyn Write, runs: &[RunSummary]) -> io::Result<()> {
     runs.try_for_each(|run| writeln!(out, "{}", cells(&RUN_COLUMNS, run)))
 }
 
-/// The cell of a value; empty if it is missing.
-fn cell(value: Option<impl Display>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
+/// A number with a cell, which is empty if the number is missing.
+trait Cell {
+    fn cell(&self) -> String;
+}
+
+macro_rules! number_cells {
+    ($($number:ty),+) => {$(impl Cell for $number { fn cell(&self) -> String { self.to_string() } })+};
+}
+
+number_cells!(u32, u64, f64);
+
+impl<T: Cell> Cell for Option<T> {
+    fn cell(&self) -> String {
+        self.as_ref().map_or_else(String::new, T::cell)
+    }
 }
 
 /// Quotes a cell if it contains separators or quotes.

@@ -3,58 +3,37 @@
 use crate::refused::Refused;
 use prony_plan::{ErrorParts, UserError};
 use prony_store::StoreError;
-use std::fmt;
 
 /// Why a run could not be prepared or started.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.parts().sentence())]
 pub enum Error {
     /// The data is not loaded or does not match the plan.
-    Workload(#[source] prony_workload::Error),
+    #[error(transparent)]
+    Workload(prony_workload::Error),
     /// The server's version and settings could not be read.
-    Server(#[source] prony_server::control::Error),
-    /// The URL of the node_exporter is invalid.
-    ExporterUrl {
-        /// The problem, as a message.
-        problem: String,
-        /// The flag or the location in the plan that set the URL.
-        origin: String,
-    },
-    /// The node_exporter does not answer.
-    ExporterSilent {
-        /// The problem, as a message.
-        problem: String,
-        /// The flag or the location in the plan that set the URL.
-        origin: String,
-    },
+    #[error(transparent)]
+    Server(prony_server::control::Error),
+    /// The URL of the node_exporter, which the flag or the location in the plan `origin` set, is invalid.
+    ExporterUrl { problem: String, origin: String },
+    /// The node_exporter at the URL that `origin` set does not answer.
+    ExporterSilent { problem: String, origin: String },
     /// The transactions of this workload cannot write their numbers.
     NoLedger(String),
     /// No transaction of this workload is known to only read, so that a server for reads has nothing to do.
     NoReads(String),
     /// The run must be stored but cannot be.
-    NotStored(#[source] StoreError),
+    #[error(transparent)]
+    NotStored(StoreError),
     /// The load could not start.
-    NotStarted(#[source] prony_drive::Error),
+    #[error(transparent)]
+    NotStarted(prony_drive::Error),
     /// The machines that were to drive the clients cannot.
-    Fleet(#[source] prony_fleet::Error),
+    #[error(transparent)]
+    Fleet(prony_fleet::Error),
     /// The server refuses the transactions.
-    Refused(#[source] Refused),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Workload(error) => error.fmt(f),
-            Error::Server(error) => error.fmt(f),
-            Error::NotStored(error) => error.fmt(f),
-            Error::NotStarted(error) => error.fmt(f),
-            Error::Fleet(error) => error.fmt(f),
-            Error::Refused(error) => error.fmt(f),
-            Error::ExporterUrl { .. }
-            | Error::ExporterSilent { .. }
-            | Error::NoLedger(_)
-            | Error::NoReads(_) => f.write_str(&self.parts().sentence()),
-        }
-    }
+    #[error(transparent)]
+    Refused(Refused),
 }
 
 impl UserError for Error {

@@ -4,8 +4,7 @@
 //! the document: it may contain a password.
 
 use prony_fleet::{AgentResult, Fleet};
-use prony_measure::{Distribution, Tally, Totals};
-use prony_store::{ClientMachine, MachinePart, Run, client_health};
+use prony_store::{ClientMachine, MachinePart, Run, client_health_of_part};
 
 /// What the agents of a fleet did.
 pub(crate) struct FleetParts {
@@ -50,18 +49,21 @@ impl FleetParts {
 }
 
 fn machine(agent: &AgentResult) -> ClientMachine {
-    let all = agent.measured.all_kinds();
+    let measured = &agent.measured;
     let clock_after = agent.clock_after;
     ClientMachine {
         host: agent.host.clone(),
-        health: client_health(&agent.measured),
+        health: client_health_of_part(measured),
         part: Some(MachinePart {
             clients: agent.clients.len() as u32,
             threads: agent.threads,
-            committed: all.committed,
-            tps: per_second(&agent.measured, all.committed),
-            response_mean_ns: mean_ns(&all.response),
-            server_mean_ns: server_mean_ns(&all),
+            committed: measured.committed,
+            tps: match measured.seconds() {
+                seconds if seconds > 0.0 => measured.committed as f64 / seconds,
+                _ => 0.0,
+            },
+            response_mean_ns: measured.response_mean_ns(),
+            server_mean_ns: measured.server_mean_ns(),
             clock_offset_ns: agent.clock.offset_ns,
             round_trip_ns: agent.clock.round_trip_ns,
             clock_drift_ns: clock_after
@@ -70,19 +72,4 @@ fn machine(agent: &AgentResult) -> ClientMachine {
             lost: agent.lost.clone(),
         }),
     }
-}
-
-fn per_second(totals: &Totals, count: u64) -> f64 {
-    match totals.seconds() {
-        seconds if seconds > 0.0 => count as f64 / seconds,
-        _ => 0.0,
-    }
-}
-
-fn server_mean_ns(all: &Tally<u64>) -> Option<f64> {
-    mean_ns(&all.parts.as_ref()?.server)
-}
-
-fn mean_ns(times: &Distribution<u64>) -> Option<f64> {
-    (times.samples > 0).then(|| times.mean_ns())
 }

@@ -7,7 +7,7 @@
 use prony_drive::clock::Clock;
 use prony_server::{Control, Target};
 use prony_session::{Ledger, LedgerEntry};
-use prony_store::ReplicaStaleness;
+use prony_store::{ReplicaStaleness, nearest_rank};
 use prony_workload::ledger::LedgerTable;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -291,10 +291,7 @@ impl Readings {
     fn result(&mut self) -> ReplicaStaleness {
         self.commits.sort_by(f64::total_cmp);
         self.ages_s.sort_by(f64::total_cmp);
-        let at = |values: &[f64], share: f64| {
-            let index = (values.len().saturating_sub(1)) as f64 * share;
-            values.get(index.round() as usize).copied().unwrap_or(0.0)
-        };
+        let at = |values: &[f64], percent| nearest_rank(values, percent).unwrap_or_default();
         let of_replicas = self.seen.iter().zip(&self.failures);
         let mut unread = of_replicas
             .filter(|(seen, _)| seen.is_empty())
@@ -305,12 +302,12 @@ impl Readings {
         ReplicaStaleness {
             readings: self.commits.len() as u64,
             not_read: unread.next_back(),
-            commits_p50: at(&self.commits, 0.5) as u64,
-            commits_p95: at(&self.commits, 0.95) as u64,
-            commits_max: at(&self.commits, 1.0) as u64,
-            age_p50_s: at(&self.ages_s, 0.5),
-            age_p95_s: at(&self.ages_s, 0.95),
-            age_max_s: at(&self.ages_s, 1.0),
+            commits_p50: at(&self.commits, 50) as u64,
+            commits_p95: at(&self.commits, 95) as u64,
+            commits_max: at(&self.commits, 100) as u64,
+            age_p50_s: at(&self.ages_s, 50),
+            age_p95_s: at(&self.ages_s, 95),
+            age_max_s: at(&self.ages_s, 100),
             went_back: self.went_back,
             went_back_across: (self.seen.len() > 1).then_some(self.went_back_across),
         }

@@ -4,13 +4,13 @@
 //! password or text that may contain one.
 
 use prony_plan::{ErrorParts, UserError, system_error};
-use std::fmt;
 use std::path::PathBuf;
 
 /// An error of resolving a URL or connecting to a server.
 ///
 /// `Display` says what is wrong and, after a semicolon, what to do about it.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.parts().sentence())]
 pub enum Error {
     /// The URL or connection string cannot be read. Its text is not repeated: it may hold a
     /// password.
@@ -99,7 +99,8 @@ pub enum Error {
         hint: String,
     },
     /// The control connection failed.
-    Control(crate::control::Error),
+    #[error(transparent)]
+    Control(#[from] crate::control::Error),
 }
 
 /// The resolver's reason why a name has no address, without what the standard library puts before it.
@@ -107,21 +108,6 @@ pub(crate) fn resolver_reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     let reason = text.strip_prefix("failed to lookup address information: ");
     reason.unwrap_or(&text).to_owned()
-}
-
-impl From<crate::control::Error> for Error {
-    fn from(error: crate::control::Error) -> Self {
-        Error::Control(error)
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Control(error) => error.fmt(f),
-            other => f.write_str(&other.parts().sentence()),
-        }
-    }
 }
 
 impl UserError for Error {

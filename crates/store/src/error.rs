@@ -3,12 +3,12 @@
 //! Each message is one sentence with a hint. Control characters from a foreign file never reach a terminal.
 
 use prony_plan::{ErrorParts, UserError, system_error};
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The error in storing or reading a run.
+/// The error in storing or reading a run. The text of one with a cause is the cause with its hint, then the consequence.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.parts().sentence())]
 pub enum StoreError {
     /// No folder is given or configured.
     NoFolder,
@@ -22,8 +22,10 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The journal cannot be written any more; the run continues.
+    #[error("{}; {}", .0, consequence(self))]
     JournalEnded(Box<StoreError>),
     /// The finished run could not be stored.
+    #[error("{source}; {}", consequence(self))]
     NotStored {
         source: Box<StoreError>,
         /// The id of the run.
@@ -68,19 +70,6 @@ pub enum StoreError {
         /// The run.
         id: String,
     },
-}
-
-/// Writes the cause with its hint, then the consequence.
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StoreError::JournalEnded(source) | StoreError::NotStored { source, .. } => {
-                write!(f, "{source}")?;
-                write!(f, "; {}", consequence(self))
-            }
-            other => f.write_str(&other.parts().sentence()),
-        }
-    }
 }
 
 impl UserError for StoreError {

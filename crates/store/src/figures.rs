@@ -6,8 +6,9 @@
 use crate::run::*;
 use prony_document::{InFlight, SecondPhase, ServiceTimePartsSource};
 use prony_measure::{
-    Counter, Distribution, ErrorClass, Interval, IntervalRow, PartDistributions, RunPhase, Tally,
-    TimestampCounts, Totals, decode_histogram, encode_histogram,
+    Counter, Distribution, ErrorClass, Health, Interval, IntervalRow, PartDistributions,
+    PartTotals, ProcessHealth, RecordedTimes, RunPhase, Tally, TimestampCounts, Totals,
+    decode_histogram, encode_histogram,
 };
 
 /// Shortest gap between ends of transactions that a second stores, nanoseconds.
@@ -165,6 +166,18 @@ impl Latency {
         times.max_ns = self.max_ns.max(self.min_ns);
         Ok(times)
     }
+
+    /// The times of the histogram, without the memory of its empty buckets.
+    ///
+    /// # Errors
+    /// If the histogram cannot be read, or its number of samples is not `samples`.
+    pub fn recorded_times(&self) -> Result<RecordedTimes, String> {
+        let times = RecordedTimes::decode(&self.histogram)?;
+        if times.samples() != self.samples {
+            return Err("a histogram does not hold as many samples as declared".into());
+        }
+        Ok(times)
+    }
 }
 
 /// The figures of one second of the run. `load_start_ns` is the start of the load on the run's clock.
@@ -229,15 +242,37 @@ fn if_counted<T: Copy + Default + PartialEq>(counts: T) -> Option<T> {
     (counts != T::default()).then_some(counts)
 }
 
-/// The client's health in one part of a run.
+/// The client's health in one phase of a run.
 pub fn client_health(totals: &Totals) -> ClientHealth {
     client_health_over(totals, totals.seconds())
 }
 
 pub(crate) fn client_health_over(totals: &Totals, seconds: f64) -> ClientHealth {
-    let health = &totals.health;
-    let committed: u64 = totals.kinds.iter().map(|tally| tally.committed).sum();
-    let busiest_s = in_s(totals.worker_cpu_ns.iter().flatten().max().copied());
+    let committed = totals.kinds.iter().map(|tally| tally.committed).sum();
+    let Totals {
+        health,
+        worker_cpu_ns,
+        process,
+        ..
+    } = totals;
+    health_of(health, worker_cpu_ns, process, committed, seconds)
+}
+
+/// The client's health on one of several machines.
+pub fn client_health_of_part(totals: &PartTotals) -> ClientHealth {
+    let (workers, process) = (&totals.worker_cpu_ns, &totals.process);
+    let seconds = totals.seconds();
+    health_of(&totals.health, workers, process, totals.committed, seconds)
+}
+
+fn health_of(
+    health: &Health,
+    worker_cpu_ns: &[Option<u64>],
+    process: &ProcessHealth,
+    committed: u64,
+    seconds: f64,
+) -> ClientHealth {
+    let busiest_s = in_s(worker_cpu_ns.iter().flatten().max().copied());
     ClientHealth {
         cpu_user_s: in_s(health.cpu_user_ns),
         cpu_system_s: in_s(health.cpu_system_ns),
@@ -246,8 +281,8 @@ pub(crate) fn client_health_over(totals: &Totals, seconds: f64) -> ClientHealth 
             .and_then(|cpu_s| known_ratio(cpu_s * 1e6, committed as f64)),
         loop_delay_max_ns: health.iteration_max_ns,
         run_queue_s: in_s(health.run_queue_ns),
-        steal_share: totals.process.steal_share(),
-        memory_peak_bytes: totals.process.memory_peak_bytes,
+        steal_share: process.steal_share(),
+        memory_peak_bytes: process.memory_peak_bytes,
         batch: if_counted(health.batch),
         coalescing_workers: if_counted(health.coalescing_workers),
         pinned_workers: if_counted(health.pinned_workers),

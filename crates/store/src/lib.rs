@@ -30,14 +30,14 @@ pub use annotation::{Annotation, check_label};
 pub use contradictions::contradictions;
 pub use document::{DocumentError, parse_document, read_document};
 pub use error::StoreError;
-pub use figures::{client_health, figures, latency, second, timing};
+pub use figures::{client_health, client_health_of_part, figures, latency, second, timing};
 pub use filter::{RunFilter, RunVerdict};
 pub use histogram_recorder::HistogramRecorder;
 pub use id::started_now;
 pub use index::{FileStamp, RunSummary};
 pub use prony_document::*;
 pub use prony_measure::{
-    CoarseHistogram, decode_histogram, encode_histogram, encode_series, samples_needed,
+    CoarseHistogram, RecordedTimes, encode_histogram, encode_series, samples_needed,
 };
 pub use prony_plan::experiment::{DIRECT_VARIANT, POOLED_VARIANT};
 pub use prony_plan::scenario::PublishedMetric;

@@ -6,6 +6,7 @@
 
 use crate::foreign_table::foreign_table_error;
 use crate::note::LoadNote;
+use crate::ownership::require_ownership;
 use crate::remedy::{LoadSpec, Remedy};
 use crate::sql::{self, ResultRow};
 use crate::{Error, TableFacts};
@@ -422,6 +423,7 @@ pub fn drop_existing<T: Tables>(control: &mut Control) -> Result<Vec<String>, Er
     let tables = find::<T>(control)?;
     reject_foreign_tables(&tables)?;
     let names: Vec<&str> = tables.iter().map(|table| table.table.name()).collect();
+    require_ownership(control, &names)?;
     if !names.is_empty() {
         let drop = drop_statement(control.dialect(), &names);
         sql::execute(control, "dropping the tables", &drop)?;

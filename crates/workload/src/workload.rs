@@ -96,6 +96,14 @@ pub trait Workload: Send + Sync {
         Vec::new()
     }
 
+    /// The plan with the texts of the files that it names, for a machine that does not have them.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    fn with_texts_of_files(&self, plan: &WorkloadPlan) -> Result<WorkloadPlan, Error> {
+        Ok(plan.clone())
+    }
+
     /// Creates its tables and loads them, replacing older ones of the same names.
     ///
     /// Returns soon after `stop` is set. An unfinished load can be started again and results in the

@@ -12,6 +12,7 @@ mod generate;
 mod init;
 mod load;
 mod plan_flags;
+mod replay;
 mod results;
 mod run;
 mod scenarios;
@@ -28,6 +29,7 @@ pub use find::FindArgs;
 pub use generate::{CompletionsArgs, ManPagesArgs};
 pub use init::{Goal, InitArgs};
 pub use load::{CheckArgs, LoadArgs, TablesArgs};
+pub use replay::ReplayArgs;
 pub use results::{
     AuditArgs, CompareArgs, OnUnsure, PriceArgs, ReportArgs, ReportForm, VerifyArgs,
 };
@@ -74,7 +76,7 @@ pub struct Cli {
 }
 
 fn after_help() -> String {
-    format!("{EXAMPLES}\n\n{}", exit::HELP)
+    format!("{EXAMPLES}\n\n{}", exit::help())
 }
 
 /// The commands.
@@ -97,8 +99,10 @@ pub enum Command {
     Find(Box<FindArgs>),
     /// Write a plan for a goal, with what is found on a server
     Init(InitArgs),
-    /// Write a plan from the statements that a server has counted
+    /// Write a plan from the statements that a server has counted, or a recording of sessions from its log
     Capture(CaptureArgs),
+    /// Replay recorded sessions at their times, and compare the latency of each statement
+    Replay(Box<ReplayArgs>),
     /// Check that the tables of a workload are complete and consistent
     Check(CheckArgs),
     /// Drop the tables of a workload

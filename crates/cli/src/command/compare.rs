@@ -448,9 +448,8 @@ fn experiment_sides(
     });
     // Oldest first: the runs of a repeated experiment come later.
     let oldest = summaries.iter().rev().take(planned_runs);
-    let mut runs = oldest
-        .map(|summary| store.load(&summary.id))
-        .collect::<Result<Vec<Run>, _>>()?;
+    let loaded = on_all_cpus(oldest, |summary| store.load(&summary.id));
+    let mut runs: Vec<Run> = loaded.into_iter().collect::<Result<_, _>>()?;
     if !runs.iter().any(|run| run.id == named_run.id) {
         // The candidates do not include a document outside the store or a run in progress: add the named run.
         runs.push(named_run.clone());

@@ -6,13 +6,15 @@ use super::{kubernetes, output, server};
 use crate::args::{FleetCheckArgs, FleetCollectArgs, FleetCommand};
 use crate::exit::{Exit, Failure};
 use crate::run::fleet::{self, with_agents_of_environment};
-use prony_fleet::{AgentInfo, KeptFile};
+use prony_fleet::{AgentInfo, KeptHeader, KeptPiece};
 use prony_plan::{PlanInput, system_error};
 use prony_report::doctor;
 use prony_report::fleet::{FleetMachine, KeptPart, write, write_kept};
 use prony_runner::Signals;
 use prony_store::{DoctorReport, DoctorState};
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 pub fn execute(command: &FleetCommand) -> Result<Exit, Failure> {
     match command {
@@ -86,49 +88,92 @@ fn collect(args: &FleetCollectArgs) -> Result<Exit, Failure> {
     let mut machines = fleet::start(&agents, false, &signals)?;
     let mut parts = Vec::new();
     for index in 0..machines.agents().count() {
-        for file in machines.kept_files(index).map_err(failure)? {
-            let Some(part) = store(&args.output, &file)? else {
-                continue;
-            };
-            parts.push(part);
-            machines.discard(index, &file);
+        machines.request_kept(index);
+        let mut file: Option<StoredFile> = None;
+        let mut is_first = true;
+        while let Some(piece) = machines.next_kept(index).map_err(failure)? {
+            if is_first {
+                file = StoredFile::create(&args.output, &piece)?;
+            }
+            is_first = piece.is_last;
+            // What is not a file of an agent stays where it is.
+            if let Some(file) = &mut file {
+                file.add(&piece)?;
+            }
+            if piece.is_last
+                && let Some(file) = file.take()
+            {
+                parts.push(file.end(&piece));
+                machines.discard(index, &piece.name);
+            }
         }
     }
     output::show(|out, style| write_kept(out, style, &parts))?;
     Ok(Exit::Success)
 }
 
-/// Stores a file under its own name; `None` if it is not one of an agent.
-fn store(folder: &Path, file: &KeptFile) -> Result<Option<KeptPart>, Failure> {
-    let Ok((header, end)) = file.ends() else {
-        return Ok(None);
-    };
-    // Not the name that the agent gives: it may be a path.
-    let machine: String = header.machine.chars().map(plain_character).collect();
-    let run: String = header.run.chars().map(plain_character).collect();
-    let path = folder.join(format!(
-        "prony-{run}-{machine}-{}.jsonl",
-        header.first_worker
-    ));
-    std::fs::write(&path, &file.text).map_err(|error| {
-        let message = format!("cannot write {}: {}", path.display(), system_error(&error));
-        Failure::new(
-            Exit::Unexpected,
-            message,
-            "the agents still have what they kept",
-        )
-    })?;
-    let counts = end.as_ref().map(|end| end.counts);
-    Ok(Some(KeptPart {
-        run,
-        machine: header.machine,
-        workload: header.workload,
-        clients: header.clients,
-        seconds: end.map(|end| end.rows),
-        committed: counts.map(|[committed, ..]| committed),
-        failed: counts.map(|[_, _, failed, _]| failed),
-        path: path.display().to_string(),
-    }))
+/// What an agent kept, in a file of this machine.
+struct StoredFile {
+    file: File,
+    path: PathBuf,
+    run: String,
+    header: KeptHeader,
+}
+
+impl StoredFile {
+    /// Creates the file for these first lines; `None` if they are not those of an agent.
+    fn create(folder: &Path, first: &KeptPiece) -> Result<Option<StoredFile>, Failure> {
+        let Ok(header) = first.header() else {
+            return Ok(None);
+        };
+        // Not the name that the agent gives: it may be a path.
+        let machine: String = header.machine.chars().map(plain_character).collect();
+        let run: String = header.run.chars().map(plain_character).collect();
+        let path = folder.join(format!(
+            "prony-{run}-{machine}-{}.jsonl",
+            header.first_worker
+        ));
+        let file = File::create(&path).map_err(|error| write_failure(&path, &error))?;
+        Ok(Some(StoredFile {
+            file,
+            path,
+            run,
+            header,
+        }))
+    }
+
+    fn add(&mut self, piece: &KeptPiece) -> Result<(), Failure> {
+        let written = self.file.write_all(piece.lines.as_bytes());
+        let written = written.and_then(|()| {
+            if piece.is_last {
+                self.file.sync_all()
+            } else {
+                Ok(())
+            }
+        });
+        written.map_err(|error| write_failure(&self.path, &error))
+    }
+
+    fn end(self, last: &KeptPiece) -> KeptPart {
+        let end = last.end();
+        let counts = end.as_ref().map(|end| end.counts);
+        KeptPart {
+            run: self.run,
+            machine: self.header.machine,
+            workload: self.header.workload,
+            clients: self.header.clients,
+            seconds: end.map(|end| end.rows),
+            committed: counts.map(|[committed, ..]| committed),
+            failed: counts.map(|[_, _, failed, _]| failed),
+            path: self.path.display().to_string(),
+        }
+    }
+}
+
+fn write_failure(path: &Path, error: &io::Error) -> Failure {
+    let message = format!("cannot write {}: {}", path.display(), system_error(error));
+    let hint = "the agents still have what they kept";
+    Failure::new(Exit::Unexpected, message, hint)
 }
 
 fn plain_character(character: char) -> char {

@@ -52,6 +52,7 @@ pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure
         Command::Drill(args) => run::drill(&args.run, arguments),
         Command::Init(args) => init::init(&args),
         Command::Capture(args) => capture::execute(&args),
+        Command::Replay(args) => run::replay(&args, arguments),
         Command::Find(args) => find::find(&args, arguments),
         Command::Check(args) => tables::check(&args),
         Command::Clean(args) => tables::clean(&args),

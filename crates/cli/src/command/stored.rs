@@ -228,15 +228,22 @@ pub(super) fn judge_by_own_rules(run: &mut Run) {
     }
 }
 
-/// Does work with documents on all CPUs, in their order: parsing them takes almost all of the time.
-pub(crate) fn on_all_cpus<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+/// Does work with documents on all CPUs, in their order: parsing and judging them takes almost all of the time.
+pub(crate) fn on_all_cpus<T: Send, R: Send>(
+    items: impl IntoIterator<Item = T>,
+    work: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    let mut items: Vec<T> = items.into_iter().collect();
     let share = items.len().div_ceil(cpu_count() as usize).max(1);
     let work = &work;
     std::thread::scope(|scope| {
-        let shares = items.chunks(share);
-        let threads =
-            shares.map(|share| scope.spawn(move || share.iter().map(work).collect::<Vec<_>>()));
-        let threads: Vec<_> = threads.collect();
+        let mut threads = Vec::new();
+        while !items.is_empty() {
+            let rest = items.split_off(share.min(items.len()));
+            let part = std::mem::replace(&mut items, rest);
+            let work = move || part.into_iter().map(work).collect::<Vec<R>>();
+            threads.push(scope.spawn(work));
+        }
         let results = threads.into_iter().flat_map(|thread| match thread.join() {
             Ok(results) => results,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -249,9 +256,7 @@ pub(crate) fn on_all_cpus<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R 
 /// of this version, so that `compare` reports no difference that comes from the rules.
 pub(crate) fn judge_by_same_rules<'a>(runs: impl IntoIterator<Item = &'a mut Run>) {
     let mut runs: Vec<&mut Run> = runs.into_iter().collect();
-    for run in &mut runs {
-        prony_judge::judge_if_unjudged(run);
-    }
+    on_all_cpus(&mut runs, |run| prony_judge::judge_if_unjudged(run));
     runs.retain(|run| run.state != RunState::Running);
     let has_mixed_rules = runs
         .windows(2)

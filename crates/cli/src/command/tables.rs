@@ -8,8 +8,14 @@ use crate::args::{CheckArgs, TablesArgs};
 use crate::exit::{Exit, Failure};
 use prony_report::{data, units};
 use prony_runner::{Signals, signals};
+use prony_server::Control;
+use prony_server::control::Error as ControlError;
+use prony_server::observe::CounterReader;
+use prony_store::ObservedTopic;
 use prony_workload::remedy::{Commands, LoadSpec, Remedy};
 use prony_workload::{Error, LOAD_UNFINISHED};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// What is checked in place of a workload: the commits of a run.
 const LEDGER: &str = "ledger";
@@ -104,6 +110,7 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
     let target = server::target_with_timeout(url, &args.timeout)?;
     Signals::listen()?;
     let mut control = server::connect(&target)?;
+    refuse_beside_run(&mut control)?;
     let dropped_tables = workload.clean(&mut control).map_err(|error| {
         let clean = server::commands(url).clean_command(&LoadSpec::of(workload.name(), Vec::new()));
         let hint = format!("some tables may be dropped and others not: start `{clean}` again");
@@ -123,6 +130,37 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
         names => writeln!(out, "Dropped {}.", names.join(", ")),
     })?;
     Ok(Exit::Success)
+}
+
+/// Refuses to drop tables while a run uses them: it would fail, or one of its transactions and the drop would wait for
+/// each other. Sessions of a run that has just ended may take a moment to go.
+fn refuse_beside_run(control: &mut Control) -> Result<(), Failure> {
+    const READINGS: u32 = 12;
+    const PAUSE: Duration = Duration::from_millis(250);
+    let lost = |error: ControlError| Failure::of(Exit::Connect, &error);
+    let reader = CounterReader::new(control).map_err(lost)?;
+    let mut reader = reader.limited_to(&[ObservedTopic::OtherSessions]);
+    let mut clients = 0;
+    for reading in 0..READINGS {
+        if reading > 0 {
+            sleep(PAUSE);
+        }
+        let groups = reader.read(control).map_err(lost)?.sessions;
+        let own = groups.iter().filter(|group| group.own);
+        clients = own.map(|group| group.recent).sum();
+        if clients == 0 || signals::received().is_some() {
+            return Ok(());
+        }
+    }
+    let sessions = units::count_with_noun(u64::from(clients), "session", "sessions");
+    let message = format!(
+        "a run may be using the tables: {sessions} of this user and program in this database executed statements in the last second"
+    );
+    Err(Failure::new(
+        Exit::LoadOrClean,
+        message,
+        "end the run, or wait for its end, and repeat the command",
+    ))
 }
 
 /// Converts an error. If a signal interrupted the command, the hint says what was left behind.

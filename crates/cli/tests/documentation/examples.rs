@@ -264,6 +264,50 @@ fn the_examples_of_the_help_are_valid() {
     assert_empty(&problems.collect::<Vec<_>>());
 }
 
+/// `deploy/compose.yaml`: each service that it waits for exists, its commands are valid, and it starts the agents that its
+/// coordinator calls.
+#[test]
+fn the_agents_of_the_compose_file_are_those_that_its_coordinator_calls() {
+    let text = std::fs::read_to_string(repository_root().join("deploy/compose.yaml"));
+    let text = text.expect("a file");
+    let list = |line: &str, key: &str| -> Option<Vec<String>> {
+        let list = line.trim().strip_prefix(key)?.trim();
+        let names = list
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .split(',');
+        Some(
+            names
+                .map(|name| name.trim().trim_matches('"').to_owned())
+                .collect(),
+        )
+    };
+    let (mut started, mut called) = (Vec::new(), Vec::new());
+    for line in text.lines() {
+        let is_service = |name: &String| text.contains(&format!("\n  {name}:\n"));
+        for service in list(line, "depends_on:").into_iter().flatten() {
+            assert!(is_service(&service), "{service}");
+        }
+        match list(line, "command:") {
+            Some(words) if words[0] == "agent" => {
+                let words = [vec!["prony".to_owned()], words].concat();
+                assert_eq!(simple_command_problem(&words), None, "{line}");
+                started.extend(words.last().cloned());
+            }
+            _ => {}
+        }
+        if let Some((_, command)) = line.split_once(" --rm ") {
+            assert_eq!(command_problem(command), None, "{line}");
+        }
+        if let Some((_, agents)) = line.split_once("PRONY_AGENTS: ") {
+            let agents = agents.trim_matches('"').split(';');
+            called.extend(agents.map(str::to_owned));
+        }
+    }
+    assert!(started.len() > 1);
+    assert_eq!(started, called);
+}
+
 #[test]
 fn wrong_commands_are_found() {
     for line in [

@@ -143,7 +143,9 @@ fn run_documented(bench: &TestBench, line: &str) -> String {
     let mut arguments = parse_arguments(line);
     // Files that are not those of the sources, such as pages and plans that the commands write.
     let files = arguments.iter_mut().filter(|argument| {
-        argument.ends_with(".html") || argument.ends_with(".toml") && !root.join(argument).exists()
+        argument.ends_with(".html")
+            || argument.ends_with(".rec")
+            || argument.ends_with(".toml") && !root.join(argument).exists()
     });
     files.for_each(|file| *file = bench.home.join(&*file).display().to_string());
     if arguments[0] == "serve" {
@@ -214,6 +216,7 @@ fn run_count(line: &str) -> usize {
             let sweeps = arguments.windows(2).filter(|pair| pair[0] == "--sweep");
             sweeps.map(|pair| pair[1].split(',').count()).product()
         }
+        ("replay", _) => 1,
         // Its steps, as they are shortened.
         ("find", _) => 2,
         _ => 0,
@@ -235,7 +238,9 @@ fn run_page(page: &Path) {
     }
     for line in &commands {
         let printed = run_documented(&bench, line);
-        assert!(!printed.trim().is_empty(), "{}: {line}", page.display());
+        // It tells on stderr what it wrote.
+        let is_told = !printed.trim().is_empty() || line.starts_with("prony capture ");
+        assert!(is_told, "{}: {line}", page.display());
     }
     let runs: usize = commands.iter().map(|line| run_count(line)).sum();
     let listed = ok_stdout(&bench.prony_without_server("runs"));

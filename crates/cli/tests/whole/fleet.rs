@@ -292,14 +292,6 @@ fn what_is_no_agent_of_this_build_is_refused() {
     let output = execute(&bench, twice);
     assert_eq!(output.status.code(), Some(2));
     stderr_text(&output).assert_contains("an agent is named twice");
-    let script = command(
-        &bench,
-        "refused",
-        2,
-        "run script -b select-only --duration 1s",
-    );
-    let stderr = stderr_text(&execute(&bench, script));
-    stderr.assert_contains("scripts cannot be run by agents yet");
     // Without its table, an agent says what the coordinator would say.
     assert!(last_run_is_missing(&bench));
 }
@@ -685,11 +677,157 @@ fn half_of_the_machines_prove_what_the_client_can_do() {
 #[test]
 fn replaced_tools_refuse_agents_rather_than_drive_alone() {
     let bench = TestBench::new("fleet_tools");
-    let mut command = bench.command("pgbench -i");
-    command.env("PRONY_AGENTS", "ssh vm1");
-    let output = command.output().expect("it starts");
-    assert!(!output.status.success());
-    stderr_text(&output).assert_contains("unset PRONY_AGENTS");
+    for tool in [
+        "pgbench -i",
+        "pgbench -t 1",
+        "sysbench oltp_read_only run",
+        "hammerdbcli auto x.tcl",
+    ] {
+        let mut command = bench.command(tool);
+        command.env("PRONY_AGENTS", "ssh vm1");
+        let output = command.output().expect("it starts");
+        assert!(!output.status.success(), "{tool}");
+        stderr_text(&output).assert_contains("unset PRONY_AGENTS");
+    }
+}
+
+/// What the clients of agents know of their commits makes one account; that of a killed agent is not complete.
+#[test]
+fn a_ledger_accounts_for_the_commits_of_all_agents() {
+    let bench = TestBench::new("fleet_ledger");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let arguments = "run tpcb --ledger --clients 4 --threads 2 --transactions 30";
+    let run = run_with(&bench, "ledger", 2, arguments);
+    let ledger = run.ledger.expect("an account");
+    assert_eq!((ledger.acknowledged, ledger.lost), (120, 0), "{ledger:?}");
+    assert_eq!(
+        (ledger.unrecorded, ledger.phantom, ledger.unknown),
+        (0, 0, 0)
+    );
+    assert_eq!(ledger.not_read, None);
+
+    let arguments = "run tpcb --ledger --clients 4 --threads 2 --warmup 0s --duration 5m";
+    let mut command = command(&bench, "ledger_lost", 2, arguments);
+    command.stdout(std::process::Stdio::null());
+    let child = command.spawn().expect("it starts");
+    crate::common::wait_until(&bench.home, any_committed);
+    kill(&processes("ledger_lost", 2), "-KILL");
+    bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let run = last_run(&bench);
+    assert_eq!(run.state, RunState::Partial);
+    let ledger = run.ledger.expect("an account");
+    assert!(ledger.not_read.is_some(), "{ledger:?}");
+    // The killed agent had committed more than it had said; that is not lost, and not nobody's.
+    let state = ledger.client_state.expect("what the clients knew");
+    assert!(
+        !state.is_final && state.last.iter().all(|last| *last > 0),
+        "{state:?}"
+    );
+    let checked = bench.prony("check ledger --run last");
+    let text = String::from_utf8_lossy(&checked.stdout).into_owned();
+    text.assert_contains("lost 0 of");
+    assert!(ledger.acknowledged > 0);
+}
+
+/// The agents begin in a folder where the files of the scripts are not. Each client has a thread, because those of a thread
+/// share its choice of scripts.
+#[test]
+fn agents_run_own_scripts_without_their_files() {
+    let bench = TestBench::new("fleet_scripts");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let mut control = bench.control();
+    control.run("create table marks (client int, machine text default inet_client_port()::text)");
+    let script = bench.home.join("insert.sql");
+    let text = "\\set x random(1, 9)\ninsert into marks values (:x);\n";
+    std::fs::write(&script, text).expect("a file");
+    std::fs::create_dir(bench.home.join("elsewhere")).expect("a folder");
+    for (workload, options) in [("script", "-b select-only@1 "), ("sql", "")] {
+        let arguments = format!(
+            "run {workload} {options}--file insert.sql@2 --clients 4 --threads 4 --transactions 30 --seed 7 --json"
+        );
+        let mut expected = None;
+        for agents in [0, 2] {
+            control.run("truncate marks");
+            let mut command = bench.command(&arguments);
+            command.current_dir(&bench.home).args(["--url", &bench.url]);
+            for number in 1..=agents {
+                let agent = format!("env -C elsewhere FLEET_OF_TEST=scripts{number}");
+                command.args(["--agent", &agent]);
+            }
+            let run: Run =
+                serde_json::from_str(&ok_stdout(&execute(&bench, command))).expect("a document");
+            assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
+            assert_eq!(total_figures(&run.measured).committed, 120);
+            let sums = "select count(*) * 10000 + sum(client) from marks";
+            let sums = query_number(&mut control, sums);
+            assert!(sums > 0);
+            assert_eq!(*expected.get_or_insert(sums), sums, "{workload}, {agents}");
+        }
+        assert_all_end("scripts", 2, Duration::from_secs(5));
+    }
+}
+
+/// A load of hours keeps more than a frame can have.
+#[test]
+fn a_long_file_of_an_agent_is_collected() {
+    let bench = TestBench::new("fleet_long");
+    let kept = bench.home.join("agent");
+    std::fs::create_dir(&kept).expect("a folder");
+    let header = r#"{"run":"7","machine":"vm1","workload":"tpcb","kinds":["tpcb"],"clients":3,"first_worker":0,"end_worker":2}"#;
+    let end = r#"{"rows":70,"counts":[1,2,3,4],"failure":null}"#;
+    let row = "\"x\"".repeat(350_000);
+    let text = format!("{header}\n{}{end}\n", format!("{row}\n").repeat(70));
+    assert!(text.len() > 70 << 20);
+    std::fs::write(kept.join("7-0.jsonl"), &text).expect("a file");
+    let mut command = bench.command("fleet collect --output");
+    command
+        .arg(&bench.home)
+        .args(["--agent", &agent("long", 1)]);
+    let stdout = ok_stdout(&execute(&bench, command));
+    stdout.assert_contains("vm1").assert_contains("70");
+    let collected = std::fs::read_to_string(bench.home.join("prony-7-vm1-0.jsonl"));
+    assert!(collected.expect("a file") == text);
+    assert_eq!(std::fs::read_dir(&kept).expect("a folder").count(), 0);
+}
+
+/// The coordinator of a load is killed, and the next load begins at once: what the agents of the first still send is in
+/// the tables once, or not at all.
+#[test]
+fn a_load_after_a_killed_one_has_each_row_once() {
+    let bench = TestBench::new("fleet_two_loads");
+    let arguments = "load tpcb --scale 12 --jobs 2 --seed 5 --yes";
+    ok_stdout(&bench.prony(arguments));
+    let mut control = bench.control();
+    let checksum =
+        "select count(*) || ' ' || sum(hashtext(t::text)::bigint) from pgbench_accounts t";
+    let mut contents = || {
+        control
+            .query_value(checksum)
+            .expect("a table")
+            .expect("rows")
+    };
+    let expected = contents();
+    for (attempt, after_ms) in [300, 600, 1_000].into_iter().enumerate() {
+        ok_stdout(&bench.prony("clean tpcb"));
+        let name = format!("two_loads{attempt}");
+        let mut killed = command(&bench, &name, 2, arguments)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("it starts");
+        std::thread::sleep(Duration::from_millis(after_ms));
+        killed.kill().expect("it runs");
+        killed.wait().expect("it ends");
+        let output = execute(&bench, command(&bench, "second_load", 2, arguments));
+        // It may say that the server is still busy with the first load, but never that all is well when it is not.
+        if !output.status.success() {
+            assert_all_end(&name, 2, Duration::from_secs(20));
+            ok_stdout(&bench.prony(arguments));
+        }
+        assert_eq!(contents(), expected, "killed after {after_ms} ms");
+        ok_stdout(&bench.prony("check tpcb"));
+        assert_all_end(&name, 2, Duration::from_secs(20));
+    }
 }
 
 /// A lock keeps the clients of all machines from committing for two seconds.

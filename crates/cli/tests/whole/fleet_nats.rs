@@ -13,20 +13,24 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A NATS server of this user, ended when it is dropped.
-struct NatsServer {
+pub struct NatsServer {
     process: Child,
     config: PathBuf,
-    port: u16,
+    pub port: u16,
 }
 
 impl NatsServer {
     /// `None` if there is no nats-server on this machine. `config`: lines of its configuration.
-    fn start(folder: &Path, config: &str) -> Option<NatsServer> {
+    pub fn start(folder: &Path, config: &str) -> Option<NatsServer> {
+        NatsServer::start_on("127.0.0.1", folder, config)
+    }
+
+    pub fn start_on(address: &str, folder: &Path, config: &str) -> Option<NatsServer> {
         let free = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = free.local_addr().expect("a port").port();
         drop(free);
         let file = folder.join("nats.conf");
-        let text = format!("host: 127.0.0.1\nport: {port}\n{config}\n");
+        let text = format!("host: {address}\nport: {port}\n{config}\n");
         std::fs::write(&file, text).expect("a file");
         Some(NatsServer {
             process: spawn_server(&file, port)?,
@@ -75,7 +79,7 @@ fn spawn_server(config: &Path, port: u16) -> Option<Child> {
 }
 
 /// Agents that wait; ended when they are dropped.
-struct Agents(Vec<Child>);
+pub struct Agents(pub Vec<Child>);
 
 impl Agents {
     fn start(bench: &TestBench, addresses: &[&str], variables: &[(&str, &str)]) -> Agents {
@@ -99,7 +103,7 @@ impl Drop for Agents {
 }
 
 /// The program with these agents, and the server's password in its environment.
-fn command(bench: &TestBench, agents: &[String], arguments: &str) -> Command {
+pub fn command(bench: &TestBench, agents: &[String], arguments: &str) -> Command {
     let mut command = bench.command(arguments);
     let url = bench.url.replace(&format!(":{}@", bench.password), "@");
     command.args(["--url", &url]);
@@ -111,11 +115,11 @@ fn command(bench: &TestBench, agents: &[String], arguments: &str) -> Command {
     command
 }
 
-fn execute(bench: &TestBench, mut command: Command) -> Output {
+pub fn execute(bench: &TestBench, mut command: Command) -> Output {
     bench.assert_no_password(command.output().expect("it starts"))
 }
 
-fn complete_run(output: &Output) -> Run {
+pub fn complete_run(output: &Output) -> Run {
     let run: Run = serde_json::from_str(&ok_stdout(output)).expect("a document");
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     run
@@ -146,7 +150,7 @@ fn overhear(server: &NatsServer) -> Arc<Mutex<Vec<u8>>> {
     heard
 }
 
-const SHORT_RUN: &str = "run tpcb --clients 4 --threads 2 --transactions 20 --warmup 0s --json";
+pub const SHORT_RUN: &str = "run tpcb --clients 4 --threads 2 --transactions 20 --warmup 0s --json";
 
 #[test]
 fn agents_that_wait_drive_one_run_after_the_other_and_no_password_is_sent() {

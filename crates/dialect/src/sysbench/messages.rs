@@ -194,6 +194,9 @@ pub const NOT_PREPARED: &str = "SQL API error";
 /// The reason if a thread did not start because its driver, or an option of the driver, is invalid.
 pub const NO_DRIVER: &str = "failed to initialize the DB driver";
 
+/// The reason if a statement of `bulk_insert` failed.
+pub const BULK_INSERT_FAILED: &str = "db_bulk_insert_next() failed";
+
 /// The error if a function of the test failed.
 pub fn function_failed(function: &str, reason: &str) -> String {
     fatal_line(&format!("`{function}' function failed: {reason}"))

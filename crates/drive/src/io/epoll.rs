@@ -2,14 +2,16 @@
 //!
 //! In: bytes to send. Out: events. Must never: block except in [`Io::submit_and_wait`].
 
-use super::socket::{self, RawAddress};
+use super::socket;
 use super::{
     Io, IoEvent, IoEventKind, MIN_SLEEP_NS, OpenSocket, Received, Sent, Slot, WaitStrategy,
 };
 use crate::clock::Clock;
 use prony_server::{Address, TcpOptions};
+use rustix::event::epoll::CreateFlags;
+use rustix::io::Errno;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// Maximum number of events that one wait returns.
 const EVENTS_MAX: usize = 1024;
@@ -51,16 +53,11 @@ impl Epoll {
     /// # Errors
     /// If the process or the system is out of file descriptors.
     pub fn new(connections: usize) -> io::Result<Self> {
-        // SAFETY: no pointers are involved.
-        let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let epoll = rustix::event::epoll::create(CreateFlags::CLOEXEC)?;
         let mut slots = Vec::new();
         slots.resize_with(connections, Connection::default);
         Ok(Epoll {
-            // SAFETY: the descriptor is new and has no other owner.
-            epoll: unsafe { OwnedFd::from_raw_fd(fd) },
+            epoll,
             clock: Clock::System,
             slots,
             queued: Vec::with_capacity(connections),
@@ -207,7 +204,8 @@ impl Epoll {
         if connection.generation != generation {
             return None;
         }
-        let fd = connection.socket.as_ref()?.as_raw_fd();
+        let socket = connection.socket.as_ref()?;
+        let fd = socket.as_raw_fd();
         let io_event = |kind| {
             Some(IoEvent {
                 slot,
@@ -216,7 +214,7 @@ impl Epoll {
             })
         };
         if connection.is_connecting {
-            let error = socket::pending_error(fd);
+            let error = socket::pending_error(socket);
             if error != 0 {
                 return io_event(IoEventKind::Closed(error));
             }
@@ -243,10 +241,8 @@ impl Epoll {
             let connection = &mut self.slots[slot as usize];
             connection.transmit_timestamp_ns =
                 socket::transmit_timestamp_ns(fd).or(connection.transmit_timestamp_ns);
-            return match socket::pending_error(fd) {
-                0 => None,
-                error => io_event(IoEventKind::Closed(error)),
-            };
+            let error = socket::pending_error(connection.socket.as_ref()?);
+            return (error != 0).then(|| io_event(IoEventKind::Closed(error)))?;
         }
         None
     }
@@ -267,11 +263,8 @@ impl Io for Epoll {
     }
 
     fn open(&mut self, slot: Slot, address: &Address, tcp: &TcpOptions) -> io::Result<()> {
-        let raw = RawAddress::new(address)?;
         let fd = socket::new(address, tcp, true)?;
-        // SAFETY: the address is valid for the call.
-        let result = unsafe { libc::connect(fd.as_raw_fd(), raw.as_ptr(), raw.length) };
-        let error = io::Error::last_os_error();
+        let connected = rustix::net::connect(&fd, &socket::raw_address(address)?);
         let connection = &mut self.slots[slot as usize];
         connection.generation = connection.generation.wrapping_add(1);
         connection.is_connecting = true;
@@ -282,9 +275,11 @@ impl Io for Epoll {
         let generation = connection.generation;
         let raw_fd = fd.as_raw_fd();
         connection.socket = Some(fd);
-        if result < 0 && error.raw_os_error() != Some(libc::EINPROGRESS) {
+        if let Err(error) = connected
+            && error != Errno::INPROGRESS
+        {
             // A unix socket with a full backlog returns EAGAIN; the caller tries again later.
-            let kind = IoEventKind::Closed(error.raw_os_error().unwrap_or(libc::EIO));
+            let kind = IoEventKind::Closed(error.raw_os_error());
             self.pending_events.push(IoEvent {
                 slot,
                 generation,

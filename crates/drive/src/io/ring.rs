@@ -16,12 +16,13 @@ mod wait;
 pub use probe::{RingUnavailable, is_out_of_locked_memory, probe};
 
 use super::buffers::Buffers;
-use super::socket::{self, CONTROL_BYTES, RawAddress, TimestampedMessage};
+use super::socket::{self, CONTROL_BYTES, TimestampedMessage};
 use super::{Io, IoEvent, IoEventKind, OpenSocket, Received, Sent, Slot, WaitStrategy};
 use crate::clock::Clock;
 use io_uring::types::{Fd, Fixed};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use prony_server::{Address, TcpOptions};
+use rustix::net::{Shutdown, SocketAddrAny};
 use std::io;
 use std::mem::{ManuallyDrop, zeroed};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -88,7 +89,7 @@ struct Connection {
     /// Whether the connection uses TCP, for which the kernel provides timestamps.
     is_tcp: bool,
     /// The address that is being connected to, while the kernel may read it.
-    connecting: Option<Box<RawAddress>>,
+    connecting: Option<Box<SocketAddrAny>>,
     /// Bytes to send; in `SendState::Sending` the kernel may still read them.
     out: Vec<u8>,
     state: SendState,
@@ -224,12 +225,12 @@ impl Io for Ring {
     }
 
     fn open(&mut self, slot: Slot, address: &Address, tcp: &TcpOptions) -> io::Result<()> {
-        let raw = Box::new(RawAddress::new(address)?);
+        let raw = Box::new(socket::raw_address(address)?);
         // The socket is a blocking one: submitting never blocks anyway, and the ring waits for the socket.
         let socket = socket::new(address, tcp, false)?;
         let fd = socket.as_raw_fd();
         self.register_file(slot, fd)?;
-        let entry = opcode::Connect::new(Fd(fd), raw.as_ptr(), raw.length).build();
+        let entry = opcode::Connect::new(Fd(fd), raw.as_ptr().cast(), raw.addr_len()).build();
         let connection = &mut self.slots[slot as usize];
         connection.generation = connection.generation.wrapping_add(1);
         connection.socket = Some(socket);
@@ -273,8 +274,7 @@ impl Io for Ring {
         }
         let _ = self.register_file(slot, -1);
         // End the armed receive, which would keep the socket open after its descriptor is closed.
-        // SAFETY: the descriptor is open.
-        unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_RDWR) };
+        let _ = rustix::net::shutdown(&fd, Shutdown::Both);
     }
 
     fn adopt(&mut self, slot: Slot, socket: OpenSocket) -> io::Result<()> {

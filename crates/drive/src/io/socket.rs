@@ -4,104 +4,44 @@
 //! Source: Linux documentation, networking/timestamping.
 
 use prony_server::{Address, TcpOptions};
+use rustix::io::Errno;
+use rustix::net::addr::SocketAddrArg;
+use rustix::net::{
+    self, AddressFamily, RecvFlags, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType, sockopt,
+};
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 /// Size of the control message of SO_TIMESTAMPING with its three timestamps: a header of 16 bytes and
 /// three `timespec`.
 pub const CONTROL_BYTES: usize = 64;
 
-/// An address in the kernel's format.
-pub struct RawAddress {
-    /// The bytes.
-    pub storage: libc::sockaddr_storage,
-    /// Number of bytes of `storage` that the address uses.
-    pub length: libc::socklen_t,
-}
-
-impl RawAddress {
-    /// Converts an address; fails if a socket's path is too long.
-    pub fn new(address: &Address) -> io::Result<Self> {
-        // SAFETY: all-zero bytes are a valid `sockaddr_storage`.
-        let mut storage: libc::sockaddr_storage = unsafe { zeroed() };
-        let destination = (&raw mut storage).cast::<u8>();
-        let length = match address {
-            Address::Unix(path) => {
-                let bytes = path.as_os_str().as_bytes();
-                // SAFETY: all-zero bytes are a valid `sockaddr_un`.
-                let mut raw: libc::sockaddr_un = unsafe { zeroed() };
-                raw.sun_family = libc::AF_UNIX as libc::sa_family_t;
-                if bytes.len() >= raw.sun_path.len() {
-                    return Err(io::Error::new(
-                        io::ErrorKind::InvalidInput,
-                        format!("socket path {} is too long", path.display()),
-                    ));
-                }
-                for (to, from) in raw.sun_path.iter_mut().zip(bytes) {
-                    *to = *from as libc::c_char;
-                }
-                // SAFETY: `sockaddr_storage` is large enough for any address.
-                unsafe { destination.cast::<libc::sockaddr_un>().write(raw) };
-                size_of::<libc::sockaddr_un>()
-            }
-            Address::Tcp(std::net::SocketAddr::V4(v4)) => {
-                let raw = libc::sockaddr_in {
-                    sin_family: libc::AF_INET as libc::sa_family_t,
-                    sin_port: v4.port().to_be(),
-                    sin_addr: libc::in_addr {
-                        s_addr: u32::from_ne_bytes(v4.ip().octets()),
-                    },
-                    sin_zero: [0; 8],
-                };
-                // SAFETY: as above.
-                unsafe { destination.cast::<libc::sockaddr_in>().write(raw) };
-                size_of::<libc::sockaddr_in>()
-            }
-            Address::Tcp(std::net::SocketAddr::V6(v6)) => {
-                let raw = libc::sockaddr_in6 {
-                    sin6_family: libc::AF_INET6 as libc::sa_family_t,
-                    sin6_port: v6.port().to_be(),
-                    sin6_flowinfo: v6.flowinfo(),
-                    sin6_addr: libc::in6_addr {
-                        s6_addr: v6.ip().octets(),
-                    },
-                    sin6_scope_id: v6.scope_id(),
-                };
-                // SAFETY: as above.
-                unsafe { destination.cast::<libc::sockaddr_in6>().write(raw) };
-                size_of::<libc::sockaddr_in6>()
-            }
-        };
-        Ok(RawAddress {
-            storage,
-            length: length as libc::socklen_t,
-        })
-    }
-
-    /// Pointer for a system call.
-    pub fn as_ptr(&self) -> *const libc::sockaddr {
-        (&raw const self.storage).cast()
+/// An address in the kernel's format; fails if a socket's path is too long.
+pub fn raw_address(address: &Address) -> io::Result<SocketAddrAny> {
+    match address {
+        Address::Unix(path) => match SocketAddrUnix::new(path) {
+            Ok(address) => Ok(address.as_any()),
+            Err(_) => Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("socket path {} is too long", path.display()),
+            )),
+        },
+        Address::Tcp(address) => Ok(address.as_any()),
     }
 }
 
 /// Creates a socket for this address. Over TCP, sets its options and requests timestamps.
 pub fn new(address: &Address, tcp: &TcpOptions, nonblocking: bool) -> io::Result<OwnedFd> {
     let family = match address {
-        Address::Unix(_) => libc::AF_UNIX,
-        Address::Tcp(a) if a.is_ipv4() => libc::AF_INET,
-        Address::Tcp(_) => libc::AF_INET6,
+        Address::Unix(_) => AddressFamily::UNIX,
+        Address::Tcp(a) if a.is_ipv4() => AddressFamily::INET,
+        Address::Tcp(_) => AddressFamily::INET6,
     };
-    let flags = if nonblocking { libc::SOCK_NONBLOCK } else { 0 };
-    // SAFETY: no pointers are involved.
-    let fd = unsafe { libc::socket(family, libc::SOCK_STREAM | libc::SOCK_CLOEXEC | flags, 0) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is new and has no other owner.
-    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-    if family != libc::AF_UNIX {
+    let mut flags = SocketFlags::CLOEXEC;
+    flags.set(SocketFlags::NONBLOCK, nonblocking);
+    let fd = net::socket_with(family, SocketType::STREAM, flags, None)?;
+    if family != AddressFamily::UNIX {
         tcp.apply(fd.as_fd())?;
         // Transmit timestamps are requested one by one, in a control message; without these flags they
         // would not be reported. OPT_TSONLY: do not return the bytes with them.
@@ -109,53 +49,33 @@ pub fn new(address: &Address, tcp: &TcpOptions, nonblocking: bool) -> io::Result
             | libc::SOF_TIMESTAMPING_SOFTWARE
             | libc::SOF_TIMESTAMPING_OPT_TSONLY;
         // A kernel without timestamps is not an error: replies without a timestamp are counted and reported.
-        let _ = set_option(
-            fd.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_TIMESTAMPING,
-            timestamps as libc::c_int,
-        );
+        // SAFETY: the pointer and the size describe `timestamps`.
+        unsafe {
+            libc::setsockopt(
+                fd.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_TIMESTAMPING,
+                (&raw const timestamps).cast(),
+                size_of_val(&timestamps) as libc::socklen_t,
+            )
+        };
     }
     Ok(fd)
 }
 
-fn set_option(fd: RawFd, level: i32, option: i32, value: libc::c_int) -> io::Result<()> {
-    let size = size_of::<libc::c_int>() as libc::socklen_t;
-    // SAFETY: the pointer and the size describe `value`.
-    let result = unsafe { libc::setsockopt(fd, level, option, (&raw const value).cast(), size) };
-    if result < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
-}
-
 /// The pending error of a socket as an `errno`; 0 if there is none.
-pub fn pending_error(fd: RawFd) -> i32 {
-    let mut error: libc::c_int = 0;
-    let mut size = size_of::<libc::c_int>() as libc::socklen_t;
-    // SAFETY: the pointers and the size describe `error`.
-    unsafe {
-        libc::getsockopt(
-            fd,
-            libc::SOL_SOCKET,
-            libc::SO_ERROR,
-            (&raw mut error).cast(),
-            &raw mut size,
-        )
-    };
-    error
+pub fn pending_error(fd: &OwnedFd) -> i32 {
+    match sockopt::socket_error(fd) {
+        Ok(Err(error)) => error.raw_os_error(),
+        Ok(Ok(())) | Err(_) => 0,
+    }
 }
 
 /// Whether the other side of a connected socket that is idle has not closed it. What is unread there would be the error
 /// with which a server ends a connection, or a reply that nobody waits for.
-pub fn is_open(fd: RawFd) -> bool {
-    let mut byte = 0_u8;
-    let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
-    // SAFETY: the pointer and the length describe `byte`.
-    match unsafe { libc::recv(fd, (&raw mut byte).cast(), 1, flags) } {
-        0.. => false,
-        _ => io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock,
-    }
+pub fn is_open(fd: &OwnedFd) -> bool {
+    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+    net::recv(fd, &mut [0_u8], flags) == Err(Errno::WOULDBLOCK)
 }
 
 /// Sends as many bytes as fit without blocking. Returns their number, or a negative one on error.
@@ -308,9 +228,9 @@ mod tests {
     #[test]
     fn a_socket_path_that_is_too_long_is_an_error() {
         let short = Address::Unix(PathBuf::from("/tmp/.s.PGSQL.5432"));
-        assert!(RawAddress::new(&short).is_ok());
+        assert!(raw_address(&short).is_ok());
         let long = Address::Unix(PathBuf::from("/x".repeat(60)));
-        let message = RawAddress::new(&long).err().unwrap().to_string();
+        let message = raw_address(&long).err().unwrap().to_string();
         message.assert_contains("too long");
     }
 

@@ -5,8 +5,8 @@
 
 use super::call::{SysbenchCall, set_advice};
 use prony_dialect::sysbench::{
-    Command, Driver, IgnoredErrors, LogLevel, advice_of_test, failing_function, function_failed,
-    sql_error, statement_failed,
+    BULK_INSERT_FAILED, Command, Driver, IgnoredErrors, LogLevel, advice_of_test, failing_function,
+    function_failed, sql_error, statement_failed,
 };
 use prony_server::control::Error;
 use prony_workload::oltp::policy::{ErrorAction, ErrorPolicy, StatementFailure};
@@ -18,6 +18,8 @@ pub struct SysbenchErrorPolicy {
     call: SysbenchCall,
     driver: Driver,
     ignored: IgnoredErrors,
+    /// Whether all statements are those of `bulk_insert`.
+    is_bulk: bool,
     /// The flag that ends the run; the first fatal error sets it.
     stop_flag: Arc<AtomicBool>,
     has_ended_run: AtomicBool,
@@ -29,12 +31,14 @@ impl SysbenchErrorPolicy {
         call: SysbenchCall,
         driver: Driver,
         ignored: IgnoredErrors,
+        is_bulk: bool,
         stop_flag: Arc<AtomicBool>,
     ) -> Self {
         SysbenchErrorPolicy {
             call,
             driver,
             ignored,
+            is_bulk,
             stop_flag,
             has_ended_run: AtomicBool::new(false),
         }
@@ -62,7 +66,11 @@ impl ErrorPolicy for SysbenchErrorPolicy {
             number,
             &String::from_utf8_lossy(&error.code),
         ));
-        let reason = sql_error(number, &reported.sqlstate, &message);
+        let reason = if self.is_bulk {
+            BULK_INSERT_FAILED.to_owned()
+        } else {
+            sql_error(number, &reported.sqlstate, &message)
+        };
         let function = failing_function(Command::Run, true);
         let lines = lines + &function_failed(function, &reason);
         self.call.log(LogLevel::Fatal, &lines);

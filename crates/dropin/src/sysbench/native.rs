@@ -158,6 +158,7 @@ fn run(
         call.clone(),
         driver,
         database.mysql.ignored_errors.clone(),
+        command.workload.name == "bulk_insert",
         signals.flag(),
     ));
     let program = program.with_policy(OltpPolicy {

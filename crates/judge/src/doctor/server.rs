@@ -8,7 +8,7 @@ use super::{
 use crate::formatting::{bytes, percent, time};
 use crate::machine::is_uneven;
 use crate::thresholds::{UNTUNED_CACHE_MAX_SHARE, UNTUNED_MIN_MEMORY_BYTES};
-use prony_store::{DoctorFinding, DoctorState, Product, SqlDialect};
+use prony_store::{DoctorFinding, DoctorState, Product, SqlDialect, nearest_rank};
 
 /// Shortest round trip up to which two machines are probably in one data centre, and from which they are probably
 /// in different regions, nanoseconds: light takes 0.5 ms for 50 km of fibre and back, and 5 ms for 500 km.
@@ -66,12 +66,6 @@ fn version(server: &DatabaseFacts) -> DoctorFinding {
     ok(value, "A release build, as far as the server reports.")
 }
 
-/// The percentile of ascending values; `None` without values.
-fn percentile(values: &[u64], percent: usize) -> Option<u64> {
-    let rank = (values.len() * percent).div_ceil(100).max(1);
-    values.get(rank - 1).copied()
-}
-
 fn location(server: &DatabaseFacts) -> DoctorFinding {
     let because = &server.same_machine_because;
     if server.same_machine == Some(true) {
@@ -109,11 +103,11 @@ fn round_trip(server: &DatabaseFacts) -> DoctorFinding {
         return unknown("No statement ended within a second.");
     };
     let text = |ns: u64| time(ns as f64);
-    let p50 = percentile(times, 50).unwrap_or(*first);
-    let p99 = percentile(times, 99).filter(|_| times.len() >= P99_MIN_SAMPLES);
+    let p50 = nearest_rank(times, 50).unwrap_or(*first);
+    let p99 = nearest_rank(times, 99).filter(|_| times.len() >= P99_MIN_SAMPLES);
     let mut value = format!("min {}, p50 {}", text(*first), text(p50));
     for (name, percent) in [("p95", 95), ("p99", 99)] {
-        if let (Some(ns), true) = (percentile(times, percent), times.len() >= P99_MIN_SAMPLES) {
+        if let (Some(ns), true) = (nearest_rank(times, percent), times.len() >= P99_MIN_SAMPLES) {
             value += &format!(", {name} {}", text(ns));
         }
     }

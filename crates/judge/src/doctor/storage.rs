@@ -4,7 +4,7 @@
 
 use super::{DatabaseFacts, ReadProbe, StorageProbe, caution, named, ok, unknown};
 use crate::formatting::{bytes, count, time};
-use prony_store::DoctorFinding;
+use prony_store::{DoctorFinding, nearest_rank};
 
 /// Longest median of a commit without a caution, nanoseconds: SSDs and disks of clouds need less, hard disks more.
 const COMMIT_P50_MAX_NS: u64 = 5_000_000;
@@ -39,18 +39,17 @@ pub(super) fn findings(server: &DatabaseFacts) -> Vec<DoctorFinding> {
     findings
 }
 
-/// The percentile of ascending values.
-fn percentile(sorted: &[u64], share: f64) -> u64 {
-    let rank = (sorted.len() as f64 * share).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied().unwrap_or_default()
+/// The percentile of ascending values; 0 without values.
+fn percentile(sorted: &[u64], percent: usize) -> u64 {
+    nearest_rank(sorted, percent).unwrap_or_default()
 }
 
 /// `p50 1.2 ms, p99 3.4 ms`; the 99th percentile from 100 values on, otherwise the longest.
 fn percentiles(sorted: &[u64]) -> String {
-    let p50 = time(percentile(sorted, 0.5) as f64);
+    let p50 = time(percentile(sorted, 50) as f64);
     let (name, upper) = match sorted.len() {
-        0..100 => ("longest", percentile(sorted, 1.0)),
-        _ => ("p99", percentile(sorted, 0.99)),
+        0..100 => ("longest", percentile(sorted, 100)),
+        _ => ("p99", percentile(sorted, 99)),
     };
     format!("p50 {p50}, {name} {}", time(upper as f64))
 }
@@ -61,7 +60,7 @@ fn commits(probe: &StorageProbe) -> DoctorFinding {
         Ok(_) => return unknown("No commit ended in time."),
         Err(why) => return unknown(format!("Commits could not be probed: {why}.")),
     };
-    let (p50, p99) = (percentile(times, 0.5), percentile(times, 0.99));
+    let (p50, p99) = (percentile(times, 50), percentile(times, 99));
     let value = format!(
         "{} ({})",
         percentiles(times),
@@ -112,7 +111,7 @@ fn random(probe: &StorageProbe) -> DoctorFinding {
         Ok(read) => read,
         Err(why) => return unknown(format!("Not measured: {why}.")),
     };
-    let p50 = percentile(&read.times_ns, 0.5);
+    let p50 = percentile(&read.times_ns, 50);
     let value = format!("{} ({})", percentiles(&read.times_ns), describe(read));
     if p50 < MEMORY_P50_MAX_NS {
         return unknown(format!(

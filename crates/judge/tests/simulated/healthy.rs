@@ -19,8 +19,23 @@ pub enum Load {
 
 /// A healthy run of 60 to 600 s on a server of its own, with all observations.
 pub fn simulate(random: &mut Random, load: Load) -> Run {
-    let mut run = observed_run();
     let length = random.between(60.0, 600.0).round();
+    simulate_seconds(random, load, length, None)
+}
+
+/// A healthy run of a closed loop on a virtual machine: its throughput wanders by this share, and neighbouring seconds have
+/// this correlation.
+pub fn simulate_wandering(random: &mut Random, length_s: f64, scatter: f64, memory: f64) -> Run {
+    simulate_seconds(random, Load::ClosedLoop, length_s, Some((scatter, memory)))
+}
+
+fn simulate_seconds(
+    random: &mut Random,
+    load: Load,
+    length: f64,
+    wandering: Option<(f64, f64)>,
+) -> Run {
+    let mut run = observed_run();
     let tps = random.between(3_000.0, 30_000.0);
     let clients = (16.0 * random.between(1.0, 8.0)).round();
     run.drive.clients = clients as u32;
@@ -31,7 +46,16 @@ pub fn simulate(random: &mut Random, load: Load) -> Run {
     }
     run.measured.length_s = length;
     run.window.measured_s = length;
-    fill_series(random, &mut run, load, tps, clients / tps * 1e9);
+    let (scatter, memory) =
+        wandering.unwrap_or_else(|| (random.between(0.005, 0.03), random.between(0.0, 0.5)));
+    let throughput = random.series(length as usize, scatter, memory);
+    fill_series(
+        random,
+        &mut run,
+        load,
+        (tps, clients / tps * 1e9),
+        &throughput,
+    );
     add_hiccups(&mut Random(random.0 ^ 7), &mut run);
     fill_totals(random, &mut run, load);
     fill_machines(random, &mut run);
@@ -57,11 +81,15 @@ fn add_hiccups(random: &mut Random, run: &mut Run) {
     }
 }
 
-/// Fills in the seconds of the window, in which figures change only by chance.
-fn fill_series(random: &mut Random, run: &mut Run, load: Load, tps: f64, mean_ns: f64) {
-    let count = run.measured.length_s as usize;
-    let (scatter, memory) = (random.between(0.005, 0.03), random.between(0.0, 0.5));
-    let throughput = random.series(count, scatter, memory);
+/// Fills in the seconds of the window, in which figures change only by chance; `throughput` has the relative deviations.
+fn fill_series(
+    random: &mut Random,
+    run: &mut Run,
+    load: Load,
+    (tps, mean_ns): (f64, f64),
+    throughput: &[f64],
+) {
+    let count = throughput.len();
     let (scatter, memory) = (random.between(0.005, 0.03), random.between(0.0, 0.5));
     let response = random.series(count, scatter, memory);
     let (scatter, memory) = (random.between(0.03, 0.12), random.between(0.0, 0.4));

@@ -1,35 +1,37 @@
 //! The serialised form of the counts and times of one kind of transaction.
 
-use super::times::{SerializedTimes, large_number};
+use super::times::{SerializedTimes, SparseTimes, large_number};
 use super::{InvalidInterval, check_counts};
-use crate::distribution::Distribution;
-use crate::tally::{PartDistributions, RecorderLayout, Tally};
+use crate::distribution::{COARSE_DIGITS, Distribution, SIGNIFICANT_DIGITS};
+use crate::tally::{RecorderLayout, Tally};
 use serde::{Deserialize, Serialize};
 
+/// `T`: [`SerializedTimes`], or [`SparseTimes`] when they are decoded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct SerializedTally {
+#[serde(bound(deserialize = "T: Deserialize<'de>"))]
+pub(super) struct SerializedTally<T = SerializedTimes> {
     /// Committed, rolled back, failed, skipped, retries.
-    counts: [u64; 5],
+    pub(super) counts: [u64; 5],
     retried: u64,
     over_latency_limit: u64,
     committed_after_window: u64,
     #[serde(with = "large_number")]
     busy_ns: u128,
-    response: SerializedTimes,
+    pub(super) response: T,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    service: Option<SerializedTimes>,
+    service: Option<T>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    failed_response: Option<SerializedTimes>,
+    failed_response: Option<T>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    rolled_back_response: Option<SerializedTimes>,
+    rolled_back_response: Option<T>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    lag: Option<SerializedTimes>,
+    lag: Option<T>,
     /// Send wait, server, client wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    parts: Option<[SerializedTimes; 3]>,
+    pub(super) parts: Option<[T; 3]>,
     server_times_upper_bound: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    connect: Option<SerializedTimes>,
+    connect: Option<T>,
 }
 
 impl SerializedTally {
@@ -80,9 +82,42 @@ impl SerializedTally {
             && self.lag.is_some() == layout.open_loop
     }
 
-    pub(super) fn into_tally(self, latency_limit_ns: u64) -> Result<Tally<u32>, InvalidInterval> {
+    /// Decodes the times.
+    pub(super) fn into_sparse(self) -> Result<SparseTally, InvalidInterval> {
+        self.check()?;
+        let fine = |times: SerializedTimes| times.into_sparse(SIGNIFICANT_DIGITS);
+        let optional = |times: Option<SerializedTimes>| times.map(fine).transpose();
+        let coarse = |times: Option<SerializedTimes>| {
+            times
+                .map(|times| times.into_sparse(COARSE_DIGITS))
+                .transpose()
+        };
+        Ok(SerializedTally {
+            counts: self.counts,
+            retried: self.retried,
+            over_latency_limit: self.over_latency_limit,
+            committed_after_window: self.committed_after_window,
+            busy_ns: self.busy_ns,
+            response: fine(self.response)?,
+            service: optional(self.service)?,
+            failed_response: coarse(self.failed_response)?,
+            rolled_back_response: coarse(self.rolled_back_response)?,
+            lag: optional(self.lag)?,
+            parts: match self.parts {
+                None => None,
+                Some([send_wait, server, client_wait]) => {
+                    Some([fine(send_wait)?, fine(server)?, fine(client_wait)?])
+                }
+            },
+            server_times_upper_bound: self.server_times_upper_bound,
+            connect: optional(self.connect)?,
+        })
+    }
+
+    /// Checks that the counts can belong together.
+    fn check(&self) -> Result<(), InvalidInterval> {
         check_counts(&self.counts)?;
-        let [committed, rolled_back, failed, skipped, retries] = self.counts;
+        let [committed, rolled_back, failed, _, retries] = self.counts;
         let mut committed_times = vec![&self.response];
         committed_times.extend(
             [&self.service, &self.lag, &self.connect]
@@ -108,40 +143,56 @@ impl SerializedTally {
         {
             return Err(InvalidInterval::Count("its counts contradict each other"));
         }
-        let parts = match self.parts {
-            None => None,
-            Some([send_wait, server, client_wait]) => Some(PartDistributions {
-                send_wait: send_wait.into_distribution()?,
-                server: server.into_distribution()?,
-                client_wait: client_wait.into_distribution()?,
-                server_times_upper_bound: self.server_times_upper_bound,
-            }),
-        };
-        let into_optional_distribution = |times: Option<SerializedTimes>| {
-            times.map(SerializedTimes::into_distribution).transpose()
-        };
-        let into_coarse_distribution = |times: Option<SerializedTimes>| match times {
-            Some(times) => times.into_distribution_like(Distribution::coarse()),
-            None => Ok(Distribution::coarse()),
-        };
-        Ok(Tally {
-            committed,
-            rolled_back,
-            failed,
-            skipped,
-            retries,
-            retried: self.retried,
-            over_latency_limit: self.over_latency_limit,
-            committed_after_window: self.committed_after_window,
-            latency_limit_ns,
-            busy_ns: self.busy_ns,
-            response: self.response.into_distribution()?,
-            service: into_optional_distribution(self.service)?,
-            failed_response: into_coarse_distribution(self.failed_response)?,
-            rolled_back_response: into_coarse_distribution(self.rolled_back_response)?,
-            lag: into_optional_distribution(self.lag)?,
-            parts,
-            connect: into_optional_distribution(self.connect)?,
-        })
+        Ok(())
+    }
+}
+
+/// A decoded tally.
+pub(super) type SparseTally = SerializedTally<SparseTimes<u32>>;
+
+impl SparseTally {
+    /// Adds the tally to another one, which has the same distributions.
+    pub(super) fn add_to(&self, sum: &mut Tally<u32>) {
+        let [committed, rolled_back, failed, skipped, retries] = self.counts;
+        for (sum, count) in [
+            (&mut sum.committed, committed),
+            (&mut sum.rolled_back, rolled_back),
+            (&mut sum.failed, failed),
+            (&mut sum.skipped, skipped),
+            (&mut sum.retries, retries),
+            (&mut sum.retried, self.retried),
+            (&mut sum.over_latency_limit, self.over_latency_limit),
+            (&mut sum.committed_after_window, self.committed_after_window),
+        ] {
+            *sum = sum.saturating_add(count);
+        }
+        sum.busy_ns = sum.busy_ns.saturating_add(self.busy_ns);
+        self.response.add_to(&mut sum.response);
+        for (sum, times) in [
+            (&mut sum.service, &self.service),
+            (&mut sum.lag, &self.lag),
+            (&mut sum.connect, &self.connect),
+        ] {
+            if let Some(times) = times {
+                times.add_to(sum.get_or_insert_default());
+            }
+        }
+        for (sum, times) in [
+            (&mut sum.failed_response, &self.failed_response),
+            (&mut sum.rolled_back_response, &self.rolled_back_response),
+        ] {
+            if let Some(times) = times {
+                times.add_to(sum);
+            }
+        }
+        if let Some([send_wait, server, client_wait]) = &self.parts {
+            let sum = sum.parts.get_or_insert_default();
+            send_wait.add_to(&mut sum.send_wait);
+            server.add_to(&mut sum.server);
+            client_wait.add_to(&mut sum.client_wait);
+            sum.server_times_upper_bound = sum
+                .server_times_upper_bound
+                .saturating_add(self.server_times_upper_bound);
+        }
     }
 }

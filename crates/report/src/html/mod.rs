@@ -9,6 +9,7 @@
 //! generates it again and compares.
 
 mod about;
+mod capacity;
 mod client;
 mod comparisons;
 mod distribution;

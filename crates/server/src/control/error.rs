@@ -10,22 +10,29 @@ use prony_plan::{ErrorParts, UserError};
 use prony_wire::{ErrorClass, Protocol, ServerError, describe_tls_error};
 use rustls::Error as TlsError;
 use std::borrow::Cow;
-use std::fmt;
 use std::io;
 
-/// A failure of the control connection.
+/// A failure of the control connection. Its text has libpq's layout: each line of a hint begins with a tab.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.parts().sentence())]
 #[non_exhaustive]
 pub enum Error {
     /// No endpoint could be used: the failure of each attempt, in order. Never empty.
+    #[error("{}", failure_paragraphs(.0))]
     Connect(Vec<ConnectFailure>),
     /// The server refused a statement. The connection is still usable unless the error is fatal.
+    #[error("{0}")]
     Statement(Box<ServerError>),
     /// The connection ended during a statement.
+    #[error(
+        "server closed the connection unexpectedly\n\tThis probably means the server terminated \
+         abnormally\n\tbefore or while processing the request."
+    )]
     Closed,
     /// The socket failed.
     Io(io::Error),
     /// Nothing arrived for `io_timeout`, and a probe found the connection lost.
+    #[error("{0}")]
     Silent(Box<Silence>),
     /// A signal interrupted the wait.
     Interrupted,
@@ -37,22 +44,6 @@ pub enum Error {
     Usage(&'static str),
     /// The connection failed earlier.
     Dead,
-}
-
-/// In libpq's layout: each line of a hint begins with a tab.
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Connect(failures) => f.write_str(&failure_paragraphs(failures)),
-            Error::Statement(error) => error.fmt(f),
-            Error::Silent(silence) => silence.fmt(f),
-            Error::Closed => f.write_str(
-                "server closed the connection unexpectedly\n\tThis probably means the server terminated \
-                 abnormally\n\tbefore or while processing the request.",
-            ),
-            other => f.write_str(&other.parts().sentence()),
-        }
-    }
 }
 
 impl UserError for Error {

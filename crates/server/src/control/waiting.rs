@@ -4,7 +4,6 @@
 
 use super::probe::LossReason;
 use prony_plan::ErrorParts;
-use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -104,29 +103,27 @@ impl AttentionRequest {
 }
 
 /// Why a wait ended; the inner error of an [`std::io::Error`].
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum WaitError {
     /// A signal arrived.
+    #[error("interrupted")]
     Interrupted,
     /// The statement is to be canceled; the connection is as before.
+    #[error("canceled")]
     AttentionRequested,
     /// Nothing arrived, and a probe found the connection lost.
+    #[error("{0}")]
     Silent(Silence),
 }
 
 /// A connection that counts as lost because nothing arrives on it.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}", self.parts().sentence())]
 pub struct Silence {
     /// How long nothing was sent or received.
     pub duration: Duration,
     /// Why it counts as lost.
     pub loss: LossReason,
-}
-
-impl fmt::Display for Silence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.parts().sentence())
-    }
 }
 
 impl Silence {
@@ -155,18 +152,6 @@ impl Silence {
         .with_hint("a proxy, firewall or load balancer may have dropped the connection")
     }
 }
-
-impl fmt::Display for WaitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            WaitError::Interrupted => f.write_str("interrupted"),
-            WaitError::AttentionRequested => f.write_str("canceled"),
-            WaitError::Silent(silence) => silence.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for WaitError {}
 
 impl WaitError {
     /// Whether this error of a socket asks for an attention.

@@ -3,13 +3,13 @@
 //! Messages say what happened and what to do. Must never: hold a password.
 
 use prony_plan::{ErrorParts, UserError};
-use std::fmt;
 use std::path::PathBuf;
 
 /// An error of a throw-away server.
 ///
 /// `Display` puts the details and the hint on separate, indented lines.
 #[derive(Debug, thiserror::Error)]
+#[error("{}", self.parts().paragraph())]
 pub enum Error {
     /// No usable PostgreSQL programs on this machine.
     NotFound {
@@ -103,20 +103,11 @@ pub enum Error {
     },
 
     /// The user interrupted the start or the download.
+    #[error("{}", self.parts().sentence())]
     Interrupted,
 
     /// A method that needs a running server was called on a stopped one.
     NotRunning,
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = self.parts();
-        match self {
-            Error::Interrupted => f.write_str(&parts.sentence()),
-            _ => f.write_str(&parts.paragraph()),
-        }
-    }
 }
 
 impl UserError for Error {

@@ -4,7 +4,7 @@
 //! than about a second; over a slow network there are fewer samples.
 
 use crate::control::{Control, Error};
-use prony_document::RoundTrip;
+use prony_document::{RoundTrip, nearest_rank};
 use std::time::{Duration, Instant};
 
 /// Maximum number of samples.
@@ -45,8 +45,8 @@ fn summary(times_ns: &[u64]) -> Option<RoundTrip> {
     Some(RoundTrip {
         samples: count as u32,
         min_ns: *times_ns.first()?,
-        p50_ns: times_ns[(count - 1) / 2],
-        p99_ns: (count >= 100).then(|| times_ns[(count * 99).div_ceil(100) - 1]),
+        p50_ns: nearest_rank(times_ns, 50)?,
+        p99_ns: nearest_rank(times_ns, 99).filter(|_| count >= 100),
     })
 }
 

@@ -17,7 +17,6 @@ use crate::observe::may_be_secret;
 use crate::{Control, ProtocolOptions, Target};
 use prony_document::{ServerSettings, SqlDialect};
 use prony_plan::{ErrorParts, UserError};
-use std::fmt;
 
 /// How far a setting reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +59,8 @@ impl SettingChange {
 const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
 /// Why settings cannot be what a plan asks for.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}", self.parts().problem)]
 pub enum SettingError {
     /// The server has no setting of this name.
     Unknown { name: String },
@@ -79,14 +79,6 @@ pub enum SettingError {
         found: String,
     },
 }
-
-impl fmt::Display for SettingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.parts().problem)
-    }
-}
-
-impl std::error::Error for SettingError {}
 
 impl UserError for SettingError {
     fn parts(&self) -> ErrorParts {

@@ -77,6 +77,8 @@ pub struct Config {
     pub collation: [u8; 5],
     /// The first two numbers of the program's version: 16.0 is SQL Server 2022.
     pub program_version: [u8; 2],
+    /// Whether a [`crate::Listener`] takes statements that are no T-SQL, for tests that need none.
+    pub takes_any_text: bool,
     /// Parts of the texts that sp_prepare refuses, with the error's number and message.
     pub refused_preparations: Vec<(String, i32, String)>,
     /// The database that the account may not use.
@@ -103,6 +105,7 @@ impl Config {
             // SQL_Latin1_General_CP1_CI_AS.
             collation: [0x09, 0x04, 0xd0, 0x00, 0x34],
             program_version: [16, 0],
+            takes_any_text: false,
             refused_preparations: Vec::new(),
             refused_database: None,
             handler: Box::new(handler),

@@ -60,6 +60,8 @@ pub struct Connection {
     next_handle: i32,
     /// The `INSERT BULK` statement whose rows come next.
     announced_bulk: Option<String>,
+    /// Whether statements must be T-SQL.
+    parses_sql: bool,
 }
 
 impl Connection {
@@ -80,7 +82,15 @@ impl Connection {
             prepared_texts: HashMap::new(),
             next_handle: 1,
             announced_bulk: None,
+            parses_sql: false,
         }
+    }
+
+    /// From now on panics on a statement that is no T-SQL.
+    #[must_use]
+    pub fn parsing_sql(mut self) -> Connection {
+        self.parses_sql = true;
+        self
     }
 
     /// Whether the server has closed the connection.
@@ -276,4 +286,19 @@ impl Connection {
 fn encrypts_only_login(answer: &[u8]) -> bool {
     let encryption_offset = usize::from(u16::from_be_bytes([answer[6], answer[7]]));
     answer[encryption_offset] == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "sql parser error")]
+    fn a_statement_that_is_no_sql_is_refused() {
+        let config = Config::new(|_, _| vec![Outcome::Done]);
+        let mut connection = Connection::new(Arc::new(config)).parsing_sql();
+        let mut reply = ReplyWriter::new(connection.config.collation);
+        connection.run_batch("select a from t", &mut reply);
+        connection.run_batch("select a from t with (updlock", &mut reply);
+    }
 }

@@ -6,7 +6,7 @@ use sqlparser::dialect::MsSqlDialect;
 use sqlparser::parser::Parser;
 
 /// What the parser lacks, and the most similar text that it has. Options are only replaced as a whole, with their values.
-const LACKING: [(&str, &str); 14] = [
+const LACKING: [(&str, &str); 19] = [
     ("create clustered index ", "create index "),
     ("create unique clustered index ", "create unique index "),
     (" primary key clustered (", " primary key ("),
@@ -21,6 +21,11 @@ const LACKING: [(&str, &str); 14] = [
     (" set multi_user", ""),
     ("INSERT BULK ", "create table "),
     (" WITH (TABLOCK, KEEP_NULLS)", ""),
+    ("ALTER DATABASE CURRENT SET ", "SET "),
+    ("ALTER DATABASE SCOPED CONFIGURATION SET ", "SET "),
+    (" WITH NO_WAIT", ""),
+    ("; RECONFIGURE", "; EXEC reconfigure"),
+    ("EXEC @result =", "EXEC"),
 ];
 
 /// Why a text is not valid T-SQL.
@@ -69,8 +74,20 @@ mod tests {
             "alter table t add constraint k primary key clustered (a) with (allow_row_locks = often)",
             "create procedure p @a int as select @a from from t",
             "INSERT BULK t ([a] int WITH (TABLOCK, KEEP_NULLS)",
+            "ALTER DATABASE CURRENT SET DELAYED_DURABILITY = = FORCED",
+            "ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON WITH WAIT",
+            "ALTER DATABASE SCOPED CONFIGURATION SET = 4",
+            "EXEC sp_configure 'fill factor (%)', 90; RECONFIGURE, 1",
         ] {
             assert!(syntax_error(wrong).is_some(), "{wrong}");
+        }
+        for right in [
+            "ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON WITH NO_WAIT",
+            "ALTER DATABASE CURRENT SET RECOVERY SIMPLE",
+            "SET TRANSACTION ISOLATION LEVEL SNAPSHOT",
+            "SET lock_timeout 5000",
+        ] {
+            assert_eq!(syntax_error(right), None);
         }
         assert_eq!(
             syntax_error("update t set @a = b = b + 1 where c = 2 if @@rowcount = 0 continue;"),

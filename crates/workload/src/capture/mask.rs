@@ -25,7 +25,7 @@ pub(super) fn without_comments(text: &str, dialect: SqlDialect) -> String {
 }
 
 /// The text without its comments and with a question mark in place of each literal.
-pub(super) fn masked(text: &str, dialect: SqlDialect) -> String {
+pub(crate) fn masked(text: &str, dialect: SqlDialect) -> String {
     let (mut masked, mut end) = (String::new(), 0);
     for token in tokens(text, dialect) {
         if token.range.start > end {

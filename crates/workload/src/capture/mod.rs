@@ -11,6 +11,9 @@ mod mask;
 mod plan_text;
 mod statement;
 
+pub(crate) use mask::masked as without_literals;
+pub(crate) use statement::{Token, TokenKind, tokens};
+
 #[cfg(test)]
 mod tests;
 

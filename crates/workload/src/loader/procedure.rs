@@ -21,6 +21,7 @@ use super::small_transactions::SmallTransactionService;
 use super::transfer::RowTransfer;
 use super::{Loader, check_jobs};
 use crate::note::TableStage;
+use crate::ownership::require_ownership;
 use crate::parallel::{self, WorkQueue};
 use crate::progress::ProgressMeter;
 use crate::row_format::{CopyBinary, InsertValues, TabSeparated};
@@ -174,6 +175,8 @@ impl<D: Dataset> LoadRun<'_, D> {
     /// Runs the load; returns its method as text, for the report.
     fn run(&self, control: &mut Control, state: &mut LoadState) -> Result<String, Error> {
         let existing = self.data.find_existing_tables(control)?;
+        let obsolete: Vec<&str> = existing.obsolete.iter().map(String::as_str).collect();
+        require_ownership(control, &obsolete)?;
         let in_one_transaction = match self.dialect {
             SqlDialect::PostgreSql => {
                 self.request.jobs == 1

@@ -141,9 +141,12 @@ impl OltpProgram {
                 break;
             }
             let text = format!("select max(id) from {}", statements::table_name(number));
-            let row = sql::query_row(control, "reading the highest ids", &text)?;
-            let id = row.int(0).and_then(|id| u64::try_from(id).ok());
-            highest_ids.push(id.unwrap_or(0));
+            let id = match sql::query_row(control, "reading the highest ids", &text) {
+                // A table that is missing has no rows: its first insert fails.
+                Err(error) if error.is_refusal() => None,
+                row => row?.int(0),
+            };
+            highest_ids.push(id.and_then(|id| u64::try_from(id).ok()).unwrap_or(0));
         }
         let dialect = control.dialect();
         Ok(OltpProgram::new(

@@ -11,6 +11,7 @@ use super::statements;
 use crate::catalog::{self, RelationNames};
 use crate::foreign_table::foreign_table_error;
 use crate::note::LoadNote;
+use crate::ownership::require_ownership;
 use crate::remedy::{LoadOption, LoadSpec, Remedy};
 use crate::{Error, TableFacts, sql};
 use prony_server::Control;
@@ -135,6 +136,7 @@ pub fn drop_all(control: &mut Control, columns: &str) -> Result<Vec<String>, Err
         .map(|table| table.facts.name.as_str())
         .collect();
     let dialect = control.dialect();
+    require_ownership(control, &names)?;
     for batch in names.chunks(TABLES_PER_DROP) {
         sql::execute(
             control,

@@ -9,6 +9,7 @@ use crate::Error;
 use crate::describe::OptionKind::Texts;
 use crate::describe::{OptionSpec, option};
 use prony_plan::{WorkloadPlan, system_error};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The major version of pgbench whose language scripts use.
@@ -35,6 +36,9 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
         "Files in pgbench's script language with weights, as for --file: pay.sql@3",
     ),
 ];
+
+/// The option that names files.
+const FILES: &str = "files";
 
 /// Maximum number of scripts in a run, as in pgbench.
 const SCRIPTS_MAX: usize = 128;
@@ -66,14 +70,11 @@ pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
         Ok(script) => scripts.push(script),
         Err(error) => problems.push(error),
     };
-    let (files, builtins) = (
-        read_string_list(plan, "files"),
-        read_string_list(plan, "builtin"),
-    );
+    let (files, builtins) = (read_files(plan), read_string_list(plan, "builtin"));
     let mut option_errors = Vec::new();
-    for spec in files.unwrap_or_else(|error| record_error(&mut option_errors, error)) {
-        collect(with_weight(&spec, |name| {
-            let text = read_text(name)?;
+    for file in files.unwrap_or_else(|error| record_error(&mut option_errors, error)) {
+        collect(with_weight(&file.spec, |name| {
+            let text = file.text(name)?;
             Script::parse(&mut names, name, &text, NATIVE_PGBENCH_VERSION)
                 .map_err(|error| script_error(&error))
         }));
@@ -112,7 +113,7 @@ pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
 }
 
 /// Adds the error to `option_errors`, and returns an empty list in place of the option's value.
-fn record_error(option_errors: &mut Vec<Error>, error: Error) -> Vec<String> {
+fn record_error<T>(option_errors: &mut Vec<Error>, error: Error) -> Vec<T> {
     option_errors.push(error);
     Vec::new()
 }
@@ -202,6 +203,62 @@ pub(super) fn read_string_list(plan: &WorkloadPlan, key: &str) -> Result<Vec<Str
             _ => Err(type_error()),
         },
     }
+}
+
+/// A file of the option `files`.
+pub(super) struct ScriptFile {
+    /// `NAME` or `NAME@WEIGHT`.
+    pub spec: String,
+    /// Its text, if the plan has it.
+    text: Option<String>,
+}
+
+impl ScriptFile {
+    /// The text of the plan, or else of the file with this name.
+    pub fn text(&self, name: &str) -> Result<Cow<'_, str>, Error> {
+        match &self.text {
+            Some(text) => Ok(text.into()),
+            None => read_text(name).map(Cow::from),
+        }
+    }
+}
+
+/// Reads the option `files`: names, or tables with `name` and `text`, as [`with_texts_of_files`] writes them.
+pub(super) fn read_files(plan: &WorkloadPlan) -> Result<Vec<ScriptFile>, Error> {
+    let list = plan.options.get(FILES).and_then(|value| value.as_array());
+    let with_texts = list.and_then(|list| {
+        let files = list.iter().map(|item| {
+            let part = |key: &str| item.get(key)?.as_str().map(str::to_owned);
+            Some(ScriptFile {
+                spec: part("name")?,
+                text: Some(part("text")?),
+            })
+        });
+        files.collect::<Option<Vec<_>>>()
+    });
+    if let Some(files) = with_texts {
+        return Ok(files);
+    }
+    let names = read_string_list(plan, FILES)?.into_iter();
+    Ok(names.map(|spec| ScriptFile { spec, text: None }).collect())
+}
+
+/// The plan with the texts of its files, for a machine that does not have them.
+pub(super) fn with_texts_of_files(plan: &WorkloadPlan) -> Result<WorkloadPlan, Error> {
+    let mut plan = plan.clone();
+    if !plan.options.contains_key(FILES) {
+        return Ok(plan);
+    }
+    let tables = read_files(&plan)?.into_iter().map(|file| {
+        let text = file.text(parse_weighted(&file.spec)?.0)?.into_owned();
+        let pairs = [("name", file.spec), ("text", text)];
+        Ok(BTreeMap::from(
+            pairs.map(|(key, value)| (key.to_owned(), value)),
+        ))
+    });
+    let tables = tables.collect::<Result<Vec<_>, Error>>()?;
+    plan.options.insert(FILES.to_owned(), tables.into());
+    Ok(plan)
 }
 
 /// Reads the defined variables: a list of `NAME=VALUE`, or a table.

@@ -1,7 +1,7 @@
 //! The `sql` workload: the user's own transactions, in pgbench's script language and the SQL of the server. Never creates
 //! or drops tables.
 
-use super::options::{option_error, protocol_problem};
+use super::options::{self, option_error, protocol_problem};
 use super::policy::ScriptPolicy;
 use super::program::ScriptProgram;
 use super::samples;
@@ -68,6 +68,10 @@ impl Workload for OwnSqlWorkload {
             return Vec::new();
         }
         first
+    }
+
+    fn with_texts_of_files(&self, plan: &WorkloadPlan) -> Result<WorkloadPlan, Error> {
+        options::with_texts_of_files(plan)
     }
 
     fn load(

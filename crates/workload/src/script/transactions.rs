@@ -3,8 +3,8 @@
 
 use super::ast::{CommandKind, Script};
 use super::options::{
-    ScriptSet, option_error, parse_weighted, read_defines, read_string_list, read_text,
-    script_error, script_set_problem,
+    ScriptSet, option_error, parse_weighted, read_defines, read_files, read_text, script_error,
+    script_set_problem,
 };
 use super::samples::{SampleQuery, read_samples};
 use super::variables::VariableNames;
@@ -275,12 +275,12 @@ fn read_transactions(plan: &WorkloadPlan) -> Vec<Result<TransactionText, Error>>
             ))),
         }
     }
-    match read_string_list(plan, "files") {
+    match read_files(plan) {
         Err(error) => texts.push(Err(error)),
-        Ok(files) => texts.extend(files.iter().map(|spec| {
-            let (name, weight) = parse_weighted(spec)?;
+        Ok(files) => texts.extend(files.iter().map(|file| {
+            let (name, weight) = parse_weighted(&file.spec)?;
             Ok(TransactionText {
-                sql: read_text(name)?,
+                sql: file.text(name)?.into_owned(),
                 name: name.to_owned(),
                 weight,
                 only_reads: false,

@@ -87,6 +87,10 @@ impl Workload for ScriptWorkload {
         }
     }
 
+    fn with_texts_of_files(&self, plan: &WorkloadPlan) -> Result<WorkloadPlan, Error> {
+        options::with_texts_of_files(plan)
+    }
+
     fn load(
         &self,
         _request: &LoadRequest<'_>,

@@ -13,7 +13,8 @@ pub fn exit_codes() -> String {
         "The codes are the same for all commands and do not change, so that scripts can rely on them. `prony pgbench`, `prony sysbench` and\n\
          `prony hammerdbcli` return those of the tools that they replace.\n",
     );
-    let lines = exit::HELP.lines().skip(1);
+    let help = exit::help();
+    let lines = help.lines().skip(1);
     let rows = lines.filter_map(|line| {
         let (exit_code, meaning) = line.trim().split_once(' ')?;
         Some([exit_code.to_owned(), meaning.trim().to_owned()])

@@ -243,6 +243,13 @@ fn each_row_of_bulk_insert_is_an_event() {
             let sql = "select (select count(*) from sbtest1) + (select count(*) from sbtest2)";
             assert_eq!(query_number(&mut bench.control(), sql), 3000 * run);
         }
+        // The third table is missing, which its thread notices with its first statement.
+        let out = bench
+            .sysbench("--threads=3 --time=60 bulk_insert run")
+            .failed_stdout(1);
+        out.assert_contains("Threads started!");
+        out.assert_contains("INSERT INTO sbtest3 VALUES");
+        out.assert_contains("db_bulk_insert_next() failed");
         bench
             .sysbench("--threads=2 bulk_insert cleanup")
             .ok_stdout();

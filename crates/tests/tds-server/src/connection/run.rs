@@ -1,6 +1,7 @@
 //! Runs requests: transactions, prepared statements, and the handler's outcomes.
 
 use super::*;
+use crate::syntax::syntax_error;
 
 // Numbers of system procedures (MS-TDS 2.2.6.6).
 const SP_EXECUTESQL: u16 = 10;
@@ -23,6 +24,12 @@ impl Connection {
         is_current
     }
 
+    fn require_sql(&self, text: &str) {
+        if self.parses_sql {
+            assert_eq!(syntax_error(text), None);
+        }
+    }
+
     fn begin_transaction(&mut self, reply: &mut ReplyWriter) {
         self.transactions_begun += 1;
         self.transaction_descriptor = 0x2a_0000_0000 + self.transactions_begun;
@@ -37,6 +44,7 @@ impl Connection {
 
     /// Runs a batch; returns false if the batch hangs until an attention.
     pub(super) fn run_batch(&mut self, text: &str, reply: &mut ReplyWriter) -> bool {
+        self.require_sql(text);
         let statements: Vec<&str> = split_statements(text);
         for (index, statement) in statements.iter().enumerate() {
             let more_flag = if index + 1 < statements.len() {
@@ -74,6 +82,7 @@ impl Connection {
         };
         match number {
             SP_EXECUTESQL => {
+                self.require_sql(&text(0));
                 let values = parameters.get(2..).unwrap_or_default();
                 let declarations = parameters.get(1).map(|_| text(1)).unwrap_or_default();
                 assert_eq!(
@@ -85,6 +94,7 @@ impl Connection {
             }
             SP_PREPARE | SP_PREPEXEC => {
                 assert!(parameters[0].is_output, "the handle is returned");
+                self.require_sql(&text(2));
                 let handle = self.next_handle;
                 self.next_handle += 1;
                 self.prepared_texts.insert(handle, text(2));

@@ -5,20 +5,24 @@
 //! each has its sender and a number, and a missing one ends the carrier. An empty one is the end of the bytes. Must never:
 //! go on after a message was lost, or block on a server that is gone.
 
-use crate::carrier::lock;
+mod chunks;
+mod waiting;
+
+pub(crate) use chunks::{ChunkReader, ChunkWriter};
+pub(crate) use waiting::NatsAgent;
+
 use crate::coordinator::random_number;
 use async_nats::{Client, ClientError, ConnectErrorKind, ConnectOptions, Event, Subscriber};
 use futures_util::StreamExt;
-use std::io::{self, Read, Write};
+use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::oneshot;
-use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 /// How often a call is repeated until its agent answers, which may not have been started yet.
@@ -339,239 +343,10 @@ impl Publisher {
     }
 }
 
-/// The bytes of the other side.
-pub(crate) struct ChunkReader {
-    chunks: Receiver<Vec<u8>>,
-    /// How long to wait for the next message, if not forever.
-    timeout: Option<Duration>,
-    /// Who sends, from the first message.
-    sender: Option<u64>,
-    next: u64,
-    chunk: Vec<u8>,
-    position: usize,
-}
-
-impl ChunkReader {
-    fn new() -> (Sender<Vec<u8>>, ChunkReader) {
-        let (sender, chunks) = channel();
-        let reader = ChunkReader {
-            chunks,
-            timeout: None,
-            sender: None,
-            next: 0,
-            chunk: Vec::new(),
-            position: 0,
-        };
-        (sender, reader)
-    }
-
-    /// The next message must follow the last one of the same sender.
-    fn check(&mut self, chunk: &[u8]) -> io::Result<()> {
-        let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
-        let header = chunk
-            .get(..HEADER_BYTES)
-            .ok_or_else(|| io::Error::other("it sent a message without a header"))?;
-        let (sender, index) = (number(&header[..8]), number(&header[8..]));
-        if *self.sender.get_or_insert(sender) != sender {
-            return Err(io::Error::other("two agents have its name"));
-        }
-        if index != self.next {
-            return Err(io::Error::other("NATS lost messages"));
-        }
-        self.next += 1;
-        Ok(())
-    }
-}
-
-impl Read for ChunkReader {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.position >= self.chunk.len() {
-            let chunk = match self.timeout {
-                None => self.chunks.recv().ok(),
-                Some(timeout) => match self.chunks.recv_timeout(timeout) {
-                    Err(RecvTimeoutError::Timeout) => return Err(io::ErrorKind::TimedOut.into()),
-                    received => received.ok(),
-                },
-            };
-            let Some(chunk) = chunk else {
-                return Ok(0);
-            };
-            self.check(&chunk)?;
-            self.chunk = chunk;
-            self.position = HEADER_BYTES;
-        }
-        let bytes = &self.chunk[self.position..];
-        let length = bytes.len().min(buffer.len());
-        buffer[..length].copy_from_slice(&bytes[..length]);
-        self.position += length;
-        Ok(length)
-    }
-}
-
-/// Bytes for the other side. Dropping it ends them, and those of the other side.
-pub(crate) struct ChunkWriter {
-    chunks: Option<UnboundedSender<Vec<u8>>>,
-    /// When all has left.
-    flushed: Receiver<()>,
-    is_open: Arc<AtomicBool>,
-    sender: u64,
-    number: u64,
-    max_bytes: usize,
-    /// What reads the other side's bytes, which ends too.
-    reading: Option<AbortHandle>,
-    /// Keeps the connection.
-    _bus: Arc<Bus>,
-}
-
-impl ChunkWriter {
-    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let mut chunk = Vec::with_capacity(HEADER_BYTES + bytes.len());
-        chunk.extend_from_slice(&self.sender.to_le_bytes());
-        chunk.extend_from_slice(&self.number.to_le_bytes());
-        chunk.extend_from_slice(bytes);
-        self.number += 1;
-        let chunks = self.chunks.as_ref();
-        let sent = chunks.and_then(|chunks| chunks.send(chunk).ok());
-        sent.ok_or_else(|| io::ErrorKind::BrokenPipe.into())
-    }
-}
-
-impl Write for ChunkWriter {
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        let length = buffer.len().min(self.max_bytes);
-        if length > 0 {
-            self.send(&buffer[..length])?;
-        }
-        Ok(length)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Drop for ChunkWriter {
-    fn drop(&mut self) {
-        let _ = self.send(&[]);
-        self.chunks = None;
-        if self.is_open.load(Ordering::Relaxed) {
-            let _ = self.flushed.recv_timeout(FLUSH_TIMEOUT);
-        }
-        if let Some(reading) = &self.reading {
-            reading.abort();
-        }
-    }
-}
-
-/// An agent that waits for coordinators.
-pub(crate) struct NatsAgent {
-    bus: Arc<Bus>,
-    name: String,
-    calls: Receiver<String>,
-    state: Arc<Mutex<AgentState>>,
-}
-
-/// The call that an agent answers, or answered last.
-#[derive(Default)]
-struct AgentState {
-    call: String,
-    is_busy: bool,
-}
-
-impl NatsAgent {
-    /// # Errors
-    /// The address is wrong, or the server refuses.
-    pub fn connect(address: &NatsAddress) -> io::Result<NatsAgent> {
-        let bus = Bus::connect(&address.server, true)?;
-        let subscriber = bus.subscribe(format!("prony.{}.call", address.agent))?;
-        let (sender, calls) = channel();
-        let agent = NatsAgent {
-            bus,
-            name: address.agent.clone(),
-            calls,
-            state: Arc::default(),
-        };
-        let listener = CallListener {
-            client: agent.bus.client.clone(),
-            name: agent.name.clone(),
-            state: Arc::clone(&agent.state),
-            calls: sender,
-        };
-        agent.bus.handle.spawn(listener.listen(subscriber));
-        Ok(agent)
-    }
-
-    pub fn is_open(&self) -> Option<bool> {
-        self.bus.is_open()
-    }
-
-    /// Waits for a coordinator.
-    ///
-    /// # Errors
-    /// The connection has ended for good.
-    pub fn next_coordinator(&self) -> io::Result<(ChunkReader, ChunkWriter)> {
-        loop {
-            match self.calls.recv_timeout(CALL_INTERVAL) {
-                Ok(call) => return self.bus.answer(&self.name, &call),
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(io::Error::other("the connection to NATS has ended"));
-                }
-                Err(RecvTimeoutError::Timeout) if self.bus.is_refused.load(Ordering::Relaxed) => {
-                    return Err(io::Error::other("the NATS server refuses the log-in"));
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-        }
-    }
-
-    /// The coordinator is gone: the next one may call.
-    pub fn rest(&self) {
-        lock(&self.state).is_busy = false;
-    }
-}
-
-struct CallListener {
-    client: Client,
-    name: String,
-    state: Arc<Mutex<AgentState>>,
-    calls: Sender<String>,
-}
-
-impl CallListener {
-    async fn listen(self, mut incoming: Subscriber) {
-        while let Some(message) = incoming.next().await {
-            let call = String::from_utf8_lossy(&message.payload).into_owned();
-            let is_call = call.len() == 32 && call.bytes().all(|byte| byte.is_ascii_hexdigit());
-            if is_call && !self.accept(&call) {
-                let mut answer = vec![0; HEADER_BYTES];
-                answer.extend_from_slice(BUSY.as_bytes());
-                let subject = format!("prony.{}.{call}.from", self.name);
-                let _ = self.client.publish(subject, answer.into()).await;
-            }
-        }
-    }
-
-    /// Passes a new call on; `false` if the agent is busy with another one.
-    fn accept(&self, call: &str) -> bool {
-        let mut state = lock(&self.state);
-        if state.call == call {
-            // Repeated before the answer arrived.
-            return true;
-        }
-        if state.is_busy {
-            return false;
-        }
-        *state = AgentState {
-            call: call.to_owned(),
-            is_busy: true,
-        };
-        self.calls.send(call.to_owned()).is_ok()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read;
 
     #[test]
     fn an_address_ends_with_the_name_of_an_agent() {
@@ -639,52 +414,5 @@ mod tests {
         server.kill().expect("it runs");
         server.wait().expect("it ends");
         std::fs::remove_file(config).expect("a file");
-    }
-
-    /// Whoever calls an agent and says nothing does not keep it from others.
-    #[test]
-    fn a_silent_coordinator_is_not_waited_for() {
-        let (sender, mut reader) = ChunkReader::new();
-        reader.timeout = Some(Duration::from_millis(10));
-        let error = reader.read(&mut [0; 8]).expect_err("silence");
-        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        drop(sender);
-        assert_eq!(reader.read(&mut [0; 8]).expect("the end"), 0);
-    }
-
-    fn chunk(sender: u64, number: u64, bytes: &[u8]) -> Vec<u8> {
-        [&sender.to_le_bytes()[..], &number.to_le_bytes(), bytes].concat()
-    }
-
-    #[test]
-    fn lost_messages_and_a_second_sender_end_the_carrier() {
-        let read = |chunks: &[Vec<u8>]| {
-            let (sender, mut reader) = ChunkReader::new();
-            for chunk in chunks {
-                sender.send(chunk.clone()).expect("a reader");
-            }
-            drop(sender);
-            let mut text = String::new();
-            reader.read_to_string(&mut text).map(|_| text)
-        };
-        let first = chunk(7, 0, b"ab");
-        assert_eq!(
-            read(&[first.clone(), chunk(7, 1, b"c")]).expect("whole"),
-            "abc"
-        );
-        // What follows the end is not read.
-        let ended = [first.clone(), chunk(7, 1, b""), chunk(7, 2, b"d")];
-        assert_eq!(read(&ended).expect("whole"), "ab");
-        for (second, expected) in [
-            (chunk(7, 2, b"c"), "lost messages"),
-            (chunk(7, 0, b"c"), "lost messages"),
-            (chunk(8, 0, b"c"), "two agents"),
-            (b"short".to_vec(), "without a header"),
-        ] {
-            let error = read(&[first.clone(), second])
-                .expect_err("a fault")
-                .to_string();
-            assert!(error.contains(expected), "{error}");
-        }
     }
 }

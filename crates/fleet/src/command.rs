@@ -1,0 +1,76 @@
+//! The commands by which a user names agents.
+//!
+//! In: the text of a command or an address. Out: what to start, and names for messages. Must never: show a password.
+
+use prony_server::secrets;
+use std::path::Path;
+
+/// Whether an agent is reached over NATS rather than by a command.
+pub(crate) fn is_nats(agent: &str) -> bool {
+    let agent = agent.trim_start();
+    agent.starts_with("nats://") || agent.starts_with("tls://")
+}
+
+/// `agent 2 (ssh vm2)`.
+pub(crate) fn agent_name(index: usize, command: &str) -> String {
+    format!(
+        "agent {} ({})",
+        index + 1,
+        secrets::redact_argument(command.trim())
+    )
+}
+
+/// `weight=3 ssh vm1`: the machine counts as 3 CPUs.
+pub(crate) fn split_weight(command: &str) -> (Option<u32>, &str) {
+    let split = || {
+        let (number, rest) = command.trim().strip_prefix("weight=")?.split_once(' ')?;
+        let weight = number.parse().ok().filter(|weight| *weight > 0)?;
+        Some((Some(weight), rest.trim_start()))
+    };
+    split().unwrap_or((None, command))
+}
+
+/// The command with the program appended: this one for an agent on this machine, which `env` starts.
+pub(crate) fn shell_command(command: &str, program: &Path) -> String {
+    let is_local = command.split_whitespace().next() == Some("env");
+    let program = match program.to_str() {
+        Some(path) if is_local => format!("'{}'", path.replace('\'', r"'\''")),
+        _ => "prony".to_owned(),
+    };
+    format!("{command} {program} agent --stdio")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_of_this_machine_is_this_program_and_others_the_one_in_the_path() {
+        let program = Path::new("/opt/it's/prony");
+        assert_eq!(
+            shell_command("env A=1", program),
+            r"env A=1 '/opt/it'\''s/prony' agent --stdio"
+        );
+        assert_eq!(
+            shell_command("ssh vm1", program),
+            "ssh vm1 prony agent --stdio"
+        );
+        assert_eq!(
+            agent_name(0, "x password=geheim"),
+            "agent 1 (x password=***)"
+        );
+    }
+
+    #[test]
+    fn a_weight_stands_before_the_command() {
+        assert_eq!(split_weight("weight=3 ssh vm1"), (Some(3), "ssh vm1"));
+        for other in [
+            "ssh vm1",
+            "weight=0 ssh vm1",
+            "weight=x ssh vm1",
+            "weight=3",
+        ] {
+            assert_eq!(split_weight(other), (None, other));
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Rows that one machine sends to another, and their sums.
+
+use super::{InvalidInterval, SerializedInterval, SparseInterval};
+use crate::collector::IntervalRow;
+use crate::health::{Health, ProcessHealth, sum_known};
+use crate::schedule::{RunPhase, RunSchedule};
+use crate::tally::RecorderLayout;
+use serde::{Deserialize, Serialize};
+
+/// The serialised form of an [`IntervalRow`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SerializedRow {
+    pub interval: SerializedInterval,
+    worker_cpu_ns: Vec<Option<u64>>,
+    process: ProcessHealth,
+}
+
+impl SerializedRow {
+    /// Serialises a row; `load_start_ns` is the start of the load on the clock of the row.
+    pub fn new(row: &IntervalRow, load_start_ns: u64) -> SerializedRow {
+        SerializedRow {
+            interval: SerializedInterval::new(&row.interval, load_start_ns),
+            worker_cpu_ns: row.worker_cpu_ns.clone(),
+            process: row.process,
+        }
+    }
+
+    /// Decodes a row of a run with this schedule and layout, at the time `now_ns`.
+    ///
+    /// # Errors
+    /// As [`SerializedInterval::into_interval_of_run`].
+    pub fn into_row_of_run(
+        self,
+        schedule: &RunSchedule,
+        layout: RecorderLayout,
+        now_ns: u64,
+    ) -> Result<ReceivedRow, InvalidInterval> {
+        let interval = self
+            .interval
+            .into_interval_of_run(schedule, layout, now_ns)?;
+        Ok(ReceivedRow {
+            interval,
+            worker_cpu_ns: self.worker_cpu_ns,
+            process: self.process,
+        })
+    }
+}
+
+/// A row of another machine, decoded and checked.
+#[derive(Clone, Debug)]
+pub struct ReceivedRow {
+    pub interval: SparseInterval,
+    /// CPU time of each worker of that machine, nanoseconds.
+    pub worker_cpu_ns: Vec<Option<u64>>,
+    pub process: ProcessHealth,
+}
+
+/// What one of several machines measured in the window, without distributions: those of all machines are in
+/// [`crate::Totals`].
+#[derive(Clone, Debug, Default)]
+pub struct PartTotals {
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub committed: u64,
+    /// Number and sum of the response times, and of the server's times, nanoseconds.
+    response: (u64, u128),
+    server: (u64, u128),
+    pub health: Health,
+    pub worker_cpu_ns: Vec<Option<u64>>,
+    pub process: ProcessHealth,
+}
+
+impl PartTotals {
+    /// Empty totals of a window that starts at this time.
+    pub fn new(start_ns: u64) -> PartTotals {
+        PartTotals {
+            start_ns,
+            end_ns: start_ns,
+            ..PartTotals::default()
+        }
+    }
+
+    /// Adds a row, if it is one of the window.
+    pub fn add(&mut self, row: &ReceivedRow) {
+        let (others, span) = (&row.interval.others, row.interval.span());
+        if span.phase != RunPhase::Measured {
+            return;
+        }
+        self.end_ns = self.end_ns.max(span.end_ns);
+        for tally in &row.interval.kinds {
+            self.committed = self.committed.saturating_add(tally.counts[0]);
+            let server = tally.parts.as_ref().map(|[_, server, _]| server);
+            for (sum, times) in [
+                (&mut self.response, Some(&tally.response)),
+                (&mut self.server, server),
+            ] {
+                let (samples, sum_ns) = times.map_or((0, 0), |times| (times.samples, times.sum_ns));
+                *sum = (sum.0.saturating_add(samples), sum.1.saturating_add(sum_ns));
+            }
+        }
+        self.health.add_later(&others.health);
+        self.process.add_later(&row.process);
+        add_worker_cpu(&mut self.worker_cpu_ns, &row.worker_cpu_ns);
+    }
+
+    /// Length of the window so far, seconds.
+    pub fn seconds(&self) -> f64 {
+        self.end_ns.saturating_sub(self.start_ns) as f64 / 1e9
+    }
+
+    /// Mean response time, nanoseconds.
+    pub fn response_mean_ns(&self) -> Option<f64> {
+        mean_ns(self.response)
+    }
+
+    /// Mean time of the server, nanoseconds.
+    pub fn server_mean_ns(&self) -> Option<f64> {
+        mean_ns(self.server)
+    }
+}
+
+fn mean_ns((samples, sum_ns): (u64, u128)) -> Option<f64> {
+    (samples > 0).then(|| sum_ns as f64 / samples as f64)
+}
+
+/// Adds the CPU times of workers to sums.
+pub(crate) fn add_worker_cpu(sums_ns: &mut Vec<Option<u64>>, worker_cpu_ns: &[Option<u64>]) {
+    let workers = sums_ns.len().max(worker_cpu_ns.len());
+    sums_ns.resize(workers, None);
+    for (sum_ns, &cpu_ns) in sums_ns.iter_mut().zip(worker_cpu_ns) {
+        *sum_ns = sum_known(*sum_ns, cpu_ns);
+    }
+}
