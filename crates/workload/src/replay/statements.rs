@@ -217,6 +217,23 @@ mod tests {
     }
 
     #[test]
+    fn statements_with_other_numbers_are_the_same() {
+        let normalised = |text| normalised(text, SqlDialect::PostgreSql);
+        for (text, other, is_same) in [
+            (
+                "SET a = a + 5 WHERE id IN (1, 2)",
+                "SET a = a + -7 WHERE id IN (-1, 3)",
+                true,
+            ),
+            ("SELECT 'a' LIMIT 5", "SELECT 'b; c'  LIMIT 10", true),
+            ("SELECT a - 5", "SELECT a + 5", false),
+            ("SELECT a-5", "SELECT a", false),
+        ] {
+            assert_eq!(normalised(text) == normalised(other), is_same, "{text}");
+        }
+    }
+
+    #[test]
     fn names_are_short() {
         let name = |text| short_name(text, SqlDialect::PostgreSql);
         assert_eq!(
