@@ -69,12 +69,20 @@ fn lists_of_hostile_texts_render_without_console_messages() {
         older: None,
         now_ns: 0,
     };
-    let written = sample_run::written;
     let pages = [
-        (2, written(|out| write_runs(out, &list, &build))),
-        (2, written(|out| write_drills(out, &runs, 0, &build))),
-        (1, written(|out| write_experiments(out, &runs, &build))),
-        (1, written(|out| write_trends(out, &runs, &build))),
+        (2, sample_run::written(|out| write_runs(out, &list, &build))),
+        (
+            2,
+            sample_run::written(|out| write_drills(out, &runs, 0, &build)),
+        ),
+        (
+            1,
+            sample_run::written(|out| write_experiments(out, &runs, &build)),
+        ),
+        (
+            1,
+            sample_run::written(|out| write_trends(out, &runs, &build)),
+        ),
     ];
     for (rows, page) in pages {
         let output = open_page(&browser, &folder.0, &page, &[]);
