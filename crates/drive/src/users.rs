@@ -268,6 +268,7 @@ impl<'a> Users<'a> {
 
     fn set_window(&self) {
         self.context.set_window(
+            self.timing.start_ns,
             self.timing.count_from_ns,
             self.timing.end_ns.unwrap_or(u64::MAX),
         );

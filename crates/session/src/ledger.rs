@@ -91,6 +91,31 @@ impl Ledger {
         entries
     }
 
+    /// Notes what another machine knows of clients that it drives, from this one on: their last numbers, and entries whose
+    /// outcome is not known.
+    pub fn note(&self, first_client: u32, last: &[u64], ambiguous: &[LedgerEntry]) {
+        let mut known = self
+            .ambiguous
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for entry in ambiguous {
+            if !known.contains(entry) {
+                known.push(*entry);
+            }
+        }
+        drop(known);
+        // After the entries, as in `settle`.
+        let clients = self.last.iter().skip(first_client as usize);
+        for (known, last) in clients.zip(last) {
+            known.fetch_max(*last, Ordering::Release);
+        }
+    }
+
+    /// Adds the transactions of another machine that committed without an entry.
+    pub fn add_unrecorded(&self, count: u64) {
+        self.unrecorded.fetch_add(count, Ordering::Relaxed);
+    }
+
     /// Transactions that committed a change without an entry, such as single statements outside a block.
     pub fn unrecorded(&self) -> u64 {
         self.unrecorded.load(Ordering::Relaxed)

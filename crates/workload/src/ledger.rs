@@ -6,6 +6,7 @@
 use crate::{Error, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
+use prony_session::{EntryPlacement, Ledger, StatementTable};
 
 const CREATING: &str = "creating the ledger's table";
 const READING: &str = "reading the ledger";
@@ -55,6 +56,16 @@ impl LedgerTable {
     pub fn insert(&self, dialect: SqlDialect) -> String {
         let table = dialect.quote_identifier(&self.name);
         format!("INSERT INTO {table} (client, sequence) VALUES ($1, $2)")
+    }
+
+    /// An empty account of this many clients of a program with these statements, whose entries go to the table.
+    pub fn ledger(&self, dialect: SqlDialect, clients: u32, statements: &StatementTable) -> Ledger {
+        let placement = match dialect {
+            SqlDialect::PostgreSql => EntryPlacement::InRequest,
+            SqlDialect::MySql => EntryPlacement::BeforeEnd,
+            SqlDialect::TransactSql => EntryPlacement::WithWrite,
+        };
+        Ledger::new(self.insert(dialect), placement, clients, statements)
     }
 
     /// Creates the table, without an index that each transaction would have to update; MySQL has one anyway.

@@ -13,14 +13,9 @@ use prony_store::{
 };
 use std::collections::BTreeMap;
 
-/// Whether the run measured what a drill finds.
-pub(crate) fn is_drill(run: &Run) -> bool {
-    run.commit_gap.is_some() || run.ledger.is_some()
-}
-
 /// What was done, what clients saw, and what became of the commits; empty if the run measured neither.
 pub(crate) fn drill_facts(run: &Run) -> Vec<(&'static str, String)> {
-    if !is_drill(run) {
+    if !run.is_drill() {
         return Vec::new();
     }
     let mut facts = vec![("done", done(run))];

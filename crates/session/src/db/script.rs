@@ -111,6 +111,23 @@ impl Db {
         Ok(())
     }
 
+    /// Executes text unchanged, as [`Db::query`] does, and measures its latency as that of `statement`.
+    ///
+    /// # Errors
+    /// [`DbError`], as [`Db::exec`].
+    pub async fn query_as(
+        &mut self,
+        statement: &Statement,
+        sql: &str,
+    ) -> Result<DbReply<'_>, DbError> {
+        self.check_usable()?;
+        self.conn.query(sql.as_bytes());
+        if self.context.measures_statements() {
+            self.begin_timing(Some(statement.id()));
+        }
+        self.wait_for_reply().await
+    }
+
     /// Encodes a request of one statement at once, so that its values need not live until the reply;
     /// [`Db::finish_request`], which must follow, sends the request.
     ///

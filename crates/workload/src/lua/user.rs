@@ -146,7 +146,7 @@ impl ScriptUser {
         // From a query with several results, such as a CALL, sysbench's driver for MySQL returns the first, the one for
         // PostgreSQL the last.
         let returns_first_result = settings.driver == Driver::Mysql;
-        let mut connections = Connections::new(db, returns_first_result);
+        let mut connections = Connections::new(db, returns_first_result, settings.row_bytes_max());
         let mut answer = Answer::Done;
         loop {
             if self.settings().must_scripts_end() {
