@@ -3,7 +3,6 @@
 use crate::common::{TestBench, ok_stdout, query_number, send_signal, stderr_text};
 use crate::fleet::{agent, assert_all_end, command, command_with_path, execute, long_run};
 use prony_assertions::TextAssertions;
-use prony_test_servers::TestControl;
 use std::time::Duration;
 
 #[test]
