@@ -219,11 +219,14 @@ impl DriveJob<'_> {
     /// The rules by which users start transactions.
     pub(crate) fn start_rules(&self) -> StartRules {
         StartRules {
-            is_paced: self.plan.pace != Pace::Closed,
+            is_paced: matches!(self.plan.pace, Pace::Rate { .. }),
             connect_per_transaction: self.plan.connect_per_transaction,
             max_transactions: match self.plan.stop {
                 Stop::Transactions(count) => count,
-                Stop::After(_) | Stop::NoStartsAfter(_) | Stop::SharedTransactions { .. } => 0,
+                Stop::After(_)
+                | Stop::NoStartsAfter(_)
+                | Stop::SharedTransactions { .. }
+                | Stop::WorkDone => 0,
             },
             latency_limit_ns: self.latency_limit_ns(),
             includes_connect_time: self.plan.connect_time_counts,

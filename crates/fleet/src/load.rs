@@ -321,7 +321,7 @@ fn hard_end_ns(plan: &Plan, schedule: &RunSchedule) -> u64 {
     let time = match plan.drive.stop {
         Stop::After(time) | Stop::NoStartsAfter(time) => time,
         Stop::SharedTransactions { within, .. } => within,
-        Stop::Transactions(_) => return u64::MAX,
+        Stop::Transactions(_) | Stop::WorkDone => return u64::MAX,
     };
     let after_start = time
         .saturating_add(plan.drive.grace)

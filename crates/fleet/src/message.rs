@@ -331,6 +331,8 @@ pub(crate) struct PartEvent {
     from_ns: u64,
     until_ns: Option<u64>,
     kind: PartEventKind,
+    #[serde(default)]
+    cause: Option<String>,
     detail: String,
     count: u64,
 }
@@ -355,6 +357,7 @@ impl PartEvent {
                 RunEventKind::UserFailed => PartEventKind::UserFailed,
                 RunEventKind::QueueFull => PartEventKind::QueueFull,
             },
+            cause: event.cause.clone(),
             detail: event.detail.clone(),
             count: event.count,
         }
@@ -371,6 +374,7 @@ impl PartEvent {
                 PartEventKind::UserFailed => RunEventKind::UserFailed,
                 PartEventKind::QueueFull => RunEventKind::QueueFull,
             },
+            cause: self.cause,
             detail: self.detail,
             count: self.count,
         }

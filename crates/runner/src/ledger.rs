@@ -57,7 +57,9 @@ impl RunLedger {
         // Own SQL is then sent as text, which the ledger does not see.
         let is_text = job.plan.drive.protocol == prony_plan::QueryMode::Simple
             && job.workload.name() == "sql";
-        if matches!(growth, Growth::ReadOnly) || statements.statements().is_empty() || is_text {
+        // Its scripts write their entries themselves.
+        let has_statements = !statements.statements().is_empty() || job.workload.name() == "lua";
+        if matches!(growth, Growth::ReadOnly) || !has_statements || is_text {
             return Err(Error::NoLedger(job.plan.workload.name.clone()));
         }
         let table = match id {
@@ -226,7 +228,8 @@ fn read_account(
     dropping: Dropping,
 ) -> Result<LedgerAccount, NotCounted> {
     let clients = clients_that_differ(table, control, state)?;
-    let has_all = clients.iter().all(ClientAccount::has_all);
+    let reordered = table.reordered(control);
+    let has_all = clients.iter().all(ClientAccount::has_all) && reordered.unwrap_or(0) == 0;
     if dropping == Dropping::IfAllAreThere && has_all {
         // The account is complete; a table that stays is only untidy.
         let _ = table.drop(control);
@@ -240,6 +243,7 @@ fn read_account(
         client_state: (!has_all).then(|| state.clone()),
         first_series_end: of_first.map(|of| lost_commit(of.client, of.series_end, state)),
         first_lost,
+        reordered,
         server_after: read_log_position(control),
         ..LedgerAccount::default()
     };

@@ -161,6 +161,30 @@ impl LedgerTable {
         Ok(rows.iter().map(|row| row.count(0)).collect())
     }
 
+    /// How many entries took effect before an earlier one of the same client, by the order of transactions' numbers or of
+    /// ids; `None` if the server does not show it: nodes of Galera draw ids by themselves.
+    pub fn reordered(&self, control: &mut Control) -> Option<u64> {
+        let order = match control.dialect() {
+            SqlDialect::PostgreSql => "xmin::text::bigint",
+            SqlDialect::MySql => {
+                let increment = control.query_value("select @@auto_increment_increment");
+                increment.ok().flatten().filter(|step| step == "1")?;
+                "id"
+            }
+            SqlDialect::TransactSql => return None,
+        };
+        let table = control.dialect().quote_identifier(&self.name);
+        // Numbers of transactions begin again after 2^32; an entry that is there twice is another fault.
+        let select = format!(
+            "select count(*) from (select {order} - lag({order}) over of_client as step, \
+             sequence - lag(sequence) over of_client as distance from {table} \
+             window of_client as (partition by client order by sequence)) as steps \
+             where step between -2147483648 and 0 and distance > 0"
+        );
+        let count = sql::query_row(control, READING, &select).ok()?;
+        Some(count.count(0))
+    }
+
     /// Drops the table.
     ///
     /// # Errors
