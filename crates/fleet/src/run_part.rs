@@ -13,7 +13,6 @@ use crate::message::{
     AgentFailure, FailureKind, FinishedPart, FromAgent, PartEvent, PartHost, PartRoundTrips,
     ReadyPart, RowCounts, RunPart, ToAgent, WorkDescription, add_counts, failure,
 };
-use prony_document::SqlDialect;
 use prony_drive::{
     DriveJob, DriveResult, LoadStart, Observer, ReadySlice, RunSlice, SampleListener, connect,
 };
@@ -36,7 +35,8 @@ struct PreparedPart {
     target: Target,
     ready: ReadyWorkload,
     service: Option<prony_document::Service>,
-    dialect: SqlDialect,
+    /// The account of the commits, if the run has one.
+    ledger: Option<Arc<Ledger>>,
     work: WorkDescription,
 }
 
@@ -65,13 +65,8 @@ pub(crate) fn run_part(
     let gap_listener = gaps.clone();
     let gap_listener = gap_listener
         .map(|gaps| move |_: usize| Box::new(gaps.recorder()) as Box<dyn SampleListener>);
-    let ledger = part.ledger_table.map(|table| {
-        let (clients, statements) = (prepared.plan.drive.clients, program.statement_table());
-        Arc::new(LedgerTable::named(table).ledger(prepared.dialect, clients, &statements))
-    });
-    let ledger_program = ledger
-        .as_ref()
-        .map(|ledger| LedgerProgram::new(program, ledger));
+    let ledger = prepared.ledger.as_ref();
+    let ledger_program = ledger.map(|ledger| LedgerProgram::new(program, ledger));
     let job = DriveJob {
         program: match &ledger_program {
             Some(program) => program,
@@ -93,9 +88,7 @@ pub(crate) fn run_part(
         rows: 0,
         counts: RowCounts::default(),
         keeping,
-        ledger: ledger
-            .as_deref()
-            .map(|ledger| (ledger, slice.clients.clone())),
+        ledger: ledger.map(|ledger| (&**ledger, slice.clients.clone())),
     };
     let driven = connect(&job, &slice, |ready| {
         let state = ready_part(&ready, prepared.work.clone());
@@ -217,12 +210,16 @@ fn prepare(link: &Link, part: &RunPart) -> Result<PreparedPart, AgentFailure> {
     let url = url_of(&plan);
     let text = to_toml(&plan, Some(url)).map_err(|error| usage(error.to_string()))?;
     let work = describe_work(&text, &ready, facts.version, &target);
+    let ledger = part.ledger_table.clone().map(|table| {
+        let (clients, statements) = (plan.drive.clients, ready.program.statement_table());
+        Arc::new(LedgerTable::named(table).ledger(control.dialect(), clients, &statements))
+    });
     Ok(PreparedPart {
         plan,
         target,
         ready,
         service: facts.service,
-        dialect: control.dialect(),
+        ledger,
         work,
     })
 }

@@ -296,7 +296,7 @@ fn the_agents_of_the_compose_file_are_those_that_its_coordinator_calls() {
             }
             _ => {}
         }
-        if let Some((_, command)) = line.split_once(" --rm ") {
+        if let Some((_, command)) = line.split_once("compose.yaml run --rm ") {
             assert_eq!(command_problem(command), None, "{line}");
         }
         if let Some((_, agents)) = line.split_once("PRONY_AGENTS: ") {

@@ -14,6 +14,7 @@ mod drills;
 mod endpoints;
 mod find;
 mod fleet;
+mod fleet_load;
 mod fleet_nats;
 mod fleet_network;
 mod full_disk;

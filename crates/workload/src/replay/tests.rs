@@ -4,7 +4,10 @@ use super::file::SqlDialectCode;
 use super::file::{Execution, SessionReader, SessionRecording};
 use super::log::record_logs;
 use super::recorder::{LogEvent, Recorded, SessionRecorder};
+use super::workload::REPLAY;
+use crate::Workload;
 use prony_allocations::allocated_bytes;
+use prony_plan::WorkloadPlan;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -315,4 +318,11 @@ fn memory_does_not_grow_with_the_log() {
         .iter()
         .map(|session| session.transactions);
     assert_eq!(count.sum::<u64>(), 400_000);
+}
+
+#[test]
+fn agents_do_not_replay() {
+    let refused = REPLAY.with_texts_of_files(&WorkloadPlan::default());
+    let error = refused.expect_err("it names a file").to_string();
+    assert!(error.contains("agents cannot replay sessions"), "{error}");
 }

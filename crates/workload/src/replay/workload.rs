@@ -165,6 +165,13 @@ impl Workload for ReplayWorkload {
         read(plan).err().unwrap_or_default()
     }
 
+    fn with_texts_of_files(&self, _plan: &WorkloadPlan) -> Result<WorkloadPlan, Error> {
+        Err(Error::InvalidRequest {
+            problem: "agents cannot replay sessions: the recording is on this machine".to_owned(),
+            hint: "run without --agent".to_owned(),
+        })
+    }
+
     fn load(
         &self,
         _request: &LoadRequest<'_>,
