@@ -101,6 +101,25 @@ pub struct ObservedShare {
     pub minimum_share: Option<f64>,
 }
 
+/// How long a statement took on the server in the log from which it is replayed. The server's own time, without the way to
+/// the client and back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordedLatency {
+    /// Number of executions whose time is in the log.
+    pub samples: u64,
+    /// Arithmetic mean, nanoseconds.
+    pub mean_ns: f64,
+    /// 50th percentile, nanoseconds, within 5 %; like the others it needs 10 / (1 - q) samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50_ns: Option<u64>,
+    /// 95th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p95_ns: Option<u64>,
+    /// 99th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_ns: Option<u64>,
+}
+
 /// The response-time limit of a kind of transaction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResponseTimeLimit {

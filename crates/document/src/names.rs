@@ -257,6 +257,8 @@ pub enum PlannedEnd {
     TransactionsPerClient(u64),
     /// After this many transactions of all clients together.
     Transactions(u64),
+    /// When each client has done all its work, such as the sessions of a replay.
+    WorkDone,
 }
 
 /// The source of the parts of the service time.

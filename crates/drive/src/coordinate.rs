@@ -270,7 +270,7 @@ pub fn drain_report_ns(start: &LoadStart, stop: Stop) -> u64 {
             let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
             start.schedule.window_start_ns().saturating_add(time_ns)
         }
-        Stop::After(_) | Stop::Transactions(_) => start.schedule.window_end_ns(),
+        Stop::After(_) | Stop::Transactions(_) | Stop::WorkDone => start.schedule.window_end_ns(),
     };
     end_ns.saturating_add(DRAIN_REPORT_DELAY_NS)
 }

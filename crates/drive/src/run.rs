@@ -241,7 +241,10 @@ pub fn run_schedule(plan: &DrivePlan, start_ns: u64) -> RunSchedule {
     let window_ns = match plan.stop {
         Stop::After(window) => Some(window.as_nanos() as u64),
         // The window ends with the last transaction, not at a given time.
-        Stop::Transactions(_) | Stop::NoStartsAfter(_) | Stop::SharedTransactions { .. } => None,
+        Stop::Transactions(_)
+        | Stop::NoStartsAfter(_)
+        | Stop::SharedTransactions { .. }
+        | Stop::WorkDone => None,
     };
     let warmup = plan.warmup_max.unwrap_or(plan.warmup);
     RunSchedule::seconds(start_ns, warmup.as_nanos() as u64, window_ns)

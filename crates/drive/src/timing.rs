@@ -66,7 +66,7 @@ impl Timing {
     ) -> Timing {
         let start_ns = schedule.start_ns;
         let (starts, queue_max) = match job.plan.pace {
-            Pace::Closed => (None, None),
+            Pace::Closed | Pace::Timetable => (None, None),
             Pace::Rate {
                 rate_tps,
                 arrival,
@@ -92,7 +92,7 @@ impl Timing {
                 Some(window_start_ns.saturating_add(nanoseconds(time))),
                 grace_ns,
             ),
-            Stop::Transactions(_) => (None, u64::MAX),
+            Stop::Transactions(_) | Stop::WorkDone => (None, u64::MAX),
         };
         Timing {
             start_ns,

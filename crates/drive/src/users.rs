@@ -268,6 +268,7 @@ impl<'a> Users<'a> {
 
     fn set_window(&self) {
         self.context.set_window(
+            self.timing.start_ns,
             self.timing.count_from_ns,
             self.timing.end_ns.unwrap_or(u64::MAX),
         );
@@ -445,6 +446,7 @@ impl<'a> Users<'a> {
             from_ns: self.clock.now_ns(),
             until_ns: None,
             kind: RunEventKind::UserFailed,
+            cause: None,
             detail: reason,
             count: 1,
         }));

@@ -193,10 +193,14 @@ pub(crate) fn connected_seconds(run: &Run) -> Vec<&Second> {
         .collect()
 }
 
-/// Whether each client runs a fixed number of transactions: clients that finish early are idle.
+/// Whether each client has a fixed amount of work: clients that finish early are idle.
 pub(crate) fn stops_by_count(run: &Run) -> bool {
     match run.drive.stop {
-        Some(PlannedEnd::TransactionsPerClient(_) | PlannedEnd::Transactions(_)) => true,
+        Some(
+            PlannedEnd::TransactionsPerClient(_)
+            | PlannedEnd::Transactions(_)
+            | PlannedEnd::WorkDone,
+        ) => true,
         Some(PlannedEnd::DurationS(_) | PlannedEnd::NoStartsAfterS(_)) | None => false,
     }
 }

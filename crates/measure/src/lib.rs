@@ -10,6 +10,7 @@
 
 pub mod coarse;
 pub mod collector;
+pub mod commit_gaps;
 pub mod distribution;
 pub mod errors;
 pub mod gaps;
@@ -26,6 +27,7 @@ pub mod tally;
 
 pub use coarse::{CoarseHistogram, decode_series, encode_series};
 pub use collector::{CollectedFigures, Collector, IntervalRow, Totals};
+pub use commit_gaps::{CommitGapTimes, CommitGaps, GapRecorder, WorkerGaps};
 pub use distribution::{Distribution, samples_needed};
 pub use errors::{ErrorEntry, ErrorLedger};
 pub use gaps::{Gap, Gaps};

@@ -30,6 +30,8 @@ const DEFAULT_WARMUP: Duration = Duration::from_secs(5);
 /// How long such a warm-up may go on until the load is steady.
 const DEFAULT_WARMUP_MAX: Duration = Duration::from_secs(30);
 const WARMED_UP_WINDOW: Duration = Duration::from_secs(20);
+/// The workload whose users replay recorded sessions.
+pub const REPLAY_WORKLOAD: &str = "replay";
 
 impl PlanInput {
     /// Fills in the defaults and checks the values, alone and against each other.
@@ -222,16 +224,22 @@ impl Checker<'_> {
         let read_share = self.check_reads();
         let pace = self.check_pace();
         let stop = self.check_stop();
+        // Recorded sessions are measured from the first.
+        let default_warmup = if replays_sessions(input) {
+            Duration::ZERO
+        } else {
+            default_warmup(stop)
+        };
         Some(DrivePlan {
             clients: clients?,
             threads: threads?,
             pace: pace?,
             stop,
-            warmup: value_or(&input.warmup, default_warmup(stop)),
+            warmup: value_or(&input.warmup, default_warmup),
             // Agents begin their windows together, at a time that is known when the load starts.
             warmup_max: (input.warmup.is_none()
                 && input.agents.is_none()
-                && !default_warmup(stop).is_zero())
+                && !default_warmup.is_zero())
             .then_some(DEFAULT_WARMUP_MAX),
             grace: value_or(&input.grace, default.grace),
             protocol: value_or(&input.protocol, default.protocol),
@@ -247,7 +255,11 @@ impl Checker<'_> {
             tcp_sample: tcp_sample?,
             seed: input.seed.as_ref().map(|seed| seed.value),
             pin: input.pin.as_ref().map(|pin| pin.value),
-            statement_latency: value_or(&input.statement_latency, default.statement_latency),
+            // A replay compares it with that of the recorded statements.
+            statement_latency: value_or(
+                &input.statement_latency,
+                default.statement_latency || replays_sessions(input),
+            ),
             // Without a setting of their own. The literal names every field, so that the compiler finds a
             // setting that is read and then not used.
             latency_limit: default.latency_limit,
@@ -323,10 +335,6 @@ impl Checker<'_> {
         if let Some(sample) = input.tcp_sample.as_ref().filter(|sample| sample.value > 0) {
             let message = "a sample of clients over TCP is not possible with agents";
             self.report_with_hint(&sample.location, message, "remove one of the two");
-        }
-        if let Some(ledger) = input.ledger.as_ref().filter(|ledger| ledger.value) {
-            let message = "agents cannot keep a ledger yet";
-            self.report_with_hint(&ledger.location, message, "remove one of the two");
         }
     }
 
@@ -413,8 +421,31 @@ impl Checker<'_> {
         }
     }
 
+    /// Checks the pace of sessions that are replayed: their own, unless they run as fast as they can.
+    fn check_replay_pace(&mut self) -> Pace {
+        let input = self.input;
+        let hint = "sessions start at their recorded times: use --speed";
+        if let Some(rate) = &input.rate_tps {
+            self.report_with_hint(&rate.location, "a replay has no rate", hint);
+        }
+        if let Some(arrival) = &input.arrival {
+            self.report_with_hint(&arrival.location, "a replay has no arrival", hint);
+        }
+        if let Some(count) = &input.transactions {
+            let message = "a replay ends with its last session, or after a duration";
+            self.report_with_hint(&count.location, message, "remove transactions");
+        }
+        match input.options.get("speed").map(|speed| speed.value.as_str()) {
+            Some(Some("max")) => Pace::Closed,
+            _ => Pace::Timetable,
+        }
+    }
+
     fn check_pace(&mut self) -> Option<Pace> {
         let input = self.input;
+        if replays_sessions(input) {
+            return Some(self.check_replay_pace());
+        }
         let is_rate_usable = self.is_usable("run.rate");
         match (&input.rate_tps, &input.arrival) {
             _ if !is_rate_usable => None,
@@ -442,10 +473,13 @@ impl Checker<'_> {
             self.report(&duration.location, "must be more than 0");
         }
         let Some(transactions) = &input.transactions else {
+            let default = if replays_sessions(input) {
+                Stop::WorkDone
+            } else {
+                DrivePlan::default().stop
+            };
             let duration = input.duration.as_ref();
-            return duration.map_or(DrivePlan::default().stop, |duration| {
-                Stop::After(duration.value)
-            });
+            return duration.map_or(default, |duration| Stop::After(duration.value));
         };
         if let Some(duration) = &input.duration {
             let message = format!(
@@ -457,6 +491,12 @@ impl Checker<'_> {
         }
         Stop::Transactions(transactions.value)
     }
+}
+
+/// Whether the plan replays recorded sessions, which have times of their own and an end.
+fn replays_sessions(input: &PlanInput) -> bool {
+    let mut name = input.workload.iter();
+    name.any(|name| name.value == REPLAY_WORKLOAD)
 }
 
 /// The clients of a plan that names no number.

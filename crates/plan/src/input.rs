@@ -93,6 +93,7 @@ fn limits(stop: Stop) -> (Option<Duration>, Option<u64>) {
     match stop {
         Stop::After(time) | Stop::NoStartsAfter(time) => (Some(time), None),
         Stop::Transactions(count) => (None, Some(count)),
+        Stop::WorkDone => (None, None),
         Stop::SharedTransactions {
             transactions,
             within,

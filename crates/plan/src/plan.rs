@@ -195,6 +195,8 @@ pub enum Pace {
         /// The run ends when more starts than this are due and wait for a client; absent for no limit.
         queue_max: Option<u64>,
     },
+    /// Each user has a time for each of its transactions, as sessions that are replayed do.
+    Timetable,
 }
 
 choices! {
@@ -228,6 +230,8 @@ pub enum Stop {
         /// No transaction starts after this time.
         within: Duration,
     },
+    /// When each user has done all its work, which is finite.
+    WorkDone,
 }
 
 choices! {

@@ -131,6 +131,7 @@ fn load_values(run: &Run) -> Vec<NamedValue> {
             let arrival = drive.arrival.map_or("scheduled", Choice::name);
             format!("{rate} transactions/s, {arrival}")
         }
+        None if drive.open_loop => "open loop".to_owned(),
         None => "closed loop".to_owned(),
     };
     let connections = if drive.connect_per_transaction {

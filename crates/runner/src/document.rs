@@ -128,7 +128,7 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
 fn drive_section(plan: &Plan, seed: u64) -> Drive {
     let drive = &plan.drive;
     let (rate_tps, arrival) = match drive.pace {
-        Pace::Closed => (None, None),
+        Pace::Closed | Pace::Timetable => (None, None),
         Pace::Rate {
             rate_tps, arrival, ..
         } => (Some(rate_tps), Some(arrival)),
@@ -136,7 +136,7 @@ fn drive_section(plan: &Plan, seed: u64) -> Drive {
     Drive {
         clients: drive.clients,
         threads: drive.workers(),
-        open_loop: rate_tps.is_some(),
+        open_loop: drive.pace != Pace::Closed,
         rate_tps,
         arrival,
         stop: Some(stored_planned_end(drive.stop)),
@@ -156,6 +156,7 @@ fn stored_planned_end(stop: Stop) -> prony_store::PlannedEnd {
         Stop::SharedTransactions { transactions, .. } => {
             prony_store::PlannedEnd::Transactions(transactions)
         }
+        Stop::WorkDone => prony_store::PlannedEnd::WorkDone,
     }
 }
 
@@ -301,6 +302,7 @@ fn stored_event(event: &RunEvent, start_ns: u64) -> Event {
             RunEventKind::UserFailed => EventKind::UserEnded,
             RunEventKind::QueueFull => EventKind::QueueFull,
         },
+        cause: event.cause.clone(),
         detail: event.detail.clone(),
         count: event.count,
         ..Event::default()
@@ -342,9 +344,10 @@ fn reason_for_early_end(
             Some("no client could continue".to_owned())
         }
         // The clients that did not fail finished all their transactions.
-        Stop::Transactions(_) | Stop::NoStartsAfter(_) | Stop::SharedTransactions { .. } => {
-            failed_clients_reason(run)
-        }
+        Stop::Transactions(_)
+        | Stop::NoStartsAfter(_)
+        | Stop::SharedTransactions { .. }
+        | Stop::WorkDone => failed_clients_reason(run),
         _ => None,
     }
 }

@@ -18,6 +18,7 @@ pub(crate) fn statement_latencies(
             name: statement.name.clone(),
             statements: entry.statements,
             text: statement.text.clone(),
+            recorded: statement.recorded,
             latency: prony_store::latency(entry.times),
             service_time_share: (service_ns > 0)
                 .then(|| entry.times.sum_ns as f64 / service_ns as f64),

@@ -133,6 +133,19 @@ impl Db {
         Wait { conn: &self.owner }.await;
     }
 
+    /// Sleeps until this time of the run's clock; returns at once if it has passed.
+    pub async fn sleep_until(&mut self, wake_ns: u64) {
+        if wake_ns > self.owner.noticed_ns() {
+            self.owner.sleep_until(wake_ns);
+            Wait { conn: &self.owner }.await;
+        }
+    }
+
+    /// When the load began, in nanoseconds of the run's clock.
+    pub fn load_start_ns(&self) -> u64 {
+        self.context.load_start_ns()
+    }
+
     async fn wait(&mut self, phase: UserPhase) {
         self.conn.set_phase(phase);
         Wait { conn: &self.conn }.await;

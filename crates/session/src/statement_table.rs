@@ -1,20 +1,23 @@
 //! The names of a program's statements, for latencies per statement. Names come from the program: nothing
 //! parses a text.
 
+use prony_document::RecordedLatency;
 use prony_wire::Statement;
 use std::collections::HashMap;
 
 /// A statement of a program, or several that differ only in a table, a field or the like.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NamedStatement {
     /// Name, unique in the program, such as `update-account`.
     pub name: String,
     /// Text with placeholders; of several statements, the first one's.
     pub text: String,
+    /// How long it took in the log from which it is replayed.
+    pub recorded: Option<RecordedLatency>,
 }
 
 /// The statements of a program by name, and the name of each statement number ([`Statement::id`]).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StatementTable {
     named: Vec<NamedStatement>,
     index_by_name: HashMap<String, usize>,
@@ -36,6 +39,7 @@ impl StatementTable {
                 self.named.push(NamedStatement {
                     name: name.to_owned(),
                     text: text.into(),
+                    recorded: None,
                 });
                 self.index_by_name
                     .insert(name.to_owned(), self.named.len() - 1);
@@ -47,6 +51,13 @@ impl StatementTable {
             self.index_by_id.resize(id + 1, None);
         }
         self.index_by_id[id] = Some(index);
+    }
+
+    /// Sets how long the statement that was added last took in the log from which it is replayed.
+    pub fn set_recorded(&mut self, latency: RecordedLatency) {
+        if let Some(statement) = self.named.last_mut() {
+            statement.recorded = Some(latency);
+        }
     }
 
     /// The statements, in the order in which they were added.

@@ -58,6 +58,7 @@ pub struct WorkerContext {
     rules: StartRules,
     budget: Option<Arc<StartBudget>>,
     service: Option<Service>,
+    start_ns: Cell<u64>,
     count_from_ns: Cell<u64>,
     end_ns: Cell<u64>,
     is_stopped: Cell<bool>,
@@ -77,6 +78,7 @@ impl WorkerContext {
             rules,
             budget: None,
             service: None,
+            start_ns: Cell::new(0),
             count_from_ns: Cell::new(0),
             end_ns: Cell::new(u64::MAX),
             is_stopped: Cell::new(false),
@@ -130,11 +132,17 @@ impl WorkerContext {
         &self.rules
     }
 
-    /// Sets the times of the load, in nanoseconds of the run's clock: transactions that end from
+    /// Sets the times of the load, in nanoseconds of the run's clock: it begins at `start_ns`, transactions that end from
     /// `count_from_ns` on count towards a user's limit, and no transaction starts from `end_ns` on.
-    pub fn set_window(&self, count_from_ns: u64, end_ns: u64) {
+    pub fn set_window(&self, start_ns: u64, count_from_ns: u64, end_ns: u64) {
+        self.start_ns.set(start_ns);
         self.count_from_ns.set(count_from_ns);
         self.end_ns.set(end_ns);
+    }
+
+    /// When the load began.
+    pub(crate) fn load_start_ns(&self) -> u64 {
+        self.start_ns.get()
     }
 
     /// Whether it is too late for a transaction to start at this time.

@@ -34,7 +34,7 @@ pub use figures::{client_health, client_health_of_part, figures, latency, second
 pub use filter::{RunFilter, RunVerdict};
 pub use histogram_recorder::HistogramRecorder;
 pub use id::started_now;
-pub use index::RunSummary;
+pub use index::{FileStamp, RunSummary};
 pub use prony_document::*;
 pub use prony_measure::{
     CoarseHistogram, RecordedTimes, encode_histogram, encode_series, samples_needed,

@@ -20,6 +20,7 @@ pub mod progress;
 pub mod random;
 pub mod registry;
 pub mod remedy;
+pub mod replay;
 pub mod script;
 pub mod stop;
 pub mod sysbench;

@@ -1,6 +1,6 @@
 //! The list of workloads. Add a line here for a new workload.
 
-use crate::{Error, Workload, oltp, script, tpcb, tpcc, ycsb};
+use crate::{Error, Workload, oltp, replay, script, tpcb, tpcc, ycsb};
 use prony_plan::{WorkloadPlan, suggest};
 
 /// All workloads, in the order in which they are listed to users.
@@ -28,6 +28,7 @@ static ALL: &[&dyn Workload] = &[
     &oltp::HOT_ROW,
     &script::SCRIPT,
     &script::SQL,
+    &replay::REPLAY,
 ];
 
 /// Returns the workload with this name.
@@ -106,7 +107,7 @@ mod tests {
             let found_workload = find(workload.name()).expect("listed");
             assert_eq!(found_workload.name(), workload.name());
             assert!(!workload.title().is_empty() && !workload.title().contains('\n'));
-            let is_script = ["script", "sql"].contains(&workload.name());
+            let is_script = ["script", "sql", "replay"].contains(&workload.name());
             assert_eq!(workload.statements().is_empty(), is_script);
             assert!(find(workload.dataset()).is_ok());
         }

@@ -15,10 +15,15 @@ sys.dm_exec_query_stats. The plan has the statements that took most of the time,
 weights, and draws their parameters from rows of the tables. Its comments name every guess. Nothing is
 changed on the server, and no literal or row is copied.
 
+With --log the server is not asked: its log has the sessions, with the times of their statements, and the
+file is a recording that prony replay replays. Read are PostgreSQL's csvlog and jsonlog, and the general
+and the slow query log of MySQL and MariaDB.
+
 Examples:
   prony capture --url postgres://bench@db1/bench --for 10m --out mix.toml
   prony capture --url mysql://bench@db2/bench --for 0s --out mix.toml
-  prony run mix.toml --url postgres://bench@copy/bench --clients 16")]
+  prony run mix.toml --url postgres://bench@copy/bench --clients 16
+  prony capture --log postgresql.csv --keep-literals --out monday.rec")]
 pub struct CaptureArgs {
     #[command(flatten)]
     pub flags: PlanFlags<ServerFlags>,
@@ -34,11 +39,16 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "PERCENT", default_value_t = 95, value_parser = clap::value_parser!(u8).range(1..=100))]
     pub share: u8,
 
-    /// Keep literals that the server's statistics have left in statements
+    /// Record the sessions of these logs of one server
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["url", "time", "share"])]
+    pub log: Vec<PathBuf>,
+
+    /// Keep literals that the server's statistics have left in statements; with --log, keep literals and parameters,
+    /// without which nothing can be replayed
     #[arg(long)]
     pub keep_literals: bool,
 
-    /// The plan to write
+    /// The plan or recording to write
     #[arg(long, short = 'o', value_name = "FILE", required = true)]
     pub out: PathBuf,
 }

@@ -75,6 +75,26 @@ flag_lists! {
         "observe.server_metrics",
         "server.declared",
     ]);
+    /// Sessions that are replayed have their own pace and end.
+    ReplayFlags = Some(&[
+        "server.url",
+        "server.declared",
+        "run.clients",
+        "run.threads",
+        "run.duration",
+        "run.protocol",
+        "run.grace",
+        "run.tcp_sample",
+        "run.io",
+        "run.wait",
+        "run.pin",
+        "run.seed",
+        "run.require",
+        "experiment.repeats",
+        "observe.server",
+        "observe.server_metrics",
+        "observe.metrics_listen",
+    ]);
     DoctorFlags = Some(&["server.url", "run.clients", "run.threads"]);
     /// Of `fleet check`.
     FleetFlags = Some(&["server.url", "fleet.agents", "fleet.install"]);
@@ -92,6 +112,14 @@ pub struct PlanFlags<L> {
 }
 
 impl<L> PlanFlags<L> {
+    /// Flags of another command with these values.
+    pub fn of(input: PlanInput) -> PlanFlags<L> {
+        PlanFlags {
+            input,
+            list: PhantomData,
+        }
+    }
+
     /// The value of `--url`.
     pub fn url(&self) -> Option<&str> {
         self.input.url.as_ref().map(|url| url.value.as_str())

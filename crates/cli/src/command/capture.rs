@@ -6,14 +6,23 @@ use super::{file, output, server};
 use crate::args::CaptureArgs;
 use crate::exit::{Exit, Failure};
 use prony_plan::UserError;
+use prony_report::units::count_with_noun;
 use prony_runner::Signals;
 use prony_server::statements::{
     StatementStatistics, StatementsError, read_statements, statistics_view,
 };
 use prony_workload::capture::{CaptureOptions, Captured, capture};
+use prony_workload::replay::file::MAGIC;
+use prony_workload::replay::log::{LogError, record_logs};
+use prony_workload::replay::recorder::{LeftOut, Recorded};
+use std::cell::RefCell;
+use std::io;
 
 /// Executes the command.
 pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
+    if !args.log.is_empty() {
+        return record(args);
+    }
     file::check_replaceable(&args.out, "a plan", |prefix| {
         String::from_utf8_lossy(prefix).contains("Captured by prony")
     })?;
@@ -61,6 +70,68 @@ pub fn execute(args: &CaptureArgs) -> Result<Exit, Failure> {
     })?;
     report(&captured, args);
     Ok(Exit::Success)
+}
+
+/// Records the sessions of logs.
+fn record(args: &CaptureArgs) -> Result<Exit, Failure> {
+    file::check_replaceable(&args.out, "a recording", |prefix| prefix.starts_with(MAGIC))?;
+    let outcome = RefCell::new(None);
+    let written = file::write_result(&args.out, "recording", |out| {
+        let recorded = record_logs(&args.log, args.keep_literals, out);
+        let is_written = recorded.is_ok();
+        outcome.replace(Some(recorded));
+        // The outcome has the cause.
+        is_written
+            .then_some(())
+            .ok_or_else(|| io::ErrorKind::Other.into())
+    });
+    match outcome.take() {
+        Some(Err(LogError::Write(_))) | None => written?,
+        Some(Err(error)) => return Err(Failure::of(Exit::Data, &error)),
+        Some(Ok(recorded)) => {
+            written?;
+            report_recorded(&recorded, args);
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn report_recorded(recorded: &Recorded, args: &CaptureArgs) {
+    let path = args.out.display();
+    output::notice(&format!(
+        "prony: {path} has {} with {}, {} of which may write, from {:.1} s",
+        count_with_noun(recorded.sessions as u64, "session", "sessions"),
+        count_with_noun(recorded.statements, "statement", "statements"),
+        recorded.writes,
+        recorded.length_us as f64 / 1e6,
+    ));
+    let LeftOut {
+        client_data,
+        without_values,
+    } = recorded.left_out;
+    for (count, why) in [
+        (
+            client_data,
+            "they take data from the client, such as COPY FROM STDIN",
+        ),
+        (
+            without_values,
+            "they failed, and the log does not have their parameters",
+        ),
+    ] {
+        if count > 0 {
+            let statements = count_with_noun(count, "statement", "statements");
+            output::notice(&format!("prony: left out {statements}: {why}"));
+        }
+    }
+    output::notice(&if args.keep_literals {
+        let writes = if recorded.writes > 0 { " --writes" } else { "" };
+        format!("prony: next, on a copy of the server: prony replay {path} --url URL{writes}")
+    } else {
+        "prony: its literals and parameters are masked: it shows what was executed and when, and cannot be replayed; \
+         record with --keep-literals where the data may be kept"
+            .to_owned()
+    });
 }
 
 /// A failure of the server, unless a signal ended the wait for it.

@@ -320,6 +320,7 @@ fn plan_summary(plan: &Plan) -> String {
     let drive = &plan.drive;
     let pace = match drive.pace {
         Pace::Closed => "closed loop".to_owned(),
+        Pace::Timetable => "at the recorded times".to_owned(),
         Pace::Rate {
             rate_tps, arrival, ..
         } => {
@@ -332,6 +333,7 @@ fn plan_summary(plan: &Plan) -> String {
         Stop::SharedTransactions { transactions, .. } => {
             format!("{transactions} transactions of all clients")
         }
+        Stop::WorkDone => "to the end of the sessions".to_owned(),
     };
     format!(
         "  {}: {} on {}, {pace}, {} protocol, {stop} after {} of warm-up",

@@ -4,7 +4,7 @@
 //! run.
 
 use super::{output, plan, server, sizing};
-use crate::args::RunArgs;
+use crate::args::{ReplayArgs, RunArgs};
 use crate::exit::{Exit, Failure};
 use crate::experiment::{self, ExperimentRequest};
 use crate::run::fleet::with_agents_of_environment;
@@ -13,11 +13,13 @@ use crate::run::{
 };
 use prony_judge::requirements::Baseline;
 use prony_plan::{
-    Experiment, InputLocation, InputValue, Pace, Plan, PlanInput, ServerPlan, value_from_flag,
+    Experiment, InputLocation, InputValue, MAX_CLIENTS, Pace, Plan, PlanInput, QueryMode,
+    REPLAY_WORKLOAD, ServerPlan, value_from_flag,
 };
 use prony_runner::{Purpose, ServerObserverOptions, WithOrigin};
 use prony_server::secrets;
 use prony_store::scenario::CachedShare;
+use prony_workload::replay::load_of;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::Path;
@@ -26,6 +28,11 @@ use std::sync::Arc;
 /// Executes `prony run`.
 pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     run_as(args, args.input(), ResultFormat::FirstScreen, arguments)
+}
+
+/// Executes `prony replay`.
+pub fn replay(args: &ReplayArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
+    run(&args.as_run(), arguments)
 }
 
 /// Executes `prony drill`: the same with a ledger, where outages are expected, and with another view of the result.
@@ -122,7 +129,35 @@ pub fn plan_input(
     } else {
         (flags, "the command line")
     };
-    Ok((with_agents_of_environment(input), name))
+    Ok((with_recorded_load(with_agents_of_environment(input)), name))
+}
+
+/// The number of clients and the protocol of the recording, for a replay that does not name them.
+fn with_recorded_load(mut input: PlanInput) -> PlanInput {
+    let is_replay = input
+        .workload
+        .as_ref()
+        .is_some_and(|name| name.value == REPLAY_WORKLOAD);
+    let file = input.options.get("file").filter(|_| is_replay);
+    // A file that cannot be read is reported with the other problems of the plan.
+    let Some(recording) = file.and_then(|file| load_of(file.value.as_str()?)) else {
+        return input;
+    };
+    let copies = input
+        .options
+        .get("sessions")
+        .and_then(|copies| copies.value.as_integer());
+    let copies = copies
+        .and_then(|copies| u64::try_from(copies).ok())
+        .unwrap_or(1);
+    let clients = u64::from(recording.concurrent_sessions()).saturating_mul(copies);
+    if input.clients.is_none() {
+        input.clients = value_from_flag("the recording", Some(clients.min(MAX_CLIENTS.into())));
+    }
+    if input.protocol.is_none() && recording.has_unnamed_statements() {
+        input.protocol = value_from_flag("the recording", Some(QueryMode::Extended));
+    }
+    input
 }
 
 fn single_run_request(

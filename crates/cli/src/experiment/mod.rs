@@ -197,7 +197,7 @@ fn time_left(
                     let warmup = drive.warmup_max.unwrap_or(drive.warmup);
                     Some((warmup + length + experiment.pause).as_secs_f64())
                 }
-                Stop::Transactions(_) | Stop::SharedTransactions { .. } => None,
+                Stop::Transactions(_) | Stop::SharedTransactions { .. } | Stop::WorkDone => None,
             }
         });
         lengths.sum::<Option<f64>>()

@@ -456,7 +456,9 @@ fn run_outline(workload: &dyn Workload, prepared: &RunPreparation, plan: &Plan) 
         prony_plan::Stop::After(time) | prony_plan::Stop::NoStartsAfter(time) => {
             Some(time.as_secs_f64())
         }
-        prony_plan::Stop::Transactions(_) | prony_plan::Stop::SharedTransactions { .. } => None,
+        prony_plan::Stop::Transactions(_)
+        | prony_plan::Stop::SharedTransactions { .. }
+        | prony_plan::Stop::WorkDone => None,
     };
     let threads = drive.workers();
     let plural = if threads == 1 { "" } else { "s" };

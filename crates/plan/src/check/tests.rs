@@ -146,6 +146,47 @@ fn a_rate_and_an_arrival_make_the_pace() {
 }
 
 #[test]
+fn a_replay_has_the_pace_and_the_end_of_its_sessions() {
+    let replay = |speed: Option<&str>| {
+        let mut input = tpcb_input();
+        input.workload = value_from_flag("replay", Some(REPLAY_WORKLOAD.to_owned()));
+        input.set_option("--speed", "speed", speed);
+        input
+    };
+    for (speed, pace) in [
+        (None, Pace::Timetable),
+        (Some("2"), Pace::Timetable),
+        (Some("max"), Pace::Closed),
+    ] {
+        let drive = replay(speed).check().unwrap().drive;
+        assert_eq!((drive.pace, drive.stop), (pace, Stop::WorkDone));
+        assert_eq!(drive.warmup, Duration::ZERO);
+        assert!(drive.statement_latency);
+    }
+    let minute = Duration::from_secs(60);
+    let short = PlanInput {
+        duration: value_from_flag("--duration", Some(minute)),
+        ..replay(None)
+    };
+    let drive = short.check().unwrap().drive;
+    assert_eq!(
+        (drive.stop, drive.warmup),
+        (Stop::After(minute), Duration::ZERO)
+    );
+    let at_rate = PlanInput {
+        rate_tps: value_from_flag("--rate", Some(10.0)),
+        ..replay(None)
+    };
+    assert_problem(at_rate, "--rate", "a replay has no rate");
+    let counted = PlanInput {
+        transactions: value_from_flag("--transactions", Some(10)),
+        ..replay(None)
+    };
+    let message = "a replay ends with its last session, or after a duration";
+    assert_problem(counted, "--transactions", message);
+}
+
+#[test]
 fn a_run_stops_after_a_time_or_a_count() {
     let with_stop = |seconds: Option<u64>, transactions| PlanInput {
         duration: value_from_flag("--duration", seconds.map(Duration::from_secs)),

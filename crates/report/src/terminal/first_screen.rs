@@ -15,6 +15,7 @@ use crate::text::counts::{outcome_counts, per_scale_text, throughput_by_second, 
 use crate::text::findings::worst_first;
 use crate::text::latency::unavailable_reason;
 use crate::text::outage::outage_text;
+use crate::text::replay::replay_sentence;
 use crate::text::setup::{load_size, options_suffix, server_name};
 use crate::text::verdict::{incomplete_notice, verdict_sentence};
 use crate::text::{plain, sparkline};
@@ -257,6 +258,9 @@ fn limit_and_advice(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     }
     if let Some(mix) = mix_sentence(run) {
         paragraphs.push(Paragraph::labelled("mix", &mix, width, 2).with_rank(2));
+    }
+    if let Some(replay) = replay_sentence(run) {
+        paragraphs.push(Paragraph::labelled("replay", &replay, width, 2).with_rank(2));
     }
     let has_advice = |check: &&Check| !check.advice.is_empty();
     let mut with_advice = worst_first(&run.checks).into_iter().filter(has_advice);

@@ -15,6 +15,7 @@ pub(crate) mod latency;
 pub(crate) mod machines;
 pub(crate) mod outage;
 pub(crate) mod prices;
+pub(crate) mod replay;
 pub(crate) mod scenario;
 pub(crate) mod server;
 pub(crate) mod setup;

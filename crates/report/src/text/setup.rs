@@ -215,6 +215,7 @@ pub(crate) fn describe_load(drive: &Drive) -> String {
             units::transactions_per_second(rate),
             drive.arrival.map_or("unknown", Choice::name),
         ),
+        None if drive.open_loop => "open loop".into(),
         None => "closed loop".into(),
     };
     let connect = if drive.connect_per_transaction {

@@ -21,10 +21,27 @@ pub(crate) fn statements(run: &Run) -> Option<TableSection> {
         "max",
         "of service",
     ];
-    let mut table = Table::new(&titles);
+    let is_replay = statements
+        .iter()
+        .any(|statement| statement.recorded.is_some());
+    let recorded_titles = ["recorded mean", "recorded p50", "recorded p99"];
+    let recorded_titles = recorded_titles.iter().filter(|_| is_replay);
+    let mut table = Table::new(
+        &titles
+            .iter()
+            .chain(recorded_titles)
+            .copied()
+            .collect::<Vec<_>>(),
+    );
     for statement in statements {
         let latency = &statement.latency;
-        table.row([
+        let recorded = statement.recorded.as_ref();
+        let recorded = [
+            or_dash(recorded, |recorded| units::time(recorded.mean_ns)),
+            time_or_dash(recorded.and_then(|recorded| recorded.p50_ns)),
+            time_or_dash(recorded.and_then(|recorded| recorded.p99_ns)),
+        ];
+        let row = [
             plain(&statement.display_name()),
             count(latency.samples),
             units::time(latency.mean_ns),
@@ -33,7 +50,11 @@ pub(crate) fn statements(run: &Run) -> Option<TableSection> {
             time_or_dash(latency.p99_ns),
             units::time(latency.max_ns as f64),
             or_dash(statement.service_time_share, units::percent_with_tenths),
-        ]);
+        ];
+        table.row(
+            row.into_iter()
+                .chain(recorded.into_iter().filter(|_| is_replay)),
+        );
     }
     Some(TableSection {
         heading: "Latency of statements",
@@ -55,6 +76,13 @@ fn statements_text(statements: &[StatementLatency]) -> String {
             .to_owned();
     if statements.iter().any(|statement| statement.statements > 1) {
         text += " Statements that share a round trip are measured together, under the first one's name.";
+    }
+    if statements
+        .iter()
+        .any(|statement| statement.recorded.is_some())
+    {
+        text +=
+            " Recorded: the server's own time in the log, without the way to the client and back.";
     }
     let shares = statements
         .iter()

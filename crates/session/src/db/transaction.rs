@@ -31,6 +31,16 @@ impl Db {
         self.begin(kind, Some(due_ns)).await
     }
 
+    /// Like [`Db::start`], for a user with times of its own of starts: waits until `due_ns` of the run's
+    /// clock. Response time counts from `due_ns`, however late the start is.
+    ///
+    /// # Errors
+    /// See [`Db::start`].
+    pub async fn start_at(&mut self, kind: TxnKind, due_ns: u64) -> Result<(), UserExit> {
+        self.sleep_until(due_ns).await;
+        self.begin(kind, Some(due_ns)).await
+    }
+
     /// Lets this user start this many transactions in a row without a request before other users run. Use it
     /// for transactions of only a few instructions: switching users takes longer than they do.
     pub fn allow_consecutive_starts(&mut self, max_starts: u32) {
@@ -186,7 +196,7 @@ impl Db {
     }
 
     /// Ends the transaction in the ledger, if there is one.
-    fn settle(&mut self, settlement: Settlement) {
+    pub(super) fn settle(&mut self, settlement: Settlement) {
         if let Some(ledger) = &mut self.ledger {
             ledger.settle(settlement);
         }

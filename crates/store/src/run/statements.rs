@@ -1,6 +1,7 @@
 //! Latencies of the statements of a workload.
 
 use super::measured::Latency;
+use prony_document::RecordedLatency;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,9 @@ pub struct StatementLatency {
     /// Sum of these times as a share of the service times of all transactions that ended in the window,
     /// 0 to 1; absent if none ended.
     pub service_time_share: Option<f64>,
+    /// How long it took in the log from which it is replayed; absent if it is not a replay, or the log has no times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<RecordedLatency>,
 }
 
 impl StatementLatency {

@@ -12,26 +12,35 @@ struct CountingAllocator;
 thread_local! {
     // Initialised at compile time, so that counting itself does not allocate.
     static ALLOCATION_COUNT: Cell<u64> = const { Cell::new(0) };
+    static ALLOCATED_BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
 // SAFETY: every call is passed on unchanged to the system's allocator.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATION_COUNT.set(ALLOCATION_COUNT.get() + 1);
+        add_bytes(layout.size());
         // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        add_bytes(layout.size().wrapping_neg());
         // SAFETY: as the caller promises.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         ALLOCATION_COUNT.set(ALLOCATION_COUNT.get() + 1);
+        add_bytes(size.wrapping_sub(layout.size()));
         // SAFETY: as the caller promises.
         unsafe { System.realloc(pointer, layout, size) }
     }
+}
+
+/// Adds to the bytes of this thread, which may have freed what another one allocated.
+fn add_bytes(bytes: usize) {
+    ALLOCATED_BYTES.set(ALLOCATED_BYTES.get().wrapping_add(bytes));
 }
 
 #[global_allocator]
@@ -40,6 +49,11 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 /// Number of allocations of this thread so far; a reallocation counts as one, and freeing does not subtract.
 pub fn allocations() -> u64 {
     ALLOCATION_COUNT.get()
+}
+
+/// Bytes that this thread has allocated and not freed.
+pub fn allocated_bytes() -> usize {
+    ALLOCATED_BYTES.get()
 }
 
 /// Number of allocations that `work` makes on this thread.

@@ -25,15 +25,27 @@ pub(super) fn without_comments(text: &str, dialect: SqlDialect) -> String {
 }
 
 /// The text without its comments and with a question mark in place of each literal.
-pub(super) fn masked(text: &str, dialect: SqlDialect) -> String {
+pub(crate) fn masked(text: &str, dialect: SqlDialect) -> String {
     let (mut masked, mut end) = (String::new(), 0);
-    for token in tokens(text, dialect) {
+    let tokens = tokens(text, dialect);
+    let is_number = |token: &Token| {
+        token.kind == TokenKind::Literal && token.text.starts_with(|c: char| c.is_ascii_digit())
+    };
+    for (index, token) in tokens.iter().enumerate() {
         if token.range.start > end {
             masked.push(' ');
         }
         end = token.range.end;
-        let is_literal = token.kind == TokenKind::Literal || may_be_text(&token, text, dialect);
-        masked.push_str(if is_literal { "?" } else { &text[token.range] });
+        // A sign is part of its number: statements with numbers above and below zero are the same.
+        if tokens.get(index + 1).is_some_and(is_number) && is_sign(&tokens, index) {
+            continue;
+        }
+        let is_literal = token.kind == TokenKind::Literal || may_be_text(token, text, dialect);
+        masked.push_str(if is_literal {
+            "?"
+        } else {
+            &text[token.range.clone()]
+        });
     }
     masked
 }

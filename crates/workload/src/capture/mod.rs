@@ -6,12 +6,18 @@
 
 mod catalog;
 mod generators;
+mod keys;
 mod mask;
 mod plan_text;
 mod statement;
 
+pub(crate) use mask::masked as without_literals;
+pub(crate) use statement::{Token, TokenKind, tokens};
+
 #[cfg(test)]
 mod tests;
+
+pub use keys::plan_of_keys;
 
 use crate::script::PARAMETERS_MAX;
 use catalog::Catalog;

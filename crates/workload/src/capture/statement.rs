@@ -83,7 +83,7 @@ pub(super) struct Statement {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TokenKind {
+pub(crate) enum TokenKind {
     /// A word or a quoted name.
     Name,
     /// A literal.
@@ -92,7 +92,7 @@ pub(super) enum TokenKind {
     Symbol,
 }
 
-pub(super) struct Token {
+pub(crate) struct Token {
     pub kind: TokenKind,
     pub range: Range<usize>,
     /// A name in lower case, or without its quotes; otherwise the text.
@@ -269,7 +269,7 @@ fn join_functions(text: &str) -> String {
     joined
 }
 
-pub(super) fn tokens(text: &str, dialect: SqlDialect) -> Vec<Token> {
+pub(crate) fn tokens(text: &str, dialect: SqlDialect) -> Vec<Token> {
     let bytes = text.as_bytes();
     let (mut tokens, mut start) = (Vec::new(), 0);
     while start < bytes.len() {

@@ -5,7 +5,7 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::text::statements::statements;
 use prony_assertions::TextAssertions;
-use prony_store::{Latency, Run, StatementLatency};
+use prony_store::{Latency, RecordedLatency, Run, StatementLatency};
 
 fn statement(name: &str, statements: u32, p99_ns: Option<u64>, share: f64) -> StatementLatency {
     StatementLatency {
@@ -22,6 +22,7 @@ fn statement(name: &str, statements: u32, p99_ns: Option<u64>, share: f64) -> St
             ..Latency::default()
         },
         service_time_share: Some(share),
+        recorded: None,
     }
 }
 
@@ -53,6 +54,27 @@ fn each_statement_has_its_row_and_a_missing_percentile_a_dash() {
     }
     let grouped = text.lines().find(|line| line.contains("+ 5 more")).unwrap();
     assert_eq!(grouped.matches('–').count(), 1, "{grouped}");
+}
+
+#[test]
+fn a_replayed_statement_has_its_recorded_latency_beside_its_own() {
+    let mut replayed = statement("update-account", 1, Some(200_000), 0.5);
+    replayed.recorded = Some(RecordedLatency {
+        samples: 50,
+        mean_ns: 120_000.0,
+        p50_ns: Some(110_000),
+        ..RecordedLatency::default()
+    });
+    let run = Run {
+        statements: Some(vec![replayed, statement("new", 1, Some(200_000), 0.5)]),
+        ..Run::default()
+    };
+    let text = written(&run);
+    text.assert_contains("recorded mean");
+    text.assert_contains("120 µs");
+    text.assert_contains("Recorded: the server's own time");
+    let new = text.lines().find(|line| line.contains("new ")).unwrap();
+    assert_eq!(new.matches('–').count(), 3, "{new}");
 }
 
 #[test]

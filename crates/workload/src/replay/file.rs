@@ -1,0 +1,464 @@
+//! The compact file of recorded sessions.
+//!
+//! A magic word, compressed chunks of transactions of one session each, and a compressed index: what was recorded, the
+//! statements, and the chunks of each session. The last 16 bytes say where the index begins. A reader keeps the index and
+//! one chunk for each session that it replays.
+
+use super::encoding::{Cursor, put_bytes, put_number};
+use super::statements::RecordedStatement;
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use prony_document::SqlDialect;
+use prony_plan::{ErrorParts, UserError, system_error};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The first bytes of a recording; the last is the version of the format.
+pub const MAGIC: &[u8; 8] = b"PRONYRP\x01";
+/// The most bytes that a chunk or the index may have when it is decompressed: a damaged file must not fill the memory.
+const DECOMPRESSED_MAX: u64 = 1 << 32;
+
+/// Why a recording cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", self.parts().sentence())]
+pub enum SessionRecordingError {
+    Read {
+        path: PathBuf,
+        source: io::Error,
+    },
+    /// Another file.
+    NotARecording(PathBuf),
+    /// Cut off, or changed.
+    Damaged(PathBuf),
+}
+
+impl UserError for SessionRecordingError {
+    fn parts(&self) -> ErrorParts {
+        let make = "`prony capture --log` writes a recording";
+        match self {
+            SessionRecordingError::Read { path, source } => {
+                let cause = system_error(source);
+                ErrorParts::new(format!("cannot read {}: {cause}", path.display())).with_hint(make)
+            }
+            SessionRecordingError::NotARecording(path) => {
+                ErrorParts::new(format!("{} is not a recording of sessions", path.display()))
+                    .with_hint(make)
+            }
+            SessionRecordingError::Damaged(path) => {
+                ErrorParts::new(format!("{} is incomplete or damaged", path.display()))
+                    .with_hint("capture it again")
+            }
+        }
+    }
+}
+
+/// A session of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct RecordedSession {
+    /// When its first statement began, in microseconds since that of the first session.
+    pub start_us: u64,
+    /// When its last statement ended.
+    pub end_us: u64,
+    pub transactions: u64,
+    /// Offset and compressed length of each chunk.
+    pub chunks: Vec<(u64, u32)>,
+}
+
+/// What a recording has beside its sessions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Index {
+    pub dialect: SqlDialectCode,
+    /// Whether literals and parameters were left out.
+    pub is_masked: bool,
+    pub statements: Vec<RecordedStatement>,
+    /// Names of the kinds of transactions.
+    pub kinds: Vec<String>,
+    pub sessions: Vec<RecordedSession>,
+    /// Failed statements of the original.
+    pub errors: u64,
+    /// Executions of statements that were prepared without a name.
+    pub unnamed: u64,
+    /// Executions of named prepared statements.
+    pub named: u64,
+}
+
+/// The dialect of the recorded statements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SqlDialectCode {
+    #[default]
+    PostgreSql,
+    MySql,
+}
+
+impl SqlDialectCode {
+    pub fn dialect(self) -> SqlDialect {
+        match self {
+            SqlDialectCode::PostgreSql => SqlDialect::PostgreSql,
+            SqlDialectCode::MySql => SqlDialect::MySql,
+        }
+    }
+}
+
+impl Index {
+    fn write(&self) -> Vec<u8> {
+        let mut out = vec![self.dialect as u8, u8::from(self.is_masked)];
+        for number in [self.errors, self.unnamed, self.named] {
+            put_number(number, &mut out);
+        }
+        put_number(self.statements.len() as u64, &mut out);
+        self.statements
+            .iter()
+            .for_each(|statement| statement.write(&mut out));
+        put_number(self.kinds.len() as u64, &mut out);
+        self.kinds
+            .iter()
+            .for_each(|kind| put_bytes(kind.as_bytes(), &mut out));
+        put_number(self.sessions.len() as u64, &mut out);
+        for session in &self.sessions {
+            for number in [
+                session.start_us,
+                session.end_us - session.start_us,
+                session.transactions,
+                session.chunks.len() as u64,
+            ] {
+                put_number(number, &mut out);
+            }
+            let mut previous = 0;
+            for (offset, length) in &session.chunks {
+                put_number(offset - previous, &mut out);
+                put_number(u64::from(*length), &mut out);
+                previous = *offset;
+            }
+        }
+        out
+    }
+
+    fn read(bytes: &[u8]) -> Option<Index> {
+        let mut cursor = Cursor::new(bytes);
+        let dialect = match cursor.byte()? {
+            0 => SqlDialectCode::PostgreSql,
+            1 => SqlDialectCode::MySql,
+            _ => return None,
+        };
+        let is_masked = cursor.byte()? != 0;
+        let [errors, unnamed, named] = [cursor.number()?, cursor.number()?, cursor.number()?];
+        let statements = read_list(&mut cursor, RecordedStatement::read)?;
+        let kinds = read_list(&mut cursor, Cursor::text)?;
+        let sessions = read_list(&mut cursor, |cursor| {
+            let [start_us, length_us, transactions] =
+                [cursor.number()?, cursor.number()?, cursor.number()?];
+            let mut offset = 0_u64;
+            let chunks = read_list(cursor, |cursor| {
+                offset = offset.checked_add(cursor.number()?)?;
+                Some((offset, u32::try_from(cursor.number()?).ok()?))
+            })?;
+            Some(RecordedSession {
+                start_us,
+                end_us: start_us.checked_add(length_us)?,
+                transactions,
+                chunks,
+            })
+        })?;
+        Some(Index {
+            dialect,
+            is_masked,
+            statements,
+            kinds,
+            sessions,
+            errors,
+            unnamed,
+            named,
+        })
+    }
+}
+
+/// A list behind its length. The length of a damaged file reserves no memory.
+fn read_list<'a, T>(
+    cursor: &mut Cursor<'a>,
+    mut read: impl FnMut(&mut Cursor<'a>) -> Option<T>,
+) -> Option<Vec<T>> {
+    let length = cursor.number()?;
+    (0..length).map(|_| read(cursor)).collect()
+}
+
+/// Writes a recording: chunks in any order, then the index.
+pub(super) struct SessionWriter<W> {
+    out: W,
+    offset: u64,
+}
+
+impl<W: Write> SessionWriter<W> {
+    /// # Errors
+    /// The file cannot be written.
+    pub fn new(mut out: W) -> io::Result<SessionWriter<W>> {
+        out.write_all(MAGIC)?;
+        let offset = MAGIC.len() as u64;
+        Ok(SessionWriter { out, offset })
+    }
+
+    /// Writes a chunk; returns where it is.
+    pub fn chunk(&mut self, bytes: &[u8]) -> io::Result<(u64, u32)> {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(bytes)?;
+        let compressed = encoder.finish()?;
+        let length = u32::try_from(compressed.len()).map_err(io::Error::other)?;
+        self.out.write_all(&compressed)?;
+        let offset = self.offset;
+        self.offset += u64::from(length);
+        Ok((offset, length))
+    }
+
+    pub fn finish(mut self, index: &Index) -> io::Result<()> {
+        let (offset, _) = self.chunk(&index.write())?;
+        self.out.write_all(&offset.to_le_bytes())?;
+        self.out.write_all(MAGIC)?;
+        self.out.flush()
+    }
+}
+
+/// A recording that is open for reading.
+#[derive(Debug)]
+pub struct SessionRecording {
+    file: File,
+    path: PathBuf,
+    pub(super) index: Index,
+}
+
+impl SessionRecording {
+    /// # Errors
+    /// The file cannot be read, or is no complete recording.
+    pub fn open(path: &Path) -> Result<SessionRecording, SessionRecordingError> {
+        let failure = |source| SessionRecordingError::Read {
+            path: path.to_owned(),
+            source,
+        };
+        let file = File::open(path).map_err(failure)?;
+        let length = file.metadata().map_err(failure)?.len();
+        let mut start = [0; MAGIC.len()];
+        let is_recording = file.read_exact_at(&mut start, 0).is_ok() && start == *MAGIC;
+        if !is_recording {
+            return Err(SessionRecordingError::NotARecording(path.to_owned()));
+        }
+        let damaged = || SessionRecordingError::Damaged(path.to_owned());
+        let mut end = [0; 16];
+        let end_offset = length.checked_sub(16).ok_or_else(damaged)?;
+        file.read_exact_at(&mut end, end_offset).map_err(failure)?;
+        let (offset, magic) = end.split_at(8);
+        let offset = u64::from_le_bytes(offset.try_into().unwrap_or_default());
+        let index_length = end_offset.checked_sub(offset).ok_or_else(damaged)?;
+        if magic != MAGIC {
+            return Err(damaged());
+        }
+        let mut bytes = Vec::new();
+        read_chunk(&file, offset, index_length, &mut bytes).map_err(|_| damaged())?;
+        Ok(SessionRecording {
+            index: Index::read(&bytes).ok_or_else(damaged)?,
+            path: path.to_owned(),
+            file,
+        })
+    }
+
+    /// The number of clients that replay it with a connection for each session: as many as were open at once.
+    pub fn concurrent_sessions(&self) -> u32 {
+        super::timetable::concurrent_sessions(&self.index.sessions)
+    }
+
+    /// Whether most of its prepared statements had no name, so that the server planned each execution.
+    pub fn has_unnamed_statements(&self) -> bool {
+        self.index.unnamed > self.index.named
+    }
+
+    /// When the first statement began until the last one ended, in microseconds.
+    pub(super) fn length_us(&self) -> u64 {
+        let ends = self.index.sessions.iter().map(|session| session.end_us);
+        ends.max().unwrap_or(0)
+    }
+}
+
+fn read_chunk(file: &File, offset: u64, length: u64, out: &mut Vec<u8>) -> io::Result<()> {
+    let file_length = file.metadata()?.len();
+    if offset
+        .checked_add(length)
+        .is_none_or(|end| end > file_length)
+    {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let mut compressed = vec![0; length as usize];
+    file.read_exact_at(&mut compressed, offset)?;
+    out.clear();
+    let read = DeflateDecoder::new(&*compressed)
+        .take(DECOMPRESSED_MAX)
+        .read_to_end(out)?;
+    if read as u64 == DECOMPRESSED_MAX {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    Ok(())
+}
+
+/// An execution of a statement, in a transaction that was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Execution {
+    /// When it began, in microseconds since the first session's first statement.
+    pub at_us: u64,
+    /// How long it took, if the log says it.
+    pub duration_us: Option<u64>,
+    /// Index of the statement.
+    pub statement: usize,
+    /// The text to send, if it is not the statement's own.
+    pub text: Option<Range<usize>>,
+    /// The parameters; `None` for NULL.
+    pub values: Range<usize>,
+    /// Whether it failed.
+    pub has_failed: bool,
+}
+
+/// Appends an execution to those of a transaction. `since_us`: when the previous one of the session began.
+pub(super) fn put_execution(
+    since_us: u64,
+    duration_us: Option<u64>,
+    statement: usize,
+    text: Option<&str>,
+    values: &[Option<String>],
+    has_failed: bool,
+    out: &mut Vec<u8>,
+) {
+    put_number(since_us, out);
+    put_number(
+        duration_us.map_or(0, |duration| duration.saturating_add(1)),
+        out,
+    );
+    put_number(statement as u64, out);
+    put_optional(text, out);
+    put_number(values.len() as u64, out);
+    values
+        .iter()
+        .for_each(|value| put_optional(value.as_deref(), out));
+    out.push(u8::from(has_failed));
+}
+
+/// A text behind its length and one, or 0.
+fn put_optional(text: Option<&str>, out: &mut Vec<u8>) {
+    match text {
+        None => put_number(0, out),
+        Some(text) => {
+            put_number(text.len() as u64 + 1, out);
+            out.extend_from_slice(text.as_bytes());
+        }
+    }
+}
+
+/// Reads the transactions of a session, in order.
+pub(super) struct SessionReader {
+    recording: Arc<SessionRecording>,
+    session: usize,
+    next_chunk: usize,
+    chunk: Vec<u8>,
+    at: usize,
+    at_us: u64,
+    /// The kind of the transaction that was read last.
+    pub kind: usize,
+    /// Its executions.
+    pub executions: Vec<Execution>,
+    values: Vec<Option<Range<usize>>>,
+}
+
+impl SessionReader {
+    pub fn new(recording: Arc<SessionRecording>, session: usize) -> SessionReader {
+        SessionReader {
+            at_us: recording.index.sessions[session].start_us,
+            recording,
+            session,
+            next_chunk: 0,
+            chunk: Vec::new(),
+            at: 0,
+            kind: 0,
+            executions: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// Reads the next transaction; returns whether there is one.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is damaged.
+    pub fn next(&mut self) -> Result<bool, String> {
+        if self.at >= self.chunk.len() {
+            let chunks = &self.recording.index.sessions[self.session].chunks;
+            let Some((offset, length)) = chunks.get(self.next_chunk) else {
+                return Ok(false);
+            };
+            let (file, length) = (&self.recording.file, u64::from(*length));
+            read_chunk(file, *offset, length, &mut self.chunk)
+                .map_err(|error| self.problem(&system_error(&error)))?;
+            self.next_chunk += 1;
+            self.at = 0;
+        }
+        match self.read_transaction() {
+            Some(()) => Ok(true),
+            None => Err(self.problem("it is damaged")),
+        }
+    }
+
+    fn problem(&self, cause: &str) -> String {
+        format!("cannot read {}: {cause}", self.recording.path.display())
+    }
+
+    fn read_transaction(&mut self) -> Option<()> {
+        let index = &self.recording.index;
+        let mut cursor = Cursor {
+            bytes: &self.chunk,
+            at: self.at,
+        };
+        self.executions.clear();
+        self.values.clear();
+        self.kind = usize::try_from(cursor.number()?).ok()?;
+        let count = cursor.number()?;
+        for _ in 0..count {
+            self.at_us = self.at_us.checked_add(cursor.number()?)?;
+            let duration_us = cursor.number()?.checked_sub(1);
+            let statement = usize::try_from(cursor.number()?).ok()?;
+            let text = read_optional(&mut cursor, &self.chunk)?;
+            let first_value = self.values.len();
+            for _ in 0..cursor.number()? {
+                self.values.push(read_optional(&mut cursor, &self.chunk)?);
+            }
+            index.statements.get(statement)?;
+            self.executions.push(Execution {
+                at_us: self.at_us,
+                duration_us,
+                statement,
+                text,
+                values: first_value..self.values.len(),
+                has_failed: cursor.byte()? != 0,
+            });
+        }
+        self.at = cursor.at;
+        (count > 0 && self.kind < index.kinds.len()).then_some(())
+    }
+
+    /// A part of the chunk as text. It was checked when it was read.
+    pub fn text(&self, range: &Range<usize>) -> &str {
+        std::str::from_utf8(&self.chunk[range.clone()]).unwrap_or_default()
+    }
+
+    /// The parameters of an execution.
+    pub fn values(&self, execution: &Execution) -> impl Iterator<Item = Option<&str>> {
+        let values = self.values[execution.values.clone()].iter();
+        values.map(|value| value.as_ref().map(|range| self.text(range)))
+    }
+}
+
+/// A text behind its length and one: `Some(None)` for 0, `None` if the bytes are damaged.
+fn read_optional(cursor: &mut Cursor<'_>, chunk: &[u8]) -> Option<Option<Range<usize>>> {
+    let Some(length) = cursor.number()?.checked_sub(1) else {
+        return Some(None);
+    };
+    let range = cursor.range(length)?;
+    std::str::from_utf8(&chunk[range.clone()]).ok()?;
+    Some(Some(range))
+}

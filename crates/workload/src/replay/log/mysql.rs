@@ -1,0 +1,260 @@
+//! The general and the slow query log of MySQL and MariaDB.
+//!
+//! The general log has each statement when it begins, without its duration, and the values of prepared statements in
+//! their text. The slow query log with `long_query_time = 0` has each statement when it ends, with its duration.
+
+use super::super::recorder::LogEvent;
+use super::{Records, TakeEvent, clock};
+use std::io::{self, BufRead};
+
+/// Whether a line begins a record of the general log: a time or none, the number of the session and a command.
+pub(super) fn is_general(line: &str) -> bool {
+    general_line(line).is_some()
+}
+
+/// A line of the general log: its time if it has one, the session, the command and its argument.
+fn general_line(line: &str) -> Option<(Option<i64>, &str, &str, &str)> {
+    let (time_us, rest) = match clock::mysql(line) {
+        Some((time_us, rest)) => (Some(time_us), rest),
+        // MariaDB writes a time only when the second changes.
+        None => (None, line.strip_prefix("\t\t")?),
+    };
+    let rest = rest.trim_start();
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let (session, rest) = rest.split_at(digits);
+    let rest = rest.strip_prefix(' ')?;
+    let (command, argument) = match rest.split_once('\t') {
+        Some(parts) => parts,
+        None => (rest.trim_end(), ""),
+    };
+    const COMMANDS: [&str; 14] = [
+        "Connect",
+        "Quit",
+        "Query",
+        "Execute",
+        "Prepare",
+        "Close stmt",
+        "Reset stmt",
+        "Init DB",
+        "Field List",
+        "Statistics",
+        "Ping",
+        "Reset connection",
+        "Change user",
+        "Long Data",
+    ];
+    let is_known = digits > 0 && COMMANDS.contains(&command.trim_end());
+    is_known.then(|| (time_us, session, command.trim_end(), argument))
+}
+
+/// Whether it is one of the three lines that a server writes when it opens a log.
+pub(super) fn is_header(line: &[u8]) -> bool {
+    let has = |part: &[u8]| line.windows(part.len()).any(|window| window == part);
+    has(b", Version: ")
+        || line.starts_with(b"Tcp port:")
+        || (line.starts_with(b"Time") && has(b"Id Command"))
+}
+
+pub(super) fn read_general(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Result<()> {
+    let mut records = Records::new(input);
+    let mut last_us = 0;
+    let begins = |line: &[u8]| is_header(line) || is_general(&String::from_utf8_lossy(line));
+    while records.next_until(begins)? {
+        let text = String::from_utf8_lossy(&records.record);
+        let Some((time_us, session, command, argument)) = general_line(&text) else {
+            continue;
+        };
+        let at_us = time_us.unwrap_or(last_us);
+        last_us = at_us;
+        let event = match command {
+            "Query" | "Execute" => LogEvent::Statement {
+                at_us,
+                duration_us: None,
+                text: argument.trim_end_matches('\n'),
+                values: None,
+                is_named: false,
+            },
+            "Connect" => LogEvent::Connected { at_us },
+            "Quit" => LogEvent::Disconnected { at_us },
+            _ => continue,
+        };
+        take(session, event)?;
+    }
+    Ok(())
+}
+
+/// The value after a name in a line of attributes, such as `Query_time: 0.01`.
+fn attribute<'a>(lines: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = lines.split_once(name)?;
+    rest.split_whitespace().next()
+}
+
+pub(super) fn read_slow(input: impl BufRead, take: &mut TakeEvent<'_>) -> io::Result<()> {
+    let mut records = Records::new(input);
+    let mut last_us = None;
+    // A record begins with its first line of attributes.
+    let is_first = |line: &[u8]| {
+        line.starts_with(b"# Time: ") || line.starts_with(b"# User@Host: ") || is_header(line)
+    };
+    let mut attributes = String::new();
+    while records.next_until(is_first)? {
+        let record = String::from_utf8_lossy(&records.record);
+        if record.starts_with("# Time: ") && !record.contains("\n# ") {
+            // The attributes follow in a record that begins with the user.
+            attributes = record.into_owned();
+            continue;
+        }
+        let whole = std::mem::take(&mut attributes) + &record;
+        if let Some((session, event)) = slow_record(&whole, &mut last_us) {
+            take(&session, event.as_event())?;
+        }
+    }
+    Ok(())
+}
+
+/// A statement of the slow query log.
+struct SlowStatement {
+    at_us: i64,
+    duration_us: u64,
+    text: String,
+}
+
+impl SlowStatement {
+    fn as_event(&self) -> LogEvent<'_> {
+        LogEvent::Statement {
+            at_us: self.at_us,
+            duration_us: Some(self.duration_us),
+            text: &self.text,
+            values: None,
+            is_named: false,
+        }
+    }
+}
+
+/// The session and the statement of a record. `last_us`: when the record before it ended; MariaDB writes a time only when
+/// the second changes.
+fn slow_record(record: &str, last_us: &mut Option<i64>) -> Option<(String, SlowStatement)> {
+    let is_attribute = |line: &&str| line.starts_with("# ");
+    let end = record
+        .split_inclusive('\n')
+        .take_while(is_attribute)
+        .map(str::len)
+        .sum();
+    let (lines, text) = record.split_at(end);
+    if let Some(rest) = lines.strip_prefix("# Time: ") {
+        *last_us = clock::mysql(rest).map(|(time_us, _)| time_us);
+    }
+    let duration_s: f64 = attribute(lines, "Query_time: ")?.parse().ok()?;
+    let duration_us = (duration_s * 1e6).round() as u64;
+    let session = attribute(lines, "Thread_id: ").or_else(|| attribute(lines, " Id: "))?;
+    let mut statement = text;
+    let mut began_us = None;
+    loop {
+        let line = statement.lines().next()?;
+        let lower = line.get(..14).unwrap_or(line).to_ascii_lowercase();
+        if lower == "set timestamp=" {
+            let seconds = line[14..].trim_end_matches(';').parse::<f64>().ok();
+            began_us = seconds.map(|seconds| (seconds * 1e6) as i64);
+        } else if !(lower.starts_with("use ") && line.ends_with(';')) {
+            break;
+        }
+        statement = statement.get(line.len() + 1..)?;
+    }
+    let ended_us = match (*last_us, began_us) {
+        (Some(ended_us), _) => ended_us,
+        (None, Some(began_us)) => began_us + duration_us as i64,
+        (None, None) => return None,
+    };
+    let text = statement.trim_end().trim_end_matches(';');
+    // Commands without a text, such as `Quit`, are a comment.
+    if text.is_empty() || text.starts_with("# administrator command") {
+        return None;
+    }
+    let statement = SlowStatement {
+        at_us: ended_us - duration_us as i64,
+        duration_us,
+        text: text.to_owned(),
+    };
+    Some((session.to_owned(), statement))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn events(read: impl FnOnce(&mut TakeEvent<'_>) -> io::Result<()>) -> Vec<String> {
+        let mut events = Vec::new();
+        read(&mut |session, event| {
+            events.push(match event {
+                LogEvent::Statement {
+                    at_us,
+                    duration_us,
+                    text,
+                    ..
+                } => {
+                    format!("{session} {} {duration_us:?} {text}", at_us % 60_000_000)
+                }
+                other => format!("{session} {other:?}")
+                    .split(" {")
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned(),
+            });
+            Ok(())
+        })
+        .expect("reads");
+        events
+    }
+
+    #[test]
+    fn general_logs_of_both_servers_are_read() {
+        let mysql = "/usr/sbin/mysqld, Version: 8.0.31 (x). started with:\nTcp port: 3306  Unix socket: s\n\
+            Time                 Id Command    Argument\n\
+            2026-11-29T22:57:41.000001Z\t    8 Connect\troot@localhost on test using Socket\n\
+            2026-11-29T22:57:41.000002Z\t    8 Query\tselect 1,\n2\n\
+            2026-11-29T22:57:41.000003Z\t    9 Prepare\tselect ?\n\
+            2026-11-29T22:57:41.000004Z\t    9 Execute\tselect 5\n\
+            2026-11-29T22:57:41.000005Z\t    8 Quit\t\n";
+        assert_eq!(
+            events(|take| read_general(mysql.as_bytes(), take)),
+            [
+                "8 Connected",
+                "8 41000002 None select 1,\n2",
+                "9 41000004 None select 5",
+                "8 Disconnected"
+            ]
+        );
+        let mariadb = "mariadbd, Version: 10.11.19 (x). started with:\nTime\t\t    Id Command\tArgument\n261129 22:57:41\t     8 Connect\troot@localhost on test using Socket\n\
+            \t\t     8 Query\tselect 1\n261129 22:57:42\t     8 Quit\t\n";
+        assert_eq!(
+            events(|take| read_general(mariadb.as_bytes(), take)),
+            ["8 Connected", "8 41000000 None select 1", "8 Disconnected"]
+        );
+    }
+
+    #[test]
+    fn slow_logs_of_both_servers_are_read() {
+        let mysql = "# Time: 2026-11-29T22:57:41.500000Z\n# User@Host: root[root] @ localhost []  Id:    12\n\
+            # Query_time: 0.250000  Lock_time: 0.000001 Rows_sent: 1  Rows_examined: 1\n\
+            use test;\nSET timestamp=1796000000;\nselect 1,\n2;\n\
+            # Time: 2026-11-29T22:57:42.000000Z\n# User@Host: root[root] @ localhost []  Id:    12\n\
+            # Query_time: 0.000100  Lock_time: 0.000000 Rows_sent: 0  Rows_examined: 0\n\
+            SET timestamp=1796000000;\n# administrator command: Quit;\n";
+        assert_eq!(
+            events(|take| read_slow(mysql.as_bytes(), take)),
+            ["12 41250000 Some(250000) select 1,\n2"]
+        );
+        let mariadb = "# Time: 261129 22:57:41\n# User@Host: root[root] @ localhost []\n\
+            # Thread_id: 8  Schema: test  QC_hit: No\n# Query_time: 0.000100  Lock_time: 0.0  Rows_sent: 1\n\
+            # Rows_affected: 0  Bytes_sent: 64\nSET timestamp=1796000000;\nselect 1;\n\
+            # User@Host: root[root] @ localhost []\n# Thread_id: 9  Schema:   QC_hit: No\n\
+            # Query_time: 0.000300  Lock_time: 0.0  Rows_sent: 1\nSET timestamp=1796000000;\nselect 2;\n";
+        assert_eq!(
+            events(|take| read_slow(mariadb.as_bytes(), take)),
+            [
+                "8 40999900 Some(100) select 1",
+                "9 40999700 Some(300) select 2"
+            ]
+        );
+    }
+}

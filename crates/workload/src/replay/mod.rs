@@ -1,0 +1,23 @@
+//! Sessions that a server logged, recorded in a compact file and replayed.
+//!
+//! `log` reads the logs of the engines, `recorder` collects their statements by session, `file` is the compact file,
+//! and `program` replays it.
+
+pub mod file;
+pub mod log;
+pub mod recorder;
+
+mod encoding;
+mod program;
+mod statements;
+mod times;
+mod timetable;
+mod workload;
+
+#[cfg(test)]
+mod simulated;
+#[cfg(test)]
+mod tests;
+
+pub use file::{SessionRecording, SessionRecordingError};
+pub use workload::{REPLAY, ReplayWorkload, load_of};

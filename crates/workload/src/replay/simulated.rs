@@ -1,0 +1,200 @@
+//! Replays on a simulated network and clock: times are exact to the nanosecond.
+
+use super::file::{SessionRecording, SqlDialectCode};
+use super::program::{ReplayOptions, ReplayProgram};
+use super::recorder::{LogEvent, SessionRecorder};
+use super::timetable::CONNECT_LEAD_NS;
+use prony_drive::io::sim::{Action, Answer, Machine, SimServer};
+use prony_drive::{DriveJob, DriveResult, run_simulated};
+use prony_plan::{DrivePlan, Pace, Stop};
+use prony_server::{Environment, resolve};
+use prony_wire::QueryMode;
+use std::borrow::Cow;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+/// AuthenticationOk and ReadyForQuery; the reply to a statement.
+const WELCOME: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+const DONE: &[u8] = b"C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
+const ERROR: &[u8] = b"E\0\0\0\x1eSERROR\0C40001\0Mtry again\0\0Z\0\0\0\x05I";
+
+/// A server that replies after a fixed time, with an error if the text says so, and keeps when statements arrived.
+struct Server {
+    reply_ns: u64,
+    arrivals: Arc<Mutex<Vec<u64>>>,
+}
+
+impl SimServer for Server {
+    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
+        Ok(10_000)
+    }
+
+    fn request(&mut self, _: u32, bytes: &[u8], now_ns: u64, answers: &mut Vec<Answer>) {
+        let (after_ns, reply) = match bytes.first() {
+            Some(0) => (20_000, WELCOME),
+            Some(b'X') | None => return,
+            Some(_) => {
+                self.arrivals.lock().expect("one thread").push(now_ns);
+                let fails = bytes.windows(5).any(|part| part == b"fails");
+                (self.reply_ns, if fails { ERROR } else { DONE })
+            }
+        };
+        answers.push(Answer {
+            after_ns,
+            action: Action::Send(Cow::Borrowed(reply)),
+        });
+    }
+}
+
+/// Records statements: the session, when it began in µs, its text, and whether it failed.
+fn record(
+    name: &str,
+    statements: impl Iterator<Item = (usize, i64, &'static str, bool)>,
+) -> SessionRecording {
+    let path = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
+    let file = std::fs::File::create(&path).expect("a file");
+    let mut recorder =
+        SessionRecorder::new(file, SqlDialectCode::PostgreSql, true).expect("writable");
+    for (session, at_us, text, has_failed) in statements {
+        let event = if has_failed {
+            LogEvent::Failed {
+                at_us,
+                text: Some(text),
+            }
+        } else {
+            let duration_us = Some(100);
+            LogEvent::Statement {
+                at_us,
+                duration_us,
+                text,
+                values: None,
+                is_named: false,
+            }
+        };
+        recorder
+            .event(&session.to_string(), event)
+            .expect("writable");
+    }
+    recorder.finish().expect("writable");
+    let recording = SessionRecording::open(&path).expect("a recording");
+    // It stays open.
+    std::fs::remove_file(path).expect("a file");
+    recording
+}
+
+/// Replays a recording; returns the figures and when each statement arrived, in order.
+fn replay(
+    recording: SessionRecording,
+    speed: Option<f64>,
+    copies: u32,
+    reply_ns: u64,
+) -> (DriveResult, Vec<u64>, ReplayProgram) {
+    let clients = recording.concurrent_sessions() * copies;
+    let options = ReplayOptions {
+        speed,
+        copies,
+        allows_writes: true,
+    };
+    let program = ReplayProgram::new(Arc::new(recording), options, "", Vec::new());
+    let plan = DrivePlan {
+        clients,
+        pace: if speed.is_some() {
+            Pace::Timetable
+        } else {
+            Pace::Closed
+        },
+        stop: Stop::WorkDone,
+        protocol: QueryMode::Simple,
+        ..DrivePlan::default()
+    };
+    let environment = Environment::new("tester", &std::env::temp_dir());
+    let target = resolve("host=127.0.0.1 sslmode=disable user=tester", &environment);
+    let (target, interrupt) = (target.expect("a target"), AtomicBool::new(false));
+    let job = DriveJob::new(&program, &target, &plan, &interrupt);
+    let arrivals = Arc::new(Mutex::new(Vec::new()));
+    let server = Server {
+        reply_ns,
+        arrivals: Arc::clone(&arrivals),
+    };
+    let driven = run_simulated(&job, Machine::default(), server, &mut ()).expect("the run starts");
+    assert_eq!(driven.events, []);
+    let arrivals = arrivals.lock().expect("one thread").clone();
+    (driven, arrivals, program)
+}
+
+#[test]
+fn ten_thousand_sessions_of_one_thread_keep_their_times() {
+    // Session n begins at n µs, and has five statements, 20 ms apart.
+    let times = |session: usize, number: i64| session as i64 + number * 20_000;
+    let statements = (0..5).flat_map(|number| {
+        (0..10_000).map(move |session| (session, times(session, number), "SELECT 1", false))
+    });
+    let recording = record("ten-thousand", statements);
+    assert_eq!(recording.concurrent_sessions(), 10_000);
+    let (driven, arrivals, _) = replay(recording, Some(2.0), 1, 50_000);
+    let tally = driven.collected.measured.all_kinds();
+    assert_eq!((tally.committed, tally.failed), (50_000, 0));
+    // No statement was late: each took what the server took.
+    assert_eq!(
+        (tally.response.min_ns, tally.response.max_ns),
+        (50_000, 50_000)
+    );
+    let start_ns = driven.start.schedule.start_ns + CONNECT_LEAD_NS;
+    let mut due_ns: Vec<u64> = (0..5)
+        .flat_map(|number| (0..10_000).map(move |session| times(session, number) as u64 * 500))
+        .map(|after_ns| start_ns + after_ns)
+        .collect();
+    due_ns.sort_unstable();
+    assert_eq!(arrivals, due_ns);
+}
+
+#[test]
+fn a_slow_server_makes_statements_late_and_a_session_waits_for_its_replies() {
+    let statements = (0..3).map(|number| (0, number * 2_000, "SELECT 1", false));
+    let (driven, arrivals, _) = replay(record("slow", statements), Some(1.0), 1, 10_000_000);
+    let tally = driven.collected.measured.all_kinds();
+    // Due at 0, 2 and 4 ms, and answered at 10, 20 and 30 ms.
+    assert_eq!(tally.response.mean_ns(), 18e6);
+    assert_eq!(tally.service().mean_ns(), 10e6);
+    let gaps: Vec<u64> = arrivals.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert_eq!(gaps, [10_000_000; 2]);
+}
+
+#[test]
+fn as_fast_as_possible_nothing_waits_and_copies_are_whole() {
+    let statements = (0..3).map(|number| (0, number * 2_000_000, "SELECT 1", false));
+    let (driven, arrivals, _) = replay(record("fast", statements), None, 4, 1_000);
+    assert_eq!(driven.collected.measured.all_kinds().committed, 12);
+    let length_ns = arrivals[arrivals.len() - 1] - arrivals[0];
+    assert!(length_ns < 1_000_000, "{length_ns}");
+}
+
+#[test]
+fn errors_are_new_unless_the_recording_has_them() {
+    use prony_session::Program;
+    let statements = [
+        (0, 0, "SELECT 'fails'", true),
+        (0, 10, "SELECT 'fails' as new", false),
+        (0, 20, "SELECT 'well'", true),
+        (0, 30, "SELECT 1", false),
+    ];
+    let (driven, arrivals, program) = replay(
+        record("errors", statements.into_iter()),
+        Some(1.0),
+        1,
+        1_000,
+    );
+    let tally = driven.collected.measured.all_kinds();
+    assert_eq!(
+        (tally.committed, tally.rolled_back, tally.failed),
+        (2, 1, 1)
+    );
+    assert_eq!(arrivals.len(), 4);
+    let shares = program.action_shares();
+    let count = |name: &str| {
+        let share = shares.iter().find(|share| share.name == name);
+        share.map(|share| share.count)
+    };
+    assert_eq!(count("failed as recorded"), Some(1));
+    assert_eq!(count("failed only in the recording"), Some(1));
+}

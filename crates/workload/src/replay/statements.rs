@@ -1,0 +1,247 @@
+//! The statements of a recording: what is known of each from its text.
+
+use super::encoding::{Cursor, put_bytes, put_number};
+use super::times::RecordedTimes;
+use crate::capture::{Token, TokenKind, tokens, without_literals};
+use prony_document::SqlDialect;
+
+/// What a statement does, as far as a replay has to know it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct StatementEffect {
+    /// Whether it may change data, or take locks that a read-only session does not get.
+    pub writes: bool,
+    /// Whether a transaction block is open after it; `None` if it leaves that as it was.
+    pub leaves_block: Option<bool>,
+    /// Whether it rolls back its transaction.
+    pub rolls_back: bool,
+    /// Whether no connection of a load can execute it: a COPY from or to the client.
+    pub needs_client_data: bool,
+}
+
+/// A statement of a recording.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct RecordedStatement {
+    /// A short name, unique in the recording.
+    pub name: String,
+    /// With placeholders, or with a question mark for each literal.
+    pub text: String,
+    /// Whether `text` is sent with the recorded values; otherwise the recorded text is sent.
+    pub has_placeholders: bool,
+    pub writes: bool,
+    pub rolls_back: bool,
+    /// Number of executions, failed ones included.
+    pub calls: u64,
+    pub times: RecordedTimes,
+}
+
+/// The first words of statements that change nothing.
+const READS: [&str; 29] = [
+    "select",
+    "values",
+    "table",
+    "show",
+    "explain",
+    "with",
+    "begin",
+    "start",
+    "commit",
+    "end",
+    "rollback",
+    "abort",
+    "set",
+    "reset",
+    "use",
+    "savepoint",
+    "release",
+    "fetch",
+    "move",
+    "declare",
+    "close",
+    "discard",
+    "deallocate",
+    "prepare",
+    "listen",
+    "unlisten",
+    "describe",
+    "desc",
+    "help",
+];
+/// Words with which a statement that begins as a read changes data.
+const CHANGES: [&str; 6] = ["insert", "update", "delete", "merge", "into", "share"];
+
+/// What the statements of a text do.
+pub(super) fn effect(text: &str, dialect: SqlDialect) -> StatementEffect {
+    let tokens = tokens(text, dialect);
+    let mut effect = StatementEffect::default();
+    for statement in tokens.split(|token| token.kind == TokenKind::Symbol && token.text == ";") {
+        let words: Vec<&str> = statement
+            .iter()
+            .filter(|token| token.kind == TokenKind::Name && !token.is_quoted)
+            .map(|token| &*token.text)
+            .collect();
+        let Some(verb) = words.first() else { continue };
+        effect.writes |= !READS.contains(verb) || changes_data(verb, &words);
+        match *verb {
+            "begin" => effect.leaves_block = Some(true),
+            "start" if words.get(1) == Some(&"transaction") => effect.leaves_block = Some(true),
+            "commit" | "end" | "abort" => effect.leaves_block = Some(false),
+            "rollback" if !words.contains(&"to") => effect.leaves_block = Some(false),
+            _ => {}
+        }
+        effect.rolls_back |= matches!(*verb, "rollback" | "abort") && !words.contains(&"to");
+        effect.needs_client_data |= match *verb {
+            "copy" => words.contains(&"stdin") || words.contains(&"stdout"),
+            "load" => words.contains(&"local"),
+            _ => false,
+        };
+    }
+    effect
+}
+
+/// Whether a statement that begins as a read has a word that changes or locks rows.
+fn changes_data(verb: &str, words: &[&str]) -> bool {
+    match verb {
+        "select" | "with" | "values" | "table" | "prepare" => {
+            words.iter().any(|word| CHANGES.contains(word))
+        }
+        "explain" => words.contains(&"analyze") && words.iter().any(|word| CHANGES.contains(word)),
+        _ => false,
+    }
+}
+
+/// The text with a question mark for each literal, by which executions are the same statement.
+pub(super) fn normalised(text: &str, dialect: SqlDialect) -> String {
+    without_literals(text, dialect)
+}
+
+/// A short name: the first word and the first table.
+pub(super) fn short_name(text: &str, dialect: SqlDialect) -> String {
+    let tokens = tokens(text, dialect);
+    let is_name = |token: &&Token| token.kind == TokenKind::Name;
+    let Some(verb) = tokens.iter().find(is_name) else {
+        return "statement".to_owned();
+    };
+    let before_table = |token: &Token| {
+        !token.is_quoted && matches!(&*token.text, "from" | "into" | "update" | "table" | "join")
+    };
+    let table = tokens
+        .windows(2)
+        .find(|pair| before_table(&pair[0]) && pair[1].kind == TokenKind::Name)
+        .map(|pair| format!(" {}", pair[1].text));
+    // A kilobyte of a name is possible.
+    let name = format!("{}{}", verb.text, table.unwrap_or_default());
+    name.chars().take(48).collect()
+}
+
+impl RecordedStatement {
+    pub fn write(&self, out: &mut Vec<u8>) {
+        put_bytes(self.name.as_bytes(), out);
+        put_bytes(self.text.as_bytes(), out);
+        let flags = [self.has_placeholders, self.writes, self.rolls_back];
+        let flags = flags.iter().enumerate();
+        put_number(flags.map(|(bit, flag)| u64::from(*flag) << bit).sum(), out);
+        put_number(self.calls, out);
+        self.times.write(out);
+    }
+
+    pub fn read(cursor: &mut Cursor<'_>) -> Option<RecordedStatement> {
+        let (name, text, flags) = (cursor.text()?, cursor.text()?, cursor.number()?);
+        Some(RecordedStatement {
+            name,
+            text,
+            has_placeholders: flags & 1 != 0,
+            writes: flags & 2 != 0,
+            rolls_back: flags & 4 != 0,
+            calls: cursor.number()?,
+            times: RecordedTimes::read(cursor)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_writes_are_told_apart() {
+        for (text, writes) in [
+            ("SELECT abalance FROM pgbench_accounts WHERE aid = 5", false),
+            ("select 'insert into t'", false),
+            ("SELECT * FROM t FOR UPDATE", true),
+            ("select * into copy from t", true),
+            (
+                "WITH d AS (DELETE FROM t RETURNING a) SELECT * FROM d",
+                true,
+            ),
+            ("with d as (select 1) select * from d", false),
+            ("/* x */ UPDATE t SET a = 1", true),
+            ("BEGIN; select 1; COMMIT", false),
+            ("BEGIN; truncate t; COMMIT", true),
+            ("call p(1)", true),
+            ("EXPLAIN ANALYZE DELETE FROM t", true),
+            ("explain delete from t", false),
+            ("vacuum t", true),
+        ] {
+            assert_eq!(
+                effect(text, SqlDialect::PostgreSql).writes,
+                writes,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn blocks_begin_and_end() {
+        for (text, leaves_block, rolls_back) in [
+            ("BEGIN", Some(true), false),
+            (
+                "start transaction isolation level serializable",
+                Some(true),
+                false,
+            ),
+            ("END;", Some(false), false),
+            ("ROLLBACK", Some(false), true),
+            ("rollback to savepoint a", None, false),
+            ("BEGIN; select 1; COMMIT", Some(false), false),
+            ("select 1", None, false),
+        ] {
+            let effect = effect(text, SqlDialect::PostgreSql);
+            assert_eq!(
+                (effect.leaves_block, effect.rolls_back),
+                (leaves_block, rolls_back),
+                "{text}"
+            );
+        }
+        let copy = effect("copy t from stdin with (freeze on)", SqlDialect::PostgreSql);
+        assert!(copy.needs_client_data);
+    }
+
+    #[test]
+    fn statements_with_other_numbers_are_the_same() {
+        let normalised = |text| normalised(text, SqlDialect::PostgreSql);
+        for (text, other, is_same) in [
+            (
+                "SET a = a + 5 WHERE id IN (1, 2)",
+                "SET a = a + -7 WHERE id IN (-1, 3)",
+                true,
+            ),
+            ("SELECT 'a' LIMIT 5", "SELECT 'b; c'  LIMIT 10", true),
+            ("SELECT a - 5", "SELECT a + 5", false),
+            ("SELECT a-5", "SELECT a", false),
+        ] {
+            assert_eq!(normalised(text) == normalised(other), is_same, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_are_short() {
+        let name = |text| short_name(text, SqlDialect::PostgreSql);
+        assert_eq!(
+            name("UPDATE pgbench_tellers SET a = 1"),
+            "update pgbench_tellers"
+        );
+        assert_eq!(name("SELECT a FROM \"Big\" b"), "select Big");
+        assert_eq!(name("BEGIN"), "begin");
+        assert_eq!(name(""), "statement");
+    }
+}

@@ -1,0 +1,318 @@
+//! SessionRecording logs and reading the recordings, without a server.
+
+use super::file::SqlDialectCode;
+use super::file::{Execution, SessionReader, SessionRecording};
+use super::log::record_logs;
+use super::recorder::{LogEvent, Recorded, SessionRecorder};
+use prony_allocations::allocated_bytes;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A folder that is removed with its files.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("prony-replay-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder");
+        Folder(path)
+    }
+
+    fn file(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, content).expect("a file");
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A record of csvlog.
+fn csv(ms: u32, session: &str, severity: &str, message: &str, detail: &str, query: &str) -> String {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let (message, detail, query) = (quoted(message), quoted(detail), quoted(query));
+    format!(
+        "2026-11-29 22:57:{:02}.{:03} UTC,\"u\",\"d\",7,\"[local]\",{session},1,\"SELECT\",2026-11-29 22:57:00 UTC,3/4,0,\
+         {severity},00000,{message},{detail},,,,,{query},,,\"app\",\"client backend\",,0\n",
+        ms / 1000,
+        ms % 1000
+    )
+}
+
+fn sample_log() -> String {
+    let log = |ms, session, message: &str| csv(ms, session, "LOG", message, "", "");
+    let parameters = "parameters: $1 = 'it''s', $2 = NULL";
+    [
+        log(1000, "a.1", "connection authorized: user=u"),
+        log(1010, "a.1", "duration: 0.100 ms  statement: BEGIN"),
+        log(
+            1020,
+            "b.2",
+            "duration: 5.000 ms  statement: SELECT 'secret', 7",
+        ),
+        log(
+            1030,
+            "a.1",
+            "duration: 1.500 ms  statement: UPDATE t SET a = \"b\"\n + 1 WHERE id = 5",
+        ),
+        csv(1040, "b.2", "ERROR", "no such column", "", "SELECT nothing"),
+        log(1050, "a.1", "duration: 0.200 ms  statement: COMMIT"),
+        log(
+            1060,
+            "b.2",
+            "duration: 0.300 ms  parse s1: SELECT $1::text, $2::int",
+        ),
+        log(
+            1061,
+            "b.2",
+            "duration: 0.100 ms  bind s1: SELECT $1::text, $2::int",
+        ),
+        csv(
+            1062,
+            "b.2",
+            "LOG",
+            "duration: 0.600 ms  execute s1: SELECT $1::text, $2::int",
+            parameters,
+            "",
+        ),
+        csv(
+            1063,
+            "c.3",
+            "ERROR",
+            "no such column",
+            "",
+            "SELECT $1, nothing",
+        ),
+        log(
+            1070,
+            "b.2",
+            "duration: 2.000 ms  statement: COPY t FROM STDIN",
+        ),
+        log(2000, "b.2", "disconnection: session time: 0:00:01.000"),
+    ]
+    .concat()
+}
+
+fn record(paths: &[PathBuf], keeps_literals: bool, out: &Path) -> Recorded {
+    let file = std::fs::File::create(out).expect("a file");
+    record_logs(paths, keeps_literals, file).expect("a log")
+}
+
+/// The texts, values and times of each session's transactions.
+fn played(recording: SessionRecording) -> Vec<Vec<Vec<String>>> {
+    let recording = Arc::new(recording);
+    let sessions = (0..recording.index.sessions.len()).map(|session| {
+        let mut reader = SessionReader::new(Arc::clone(&recording), session);
+        let mut transactions = Vec::new();
+        while reader.next().expect("readable") {
+            let executions = reader.executions.iter().map(|execution| {
+                let Execution {
+                    at_us,
+                    duration_us,
+                    has_failed,
+                    ..
+                } = execution;
+                let entry = &recording.index.statements[execution.statement];
+                let text = execution
+                    .text
+                    .as_ref()
+                    .map_or(&*entry.text, |text| reader.text(text));
+                let values: Vec<_> = reader.values(execution).collect();
+                format!("{at_us} {duration_us:?} {has_failed} {text} {values:?}")
+            });
+            transactions.push(executions.collect());
+        }
+        transactions
+    });
+    sessions.collect()
+}
+
+#[test]
+fn the_sessions_of_a_log_are_read_back_in_their_order_and_at_their_times() {
+    let folder = Folder::new("order");
+    let log = folder.file("log.csv", &sample_log());
+    let out = folder.0.join("out");
+    let recorded = record(&[log], true, &out);
+    assert_eq!(
+        (
+            recorded.sessions,
+            recorded.transactions,
+            recorded.statements
+        ),
+        (2, 4, 6)
+    );
+    assert_eq!((recorded.writes, recorded.errors), (1, 1));
+    assert_eq!(
+        (
+            recorded.left_out.client_data,
+            recorded.left_out.without_values
+        ),
+        (1, 1)
+    );
+    let recording = SessionRecording::open(&out).expect("a recording");
+    assert!(!recording.has_unnamed_statements());
+    assert_eq!(recording.concurrent_sessions(), 2);
+    // The first statement, which took 0.1 ms and was logged at 1010 ms, begins the recording.
+    assert_eq!(
+        played(recording),
+        [
+            vec![vec![
+                "0 Some(100) false BEGIN []",
+                "18600 Some(1500) false UPDATE t SET a = \"b\"\n + 1 WHERE id = 5 []",
+                "39900 Some(200) false COMMIT []",
+            ]],
+            vec![
+                vec!["5100 Some(5000) false SELECT 'secret', 7 []"],
+                vec!["30100 None true SELECT nothing []"],
+                // The steps before the execution are part of it.
+                vec!["49800 Some(1000) false SELECT $1::text, $2::int [Some(\"it's\"), None]"],
+            ],
+        ]
+    );
+}
+
+#[test]
+fn a_masked_recording_has_no_value_of_the_log() {
+    let folder = Folder::new("masked");
+    let log = folder.file("log.csv", &sample_log());
+    let out = folder.0.join("out");
+    record(&[log], false, &out);
+    let recording = SessionRecording::open(&out).expect("a recording");
+    assert!(recording.index.is_masked);
+    let statements: Vec<_> = recording
+        .index
+        .statements
+        .iter()
+        .map(|entry| entry.text.clone())
+        .collect();
+    let all = format!("{statements:?} {:?}", played(recording));
+    for value in ["secret", "it's", "= 5", " 7"] {
+        assert!(!all.contains(value), "{value}: {all}");
+    }
+    assert!(all.contains("id = ?"), "{all}");
+}
+
+#[test]
+fn a_log_of_beginnings_has_its_durations_in_records_of_their_own() {
+    let folder = Folder::new("beginnings");
+    let json = |ms: u32, severity: &str, rest: &str| {
+        format!(
+            "{{\"timestamp\":\"2026-11-29 22:57:41.{ms:03} UTC\",\"pid\":1,\"session_id\":\"a.1\",\
+             \"error_severity\":\"{severity}\",{rest},\"backend_type\":\"client backend\"}}\n"
+        )
+    };
+    let log = [
+        json(10, "LOG", "\"message\":\"statement: SELECT 1\""),
+        json(12, "LOG", "\"message\":\"duration: 2.000 ms\""),
+        json(20, "LOG", "\"message\":\"statement: SELECT x\""),
+        json(21, "ERROR", "\"message\":\"no\",\"statement\":\"SELECT x\""),
+        json(
+            30,
+            "LOG",
+            "\"message\":\"execute <unnamed>: SELECT $1\",\"detail\":\"Parameters: $1 = '2'\"",
+        ),
+        json(31, "LOG", "\"message\":\"duration: 1.000 ms\""),
+    ]
+    .concat();
+    let log = folder.file("log.json", &log);
+    let out = folder.0.join("out");
+    record(&[log], true, &out);
+    let recording = SessionRecording::open(&out).expect("a recording");
+    assert!(recording.has_unnamed_statements());
+    assert_eq!(
+        played(recording),
+        [[
+            ["0 Some(2000) false SELECT 1 []"],
+            ["10000 None true SELECT x []"],
+            ["20000 Some(1000) false SELECT $1 [Some(\"2\")]"],
+        ]]
+    );
+}
+
+#[test]
+fn damaged_recordings_are_refused_and_never_panic() {
+    let folder = Folder::new("damaged");
+    let log = folder.file("log.csv", &sample_log());
+    let out = folder.0.join("out");
+    record(std::slice::from_ref(&log), true, &out);
+    let whole = std::fs::read(&out).expect("a file");
+    let problem = |path: &Path| {
+        SessionRecording::open(path)
+            .expect_err("refused")
+            .to_string()
+    };
+    assert!(problem(&log).contains("not a recording"));
+    for length in (0..whole.len()).step_by(7) {
+        std::fs::write(&out, &whole[..length]).expect("a file");
+        let problem = problem(&out);
+        assert!(
+            problem.contains("recording") || problem.contains("damaged"),
+            "{problem}"
+        );
+    }
+    for index in 8..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[index] ^= 0x55;
+        std::fs::write(&out, &bytes).expect("a file");
+        let Ok(recording) = SessionRecording::open(&out) else {
+            continue;
+        };
+        let recording = Arc::new(recording);
+        for session in 0..recording.index.sessions.len() {
+            let mut reader = SessionReader::new(Arc::clone(&recording), session);
+            while reader.next().is_ok_and(|has_next| has_next) {}
+        }
+    }
+}
+
+/// Records this many statements of a hundred sessions; returns the most bytes that were allocated at once.
+fn peak_of(statements: usize, out: &Path) -> usize {
+    let file = std::fs::File::create(out).expect("a file");
+    let mut recorder = SessionRecorder::new(file, SqlDialectCode::PostgreSql, true)
+        .expect("writable")
+        .with_buffered_max(1 << 20);
+    let before = allocated_bytes();
+    let mut peak = 0;
+    let mut text = String::new();
+    for number in 0..statements {
+        text.clear();
+        let _ = write!(text, "SELECT a FROM t{} WHERE id = {number}", number % 10);
+        let event = LogEvent::Statement {
+            at_us: number as i64 * 10,
+            duration_us: Some(5),
+            text: &text,
+            values: None,
+            is_named: false,
+        };
+        recorder
+            .event(&(number % 100).to_string(), event)
+            .expect("writable");
+        peak = peak.max(allocated_bytes().saturating_sub(before));
+    }
+    assert_eq!(
+        recorder.finish().expect("writable").statements,
+        statements as u64
+    );
+    peak
+}
+
+#[test]
+fn memory_does_not_grow_with_the_log() {
+    let folder = Folder::new("memory");
+    let out = folder.0.join("out");
+    let (short, long) = (peak_of(50_000, &out), peak_of(400_000, &out));
+    // Eight times the statements: only the positions of the chunks are more.
+    assert!(long < short + (1 << 20), "{short} and {long} bytes");
+    let recording = Arc::new(SessionRecording::open(&out).expect("a recording"));
+    let count = recording
+        .index
+        .sessions
+        .iter()
+        .map(|session| session.transactions);
+    assert_eq!(count.sum::<u64>(), 400_000);
+}
