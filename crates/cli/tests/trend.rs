@@ -101,7 +101,7 @@ fn the_runs_since_the_last_change_answer_what_is_required() {
 fn a_change_is_dated_and_explained_and_other_runs_are_left_out() {
     let home = home_with_history("trend");
     let text = home.run(&["trend", "tpcb"], 0);
-    text.assert_starts_with("tpcb: TPS of 18 runs, 2026-11-01 to 2026-11-20\n");
+    text.assert_contains("\ntpcb: TPS of 18 runs, 2026-11-01 to 2026-11-20\n");
     text.assert_contains("20261113-1000-tpcb");
     text.assert_contains("18.1");
     text.assert_contains("- clients 64, not 8");
@@ -128,15 +128,15 @@ fn a_change_is_dated_and_explained_and_other_runs_are_left_out() {
 fn filters_and_another_reference_select_the_runs() {
     let home = home_with_history("trend-filters");
     let since = home.run(&["trend", "tpcb", "--since", "2026-11-14T00:00:00Z"], 0);
-    since.assert_contains("Too few runs to find a change: the median is 90");
+    since.assert_contains(" runs): the median is 90");
     home.run(&["runs", "label", "20261102-1000", "nightly"], 0);
     let labelled = home.run(&["trend", "tpcb", "--label", "nightly"], 0);
-    labelled.assert_starts_with("tpcb: TPS of 1 run\n");
+    labelled.assert_contains("tpcb: TPS of 1 run");
     let like = home.run(&["trend", "tpcb", "--like", "20261105-1000"], 0);
-    like.assert_starts_with("tpcb: TPS of 1 run\n");
+    like.assert_contains("\ntpcb: TPS of 1 run\n");
     like.assert_contains("- clients 8, not 64 (18 runs, such as");
     let p99 = home.run(&["trend", "tpcb", "--figure", "p99", "-n", "9"], 0);
-    p99.assert_starts_with("tpcb: p99 response time of 9 runs");
+    p99.assert_contains("\ntpcb: p99 response time of 9 runs");
     let unknown = home.prony(&["trend", "tpcb", "--figure", "p98"]);
     assert_eq!(unknown.status.code(), Some(2));
     String::from_utf8_lossy(&unknown.stderr).assert_contains("TPS, mean response");

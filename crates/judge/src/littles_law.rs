@@ -20,7 +20,7 @@ use crate::thresholds::{
     LITTLE_MEAN_TXN_MAX_SHARE, LITTLE_PARTIAL_RUN_MIN_S,
 };
 use crate::{all_kinds, errors};
-use prony_store::{KindFigures, Latency, Run, RunState, Second, Severity};
+use prony_store::{KindFigures, Latency, RecordedTimes, Run, RunState, Second, Severity};
 
 pub(crate) fn check(run: &Run) -> Option<Finding> {
     let figures = all_kinds(run)?;
@@ -114,7 +114,7 @@ fn describe_stall(figures: &KindFigures) -> String {
 /// window.
 fn sum_of_longest_s(latency: &Latency, clients: u32) -> f64 {
     let longest_s = latency.max_ns as f64 / 1e9;
-    let Ok(times) = latency.recorded_times() else {
+    let Ok(times) = RecordedTimes::decode(&latency.histogram) else {
         return f64::from(clients) * longest_s;
     };
     let mut left = u64::from(clients);

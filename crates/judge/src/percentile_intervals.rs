@@ -18,7 +18,7 @@ use crate::all_kinds;
 use crate::statistics::{ALPHA, series_mean, student};
 use crate::steady::judged_rows;
 use crate::thresholds::LATENCY_SECONDS_MIN_SHARE;
-use prony_store::{Latency, Run, Second};
+use prony_store::{Latency, RecordedTimes, Run, Second};
 use serde::Serialize;
 
 /// The percentiles that a run always has an interval of, each with its value in a latency and in a second.
@@ -159,7 +159,7 @@ struct Distribution {
 impl Distribution {
     /// `None` without a histogram that can be read, or with an empty one.
     fn new(latency: &Latency) -> Option<Distribution> {
-        let times = latency.recorded_times().ok()?;
+        let times = RecordedTimes::decode(&latency.histogram).ok()?;
         let mut total = 0;
         let cumulative = times.counts().map(|(value, count)| {
             total += count;

@@ -15,7 +15,7 @@ use crate::thresholds::{
     severity_of_effect,
 };
 use crate::{all_kinds, stall};
-use prony_store::{IntervalHistograms, KindFigures, Run, Severity, TransactionTime};
+use prony_store::{IntervalHistograms, KindFigures, RecordedTimes, Run, Severity, TransactionTime};
 
 /// Most stalls of single clients that are judged: a foreign document may have one in each of many seconds.
 const MAX_CLIENT_STALLS: usize = 1_000;
@@ -202,7 +202,7 @@ fn time_weighted_median_s(run: &Run, all: &KindFigures) -> f64 {
     } else {
         &all.service
     };
-    let Ok(times) = latency.recorded_times() else {
+    let Ok(times) = RecordedTimes::decode(&latency.histogram) else {
         let is_idle = 2.0 * all.busy_s < clients_s;
         return if is_idle {
             0.0

@@ -8,7 +8,7 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::comparison::format_figure;
-use crate::text::trend::{MIN_RUNS, change_text, method, minute, reasons, title};
+use crate::text::trend::{answer, change_text, method, minute, reasons, title};
 use crate::text::{cut, plain};
 use crate::units::count_with_noun;
 use prony_judge::trend::{LevelChange, Trend};
@@ -25,10 +25,9 @@ const MAX_REASONS: usize = 8;
 /// Writes the history for a person.
 pub fn write(out: &mut dyn Write, style: &Style, trend: &Trend) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
-    out.wrapped(Style::bold, &title(trend))?;
-    if trend.runs.is_empty() {
-        out.line("No run is comparable.")?;
-    } else {
+    out.wrapped(Style::bold, &answer(trend))?;
+    out.wrapped(Style::dim, &title(trend))?;
+    if !trend.runs.is_empty() {
         out.line("")?;
         drawing(trend, style.width)
             .iter()
@@ -122,14 +121,7 @@ fn change_numbers(trend: &Trend, used: usize, column_of: impl Fn(usize) -> usize
 /// Writes the changes, or that there are none.
 fn changes(out: &mut Printer<'_>, trend: &Trend) -> io::Result<()> {
     if trend.changes.is_empty() {
-        let median = trend.levels.first().map_or(0.0, |level| level.median);
-        let finding = if trend.runs.len() < MIN_RUNS {
-            "Too few runs to find a change"
-        } else {
-            "No change found"
-        };
-        let median = format_figure(trend.unit, median);
-        return out.line(format!("  {finding}: the median is {median}."));
+        return Ok(());
     }
     let mut table = Table::new(&["change", "from", "old", "new", ""]).with_texts(&["first run"]);
     for (number, change) in trend.changes.iter().enumerate() {

@@ -182,7 +182,6 @@ fn generate_page(
             several::write_nav(&mut out, documents, &sides, prices_entry)?;
             out.push_str("<main id=\"main\">\n");
             several::write(&mut out, documents, &sides, prices)?;
-            write_prices(&mut out)?;
             write_runs(&mut out, documents)?;
         }
     }

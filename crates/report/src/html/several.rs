@@ -11,7 +11,7 @@ use super::over_time::{Span, end_s, max_points};
 use super::percentiles::{self, NamedLatency};
 use super::table::{end_table, start_table};
 use super::timeline::{Axis, ChartLine, Column, Timeline};
-use super::{comparisons, dots, seconds, start_section, suite, variants};
+use super::{comparisons, dots, prices, seconds, start_section, suite, variants};
 use crate::html::markup::{Html, markup, write_markup, writeln_markup};
 use crate::text::plain;
 use crate::text::verdict::short_verdict;
@@ -62,6 +62,9 @@ pub fn write(
     write_overview(out, documents)?;
     write_charts(out, documents)?;
     out.push_str("</section>\n");
+    if let Some(prices) = prices {
+        prices::write(out, prices)?;
+    }
     comparisons::write(out, sides)
 }
 

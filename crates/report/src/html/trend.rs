@@ -12,12 +12,13 @@ use super::{PageParts, start_section, table, write_fold};
 use crate::html::markup::{Html, Raw, markup, writeln_markup};
 use crate::text::comparison::format_figure;
 use crate::text::plain;
-use crate::text::trend::{change_text, figure_name, method, minute, reasons, title};
+use crate::text::trend::{answer, change_text, figure_name, method, minute, reasons, title};
 use crate::units::{count_with_noun, format_of};
 use prony_judge::trend::Trend;
 use prony_store::Build;
 use std::fmt;
 use std::io::{self, Write};
+use std::ops::Range;
 
 /// Start of every page of a trend; the version of its format follows.
 const PAGE_START: &str = "<!doctype html>\n<html lang=\"en\" data-prony-trend=\"1\">";
@@ -52,9 +53,8 @@ fn page(trend: &Trend, json: &str, build: &Build) -> Result<String, fmt::Error> 
         title,
         plain(&trend.reference)
     )?;
-    if trend.runs.is_empty() {
-        out.push_str("<p class=\"absent\">No run is comparable.</p>\n")
-    } else {
+    writeln_markup!(out, "<p><strong>{}</strong></p>", answer(trend))?;
+    if !trend.runs.is_empty() {
         draw(&mut out, trend)?
     }
     changes(&mut out, trend)?;
@@ -81,14 +81,18 @@ fn draw(out: &mut Html, trend: &Trend) -> fmt::Result {
     let mut drawing = Drawing::default();
     PLOT.draw_grid(&mut drawing, &y, format_of(trend.unit))?;
     let every = count.div_ceil(MAX_DATES);
-    let mut last_date = "";
+    let mut last = "";
     for (index, run) in trend.runs.iter().enumerate().step_by(every) {
-        // A further run of the same day is marked by its time.
-        let date = run.started_at.get(..10).unwrap_or_default();
-        let time = run.started_at.get(11..16).unwrap_or_default();
-        let label = if date == last_date { time } else { date };
-        PLOT.draw_tick(&mut drawing, x(index), &plain(label))?;
-        last_date = date;
+        // A further run of the same day is marked by its time, and one of the same minute by its second.
+        let started = &*run.started_at;
+        let differs = |range: Range<usize>| started.get(range.clone()) != last.get(range);
+        let label = match () {
+            () if differs(0..10) => started.get(..10),
+            () if differs(0..16) => started.get(11..16),
+            () => started.get(11..19),
+        };
+        PLOT.draw_tick(&mut drawing, x(index), &plain(label.unwrap_or_default()))?;
+        last = started;
     }
     // Many runs have smaller dots.
     let radius = (step * 0.4).clamp(1.5, 4.0);
@@ -132,11 +136,10 @@ fn levels_text(trend: &Trend) -> String {
 }
 
 fn changes(out: &mut Html, trend: &Trend) -> fmt::Result {
-    start_section(out, 2, "changes", "Changes")?;
     if trend.changes.is_empty() {
-        out.push_str("<p>There is no change.</p>\n</section>\n");
         return Ok(());
     }
+    start_section(out, 2, "changes", "Changes")?;
     let columns = ["change", "from", "first run", "old", "new", "difference"];
     let changes = trend.changes.iter().zip(trend.levels.windows(2));
     let rows = changes.enumerate().map(|(number, (change, levels))| {
@@ -217,6 +220,10 @@ mod tests {
         assert_eq!(page.matches("class=\"line l1\"").count(), 2);
         assert_eq!(page.matches("class=\"cursor\"").count(), 1);
         page.assert_contains("12 runs at 1,002, then 8 runs at 902");
+        let answer = page
+            .find("8 runs: 902, before 1,002, −10 % (worse).</strong>")
+            .expect("the answer");
+        assert!(answer < page.find("<figure>").expect("the drawing"));
         page.assert_contains("−10 % (worse)");
         page.assert_contains("clients 8, not 64");
     }
@@ -235,6 +242,10 @@ mod tests {
             "{drawing}"
         );
         drawing.assert_contains(">10:04</text>");
+        for (index, run) in trend.runs.iter_mut().enumerate() {
+            run.started_at = format!("2026-11-20T10:00:{index:02}+01:00");
+        }
+        shown(&trend).assert_contains(">10:00:04</text>");
     }
 
     #[test]
@@ -260,7 +271,7 @@ mod tests {
         trend.runs.truncate(1);
         trend.levels.truncate(1);
         trend.levels[0].runs = 1;
-        shown(&trend).assert_contains("There is no change.");
+        shown(&trend).assert_contains("Too few runs to find a change (1 run)");
         trend.runs.clear();
         trend.levels.clear();
         shown(&trend).assert_contains("No run is comparable.");

@@ -1,10 +1,11 @@
 //! The history of a workload's runs in words.
 
+use crate::text::comparison::format_figure;
 use crate::text::plain;
 use crate::units::{self, count_with_noun};
 use prony_judge::compare::Unit;
 use prony_judge::statistics::MIN_RUNS_OF_LEVEL;
-use prony_judge::trend::{LevelChange, Trend};
+use prony_judge::trend::{Level, LevelChange, Trend};
 
 /// Fewest runs of a history in which a change can be found at 5 %.
 pub(crate) const MIN_RUNS: usize = 8;
@@ -18,13 +19,40 @@ pub(crate) fn title(trend: &Trend) -> String {
         figure_name(trend)
     );
     if let [first, .., last] = &trend.runs[..] {
-        title += &format!(
-            ", {} to {}",
-            date(&first.started_at),
-            date(&last.started_at)
-        );
+        let [first, last] = [first, last].map(|run| date(&run.started_at));
+        title += &format!(", {first}");
+        if first != last {
+            title += &format!(" to {last}");
+        }
     }
     title
+}
+
+/// The answer: `No change found in 14 runs: the median is 1,002.`, or the last change.
+pub(crate) fn answer(trend: &Trend) -> String {
+    let count = count_with_noun(trend.runs.len() as u64, "run", "runs");
+    let level =
+        |level: Option<&Level>| format_figure(trend.unit, level.map_or(0.0, |level| level.median));
+    let [.., before, after] = &trend.levels[..] else {
+        let median = level(trend.levels.first());
+        return match trend.runs.len() {
+            0 => "No run is comparable.".to_owned(),
+            1..MIN_RUNS => {
+                format!("Too few runs to find a change ({count}): the median is {median}.")
+            }
+            _ => format!("No change found in {count}: the median is {median}."),
+        };
+    };
+    let change = trend.changes.last();
+    let text = change.map_or_else(String::new, |change| {
+        let direction = if change.is_better { "better" } else { "worse" };
+        format!(", {} ({direction})", change_text(change))
+    });
+    let first = trend.runs.get(after.first);
+    let since = first.map_or_else(String::new, |run| minute(&run.started_at));
+    let runs = count_with_noun(after.runs as u64, "run", "runs");
+    let [old, new] = [before, after].map(|found| level(Some(found)));
+    format!("Since {since}, {runs}: {new}, before {old}{text}.")
 }
 
 /// The figure, with the transactions that a response time is of.
