@@ -292,7 +292,9 @@ fn commands_wait_for_a_busy_server_until_a_signal() {
     .map(|(command, message, waiting)| {
         let arguments = format!("{command} --io-timeout 500ms");
         let child = start_command(&bench, &arguments, &url);
-        let waiting_sql = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+        // Other tests use other databases of the server.
+        let waiting_sql = "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database \
+                           WHERE NOT l.granted AND d.datname = current_database()";
         while query_number(&mut observer, waiting_sql) < waiting {
             assert!(
                 started.elapsed() < WAIT_TIMEOUT,
