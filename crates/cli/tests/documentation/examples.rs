@@ -23,6 +23,7 @@ const OTHER_PROGRAMS: &[&str] = &[
     "podman",
     "psql",
     "sha256sum",
+    "ssh",
     "tar",
     "tee",
 ];

@@ -167,7 +167,11 @@ fn run_documented(bench: &TestBench, line: &str) -> String {
     let printed = ok_stdout(&output);
     let is_file = |argument: &String| argument == "--output" || argument == "--out";
     match arguments.iter().position(is_file) {
-        Some(index) => read_text(Path::new(&arguments[index + 1])),
+        // A recording is no text.
+        Some(index) => {
+            let bytes = std::fs::read(&arguments[index + 1]).expect("the file");
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
         None => printed,
     }
 }
