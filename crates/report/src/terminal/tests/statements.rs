@@ -22,6 +22,7 @@ fn statement(name: &str, statements: u32, p99_ns: Option<u64>, share: f64) -> St
             ..Latency::default()
         },
         service_time_share: Some(share),
+        recorded: None,
     }
 }
 
