@@ -10,6 +10,7 @@ mod command;
 mod documentation;
 mod exit;
 mod experiment;
+mod http;
 mod run;
 mod static_binary;
 mod title;

@@ -244,8 +244,14 @@ fn errors_on_postgresql_have_three_lines_and_commands_for_that_server() {
             format!("load tpcb --url {weak}"),
             "GRANT USAGE, CREATE ON SCHEMA public TO weak; then load again",
         ),
-        (format!("load tpcb --url {weak_loaded}"), "then load again"),
-        (format!("clean tpcb --url {weak_loaded}"), "ALTER TABLE"),
+        (
+            format!("load tpcb --url {weak_loaded}"),
+            "pgbench_branches, pgbench_tellers, pgbench_accounts, pgbench_history",
+        ),
+        (
+            format!("clean tpcb --url {weak_loaded}"),
+            "pgbench_branches, pgbench_tellers, pgbench_accounts, pgbench_history",
+        ),
         (format!("check tpcb --url {weak_loaded}"), ""),
         (format!("run tpcb --url {weak_loaded}"), ""),
         (

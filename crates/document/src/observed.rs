@@ -436,6 +436,9 @@ pub struct Event {
     pub until_s: Option<f64>,
     /// Its kind.
     pub kind: EventKind,
+    /// Why attempts to connect failed, in a word or two, such as `refused`; absent for other kinds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
     /// A description.
     pub detail: String,
     /// Number of connections or users it affected.

@@ -51,6 +51,7 @@ impl ConnectionCounts {
             from_ns: now_ns,
             until_ns: None,
             kind: RunEventKind::Outage,
+            cause: None,
             detail: reason(),
             count: 0,
         });
@@ -84,7 +85,8 @@ impl ConnectionCounts {
             from_ns: now_ns,
             until_ns: None,
             kind: RunEventKind::FailedAttempts,
-            detail: format!("{cause}: {}", example()),
+            cause: Some(cause.to_owned()),
+            detail: example(),
             count: 0,
         });
         attempts.until_ns = Some(now_ns);
@@ -141,8 +143,12 @@ mod tests {
             panic!("{events:?}");
         };
         assert_eq!(
-            (refused.count, refused.detail.as_str()),
-            (2, "refused: at 10")
+            (
+                refused.count,
+                refused.cause.as_deref(),
+                refused.detail.as_str()
+            ),
+            (2, Some("refused"), "at 10")
         );
         assert_eq!((refused.from_ns, refused.until_ns), (10, Some(30)));
         assert_eq!((role.count, role.from_ns), (1, 20));

@@ -27,6 +27,7 @@ use prony_wire::FeedStatus;
 use returning::HostProbe;
 use std::io;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// Longest wait for events, so that an interrupt is noticed soon.
 const WAIT_MAX_NS: u64 = 50_000_000;
@@ -96,6 +97,8 @@ struct ConnectionSlot {
     /// Whether the connection is not reopened automatically: its user closed it, requested a new one in vain, or has
     /// to notice its loss.
     stays_closed: bool,
+    /// When its request was sent whose reply is overdue, nanoseconds.
+    overdue_ns: u64,
     /// Whether the last bytes that arrived on the connection had a timestamp.
     has_timestamps: bool,
     /// Whether a transmit timestamp was requested for the request in flight.
@@ -116,6 +119,7 @@ impl ConnectionSlot {
             is_away: false,
             user_has_ended: false,
             stays_closed: false,
+            overdue_ns: u64::MAX,
             has_timestamps: false,
             timestamp_requested: false,
         }
@@ -148,6 +152,8 @@ pub(crate) struct Connections<'a, I> {
     timers: Timers<LinkTimer>,
     /// Slots whose connection was refused at once when its user requested it.
     refused_at_once: Vec<Slot>,
+    /// When to look next for requests whose reply is overdue, nanoseconds.
+    reply_check_ns: u64,
     stage: Stage,
     channel: &'a CollectorChannel<'a>,
 }
@@ -213,6 +219,7 @@ impl<'a, I: Io> Connections<'a, I> {
             scratch: ScratchBuffers::default(),
             timers: Timers::default(),
             refused_at_once: Vec::new(),
+            reply_check_ns: job.target.tcp.reply_timeout.map_or(u64::MAX, |_| 0),
             stage: Stage::Prologue,
             channel,
         }
@@ -447,6 +454,28 @@ impl<'a, I: Io> Connections<'a, I> {
         };
         let status = status.map_err(DbError::into_message)?;
         Ok((status, timestamp_ns))
+    }
+
+    /// Gives up the connections whose server has not replied for the longest time that the URL allows. A request that is
+    /// queued has the departure of the one before it, so that only what was overdue at the last look already is given up.
+    #[cold]
+    fn lose_silent(&mut self, now_ns: u64) -> Vec<ConnectionEvent> {
+        let limit = self.job.target.tcp.reply_timeout.unwrap_or(Duration::MAX);
+        let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        self.reply_check_ns = now_ns + (limit_ns / 20).max(WAIT_MAX_NS);
+        let reason = format!("no reply within {limit:?}, the time-out of the URL");
+        let mut events = Vec::new();
+        for slot in 0..self.slots.len() as Slot {
+            let sent_ns = self.io.sent(slot).before_ns;
+            let connection = &mut self.slots[slot as usize];
+            let waits = connection.link.is_up() && connection.conn.is_busy_with(UserPhase::Send);
+            let is_overdue = waits && now_ns.saturating_sub(sent_ns) > limit_ns;
+            let overdue_ns = if is_overdue { sent_ns } else { u64::MAX };
+            if std::mem::replace(&mut connection.overdue_ns, overdue_ns) == sent_ns && is_overdue {
+                events.extend(self.on_loss(slot, &reason));
+            }
+        }
+        events
     }
 
     /// Handles the loss of a connection that was up.

@@ -8,7 +8,7 @@ use crate::kept::KeptConnections;
 use crate::run_event::RunEvent;
 use prony_document::{Network, Service};
 use prony_measure::{
-    CollectedFigures, IntervalRow, RecorderLayout, RoundTripTimes, RunSchedule, Sample,
+    CollectedFigures, GapRecorder, IntervalRow, RecorderLayout, RoundTripTimes, RunSchedule, Sample,
 };
 use prony_plan::{DrivePlan, Pace, Stop};
 use prony_server::control::ConnectFailure;
@@ -73,6 +73,18 @@ pub trait SampleListener {
     fn sample(&mut self, client: u32, sample: &Sample);
     /// The worker has ended.
     fn ended(&mut self, now_ns: u64);
+}
+
+impl SampleListener for GapRecorder {
+    fn started(&mut self, _start_ns: u64) {}
+
+    fn sample(&mut self, client: u32, sample: &Sample) {
+        GapRecorder::sample(self, client, sample);
+    }
+
+    fn ended(&mut self, now_ns: u64) {
+        GapRecorder::ended(self, now_ns);
+    }
 }
 
 /// Watches a run from the collecting thread.

@@ -10,7 +10,9 @@ pub struct RunEvent {
     /// When it ended; `None` if it has no duration, or was not over at the end of the run.
     pub until_ns: Option<u64>,
     pub kind: RunEventKind,
-    /// The cause, as text.
+    /// Why attempts to connect failed, in a word or two, such as `refused`.
+    pub cause: Option<String>,
+    /// A description.
     pub detail: String,
     /// Number of connections, users or starts affected.
     pub count: u64,
@@ -20,7 +22,7 @@ pub struct RunEvent {
 pub enum RunEventKind {
     /// Connections were lost; the event lasts until all are back.
     Outage,
-    /// Attempts to connect failed during the load, all for the same cause, which is the detail up to its first colon.
+    /// Attempts to connect failed during the load, all for the same cause.
     FailedAttempts,
     /// A user's program could not continue.
     UserFailed,

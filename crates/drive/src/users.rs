@@ -446,6 +446,7 @@ impl<'a> Users<'a> {
             from_ns: self.clock.now_ns(),
             until_ns: None,
             kind: RunEventKind::UserFailed,
+            cause: None,
             detail: reason,
             count: 1,
         }));

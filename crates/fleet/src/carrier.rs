@@ -269,8 +269,8 @@ fn read_greeting(output: &mut dyn Read) -> Result<(), Arrival> {
     while greeting.len() < GREETING.len() {
         match output.read_exact(&mut byte) {
             Ok(()) => greeting.push(byte[0]),
-            Err(_) if greeting.is_empty() => return Err(Arrival::Lost(String::new())),
-            Err(_) => break,
+            // Perhaps within the greeting.
+            Err(_) => return Err(Arrival::Lost(String::new())),
         }
         if !GREETING.starts_with(&greeting) {
             let mut rest = [0; ANSWER_MAX_BYTES];
@@ -285,4 +285,23 @@ fn read_greeting(output: &mut dyn Read) -> Result<(), Arrival> {
     let text = String::from_utf8_lossy(&greeting);
     let line = text.lines().next().unwrap_or_default();
     Err(Arrival::NotAnAgent(line.escape_debug().to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_that_ends_within_its_greeting_is_lost_and_another_answer_is_shown() {
+        for end in 0..GREETING.len() {
+            let arrival = read_greeting(&mut &GREETING[..end]);
+            assert!(matches!(arrival, Err(Arrival::Lost(_))), "{end}");
+        }
+        assert!(read_greeting(&mut &GREETING[..]).is_ok());
+        let answer = read_greeting(&mut &b"PRONY 2 is here\nand more"[..]);
+        let Err(Arrival::NotAnAgent(line)) = answer else {
+            panic!("not an agent");
+        };
+        assert_eq!(line, "PRONY 2 is here");
+    }
 }

@@ -4,16 +4,16 @@
 //! that would do different work.
 
 use crate::clock::ClockReading;
-use crate::commit_gap::CommitGaps;
 use crate::coordinator::Fleet;
 use crate::error::{Error, FailureKind};
+use crate::ledger::FleetLedger;
 use crate::load::{Load, Part};
 use crate::login::server_login;
 use crate::message::{FromAgent, ReadyPart, RunPart, ToAgent, WorkDescription};
 use crate::run_part::{describe_work, url_of};
 use prony_drive::clock::Clock;
 use prony_drive::{DriveResult, EngineKind, LoadStart, Observer, RunSlice, run_schedule};
-use prony_measure::PartTotals;
+use prony_measure::{CommitGaps, PartTotals};
 use prony_plan::{ErrorParts, ObservePlan, Plan, ServerPlan, UserError, to_toml};
 use prony_server::Target;
 use prony_store::Host;
@@ -39,6 +39,8 @@ pub struct FleetJob<'a> {
     pub seed: u64,
     /// Takes the times without a commit, if they are wanted.
     pub commit_gaps: Option<&'a CommitGaps>,
+    /// The account of the commits, if one is kept.
+    pub ledger: Option<&'a FleetLedger>,
     /// When set, the run ends at once.
     pub interrupt: &'a AtomicBool,
 }
@@ -148,6 +150,7 @@ impl Fleet {
                 first_worker: slice.workers.start,
                 end_worker: slice.workers.end,
                 measures_gaps: job.commit_gaps.is_some(),
+                ledger_table: job.ledger.map(|ledger| ledger.table.clone()),
             };
             // If it is gone, that arrives.
             let _ = agent.carrier.send(&ToAgent::Prepare(Box::new(part)));

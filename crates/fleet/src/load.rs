@@ -177,6 +177,12 @@ impl<'a> Load<'a> {
     fn take(&mut self, index: usize, arrival: Arrival) {
         let result = match arrival {
             Arrival::Message(FromAgent::Row(row)) => self.add_row(index, *row),
+            Arrival::Message(FromAgent::Ledger(part)) => {
+                if let Some(ledger) = self.job.ledger {
+                    part.add_to(&ledger.ledger, false);
+                }
+                Ok(())
+            }
             Arrival::Message(FromAgent::Finished(part)) => self.end_part(index, *part),
             Arrival::Message(FromAgent::Failed(failure)) => Err(failure.problem),
             Arrival::Message(_) => Ok(()),
@@ -239,6 +245,9 @@ impl<'a> Load<'a> {
         let start_ns = self.start.schedule.start_ns;
         if let Some(gaps) = self.job.commit_gaps {
             gaps.add(&finished.commit_gaps, start_ns);
+        }
+        if let (Some(ledger), Some(part)) = (self.job.ledger, &finished.ledger) {
+            part.add_to(&ledger.ledger, true);
         }
         let events = finished.events.into_iter();
         self.events

@@ -3,12 +3,13 @@
 //! Times of the agent's events count from the start of its load, because the clocks of two machines have no common
 //! origin. [`ServerLogin`] holds passwords: it has no `Debug`, and is sent over the carrier only.
 
-use crate::commit_gap::WorkerGaps;
 use crate::keep::KeptPiece;
+use crate::ledger::LedgerPart;
 use prony_document::Network;
 use prony_drive::{HostSecond, HostTotals, RunEvent, RunEventKind};
 use prony_measure::{
     Distribution, InvalidInterval, RecorderLayout, RoundTripTimes, SerializedRow, SerializedTimes,
+    WorkerGaps,
 };
 use prony_plan::{ErrorParts, UserError};
 use prony_store::{Build, DoctorReport, Host};
@@ -56,6 +57,8 @@ pub(crate) enum FromAgent {
     Ready(Box<ReadyPart>),
     /// The part of the run cannot start.
     Failed(AgentFailure),
+    /// What the clients know of their commits, before each second.
+    Ledger(Box<LedgerPart>),
     /// A second is complete.
     Row(Box<SerializedRow>),
     /// The answer to [`ToAgent::Examine`]; absent if that failed.
@@ -109,6 +112,8 @@ pub(crate) struct RunPart {
     pub end_worker: u32,
     /// Whether the longest time without a commit is wanted.
     pub measures_gaps: bool,
+    /// The table of the run's ledger, if it has one.
+    pub ledger_table: Option<String>,
 }
 
 /// Parts of the rows of a load.
@@ -226,6 +231,8 @@ pub(crate) struct FinishedPart {
     pub round_trips: Option<PartRoundTrips>,
     /// What each worker has seen, if it is wanted.
     pub commit_gaps: Vec<WorkerGaps>,
+    /// What the clients know of their commits at the end.
+    pub ledger: Option<LedgerPart>,
 }
 
 /// What happened at one host.
@@ -324,6 +331,8 @@ pub(crate) struct PartEvent {
     from_ns: u64,
     until_ns: Option<u64>,
     kind: PartEventKind,
+    #[serde(default)]
+    cause: Option<String>,
     detail: String,
     count: u64,
 }
@@ -348,6 +357,7 @@ impl PartEvent {
                 RunEventKind::UserFailed => PartEventKind::UserFailed,
                 RunEventKind::QueueFull => PartEventKind::QueueFull,
             },
+            cause: event.cause.clone(),
             detail: event.detail.clone(),
             count: event.count,
         }
@@ -364,6 +374,7 @@ impl PartEvent {
                 PartEventKind::UserFailed => RunEventKind::UserFailed,
                 PartEventKind::QueueFull => RunEventKind::QueueFull,
             },
+            cause: self.cause,
             detail: self.detail,
             count: self.count,
         }

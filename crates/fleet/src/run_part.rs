@@ -4,22 +4,29 @@
 //! names.
 
 use crate::agent::AgentSetup;
-use crate::commit_gap::CommitGaps;
 use crate::coordinator::POLL_INTERVAL;
 use crate::keep::{Keeping, KeptEnd, KeptHeader};
+use crate::ledger::LedgerPart;
 use crate::link::Link;
 use crate::login::{hosts_of, resolve_target};
 use crate::message::{
     AgentFailure, FailureKind, FinishedPart, FromAgent, PartEvent, PartHost, PartRoundTrips,
     ReadyPart, RowCounts, RunPart, ToAgent, WorkDescription, add_counts, failure,
 };
-use prony_drive::{DriveJob, DriveResult, LoadStart, Observer, ReadySlice, RunSlice, connect};
-use prony_measure::{IntervalRow, ProcessHealth, RunSchedule, SerializedRow};
+use prony_document::SqlDialect;
+use prony_drive::{
+    DriveJob, DriveResult, LoadStart, Observer, ReadySlice, RunSlice, SampleListener, connect,
+};
+use prony_measure::{CommitGaps, IntervalRow, ProcessHealth, RunSchedule, SerializedRow};
 use prony_plan::{ErrorParts, Plan, PlanInput, ServerPlan, UserError, to_toml};
 use prony_server::settings::{find_reach, set_in_sessions};
 use prony_server::{Control, Target, read_server_facts};
+use prony_session::{Ledger, LedgerProgram};
 use prony_workload::ReadyWorkload;
+use prony_workload::ledger::LedgerTable;
 use sha2::{Digest, Sha256};
+use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
@@ -29,6 +36,7 @@ struct PreparedPart {
     target: Target,
     ready: ReadyWorkload,
     service: Option<prony_document::Service>,
+    dialect: SqlDialect,
     work: WorkDescription,
 }
 
@@ -51,11 +59,24 @@ pub(crate) fn run_part(
         first_worker: part.first_worker,
         end_worker: part.end_worker,
     };
-    let gaps = (part.measures_gaps).then(|| CommitGaps::of(&*prepared.ready.program));
+    let program = &*prepared.ready.program;
+    let gaps = (part.measures_gaps)
+        .then(|| CommitGaps::new(program.kinds().len(), |kind| program.only_reads(kind)));
     let gap_listener = gaps.clone();
-    let gap_listener = gap_listener.map(|gaps| move |_: usize| gaps.listener());
+    let gap_listener = gap_listener
+        .map(|gaps| move |_: usize| Box::new(gaps.recorder()) as Box<dyn SampleListener>);
+    let ledger = part.ledger_table.map(|table| {
+        let (clients, statements) = (prepared.plan.drive.clients, program.statement_table());
+        Arc::new(LedgerTable::named(table).ledger(prepared.dialect, clients, &statements))
+    });
+    let ledger_program = ledger
+        .as_ref()
+        .map(|ledger| LedgerProgram::new(program, ledger));
     let job = DriveJob {
-        program: &*prepared.ready.program,
+        program: match &ledger_program {
+            Some(program) => program,
+            None => program,
+        },
         target: &prepared.target,
         tcp_target: None,
         plan: &prepared.plan.drive,
@@ -72,6 +93,9 @@ pub(crate) fn run_part(
         rows: 0,
         counts: RowCounts::default(),
         keeping,
+        ledger: ledger
+            .as_deref()
+            .map(|ledger| (ledger, slice.clients.clone())),
     };
     let driven = connect(&job, &slice, |ready| {
         let state = ready_part(&ready, prepared.work.clone());
@@ -84,7 +108,6 @@ pub(crate) fn run_part(
         // The coordinator ended the run before its start, or is gone.
         Ok(None) => Err(interrupted()),
         Ok(Some(result)) => {
-            let program = &prepared.ready.program;
             let shares = program.action_shares();
             let finished = FinishedPart {
                 shares: shares
@@ -199,6 +222,7 @@ fn prepare(link: &Link, part: &RunPart) -> Result<PreparedPart, AgentFailure> {
         target,
         ready,
         service: facts.service,
+        dialect: control.dialect(),
         work,
     })
 }
@@ -243,9 +267,16 @@ struct RowSender<'a> {
     rows: u64,
     counts: RowCounts,
     keeping: &'a mut Keeping,
+    /// The account of the commits, and the clients of this machine.
+    ledger: Option<(&'a Ledger, Range<u32>)>,
 }
 
 impl RowSender<'_> {
+    fn ledger_part(&self) -> Option<LedgerPart> {
+        let (ledger, clients) = self.ledger.as_ref()?;
+        Some(LedgerPart::of(ledger, clients))
+    }
+
     fn finish(self, result: &DriveResult) -> FinishedPart {
         self.keeping.end(&KeptEnd {
             rows: self.rows,
@@ -269,6 +300,7 @@ impl RowSender<'_> {
                 .collect(),
             shares: Vec::new(),
             commit_gaps: Vec::new(),
+            ledger: self.ledger_part(),
             start_delay_ns: result.start_delay_ns,
             rows: self.rows,
             counts: self.counts,
@@ -289,7 +321,14 @@ impl Observer for RowSender<'_> {
         let row = SerializedRow::new(row, self.start_ns);
         add_counts(&mut self.counts, &row);
         self.keeping.add_row(&row);
-        if self.link.send(&FromAgent::Row(Box::new(row))).is_err() {
+        let mut sent = Ok(());
+        if let Some(part) = self.ledger_part() {
+            sent = self.link.send(&FromAgent::Ledger(Box::new(part)));
+        }
+        if sent
+            .and_then(|()| self.link.send(&FromAgent::Row(Box::new(row))))
+            .is_err()
+        {
             self.link.lose();
         }
     }

@@ -3,9 +3,10 @@
 //! In: a Run. Out: the errors while nobody could commit, and what the server's settings permit to lose. Must never: call
 //! a loss permitted by a setting that was not read.
 
+use crate::errors;
 use crate::outage::{Recovery, commit_gap, gap_length_s, longest_outage_s, recovery, recovery_s};
 use crate::statistics::mean_interval;
-use prony_store::{Durability, DurabilityClass, ErrorClass, Replication, Run};
+use prony_store::{Durability, DurabilityClass, ErrorClass, EventKind, Replication, Run};
 use std::collections::BTreeMap;
 
 /// Failed transactions by class, from the beginning of the outage until the throughput was back; empty without an outage.
@@ -71,9 +72,13 @@ pub struct DrillTimes {
 }
 
 impl DrillTimes {
-    /// Those of a run that still has its seconds; `None` if it did not measure an outage.
+    /// Those of a run that still has its seconds; `None` if it did not measure an outage, or only because it kept a ledger.
     pub fn of(run: &Run) -> Option<DrillTimes> {
         run.commit_gap.as_ref()?;
+        let has_mark = run.events.iter().any(|event| event.kind == EventKind::Mark);
+        if !has_mark && !errors::expects_outage(run) {
+            return None;
+        }
         Some(DrillTimes {
             variant: run.variant().unwrap_or_default().to_owned(),
             outage_s: longest_outage_s(run).ok()?,
@@ -94,6 +99,20 @@ mod tests {
     use super::*;
     use prony_assertions::TextAssertions;
     use prony_store::{CommitGap, Observed, Second, ServerState};
+
+    #[test]
+    fn a_run_that_only_keeps_a_ledger_is_no_drill() {
+        let mut run = Run {
+            commit_gap: Some(CommitGap::default()),
+            ..Run::default()
+        };
+        assert_eq!(DrillTimes::of(&run), None);
+        run.events.push(prony_store::Event {
+            kind: EventKind::Mark,
+            ..Default::default()
+        });
+        assert_eq!(DrillTimes::of(&run).map(|drill| drill.outage_s), Some(0.0));
+    }
 
     #[test]
     fn errors_are_those_of_the_outage_and_the_time_until_the_throughput_is_back() {

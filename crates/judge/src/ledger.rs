@@ -26,7 +26,7 @@ pub(crate) fn check_ledger(run: &Run) -> Option<Finding> {
         return new_finding(Severity::Caveat, finding, advice);
     }
     let text = ledger_sentence(account);
-    if account.lost + account.duplicated + account.phantom > 0 {
+    if account.has_faults() {
         return new_finding(Severity::Invalid, text, LOSSES_ADVICE);
     }
     if account.unrecorded > 0 {
@@ -96,6 +96,10 @@ pub fn ledger_sentence(account: &LedgerAccount) -> String {
     for (number, what) in [
         (account.duplicated, "there more than once"),
         (account.phantom, "there without having been committed"),
+        (
+            account.reordered.unwrap_or(0),
+            "took effect before an earlier one of the same client",
+        ),
     ] {
         if number > 0 {
             text.push_str(&format!("; {} {what}", thousands(number)));
@@ -164,6 +168,13 @@ mod tests {
         let (severity, text) = severity_and_text(lossy);
         assert_eq!(severity, Severity::Invalid);
         text.assert_starts_with("lost 2 of 4,376 acknowledged commits, of each client an unbroken series; the first is number 211 of client 5, acknowledged between 8.0 s and 9.0 s;");
+        let reordered = LedgerAccount {
+            reordered: Some(4),
+            ..complete.clone()
+        };
+        let (severity, text) = severity_and_text(reordered);
+        assert_eq!(severity, Severity::Invalid);
+        text.assert_contains("; 4 took effect before an earlier one of the same client");
         let unread = LedgerAccount {
             not_read: Some("no server".to_owned()),
             ..complete.clone()

@@ -3,7 +3,7 @@
 //! wrongly.
 //!
 //! In: a Run. Out: `littles-law`. Must never: fail a run because of effects at the window's edges, or excuse
-//! a gap that changes the figure: waits for a CPU excuse at most [`LITTLE_EXCUSED_GAP_MAX_SHARE`].
+//! a gap that changes the figure: waits for a CPU and the work of the client excuse at most [`LITTLE_EXCUSED_GAP_MAX_SHARE`].
 //!
 //! A transaction that began before the window counts in full, and one that ends after it does not count: on
 //! average these effects cancel, and each is at most one transaction per client. The first adds at most the
@@ -20,7 +20,7 @@ use crate::thresholds::{
     LITTLE_MEAN_TXN_MAX_SHARE, LITTLE_PARTIAL_RUN_MIN_S,
 };
 use crate::{all_kinds, errors};
-use prony_store::{KindFigures, Latency, Run, RunState, Second, Severity, decode_histogram};
+use prony_store::{KindFigures, Latency, Run, RunState, Second, Severity};
 
 pub(crate) fn check(run: &Run) -> Option<Finding> {
     let figures = all_kinds(run)?;
@@ -114,16 +114,12 @@ fn describe_stall(figures: &KindFigures) -> String {
 /// window.
 fn sum_of_longest_s(latency: &Latency, clients: u32) -> f64 {
     let longest_s = latency.max_ns as f64 / 1e9;
-    let Ok(histogram) = decode_histogram::<u64>(&latency.histogram) else {
+    let Ok(times) = latency.recorded_times() else {
         return f64::from(clients) * longest_s;
     };
-    let values: Vec<(u64, u64)> = histogram
-        .iter_recorded()
-        .map(|step| (step.value_iterated_to(), step.count_at_value()))
-        .collect();
     let mut left = u64::from(clients);
     let mut sum_ns = 0.0;
-    for (value_ns, count) in values.into_iter().rev() {
+    for (value_ns, count) in times.counts().rev() {
         let taken = count.min(left);
         left -= taken;
         sum_ns += value_ns as f64 * taken as f64;
@@ -158,13 +154,8 @@ fn gap_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Optio
     if let Some(wait_share) =
         run_queue_share(run).filter(|wait_share| gap < 0.0 && -gap <= *wait_share)
     {
-        let severity = if -gap <= LITTLE_EXCUSED_GAP_MAX_SHARE {
-            Severity::Caveat
-        } else {
-            Severity::Invalid
-        };
         return new_finding(
-            severity,
+            excused_severity(gap),
             format!(
                 "{finding}: between two transactions a user waits until its thread has a CPU, and the \
                  client's threads were ready but had none for {} of the time.",
@@ -174,12 +165,41 @@ fn gap_check(run: &Run, figures: &KindFigures, gap: f64, finding: &str) -> Optio
              machine, or on CPUs that the server and other programs do not use (taskset).",
         );
     }
+    if let Some(busy_share) = own_work_share(run).filter(|share| gap < 0.0 && -gap <= *share) {
+        return new_finding(
+            excused_severity(gap),
+            format!(
+                "{finding}: between two transactions a user's thread works on the next one, or waits for a CPU; \
+                 the client's threads did for {} of the time.",
+                percent(busy_share)
+            ),
+            "That lowers the throughput, and the server is not the cause: use more clients, and a release build \
+             of Prony (a debug build needs many times the CPU time).",
+        );
+    }
     new_finding(
         Severity::Invalid,
         format!("{finding}: times or counts are wrong by Little's law."),
         "Do not use these figures. Check whether the machine was suspended or its clock was set; \
          if not, this is a bug in Prony: please report it with the stored run.",
     )
+}
+
+/// The severity of a gap that the client's machine explains.
+fn excused_severity(gap: f64) -> Severity {
+    if -gap <= LITTLE_EXCUSED_GAP_MAX_SHARE {
+        Severity::Caveat
+    } else {
+        Severity::Invalid
+    }
+}
+
+/// The largest share of its time for which a user is in no transaction, because its thread works or waits for a CPU; `None` if
+/// threads have several users, whose times overlap.
+fn own_work_share(run: &Run) -> Option<f64> {
+    let busy = run.client_health().busiest_thread_share?;
+    let has_own_thread = run.drive.clients <= run.drive.threads;
+    has_own_thread.then(|| busy + run_queue_share(run).unwrap_or_default())
 }
 
 /// Whether users have keying and think times between their transactions.

@@ -18,7 +18,7 @@ use crate::all_kinds;
 use crate::statistics::{ALPHA, series_mean, student};
 use crate::steady::judged_rows;
 use crate::thresholds::LATENCY_SECONDS_MIN_SHARE;
-use prony_store::{Latency, Run, Second, decode_histogram};
+use prony_store::{Latency, Run, Second};
 use serde::Serialize;
 
 /// The percentiles that a run always has an interval of, each with its value in a latency and in a second.
@@ -159,19 +159,17 @@ struct Distribution {
 impl Distribution {
     /// `None` without a histogram that can be read, or with an empty one.
     fn new(latency: &Latency) -> Option<Distribution> {
-        let histogram = decode_histogram::<u64>(&latency.histogram).ok()?;
+        let times = latency.recorded_times().ok()?;
         let mut total = 0;
-        let cumulative: Vec<(u64, u64)> = histogram
-            .iter_recorded()
-            .map(|step| {
-                total += step.count_at_value();
-                (step.value_iterated_to(), total)
-            })
-            .collect();
+        let cumulative = times.counts().map(|(value, count)| {
+            total += count;
+            (value, total)
+        });
+        let cumulative: Vec<(u64, u64)> = cumulative.collect();
         (total > 0).then(|| Distribution {
             cumulative,
             count: total as f64,
-            variance: histogram.stdev().powi(2),
+            variance: times.variance_ns2(),
         })
     }
 

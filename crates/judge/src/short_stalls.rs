@@ -15,9 +15,7 @@ use crate::thresholds::{
     severity_of_effect,
 };
 use crate::{all_kinds, stall};
-use prony_store::{
-    IntervalHistograms, KindFigures, Run, Severity, TransactionTime, decode_histogram,
-};
+use prony_store::{IntervalHistograms, KindFigures, Run, Severity, TransactionTime};
 
 /// Most stalls of single clients that are judged: a foreign document may have one in each of many seconds.
 const MAX_CLIENT_STALLS: usize = 1_000;
@@ -204,7 +202,7 @@ fn time_weighted_median_s(run: &Run, all: &KindFigures) -> f64 {
     } else {
         &all.service
     };
-    let Ok(histogram) = decode_histogram::<u64>(&latency.histogram) else {
+    let Ok(times) = latency.recorded_times() else {
         let is_idle = 2.0 * all.busy_s < clients_s;
         return if is_idle {
             0.0
@@ -212,19 +210,17 @@ fn time_weighted_median_s(run: &Run, all: &KindFigures) -> f64 {
             2.0 * latency.mean_ns / 1e9
         };
     };
-    let spent_ns = |value: u64, count: u64| value as f64 * count as f64;
-    let busy_ns = histogram.iter_recorded().fold(0.0, |sum, step| {
-        sum + spent_ns(step.value_iterated_to(), step.count_at_value())
-    });
+    let spent_ns = |(value, count): (u64, u64)| value as f64 * count as f64;
+    let busy_ns: f64 = times.counts().map(spent_ns).sum();
     let mut left = busy_ns - busy_ns.max(clients_s * 1e9) / 2.0;
     if left <= 0.0 {
         return 0.0;
     }
-    let median = histogram.iter_recorded().find(|step| {
-        left -= spent_ns(step.value_iterated_to(), step.count_at_value());
+    let median = times.counts().find(|bucket| {
+        left -= spent_ns(*bucket);
         left <= 0.0
     });
-    median.map_or(0.0, |step| step.value_iterated_to() as f64 / 1e9)
+    median.map_or(0.0, |(value, _)| value as f64 / 1e9)
 }
 
 /// Transactions that took far longer than the longest of most seconds, while others ended, and how many ended in one

@@ -35,9 +35,7 @@ pub fn encode_histogram<C: Counter>(histogram: &Histogram<C>) -> String {
 /// # Errors
 /// If the text is not such a histogram, or needs more memory than those of [`crate::Distribution`].
 pub fn decode_histogram<C: Counter>(text: &str) -> Result<Histogram<C>, String> {
-    let bytes = STANDARD
-        .decode(text)
-        .map_err(|error| format!("a histogram is not base64: {error}"))?;
+    let bytes = decode_base64(text)?;
     let mut windows = check_header(&bytes)?.payload.windows(OVERLONG_COUNT.len());
     if windows.any(|bytes| bytes == OVERLONG_COUNT) {
         return Err("a histogram has a count that is too long".to_owned());
@@ -53,23 +51,32 @@ pub fn decode_histogram<C: Counter>(text: &str) -> Result<Histogram<C>, String> 
 /// If the text is not such a histogram, has other buckets than a [`crate::Distribution`] with this number of digits, or a
 /// count that is too large for `C`.
 pub(crate) fn decode_buckets<C: Counter>(text: &str, digits: u8) -> Result<Vec<(u32, C)>, String> {
-    let bytes = STANDARD
-        .decode(text)
-        .map_err(|error| format!("a histogram is not base64: {error}"))?;
+    let bytes = decode_base64(text)?;
     let header = check_header(&bytes)?;
     if (header.digits, header.lowest, header.highest) != (digits.into(), 1, HISTOGRAM_MAX_NS) {
         return Err("the buckets of a histogram differ from the run's".to_owned());
     }
-    let mut payload = header.payload;
-    let mut reader = CountReader::of(Buckets::with_digits(digits).count());
-    let mut buckets = Vec::new();
-    while !payload.is_empty() {
-        if let Some((bucket, count)) = reader.read(&mut payload)? {
-            let count = C::from_u64(count).ok_or("a histogram has a count that is too large")?;
-            buckets.push((bucket, count));
-        }
+    Ok(header.counts(Buckets::with_digits(digits))?)
+}
+
+/// The counts of a text of [`encode_histogram`], as [`decode_buckets`], and the buckets that it has.
+///
+/// # Errors
+/// If the text is not such a histogram, or its buckets begin elsewhere than at 1 ns.
+pub(crate) fn decode_counts(text: &str) -> Result<(Buckets, Vec<(u32, u64)>), String> {
+    let bytes = decode_base64(text)?;
+    let header = check_header(&bytes)?;
+    if header.lowest != 1 {
+        return Err("the buckets of a histogram do not begin at 1 ns".to_owned());
     }
-    Ok(buckets)
+    let buckets = Buckets::with_digits(header.digits as u8);
+    Ok((buckets, header.counts(buckets)?))
+}
+
+fn decode_base64(text: &str) -> Result<Vec<u8>, String> {
+    STANDARD
+        .decode(text)
+        .map_err(|error| format!("a histogram is not base64: {error}"))
 }
 
 /// The buckets of a histogram from 1 ns to [`HISTOGRAM_MAX_NS`], as HdrHistogram numbers them.
@@ -148,6 +155,23 @@ struct Header<'a> {
     lowest: u64,
     highest: u64,
     payload: &'a [u8],
+}
+
+impl Header<'_> {
+    /// The counts above 0, by the number of their bucket.
+    fn counts<C: Counter>(&self, buckets: Buckets) -> Result<Vec<(u32, C)>, &'static str> {
+        let mut payload = self.payload;
+        let mut reader = CountReader::of(buckets.count());
+        let mut counts = Vec::new();
+        while !payload.is_empty() {
+            if let Some((bucket, count)) = reader.read(&mut payload)? {
+                let count =
+                    C::from_u64(count).ok_or("a histogram has a count that is too large")?;
+                counts.push((bucket, count));
+            }
+        }
+        Ok(counts)
+    }
 }
 
 /// Checks the fields that the deserializer trusts.

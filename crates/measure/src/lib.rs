@@ -10,12 +10,14 @@
 
 pub mod coarse;
 pub mod collector;
+pub mod commit_gaps;
 pub mod distribution;
 pub mod errors;
 pub mod gaps;
 pub mod health;
 pub mod histogram;
 pub mod interval;
+pub mod recorded;
 pub mod recorder;
 pub mod round_trips;
 pub mod sample;
@@ -25,6 +27,7 @@ pub mod tally;
 
 pub use coarse::{CoarseHistogram, decode_series, encode_series};
 pub use collector::{CollectedFigures, Collector, IntervalRow, Totals};
+pub use commit_gaps::{CommitGapTimes, CommitGaps, GapRecorder, WorkerGaps};
 pub use distribution::{Distribution, samples_needed};
 pub use errors::{ErrorEntry, ErrorLedger};
 pub use gaps::{Gap, Gaps};
@@ -33,6 +36,7 @@ pub use health::{Health, ProcessHealth, ProcessProbe};
 pub use histogram::{decode_histogram, encode_histogram};
 pub use interval::{ExcludedTransactions, Interval, TimestampCounts};
 pub use prony_document::{BatchScheduling, ErrorClass, InFlight, QueryCounts, QueryKind};
+pub use recorded::RecordedTimes;
 pub use recorder::Recorder;
 pub use round_trips::{RoundTripEntry, RoundTripTimes};
 pub use sample::{ErrorCode, Outcome, Sample, ServiceTimeParts, TxnKind};

@@ -336,10 +336,6 @@ impl Checker<'_> {
             let message = "a sample of clients over TCP is not possible with agents";
             self.report_with_hint(&sample.location, message, "remove one of the two");
         }
-        if let Some(ledger) = input.ledger.as_ref().filter(|ledger| ledger.value) {
-            let message = "agents cannot keep a ledger yet";
-            self.report_with_hint(&ledger.location, message, "remove one of the two");
-        }
     }
 
     /// Checks that each command can run before the load ends.

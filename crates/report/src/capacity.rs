@@ -84,12 +84,29 @@ pub fn write(out: &mut dyn Write, style: &Style, found: &CapacityResult) -> io::
     };
     out.wrapped(format, &answer_sentence(found))?;
     out.paragraphs(remarks(found))?;
+    out.line("")?;
+    out.table(&steps_table(found))?;
+    if !found.experiment.is_empty() {
+        let id = plain(&found.experiment);
+        out.line(format!(
+            "\nThe curve as a page: prony report {id} --output curve.html"
+        ))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn steps_by_rate(found: &CapacityResult) -> Vec<&CapacityStep> {
+    let mut steps: Vec<&CapacityStep> = found.steps.iter().collect();
+    steps.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+    steps
+}
+
+/// The table of the steps, by their rate.
+pub(crate) fn steps_table(found: &CapacityResult) -> Table {
     let mut table = Table::new(&["rate"])
         .with_numbers(&["achieved", "p50", "p99", "server CPUs"])
         .with_texts(&["verdict"]);
-    let mut steps: Vec<&CapacityStep> = found.steps.iter().collect();
-    steps.sort_by(|a, b| a.rate.total_cmp(&b.rate));
-    for step in steps {
+    for step in steps_by_rate(found) {
         table.row([
             rate(step.rate),
             or_dash(step.achieved, rate),
@@ -99,15 +116,7 @@ pub fn write(out: &mut dyn Write, style: &Style, found: &CapacityResult) -> io::
             verdict_text(step),
         ]);
     }
-    out.line("")?;
-    out.table(&table)?;
-    if !found.experiment.is_empty() {
-        let id = plain(&found.experiment);
-        out.line(format!(
-            "\nThe curve as a page: prony report {id} --output curve.html"
-        ))?;
-    }
-    Ok(())
+    table
 }
 
 /// The line after a step of a search over clients: `16 clients: 4,310 /s; pass`.
@@ -321,14 +330,12 @@ fn verdict_text(step: &CapacityStep) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod sample {
     use super::*;
-    use prony_assertions::TextAssertions;
     use prony_judge::capacity::Capacity;
     use prony_judge::sweep::LimiterFinding;
-    use prony_store::Requirement;
 
-    fn step(rate: f64, verdict: AnswerVerdict) -> CapacityStep {
+    pub fn step(rate: f64, verdict: AnswerVerdict) -> CapacityStep {
         CapacityStep {
             run: "20261121-1".to_owned(),
             rate,
@@ -336,6 +343,7 @@ mod tests {
             achieved: Some(rate),
             p50_ns: Some(1_000_000),
             p99_ns: Some(12_100_000),
+            client_wait_ns: None,
             server_cpu_share: Some(0.97),
             verdict,
             share_of_limit: None,
@@ -347,7 +355,7 @@ mod tests {
         }
     }
 
-    fn found() -> CapacityResult {
+    pub fn found() -> CapacityResult {
         CapacityResult {
             experiment: "20261121-1".to_owned(),
             workload: "tpcb".to_owned(),
@@ -370,6 +378,14 @@ mod tests {
             ],
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sample::found;
+    use super::*;
+    use prony_assertions::TextAssertions;
+    use prony_judge::capacity::Capacity;
 
     fn written(found: &CapacityResult) -> String {
         let mut out = Vec::new();

@@ -59,7 +59,7 @@ pub fn write(
 }
 
 /// Clients, and the rate of an open loop: `16`, `16 at 500 /s`.
-fn load(run: &RunSummary) -> String {
+pub(crate) fn load(run: &RunSummary) -> String {
     let rate = run
         .rate_tps
         .map(|rate| format!(" at {}", units::per_second(rate)));
@@ -71,14 +71,16 @@ fn load(run: &RunSummary) -> String {
 }
 
 /// The verdict, and whether the run meets what was required of it.
-fn verdict(run: &RunSummary) -> String {
-    let answer = run.answer.map(|answer| format!(", {}", answer.name()));
-    let verdict = RunVerdict::of(run).name();
-    format!("{verdict}{}", answer.unwrap_or_default())
+pub(crate) fn verdict(run: &RunSummary) -> String {
+    let verdict = RunVerdict::of(run);
+    // The answer of a run in progress is about no figures yet.
+    let answer = run.answer.filter(|_| verdict != RunVerdict::Running);
+    let answer = answer.map(|answer| format!(", {}", answer.name()));
+    format!("{}{}", verdict.name(), answer.unwrap_or_default())
 }
 
 /// The primary figure of a run.
-fn figure(run: &RunSummary) -> String {
+pub(crate) fn figure(run: &RunSummary) -> String {
     match (run.nopm, run.tps) {
         (Some(nopm), _) => format!("{} NOPM", units::rate(nopm)),
         (None, Some(tps)) => format!("{} TPS", units::rate(tps)),
@@ -87,7 +89,7 @@ fn figure(run: &RunSummary) -> String {
 }
 
 /// The time since a run started in its largest unit: `45 s`, `12 min`, `5 h`, `30 d`.
-fn age(ns: i64) -> String {
+pub(crate) fn age(ns: i64) -> String {
     let seconds = u64::try_from(ns / 1_000_000_000).unwrap_or(0);
     match seconds {
         0..60 => format!("{seconds} s"),

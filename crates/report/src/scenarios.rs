@@ -12,6 +12,7 @@ use crate::units::{self, or_dash};
 use prony_plan::scenario::{Scenario, ScenarioSource, ScenarioTable, Suite};
 use prony_plan::{Choice, format_duration};
 use prony_store::HighAvailability;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// The amount of a scenario's data with the unit of its workload; `None` if it is not published.
@@ -45,11 +46,44 @@ pub fn write_list(
         }
         out.table(&table)?;
     }
+    write_availability(out, tables)?;
     out.line("")?;
     out.wrapped(
         Style::dim,
         "prony scenarios ID shows one in full; prony reproduce ID --url URL runs it. The figures are from \
          the named documents.",
+    )
+}
+
+/// Writes what takes over if a machine fails, for the scenarios whose documents say it. None says how long that takes.
+fn write_availability(out: &mut Printer<'_>, tables: &[ScenarioTable]) -> io::Result<()> {
+    let mut settings: BTreeMap<(String, &str), Vec<&str>> = BTreeMap::new();
+    for scenario in tables.iter().flat_map(|table| &table.scenarios) {
+        if let Some(kind) = scenario.high_availability {
+            let setting = availability(kind, scenario.zones);
+            let ids = settings.entry((setting, scenario.source.name()));
+            ids.or_default().push(&scenario.id);
+        }
+    }
+    if settings.is_empty() {
+        return Ok(());
+    }
+    out.heading("High availability")?;
+    let mut table =
+        Table::new(&["setting", "rows"]).with_texts(&["first row", "failover", "source"]);
+    for ((setting, source), ids) in settings {
+        table.row([
+            setting,
+            units::count(ids.len() as u64),
+            ids[0].to_owned(),
+            "no published figure".to_owned(),
+            source.to_owned(),
+        ]);
+    }
+    out.table(&table)?;
+    out.paragraph(
+        "No document says how long a failover takes, or what it loses: prony drill measures both, such as with \
+         plans/kits/failover.toml.",
     )
 }
 
@@ -323,6 +357,8 @@ mod tests {
             "{shown}"
         );
         assert!(lines[3].contains('–'), "{shown}");
+        shown.assert_contains("multi-zone, 2 zones     2  tpcb-cached");
+        shown.assert_contains("no published figure");
         shown.assert_contains("\n  alloydb-select-only  ");
         let shown = written(|out| write_suite(out, &Style::plain(), suites[0], &[], much));
         shown.assert_contains("\n  Source: AlloyDB-");

@@ -2,7 +2,7 @@
 //!
 //! In: a target, the settings of this machine. Out: [`ClientTimeouts`].
 
-use prony_server::{Address, Target};
+use prony_server::{Address, ProtocolOptions, Target};
 use prony_store::ClientTimeouts;
 use std::fs;
 use std::time::Duration;
@@ -27,12 +27,16 @@ pub(crate) fn client_timeouts(target: &Target) -> Option<ClientTimeouts> {
         Some(f64::from(idle_s) + f64::from(interval_s) * f64::from(count))
     };
     let connect = target.connect_limit();
+    let is_sql_server = matches!(target.protocol, ProtocolOptions::SqlServer(_));
     Some(ClientTimeouts {
         connect_s: (connect != Duration::MAX).then_some(connect.as_secs_f64()),
         tcp_user_s: tcp
             .user_timeout_ms
             .filter(|ms| *ms > 0)
             .map(|ms| f64::from(ms) / 1e3),
+        reply_s: tcp.reply_timeout.map(|limit| limit.as_secs_f64()),
+        tries_all_addresses: (is_sql_server && target.endpoints.len() > 1)
+            .then(|| target.address_race().is_some()),
         keepalive_s: tcp.keepalive.then(keepalive_s).flatten(),
     })
 }
@@ -53,8 +57,16 @@ mod tests {
             connect_s: Some(3.0),
             tcp_user_s: Some(4.5),
             keepalive_s: Some(20.0),
+            ..ClientTimeouts::default()
         };
         assert_eq!(timeouts(url), expected);
+        let mysql = timeouts("mysql://127.0.0.1:1/d?read-timeout=7&write-timeout=3");
+        assert_eq!((mysql.reply_s, mysql.tcp_user_s), (Some(7.0), Some(3.0)));
+        let unlimited = timeouts("mysql://127.0.0.1:1/d?read-timeout=0&write-timeout=0");
+        assert_eq!((unlimited.reply_s, unlimited.tcp_user_s), (None, None));
+        let sql_server = timeouts("sqlserver://sa@127.0.0.1:1?socketTimeout=2500");
+        assert_eq!(sql_server.reply_s, Some(2.5));
+        assert_eq!(sql_server.tries_all_addresses, None, "one address");
         assert_eq!(timeouts("postgres://127.0.0.1:1/d").tcp_user_s, None);
         let without_probes = timeouts("postgres://127.0.0.1:1/d?keepalives=0");
         assert_eq!(without_probes.keepalive_s, None);

@@ -302,6 +302,7 @@ fn stored_event(event: &RunEvent, start_ns: u64) -> Event {
             RunEventKind::UserFailed => EventKind::UserEnded,
             RunEventKind::QueueFull => EventKind::QueueFull,
         },
+        cause: event.cause.clone(),
         detail: event.detail.clone(),
         count: event.count,
         ..Event::default()

@@ -9,14 +9,12 @@ use crate::job::RunJob;
 use crate::random_seed;
 use crate::staleness::StalenessObserver;
 use prony_drive::DriveResult;
+use prony_fleet::FleetLedger;
 use prony_server::observe::{is_replica, read_log_position};
 use prony_server::{Control, Target};
-use prony_session::{
-    Db, EntryPlacement, Ledger, LedgerEntry, P90Limit, Program, StatementTable, User, UserId,
-};
+use prony_session::{Ledger, LedgerEntry, LedgerProgram, Program};
 use prony_store::{
-    LedgerAccount, LedgerMark, LedgerNumber, LedgerState, LostCommit, ObservedShare,
-    ReplicaStaleness, SqlDialect,
+    LedgerAccount, LedgerMark, LedgerNumber, LedgerState, LostCommit, ReplicaStaleness,
 };
 use prony_workload::describe::Growth;
 use prony_workload::growth::NotCounted;
@@ -59,7 +57,9 @@ impl RunLedger {
         // Own SQL is then sent as text, which the ledger does not see.
         let is_text = job.plan.drive.protocol == prony_plan::QueryMode::Simple
             && job.workload.name() == "sql";
-        if matches!(growth, Growth::ReadOnly) || statements.statements().is_empty() || is_text {
+        // Its scripts write their entries themselves.
+        let has_statements = !statements.statements().is_empty() || job.workload.name() == "lua";
+        if matches!(growth, Growth::ReadOnly) || !has_statements || is_text {
             return Err(Error::NoLedger(job.plan.workload.name.clone()));
         }
         let table = match id {
@@ -69,18 +69,8 @@ impl RunLedger {
         };
         let mut control = Control::connect(&job.server.target).map_err(Error::Server)?;
         table.create(&mut control).map_err(Error::Workload)?;
-        let insert = table.insert(control.dialect());
         Ok(Some(RunLedger {
-            ledger: Arc::new(Ledger::new(
-                insert,
-                match control.dialect() {
-                    SqlDialect::PostgreSql => EntryPlacement::InRequest,
-                    SqlDialect::MySql => EntryPlacement::BeforeEnd,
-                    SqlDialect::TransactSql => EntryPlacement::WithWrite,
-                },
-                job.plan.drive.clients,
-                &statements,
-            )),
+            ledger: Arc::new(table.ledger(control.dialect(), job.plan.drive.clients, &statements)),
             table,
             server: read_log_position(&mut control),
             marks: Vec::new(),
@@ -101,8 +91,13 @@ impl RunLedger {
 
     /// The program with transactions that write their numbers.
     pub(crate) fn program<'a>(&self, program: &'a dyn Program) -> LedgerProgram<'a> {
-        LedgerProgram {
-            program,
+        LedgerProgram::new(program, &self.ledger)
+    }
+
+    /// What agents need for their part of the account.
+    pub(crate) fn of_fleet(&self) -> FleetLedger {
+        FleetLedger {
+            table: self.table.name().to_owned(),
             ledger: Arc::clone(&self.ledger),
         }
     }
@@ -153,17 +148,18 @@ impl RunLedger {
     }
 
     /// Reads the table, and accounts for each commit. The table stays if one of them is not accounted for.
-    /// `end_s`: the end of the load.
+    /// `end_s`: the end of the load. `is_final`: all clients have said what they know.
     pub(crate) fn account(
         self,
         job: &RunJob<'_>,
         drive_result: &DriveResult,
         end_s: f64,
+        is_final: bool,
     ) -> LedgerAccount {
         let mut account = self.state(end_s, "");
         account.staleness = self.staleness;
         if let Some(state) = &mut account.client_state {
-            (state.is_final, state.marks) = (true, self.marks);
+            (state.is_final, state.marks) = (is_final, self.marks);
         }
         if let Some(reason) = after_load::why_not_read(job, drive_result) {
             account.not_read = Some(reason);
@@ -232,7 +228,8 @@ fn read_account(
     dropping: Dropping,
 ) -> Result<LedgerAccount, NotCounted> {
     let clients = clients_that_differ(table, control, state)?;
-    let has_all = clients.iter().all(ClientAccount::has_all);
+    let reordered = table.reordered(control);
+    let has_all = clients.iter().all(ClientAccount::has_all) && reordered.unwrap_or(0) == 0;
     if dropping == Dropping::IfAllAreThere && has_all {
         // The account is complete; a table that stays is only untidy.
         let _ = table.drop(control);
@@ -246,6 +243,7 @@ fn read_account(
         client_state: (!has_all).then(|| state.clone()),
         first_series_end: of_first.map(|of| lost_commit(of.client, of.series_end, state)),
         first_lost,
+        reordered,
         server_after: read_log_position(control),
         ..LedgerAccount::default()
     };
@@ -382,59 +380,6 @@ fn clients_that_differ(
         ..ClientAccount::default()
     }));
     Ok(accounts)
-}
-
-/// A program whose transactions write their numbers.
-pub(crate) struct LedgerProgram<'a> {
-    program: &'a dyn Program,
-    ledger: Arc<Ledger>,
-}
-
-impl Program for LedgerProgram<'_> {
-    fn kinds(&self) -> &[&'static str] {
-        self.program.kinds()
-    }
-
-    fn statements(&self) -> Vec<String> {
-        self.program.statements()
-    }
-
-    fn statement_table(&self) -> StatementTable {
-        self.program.statement_table()
-    }
-
-    fn settings(&self) -> Vec<(&'static str, String)> {
-        self.program.settings()
-    }
-
-    fn action_shares(&self) -> Vec<ObservedShare> {
-        self.program.action_shares()
-    }
-
-    fn commits_once(&self) -> bool {
-        self.program.commits_once()
-    }
-
-    fn only_reads(&self, kind: usize) -> bool {
-        self.program.only_reads(kind)
-    }
-
-    fn p90_limits(&self) -> Vec<P90Limit> {
-        self.program.p90_limits()
-    }
-
-    fn has_prologue(&self) -> bool {
-        self.program.has_prologue()
-    }
-
-    fn opens_connections(&self) -> bool {
-        self.program.opens_connections()
-    }
-
-    fn create_user(&self, id: UserId, db: Db) -> User {
-        self.program
-            .create_user(id, db.with_ledger(Arc::clone(&self.ledger), id.client))
-    }
 }
 
 #[cfg(test)]

@@ -137,6 +137,7 @@ fn run(
 /// The event of a command that has not ended.
 fn command_event(mark: &Mark, at_s: f64, detail: &str) -> Event {
     Event {
+        cause: None,
         at_s,
         until_s: None,
         kind: EventKind::Mark,

@@ -14,18 +14,18 @@ use crate::recording::{Recording, RecordingState};
 use crate::refused::{RefusalDetector, Refused};
 use crate::server_tpm::{ServerRates, ServerTpm};
 use prony_drive::clock::Clock;
-use prony_drive::{DriveResult, LoadStart, Observer};
-use prony_fleet::{CommitGaps, Fleet, FleetJob, FleetResult};
+use prony_drive::{DriveResult, LoadStart, Observer, SampleListener};
+use prony_fleet::{Fleet, FleetJob, FleetResult};
 use prony_judge::WarmingUp;
 use prony_judge::outage::load_end_s;
-use prony_measure::{IntervalRow, RunSchedule};
+use prony_measure::{CommitGapTimes, CommitGaps, IntervalRow, RunSchedule};
 use prony_plan::{DrivePlan, Pace};
 use prony_server::Target;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_session::Program;
 use prony_store::{
-    EndpointFigures, MissingObservation, ObservedTopic, RequiredFigure, Run, RunStore, RunWriter,
-    Second, ServerSecond, StoreError, WarmupEnd,
+    ClientGaps, CommitGap, EndpointFigures, MissingObservation, ObservedTopic, RequiredFigure, Run,
+    RunStore, RunWriter, Second, ServerSecond, StoreError, WarmupEnd,
 };
 use prony_workload::{MetricSource, RateMetric};
 use std::path::PathBuf;
@@ -131,7 +131,10 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         refused: None,
         ledger,
         marks: None,
-        commit_gaps: measures_gaps(&job).then(|| CommitGaps::of(&*job.ready_workload.program)),
+        commit_gaps: measures_gaps(&job).then(|| {
+            let program = &job.ready_workload.program;
+            CommitGaps::new(program.kinds().len(), |kind| program.only_reads(kind))
+        }),
         warmup: OpenWarmup::of(&job.plan.drive),
     };
     let program = match &ledger_program {
@@ -197,7 +200,8 @@ fn drive(
 ) -> Result<(DriveResult, Option<FleetParts>), Error> {
     let Some(mut fleet) = fleet else {
         let gaps = recorder.commit_gaps.clone();
-        let gap_listener = gaps.map(|gaps| move |_: usize| gaps.listener());
+        let gap_listener =
+            gaps.map(|gaps| move |_: usize| Box::new(gaps.recorder()) as Box<dyn SampleListener>);
         let gap_listener = gap_listener.as_ref().map(|new| new as _);
         let driven = prony_drive::run(
             &prony_drive::DriveJob {
@@ -220,8 +224,10 @@ fn drive(
             .map_err(Error::NotStarted);
     };
     let commit_gaps = recorder.commit_gaps.clone();
+    let ledger = recorder.ledger.as_ref().map(RunLedger::of_fleet);
     let driven = fleet.drive(
         &FleetJob {
+            ledger: ledger.as_ref(),
             commit_gaps: commit_gaps.as_ref(),
             plan: job.plan,
             target: &job.server.target,
@@ -279,6 +285,27 @@ fn measures_gaps(job: &RunJob<'_>) -> bool {
         || !plan.at.is_empty()
         || required
             .any(|figure| matches!(figure, RequiredFigure::Outage | RequiredFigure::Recovery))
+}
+
+/// The times without a commit, for the document.
+fn commit_gap(times: &CommitGapTimes) -> CommitGap {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let in_seconds =
+        |(from_ns, until_ns): (u64, Option<u64>)| (seconds(from_ns), until_ns.map(seconds));
+    let (from_s, until_s) = in_seconds(times.longest);
+    let [min_s, p50_s, max_s] = times.clients_ns.map(seconds);
+    CommitGap {
+        from_s,
+        until_s,
+        all: times.all.iter().copied().map(in_seconds).collect(),
+        clients: ClientGaps {
+            min_s,
+            p50_s,
+            max_s,
+            not_back: times.not_back,
+        },
+        ..CommitGap::default()
+    }
 }
 
 /// Whether to read the server's own transaction count.
@@ -399,10 +426,10 @@ impl RunRecorder<'_> {
         run.commit_gap = self
             .commit_gaps
             .and_then(|gaps| gaps.longest(&drive_result.start.schedule))
-            .map(|gap| prony_store::CommitGap {
+            .map(|times| CommitGap {
                 clock_bound_s: parts.as_ref().map(FleetParts::clock_bound_s),
                 timeouts: client_timeouts(&job.server.target),
-                ..gap
+                ..commit_gap(&times)
             });
         // A command may still be bringing back the server, which is read next.
         run.events
@@ -411,9 +438,12 @@ impl RunRecorder<'_> {
         if let Some(growth) = &job.growth {
             run.growth = growth.read_after(job, &drive_result);
         }
+        // A lost agent has not said what its clients knew last.
+        let knows_all =
+            parts.is_none_or(|parts| parts.agents.iter().all(|agent| agent.lost.is_none()));
         run.ledger = self
             .ledger
-            .map(|ledger| ledger.account(job, &drive_result, load_end_s(&run)));
+            .map(|ledger| ledger.account(job, &drive_result, load_end_s(&run), knows_all));
         run.consistency = check_after::check_after(job, &drive_result);
         prony_judge::judge_run_beside(&mut run, &job.purpose.baselines);
         FinishedRun {
@@ -445,7 +475,9 @@ impl Observer for RunRecorder<'_> {
             let (marks, target) = (&plan.at, &self.job.server.target);
             self.marks = Some(Marks::start(marks, target, start.schedule.start_ns));
         }
-        if let Some(ledger) = &mut self.ledger {
+        // What clients of other machines know arrives once a second.
+        let is_fleet = !self.job.plan.agents.is_empty();
+        if let Some(ledger) = self.ledger.as_mut().filter(|_| !is_fleet) {
             ledger.observe_replicas(&self.job.server.target);
         }
         let result = self.recording.record_start(start);

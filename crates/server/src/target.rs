@@ -309,8 +309,10 @@ pub struct TcpOptions {
     pub keepalive_interval_s: Option<u32>,
     /// Number of lost probes after which the connection is dead.
     pub keepalive_count: Option<u32>,
-    /// How long sent data may stay unacknowledged, in milliseconds.
+    /// How long sent data may stay unacknowledged, in milliseconds (`tcp_user_timeout`, MySQL's `write-timeout`).
     pub user_timeout_ms: Option<u32>,
+    /// The longest wait of a client for the reply to a request (MySQL's `read-timeout`, SQL Server's `socketTimeout`).
+    pub reply_timeout: Option<Duration>,
 }
 
 impl Default for TcpOptions {
@@ -322,6 +324,7 @@ impl Default for TcpOptions {
             keepalive_interval_s: None,
             keepalive_count: None,
             user_timeout_ms: None,
+            reply_timeout: None,
         }
     }
 }

@@ -91,6 +91,31 @@ impl Ledger {
         entries
     }
 
+    /// Notes what another machine knows of clients that it drives, from this one on: their last numbers, and entries whose
+    /// outcome is not known.
+    pub fn note(&self, first_client: u32, last: &[u64], ambiguous: &[LedgerEntry]) {
+        let mut known = self
+            .ambiguous
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for entry in ambiguous {
+            if !known.contains(entry) {
+                known.push(*entry);
+            }
+        }
+        drop(known);
+        // After the entries, as in `settle`.
+        let clients = self.last.iter().skip(first_client as usize);
+        for (known, last) in clients.zip(last) {
+            known.fetch_max(*last, Ordering::Release);
+        }
+    }
+
+    /// Adds the transactions of another machine that committed without an entry.
+    pub fn add_unrecorded(&self, count: u64) {
+        self.unrecorded.fetch_add(count, Ordering::Relaxed);
+    }
+
     /// Transactions that committed a change without an entry, such as single statements outside a block.
     pub fn unrecorded(&self) -> u64 {
         self.unrecorded.load(Ordering::Relaxed)
@@ -117,6 +142,8 @@ pub(crate) struct ClientLedger {
     is_written: bool,
     /// Whether it has sent a statement that may have changed something.
     has_changed: bool,
+    /// Whether its block has failed, of a script whose statements the ledger does not see.
+    has_failed: bool,
     /// Whether it has begun a block. SQL Server's protocol says so too, but Babelfish does not.
     is_in_block: bool,
 }
@@ -140,6 +167,7 @@ impl ClientLedger {
             },
             is_written: false,
             has_changed: false,
+            has_failed: false,
             is_in_block: false,
         }
     }
@@ -207,6 +235,37 @@ impl ClientLedger {
         Some((position, combined, values))
     }
 
+    /// The text that writes the entry of a transaction whose statements the ledger does not see; `None` if it is written.
+    pub(crate) fn entry_text(&mut self) -> Option<String> {
+        if self.is_written {
+            return None;
+        }
+        let (insert, values) = self.next_entry();
+        let mut text = String::new();
+        for (part, index) in insert.parts() {
+            text.push_str(&String::from_utf8_lossy(part));
+            if let Some(Value::Int(number)) = index.map(|index| values[index]) {
+                text.push_str(&number.to_string());
+            }
+        }
+        Some(text)
+    }
+
+    /// Whether the transaction in progress has sent its entry.
+    pub(crate) fn has_entry(&self) -> bool {
+        self.is_written
+    }
+
+    /// Notes that the block of the transaction has failed.
+    pub(crate) fn note_failed_block(&mut self) {
+        self.has_failed = true;
+    }
+
+    /// Whether the block of the transaction has failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
     fn next_entry(&mut self) -> (&Statement, [Value<'static>; 2]) {
         self.is_written = true;
         let LedgerEntry { client, sequence } = self.next;
@@ -218,7 +277,7 @@ impl ClientLedger {
     pub(crate) fn settle(&mut self, settlement: Settlement) {
         let is_written = std::mem::take(&mut self.is_written);
         let has_changed = std::mem::take(&mut self.has_changed);
-        self.is_in_block = false;
+        (self.is_in_block, self.has_failed) = (false, false);
         match settlement {
             Settlement::RolledBack => return,
             Settlement::Committed if !is_written => {

@@ -6,6 +6,7 @@ pub mod conn;
 pub mod db;
 pub mod error;
 mod ledger;
+mod ledger_program;
 pub mod program;
 mod reads;
 pub mod statement_table;
@@ -17,6 +18,7 @@ pub use conn::{Conn, READ_ROW_BYTES_MAX, UNREAD_ROW_BYTES_MAX, UserPhase};
 pub use db::{Db, DbReply};
 pub use error::{DbError, DbErrorDetails};
 pub use ledger::{EntryPlacement, Ledger, LedgerEntry};
+pub use ledger_program::LedgerProgram;
 pub use program::{P90Limit, Program, User, UserExit, UserId};
 pub use prony_measure::{
     ErrorClass, Outcome, QueryCounts, QueryKind, Sample, ServiceTimeParts, TxnKind,

@@ -305,14 +305,14 @@ fn check_latency(found: &mut Contradictions, name: &str, latency: &Latency) {
     if latency.histogram.is_empty() {
         return;
     }
-    let histogram = match latency.distribution() {
-        Ok(distribution) => distribution.histogram,
+    let times = match latency.recorded_times() {
+        Ok(times) => times,
         Err(reason) => return found.require(false, || format!("{name}: {reason}")),
     };
     for (quantile, stated) in percentiles {
         let Some(stated) = stated else { continue };
         let name = format!("p{} of the {name}", quantile * 100.0);
-        let computed = histogram.value_at_quantile(quantile) as f64;
+        let computed = times.quantile_ns(quantile) as f64;
         found.near(
             &name,
             stated as f64,
@@ -320,17 +320,17 @@ fn check_latency(found: &mut Contradictions, name: &str, latency: &Latency) {
             BUCKET,
         );
     }
-    if histogram.max() < LONGEST_NS {
+    if times.max_ns() < LONGEST_NS {
         found.near(
             &format!("max_ns of the {name}"),
             max,
-            histogram.max() as f64,
+            times.max_ns() as f64,
             BUCKET,
         );
         found.near(
             &format!("mean_ns of the {name}"),
             latency.mean_ns,
-            histogram.mean(),
+            times.mean_ns(),
             BUCKET,
         );
     }

@@ -7,8 +7,8 @@ use crate::run::*;
 use prony_document::{InFlight, SecondPhase, ServiceTimePartsSource};
 use prony_measure::{
     Counter, Distribution, ErrorClass, Health, Interval, IntervalRow, PartDistributions,
-    PartTotals, ProcessHealth, RunPhase, Tally, TimestampCounts, Totals, decode_histogram,
-    encode_histogram,
+    PartTotals, ProcessHealth, RecordedTimes, RunPhase, Tally, TimestampCounts, Totals,
+    decode_histogram, encode_histogram,
 };
 
 /// Shortest gap between ends of transactions that a second stores, nanoseconds.
@@ -164,6 +164,18 @@ impl Latency {
         times.sum_ns = (self.mean_ns * self.samples as f64).round().max(0.0) as u128;
         times.min_ns = self.min_ns;
         times.max_ns = self.max_ns.max(self.min_ns);
+        Ok(times)
+    }
+
+    /// The times of the histogram, without the memory of its empty buckets.
+    ///
+    /// # Errors
+    /// If the histogram cannot be read, or its number of samples is not `samples`.
+    pub fn recorded_times(&self) -> Result<RecordedTimes, String> {
+        let times = RecordedTimes::decode(&self.histogram)?;
+        if times.samples() != self.samples {
+            return Err("a histogram does not hold as many samples as declared".into());
+        }
         Ok(times)
     }
 }

@@ -24,7 +24,8 @@ pub struct RunFilter {
 }
 
 impl RunFilter {
-    pub(crate) fn matches(&self, run: &RunSummary) -> bool {
+    /// Whether a run is listed; how many are is not considered.
+    pub fn matches(&self, run: &RunSummary) -> bool {
         let equals = |expected: &Option<String>, actual: Option<&str>| {
             expected
                 .as_deref()
@@ -67,6 +68,15 @@ pub enum RunVerdict {
 }
 
 impl RunVerdict {
+    pub const ALL: [RunVerdict; 6] = [
+        RunVerdict::Valid,
+        RunVerdict::Doubts,
+        RunVerdict::Invalid,
+        RunVerdict::NotJudged,
+        RunVerdict::Partial,
+        RunVerdict::Running,
+    ];
+
     /// The name, as listed and in filters.
     pub fn name(self) -> &'static str {
         match self {

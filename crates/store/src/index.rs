@@ -18,7 +18,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 /// The first line. Change the number with the fields of [`IndexRow`]: an index with another first line is not used.
-const FIRST_LINE: &str = "{\"prony_index\":4}";
+const FIRST_LINE: &str = "{\"prony_index\":5}";
 
 /// The main figures of a stored run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,6 +57,8 @@ pub struct RunSummary {
     pub is_judged: bool,
     /// Whether it meets what was required of it; absent if nothing was.
     pub answer: Option<AnswerVerdict>,
+    /// Whether it measured what a drill finds: an outage, or what became of its commits.
+    pub is_drill: bool,
     /// Its position in an experiment.
     pub experiment: Option<Experiment>,
     /// Its label and note; filled in by listing.
@@ -94,6 +96,7 @@ impl RunSummary {
             worst_doubt: doubts.max(),
             is_judged: is_judged(run),
             answer: run.answer.as_ref().map(|answer| answer.verdict),
+            is_drill: run.is_drill(),
             experiment: run.experiment.clone(),
             annotation: Annotation::default(),
         }
@@ -115,9 +118,9 @@ fn nopm(run: &Run) -> Option<f64> {
 /// Size and modification time of a document, bytes and nanoseconds since 1970. A difference shows that it changed
 /// after it was indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FileStamp {
-    pub(crate) bytes: u64,
-    pub(crate) changed_ns: i64,
+pub struct FileStamp {
+    pub bytes: u64,
+    pub changed_ns: i64,
 }
 
 /// A document in the index.

@@ -34,10 +34,10 @@ pub use figures::{client_health, client_health_of_part, figures, latency, second
 pub use filter::{RunFilter, RunVerdict};
 pub use histogram_recorder::HistogramRecorder;
 pub use id::started_now;
-pub use index::RunSummary;
+pub use index::{FileStamp, RunSummary};
 pub use prony_document::*;
 pub use prony_measure::{
-    CoarseHistogram, decode_histogram, encode_histogram, encode_series, samples_needed,
+    CoarseHistogram, RecordedTimes, encode_histogram, encode_series, samples_needed,
 };
 pub use prony_plan::experiment::{DIRECT_VARIANT, POOLED_VARIANT};
 pub use prony_plan::scenario::PublishedMetric;

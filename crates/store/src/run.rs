@@ -152,6 +152,11 @@ impl Run {
         cpus.fold(0, u32::saturating_add)
     }
 
+    /// Whether it measured what a drill finds: an outage, or what became of its commits.
+    pub fn is_drill(&self) -> bool {
+        self.commit_gap.is_some() || self.ledger.is_some()
+    }
+
     /// The name of its variant; `None` if it is no part of an experiment.
     pub fn variant(&self) -> Option<&str> {
         let experiment = self.experiment.as_ref()?;

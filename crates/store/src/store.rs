@@ -14,6 +14,7 @@ use crate::document::{read_document, write_document};
 use crate::error::{StoreError, io_error};
 use crate::files;
 use crate::filter::RunFilter;
+use crate::id::is_id;
 use crate::index::{self, FileStamp, IndexRow, RunSummary};
 use crate::run::Run;
 use crate::scan::{JournalState, load_path, open_journal};
@@ -147,6 +148,23 @@ impl RunStore {
             },
             Err(error) => Err(error),
         }
+    }
+
+    /// Loads a run by its full id. Opens no file outside of the store, whatever the text is.
+    ///
+    /// # Errors
+    /// If no run has this id, or it cannot be read.
+    pub fn load_stored(&self, id: &str) -> Result<Run, StoreError> {
+        if !self.has_id(id) {
+            return Err(self.not_found(id));
+        }
+        Ok(self.load_id(id)?.0)
+    }
+
+    /// What changes with each second of a run in progress: size and time of its journal. `None` if the run has ended.
+    pub fn journal_stamp(&self, id: &str) -> Option<FileStamp> {
+        let journal = is_id(id).then(|| self.journal_path(id))?;
+        Some(file_stamp(&fs::metadata(journal).ok()?))
     }
 
     /// Loads the run with this label.

@@ -40,7 +40,7 @@ impl PgBouncer {
         let settings = format!(
             "[databases]\n{database} = host=127.0.0.1 port={} dbname={database} user=postgres password={}\n\
              [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n\
-             pool_mode = transaction\ndefault_pool_size = 4\nmax_client_conn = 200\n\
+             pool_mode = transaction\nserver_login_retry = 1\ndefault_pool_size = 4\nmax_client_conn = 200\n\
              ignore_startup_parameters = extra_float_digits\n",
             server.port(),
             server.password().reveal()

@@ -290,6 +290,11 @@ impl Exchange {
         text.is_some_and(|text| effect(text) == Effect::Commits)
     }
 
+    /// The effect of the request, if it was sent as text.
+    pub fn text_effect(&self) -> Option<Effect> {
+        self.text_bytes().map(effect)
+    }
+
     fn text_bytes(&self) -> Option<&[u8]> {
         match &self.state {
             // The fields of a Query message are type, length, text and terminator.

@@ -6,6 +6,7 @@
 use crate::{Error, sql};
 use prony_document::SqlDialect;
 use prony_server::Control;
+use prony_session::{EntryPlacement, Ledger, StatementTable};
 
 const CREATING: &str = "creating the ledger's table";
 const READING: &str = "reading the ledger";
@@ -55,6 +56,16 @@ impl LedgerTable {
     pub fn insert(&self, dialect: SqlDialect) -> String {
         let table = dialect.quote_identifier(&self.name);
         format!("INSERT INTO {table} (client, sequence) VALUES ($1, $2)")
+    }
+
+    /// An empty account of this many clients of a program with these statements, whose entries go to the table.
+    pub fn ledger(&self, dialect: SqlDialect, clients: u32, statements: &StatementTable) -> Ledger {
+        let placement = match dialect {
+            SqlDialect::PostgreSql => EntryPlacement::InRequest,
+            SqlDialect::MySql => EntryPlacement::BeforeEnd,
+            SqlDialect::TransactSql => EntryPlacement::WithWrite,
+        };
+        Ledger::new(self.insert(dialect), placement, clients, statements)
     }
 
     /// Creates the table, without an index that each transaction would have to update; MySQL has one anyway.
@@ -148,6 +159,30 @@ impl LedgerTable {
             format!("select sequence from {table} where client = {client} order by sequence");
         let rows = sql::query_rows(control, READING, &select)?;
         Ok(rows.iter().map(|row| row.count(0)).collect())
+    }
+
+    /// How many entries took effect before an earlier one of the same client, by the order of transactions' numbers or of
+    /// ids; `None` if the server does not show it: nodes of Galera draw ids by themselves.
+    pub fn reordered(&self, control: &mut Control) -> Option<u64> {
+        let order = match control.dialect() {
+            SqlDialect::PostgreSql => "xmin::text::bigint",
+            SqlDialect::MySql => {
+                let increment = control.query_value("select @@auto_increment_increment");
+                increment.ok().flatten().filter(|step| step == "1")?;
+                "id"
+            }
+            SqlDialect::TransactSql => return None,
+        };
+        let table = control.dialect().quote_identifier(&self.name);
+        // Numbers of transactions begin again after 2^32; an entry that is there twice is another fault.
+        let select = format!(
+            "select count(*) from (select {order} - lag({order}) over of_client as step, \
+             sequence - lag(sequence) over of_client as distance from {table} \
+             window of_client as (partition by client order by sequence)) as steps \
+             where step between -2147483648 and 0 and distance > 0"
+        );
+        let count = sql::query_row(control, READING, &select).ok()?;
+        Some(count.count(0))
     }
 
     /// Drops the table.

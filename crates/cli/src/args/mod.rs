@@ -9,12 +9,14 @@ mod demo;
 mod doctor;
 mod find;
 mod generate;
+mod init;
 mod load;
 mod plan_flags;
 mod replay;
 mod results;
 mod run;
 mod scenarios;
+mod serve;
 mod stored;
 mod trend;
 mod usage;
@@ -25,6 +27,7 @@ pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
 pub use find::FindArgs;
 pub use generate::{CompletionsArgs, ManPagesArgs};
+pub use init::{Goal, InitArgs};
 pub use load::{CheckArgs, LoadArgs, TablesArgs};
 pub use replay::ReplayArgs;
 pub use results::{
@@ -32,6 +35,7 @@ pub use results::{
 };
 pub use run::{DRILL_EXAMPLES, DrillArgs, RunArgs, RunOutputArgs};
 pub use scenarios::{CachedArgs, ReferenceMemory, ReproduceArgs, ScenariosArgs};
+pub use serve::ServeArgs;
 pub use stored::{DiffSettingsArgs, FilterArgs, JudgeArgs, RunsArgs, RunsCommand, ShowArgs, Since};
 pub use trend::TrendArgs;
 
@@ -93,6 +97,8 @@ pub enum Command {
     Drill(Box<DrillArgs>),
     /// Find the highest rate that meets what is required, and what limits it
     Find(Box<FindArgs>),
+    /// Write a plan for a goal, with what is found on a server
+    Init(InitArgs),
     /// Write a plan from the statements that a server has counted, or a recording of sessions from its log
     Capture(CaptureArgs),
     /// Replay recorded sessions at their times, and compare the latency of each statement
@@ -123,6 +129,8 @@ pub enum Command {
     DiffSettings(DiffSettingsArgs),
     /// Write runs as a self-contained HTML page
     Report(ReportArgs),
+    /// Serve the stored runs, and one in progress, as pages for a browser
+    Serve(ServeArgs),
     /// Verify that a report is unchanged
     Verify(VerifyArgs),
     /// Compute the cost of the throughput of runs from a price sheet

@@ -37,6 +37,27 @@ pub fn check_replaceable(
     Err(failure.at(path.display().to_string()))
 }
 
+/// Refuses a file that exists, whatever is in it.
+///
+/// # Errors
+/// If something has this name.
+pub fn check_absent(path: &Path) -> Result<(), Failure> {
+    if fs::symlink_metadata(path).is_err() {
+        return Ok(());
+    }
+    let failure = Failure::usage(
+        "the file exists, and is not replaced",
+        "use another name with --out, or remove the file first",
+    );
+    Err(failure.at(path.display().to_string()))
+}
+
+/// Writes a file that must not exist yet; `kind` names it in messages.
+pub fn write_new(path: &Path, kind: &str, text: &str) -> Result<(), Failure> {
+    check_absent(path)?;
+    write_result(path, kind, |out| out.write_all(text.as_bytes()))
+}
+
 /// Writes a result file; `kind` names it in messages.
 pub fn write_result(
     path: &Path,

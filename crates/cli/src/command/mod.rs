@@ -17,6 +17,7 @@ mod find_clients;
 mod find_resume;
 mod fleet;
 mod generate;
+mod init;
 mod judge;
 mod kubernetes;
 mod ledger;
@@ -29,6 +30,7 @@ mod report;
 pub mod reproduce;
 mod run;
 mod scenarios;
+mod serve;
 pub mod server;
 mod sizing;
 pub mod stored;
@@ -48,6 +50,7 @@ pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure
         Command::Load(args) => load::load(&args),
         Command::Run(args) => run::run(&args, arguments),
         Command::Drill(args) => run::drill(&args.run, arguments),
+        Command::Init(args) => init::init(&args),
         Command::Capture(args) => capture::execute(&args),
         Command::Replay(args) => run::replay(&args, arguments),
         Command::Find(args) => find::find(&args, arguments),
@@ -62,6 +65,7 @@ pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure
         Command::Compare(args) => compare::compare(&args),
         Command::Trend(args) => trend::show(&args),
         Command::DiffSettings(args) => stored::diff_settings(&args),
+        Command::Serve(args) => serve::serve(&args),
         Command::Report(args) => report::report(&args),
         Command::Verify(args) => report::verify(&args),
         Command::Audit(args) => audit::audit(&args),

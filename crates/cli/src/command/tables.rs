@@ -110,8 +110,22 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
     let target = server::target_with_timeout(url, &args.timeout)?;
     Signals::listen()?;
     let mut control = server::connect(&target)?;
-    refuse_beside_run(&mut control)?;
-    let dropped_tables = workload.clean(&mut control).map_err(|error| {
+    let beside = clients_of_runs(&mut control);
+    if let Ok(clients @ 1..) = beside {
+        let sessions = units::count_with_noun(clients, "session", "sessions");
+        let message = format!(
+            "a run may be using the tables: {sessions} of this user and program in this database executed statements in \
+             the last second"
+        );
+        let hint = "end the run, or wait for its end, and repeat the command";
+        return Err(Failure::new(Exit::LoadOrClean, message, hint));
+    }
+    let cleaned = beside.map_err(|source| Error::Server {
+        activity: "looking for runs".to_owned(),
+        source,
+    });
+    let cleaned = cleaned.and_then(|_| workload.clean(&mut control));
+    let dropped_tables = cleaned.map_err(|error| {
         let clean = server::commands(url).clean_command(&LoadSpec::of(workload.name(), Vec::new()));
         let hint = format!("some tables may be dropped and others not: start `{clean}` again");
         let mut failure = failure_with_interrupt_hint(&error, url, &hint);
@@ -132,35 +146,26 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Refuses to drop tables while a run uses them: it would fail, or one of its transactions and the drop would wait for
-/// each other. Sessions of a run that has just ended may take a moment to go.
-fn refuse_beside_run(control: &mut Control) -> Result<(), Failure> {
+/// How many clients of runs use the database: one of their transactions and a drop would wait for each other. Sessions of a
+/// run that has just ended may take a moment to go.
+fn clients_of_runs(control: &mut Control) -> Result<u64, ControlError> {
     const READINGS: u32 = 12;
     const PAUSE: Duration = Duration::from_millis(250);
-    let lost = |error: ControlError| Failure::of(Exit::Connect, &error);
-    let reader = CounterReader::new(control).map_err(lost)?;
+    let reader = CounterReader::new(control)?;
     let mut reader = reader.limited_to(&[ObservedTopic::OtherSessions]);
     let mut clients = 0;
     for reading in 0..READINGS {
         if reading > 0 {
             sleep(PAUSE);
         }
-        let groups = reader.read(control).map_err(lost)?.sessions;
+        let groups = reader.read(control)?.sessions;
         let own = groups.iter().filter(|group| group.own);
-        clients = own.map(|group| group.recent).sum();
+        clients = own.map(|group| u64::from(group.recent)).sum();
         if clients == 0 || signals::received().is_some() {
-            return Ok(());
+            return Ok(0);
         }
     }
-    let sessions = units::count_with_noun(u64::from(clients), "session", "sessions");
-    let message = format!(
-        "a run may be using the tables: {sessions} of this user and program in this database executed statements in the last second"
-    );
-    Err(Failure::new(
-        Exit::LoadOrClean,
-        message,
-        "end the run, or wait for its end, and repeat the command",
-    ))
+    Ok(clients)
 }
 
 /// Converts an error. If a signal interrupted the command, the hint says what was left behind.

@@ -71,6 +71,11 @@ fn shorten_command(mut arguments: Vec<String>, url: &str) -> Vec<String> {
         set_option(&mut arguments, "--duration", "1s");
         set_option(&mut arguments, "--clients", "2");
     }
+    // A plan that an earlier command wrote has the URL without its password.
+    let is_written = |argument: &String| argument.starts_with('/') && argument.ends_with(".toml");
+    if arguments[0] == "find" && arguments.iter().any(is_written) {
+        set_option(&mut arguments, "--url", url);
+    }
     if arguments[0] == "find" {
         // A limit that a busy machine meets; the rate doubles once.
         let options = [
@@ -134,16 +139,21 @@ fn shorten_plan(arguments: &mut Vec<String>, plan: &str, url: &str) {
 
 /// Runs a documented command, shortened, in the root of the sources; returns its stdout, or the file that it wrote.
 fn run_documented(bench: &TestBench, line: &str) -> String {
-    let mut arguments = shorten_command(parse_arguments(line), &bench.url);
-    let pages = arguments
-        .iter_mut()
-        .filter(|argument| argument.ends_with(".html") || argument.ends_with(".rec"));
-    pages.for_each(|page| *page = bench.home.join(&*page).display().to_string());
+    let root = repository_root();
+    let mut arguments = parse_arguments(line);
+    // Files that are not those of the sources, such as pages and plans that the commands write.
+    let files = arguments.iter_mut().filter(|argument| {
+        argument.ends_with(".html")
+            || argument.ends_with(".rec")
+            || argument.ends_with(".toml") && !root.join(argument).exists()
+    });
+    files.for_each(|file| *file = bench.home.join(&*file).display().to_string());
+    if arguments[0] == "serve" {
+        return crate::serve::first_page(bench);
+    }
+    let arguments = shorten_command(arguments, &bench.url);
     let mut command = bench.command("");
-    let output = command
-        .args(&arguments)
-        .current_dir(repository_root())
-        .output();
+    let output = command.args(&arguments).current_dir(root).output();
     let mut output = bench.assert_no_password(output.expect("it starts"));
     let code = output.status.code();
     let is_of_machine = match arguments[0].as_str() {
@@ -155,7 +165,8 @@ fn run_documented(bench: &TestBench, line: &str) -> String {
         output.status = std::process::ExitStatus::default();
     }
     let printed = ok_stdout(&output);
-    match arguments.iter().position(|argument| argument == "--output") {
+    let is_file = |argument: &String| argument == "--output" || argument == "--out";
+    match arguments.iter().position(is_file) {
         Some(index) => read_text(Path::new(&arguments[index + 1])),
         None => printed,
     }

@@ -4,6 +4,7 @@ use crate::common::{
     TestBench, any_committed, connect, last_run, ok_stdout, own_postgres, parse_run, prony_command,
     send_signal, start_run, stderr_text, stored_runs, wait_until,
 };
+use crate::controls::rounds;
 use crate::lost_commits::start_standby;
 use prony_assertions::TextAssertions;
 use prony_server::observe::is_replica;
@@ -130,7 +131,7 @@ fn the_demo_of_a_failover_loses_commits_only_if_none_waits_for_the_standby() {
     );
     // The URL names the dead primary first, and then the standby, which is not promoted at once.
     let refused = run.events.iter().find(|event| {
-        event.kind == EventKind::FailedAttempts && event.detail.starts_with("refused: ")
+        event.kind == EventKind::FailedAttempts && event.cause.as_deref() == Some("refused")
     });
     assert!(
         refused.is_some_and(|event| event.count > 0),
@@ -161,6 +162,10 @@ fn the_demo_of_a_failover_loses_commits_only_if_none_waits_for_the_standby() {
 fn the_account_of_commits_survives_the_client() {
     let bench = TestBench::new("ledger_killed");
     ok_stdout(&bench.prony("load tpcb --scale 4"));
+    (0..rounds()).for_each(|_| kill_a_client(&bench));
+}
+
+fn kill_a_client(bench: &TestBench) {
     let mut command = bench.command("run tpcb --clients 4 --duration 60s --ledger");
     command.args(["--url", &bench.url]);
     let (mut child, _) = start_run(command);
@@ -168,7 +173,7 @@ fn the_account_of_commits_survives_the_client() {
     wait_until(&bench.home, knows_commits);
     child.kill().expect("it runs");
     child.wait().expect("it ended");
-    let run = &stored_runs(&bench.home)[0];
+    let run = stored_runs(&bench.home).pop().expect("it is stored");
     let account = run.ledger.as_ref().expect("in the journal");
     let check = || {
         let output = bench.prony("check ledger --run last");

@@ -267,7 +267,6 @@ fn what_is_no_agent_of_this_build_is_refused() {
             "run select-only --tcp-sample 1",
             "sample of clients over TCP",
         ),
-        ("run tpcb --ledger", "agents cannot keep a ledger yet"),
         (
             "run select-only --clients 1",
             "2 machines are more than the 1 clients",
@@ -678,14 +677,60 @@ fn half_of_the_machines_prove_what_the_client_can_do() {
 #[test]
 fn replaced_tools_refuse_agents_rather_than_drive_alone() {
     let bench = TestBench::new("fleet_tools");
-    let mut command = bench.command("pgbench -i");
-    command.env("PRONY_AGENTS", "ssh vm1");
-    let output = command.output().expect("it starts");
-    assert!(!output.status.success());
-    stderr_text(&output).assert_contains("unset PRONY_AGENTS");
+    for tool in [
+        "pgbench -i",
+        "pgbench -t 1",
+        "sysbench oltp_read_only run",
+        "hammerdbcli auto x.tcl",
+    ] {
+        let mut command = bench.command(tool);
+        command.env("PRONY_AGENTS", "ssh vm1");
+        let output = command.output().expect("it starts");
+        assert!(!output.status.success(), "{tool}");
+        stderr_text(&output).assert_contains("unset PRONY_AGENTS");
+    }
 }
 
-/// The agents begin in a folder where the files of the scripts are not.
+/// What the clients of agents know of their commits makes one account; that of a killed agent is not complete.
+#[test]
+fn a_ledger_accounts_for_the_commits_of_all_agents() {
+    let bench = TestBench::new("fleet_ledger");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    let arguments = "run tpcb --ledger --clients 4 --threads 2 --transactions 30";
+    let run = run_with(&bench, "ledger", 2, arguments);
+    let ledger = run.ledger.expect("an account");
+    assert_eq!((ledger.acknowledged, ledger.lost), (120, 0), "{ledger:?}");
+    assert_eq!(
+        (ledger.unrecorded, ledger.phantom, ledger.unknown),
+        (0, 0, 0)
+    );
+    assert_eq!(ledger.not_read, None);
+
+    let arguments = "run tpcb --ledger --clients 4 --threads 2 --warmup 0s --duration 5m";
+    let mut command = command(&bench, "ledger_lost", 2, arguments);
+    command.stdout(std::process::Stdio::null());
+    let child = command.spawn().expect("it starts");
+    crate::common::wait_until(&bench.home, any_committed);
+    kill(&processes("ledger_lost", 2), "-KILL");
+    bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let run = last_run(&bench);
+    assert_eq!(run.state, RunState::Partial);
+    let ledger = run.ledger.expect("an account");
+    assert!(ledger.not_read.is_some(), "{ledger:?}");
+    // The killed agent had committed more than it had said; that is not lost, and not nobody's.
+    let state = ledger.client_state.expect("what the clients knew");
+    assert!(
+        !state.is_final && state.last.iter().all(|last| *last > 0),
+        "{state:?}"
+    );
+    let checked = bench.prony("check ledger --run last");
+    let text = String::from_utf8_lossy(&checked.stdout).into_owned();
+    text.assert_contains("lost 0 of");
+    assert!(ledger.acknowledged > 0);
+}
+
+/// The agents begin in a folder where the files of the scripts are not. Each client has a thread, because those of a thread
+/// share its choice of scripts.
 #[test]
 fn agents_run_own_scripts_without_their_files() {
     let bench = TestBench::new("fleet_scripts");
@@ -698,7 +743,7 @@ fn agents_run_own_scripts_without_their_files() {
     std::fs::create_dir(bench.home.join("elsewhere")).expect("a folder");
     for (workload, options) in [("script", "-b select-only@1 "), ("sql", "")] {
         let arguments = format!(
-            "run {workload} {options}--file insert.sql@2 --clients 4 --threads 2 --transactions 30 --seed 7 --json"
+            "run {workload} {options}--file insert.sql@2 --clients 4 --threads 4 --transactions 30 --seed 7 --json"
         );
         let mut expected = None;
         for agents in [0, 2] {

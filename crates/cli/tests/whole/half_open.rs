@@ -282,24 +282,26 @@ fn commands_wait_for_a_busy_server_until_a_signal() {
     let mut lock_holder = bench.control();
     let lock = "BEGIN; LOCK TABLE pgbench_accounts IN ACCESS EXCLUSIVE MODE";
     lock_holder.run(lock);
-    let children = [
-        ("check tpcb", "a check changes nothing"),
-        ("clean tpcb", "`prony clean tpcb --url URL`"),
-    ]
-    .map(|(command, message)| {
-        let arguments = format!("{command} --io-timeout 500ms");
-        (start_command(&bench, &arguments, &url), message)
-    });
-    let mut observer = bench.control();
-    let waiting_sql = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+    let mut observer = connect(&format!("{}?application_name=observer", bench.url));
     let started = Instant::now();
-    while query_number(&mut observer, waiting_sql) < 2 {
-        assert!(
-            started.elapsed() < WAIT_TIMEOUT,
-            "the commands do not wait for the lock"
-        );
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    // The second is the check: `clean` refuses beside sessions that execute statements.
+    let children = [
+        ("clean tpcb", "`prony clean tpcb --url URL`", 1),
+        ("check tpcb", "a check changes nothing", 2),
+    ]
+    .map(|(command, message, waiting)| {
+        let arguments = format!("{command} --io-timeout 500ms");
+        let child = start_command(&bench, &arguments, &url);
+        let waiting_sql = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+        while query_number(&mut observer, waiting_sql) < waiting {
+            assert!(
+                started.elapsed() < WAIT_TIMEOUT,
+                "the commands do not wait for the lock"
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        (child, message)
+    });
     // Both commands open and close second connections during the wait.
     let connections_before = relay.accepted_connections();
     while relay.accepted_connections() < connections_before + 6 {

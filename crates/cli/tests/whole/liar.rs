@@ -1,7 +1,8 @@
-//! A ledger finds the losses of something between client and server that lies: it acknowledges what it drops, or
-//! repeats it.
+//! A ledger finds the losses of something between client and server that lies: it acknowledges what it drops, repeats it,
+//! or executes it in another order.
 
 use crate::common::{TestBench, ok_stdout, parse_run};
+use crate::controls::rounds;
 use prony_store::LedgerAccount;
 use prony_test_servers::shared_postgres;
 use std::io::{self, Read, Write};
@@ -19,6 +20,8 @@ enum Lie {
     DropLast,
     /// Executes each fifth entry twice.
     Double,
+    /// Executes the second of two transactions of a client before the first, whose commit it acknowledges at once.
+    Reorder,
 }
 
 /// What a liar does to the request with this number, from 1, which ends a transaction with an entry.
@@ -34,6 +37,22 @@ fn change(lie: Lie, number: u64, body: &mut Vec<u8>) {
         Lie::Double if number.is_multiple_of(5) => {
             let entry = body[..end].to_vec();
             body.splice(0..0, entry);
+        }
+        Lie::Reorder => {
+            let values = b" VALUES (";
+            let start = find_last(&body[..end], values).expect("an entry") + values.len();
+            let length = body[start..].iter().position(|byte| *byte == b')');
+            let end = start + length.expect("its end");
+            let entry = String::from_utf8_lossy(&body[start..end]).into_owned();
+            let (client, sequence) = entry.split_once(", ").expect("two values");
+            let sequence: u64 = sequence.parse().expect("a number");
+            // The entries of 1 and 2, 3 and 4 ... change places.
+            let other = if sequence % 2 == 1 {
+                sequence + 1
+            } else {
+                sequence - 1
+            };
+            body.splice(start..end, format!("{client}, {other}").into_bytes());
         }
         _ => {}
     }
@@ -142,18 +161,30 @@ fn account(bench: &TestBench, lie: Lie) -> LedgerAccount {
 }
 
 #[test]
-fn a_ledger_finds_what_a_proxy_drops_or_doubles() {
+fn a_ledger_finds_what_a_proxy_drops_doubles_or_reorders() {
     let bench = TestBench::new("liar_proxy");
     ok_stdout(&bench.prony("load tpcb --scale 4"));
-    let some = account(&bench, Lie::DropSome);
+    (0..rounds()).for_each(|_| find_all_lies(&bench));
+}
+
+fn find_all_lies(bench: &TestBench) {
+    let some = account(bench, Lie::DropSome);
     assert_eq!((some.lost, some.duplicated), (300 / 7, 0), "{some:?}");
     assert!(some.clients_scattered > 0, "{some:?}");
-    let last = account(&bench, Lie::DropLast);
+    let last = account(bench, Lie::DropLast);
     assert_eq!((last.lost, last.clients_scattered), (200, 0), "{last:?}");
-    let doubled = account(&bench, Lie::Double);
+    let doubled = account(bench, Lie::Double);
     assert_eq!(
         (doubled.lost, doubled.duplicated),
         (0, 300 / 5),
         "{doubled:?}"
     );
+    assert_eq!(doubled.reordered, Some(0), "{doubled:?}");
+    let reordered = account(bench, Lie::Reorder);
+    assert_eq!(
+        (reordered.lost, reordered.duplicated, reordered.phantom),
+        (0, 0, 0),
+        "{reordered:?}"
+    );
+    assert_eq!(reordered.reordered, Some(300 / 2), "{reordered:?}");
 }

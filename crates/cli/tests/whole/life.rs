@@ -75,6 +75,10 @@ fn a_signal_ends_a_run_with_its_partial_result() {
     ok_stdout(&bench.prony("load tpcb --scale 1"));
     for (name, code) in [("-INT", 130), ("-TERM", 143)] {
         let child = bench.long_run();
+        // One of its transactions and the drop would wait for each other.
+        let beside = bench.prony("clean tpcb");
+        assert_eq!(beside.status.code(), Some(6));
+        stderr_text(&beside).assert_contains("a run may be using the tables: ");
         send_signal(&child, name);
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
         assert_eq!(output.status.code(), Some(code));
@@ -84,6 +88,7 @@ fn a_signal_ends_a_run_with_its_partial_result() {
         assert_eq!(run.state, RunState::Partial);
         assert!(total_figures(&run.measured).committed > 0);
     }
+    ok_stdout(&bench.prony("clean tpcb")).assert_contains("Dropped pgbench_branches");
 }
 
 /// Scripts must be able to detect a run that cannot succeed, and one with invalid figures.

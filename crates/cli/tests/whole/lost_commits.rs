@@ -1,15 +1,18 @@
 //! Runs find out whether acknowledged commits are missing on the server, and when they cannot.
 
 use crate::common::{
-    TestBench, WAIT_TIMEOUT, any_committed, connect, ok_stdout, own_postgres, parse_run,
-    query_number, start_run, wait_until,
+    TestBench, WAIT_TIMEOUT, any_committed, assert_hidden, connect, ok_stdout, own_postgres,
+    parse_run, query_number, start_run, wait_until,
 };
+use crate::controls::rounds;
 use crate::maria::MariaTestBench;
 use prony_assertions::TextAssertions;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Check, FindingState, GrowthReading, Run, Severity};
 use prony_test_servers::TestControl;
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// The finding about lost commits.
@@ -35,7 +38,7 @@ fn assert_lost(run: &Run) -> u64 {
 }
 
 /// Asserts that a ledger agrees with the rows of the history, and returns the commits that it has found lost.
-fn lost_of_ledger(run: &Run) -> u64 {
+pub fn lost_of_ledger(run: &Run) -> u64 {
     let ([reading], Some(account)) = (&run.growth[..], &run.ledger) else {
         panic!("{:?} {:?}", run.growth, run.ledger);
     };
@@ -143,13 +146,19 @@ fn what_healthy_runs_add_equals_what_they_committed() {
 }
 
 /// Starts a run of tpcb, calls `disturb` while transactions commit, and returns the run.
-fn disturbed_run(bench: &TestBench, url: &str, options: &str, disturb: impl FnOnce()) -> Run {
+pub fn disturbed_run(bench: &TestBench, url: &str, options: &str, disturb: impl FnOnce()) -> Run {
     let mut command = bench.command(&format!("run tpcb --clients 4 --json {options}"));
     command.args(["--url", url]);
+    disturbed(command, &bench.home, &bench.password, disturb)
+}
+
+/// Starts a run, calls `disturb` while transactions commit, and returns the run.
+pub fn disturbed(command: Command, home: &Path, password: &str, disturb: impl FnOnce()) -> Run {
     let (child, _) = start_run(command);
-    wait_until(&bench.home, any_committed);
+    wait_until(home, any_committed);
     disturb();
-    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let output = child.wait_with_output().expect("it ends");
+    assert_hidden(password, &output, home);
     let run = parse_run(&output);
     let is_invalid = run
         .checks
@@ -190,17 +199,21 @@ fn rows_that_disappear_or_never_appeared_are_found_and_rows_of_others_refused() 
     assert_lost(&run);
 }
 
-/// Ends the processes of a server with SIGKILL: the postmaster, then its children.
-fn kill_at_once(server: &EmbeddedPostgres) {
-    let postmaster = server.pid().expect("it runs");
+/// The processes that a process has started.
+pub fn children(parent: u32) -> Vec<u32> {
     let is_child = |pid: &u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let after_name = stat.rsplit(") ").next().unwrap_or_default();
-        after_name.split(' ').nth(1) == Some(postmaster.to_string().as_str())
+        after_name.split(' ').nth(1) == Some(parent.to_string().as_str())
     };
     let processes = fs::read_dir("/proc").expect("processes").flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let children: Vec<u32> = pids.filter(is_child).collect();
+    pids.filter(is_child).collect()
+}
+
+/// Ends the processes of a server with SIGKILL: the postmaster, then its children.
+pub fn kill_at_once(server: &EmbeddedPostgres) {
+    let children = children(server.pid().expect("it runs"));
     assert!(children.len() > 3, "{children:?}");
     // First all are stopped, so that none commits while the others end.
     server.freeze().expect("it runs");
@@ -210,7 +223,7 @@ fn kill_at_once(server: &EmbeddedPostgres) {
     server.kill();
 }
 
-fn signal(pid: u32, signal: i32) {
+pub fn signal(pid: u32, signal: i32) {
     // SAFETY: kill(2) takes two integers and touches no memory.
     assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0, "{pid}");
 }
@@ -268,6 +281,10 @@ fn a_ledger_accounts_for_each_commit() {
 
 #[test]
 fn a_failover_to_a_standby_that_lags_loses_commits() {
+    (0..rounds()).for_each(|_| fail_over_to_a_standby_that_lags());
+}
+
+fn fail_over_to_a_standby_that_lags() {
     let primary = own_postgres();
     let bench = TestBench::on(&primary, "failover");
     ok_stdout(&bench.prony("load tpcb --scale 4"));
@@ -345,9 +362,13 @@ fn a_crash_loses_commits_only_if_they_are_not_durable() {
             },
         )
     };
-    assert!(lost_of_ledger(&crash("off")) > 0);
-    let run = crash("on");
-    assert_eq!(lost_of_ledger(&run), 0);
+    let mut run = None;
+    for _ in 0..rounds() {
+        assert!(lost_of_ledger(&crash("off")) > 0);
+        run = Some(crash("on"));
+        assert_eq!(run.as_ref().map(lost_of_ledger), Some(0));
+    }
+    let run = run.expect("there is a round");
     let reading = &run.growth[0];
     let maximum = reading.committed + reading.ambiguous;
     assert!(

@@ -5,6 +5,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -24,6 +25,10 @@ pub struct Relay {
 struct RelayState {
     /// Whether nothing is forwarded on any connection.
     is_frozen: AtomicBool,
+    /// Whether nothing that the program sends is forwarded.
+    holds_requests: AtomicBool,
+    /// Whether nothing that the server sends is forwarded.
+    discards_replies: AtomicBool,
     /// Whether new connections are closed at once.
     is_down: AtomicBool,
     /// Whether the relay was dropped, so that all threads end.
@@ -115,6 +120,28 @@ impl Relay {
         self.state.last_frozen.store(connections, Ordering::Relaxed);
     }
 
+    /// Forwards nothing of what the program sends, or discards what the server sends: connections are half open.
+    pub fn set_half_open(&self, holds_requests: bool, discards_replies: bool) {
+        let state = &self.state;
+        state
+            .holds_requests
+            .store(holds_requests, Ordering::Relaxed);
+        state
+            .discards_replies
+            .store(discards_replies, Ordering::Relaxed);
+    }
+
+    /// Drops the packets of the program on all open connections, unacknowledged, as a network that is cut. The server
+    /// learns of it.
+    pub fn cut_off(&self) {
+        let open_connections = self.state.open_connections.lock().expect("not poisoned");
+        for connection in open_connections.iter() {
+            drop_packets(&connection.program);
+        }
+        drop(open_connections);
+        self.freeze_and_close_at_server();
+    }
+
     /// Like [`Relay::freeze_open_connections`], but also closes the connections to the server.
     pub fn freeze_and_close_at_server(&self) {
         self.freeze_open_connections();
@@ -174,6 +201,32 @@ impl Drop for Relay {
     }
 }
 
+/// Lets the kernel drop each packet that arrives for a socket, before it acknowledges it.
+fn drop_packets(socket: &TcpStream) {
+    // Keeps 0 bytes of each packet.
+    let mut program = [libc::sock_filter {
+        code: (libc::BPF_RET | libc::BPF_K) as u16,
+        jt: 0,
+        jf: 0,
+        k: 0,
+    }];
+    let filter = libc::sock_fprog {
+        len: 1,
+        filter: program.as_mut_ptr(),
+    };
+    // SAFETY: the socket is open, and the filter and its program live until the kernel has copied them.
+    let status = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            (&raw const filter).cast(),
+            size_of_val(&filter) as libc::socklen_t,
+        )
+    };
+    assert_eq!(status, 0, "{}", std::io::Error::last_os_error());
+}
+
 /// Forwards data in one direction until a side closes or the relay is dropped. `counts_bytes`: whether the
 /// bytes are added to [`RelayState::bytes_sent`].
 fn forward(
@@ -192,7 +245,8 @@ fn forward(
     thread::spawn(move || {
         let mut buffer = vec![0; 64 * 1024];
         while !state.is_dropped.load(Ordering::Relaxed) {
-            if state.is_frozen(number) {
+            let is_held = counts_bytes && state.holds_requests.load(Ordering::Relaxed);
+            if state.is_frozen(number) || is_held {
                 thread::sleep(POLL_INTERVAL);
                 continue;
             }
@@ -208,7 +262,8 @@ fn forward(
             };
             let delay_us = state.delays_us[usize::from(!counts_bytes)].load(Ordering::Relaxed);
             thread::sleep(Duration::from_micros(delay_us));
-            if to.write_all(&buffer[..count]).is_err() {
+            let is_discarded = !counts_bytes && state.discards_replies.load(Ordering::Relaxed);
+            if !is_discarded && to.write_all(&buffer[..count]).is_err() {
                 break;
             }
             if counts_bytes {

@@ -64,6 +64,7 @@ impl<'a, I: Io> Connections<'a, I> {
     pub fn may_be_due(&self, now_ns: u64) -> bool {
         self.attempts.may_be_due(now_ns)
             || now_ns >= self.timers.next_ns()
+            || now_ns >= self.reply_check_ns
             || !self.refused_at_once.is_empty()
     }
 
@@ -99,6 +100,9 @@ impl<'a, I: Io> Connections<'a, I> {
         for slot in self.attempts.overdue_slots(now_ns) {
             let step = self.time_out(slot);
             events.extend(self.apply_step(slot, step));
+        }
+        if now_ns >= self.reply_check_ns {
+            events.extend(self.lose_silent(now_ns));
         }
         events
     }

@@ -139,6 +139,7 @@ impl Users<'_> {
             from_ns: now_ns,
             until_ns: None,
             kind: RunEventKind::QueueFull,
+            cause: None,
             detail: "more starts were due than the queue holds".to_owned(),
             count: waiting,
         }));

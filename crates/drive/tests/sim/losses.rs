@@ -52,7 +52,7 @@ fn the_run_continues_after_an_outage() {
     };
     assert_eq!((outage.kind, outage.count), (RunEventKind::Outage, 4));
     assert_eq!(attempts.kind, RunEventKind::FailedAttempts);
-    attempts.detail.assert_starts_with("refused: ");
+    assert_eq!(attempts.cause.as_deref(), Some("refused"));
     let gap_ns = outage.until_ns.unwrap() - outage.from_ns;
     assert!((1000 * MS..2100 * MS).contains(&gap_ns), "{gap_ns}");
     assert!(observer.rows[3].0 > 3_900, "{:?}", observer.rows);

@@ -55,6 +55,8 @@ pub struct CapacityStep {
     pub p50_ns: Option<u64>,
     /// 99th percentile of it, nanoseconds.
     pub p99_ns: Option<u64>,
+    /// Mean time from a reply's arrival until the client noticed it, nanoseconds; absent if it is not known.
+    pub client_wait_ns: Option<f64>,
     /// Busy share of the CPUs of the server's machine, 0 to 1; absent if it was not observed.
     pub server_cpu_share: Option<f64>,
     pub verdict: AnswerVerdict,
@@ -170,6 +172,7 @@ pub fn judge_step(run: &Run, requirements: &[Requirement]) -> CapacityStep {
         achieved: all.map(|all| all.tps),
         p50_ns: all.and_then(|all| all.response.p50_ns),
         p99_ns: all.and_then(|all| all.response.p99_ns),
+        client_wait_ns: all.and_then(|all| Some(all.parts.as_ref()?.client_wait.mean_ns)),
         server_cpu_share: server_machine_mean(run, |machine| machine.busy_share),
         verdict,
         share_of_limit,

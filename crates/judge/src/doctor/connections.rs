@@ -30,6 +30,16 @@ pub(super) fn finding(server: &DatabaseFacts, load: IntendedLoad) -> DoctorFindi
     }
 }
 
+/// How many clients the limits of the server, the role, the database and the account allow; `None` if none is known.
+pub fn clients_that_fit(server: &DatabaseFacts) -> Option<u64> {
+    let of_server = server
+        .max_connections
+        .map(|max| free_connections(server, max));
+    let narrower = server.narrower_limits.iter().map(free);
+    let free = narrower.chain(of_server).min()?;
+    Some(free.saturating_sub(SPARE_CONNECTIONS))
+}
+
 fn free(limit: &ConnectionLimit) -> u64 {
     limit.limit.saturating_sub(limit.in_use)
 }

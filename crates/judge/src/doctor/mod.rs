@@ -15,7 +15,7 @@ mod server;
 mod storage;
 mod system;
 
-pub use connections::SPARE_CONNECTIONS;
+pub use connections::{SPARE_CONNECTIONS, clients_that_fit};
 pub use facts::{
     CgroupLimits, DatabaseFacts, IdleUsage, IntendedLoad, MachineFacts, NetworkInterface,
     ReadProbe, StorageProbe, TcpSettings,

@@ -66,6 +66,29 @@ fn a_stalled_server_at_the_end_is_not_a_client_error() {
 }
 
 #[test]
+fn the_work_of_a_user_s_own_thread_explains_a_gap() {
+    let of_one_client = |gap: f64, busy_share: f64| {
+        let mut run = run_with_gap(gap);
+        run.measured.kinds[0].busy_s /= f64::from(run.drive.clients);
+        (run.drive.clients, run.drive.threads) = (1, 1);
+        run.machine_mut().health.run_queue_s = Some(0.0);
+        run.machine_mut().health.busiest_thread_share = Some(busy_share);
+        check(&run).expect("a gap")
+    };
+    let explained = of_one_client(-0.029, 0.04);
+    assert_eq!(explained.severity, Severity::Caveat);
+    explained.finding.assert_contains("for 4.0 % of the time");
+    let large = of_one_client(-0.035, 0.04);
+    assert_eq!(large.severity, Severity::Invalid);
+    large.advice.assert_lacks("report it");
+    for (gap, busy_share) in [(-0.029, 0.02), (0.029, 0.04)] {
+        of_one_client(gap, busy_share)
+            .advice
+            .assert_contains("report it");
+    }
+}
+
+#[test]
 fn cpu_waits_excuse_a_small_gap() {
     let mut run = run_with_gap(-0.029);
     // 20 % of the 120 seconds that two threads have.
@@ -201,6 +224,7 @@ fn a_long_transaction_at_an_edge_of_a_short_window_is_no_error_of_prony() {
     let one_client = |busy_s: f64| {
         let mut run = healthy();
         run.drive.clients = 1;
+        run.machine_mut().health.busiest_thread_share = Some(0.02);
         run.measured.length_s = 10.0;
         let figures = &mut run.measured.kinds[0];
         (figures.committed, figures.busy_s) = (6_700, busy_s);

@@ -14,7 +14,7 @@ use crate::text::latency::{
 };
 use crate::text::plain;
 use crate::units;
-use prony_store::{KindFigures, Latency, Run, decode_histogram};
+use prony_store::{KindFigures, Latency, Run};
 use std::fmt;
 
 /// The plot has room for the names of the percentiles above it.
@@ -105,16 +105,11 @@ fn histogram_bars(latency: &Latency) -> Result<HistogramBars, String> {
     if latency.histogram.is_empty() {
         return Err("the document contains no histogram".to_owned());
     }
-    let histogram = decode_histogram::<u64>(&latency.histogram)?;
-    let values_with_counts = || {
-        let steps = histogram.iter_recorded();
-        steps.map(|step| (step.value_iterated_to().max(1), step.count_at_value()))
-    };
+    let times = latency.recorded_times()?;
+    let values_with_counts = || times.counts().map(|(value, count)| (value.max(1), count));
     let low_ns = values_with_counts().next().map(|(value, _)| value as f64);
     let low_ns = low_ns.ok_or("the histogram is empty")?;
-    let high_ns = values_with_counts()
-        .last()
-        .map_or(low_ns, |(value, _)| value as f64);
+    let high_ns = times.max_ns().max(1) as f64;
     // Leave a margin around a single value.
     let (low_ns, high_ns) = (low_ns / 1.05, high_ns * 1.05);
     let mut counts = vec![0_u64; BAR_COUNT];

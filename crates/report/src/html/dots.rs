@@ -37,8 +37,9 @@ struct DotRow {
     text: String,
 }
 
-/// An axis for the values of all rows, with a margin; `reference` is included. `None` if there is no value.
-fn axis(rows: &[DotRow], reference: Option<f64>) -> Option<Scale> {
+/// An axis for the values of all rows, with a margin; `reference` is included. `None` if there is no value. Values that
+/// hardly differ get a margin so wide that no two ticks have the same label.
+fn axis(rows: &[DotRow], reference: Option<f64>, format_value: fn(f64) -> String) -> Option<Scale> {
     let ends = rows
         .iter()
         .flat_map(|row| row.interval.into_iter().flatten());
@@ -54,7 +55,16 @@ fn axis(rows: &[DotRow], reference: Option<f64>) -> Option<Scale> {
     } else {
         high.abs().max(1e-9) * 0.1
     };
-    Some(Scale::linear(low - margin, high + margin, LEFT, RIGHT))
+    let scales = (0..16).map(|doublings| {
+        let margin = margin * f64::from(1 << doublings);
+        Scale::linear(low - margin, high + margin, LEFT, RIGHT)
+    });
+    let mut readable = scales.clone().filter(|scale| {
+        let labels = scale.ticks.iter().map(|tick| format_value(*tick));
+        let labels: Vec<String> = labels.collect();
+        labels.windows(2).all(|pair| pair[0] != pair[1])
+    });
+    readable.next().or(scales.clone().next())
 }
 
 /// Draws a plot; nothing if no row has a figure.
@@ -67,7 +77,7 @@ fn draw(
     format_value: fn(f64) -> String,
 ) -> fmt::Result {
     let has_value = rows.iter().any(|row| row.value.is_some());
-    let Some(axis) = axis(rows, reference).filter(|_| has_value) else {
+    let Some(axis) = axis(rows, reference, format_value).filter(|_| has_value) else {
         return Ok(());
     };
     let plot = Plot {
@@ -241,8 +251,18 @@ mod tests {
     }
 
     #[test]
+    fn values_that_hardly_differ_have_ticks_with_different_labels() {
+        let rows = [row(Some(125.1), None), row(Some(125.9), None)];
+        let axis = axis(&rows, None, units::rate).unwrap();
+        let mut labels: Vec<String> = axis.ticks.iter().map(|tick| units::rate(*tick)).collect();
+        let count = labels.len();
+        labels.dedup();
+        assert!(count >= 2 && labels.len() == count, "{labels:?}");
+    }
+
+    #[test]
     fn the_axis_contains_all_intervals() {
-        let axis_of = |row| axis(&[row], None).unwrap();
+        let axis_of = |row| axis(&[row], None, units::rate).unwrap();
         let with_interval = axis_of(row(Some(10.0), Some([8.0, 13.0])));
         assert_eq!(with_interval.ticks, [8.0, 10.0, 12.0]);
         assert!(with_interval.position(8.0) > LEFT && with_interval.position(13.0) < RIGHT);

@@ -9,6 +9,7 @@
 //! generates it again and compares.
 
 mod about;
+mod capacity;
 mod client;
 mod comparisons;
 mod distribution;
@@ -37,6 +38,7 @@ mod seconds;
 mod server;
 mod several;
 mod statements;
+pub mod store;
 mod suite;
 mod sweep;
 mod table;
@@ -226,16 +228,47 @@ fn generator_text(build: &Build) -> String {
     }
 }
 
-/// Writes the head of a page, which allows its style and its script and nothing else.
+/// The style and the script of a page, and what else its policy allows.
+#[derive(Clone, Copy, Debug)]
+struct PageParts {
+    style: &'static str,
+    /// Empty if there is none.
+    script: &'static str,
+    /// Directives of the policy, each with a semicolon and a space.
+    allows: &'static str,
+}
+
+impl PageParts {
+    /// Those of a page in one file, which allows its style and its script and nothing else.
+    const fn of_file(script: &'static str) -> PageParts {
+        PageParts {
+            style: STYLE,
+            script,
+            allows: "form-action 'none'; ",
+        }
+    }
+}
+
+/// Start of the element with a page's policy.
+const POLICY_START: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"";
+
+/// The policy of a page, for the header of an HTTP response; `None` if the text is no page.
+pub fn policy_of(page: &str) -> Option<String> {
+    let (_, after) = page.split_once(POLICY_START)?;
+    let (policy, _) = after.split_once('"')?;
+    Some(policy.to_owned())
+}
+
+/// Writes the head of a page.
 fn write_head(
     out: &mut Html,
     start: Html,
     title: &str,
-    script: &str,
+    parts: PageParts,
     build: &Build,
 ) -> fmt::Result {
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
-    let script_policy = match script {
+    let script_policy = match parts.script {
         "" => Html::default(),
         script => markup!("script-src 'sha256-{}'; ", hash(script)),
     };
@@ -243,18 +276,19 @@ fn write_head(
         out,
         "{}\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
-         'sha256-{}'; {}base-uri 'none'; form-action 'none'\">\n\
+         {}default-src 'none'; style-src 'sha256-{}'; {}{}base-uri 'none'\">\n\
          {}{}\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{} – Prony</title>\n<style>{}</style>\n</head>\n<body>\n",
         start,
-        hash(STYLE),
+        Raw(POLICY_START),
+        hash(parts.style),
         script_policy,
+        Raw(parts.allows),
         Raw(GENERATOR_START),
         generator_text(build),
         title,
-        Raw(STYLE)
+        Raw(parts.style)
     )
 }
 
@@ -279,7 +313,7 @@ fn write_header(
         form.attribute(),
         about::attribute(documents)
     );
-    write_head(out, start, &title, SCRIPT, build)?;
+    write_head(out, start, &title, PageParts::of_file(SCRIPT), build)?;
     writeln_markup!(
         out,
         "<a class=\"skip\" href=\"#main\">Skip to the verdict</a>\n<header>\n<h1>{}</h1>",

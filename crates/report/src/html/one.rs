@@ -13,7 +13,7 @@ use crate::html::markup::{Html, Markup, markup, write_markup, writeln_markup};
 use crate::text::answer::answer_lines;
 use crate::text::captured::captured_mix;
 use crate::text::counts::{KINDS, describe_counts, kind_table, metric_meaning};
-use crate::text::drill::{drill_facts, is_drill};
+use crate::text::drill::drill_facts;
 use crate::text::findings::{describe_event, failed_in_warmup, worst_first};
 use crate::text::machines::machines;
 use crate::text::outage::outage_text;
@@ -76,7 +76,7 @@ pub fn title(run: &Run) -> String {
 /// The sections that a run has.
 fn sections_of(run: &Run) -> impl Iterator<Item = (&'static str, &'static str)> {
     let sections = SECTIONS.into_iter();
-    sections.filter(|(id, _)| *id != "drill" || is_drill(run))
+    sections.filter(|(id, _)| *id != "drill" || run.is_drill())
 }
 
 /// Writes the table of contents of a page with one run; `entries` are inserted after those of the run.
@@ -246,7 +246,7 @@ fn write_drill(out: &mut Html, run: &Run) -> fmt::Result {
 }
 
 /// Writes a main figure with its unit or name and a description.
-fn write_figure(out: &mut Html, value: &str, name: &str, description: &str) -> fmt::Result {
+pub fn write_figure(out: &mut Html, value: &str, name: &str, description: &str) -> fmt::Result {
     write_markup!(
         out,
         "<li><b>{}</b> {} <span>{}</span></li>",

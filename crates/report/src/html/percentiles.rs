@@ -11,7 +11,7 @@ use super::table::write_figure_table;
 use super::write_fold;
 use crate::html::markup::Html;
 use crate::units::{self, time_or_dash};
-use prony_store::{Latency, Run, decode_histogram};
+use prony_store::{Latency, Run};
 use std::fmt;
 
 /// The end of the axis: the 99.99th percentile.
@@ -37,21 +37,21 @@ struct Curve {
 
 /// Computes a curve; `None` if there is no histogram, or too few samples for any percentile above the median.
 fn curve(named: &NamedLatency<'_>) -> Option<Curve> {
-    let histogram = decode_histogram::<u64>(&named.latency.histogram).ok()?;
-    let samples = histogram.len() as f64;
+    let times = named.latency.recorded_times().ok()?;
+    let samples = times.samples() as f64;
     let last_decade = (samples / SAMPLES_ABOVE).log10().min(LAST_DECADE);
     if !last_decade.is_finite() || last_decade <= 0.3 {
         return None;
     }
     let mut points: Vec<(f64, f64)> = Vec::new();
     let mut below = 0_u64;
-    for step in histogram.iter_recorded() {
-        let time_ns = step.value_iterated_to().max(1) as f64;
+    for (time_ns, count) in times.counts() {
+        let time_ns = time_ns.max(1) as f64;
         let decade = -(1.0 - below as f64 / samples).log10();
         if decade > last_decade {
             break;
         }
-        below += step.count_at_value();
+        below += count;
         let end = -(1.0 - below as f64 / samples).max(1e-12).log10();
         points.push((decade, time_ns));
         points.push((end.min(last_decade), time_ns));
@@ -71,7 +71,7 @@ fn curve(named: &NamedLatency<'_>) -> Option<Curve> {
         name: named.name.clone(),
         group: named.group.clone(),
         points: drawn,
-        p9999_ns: has_p9999.then(|| histogram.value_at_quantile(0.9999)),
+        p9999_ns: has_p9999.then(|| times.quantile_ns(0.9999)),
     })
 }
 

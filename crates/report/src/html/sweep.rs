@@ -7,14 +7,12 @@ use super::drawing::{Drawing, line_sample, path_through};
 use super::figure::{Figure, Plot};
 use super::scale::Scale;
 use super::table::write_table;
-use crate::capacity::{answer_sentence, remarks};
 use crate::html::markup::{Html, markup, writeln_markup};
 use crate::text::plain;
 use crate::text::sweep::{
     KNEE_LEGEND, curve_name, knee_sentence, sweep_legend, sweep_table, usl_sentence,
 };
 use crate::units;
-use prony_judge::capacity::CapacityResult;
 use prony_judge::statistics::UslFit;
 use prony_judge::sweep::{CPUS_AXIS, Curve, Sweep, SweepPoint};
 use std::fmt;
@@ -48,19 +46,6 @@ pub fn write(out: &mut Html, sweep: &Sweep) -> fmt::Result {
         }
     }
     Ok(())
-}
-
-/// Writes how much the server can take, what that rests on, and the curve of its steps. The answer takes the place of the
-/// knee.
-pub fn write_capacity(out: &mut Html, sweep: &mut Sweep, found: &CapacityResult) -> fmt::Result {
-    writeln_markup!(out, "<p><strong>{}</strong></p>", answer_sentence(found))?;
-    for remark in remarks(found) {
-        writeln_markup!(out, "<p>{}</p>", remark)?;
-    }
-    for curve in &mut sweep.curves {
-        curve.knee = None;
-    }
-    write_points(out, sweep)
 }
 
 /// Draws the points, and writes their table.
@@ -220,8 +205,7 @@ mod tests {
     use super::*;
     use crate::sample_run::closed;
     use prony_assertions::TextAssertions;
-    use prony_judge::requirements::unanswered;
-    use prony_store::{Experiment, ExperimentKind, Requirement, Run, Setting};
+    use prony_store::{Experiment, ExperimentKind, Run, Setting};
 
     /// Two runs of each of these points: clients and throughput.
     fn runs(points: &[(u32, f64)], value: impl Fn(u32) -> String) -> Vec<Run> {
@@ -251,33 +235,8 @@ mod tests {
 
     fn shown(runs: &[Run]) -> Html {
         let mut out = Html::default();
-        let mut sweep = Sweep::of(runs).unwrap();
-        match CapacityResult::of(runs) {
-            Some(found) => write_capacity(&mut out, &mut sweep, &found).unwrap(),
-            None => write(&mut out, &sweep).unwrap(),
-        }
+        write(&mut out, &Sweep::of(runs).unwrap()).unwrap();
         out
-    }
-
-    #[test]
-    fn rates_of_which_something_was_required_have_their_answer_instead_of_a_knee() {
-        let mut runs = runs(&POINTS, |clients| (clients * 100).to_string());
-        for run in &mut runs {
-            run.drive.rate_tps = Some(f64::from(run.drive.clients) * 100.0);
-            run.answer = unanswered(&[Requirement::parse("p99<20ms").unwrap()]);
-            run.experiment.as_mut().unwrap().point[0].name = "rate".to_owned();
-        }
-        let page = shown(&runs);
-        assert!(
-            page.contains("<strong>at least 1,600 /s at p99 below 20.0 ms"),
-            "{}",
-            &*page
-        );
-        page.to_lowercase().assert_lacks("knee");
-        assert!(
-            page.contains("No rate failed in 10 steps"),
-            "the remarks: {page}"
-        );
     }
 
     #[test]

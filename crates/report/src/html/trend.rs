@@ -8,7 +8,7 @@ use super::drawing::Drawing;
 use super::escape::EmbeddedJson;
 use super::figure::{Figure, Plot};
 use super::scale::Scale;
-use super::{start_section, table, write_fold};
+use super::{PageParts, start_section, table, write_fold};
 use crate::html::markup::{Html, Raw, markup, writeln_markup};
 use crate::text::comparison::format_figure;
 use crate::text::plain;
@@ -44,7 +44,8 @@ pub fn write_trend(out: &mut dyn Write, trend: &Trend, build: &Build) -> io::Res
 fn page(trend: &Trend, json: &str, build: &Build) -> Result<String, fmt::Error> {
     let mut out = Html::default();
     let title = title(trend);
-    super::write_head(&mut out, markup!("{}", Raw(PAGE_START)), &title, "", build)?;
+    let start = markup!("{}", Raw(PAGE_START));
+    super::write_head(&mut out, start, &title, PageParts::of_file(""), build)?;
     writeln_markup!(
         out,
         "<header>\n<h1>{}</h1>\n<p>Runs that are comparable with {}.</p>\n</header>\n<main>",

@@ -34,7 +34,11 @@ pub fn write(
             sweep.add_prices(prices);
         }
         return match CapacityResult::of(&runs) {
-            Some(found) => super::sweep::write_capacity(out, &mut sweep, &found),
+            Some(found) => {
+                super::capacity::write(out, &found)?;
+                // What the points cost stands in their own table.
+                prices.map_or(Ok(()), |_| super::sweep::write_points(out, &sweep))
+            }
             None => super::sweep::write(out, &sweep),
         };
     }

@@ -8,17 +8,14 @@ use super::plain;
 use crate::units::{count_with_noun, seconds, span};
 use prony_judge::drill::{errors_in_outage, permitted_loss};
 use prony_judge::ledger::{ledger_sentence, lost_by_ledger, recovery_point_s};
-use prony_store::{ClientTimeouts, Event, EventKind, LedgerAccount, ReplicaStaleness, Run};
+use prony_store::{
+    ClientTimeouts, Event, EventKind, LedgerAccount, ReplicaStaleness, Run, SqlDialect,
+};
 use std::collections::BTreeMap;
-
-/// Whether the run measured what a drill finds.
-pub(crate) fn is_drill(run: &Run) -> bool {
-    run.commit_gap.is_some() || run.ledger.is_some()
-}
 
 /// What was done, what clients saw, and what became of the commits; empty if the run measured neither.
 pub(crate) fn drill_facts(run: &Run) -> Vec<(&'static str, String)> {
-    if !is_drill(run) {
+    if !run.is_drill() {
         return Vec::new();
     }
     let mut facts = vec![("done", done(run))];
@@ -35,7 +32,7 @@ pub(crate) fn drill_facts(run: &Run) -> Vec<(&'static str, String)> {
         .commit_gap
         .as_ref()
         .and_then(|gap| gap.timeouts.as_ref());
-    facts.extend(timeouts.map(|timeouts| ("limits", limits(timeouts))));
+    facts.extend(timeouts.map(|timeouts| ("limits", limits(timeouts, run.server.dialect()))));
     let errors = errors_in_outage(run).into_iter();
     let errors = errors.map(|(class, count)| format!("{count} {}", class.name()));
     let errors: Vec<String> = errors.collect();
@@ -96,7 +93,7 @@ fn waits(run: &Run) -> String {
     // Each worker has counted its own.
     let mut by_cause: BTreeMap<&str, (u64, f64, f64)> = BTreeMap::new();
     for attempts in failed {
-        let cause = attempts.detail.split(": ").next().unwrap_or_default();
+        let cause = attempts.cause.as_deref().unwrap_or("for an unknown cause");
         let until_s = attempts.until_s.unwrap_or(attempts.at_s);
         let sum = by_cause.entry(cause).or_insert((0, f64::INFINITY, 0.0));
         *sum = (
@@ -119,15 +116,42 @@ fn waits(run: &Run) -> String {
     parts.join("; ")
 }
 
-/// How long clients wait for a server that is silent.
-fn limits(timeouts: &ClientTimeouts) -> String {
+/// How long clients wait for a server that is silent, by the names of the options of its clients.
+fn limits(timeouts: &ClientTimeouts, dialect: Option<SqlDialect>) -> String {
     let or_none = |time_s: Option<f64>| time_s.map_or("none".to_owned(), span);
-    let user = match timeouts.tcp_user_s {
-        Some(time_s) => format!("tcp_user_timeout {}", span(time_s)),
-        None => "no tcp_user_timeout: a request to a server that has vanished waits for about 15 minutes".to_owned(),
+    let (sent, reply) = match dialect {
+        Some(SqlDialect::MySql) => ("write-timeout", Some("read-timeout")),
+        Some(SqlDialect::TransactSql) => ("time-out of sent data", Some("socketTimeout")),
+        Some(SqlDialect::PostgreSql) | None => ("tcp_user_timeout", None),
     };
-    let (connect, keepalive) = (or_none(timeouts.connect_s), or_none(timeouts.keepalive_s));
-    format!("connect_timeout {connect}; {user}; keepalive of idle connections {keepalive}")
+    let mut parts = vec![format!("connect_timeout {}", or_none(timeouts.connect_s))];
+    parts.extend(
+        timeouts
+            .tcp_user_s
+            .map(|time_s| format!("{sent} {}", span(time_s))),
+    );
+    parts.extend(match (reply, timeouts.reply_s, timeouts.tcp_user_s) {
+        (Some(reply), Some(time_s), _) => Some(format!("{reply} {}", span(time_s))),
+        (Some(reply), None, _) => Some(format!(
+            "no {reply}: a request to a server that hangs waits without end, and to one that has vanished for about 15 \
+             minutes"
+        )),
+        (None, _, None) => Some(format!(
+            "no {sent}: a request to a server that has vanished waits for about 15 minutes"
+        )),
+        (None, _, Some(_)) => None,
+    });
+    parts.extend(timeouts.tries_all_addresses.map(|at_once| {
+        let text = if at_once {
+            "MultiSubnetFailover: all addresses of the name are tried at once"
+        } else {
+            "no MultiSubnetFailover: the addresses of the name are tried one after another"
+        };
+        text.to_owned()
+    }));
+    let keepalive = or_none(timeouts.keepalive_s);
+    parts.push(format!("keepalive of idle connections {keepalive}"));
+    parts.join("; ")
 }
 
 fn account_facts(facts: &mut Vec<(&'static str, String)>, run: &Run, account: &LedgerAccount) {
@@ -235,7 +259,8 @@ mod tests {
                 at_s,
                 until_s: Some(at_s + 0.2),
                 kind: EventKind::FailedAttempts,
-                detail: format!("{cause}: connection to server failed: why"),
+                cause: Some(cause.to_owned()),
+                detail: "connection to server failed: why".to_owned(),
                 count: 4,
                 ..Event::default()
             });
@@ -256,17 +281,25 @@ mod tests {
                 [("server", server), ("timeline", "2")].map(|(a, b)| (a.to_owned(), b.to_owned())),
             )
         };
-        let timeouts = |tcp_user_s| {
+        let timeouts = |tcp_user_s, reply_s, dialect| {
             let timeouts = ClientTimeouts {
                 connect_s: Some(10.0),
                 tcp_user_s,
+                reply_s,
+                tries_all_addresses: (dialect == SqlDialect::TransactSql).then_some(false),
                 keepalive_s: None,
             };
-            limits(&timeouts)
+            limits(&timeouts, Some(dialect))
         };
-        timeouts(None)
+        timeouts(None, None, SqlDialect::PostgreSql)
             .assert_contains("waits for about 15 minutes; keepalive of idle connections none");
-        timeouts(Some(5.0)).assert_starts_with("connect_timeout 10 s; tcp_user_timeout 5 s;");
+        timeouts(Some(5.0), None, SqlDialect::PostgreSql)
+            .assert_starts_with("connect_timeout 10 s; tcp_user_timeout 5 s; keepalive");
+        timeouts(Some(5.0), Some(7.0), SqlDialect::MySql)
+            .assert_contains("write-timeout 5 s; read-timeout 7 s; keepalive");
+        timeouts(None, None, SqlDialect::MySql).assert_contains("no read-timeout: ");
+        timeouts(None, Some(2.0), SqlDialect::TransactSql)
+            .assert_contains("socketTimeout 2 s; no MultiSubnetFailover: ");
         run.ledger = Some(LedgerAccount {
             acknowledged: 900,
             lost: 5,

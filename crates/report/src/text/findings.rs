@@ -23,7 +23,13 @@ pub(crate) fn describe_event(event: &Event) -> (String, String) {
         0 | 1 => String::new(),
         number => format!(" ({} affected)", count(number)),
     };
-    let text = format!("{}{affected}: {}", event.kind.name(), plain(&event.detail));
+    let cause = event.cause.iter().map(|cause| plain(cause) + ": ");
+    let cause: String = cause.collect();
+    let text = format!(
+        "{}{affected}: {cause}{}",
+        event.kind.name(),
+        plain(&event.detail)
+    );
     let text = text.trim_end_matches([':', ' ']).to_owned();
     let output = event.command.as_ref();
     match output.and_then(|result| result.output.lines().last()) {

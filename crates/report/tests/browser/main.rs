@@ -7,6 +7,7 @@ mod recut;
 #[allow(dead_code)]
 #[path = "../support/sample_run.rs"]
 mod sample_run;
+mod store;
 
 use prony_assertions::TextAssertions;
 use prony_report::html;

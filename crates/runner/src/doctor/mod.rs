@@ -12,7 +12,7 @@ mod storage;
 
 use crate::error::Error;
 use files::SystemFiles;
-use prony_judge::doctor::{MachineFacts, examine as judge_facts};
+use prony_judge::doctor::{DatabaseFacts, MachineFacts, examine as judge_facts};
 use prony_server::observe::machine::{Colocation, find_colocation};
 use prony_server::{Address, Control, Target};
 use prony_store::DoctorReport;
@@ -81,6 +81,15 @@ pub fn examine(
         .transpose()
         .map_err(Error::Server)?;
     Ok(judge_facts(&machine, database.as_ref(), options.load))
+}
+
+/// What a server says of itself, without a judgement.
+///
+/// # Errors
+/// The connection to the server is lost.
+pub fn read_database(control: &mut Control, target: &Target) -> Result<DatabaseFacts, Error> {
+    let colocation = find_colocation(control);
+    database::read(control, target, &colocation).map_err(Error::Server)
 }
 
 /// What the files below `root` say of the machine.

@@ -114,7 +114,13 @@ fn build_target(
             seconds => Duration::from_secs(u64::from(seconds)),
         }),
         wait_options: WaitOptions::default(),
-        tcp: TcpOptions::default(),
+        tcp: TcpOptions {
+            user_timeout_ms: (options.seconds("write-timeout")?)
+                .map(|seconds| seconds.saturating_mul(1000)),
+            reply_timeout: (options.seconds("read-timeout")?)
+                .map(|seconds| Duration::from_secs(seconds.into())),
+            ..TcpOptions::default()
+        },
         protocol: ProtocolOptions::MySql(MysqlOptions {
             attributes: connection_attributes(),
             allow_cleartext: options.is_on("enable-cleartext-plugin")?,

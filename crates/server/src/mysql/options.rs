@@ -11,7 +11,7 @@ use std::ops::Deref;
 
 /// All options, with their names in MySQL's and MariaDB's clients, and whether each is a flag, which may be
 /// given without a value.
-const OPTIONS: [(&str, bool); 24] = [
+const OPTIONS: [(&str, bool); 26] = [
     ("user", false),
     ("password", false),
     ("host", false),
@@ -20,6 +20,8 @@ const OPTIONS: [(&str, bool); 24] = [
     ("database", false),
     ("protocol", false),
     ("connect-timeout", false),
+    ("read-timeout", false),
+    ("write-timeout", false),
     ("ssl", true),
     ("ssl-mode", false),
     ("ssl-ca", false),
@@ -117,6 +119,11 @@ impl Options {
             Some("1" | "on" | "true" | "yes") => Ok(true),
             Some(_) => Err(invalid_value(self, name, "write 1 or 0")),
         }
+    }
+
+    /// A number of seconds; 0 is no limit.
+    pub(super) fn seconds(&self, name: &'static str) -> Result<Option<u32>, Error> {
+        Ok(self.number(name)?.filter(|seconds| *seconds > 0))
     }
 
     pub(super) fn number<T: std::str::FromStr>(

@@ -118,6 +118,8 @@ pub(crate) fn tcp_options(options: &Options) -> Result<TcpOptions, Error> {
         keepalive_interval_s: positive("keepalives_interval")?,
         keepalive_count: positive("keepalives_count")?,
         user_timeout_ms: positive("tcp_user_timeout")?,
+        // libpq has no such option.
+        reply_timeout: None,
     })
 }
 

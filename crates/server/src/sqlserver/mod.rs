@@ -85,6 +85,7 @@ fn build_target(
         return Err(options.value_error("packet size", "write 512 to 32767"));
     }
     let connect_timeout_s: Option<u32> = options.number("connect timeout")?;
+    let reply_timeout_ms = options.number("socketTimeout")?.filter(|ms| *ms > 0);
     let protocol = SqlServerOptions {
         program_name: options
             .get("app name")
@@ -111,7 +112,10 @@ fn build_target(
             seconds => Duration::from_secs(u64::from(seconds)),
         }),
         wait_options: WaitOptions::default(),
-        tcp: TcpOptions::default(),
+        tcp: TcpOptions {
+            reply_timeout: reply_timeout_ms.map(Duration::from_millis),
+            ..TcpOptions::default()
+        },
         protocol: ProtocolOptions::SqlServer(protocol),
         spread: Spread::First,
         additional_targets: Vec::new(),

@@ -9,7 +9,7 @@ use crate::postgres::Environment;
 /// An option's name in messages, and the other names that a client has for it. Letter case, spaces,
 /// underscores and hyphens do not matter. Sources: Microsoft's documentation of SqlConnection, of the ODBC
 /// and JDBC drivers; the README of go-mssqldb.
-const OPTIONS: [(&str, &[&str]); 20] = [
+const OPTIONS: [(&str, &[&str]); 21] = [
     (
         "server",
         &[
@@ -44,6 +44,8 @@ const OPTIONS: [(&str, &[&str]); 20] = [
             "dialtimeout",
         ],
     ),
+    // Milliseconds, as in JDBC.
+    ("socketTimeout", &[]),
     ("authentication", &["fedauth", "authenticationscheme"]),
     ("integrated security", &["trustedconnection"]),
     ("dsn", &[]),

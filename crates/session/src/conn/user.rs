@@ -117,6 +117,12 @@ impl Conn {
         block == BlockState::Idle && self.effect.get() != Effect::Reads
     }
 
+    /// The effect of the last request, by its text if it was sent as text.
+    pub(crate) fn request_effect(&self) -> Effect {
+        let of_text = self.exchange.borrow().text_effect();
+        of_text.unwrap_or(self.effect.get())
+    }
+
     /// Records that a request succeeded.
     pub(crate) fn record_success(&self, block: BlockState) {
         if self.has_request_committed(block) {

@@ -4,8 +4,9 @@
 use super::{Db, DbReply};
 use crate::conn::{CurrentTransaction, UserPhase};
 use crate::error::DbError;
-use prony_measure::{Outcome, TxnKind};
-use prony_wire::{Statement, Value};
+use crate::ledger::Settlement;
+use prony_measure::{ErrorClass, Outcome, TxnKind};
+use prony_wire::{BlockState, Effect, Statement, Value};
 use std::rc::Rc;
 
 impl Db {
@@ -69,6 +70,7 @@ impl Db {
     /// # Errors
     /// The reason why there is no new connection.
     pub async fn open_connection(&mut self) -> Result<(), DbError> {
+        self.settle(Settlement::RolledBack);
         self.wait(UserPhase::OpenConnection).await;
         if self.conn.is_up() {
             Ok(())
@@ -94,6 +96,7 @@ impl Db {
 
     /// Closes the connection; [`Db::open_connection`] opens a new one.
     pub async fn close_connection(&mut self) {
+        self.settle(Settlement::RolledBack);
         self.wait(UserPhase::Close).await;
     }
 
@@ -151,6 +154,68 @@ impl Db {
         self.wait_for_reply()
     }
 
+    /// Encodes the request that writes the entry of the open transaction block into the ledger; [`Db::finish_request`] must
+    /// follow. Returns false if the block has one, or the run keeps no ledger.
+    ///
+    /// # Errors
+    /// [`DbError`] if no block is open, or the connection is not up.
+    pub fn begin_entry(&mut self) -> Result<bool, DbError> {
+        self.check_usable()?;
+        let is_in_block = self.is_in_block();
+        let Some(ledger) = &mut self.ledger else {
+            return Ok(false);
+        };
+        if !is_in_block {
+            let text = "a transaction block must be open before its number is written";
+            return Err(DbError::protocol(text.to_owned()));
+        }
+        let Some(text) = ledger.entry_text() else {
+            return Ok(false);
+        };
+        self.conn.query(text.as_bytes());
+        Ok(true)
+    }
+
+    /// Whether the run keeps a ledger of this connection's commits.
+    pub fn has_ledger(&self) -> bool {
+        self.ledger.is_some()
+    }
+
+    /// Ends the transaction in the ledger if the reply that has arrived ended a block with an entry, whose statements the
+    /// ledger does not see. `error`: that of the reply.
+    pub fn settle_by_reply(&mut self, error: Option<&DbError>) {
+        if !self
+            .ledger
+            .as_ref()
+            .is_some_and(|ledger| ledger.has_entry())
+        {
+            return;
+        }
+        let block = if self.conn.is_up() {
+            self.conn.block_state()
+        } else {
+            BlockState::Idle
+        };
+        let Some(ledger) = &mut self.ledger else {
+            return;
+        };
+        let settlement = match (block, error.map(|error| error.class)) {
+            (BlockState::Open, _) => return,
+            (BlockState::Failed, _) => return ledger.note_failed_block(),
+            (BlockState::Idle, Some(ErrorClass::AmbiguousCommit)) => Settlement::Ambiguous,
+            (BlockState::Idle, Some(_)) => Settlement::RolledBack,
+            (BlockState::Idle, None) => match self.conn.request_effect() {
+                // PostgreSQL rolls it back without an error, unless a savepoint was restored.
+                Effect::Commits if ledger.has_failed() => Settlement::Ambiguous,
+                Effect::Commits => Settlement::Committed,
+                Effect::Reads => Settlement::RolledBack,
+                // A statement that commits what was before it, such as MySQL's DDL, or a call.
+                Effect::Writes => Settlement::Ambiguous,
+            },
+        };
+        self.settle(settlement);
+    }
+
     /// Counts another attempt at the transaction, after [`Db::recover_connection`].
     pub fn count_retry(&mut self) {
         let mut transaction = self.owner.transaction.get();
@@ -168,6 +233,7 @@ impl Db {
     /// # Errors
     /// [`crate::UserExit`] when the run stops meanwhile, or lost connections are not reopened.
     pub async fn recover_connection(&mut self) -> Result<(), crate::UserExit> {
+        self.settle(Settlement::RolledBack);
         self.recover().await
     }
 }

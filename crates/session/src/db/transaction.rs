@@ -196,7 +196,7 @@ impl Db {
     }
 
     /// Ends the transaction in the ledger, if there is one.
-    fn settle(&mut self, settlement: Settlement) {
+    pub(super) fn settle(&mut self, settlement: Settlement) {
         if let Some(ledger) = &mut self.ledger {
             ledger.settle(settlement);
         }

@@ -22,6 +22,10 @@ pub struct LedgerAccount {
     pub duplicated: u64,
     /// Entries whose commit was never sent, or which the server had refused.
     pub phantom: u64,
+    /// Entries that took effect before an earlier one of the same client; absent where the server does not show it, as SQL
+    /// Server and Galera, and in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reordered: Option<u64>,
     /// Clients whose lost commits are not one unbroken series: they are scattered, as by a corruption, not the last
     /// ones before a crash or of a replica that lagged behind.
     pub clients_scattered: u32,
@@ -98,6 +102,13 @@ impl LedgerMark {
             }
         }
         marks.push(self);
+    }
+}
+
+impl LedgerAccount {
+    /// Whether something became of the commits that the clients do not know of.
+    pub fn has_faults(&self) -> bool {
+        self.lost + self.duplicated + self.phantom + self.reordered.unwrap_or(0) > 0
     }
 }
 

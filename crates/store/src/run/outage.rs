@@ -35,6 +35,13 @@ pub struct ClientTimeouts {
     /// For the acknowledgement of what was sent (`tcp_user_timeout`); absent if the system decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_user_s: Option<f64>,
+    /// For the reply to a request (MySQL's `read-timeout`, SQL Server's `socketTimeout`); absent without a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_s: Option<f64>,
+    /// Whether the addresses of a server's name are tried at once (SQL Server's `MultiSubnetFailover`); absent for other
+    /// servers, and for a name with one address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tries_all_addresses: Option<bool>,
     /// For an answer to keepalive probes on an idle connection; absent without probes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keepalive_s: Option<f64>,

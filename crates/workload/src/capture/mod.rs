@@ -6,6 +6,7 @@
 
 mod catalog;
 mod generators;
+mod keys;
 mod mask;
 mod plan_text;
 mod statement;
@@ -15,6 +16,8 @@ pub(crate) use statement::{Token, TokenKind, tokens};
 
 #[cfg(test)]
 mod tests;
+
+pub use keys::plan_of_keys;
 
 use crate::script::PARAMETERS_MAX;
 use catalog::Catalog;

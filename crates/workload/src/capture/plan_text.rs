@@ -31,6 +31,13 @@ pub(super) fn write(
         ));
         lines.push(format!("#   because {reason}"));
     }
+    lines.extend(workload(entries, true));
+    lines.join("\n") + "\n"
+}
+
+/// The lines of `[workload]`. Without `is_counted`, the totals of the entries are no counts of a server.
+pub(super) fn workload(entries: &[Entry], is_counted: bool) -> Vec<String> {
+    let mut lines = Vec::new();
     lines.push("\n[workload]\nname = \"sql\"".to_owned());
     let mut samples: Vec<&Sample> = Vec::new();
     for sample in entries.iter().flat_map(|entry| &entry.transaction.samples) {
@@ -58,14 +65,13 @@ pub(super) fn write(
         lines.push(format!(
             "\n[[workload.transactions]]\nname = \"{name}\"\nweight = {weight}"
         ));
-        lines.push(format!(
-            "captured = {{ time = {time:.4}, rows = {rows:.4} }}"
-        ));
+        let captured = format!("captured = {{ time = {time:.4}, rows = {rows:.4} }}");
+        lines.extend(is_counted.then_some(captured));
         let guesses = transaction.guesses.iter();
         lines.extend(guesses.map(|guess| format!("# guess: {}", on_one_line(guess))));
         lines.push(format!("sql = '''\n{}'''", transaction.script));
     }
-    lines.join("\n") + "\n"
+    lines
 }
 
 /// The comments on the whole.

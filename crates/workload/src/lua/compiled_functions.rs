@@ -91,18 +91,24 @@ unsafe extern "C" fn next_event(context: *const ThreadContext) -> f64 {
     }
 }
 
-/// Reads the values of the first row of the result that the query returned, for the cells of the context.
-unsafe extern "C" fn read_first_row(context: *const ThreadContext) {
+/// Reads the values of the first row of the result that the query returned, for the cells of the context. Returns 0 if the
+/// row was dropped, because it is too long.
+unsafe extern "C" fn read_first_row(context: *const ThreadContext) -> f64 {
     // SAFETY: the prelude passes on the context that it received. The connections are not used after the call.
     let (context, connections) = unsafe { (&*context, (*context).connections()) };
     let Some(connections) = connections else {
-        return context.set_row(std::iter::empty());
+        context.set_row(std::iter::empty());
+        return 1.0;
     };
     let returns_first_result = connections.returns_first_result();
     let reply = connections.current().db.last_reply();
     let result = returned_result_index(returns_first_result, reply.result_count());
     match reply.iter().find(|(index, _)| *index == result) {
         Some((_, row)) => context.set_row(row.values()),
-        None => context.set_row(std::iter::empty()),
+        None => {
+            context.set_row(std::iter::empty());
+            return f64::from(!reply.has_dropped_rows());
+        }
     }
+    1.0
 }

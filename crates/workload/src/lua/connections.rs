@@ -3,7 +3,7 @@
 
 use super::sql_errors::DeferredError;
 use super::statements::PreparedStatements;
-use prony_session::{Db, DbError, DbReply, READ_ROW_BYTES_MAX, UserExit};
+use prony_session::{Db, DbError, DbReply, UserExit};
 
 /// A connection, its prepared statements and its deferred error.
 pub struct Connection {
@@ -14,8 +14,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    fn new(mut db: Db) -> Connection {
-        db.limit_rows(READ_ROW_BYTES_MAX);
+    fn new(mut db: Db, row_bytes_max: usize) -> Connection {
+        db.limit_rows(row_bytes_max);
         Connection {
             db,
             prepared: PreparedStatements::default(),
@@ -39,16 +39,19 @@ pub struct Connections {
     /// Whether a query returns the first of several results, and the script requests the others; otherwise a
     /// query returns the last.
     returns_first_result: bool,
+    /// The most bytes of a result's rows that each connection keeps.
+    row_bytes_max: usize,
 }
 
 impl Connections {
     /// Creates the connections of a user; none is open.
-    pub fn new(user_db: Db, returns_first_result: bool) -> Connections {
+    pub fn new(user_db: Db, returns_first_result: bool, row_bytes_max: usize) -> Connections {
         Connections {
-            connections: vec![Connection::new(user_db)],
+            connections: vec![Connection::new(user_db, row_bytes_max)],
             current: 0,
             free_numbers: vec![0],
             returns_first_result,
+            row_bytes_max,
         }
     }
 
@@ -78,7 +81,8 @@ impl Connections {
             Some(number) => number,
             None => {
                 let db = self.user_db().add_connection().await?;
-                self.connections.push(Connection::new(db));
+                self.connections
+                    .push(Connection::new(db, self.row_bytes_max));
                 self.connections.len() - 1
             }
         };

@@ -117,7 +117,7 @@ impl OutsideConnections {
                 Answer::Number(connection.map_or(0, OutsideConnection::result_count))
             }
             Request::SelectResult(result) => self.select_result(result),
-            Request::WaitForEvent => Answer::Flag(false),
+            Request::WaitForEvent | Request::WriteEntry => Answer::Flag(false),
             Request::Reconnect => self.reconnect(self.current),
             Request::IncrementCounter(counter) => {
                 self.context.outside_counters.increment(counter);

@@ -54,6 +54,8 @@ pub enum Request {
     SelectResult(usize),
     /// Run a command in a shell; return its wait status.
     RunCommand,
+    /// Write the entry of the open transaction into the ledger; return whether it was written.
+    WriteEntry,
 }
 
 /// The index of an execution's first statement parameter among the values of its request.
@@ -141,6 +143,7 @@ impl Request {
             20 => Request::ResultCount,
             21 => Request::SelectResult(as_index(value(1))?),
             22 => Request::RunCommand,
+            23 => Request::WriteEntry,
             _ => return Err(unknown_request_error()),
         })
     }

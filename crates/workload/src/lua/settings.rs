@@ -6,6 +6,7 @@ use crate::oltp::distribution::Distribution;
 use crate::sysbench::{Driver, IgnoredErrors};
 use prony_plan::QueryMode;
 use prony_server::Target;
+use prony_session::{READ_ROW_BYTES_MAX, UNREAD_ROW_BYTES_MAX};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -115,6 +116,17 @@ impl ScriptSettings {
     /// Whether all scripts must end now.
     pub(super) fn must_scripts_end(&self) -> bool {
         self.scripts_must_end.load(Ordering::Relaxed)
+    }
+
+    /// The most bytes of a result's rows that a connection keeps: few if nothing in the text reads rows or runs other code.
+    pub(super) fn row_bytes_max(&self) -> usize {
+        const READING: [&[u8]; 5] = [b"fetch", b"query_row", b"require", b"dofile", b"load"];
+        let reads = |name: &&[u8]| self.text.windows(name.len()).any(|word| word == *name);
+        if READING.iter().any(reads) {
+            READ_ROW_BYTES_MAX
+        } else {
+            UNREAD_ROW_BYTES_MAX
+        }
     }
 
     pub const DEFAULT_MEMORY_LIMIT_BYTES: usize = DEFAULT_MEMORY_LIMIT_BYTES;

@@ -9,14 +9,14 @@ use super::request::{Request, sql_text};
 use super::thread_context::{LuaText, ThreadContext};
 use mlua::ffi::{self, lua_CFunction, lua_State};
 use mlua::{Function, LightUserData, Lua, Result};
-use prony_session::READ_ROW_BYTES_MAX;
+use prony_session::{READ_ROW_BYTES_MAX, UNREAD_ROW_BYTES_MAX};
 use prony_wire::{Value, WireRow};
 use std::ffi::{CStr, c_int, c_void};
 
 /// The error of a script that reads a result whose last rows were dropped.
 const ROWS_TOO_LONG: &CStr =
-    c"the rows of the result exceed 64 MiB, the most that a script can read";
-const _: () = assert!(READ_ROW_BYTES_MAX == 64 << 20);
+    c"the rows of the result exceed 64 MiB, the most that a script can read, or 64 KiB if its text names no function for rows";
+const _: () = assert!(READ_ROW_BYTES_MAX == 64 << 20 && UNREAD_ROW_BYTES_MAX == 64 << 10);
 
 /// Maximum number of elements for which a table reserves memory when it is created; a larger table grows.
 const TABLE_SIZE_HINT_MAX: c_int = 1 << 16;
@@ -212,6 +212,14 @@ unsafe extern "C-unwind" fn first_row(state: *mut lua_State) -> c_int {
             return ffi::luaL_error(state, c"a row has too many columns".as_ptr());
         }
         let returns_first_result = connections.returns_first_result();
+        let is_dropped = {
+            let reply = connections.current().db.last_reply();
+            let result = returned_result_index(returns_first_result, reply.result_count());
+            reply.has_dropped_rows() && !reply.iter().any(|(index, _)| index == result)
+        };
+        if is_dropped {
+            return ffi::luaL_error(state, ROWS_TOO_LONG.as_ptr());
+        }
         let reply = connections.current().db.last_reply();
         let result = returned_result_index(returns_first_result, reply.result_count());
         let row = reply.iter().find(|(index, _)| *index == result);

@@ -146,7 +146,7 @@ impl ScriptUser {
         // From a query with several results, such as a CALL, sysbench's driver for MySQL returns the first, the one for
         // PostgreSQL the last.
         let returns_first_result = settings.driver == Driver::Mysql;
-        let mut connections = Connections::new(db, returns_first_result);
+        let mut connections = Connections::new(db, returns_first_result, settings.row_bytes_max());
         let mut answer = Answer::Done;
         loop {
             if self.settings().must_scripts_end() {
@@ -267,6 +267,7 @@ impl ScriptUser {
                     Err(error) => error_answer(self.settings(), &error, false),
                 }
             }
+            Request::WriteEntry => self.write_entry(connections).await?,
             Request::ResultCount => Answer::Number(connections.current().result_count()),
             Request::SelectResult(result) => self.select_result(result, connections).await?,
             _ => Answer::Done,
@@ -376,11 +377,37 @@ impl ScriptUser {
             Ok(()) => db.finish_request().await,
             Err(error) => Err(error),
         };
-        match result.map(|reply| returned_rows_and_columns(returns_first_result, &reply)) {
+        let result = result.map(|reply| returned_rows_and_columns(returns_first_result, &reply));
+        db.settle_by_reply(result.as_ref().err());
+        match result {
             Ok(reply) => Ok(count_reply(db, reply)),
             Err(error) => {
                 let (operation, sql) = self.statement_for_message(id, connection);
                 self.handle_statement_error(operation, &sql, error, connections)
+                    .await
+            }
+        }
+    }
+
+    /// Writes the entry of the open transaction into the ledger, if the run keeps one.
+    #[cold]
+    async fn write_entry(&self, connections: &mut Connections) -> AnswerResult {
+        let keeps_ledger = connections.user_db().has_ledger();
+        let db = &mut connections.current().db;
+        if keeps_ledger && !db.has_ledger() {
+            let text = "only the first connection of a thread has a ledger";
+            return Ok(Answer::Failed(FailedAnswer::internal(text)));
+        }
+        let result = match db.begin_entry() {
+            Ok(false) => return Ok(Answer::Flag(false)),
+            Ok(true) => db.finish_request().await.map(drop),
+            Err(error) => Err(error),
+        };
+        db.settle_by_reply(result.as_ref().err());
+        match result {
+            Ok(()) => Ok(Answer::Flag(true)),
+            Err(error) => {
+                self.handle_statement_error(SqlOperation::Query, "ledger", error, connections)
                     .await
             }
         }

@@ -252,7 +252,7 @@ fn damaged_recordings_are_refused_and_never_panic() {
     let folder = Folder::new("damaged");
     let log = folder.file("log.csv", &sample_log());
     let out = folder.0.join("out");
-    record(&[log.clone()], true, &out);
+    record(std::slice::from_ref(&log), true, &out);
     let whole = std::fs::read(&out).expect("a file");
     let problem = |path: &Path| {
         SessionRecording::open(path)

@@ -120,26 +120,37 @@ impl Script {
     /// or a statement of maintenance may commit more often, and a condition may leave out BEGIN.
     pub(super) fn commits_once(&self) -> bool {
         let kinds = || self.commands.iter().map(|command| &command.kind);
-        let words: Vec<String> = (self.statements())
-            .map(|sql| {
-                let text = sql.text.trim_end_matches(';');
-                let word = text.split(|letter: char| !letter.is_ascii_alphabetic());
-                // `\;` joins statements.
-                let word = word.take(1).filter(|_| !text.contains(';'));
-                word.collect::<String>().to_lowercase()
-            })
-            .collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let is_plain = |word: &&str| {
-            [
+        // A script may have a million statements, so their words are not collected.
+        let mut words = self.statements().map(|sql| {
+            let text = sql.text.trim_end_matches(';');
+            let word = text
+                .split(|letter: char| !letter.is_ascii_alphabetic())
+                .next();
+            // `\;` joins statements.
+            word.filter(|_| !text.contains(';')).unwrap_or_default()
+        });
+        let is_one_of =
+            |word: &str, names: &[&str]| names.iter().any(|name| word.eq_ignore_ascii_case(name));
+        let is_plain = |word: &str| {
+            let plain = [
                 "select", "insert", "update", "delete", "merge", "with", "values", "table",
-            ]
-            .contains(word)
+            ];
+            is_one_of(word, &plain)
         };
-        let is_transaction = match &words[..] {
-            [word] => is_plain(word),
-            ["begin" | "start", inner @ .., "end" | "commit"] => inner.iter().all(is_plain),
-            _ => false,
+        let Some(first) = words.next() else {
+            return false;
+        };
+        let (mut last, mut are_inner_plain) = (None, true);
+        for word in words {
+            are_inner_plain &= last.replace(word).is_none_or(is_plain);
+        }
+        let is_transaction = match last {
+            None => is_plain(first),
+            Some(last) => {
+                is_one_of(first, &["begin", "start"])
+                    && are_inner_plain
+                    && is_one_of(last, &["end", "commit"])
+            }
         };
         is_transaction && !kinds().any(|kind| matches!(kind, CommandKind::If { .. }))
     }

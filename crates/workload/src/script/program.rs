@@ -107,6 +107,25 @@ impl ScriptProgram {
     }
 }
 
+/// The texts for the document. Of a text that follows itself very often there is one, because the document is in memory during
+/// the run.
+fn list_statements<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<String> {
+    const REPEATS_MIN: usize = 100;
+    let mut listed: Vec<String> = Vec::new();
+    let mut texts = texts.peekable();
+    while let Some(text) = texts.next() {
+        let mut count = 1;
+        while texts.next_if_eq(&text).is_some() {
+            count += 1;
+        }
+        match count {
+            ..REPEATS_MIN => listed.extend(std::iter::repeat_n(text.to_owned(), count)),
+            _ => listed.push(format!("{text} -- {count} times")),
+        }
+    }
+    listed
+}
+
 /// Empty sums; without commands if the policy does not record them.
 fn empty_stats(scripts: &[Script], policy: &ScriptPolicy) -> StatsByCommand {
     let recorded_scripts = if policy.records_command_stats {
@@ -124,7 +143,7 @@ impl Program for ScriptProgram {
 
     fn statements(&self) -> Vec<String> {
         let statements = self.shared.scripts.iter().flat_map(Script::statements);
-        statements.map(|sql| sql.text.to_string()).collect()
+        list_statements(statements.map(|sql| &*sql.text))
     }
 
     fn settings(&self) -> Vec<(&'static str, String)> {
@@ -303,5 +322,19 @@ impl ScriptRun {
                 .map(|thread| Mutex::new(thread.script_choice))
                 .collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::list_statements;
+
+    #[test]
+    fn a_text_that_repeats_very_often_is_listed_once() {
+        let texts = std::iter::repeat_n("select 1;", 1_000_000).chain(["select 2;"; 2]);
+        assert_eq!(
+            list_statements(texts),
+            ["select 1; -- 1000000 times", "select 2;", "select 2;"]
+        );
     }
 }

@@ -8,6 +8,7 @@ mod observer;
 
 use super::call::{CommandError, SysbenchCall, eprint};
 use super::connection;
+use crate::process::env_var;
 use crate::tool_run::{ConnectedServer, StartWarning, ToolRun, refused_connections};
 use fairness::EventCounts;
 use observer::SysbenchObserver;
@@ -22,8 +23,12 @@ use prony_measure::QueryCounts;
 use prony_plan::{Plan, WorkloadPlan, cpu_count};
 use prony_runner::{Error, Recording, Signals, random_seed};
 use prony_session::Program;
+use prony_store::Run;
 use prony_workload::{ReadyWorkload, Workload};
 use std::sync::Arc;
+
+/// The environment variable that lets a run keep a ledger of its commits.
+const LEDGER_VARIABLE: &str = "PRONY_LEDGER";
 
 /// The inputs of a run of sysbench.
 pub struct Bench<'a> {
@@ -106,7 +111,8 @@ impl Bench<'_> {
         let event_counts = Arc::new(EventCounts::new(settings.threads));
         let new_listener = |_| event_counts.new_listener();
         let seed = drive.seed.unwrap_or_else(random_seed);
-        let plan = Plan::for_replaced_tool(self.plan.clone(), drive);
+        let mut plan = Plan::for_replaced_tool(self.plan.clone(), drive);
+        plan.ledger = env_var(LEDGER_VARIABLE).is_some_and(|value| !matches!(&*value, "" | "0"));
         let ready_workload = ReadyWorkload::new(self.program.clone(), self.scale);
         let mut observer = SysbenchObserver::new(self, &plan.drive, event_counts.clone());
         let run = ToolRun {
@@ -129,7 +135,7 @@ impl Bench<'_> {
         }
         self.signals.end_by_signal();
         match finished {
-            Ok(_) => observer.result,
+            Ok(finished) => observer.result.and(check_ledger(&finished.run)),
             Err(error) => Err(self.print_start_failure(&error)),
         }
     }
@@ -157,6 +163,24 @@ impl Bench<'_> {
         };
         let failed = function_failed(failing_function(Command::Run, false), NOT_CONNECTED);
         call.fail(&(lines + &failed + &threads_failed(settings.compat)))
+    }
+}
+
+/// Prints what became of each commit of a run that kept a ledger; an error if one is lost or a fault is found.
+fn check_ledger(run: &Run) -> Result<(), CommandError> {
+    let (Some(account), Some(check)) = (&run.ledger, run.check("ledger")) else {
+        return Ok(());
+    };
+    eprint(&format!("prony: ledger: {}\n", check.finding));
+    if account.acknowledged + account.ambiguous == 0 {
+        eprint(
+            "prony: hint: a script writes the number of its transaction with con:ledger(), before COMMIT\n",
+        );
+    }
+    if account.has_faults() {
+        Err(CommandError(1))
+    } else {
+        Ok(())
     }
 }
 

@@ -190,6 +190,7 @@ fn timeouts_and_keepalives_are_parsed_as_in_libpq() {
         keepalive_interval_s: Some(2),
         keepalive_count: None,
         user_timeout_ms: Some(4),
+        reply_timeout: None,
     };
     assert_eq!(resolve(url).unwrap().tcp, expected);
     for option in [

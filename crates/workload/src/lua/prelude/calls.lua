@@ -112,9 +112,16 @@ function calls.next_event()
 end
 
 -- Rows. Their values are read one by one, because LuaJIT compiles neither `unpack` nor a C function that pushes values.
-local read_first_row = declared("read_first_row", "void (*)(void *)")
+local read_row = declared("read_first_row", "double (*)(void *)")
 local cells = ffi.cast("struct { const char *text; double length; } *", host.row_cells)
-local string, first_row = ffi.string, host.first_row
+local string, first_row, all_rows = ffi.string, host.first_row, host.all_rows
+
+local function read_first_row()
+   if read_row(context) == 0 then
+      -- Raises the error about rows that are too long.
+      all_rows()
+   end
+end
 
 local function cell(index)
    local text = cells[index].text
@@ -129,7 +136,7 @@ function calls.first_row(columns)
    if columns > ROW_CELLS then
       return first_row(columns)
    end
-   read_first_row(context)
+   read_first_row()
    if columns == 1 then
       return cell(0)
    end
@@ -150,7 +157,7 @@ end
 
 -- Returns the first row of the result that the query returned as a table; it has up to ROW_CELLS columns.
 function calls.single_row(columns)
-   read_first_row(context)
+   read_first_row()
    if columns == 1 then
       return { cell(0) }
    elseif columns == 2 then

@@ -298,6 +298,19 @@ function connection:reconnect()
    return true
 end
 
+-- Writes the number of the open transaction into the ledger, if the run keeps one (PRONY_LEDGER). sysbench has no such
+-- method: `if con.ledger then con:ledger() end`.
+function connection:ledger()
+   if self ~= current then
+      switch_to(self, 2)
+   end
+   local written, number, state, message, ignorable = ask(core.WRITE_ENTRY)
+   if written == nil then
+      raise_error(self, "ledger", number, state, message, ignorable, 2)
+   end
+   return written
+end
+
 function connection:check_error(rs, query)
    if rs ~= nil or self.error == sql.error.NONE then
       return rs

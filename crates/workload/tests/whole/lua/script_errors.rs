@@ -178,6 +178,17 @@ fn script_errors_are_reported_with_file_and_line() {
         assert_eq!(result.text, output, "{script}");
         assert_eq!(result.failures.len(), 1);
     }
+    // A script that names no function for rows keeps 64 KiB of them: it cannot read more without an error.
+    let long = "con:query(\"select repeat('x', 100000)\")";
+    let reads = |name: &str| {
+        format!("{con} function event() local rs = {long} print(#rs[{name}](rs)[1]) end")
+    };
+    let result = run_default(&database, &reads("'fetch_row'"));
+    result.text.assert_contains("100000");
+    let result = run_default(&database, &reads("'fe' .. 'tch_row'"));
+    result
+        .text
+        .assert_contains("the rows of the result exceed 64 MiB");
     let wide = "function event() con:prepare('select ' .. string.rep('?,', 70000) .. '1') end";
     let result = run_default(&database, &format!("{con} {wide}"));
     assert!(

@@ -1,24 +1,22 @@
 //! The longest time without a commit, over all clients and of each.
 //!
-//! In: the samples of each worker, of this machine or of the agents. Out: a [`CommitGap`]. Must never: count the time
+//! In: the samples of each worker, of this machine or of others. Out: [`CommitGapTimes`]. Must never: count the time
 //! before a client's first commit, which is that of connecting, or after the window, in which no transaction begins, or
 //! a commit that only read.
 
-use crate::carrier::lock;
-use prony_drive::SampleListener;
-use prony_measure::{Gap, Outcome, RunSchedule, Sample, TxnKind};
-use prony_session::Program;
-use prony_store::{ClientGaps, CommitGap};
+use crate::gaps::Gap;
+use crate::sample::{Outcome, Sample, TxnKind};
+use crate::schedule::RunSchedule;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Shorter times without a commit of a worker are not kept.
 const KEPT_NS: u64 = 100_000_000;
 /// How long a client, or all of them, must be without a commit at the end of the load to count as not back.
 const NOT_BACK_NS: u64 = 1_000_000_000;
 
-/// The most times without a commit that a document has.
+/// The most times without a commit that are listed.
 const MAX_GAPS: usize = 20;
 
 /// What the workers of a run have seen.
@@ -30,48 +28,48 @@ pub struct CommitGaps {
 }
 
 impl CommitGaps {
-    /// Before the load of this program.
-    pub fn of(program: &dyn Program) -> CommitGaps {
-        let kinds = 0..program.kinds().len();
-        let reading: Vec<TxnKind> = kinds
-            .clone()
-            .filter(|kind| program.only_reads(*kind))
-            .filter_map(|kind| kind.try_into().ok())
-            .collect();
-        let has_writing = reading.len() < kinds.len();
+    /// Before a load with this number of kinds of transaction, of which `only_reads` says which only read.
+    pub fn new(kinds: usize, only_reads: impl Fn(usize) -> bool) -> CommitGaps {
+        let reading = (0..kinds).filter(|kind| only_reads(*kind));
+        let reading: Vec<TxnKind> = reading.filter_map(|kind| kind.try_into().ok()).collect();
+        let has_writing = reading.len() < kinds;
         CommitGaps {
             workers: Arc::default(),
             reading: reading.into_iter().filter(|_| has_writing).collect(),
         }
     }
 
-    /// The listener of a worker.
-    pub fn listener(&self) -> Box<dyn SampleListener> {
-        Box::new(GapListener {
+    /// What takes the samples of a worker.
+    pub fn recorder(&self) -> GapRecorder {
+        GapRecorder {
             gaps: WorkerGaps::default(),
             all: self.clone(),
-        })
+        }
     }
 
-    /// What the workers of an agent have seen, by the time since the start of its load.
-    pub(crate) fn since(&self, start_ns: u64) -> Vec<WorkerGaps> {
-        let workers = lock(&self.workers);
+    fn workers(&self) -> MutexGuard<'_, Vec<WorkerGaps>> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the workers of this machine have seen, by the time since the start of its load.
+    pub fn since(&self, start_ns: u64) -> Vec<WorkerGaps> {
+        let workers = self.workers();
         let since = |ns: u64| ns.saturating_sub(start_ns);
         workers.iter().map(|worker| worker.map(since)).collect()
     }
 
-    /// Adds what the workers of an agent have seen, whose load began at this time of this machine's clock.
-    pub(crate) fn add(&self, gaps: &[WorkerGaps], start_ns: u64) {
-        let mut workers = lock(&self.workers);
+    /// Adds what the workers of another machine have seen, whose load began at this time of this machine's clock.
+    pub fn add(&self, gaps: &[WorkerGaps], start_ns: u64) {
+        let mut workers = self.workers();
         let on_clock = |ns: u64| ns.saturating_add(start_ns);
         workers.extend(gaps.iter().map(|worker| worker.map(on_clock)));
     }
 
     /// The longest time without a commit in a load with this schedule, which may have ended earlier; `None` if there was no
     /// commit.
-    pub fn longest(&self, schedule: &RunSchedule) -> Option<CommitGap> {
+    pub fn longest(&self, schedule: &RunSchedule) -> Option<CommitGapTimes> {
         let start_ns = schedule.start_ns;
-        let workers = lock(&self.workers);
+        let workers = self.workers();
         let ended_ns = workers.iter().map(|worker| worker.ended_ns).max()?;
         let window_end_ns = schedule.window_ns.map_or(u64::MAX, |length_ns| {
             schedule.window_start_ns().saturating_add(length_ns)
@@ -103,33 +101,38 @@ impl CommitGaps {
             .map(|client| client.longest(end_ns))
             .collect();
         clients.sort_unstable();
-        let seconds = |ns: u64| ns as f64 / 1e9;
-        let at = |index: usize| clients.get(index).map_or(0.0, |(ns, _)| seconds(*ns));
+        let at = |index: usize| clients.get(index).map_or(0, |(ns, _)| *ns);
         let times = |gap: &Gap| {
             let is_over = gap.end_ns < end_ns || gap.length_ns() < NOT_BACK_NS;
-            let since = |ns: u64| seconds(ns.saturating_sub(start_ns));
+            let since = |ns: u64| ns.saturating_sub(start_ns);
             (since(gap.start_ns), is_over.then(|| since(gap.end_ns)))
         };
-        let (from_s, until_s) = times(&longest);
-        Some(CommitGap {
-            from_s,
-            until_s,
+        let last = clients.len().saturating_sub(1);
+        Some(CommitGapTimes {
+            longest: times(&longest),
             all: all.iter().map(times).collect(),
-            clock_bound_s: None,
-            timeouts: None,
-            clients: ClientGaps {
-                min_s: at(0),
-                p50_s: at(clients.len().saturating_sub(1) / 2),
-                max_s: at(clients.len().saturating_sub(1)),
-                not_back: clients.iter().filter(|(_, is_back)| !is_back).count() as u32,
-            },
+            clients_ns: [at(0), at(last / 2), at(last)],
+            not_back: clients.iter().filter(|(_, is_back)| !is_back).count() as u32,
         })
     }
 }
 
+/// Times without a commit, each from the last commit before it to the first one after it, if there was one; nanoseconds
+/// from the start of the load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitGapTimes {
+    pub longest: (u64, Option<u64>),
+    /// The longest ones, in order.
+    pub all: Vec<(u64, Option<u64>)>,
+    /// The longest time of the client with the shortest one, of the median, and of that with the longest, nanoseconds.
+    pub clients_ns: [u64; 3],
+    /// Clients that did not commit again.
+    pub not_back: u32,
+}
+
 /// What one worker has seen.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct WorkerGaps {
+pub struct WorkerGaps {
     first_ns: u64,
     last_ns: u64,
     ended_ns: u64,
@@ -205,7 +208,7 @@ impl ClientGap {
 
 /// The serialised form of gaps: start and end of each.
 mod gap_pairs {
-    use prony_measure::Gap;
+    use crate::gaps::Gap;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub fn serialize<S: Serializer>(gaps: &[Gap], serializer: S) -> Result<S::Ok, S::Error> {
@@ -221,15 +224,15 @@ mod gap_pairs {
     }
 }
 
-struct GapListener {
+/// Takes the samples of a worker.
+pub struct GapRecorder {
     gaps: WorkerGaps,
     all: CommitGaps,
 }
 
-impl SampleListener for GapListener {
-    fn started(&mut self, _start_ns: u64) {}
-
-    fn sample(&mut self, client: u32, sample: &Sample) {
+impl GapRecorder {
+    /// A transaction of this client of the run ended.
+    pub fn sample(&mut self, client: u32, sample: &Sample) {
         if sample.outcome != Outcome::Committed || self.all.reading.contains(&sample.kind) {
             return;
         }
@@ -254,11 +257,12 @@ impl SampleListener for GapListener {
         client.last_ns = now_ns;
     }
 
-    fn ended(&mut self, now_ns: u64) {
+    /// The worker has ended.
+    pub fn ended(&mut self, now_ns: u64) {
         let mut gaps = std::mem::take(&mut self.gaps);
         gaps.ended_ns = now_ns;
         if gaps.last_ns > 0 {
-            lock(&self.all.workers).push(gaps);
+            self.all.workers().push(gaps);
         }
     }
 }
@@ -296,7 +300,7 @@ mod tests {
         interval_ns: SECOND,
     };
 
-    fn commit(listener: &mut dyn SampleListener, client: u32, at_ns: u64) {
+    fn commit(listener: &mut GapRecorder, client: u32, at_ns: u64) {
         listener.sample(
             client,
             &Sample {
@@ -315,28 +319,25 @@ mod tests {
     #[test]
     fn nobody_commits_only_while_no_worker_does() {
         let gaps = CommitGaps::default();
-        let [mut one, mut other] = [gaps.listener(), gaps.listener()];
+        let [mut one, mut other] = [gaps.recorder(), gaps.recorder()];
         for at in [11, 12, 18, 19] {
-            commit(&mut *one, 0, at * SECOND);
+            commit(&mut one, 0, at * SECOND);
         }
         for at in [13, 17, 19] {
-            commit(&mut *other, 1, at * SECOND);
+            commit(&mut other, 1, at * SECOND);
         }
         // A client that does not come back.
-        commit(&mut *other, 3, 12 * SECOND);
+        commit(&mut other, 3, 12 * SECOND);
         // The workers end at different times, after the window.
         one.ended(23 * SECOND);
         other.ended(22 * SECOND);
         let longest = gaps.longest(&TEN_SECONDS).expect("commits");
-        assert_eq!((longest.from_s, longest.until_s), (3.0, Some(7.0)));
-        let all = [(1.0, Some(2.0)), (2.0, Some(3.0)), (3.0, Some(7.0))];
+        assert_eq!(longest.longest, (3 * SECOND, Some(7 * SECOND)));
+        let all = [(1, 2), (2, 3), (3, 7)];
+        let all = all.map(|(from, until)| (from * SECOND, Some(until * SECOND)));
         assert_eq!(longest.all[..3], all, "in order");
-        let clients = longest.clients;
-        assert_eq!(
-            (clients.min_s, clients.p50_s, clients.max_s),
-            (4.0, 6.0, 8.0)
-        );
-        assert_eq!(clients.not_back, 1);
+        assert_eq!(longest.clients_ns, [4, 6, 8].map(|s| s * SECOND));
+        assert_eq!(longest.not_back, 1);
     }
 
     /// The other worker is an agent's, whose clock is 100 s ahead.
@@ -351,9 +352,9 @@ mod tests {
             (&here, 0, 0, [11, 12, 18, 19]),
             (&there, 1, ahead, [13, 14, 17, 19]),
         ] {
-            let mut worker = gaps.listener();
+            let mut worker = gaps.recorder();
             for at in commits {
-                commit(&mut *worker, client, at * SECOND + offset);
+                commit(&mut worker, client, at * SECOND + offset);
             }
             worker.ended(21 * SECOND + offset);
         }
@@ -364,40 +365,37 @@ mod tests {
         let received: Vec<WorkerGaps> = serde_json::from_str(&sent).expect("JSON");
         merged.add(&received, start_ns);
         let expected = one_machine.longest(&TEN_SECONDS).expect("commits");
-        assert_eq!((expected.from_s, expected.until_s), (4.0, Some(7.0)));
+        assert_eq!(expected.longest, (4 * SECOND, Some(7 * SECOND)));
         assert_eq!(merged.longest(&TEN_SECONDS), Some(expected));
     }
 
     #[test]
     fn an_outage_without_an_end_is_told_from_the_last_transaction() {
-        for (last, until_s) in [(19 * SECOND, Some(10.0)), (13 * SECOND, None)] {
+        for (last, is_over) in [(19 * SECOND, true), (13 * SECOND, false)] {
             let gaps = CommitGaps::default();
-            let mut worker = gaps.listener();
-            commit(&mut *worker, 0, 12 * SECOND);
-            commit(&mut *worker, 0, last);
-            let mut idle = gaps.listener();
-            commit(&mut *idle, 1, 11 * SECOND);
-            commit(&mut *idle, 1, 12 * SECOND);
+            let mut worker = gaps.recorder();
+            commit(&mut worker, 0, 12 * SECOND);
+            commit(&mut worker, 0, last);
+            let mut idle = gaps.recorder();
+            commit(&mut idle, 1, 11 * SECOND);
+            commit(&mut idle, 1, 12 * SECOND);
             worker.ended(23 * SECOND);
             idle.ended(24 * SECOND);
             let longest = gaps.longest(&TEN_SECONDS).expect("commits");
-            assert_eq!(longest.until_s.is_none(), until_s.is_none(), "{longest:?}");
+            assert_eq!(longest.longest.1.is_some(), is_over, "{longest:?}");
         }
         // Without a gap that is worth keeping it is known that there was none.
         let steady = CommitGaps::default();
-        let mut worker = steady.listener();
+        let mut worker = steady.recorder();
         for tenth in 100..=201 {
-            commit(&mut *worker, 0, tenth * SECOND / 10 - tenth);
+            commit(&mut worker, 0, tenth * SECOND / 10 - tenth);
         }
         worker.ended(21 * SECOND);
         let longest = steady.longest(&TEN_SECONDS).expect("commits");
-        assert!(
-            longest
-                .until_s
-                .is_some_and(|until_s| until_s - longest.from_s < 0.1)
-        );
+        let (from_ns, until_ns) = longest.longest;
+        assert!(until_ns.is_some_and(|until_ns| until_ns - from_ns < KEPT_NS));
         let nothing = CommitGaps::default();
-        nothing.listener().ended(20 * SECOND);
+        nothing.recorder().ended(20 * SECOND);
         assert_eq!(nothing.longest(&TEN_SECONDS), None);
     }
 }

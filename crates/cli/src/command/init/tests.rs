@@ -1,0 +1,32 @@
+use super::found::without_password;
+use super::*;
+
+#[test]
+fn a_password_is_cut_out_of_a_url_or_the_url_is_left_out() {
+    for (url, expected) in [
+        (
+            "postgres://bench@db1/bench",
+            (Some("postgres://bench@db1/bench"), false),
+        ),
+        (
+            "postgres://u:secret@db1/b?sslmode=require",
+            (Some("postgres://u@db1/b?sslmode=require"), true),
+        ),
+        ("mysql://u:secret@db1/b", (Some("mysql://u@db1/b"), true)),
+        ("host=db1 password=secret dbname=b", (None, true)),
+        ("", (Some(""), false)),
+    ] {
+        let (cut, had_one) = without_password(url);
+        assert_eq!((cut.as_deref(), had_one), expected, "{url}");
+    }
+}
+
+#[test]
+fn words_of_a_command_line_are_quoted_if_they_need_it() {
+    assert_eq!(shell_word("mysql://u@h:1/d"), "mysql://u@h:1/d");
+    assert_eq!(
+        shell_word("postgres://h/d?a=b&c=d"),
+        "'postgres://h/d?a=b&c=d'"
+    );
+    assert_eq!(shell_word("it's"), "'it'\\''s'");
+}

@@ -1,0 +1,232 @@
+//! Clusters under a drill: synchronous and quorum standbys, semi-synchronous replication, Galera, a pooler.
+
+use crate::common::{
+    TestBench, WAIT_TIMEOUT, connect, ok_stdout, own_postgres, prony_command, query_number,
+};
+use crate::controls::account;
+use crate::lost_commits::{disturbed, disturbed_run, kill_at_once, lost_of_ledger, start_standby};
+use crate::maria::MariaTestBench;
+use prony_store::Run;
+use prony_test_servers::{Galera, MariaDb, MariaDbOptions, PgBouncer, TestControl};
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// Waits until a query of an integer has this value.
+fn wait_for(url: &str, sql: &str, value: u64) {
+    let started = Instant::now();
+    while query_number(&mut connect(url), sql) != value {
+        assert!(started.elapsed() < WAIT_TIMEOUT, "{sql}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_failover_to_a_synchronous_standby_loses_nothing() {
+    for names in ["*", "ANY 1 (*)"] {
+        let primary = own_postgres();
+        let bench = TestBench::on(&primary, "sync");
+        ok_stdout(&bench.prony("load tpcb --scale 4"));
+        let standbys = [start_standby(&primary), start_standby(&primary)];
+        // The standbys have no copy of it.
+        connect(&primary.url()).run(format!(
+            "alter system set synchronous_standby_names = '{names}'"
+        ));
+        connect(&primary.url()).run("select pg_reload_conf()");
+        let waited_for =
+            "select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum')";
+        let expected = if names == "*" { 1 } else { 2 };
+        wait_for(&primary.url(), waited_for, expected);
+        let [first, second] = standbys.each_ref().map(|standby| standby.port());
+        let url = format!(
+            "postgres://postgres:{}@127.0.0.1:{},127.0.0.1:{first},127.0.0.1:{second}/sync?target_session_attrs=read-write",
+            bench.password,
+            primary.port(),
+        );
+        let options = "--duration 8s --expect-outage --ledger";
+        let run = disturbed_run(&bench, &url, options, || {
+            kill_at_once(&primary);
+            // What a cluster manager does: the one that has received most.
+            let received = "select (pg_last_wal_receive_lsn() - '0/0')::bigint";
+            let best = standbys
+                .iter()
+                .max_by_key(|standby| query_number(&mut connect(&standby.url()), received));
+            connect(&best.expect("two").url()).run("select pg_promote(wait => false)");
+        });
+        assert_eq!(lost_of_ledger(&run), 0, "{names}");
+        let timelines = [&account(&run).server_before, &account(&run).server_after];
+        assert_eq!(
+            timelines.map(|position| position["timeline"].as_str()),
+            ["1", "2"]
+        );
+    }
+}
+
+/// A MariaDB with a binary log.
+fn with_binary_log(id: u32) -> MariaDb {
+    let arguments = ["--log-bin=binlog", "--sync-binlog=1", "--gtid-domain-id=0"];
+    let mut arguments: Vec<String> = arguments.map(str::to_owned).to_vec();
+    arguments.push(format!("--server-id={id}"));
+    MariaDb::start(MariaDbOptions {
+        arguments,
+        ..MariaDbOptions::default()
+    })
+    .expect("it starts")
+}
+
+/// The run of a failover from a MariaDB to its replica.
+fn fail_over_mariadb(is_semi_synchronous: bool) -> Run {
+    let (primary, replica) = (with_binary_log(1), with_binary_log(2));
+    let bench = MariaTestBench::on(&primary, "failover");
+    ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=1000"));
+    let (mut on_primary, mut on_replica) = (connect(&primary.url()), connect(&replica.url()));
+    let password = primary.password().reveal();
+    on_replica.run("set global rpl_semi_sync_slave_enabled = on");
+    on_replica.run(format!(
+        "change master to master_host = '127.0.0.1', master_port = {}, master_user = 'prony', \
+         master_password = '{password}', master_use_gtid = slave_pos",
+        primary.port()
+    ));
+    on_replica.run("set global read_only = 1");
+    on_replica.run("start slave");
+    if is_semi_synchronous {
+        on_primary.run("set global rpl_semi_sync_master_timeout = 60000");
+        on_primary.run("set global rpl_semi_sync_master_wait_point = after_sync");
+        on_primary.run("set global rpl_semi_sync_master_enabled = on");
+    }
+    let loaded = "select count(*) from information_schema.tables where table_name = 'sbtest1'";
+    wait_for(&replica.url(), loaded, 1);
+    on_replica.run("set session sql_log_bin = 0");
+    on_replica.run(format!(
+        "alter user prony@'127.0.0.1' identified by '{password}'"
+    ));
+    let url = format!(
+        "mysql://prony:{password}@127.0.0.1:{},127.0.0.1:{}/failover",
+        primary.port(),
+        replica.port()
+    );
+    let mut command = bench.command(
+        "run oltp_write_only -o table_size=1000 --clients 4 --duration 10s --expect-outage --ledger --json",
+    );
+    command.args(["--url", &url]);
+    disturbed(command, &bench.home, password, || {
+        if !is_semi_synchronous {
+            on_replica.run("stop slave io_thread");
+            std::thread::sleep(Duration::from_millis(1_500));
+        }
+        primary.kill();
+        on_replica.run("stop slave io_thread");
+        // Promoted when it has executed all that it has received.
+        let executes = "select count(*) from information_schema.processlist \
+                        where command = 'Slave_SQL' and state not like '%has read all%'";
+        wait_for(&replica.url(), executes, 0);
+        for sql in ["stop slave", "reset slave all", "set global read_only = 0"] {
+            on_replica.run(sql);
+        }
+    })
+}
+
+#[test]
+fn a_failover_to_a_replica_of_mariadb_loses_commits_unless_they_wait_for_it() {
+    let run = fail_over_mariadb(true);
+    let durable = account(&run);
+    assert_eq!(durable.lost, 0, "{durable:?}");
+    let positions = [&durable.server_before, &durable.server_after];
+    let transactions = positions.map(|position| {
+        let position = &position["GTIDs"];
+        let number = position.rsplit('-').next().map(str::parse::<u64>);
+        number
+            .and_then(Result::ok)
+            .unwrap_or_else(|| panic!("{position}"))
+    });
+    assert!(
+        transactions[1] > transactions[0] + durable.acknowledged,
+        "{positions:?}"
+    );
+    assert_ne!(positions[0]["server"], positions[1]["server"]);
+    let run = fail_over_mariadb(false);
+    let lossy = account(&run);
+    assert!(lossy.lost > 0 && lossy.clients_scattered == 0, "{lossy:?}");
+}
+
+#[test]
+fn clients_of_a_galera_cluster_go_on_at_other_nodes() {
+    let Some(cluster) = Galera::start(3).expect("it starts") else {
+        return eprintln!("skipped: Galera's library is not installed");
+    };
+    let [killed, stopped, last] = &cluster.nodes[..] else {
+        panic!("three nodes");
+    };
+    let bench = MariaTestBench::on(killed, "drill");
+    ok_stdout(&bench.prony("load oltp_write_only --scale 1 -o table_size=1000"));
+    let password = killed.password().reveal();
+    let run_on = |nodes: &[&MariaDb], disturb: &dyn Fn()| {
+        let hosts: Vec<String> = nodes
+            .iter()
+            .map(|node| format!("127.0.0.1:{}", node.port()))
+            .collect();
+        let hosts = hosts.join(",");
+        let arguments = "run oltp_write_only -o table_size=1000 --clients 4 --duration 20s --warmup 0s \
+                         --expect-outage --ledger --json --url";
+        let mut command = prony_command(arguments, &bench.home);
+        command.arg(format!(
+            "mysql://prony:{password}@{hosts}/drill?connect-timeout=2&read-timeout=3"
+        ));
+        let run = disturbed(command, &bench.home, password, disturb);
+        let account = account(&run);
+        assert_eq!((account.lost, account.reordered), (0, None), "{account:?}");
+        let gap = run.commit_gap.as_ref().expect("measured");
+        assert_eq!(gap.clients.not_back, 0, "{gap:?}");
+        let after = &account.server_after;
+        assert_eq!(after["wsrep_cluster_status"], "Primary", "{after:?}");
+        assert_eq!(after["wsrep_local_state_comment"], "Synced", "{after:?}");
+        let committed = [&account.server_before, after].map(|position| {
+            position["wsrep_last_committed"]
+                .parse::<u64>()
+                .expect("a number")
+        });
+        assert!(committed[1] > committed[0], "{committed:?}");
+        let sizes =
+            [&account.server_before, after].map(|position| position["wsrep_cluster_size"].clone());
+        (sizes, run)
+    };
+    // Its group notices only after seconds that it hangs, and goes on without it.
+    let (sizes, run) = run_on(&[stopped, killed, last], &|| {
+        let pid = stopped.pid().expect("it runs");
+        crate::lost_commits::signal(pid, libc::SIGSTOP);
+    });
+    assert_eq!(sizes, ["3", "2"]);
+    let causes: BTreeSet<_> = run
+        .events
+        .iter()
+        .filter_map(|event| event.cause.as_deref())
+        .collect();
+    assert!(causes.contains("silent"), "{causes:?}");
+    crate::lost_commits::signal(stopped.pid().expect("it runs"), libc::SIGCONT);
+    let size = "select variable_value from information_schema.global_status where variable_name = 'wsrep_cluster_size'";
+    wait_for(&last.url_for("root", ""), size, 3);
+    let (sizes, _) = run_on(&[killed, stopped, last], &|| killed.kill());
+    assert_eq!(sizes, ["3", "2"]);
+}
+
+#[test]
+fn an_outage_behind_a_pooler_is_accounted_for() {
+    let server = own_postgres();
+    let bench = TestBench::on(&server, "pooled");
+    let Some(pooler) = PgBouncer::start(&server, "pooled") else {
+        return eprintln!("skipped: PgBouncer is not installed");
+    };
+    ok_stdout(&bench.prony("load tpcb --scale 4"));
+    let url = format!(
+        "postgres://postgres:{}@127.0.0.1:{}/pooled",
+        bench.password,
+        pooler.port()
+    );
+    let options = "--protocol simple --duration 8s --expect-outage --ledger";
+    let run = disturbed_run(&bench, &url, options, || {
+        kill_at_once(&server);
+        server.restart().expect("it starts again");
+    });
+    assert_eq!(lost_of_ledger(&run), 0);
+    let gap = run.commit_gap.as_ref().expect("measured");
+    assert_eq!(gap.clients.not_back, 0, "{gap:?}");
+}

@@ -1,0 +1,87 @@
+//! The account that the clients of agents keep of their commits.
+//!
+//! In: the table of a run. Out: what an agent's clients know, each second and at the end. Must never: call a commit
+//! acknowledged whose client does not.
+
+use prony_session::{Ledger, LedgerEntry};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The account of a run, which its agents complete.
+#[derive(Clone, Debug)]
+pub struct FleetLedger {
+    /// Name of the table.
+    pub table: String,
+    pub ledger: Arc<Ledger>,
+}
+
+/// What the clients of one agent know.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct LedgerPart {
+    first_client: u32,
+    /// The last number of each client.
+    last: Vec<u64>,
+    /// Client and number of the commits whose outcome is not known.
+    ambiguous: Vec<(u32, u64)>,
+    unrecorded: u64,
+}
+
+impl LedgerPart {
+    /// What these clients know.
+    pub fn of(ledger: &Ledger, clients: &Range<u32>) -> LedgerPart {
+        // In this order: a commit whose outcome is not known is among these before it is the last one.
+        let last = ledger.last_numbers();
+        let ambiguous = ledger.ambiguous().into_iter();
+        LedgerPart {
+            first_client: clients.start,
+            last: last[clients.start as usize..clients.end as usize].to_vec(),
+            ambiguous: ambiguous
+                .map(|entry| (entry.client, entry.sequence))
+                .collect(),
+            unrecorded: ledger.unrecorded(),
+        }
+    }
+
+    /// Adds it to the account of the run. `is_final`: the agent knows no more.
+    pub fn add_to(&self, ledger: &Ledger, is_final: bool) {
+        let ambiguous = self.ambiguous.iter();
+        let ambiguous: Vec<LedgerEntry> = ambiguous
+            .map(|&(client, sequence)| LedgerEntry { client, sequence })
+            .collect();
+        ledger.note(self.first_client, &self.last, &ambiguous);
+        if is_final {
+            ledger.add_unrecorded(self.unrecorded);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_session::{EntryPlacement, StatementTable};
+
+    #[test]
+    fn the_account_of_a_run_has_what_the_clients_of_all_agents_know() {
+        let ledger = || {
+            let placement = EntryPlacement::InRequest;
+            Ledger::new(String::new(), placement, 4, &StatementTable::new())
+        };
+        let (run, agent) = (ledger(), ledger());
+        let entry = |client, sequence| LedgerEntry { client, sequence };
+        agent.note(2, &[5, 7], &[entry(3, 7)]);
+        agent.add_unrecorded(2);
+        let sent = serde_json::to_string(&LedgerPart::of(&agent, &(2..4))).expect("JSON");
+        let part: LedgerPart = serde_json::from_str(&sent).expect("JSON");
+        part.add_to(&run, false);
+        assert_eq!(
+            (run.last_numbers(), run.unrecorded()),
+            (vec![0, 0, 5, 7], 0)
+        );
+        run.note(0, &[1, 2, 4], &[]);
+        part.add_to(&run, true);
+        assert_eq!(run.last_numbers(), [1, 2, 5, 7]);
+        assert_eq!(run.ambiguous(), [entry(3, 7)]);
+        assert_eq!(run.unrecorded(), 2);
+    }
+}
